@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+# The commands of everyday work; CMake does the rest. `make` alone lists them.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run build test bench microbench check format clean packages test-packages
+
+JOBS := $(shell nproc)
+SOURCES = $(shell find include src examples tests -name '*.h' -o -name '*.cc' | sort)
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
+
+run: build ## Build, and compare the expiry strategies on this machine
+	build/release/mayfly bench expiry
+
+build: build/release/build.ninja ## Build build/release/mayfly, libmayfly.a and libmayfly.so
+	cmake --build build/release --target product
+
+NINJA_FILES = build/release/build.ninja build/dev/build.ninja build/tsan/build.ninja
+test: test-packages $(NINJA_FILES) ## Build and run all tests, in all three presets
+	cmake --build build/release
+	cmake --build build/dev
+	cmake --build build/tsan
+	@echo 'subdirs(release dev tsan)' >build/CTestTestfile.cmake
+	ctest --test-dir build -j$(JOBS) --output-on-failure --no-tests=error
+
+bench: build ## Compare the strategies, with charts in build/bench
+	build/release/mayfly bench expiry --charts build/bench
+
+microbench: test-packages ## Run the micro-benchmarks that stand beside the code
+	cmake --preset release
+	cmake --build build/release --target benches
+	set -e; for bench in build/release/benches/*; do "$$bench"; done
+
+check: test-packages build/dev/build.ninja ## Check format, clang-tidy and the house rules
+	@scripts/bootstrap.sh check
+	clang-format --dry-run -Werror $(SOURCES)
+	python3 scripts/tidy.py
+	run-clang-tidy -quiet -p build/dev -j $(JOBS) '^(?!.*_test\.cc$$)'
+	run-clang-tidy -quiet -p build/dev -j $(JOBS) -checks='-clang-analyzer-*' '_test\.cc$$'
+
+format: ## Format all C++ sources
+	@scripts/bootstrap.sh check
+	clang-format -i $(SOURCES)
+
+clean: ## Remove all that was built
+	rm -rf build
+
+# Packages come first, for configuring looks for them; they do not make a configured build old.
+packages:
+	@scripts/bootstrap.sh build
+
+test-packages:
+	@scripts/bootstrap.sh build test
+
+build/release/build.ninja: CMakePresets.json | packages
+	cmake --preset release
+
+build/dev/build.ninja: CMakePresets.json | test-packages
+	cmake --preset dev
+
+build/tsan/build.ninja: CMakePresets.json | test-packages
+	cmake --preset tsan
