@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clock: the seam through which all of Mayfly learns the time.
+//
+//   SteadyClock clock;                       // in a program
+//   ManualClock clock(at);                   // in a test: clock.advance(10s) instead of sleeping
+//   Cache<std::string, Session> sessions(clock);
+//
+// A clock is passed in once and must outlive what it is given to. Each call, command or transaction
+// reads it once and hands the reading down, so that nothing expires in the middle of one.
+//
+// Threads: any thread may ask any clock at any time; a ManualClock may also be moved by any thread.
+//
+// Cost: asking a ManualClock is a load; asking the others is a call of the operating system that
+// stays in user space (20 to 40 ns).
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "mayfly/time.h"
+
+namespace mayfly {
+
+class Alarm;
+
+class Clock {
+ public:
+  Clock(const Clock&) = delete;
+  Clock& operator=(const Clock&) = delete;
+
+  // Not virtual, and inline: a cached value's age is checked on every read, and a call through a
+  // table would cost a third of the whole lookup.
+  Time now() const noexcept {
+    const auto ms = read_ == nullptr ? manual_ms_.load(std::memory_order_acquire) : read_(*this);
+    return Time(Millis(ms));
+  }
+
+  // Where the time stands, in milliseconds, if asking for it is no more than reading a word; else a
+  // word that says the end of time. For whoever asks so often that even the question which kind of
+  // clock it is would count: what is alive at the end of time is alive now.
+  const std::atomic<std::int64_t>& word() const noexcept {
+    return read_ == nullptr ? manual_ms_ : kEndOfTime;
+  }
+  static inline const std::atomic<std::int64_t> kEndOfTime{kNever.time_since_epoch().count()};
+
+ protected:
+  using Read = std::int64_t (*)(const Clock&) noexcept;
+
+  explicit Clock(Read read) : read_(read) {}
+  ~Clock() = default;
+
+  const Read read_;                         // null: the time is what manual_ms_ says
+  std::atomic<std::int64_t> manual_ms_{0};  // of a ManualClock; unused in the others
+
+ private:
+  friend class Alarm;
+
+  // How long a sleeper may sleep before it looks at the clock again, when `left` remains.
+  virtual Millis nap(Millis left) const = 0;
+
+  // Rings `alarm` whenever the clock is moved by hand, from enroll until dismiss.
+  virtual void enroll(Alarm&) const {}
+  virtual void dismiss(Alarm&) const {}
+};
+
+// The wall clock. It follows every step that an administrator or NTP makes: right for deadlines that
+// are dates, wrong for a TTL, which a step would stretch or cut.
+class SystemClock final : public Clock {
+ public:
+  SystemClock();
+
+ private:
+  Millis nap(Millis left) const override;
+};
+
+// Immune to steps: the wall time when it was made, plus the time that has really passed since, with
+// the machine's sleep included. The default choice for relative TTLs.
+class SteadyClock final : public Clock {
+ public:
+  SteadyClock();
+
+ private:
+  static std::int64_t read(const Clock& clock) noexcept;
+  Millis nap(Millis left) const override { return left; }
+
+  const std::int64_t offset_ms_;  // wall time less the time since boot, when it was made
+};
+
+// Stands still until it is moved. For tests and simulations, and for event loops that read the time
+// once a turn and set() it for all that happens in the turn. Threads that sleep on it (see Alarm)
+// wake as soon as it is moved far enough.
+class ManualClock final : public Clock {
+ public:
+  explicit ManualClock(Time start = Time(Millis(0)));
+
+  void advance(Millis step);
+  void set(Time now);  // may go back, as a wall clock may
+
+ private:
+  Millis nap(Millis) const override { return Millis::max(); }
+  void enroll(Alarm& alarm) const override;
+  void dismiss(Alarm& alarm) const override;
+  void ring_all() const;
+
+  mutable std::mutex mutex_;
+  mutable std::vector<Alarm*> alarms_;  // guarded by mutex_
+};
+
+}  // namespace mayfly
