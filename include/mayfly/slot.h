@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slot: the number by which an expiry index knows an entry.
+//
+// The owner of the entries numbers them from 0, densely, and reuses the numbers of those that are
+// gone: an index into an array of its own will do. Four bytes instead of a pointer's eight are half
+// of what an index costs, and an array can be moved or spilt without telling the index.
+
+#pragma once
+
+#include <cstdint>
+
+namespace mayfly {
+
+using Slot = std::uint32_t;
+
+// Slots are below this number, so that an index may mark one with its highest bit.
+inline constexpr Slot kSlotLimit = Slot{1} << 31;  // 2.1 thousand million
+
+inline constexpr Slot kNoSlot = ~Slot{0};
+
+}  // namespace mayfly

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mayfly/deadline_heap.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace mayfly {
+namespace {
+
+// Below this size a compaction would save less than the call costs.
+constexpr std::size_t kCompactFrom = 64;
+
+}  // namespace
+
+void DeadlineHeap::schedule(Slot slot, Time deadline) {
+  if (deadline == kNever) {
+    cancel(slot);
+    return;
+  }
+  // A version must never come twice while an entry of its first use may still be in the heap.
+  if (versions_ == std::numeric_limits<std::uint32_t>::max()) renumber();
+
+  slots_.reserve(std::size_t{slot} + 1);
+  const bool is_new = slots_[slot].deadline == kNever;
+  Cell& current = is_new ? slots_.claim(slot) : slots_.at(slot);
+  if (!is_new && current.deadline == deadline) return;
+
+  current = {deadline, ++versions_};
+  size_ += is_new ? 1 : 0;
+  heap_.push_back({deadline, slot, current.version});
+  std::push_heap(heap_.begin(), heap_.end(), later);
+  settle();
+}
+
+bool DeadlineHeap::cancel(Slot slot) {
+  if (slot >= slots_.extent() || slots_[slot].deadline == kNever) return false;
+
+  slots_.drop(slot);
+  --size_;
+  settle();
+  return true;
+}
+
+std::size_t DeadlineHeap::take_due(Time now, std::size_t limit, std::vector<Due>& out) {
+  std::size_t taken = 0;
+  while (taken < limit && !heap_.empty() && is_due(heap_.front().deadline, now)) {
+    const auto [deadline, slot, version] = heap_.front();
+    pop_top();
+    slots_.drop(slot);
+    --size_;
+    out.push_back({slot, deadline});
+    ++taken;
+    settle();
+  }
+  return taken;
+}
+
+std::size_t DeadlineHeap::count_due(Time now) const {
+  // A child is no sooner than its parent, so the search ends wherever an entry is not due.
+  std::size_t count = 0;
+  std::vector<std::size_t> open;
+  if (!heap_.empty()) open.push_back(0);
+  while (!open.empty()) {
+    const std::size_t at = open.back();
+    open.pop_back();
+    if (at >= heap_.size() || !is_due(heap_[at].deadline, now)) continue;
+    count += is_stale(heap_[at]) ? 0 : 1;
+    open.push_back(2 * at + 1);
+    open.push_back(2 * at + 2);
+  }
+  return count;
+}
+
+bool DeadlineHeap::is_stale(const Entry& entry) const {
+  const Cell& current = slots_[entry.slot];
+  return current.version != entry.version || current.deadline != entry.deadline;
+}
+
+void DeadlineHeap::pop_top() {
+  std::pop_heap(heap_.begin(), heap_.end(), later);
+  heap_.pop_back();
+}
+
+void DeadlineHeap::settle() {
+  while (!heap_.empty() && is_stale(heap_.front())) pop_top();
+  if (heap_.size() > kCompactFrom && heap_.size() > 2 * size_) compact();
+}
+
+void DeadlineHeap::compact() {
+  std::erase_if(heap_, [this](const Entry& entry) { return is_stale(entry); });
+  if (heap_.capacity() > 4 * heap_.size()) heap_.shrink_to_fit();
+  std::make_heap(heap_.begin(), heap_.end(), later);
+}
+
+void DeadlineHeap::renumber() {
+  compact();
+  versions_ = 0;
+  for (Entry& entry : heap_) entry.version = slots_.at(entry.slot).version = ++versions_;
+}
+
+std::string DeadlineHeap::check_invariants() const {
+  if (!std::is_heap(heap_.begin(), heap_.end(), later)) return "the heap is out of order";
+  if (!heap_.empty() && is_stale(heap_.front())) return "the top of the heap is stale";
+  if (heap_.size() > kCompactFrom && heap_.size() > 2 * size_) return "stale entries outnumber";
+
+  const auto live =
+      std::count_if(heap_.begin(), heap_.end(), [this](const Entry& e) { return !is_stale(e); });
+  if (static_cast<std::size_t>(live) != size_) return "live entries do not match size()";
+  return "";
+}
+
+}  // namespace mayfly

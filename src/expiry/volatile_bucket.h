@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// VolatileBucket: the array of slots at the end of every branch of a VolatileTree.
+//
+//   header, in a pool of headers    | slots 8 | size 2 | capacity 2 | span 1 | - 3 |
+//                                       |
+//                                       v
+//                                   | slot, 4 bytes | slot | ...                  at most 512
+//
+// The header is apart from its slots so that all headers together fit into a processor's cache. To
+// add a slot one reads the header and writes one word, which nobody waits for.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "mayfly/slot.h"
+
+namespace mayfly {
+
+class VolatileBucket {
+ public:
+  static constexpr std::size_t kMost = 512;
+
+  // An empty one that covers 2^span_log ranges of its node.
+  explicit VolatileBucket(unsigned span_log = 0) { set_span_log(span_log); }
+
+  std::size_t size() const { return size_; }
+  bool is_full() const { return size_ == kMost; }
+  Slot operator[](std::size_t i) const { return slots_[i]; }
+  const Slot* begin() const { return slots_.get(); }
+  const Slot* end() const { return slots_.get() + size_; }
+
+  // REQUIRES: !is_full().
+  void push(Slot slot) {
+    if (size_ == capacity_) resize(size_ + std::size_t{1});
+    slots_[size_++] = slot;
+  }
+
+  // Removes the last.
+  Slot pop() { return slots_[--size_]; }
+
+  void set(std::size_t i, Slot slot) { slots_[i] = slot; }
+
+  // Gives back room that is not needed.
+  void fit();
+
+  // How many ranges of its node it covers, as a power of two.
+  unsigned span_log() const { return span_log_; }
+  void set_span_log(unsigned span_log) { span_log_ = static_cast<std::uint8_t>(span_log); }
+
+ private:
+  void resize(std::size_t size);  // makes room for about as many as that
+
+  std::unique_ptr<Slot[]> slots_;
+  std::uint16_t size_ = 0;
+  std::uint16_t capacity_ = 0;
+  std::uint8_t span_log_ = 0;
+};
+static_assert(sizeof(VolatileBucket) == 16);
+
+}  // namespace mayfly
