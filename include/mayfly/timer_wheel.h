@@ -81,6 +81,9 @@ class TimerWheel {
   Time last_of(Place place) const;
   bool is_occupied(Place place) const { return (occupied_[place.level] >> place.digit & 1) != 0; }
 
+  void turn_to(Time time);
+  Place overdue_place() const;  // where what is due already when it is filed waits
+  std::size_t take_overdue(Time now, std::size_t limit, std::vector<Due>& out);
   Place cascading_place() const;
   bool is_cascading(Place place) const;
 
@@ -97,6 +100,7 @@ class TimerWheel {
   std::array<Slot, kLevels * kLists * kStrands> heads_;
   std::array<std::uint64_t, kLevels> occupied_{};  // a bit for each list that is not empty
   std::uint64_t time_ = 0;                         // the wheel's time, as an ordinal
+  Time overdue_ = kNever;   // no deadline in overdue_place() is before it; kNever if it is empty
   unsigned cascading_ = 0;  // the level whose list at time_ is coming down; 0 if none
   std::size_t size_ = 0;
 };

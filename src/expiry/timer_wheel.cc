@@ -52,6 +52,7 @@ std::size_t TimerWheel::take_due(Time now, std::size_t limit, std::vector<Due>& 
                           ? std::numeric_limits<std::size_t>::max()
                           : limit * kCascadePerTaken;
   while (size_ > 0 && taken < limit) {
+    if (ordinal(now) < time_) return taken + take_overdue(now, limit - taken, out);
     if (cascading_ != 0) {
       if (moves == 0) return taken;
       moves -= cascade(moves);
@@ -62,7 +63,7 @@ std::size_t TimerWheel::take_due(Time now, std::size_t limit, std::vector<Due>& 
     if (!is_due(start, now)) break;
 
     if (place.level != 0 && !is_due(last_of(place), now)) {
-      time_ = ordinal(start);
+      turn_to(start);
       cascading_ = place.level;
       continue;
     }
@@ -75,13 +76,13 @@ std::size_t TimerWheel::take_due(Time now, std::size_t limit, std::vector<Due>& 
   }
   // Nothing stands between the wheel's time and now, so the wheel may turn that far.
   const bool is_done = cascading_ == 0 && (size_ == 0 || !is_due(start_of(first_place()), now));
-  if (is_done) time_ = std::max(time_, ordinal(now));
+  if (is_done && ordinal(now) > time_) turn_to(now);
   return taken;
 }
 
 Time TimerWheel::next_deadline() const {
   if (size_ == 0) return kNever;
-  return cascading_ != 0 ? from_ordinal(time_) : start_of(first_place());
+  return std::min(overdue_, cascading_ != 0 ? from_ordinal(time_) : start_of(first_place()));
 }
 
 std::size_t TimerWheel::count_due(Time now) const {
@@ -135,6 +136,7 @@ void TimerWheel::mark(Place place) {
   const std::uint64_t bit = std::uint64_t{1} << place.digit;
   if (is_empty(place)) {
     occupied_[place.level] &= ~bit;
+    if (place == overdue_place()) overdue_ = kNever;
   } else {
     occupied_[place.level] |= bit;
   }
@@ -144,6 +146,7 @@ void TimerWheel::file(Slot slot, Place place) {
   const std::uint32_t strand = place.strand_of(slot);
   lists_.link(slot, strand, heads_[strand]);
   occupied_[place.level] |= std::uint64_t{1} << place.digit;
+  if (place == overdue_place()) overdue_ = std::min(overdue_, lists_.deadline(slot));
 }
 
 void TimerWheel::unfile(Slot slot) {
@@ -172,6 +175,37 @@ std::size_t TimerWheel::drain(Place place, std::size_t limit, Use use) {
   }
   mark(place);
   return count;
+}
+
+// REQUIRES: nothing waits between the wheel's time and `time`.
+void TimerWheel::turn_to(Time time) {
+  time_ = ordinal(time);
+  overdue_ = kNever;
+}
+
+TimerWheel::Place TimerWheel::overdue_place() const {
+  return {0, static_cast<unsigned>(time_ & (kLists - 1))};
+}
+
+// The clock was set back behind the wheel's time. What was filed since may be due or not, and waits
+// in one list with what was due before: here each entry has to be asked.
+std::size_t TimerWheel::take_overdue(Time now, std::size_t limit, std::vector<Due>& out) {
+  std::vector<Due> waiting;
+  drain(overdue_place(), size_, [&](Slot slot) {
+    waiting.push_back({slot, lists_.deadline(slot)});
+  });
+  std::size_t taken = 0;
+  for (const Due& one : waiting) {
+    if (taken == limit || !is_due(one.deadline, now)) {
+      file(one.slot, overdue_place());
+      continue;
+    }
+    lists_.drop(one.slot);
+    --size_;
+    out.push_back(one);
+    ++taken;
+  }
+  return taken;
 }
 
 TimerWheel::Place TimerWheel::cascading_place() const {
@@ -216,6 +250,7 @@ std::string TimerWheel::check_invariants() const {
       if (!is_coming_down && place_of(deadline) != place) return "an entry is misfiled";
     }
   }
+  if (is_empty(overdue_place()) != (overdue_ == kNever)) return "the overdue deadline is wrong";
   return count == size_ ? "" : "lists do not match size()";
 }
 

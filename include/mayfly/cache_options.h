@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be chosen when a cache is made, and what it counts.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "mayfly/expiry.h"
+#include "mayfly/removal.h"
+
+namespace mayfly {
+
+// Who removes entries that have expired and are not read any more. Reads are exact in each mode.
+enum class Cleanup {
+  manual,   // you do, by calling purge(limit)
+  passive,  // every write does a little; what expires last stays until the next write
+  active,   // a thread that sleeps until the next deadline. ShardedCache only
+};
+
+template <class Key, class Value>
+struct CacheOptions {
+  // --- Options that change behaviour.
+
+  // For put() without an expiry of its own.
+  Expiry default_expiry = Expiry::never();
+
+  // Makes each TTL longer or shorter by up to this much, evenly and reproducibly from `seed`.
+  double jitter_percent = 0;
+  std::uint64_t seed = 1;
+
+  // The most entries, and the most weight, that the cache holds; 0 means no limit. When it is full,
+  // entries that have expired go first, then what was not read for long (see sieve.h).
+  std::size_t max_entries = 0;
+  std::size_t max_weight = 0;
+
+  // The weight of an entry, in bytes or whatever max_weight counts. Needed for max_weight; asked
+  // once for each put.
+  std::function<std::size_t(const Key&, const Value&)> weigher = {};
+
+  // Told of every entry that goes; see removal.h. The destructor of the cache tells nobody.
+  RemovalListener<Key, Value> listener = {};
+
+  // --- Options that change only when the work is done.
+
+  Cleanup cleanup = Cleanup::passive;
+
+  // The most entries that one write removes in the passive mode. More returns memory sooner after a
+  // mass expiry; fewer bounds what one write can cost.
+  std::size_t purge_per_write = 32;
+};
+
+struct CacheStats {
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;             // of absent and of expired keys
+  std::uint64_t expired = 0;            // removals for each cause
+  std::uint64_t replaced = 0;
+  std::uint64_t erased = 0;
+  std::uint64_t evicted = 0;
+  std::uint64_t cleared = 0;
+  std::uint64_t loads = 0;              // calls of a loader that returned a value
+  std::uint64_t load_failures = 0;      // calls of a loader that threw
+  std::uint64_t listener_failures = 0;  // calls of the listener that threw
+
+  void count(Cause cause);
+  CacheStats& operator+=(const CacheStats& other);
+};
+
+}  // namespace mayfly

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+// ShardedCache: a Cache that any number of threads may use at once.
+//
+//   SteadyClock clock;
+//   ShardedCache<std::string, Page> pages(clock, {.default_expiry = Expiry(60s).refresh_after(45s),
+//                                                 .cleanup = Cleanup::active});
+//
+//   std::optional<Page> page = pages.get("/index");              // a copy, yours to keep
+//   Page made = pages.get_or_load("/about", [](const auto& path) { return render(path); });
+//
+// Keys are spread over shards, each a cache of its own with a lock of its own; a call locks one
+// shard, for as long as a look-up takes, and reads do not even keep each other out (reader_lock.h). Values are copied in and out: where that is dear, store a
+// handle. Loaders, listeners and the functions given to for_each() run without any lock held, so that
+// they may use the cache. All else is as cache.h says.
+//
+// Threads: Cleanup::active starts one (see sweeper.h), which the destructor stops and waits for. The
+// other modes start none. The destructor must not run while calls are under way.
+//
+// Bounds are divided among the shards, so that no more than max_entries are ever held; a cache may
+// evict a little before it is full, where keys fall unevenly. An entry heavier than its shard's part
+// of max_weight is not kept. With shards = 1 the bounds are exact.
+
+#pragma once
+
+#include <bit>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "mayfly/cache.h"
+#include "mayfly/flights.h"
+#include "mayfly/reader_lock.h"
+#include "mayfly/sweeper.h"
+
+namespace mayfly {
+
+template <class Key, class Value, ExpiryIndex Index = VolatileSet, class Hash = KeyHash<Key>,
+          class Equal = std::equal_to<>>
+class ShardedCache {
+ public:
+  using Options = CacheOptions<Key, Value>;
+
+  // A copy of an entry.
+  struct Entry {
+    Key key;
+    Value value;
+    Time deadline;              // kNever if it has none
+    std::optional<Millis> ttl;  // what is left of it; nothing if it has none
+  };
+
+  // `shards` is rounded up to a power of two, and down to 256. `make_index` makes the index of each
+  // shard. `clock` must outlive the cache.
+  explicit ShardedCache(
+      const Clock& clock, Options options = {}, std::size_t shards = 64,
+      const std::function<Index()>& make_index = [] { return Index(); })
+      : clock_(clock), options_(std::move(options)) {
+    shards = std::bit_ceil(std::clamp<std::size_t>(shards, 1, kMostShards));
+    // Shards of very few entries would evict by accident of the hash.
+    while (options_.max_entries > 0 && shards > 1 && options_.max_entries / shards < kLeastShare) {
+      shards /= 2;
+    }
+    for (std::size_t i = 0; i < shards; ++i) {
+      shards_.push_back(std::make_unique<Shard>(share(shards, i), make_index()));
+    }
+    if (options_.cleanup == Cleanup::active) {
+      sweeper_ = std::make_unique<Sweeper>(clock_, [this] { return sweep(); });
+    }
+  }
+
+  // A copy of the value of `key`, or nothing.
+  template <class Lookup>
+  std::optional<Value> get(const Lookup& key) {
+    const std::uint32_t hash = Map::hash_of(key);
+    const Time now = clock_.now();
+    Shard& shard = shard_for(hash);
+    std::optional<Value> value;
+    const bool is_hit = shard.lock.try_read([&] {
+      if (const Value* const found = shard.core.read(key, hash, now)) value.emplace(*found);
+      return value.has_value();
+    });
+    if (is_hit) return value;
+
+    const Visit visit(*this, shard);
+    const Slot slot = shard.core.get(key, hash, now);
+    if (slot != kNoSlot) value.emplace(shard.core[slot].value);
+    return value;
+  }
+
+  // The entry of `key` with its deadline and remaining TTL, or nothing.
+  template <class Lookup>
+  std::optional<Entry> find(const Lookup& key) {
+    return at(key, [&](Shard& shard, std::uint32_t hash, Time now) -> std::optional<Entry> {
+      const Slot slot = shard.core.get(key, hash, now);
+      if (slot == kNoSlot) return std::nullopt;
+      return entry_at(shard, slot, now);
+    });
+  }
+
+  template <class Lookup>
+  bool contains(const Lookup& key) const {
+    const std::uint32_t hash = Map::hash_of(key);
+    const Shard& shard = shard_for(hash);
+    const Time now = clock_.now();
+    const std::lock_guard lock(shard.lock);
+    return shard.core.peek(key, hash, now) != kNoSlot;
+  }
+
+  bool put(Key key, Value value) {
+    return put(std::move(key), std::move(value), options_.default_expiry);
+  }
+  bool put(Key key, Value value, const Expiry& expiry) {
+    Time filed = kNever;
+    const Key& name = key;
+    const bool is_kept = at(name, [&](Shard& shard, std::uint32_t hash, Time now) {
+      shard.flights.supersede(name);
+      const bool kept = shard.core.put(std::move(key), hash, std::move(value), expiry, now);
+      if (sweeper_ != nullptr) filed = shard.core.next_deadline();
+      return kept;
+    });
+    if (sweeper_ != nullptr) sweeper_->notice(filed);
+    return is_kept;
+  }
+
+  template <class Lookup>
+  bool expire(const Lookup& key, const Expiry& expiry, When when = When::always) {
+    Time filed = kNever;
+    const bool is_done = at(key, [&](Shard& shard, std::uint32_t hash, Time now) {
+      const Slot slot = shard.core.peek(key, hash, now);
+      const bool done = slot != kNoSlot && shard.core.expire(slot, expiry, when, now);
+      if (done) filed = shard.core.deadline(slot);
+      return done;
+    });
+    if (sweeper_ != nullptr) sweeper_->notice(filed);
+    return is_done;
+  }
+
+  template <class Lookup>
+  bool persist(const Lookup& key) {
+    return at(key, [&](Shard& shard, std::uint32_t hash, Time now) {
+      const Slot slot = shard.core.peek(key, hash, now);
+      return slot != kNoSlot && shard.core.persist(slot, now);
+    });
+  }
+
+  template <class Lookup>
+  bool erase(const Lookup& key) {
+    return at(key, [&](Shard& shard, std::uint32_t hash, Time now) {
+      shard.flights.supersede(key);
+      const Slot slot = shard.core.peek(key, hash, now);
+      if (slot != kNoSlot) shard.core.remove(slot, Cause::erased, now);
+      return slot != kNoSlot;
+    });
+  }
+
+  // Shard by shard: what another thread puts meanwhile may stay.
+  void clear() {
+    const Time now = clock_.now();
+    for (const auto& shard : shards_) {
+      const Visit visit(*this, *shard);
+      shard->flights.supersede_all();
+      shard->core.clear(now);
+    }
+  }
+
+  // The value of `key`; if there is none, the one that `load(key)` returns, which is put. However many
+  // threads ask at once, one of them loads and the others wait for it; if it throws, they all get
+  // what it threw. Where the value is stale (Expiry::refresh_after), one caller loads it anew while
+  // the others get the old value; if the loader throws then, that caller too gets the old value.
+  template <class Load>
+  Value get_or_load(const Key& key, Load load) {
+    return get_or_load(key, std::move(load), options_.default_expiry);
+  }
+  template <class Load>
+  Value get_or_load(const Key& key, Load load, const Expiry& expiry);
+
+  // Removes at most `limit` entries that have expired, and returns how many.
+  std::size_t purge(std::size_t limit = ~std::size_t{0}) {
+    const Time now = clock_.now();
+    std::size_t purged = 0;
+    for (const auto& shard : shards_) {
+      while (purged < limit) {
+        const std::size_t batch = std::min(limit - purged, kSweepBatch);
+        const Visit visit(*this, *shard);
+        const std::size_t count = shard->core.purge(now, batch);
+        purged += count;
+        if (count < batch) break;
+      }
+    }
+    return purged;
+  }
+
+  // When purge() will next have something to do.
+  Time next_deadline() const {
+    Time next = kNever;
+    for (const auto& shard : shards_) {
+      const std::lock_guard lock(shard->lock);
+      next = std::min(next, shard->core.next_deadline());
+    }
+    return next;
+  }
+
+  // The number of live entries at the time of the call. Exact while no other thread writes.
+  std::size_t size() const {
+    const Time now = clock_.now();
+    std::size_t size = 0;
+    for (const auto& shard : shards_) {
+      const std::lock_guard lock(shard->lock);
+      size += shard->core.size(now);
+    }
+    return size;
+  }
+  bool empty() const { return size() == 0; }
+
+  // Entries in memory, those that have expired and are not yet removed included.
+  std::size_t stored() const {
+    std::size_t stored = 0;
+    for (const auto& shard : shards_) {
+      const std::lock_guard lock(shard->lock);
+      stored += shard->core.stored();
+    }
+    return stored;
+  }
+
+  CacheStats stats() const {
+    CacheStats total;
+    for (const auto& shard : shards_) {
+      const std::lock_guard lock(shard->lock);
+      total += shard->core.stats();
+      total.hits += shard->lock.hits();
+    }
+    return total;
+  }
+
+  // Calls `use(entry)` with a copy of each live entry, in no order. The entries of one shard are of
+  // one moment. No lock is held during the calls.
+  template <class Use>
+  void for_each(Use use) const {
+    const Time now = clock_.now();
+    for (const auto& shard : shards_) {
+      std::vector<Entry> entries;
+      {
+        const std::lock_guard lock(shard->lock);
+        const Core& core = shard->core;
+        for (Slot slot = core.next_live(0, now); slot != kNoSlot;
+             slot = core.next_live(slot + 1, now)) {
+          entries.push_back(entry_at(*shard, slot, now));
+        }
+      }
+      for (const Entry& entry : entries) use(entry);
+    }
+  }
+
+  std::size_t shard_count() const { return shards_.size(); }
+
+  // Empty if the structure is sound, else what is wrong. For tests: O(n).
+  std::string check_invariants() const {
+    for (const auto& shard : shards_) {
+      const std::lock_guard lock(shard->lock);
+      const std::string wrong = shard->core.check_invariants();
+      if (!wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
+ private:
+  using Core = CacheCore<Key, Value, Index, Hash, Equal>;
+  using Map = typename Core::Map;
+  using Removals = typename Core::Removals;
+
+  static constexpr std::size_t kMostShards = 256;
+  static constexpr std::size_t kLeastShare = 64;   // entries, of a bounded cache
+  static constexpr std::size_t kSweepBatch = 256;  // entries removed under one lock
+
+  // On cache lines of its own, so that threads at work in different shards do not disturb each other.
+  struct alignas(64) Shard {
+    Shard(const Options& options, Index index) : core(options, std::move(index)) {}
+    mutable ReaderLock lock;
+    Core core;                           // guarded by lock
+    Flights<Key, Value, Equal> flights;  // guarded by lock
+  };
+
+  // The options of one shard: its part of the bounds, and a seed of its own.
+  Options share(std::size_t shards, std::size_t number) const {
+    const auto part = [&](std::size_t whole) {
+      return whole == 0 ? 0 : std::max<std::size_t>(1, whole / shards + (number < whole % shards));
+    };
+    Options options = options_;
+    options.max_entries = part(options_.max_entries);
+    options.max_weight = part(options_.max_weight);
+    options.seed += number;
+    return options;
+  }
+
+  // The highest bits of the hash choose the shard; the lowest choose the cell in it.
+  const Shard& shard_for(std::uint32_t hash) const {
+    return *shards_[std::uint64_t{hash} * shards_.size() >> 32];
+  }
+  Shard& shard_for(std::uint32_t hash) {
+    return *shards_[std::uint64_t{hash} * shards_.size() >> 32];
+  }
+
+  // A stay in a shard, under its lock. At its end, the lock released, the listener is told what was
+  // removed.
+  class Visit {
+   public:
+    Visit(ShardedCache& cache, Shard& shard) : cache_(cache), shard_(shard), lock(shard.lock) {}
+    ~Visit() {
+      if (!shard_.core.has_removals()) return;
+      Removals removals = shard_.core.take_removals();
+      lock.unlock();
+      cache_.deliver(shard_, removals);
+    }
+    Visit(const Visit&) = delete;
+
+   private:
+    ShardedCache& cache_;
+    Shard& shard_;
+
+   public:
+    std::unique_lock<ReaderLock> lock;
+  };
+
+  template <class Lookup, class Work>
+  auto at(const Lookup& key, Work work) {
+    const std::uint32_t hash = Map::hash_of(key);
+    const Time now = clock_.now();
+    Shard& shard = shard_for(hash);
+    const Visit visit(*this, shard);
+    return work(shard, hash, now);
+  }
+
+  void deliver(Shard& shard, Removals& removals) {
+    std::size_t failures = 0;
+    for (auto& removal : removals) {
+      try {
+        options_.listener(removal);
+      } catch (...) {
+        ++failures;
+      }
+    }
+    if (failures == 0) return;
+    const std::lock_guard lock(shard.lock);
+    shard.core.stats().listener_failures += failures;
+  }
+
+  static Entry entry_at(const Shard& shard, Slot slot, Time now) {
+    const Time deadline = shard.core.deadline(slot);
+    const auto& entry = shard.core[slot];
+    const auto ttl = deadline == kNever ? std::nullopt : std::optional(remaining(deadline, now));
+    return {entry.key, entry.value, deadline, ttl};
+  }
+
+  // The sweeper's work: all that is due, a batch of each shard under its lock at a time.
+  Time sweep() {
+    purge();
+    return next_deadline();
+  }
+
+  const Clock& clock_;
+  const Options options_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+  std::unique_ptr<Sweeper> sweeper_;  // last, so that it stops before the shards go
+};
+
+template <class Key, class Value, ExpiryIndex Index, class Hash, class Equal>
+template <class Load>
+Value ShardedCache<Key, Value, Index, Hash, Equal>::get_or_load(const Key& key, Load load,
+                                                                const Expiry& expiry) {
+  const std::uint32_t hash = Map::hash_of(key);
+  Shard& shard = shard_for(hash);
+  typename Flights<Key, Value, Equal>::Flight* flight = nullptr;
+  std::optional<Value> old;
+  while (true) {
+    const Time now = clock_.now();
+    Visit visit(*this, shard);
+    const Slot slot = shard.core.get(key, hash, now);
+    if (shard.core.has_removals()) continue;  // tell the listener first: what follows may take long
+
+    auto* const other = shard.flights.find(key);
+    if (slot != kNoSlot) {
+      if (other != nullptr || !shard.core.is_stale(slot, now)) return shard.core[slot].value;
+      old = shard.core[slot].value;
+    } else if (other != nullptr && other->pilot != std::this_thread::get_id()) {
+      return shard.flights.wait(*other, visit.lock);
+    }
+    // A loader that asks for the very key it is loading would wait for itself: it loads again.
+    if (other == nullptr) flight = &shard.flights.start(key);
+    break;
+  }
+
+  std::optional<Value> value;
+  std::exception_ptr failure;
+  try {
+    value.emplace(load(key));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+
+  Time filed = kNever;
+  {
+    const Visit visit(*this, shard);
+    CacheStats& stats = shard.core.stats();
+    ++(value ? stats.loads : stats.load_failures);
+    if (value && (flight == nullptr || !flight->is_superseded)) {
+      shard.core.put(key, hash, *value, expiry, clock_.now());
+      if (sweeper_ != nullptr) filed = shard.core.next_deadline();
+    }
+    if (flight != nullptr) {
+      flight->value = value ? value : old;
+      if (!flight->value) flight->failure = failure;
+      shard.flights.land(*flight);
+    }
+  }
+  if (sweeper_ != nullptr) sweeper_->notice(filed);
+  if (value) return *std::move(value);
+  if (old) return *std::move(old);
+  std::rethrow_exception(failure);
+}
+
+}  // namespace mayfly
