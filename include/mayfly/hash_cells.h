@@ -24,13 +24,14 @@ namespace mayfly {
 
 class HashCells {
  public:
-  // Spreads a hash of any quality over 32 bits. Both halves of the product are used, because the
-  // lower alone would send numbers that differ only in their highest bits to the same few cells.
+  // Spreads a hash of any quality over 32 bits. All parts of the product are used, because each by
+  // itself sends some families of numbers to the same few cells: those that differ only in their
+  // highest bits, or multiples of 64, or all small ones.
   static std::uint32_t spread(std::uint64_t hash) {
     __extension__ using Wide = unsigned __int128;
-    const Wide product = Wide{hash} * 0x9E3779B97F4A7C15u;
+    const Wide product = Wide{hash ^ 0x2D358DCCAA6C78A5u} * 0x9E3779B97F4A7C15u;
     const auto folded = static_cast<std::uint64_t>(product ^ product >> 64);
-    return static_cast<std::uint32_t>(folded >> 32);
+    return static_cast<std::uint32_t>(folded ^ folded >> 32);
   }
 
   // The slot with this hash for which `is_it(slot)` holds, or kNoSlot.

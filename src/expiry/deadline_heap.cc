@@ -18,25 +18,25 @@ void DeadlineHeap::schedule(Slot slot, Time deadline) {
     return;
   }
   // A version must never come twice while an entry of its first use may still be in the heap.
-  if (versions_ == std::numeric_limits<std::uint32_t>::max()) renumber();
+  if (last_version_ == std::numeric_limits<std::uint32_t>::max()) renumber();
 
-  slots_.reserve(std::size_t{slot} + 1);
-  const bool is_new = slots_[slot].deadline == kNever;
-  Cell& current = is_new ? slots_.claim(slot) : slots_.at(slot);
-  if (!is_new && current.deadline == deadline) return;
-
-  current = {deadline, ++versions_};
-  size_ += is_new ? 1 : 0;
-  heap_.push_back({deadline, slot, current.version});
+  const Time present = deadlines_.find(slot);
+  if (present == deadline) return;
+  if (present == kNever) {
+    deadlines_.add(slot, deadline);
+    versions_.claim(slot) = ++last_version_;
+  } else {
+    deadlines_.change(slot, deadline);
+    versions_.at(slot) = ++last_version_;
+  }
+  heap_.push_back({deadline, slot, last_version_});
   std::push_heap(heap_.begin(), heap_.end(), later);
   settle();
 }
 
 bool DeadlineHeap::cancel(Slot slot) {
-  if (slot >= slots_.extent() || slots_[slot].deadline == kNever) return false;
-
-  slots_.drop(slot);
-  --size_;
+  if (deadlines_.find(slot) == kNever) return false;
+  forget(slot);
   settle();
   return true;
 }
@@ -46,13 +46,17 @@ std::size_t DeadlineHeap::take_due(Time now, std::size_t limit, std::vector<Due>
   while (taken < limit && !heap_.empty() && is_due(heap_.front().deadline, now)) {
     const auto [deadline, slot, version] = heap_.front();
     pop_top();
-    slots_.drop(slot);
-    --size_;
+    forget(slot);
     out.push_back({slot, deadline});
     ++taken;
     settle();
   }
   return taken;
+}
+
+void DeadlineHeap::forget(Slot slot) {
+  deadlines_.remove(slot);
+  versions_.drop(slot);
 }
 
 std::size_t DeadlineHeap::count_due(Time now) const {
@@ -71,11 +75,6 @@ std::size_t DeadlineHeap::count_due(Time now) const {
   return count;
 }
 
-bool DeadlineHeap::is_stale(const Entry& entry) const {
-  const Cell& current = slots_[entry.slot];
-  return current.version != entry.version || current.deadline != entry.deadline;
-}
-
 void DeadlineHeap::pop_top() {
   std::pop_heap(heap_.begin(), heap_.end(), later);
   heap_.pop_back();
@@ -83,7 +82,7 @@ void DeadlineHeap::pop_top() {
 
 void DeadlineHeap::settle() {
   while (!heap_.empty() && is_stale(heap_.front())) pop_top();
-  if (heap_.size() > kCompactFrom && heap_.size() > 2 * size_) compact();
+  if (heap_.size() > kCompactFrom && heap_.size() > 2 * size()) compact();
 }
 
 void DeadlineHeap::compact() {
@@ -94,18 +93,18 @@ void DeadlineHeap::compact() {
 
 void DeadlineHeap::renumber() {
   compact();
-  versions_ = 0;
-  for (Entry& entry : heap_) entry.version = slots_.at(entry.slot).version = ++versions_;
+  last_version_ = 0;
+  for (Entry& entry : heap_) entry.version = versions_.at(entry.slot) = ++last_version_;
 }
 
 std::string DeadlineHeap::check_invariants() const {
   if (!std::is_heap(heap_.begin(), heap_.end(), later)) return "the heap is out of order";
   if (!heap_.empty() && is_stale(heap_.front())) return "the top of the heap is stale";
-  if (heap_.size() > kCompactFrom && heap_.size() > 2 * size_) return "stale entries outnumber";
+  if (heap_.size() > kCompactFrom && heap_.size() > 2 * size()) return "stale entries outnumber";
 
   const auto live =
       std::count_if(heap_.begin(), heap_.end(), [this](const Entry& e) { return !is_stale(e); });
-  if (static_cast<std::size_t>(live) != size_) return "live entries do not match size()";
+  if (static_cast<std::size_t>(live) != size()) return "live entries do not match size()";
   return "";
 }
 

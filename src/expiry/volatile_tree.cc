@@ -77,7 +77,7 @@ void VolatileTree::remove(PlacedColumn& slots, Slot slot, Time deadline) {
   for (std::size_t i = depth - 1; i > 0 && nodes_[path[i]].count <= kJoin; --i) {
     tidy_child(slots, path[i - 1], key.digit(nodes_[path[i - 1]]));
   }
-  lower_root();
+  if (nodes_[root_.id()].count == 0) lower_root();
 }
 
 bool VolatileTree::covers(const Key& key) const {
@@ -116,7 +116,8 @@ void VolatileTree::raise_root(PlacedColumn& slots, const Key& key) {
 }
 
 // The root is not needed while all that is in it is in one node below. A hash needs a parent, which
-// says what its deadline is.
+// says what its deadline is. This is done when time moves on and not at every removal, so that one
+// entry far away from the others can come and go without raising and lowering the root each time.
 void VolatileTree::lower_root() {
   if (root_.is_empty()) return;
   if (nodes_[root_.id()].count == 0) {
