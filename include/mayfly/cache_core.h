@@ -88,7 +88,7 @@ class CacheCore {
     const bool is_too_heavy = max_weight_ > 0 && weight > max_weight_;
     Slot slot = map_.find(key, hash);
     if (slot == kNoSlot) {
-      if (is_bounded_ && !is_too_heavy) make_room(1, weight, now);
+      if (is_bounded_ && !is_too_heavy) make_room(1, weight, now, kNoSlot);
       slot = map_.insert(std::move(key), std::move(value));
       if (map_.extent() != attached_) attach();
       if (is_bounded_) order_.add(slot);
@@ -100,7 +100,7 @@ class CacheCore {
     if (is_too_heavy) {
       remove(slot, Cause::evicted, now);
     } else if (is_bounded_) {
-      make_room(0, 0, now);  // a new value may weigh more than the old one did
+      make_room(0, 0, now, slot);  // a new value may weigh more than the old one did
     }
     return !is_too_heavy;
   }
@@ -260,16 +260,18 @@ class CacheCore {
     weights_.drop(slot);
   }
 
-  // Evicts until there is room for so much more; what is due goes first.
-  void make_room(std::size_t entries, std::size_t weight, Time now) {
+  // Evicts until there is room for so much more; what is due goes first. `keep` is not evicted.
+  void make_room(std::size_t entries, std::size_t weight, Time now, Slot keep) {
     while ((max_entries_ > 0 && map_.size() + entries > max_entries_) ||
            (max_weight_ > 0 && total_weight_ + weight > max_weight_)) {
       due_.clear();
       squeeze_one(now);
       if (!due_.empty()) {
         remove_taken(now);
+      } else if (const Slot victim = order_.victim(); victim == keep) {
+        order_.touch(keep);  // the hand passes it
       } else {
-        remove(order_.victim(), Cause::evicted, now);
+        remove(victim, Cause::evicted, now);
       }
     }
   }
@@ -278,8 +280,9 @@ class CacheCore {
   void squeeze_one(Time now) {
     if constexpr (requires { index_.squeeze(now, 1, due_); }) {
       index_.squeeze(now, 1, due_);
-    } else if (is_due(index_.next_deadline(), now)) {
-      index_.take_due(now, 1, due_);
+    } else {
+      // One call may do no more than come nearer to what is due.
+      while (due_.empty() && is_due(index_.next_deadline(), now)) index_.take_due(now, 1, due_);
     }
   }
 

@@ -62,6 +62,7 @@ class ShardedCache {
     while (options_.max_entries > 0 && shards > 1 && options_.max_entries / shards < kLeastShare) {
       shards /= 2;
     }
+    while (options_.max_weight > 0 && shards > options_.max_weight) shards /= 2;
     for (std::size_t i = 0; i < shards; ++i) {
       shards_.push_back(std::make_unique<Shard>(share(shards, i), make_index()));
     }
@@ -78,7 +79,11 @@ class ShardedCache {
     Shard& shard = shard_for(hash);
     std::optional<Value> value;
     const bool is_hit = shard.lock.try_read([&] {
-      if (const Value* const found = shard.core.read(key, hash, now)) value.emplace(*found);
+      try {
+        if (const Value* const found = shard.core.read(key, hash, now)) value.emplace(*found);
+      } catch (...) {
+        return false;  // it throws again below, where the lock is released by itself
+      }
       return value.has_value();
     });
     if (is_hit) return value;
@@ -405,12 +410,18 @@ Value ShardedCache<Key, Value, Index, Hash, Equal>::get_or_load(const Key& key, 
     CacheStats& stats = shard.core.stats();
     ++(value ? stats.loads : stats.load_failures);
     if (value && (flight == nullptr || !flight->is_superseded)) {
-      shard.core.put(key, hash, *value, expiry, clock_.now());
+      try {
+        shard.core.put(key, hash, *value, expiry, clock_.now());
+      } catch (...) {  // by the weigher, say: whoever waits must not wait for ever
+        failure = std::current_exception();
+        value.reset();
+      }
       if (sweeper_ != nullptr) filed = shard.core.next_deadline();
     }
     if (flight != nullptr) {
-      flight->value = value ? value : old;
-      if (!flight->value) flight->failure = failure;
+      // Not the old value: who waits came when that had expired or was erased.
+      flight->value = value;
+      flight->failure = failure;
       shard.flights.land(*flight);
     }
   }

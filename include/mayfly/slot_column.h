@@ -95,8 +95,8 @@ class SlotColumn {
  private:
   T* place_of(Slot slot) const {
     assert(slot < table_.extent);
-    const std::size_t stride = is_attached_ ? table_.stride : sizeof(T);
-    return reinterpret_cast<T*>(table_.chunks[slot / kChunkSlots] + slot % kChunkSlots * stride);
+    std::byte* const chunk = table_.chunks[slot / kChunkSlots];
+    return reinterpret_cast<T*>(chunk + slot % kChunkSlots * table_.stride);
   }
 
   // Shared by all columns of a type, and only ever read: claim() replaces it before a write.

@@ -10,7 +10,7 @@
 //                                                  bucket 33  bucket 35
 //
 // A tree on the digits of the deadline, four bits a level. A bucket covers one range of its node, or
-// 2, 4, 8 or all 16 of them, and holds at most 64 slots in no order. One that is full is split by
+// 2, 4, 8 or all 16 of them, and holds at most 2,048 slots in no order. One that is full is split by
 // time: into two halves of its ranges, or, if it covers one range only, into a node of its own. When
 // even a single millisecond overflows, time cannot split it any more, and the digits of a hash of
 // the slot go on where those of the deadline end: the bucket has turned into a hash.
@@ -21,10 +21,9 @@
 // that to move one never touches another.
 //
 //   schedule, cancel    O(1) amortised: a descent of at most 24 levels (5 to 7 in practice; their
-//                       number depends on the range of deadlines, not on how many there are), and
-//                       a look at 64 slots
+//                       number depends on the range of deadlines, not on how many there are)
 //   take_due            O(1) amortised a slot, in order of deadline but within one bucket
-//   next_deadline       O(1) amortised, exact
+//   next_deadline       O(1); at or before the least deadline, and exact after a take_due()
 //   count_due(t)        O(1): 16 ranges a level, and a look into one bucket; exact
 //   estimate_due(t)     the same without the look
 //   visit(from, to)     in order of deadline, O(what it visits)
@@ -69,7 +68,7 @@ class VolatileSet {
   std::string check_invariants() const;
 
   // About how many slots are due: exact but for one bucket, whose deadlines are taken to be spread
-  // evenly. Off by less than 64.
+  // evenly. Off by less than 2,048.
   std::size_t estimate_due(Time now) const;
 
   // Calls `see(slot, deadline)` for the slots with from <= deadline < to, soonest first, until it
@@ -80,7 +79,7 @@ class VolatileSet {
  private:
   PlacedColumn slots_;
   std::unique_ptr<VolatileTree> tree_;  // null until the first deadline
-  mutable Time next_ = kNever;          // the least deadline, unless is_next_known_ is false
+  mutable Time next_ = kNever;          // what the tree says, unless is_next_known_ is false
   mutable bool is_next_known_ = true;
 };
 

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mayfly/alarm.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mayfly {
+namespace {
+
+// The condition variable counts in nanoseconds, in which 300 years are too many. So a long sleep is
+// made of shorter ones.
+constexpr Millis kLongestNap = std::chrono::hours(1);
+
+}  // namespace
 
 Alarm::Alarm(const Clock& clock) : clock_(clock) { clock_.enroll(*this); }
 
@@ -22,7 +30,7 @@ void Alarm::sleep_until(Time deadline) {
     if (nap == Millis::max()) {
       changed_.wait(lock, disturbed);
     } else {
-      changed_.wait_for(lock, nap, disturbed);
+      changed_.wait_for(lock, std::min(nap, kLongestNap), disturbed);
     }
   }
 }

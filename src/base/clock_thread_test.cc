@@ -106,6 +106,22 @@ TEST(AlarmTest, LosesNoWakeUp) {
   mover.join();
 }
 
+// Four hundred years of nanoseconds do not fit into 64 bits. A sleeper that gets them wrong wakes at
+// once, over and over, and holds the lock that the ring needs.
+TEST(AlarmTest, SleepsUntilACenturyFarAwayWithoutSpinning) {
+  const SteadyClock clock;
+  Alarm alarm(clock);
+  std::atomic<bool> is_awake{false};
+  std::thread sleeper([&] {
+    alarm.sleep_until(clock.now() + std::chrono::years(400));
+    is_awake = true;
+  });
+  EXPECT_FALSE(is_awake);
+  alarm.ring();
+  sleeper.join();
+  EXPECT_TRUE(is_awake);
+}
+
 TEST(AlarmTest, SleepsByARealClockToo) {
   const SteadyClock clock;
   Alarm alarm(clock);

@@ -25,7 +25,7 @@ std::size_t capacity_for(std::size_t size) {
 void VolatileBucket::resize(std::size_t size) {
   const std::size_t capacity = capacity_for(size);
   std::unique_ptr<Slot[]> slots(new Slot[capacity]);
-  std::copy(begin(), end(), slots.get());
+  std::copy_n(begin(), size_, slots.get());
   slots_ = std::move(slots);
   capacity_ = static_cast<std::uint16_t>(capacity);
 }

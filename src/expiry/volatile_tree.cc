@@ -5,6 +5,7 @@
 #include "expiry/volatile_tree.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 #include "expiry/ordinal.h"
@@ -32,52 +33,79 @@ void VolatileTree::insert(PlacedColumn& slots, Slot slot, Time deadline) {
   const Key key = key_of(slot, deadline);
   if (!covers(key)) raise_root(slots, key);
 
-  std::uint32_t at = root_.id();
-  while (true) {
-    Node& node = nodes_[at];
-    const unsigned digit = key.digit(node);
-    Child& child = node.children[digit];
-    if (child.is_bucket() && buckets_[child.id()].is_full()) {
-      split(slots, at, digit);  // which puts another child here, so look again
-      continue;
-    }
-    ++node.count;
+  Path path;
+  std::uint32_t at = descend(key, 1, path);
+  unsigned digit = key.digit(nodes_[at]);
+  Child child = nodes_[at].children[digit];
+  while (child.is_bucket() && buckets_[child.id()].is_full()) {
+    split(slots, at, digit);
+    child = nodes_[at].children[digit];
     if (child.is_node()) {
       at = child.id();
-      continue;
+      ++nodes_[at].count;
+      digit = key.digit(nodes_[at]);
+      child = nodes_[at].children[digit];
     }
-    if (child.is_empty()) add_bucket(node, digit);
-    push(slots, child.id(), slot);
-    return;
   }
+  const std::uint32_t bucket = child.is_empty() ? add_bucket(nodes_[at], digit) : child.id();
+  push(slots, bucket, slot, deadline);
 }
 
 void VolatileTree::remove(PlacedColumn& slots, Slot slot, Time deadline) {
   const Key key = key_of(slot, deadline);
-  std::array<std::uint32_t, kLevels> path;
-  std::size_t depth = 0;
-  Child child = root_;
-  unsigned digit = 0;
-  while (child.is_node()) {
-    path[depth++] = child.id();
-    Node& node = nodes_[child.id()];
-    --node.count;
-    digit = key.digit(node);
-    child = node.children[digit];
-  }
-  remove_at(slots, child.id(), slots.position(slot));
-  if (buckets_[child.id()].size() % kTidyEvery != 0) return;
+  Path path;
+  const std::uint32_t at = descend(key, -1, path);
+  Node& node = nodes_[at];
+  const unsigned digit = key.digit(node);
+  const std::uint32_t bucket = node.children[digit].id();
+  remove_at(slots, bucket, slots.position(slot));
+  if (buckets_[bucket].size() % kTidyEvery != 0) return;
 
-  Node& node = nodes_[path[depth - 1]];
-  if (buckets_[child.id()].size() == 0) {
+  if (buckets_[bucket].size() == 0) {
     unset(node, digit);
   } else {
     join_neighbours(slots, node, digit);
   }
-  for (std::size_t i = depth - 1; i > 0 && nodes_[path[i]].count <= kJoin; --i) {
-    tidy_child(slots, path[i - 1], key.digit(nodes_[path[i - 1]]));
+  const unsigned top = nodes_[root_.id()].level;
+  for (unsigned level = node.level; level > top && nodes_[path[level]].count <= kJoin; --level) {
+    tidy_child(slots, path[level - 1], key.digit(nodes_[path[level - 1]]));
   }
   if (nodes_[root_.id()].count == 0) lower_root();
+}
+
+// Goes down to the last node on the way to the key, and adds `change` to the counts on the way, which
+// `path` gets by level. Nodes above the first digit that differs from the finger's are known already,
+// so only the rest is looked up: where deadlines are dense, that is one node or two of many.
+std::uint32_t VolatileTree::descend(const Key& key, int change, Path& path) {
+  const unsigned top = nodes_[root_.id()].level;
+  unsigned level = top;
+  if (finger_level_ > top && finger_level_ != kNoFinger) {
+    const std::uint64_t difference = key.time ^ finger_time_;
+    const unsigned shared =
+        difference == 0
+            ? kTimeLevels - 1
+            : kTimeLevels - 1 - (63 - static_cast<unsigned>(std::countl_zero(difference))) / kDigitBits;
+    for (; level < std::min(shared, finger_level_); ++level) {
+      path[level] = finger_[level];
+      nodes_[path[level]].count += static_cast<std::uint32_t>(change);
+    }
+  }
+  std::uint32_t at = level == top ? root_.id() : finger_[level];
+  while (true) {
+    path[level] = at;
+    Node& node = nodes_[at];
+    node.count += static_cast<std::uint32_t>(change);
+    const Child child = node.children[key.digit(node)];
+    if (!child.is_node()) break;
+    at = child.id();
+    ++level;
+  }
+  if (finger_level_ == kNoFinger || level > finger_level_) {
+    finger_time_ = key.time;
+    finger_level_ = std::min(level, kTimeLevels - 1);
+    finger_ = path;
+  }
+  return at;
 }
 
 bool VolatileTree::covers(const Key& key) const {
@@ -89,6 +117,7 @@ bool VolatileTree::covers(const Key& key) const {
 // Few slots are put into one bucket under a root at the right level at once. Otherwise the root gets
 // a parent, and that another, until the key is covered.
 void VolatileTree::raise_root(PlacedColumn& slots, const Key& key) {
+  finger_level_ = kNoFinger;
   if (root_.is_empty()) {
     root_ = Child::of_node(nodes_.add(Node(kTimeLevels - 1)));
     root_base_ = key.time >> kDigitBits << kDigitBits;
@@ -120,6 +149,7 @@ void VolatileTree::raise_root(PlacedColumn& slots, const Key& key) {
 // entry far away from the others can come and go without raising and lowering the root each time.
 void VolatileTree::lower_root() {
   if (root_.is_empty()) return;
+  finger_level_ = kNoFinger;
   if (nodes_[root_.id()].count == 0) {
     nodes_.remove(root_.id());
     root_ = Child();
@@ -136,9 +166,14 @@ void VolatileTree::lower_root() {
   }
 }
 
-void VolatileTree::push(PlacedColumn& slots, std::uint32_t bucket, Slot slot) {
+void VolatileTree::push(PlacedColumn& slots, std::uint32_t bucket, Slot slot, Time deadline) {
   slots.set_position(slot, buckets_[bucket].size());
-  buckets_[bucket].push(slot);
+  buckets_[bucket].push(slot, deadline);
+}
+
+// Moves all slots of a bucket to another.
+void VolatileTree::pour(PlacedColumn& slots, std::uint32_t from, std::uint32_t into) {
+  for (const Slot slot : buckets_[from]) push(slots, into, slot, buckets_[from].earliest());
 }
 
 // The last slot takes the place of the one removed.
@@ -169,13 +204,15 @@ void VolatileTree::unset(Node& node, unsigned digit) {
 }
 
 // A new bucket that covers as many of the empty ranges around `digit` as a bucket may.
-void VolatileTree::add_bucket(Node& node, unsigned digit) {
+std::uint32_t VolatileTree::add_bucket(Node& node, unsigned digit) {
   unsigned span_log = 0;
   for (; span_log < kDigitBits; ++span_log) {
     const unsigned wider = 2u << span_log;
     if (!is_free(node, digit & ~(wider - 1), wider)) break;
   }
-  set(node, digit, buckets_.add(VolatileBucket(span_log)));
+  const std::uint32_t bucket = buckets_.add(VolatileBucket(span_log));
+  set(node, digit, bucket);
+  return bucket;
 }
 
 void VolatileTree::split(PlacedColumn& slots, std::uint32_t at, unsigned digit) {
@@ -204,8 +241,9 @@ void VolatileTree::halve(PlacedColumn& slots, Node& node, unsigned digit) {
                                    buckets_.add(VolatileBucket(full.span_log() - 1))};
   for (std::size_t i = 0; i < full.size(); ++i) {
     if (i + kAhead < full.size()) slots.prefetch(full[i + kAhead]);
-    const unsigned at = key_of(full[i], slots[full[i]]).digit(node);
-    push(slots, halves[(at & half) != 0], full[i]);
+    const Time deadline = slots[full[i]];
+    const bool is_upper = (key_of(full[i], deadline).digit(node) & half) != 0;
+    push(slots, halves[is_upper], full[i], deadline);
   }
   for (const unsigned side : {0u, 1u}) {
     set(node, first + side * half, halves[side]);
@@ -228,7 +266,7 @@ void VolatileTree::join_neighbours(PlacedColumn& slots, Node& node, unsigned dig
       const Child other = node.children[beside];
       if (!other.is_bucket() || span_of(other) != span) return;
       if (count_of(other) + bucket.size() > kJoin) return;
-      for (const Slot slot : buckets_[other.id()]) push(slots, id, slot);
+      pour(slots, other.id(), id);
       unset(node, beside);
     }
     bucket.set_span_log(bucket.span_log() + 1);
@@ -246,7 +284,7 @@ void VolatileTree::gather(PlacedColumn& slots, std::uint32_t at, std::uint32_t i
       gather(slots, child.id(), into);
       nodes_.remove(child.id());
     } else if (child.is_bucket()) {
-      for (const Slot slot : buckets_[child.id()]) push(slots, into, slot);
+      pour(slots, child.id(), into);
       buckets_.remove(child.id());
     }
   }
@@ -256,6 +294,7 @@ void VolatileTree::gather(PlacedColumn& slots, std::uint32_t at, std::uint32_t i
 void VolatileTree::tidy_child(PlacedColumn& slots, std::uint32_t parent, unsigned digit) {
   const std::uint32_t at = nodes_[parent].children[digit].id();
   if (nodes_[at].count > kJoin) return;
+  finger_level_ = kNoFinger;
   nodes_[parent].children[digit] = Child();
   if (nodes_[at].count > 0) {
     const std::uint32_t bucket = buckets_.add(VolatileBucket(0));

@@ -35,7 +35,9 @@ class VolatileTree {
   // The deadlines in `out` are left to the caller, who has to look at the column anyway.
   std::size_t take_due(PlacedColumn& slots, Time now, std::size_t limit, std::vector<Due>& out);
 
-  Time least(const PlacedColumn& slots) const;  // kNever if empty
+  // No deadline is before it; kNever if there is none. It is the least one, unless that was removed
+  // and take_due() has not looked since.
+  Time earliest() const;
   std::size_t count_due(const PlacedColumn& slots, Time now) const;
   std::size_t estimate_due(Time now) const;
   void visit(const PlacedColumn& slots, Time from, Time to, const See& see) const;
@@ -107,7 +109,10 @@ class VolatileTree {
     std::uint64_t base;  // the least ordinal below the node
   };
 
+  using Path = std::array<std::uint32_t, kLevels>;  // nodes, by level
+
   static Key key_of(Slot slot, Time deadline);
+  std::uint32_t descend(const Key& key, int change, Path& path);
   Branch root() const { return {root_.id(), root_base_}; }
   Branch child_of(Branch at, unsigned digit) const;
   Range range_of(Branch at, unsigned digit) const;
@@ -118,17 +123,18 @@ class VolatileTree {
   void raise_root(PlacedColumn& slots, const Key& key);
   void lower_root();
 
-  void push(PlacedColumn& slots, std::uint32_t bucket, Slot slot);
+  void push(PlacedColumn& slots, std::uint32_t bucket, Slot slot, Time deadline);
+  void pour(PlacedColumn& slots, std::uint32_t from, std::uint32_t into);
   void remove_at(PlacedColumn& slots, std::uint32_t bucket, std::size_t position);
 
   bool is_free(const Node& node, unsigned first, unsigned span) const;
   void set(Node& node, unsigned digit, std::uint32_t bucket);
   void unset(Node& node, unsigned digit);
-  void add_bucket(Node& node, unsigned digit);
-  void split(PlacedColumn& slots, std::uint32_t node, unsigned digit);
+  std::uint32_t add_bucket(Node& node, unsigned digit);
+  void split(PlacedColumn& slots, std::uint32_t at, unsigned digit);
   void halve(PlacedColumn& slots, Node& node, unsigned digit);
   void join_neighbours(PlacedColumn& slots, Node& node, unsigned digit);
-  void gather(PlacedColumn& slots, std::uint32_t node, std::uint32_t into);
+  void gather(PlacedColumn& slots, std::uint32_t at, std::uint32_t into);
   void tidy_child(PlacedColumn& slots, std::uint32_t parent, unsigned digit);
 
   template <class Boundary>
@@ -147,6 +153,12 @@ class VolatileTree {
   Pool<VolatileBucket> buckets_;
   Child root_;                   // a node of a time level, or empty
   std::uint64_t root_base_ = 0;  // the least ordinal that the root covers
+
+  // The deepest way that was gone since the shape last changed: from the root to finger_level_.
+  static constexpr unsigned kNoFinger = kLevels;
+  unsigned finger_level_ = kNoFinger;
+  std::uint64_t finger_time_ = 0;
+  Path finger_{};
 };
 
 }  // namespace mayfly

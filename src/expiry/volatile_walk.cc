@@ -81,29 +81,33 @@ std::size_t VolatileTree::take_bucket(PlacedColumn& slots, Branch at, unsigned d
   std::size_t taken = 0;
   if (is_due(range_of(at, digit).last, now)) {
     for (; taken < limit && bucket.size() > 0; ++taken) out.push_back({bucket.pop(), kNever});
-  } else {
-    for (std::size_t i = bucket.size(); i-- > 0 && taken < limit;) {
-      const Slot slot = bucket[i];
-      if (!is_due(slots[slot], now)) continue;
-      remove_at(slots, id, i);
-      out.push_back({slot, kNever});
-      ++taken;
+  } else if (is_due(bucket.earliest(), now)) {
+    Time earliest = kNever;
+    std::size_t i = bucket.size();
+    while (i > 0 && taken < limit) {
+      const Slot slot = bucket[--i];
+      if (is_due(slots[slot], now)) {
+        remove_at(slots, id, i);
+        out.push_back({slot, kNever});
+        ++taken;
+      } else {
+        earliest = std::min(earliest, slots[slot]);
+      }
     }
+    if (i == 0) bucket.set_earliest(earliest);  // every slot was looked at
   }
   if (bucket.size() == 0) unset(nodes_[at.node], digit);
   return taken;
 }
 
-Time VolatileTree::least(const PlacedColumn& slots) const {
+Time VolatileTree::earliest() const {
   if (root_.is_empty()) return kNever;
   Child child = root_;
   while (child.is_node()) {
     const Node& node = nodes_[child.id()];
     child = node.children[node.first_full()];
   }
-  Time least = kNever;
-  for (const Slot slot : buckets_[child.id()]) least = std::min(least, slots[slot]);
-  return least;
+  return buckets_[child.id()].earliest();
 }
 
 // Adds up what lies before `now`, by the counts of whole branches. `boundary(bucket, range)` says
@@ -224,6 +228,7 @@ std::string VolatileTree::check_bucket(const PlacedColumn& slots, Branch at,
   const Range range = range_of(at, digit);
   for (std::size_t i = 0; i < bucket.size(); ++i) {
     const Slot slot = bucket[i];
+    if (slots[slot] < bucket.earliest()) return "a deadline before the earliest";
     if (slots.position(slot) != i) return "a slot that does not know its place";
     if (slots[slot] < range.first || slots[slot] > range.last) return "a slot of another time";
     if (key_of(slot, slots[slot]).digit(node) / span * span != digit) return "a misplaced slot";

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// get_or_load() of a cache of one thread: what is absent is loaded, what is stale is loaded anew.
+// Many threads at once are in sharded_cache_thread_test.cc.
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "mayfly/cache.h"
+
+namespace mayfly {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Time kStart = Time(Millis(1'800'000'000'000));
+
+class LoadTest : public testing::Test {
+ protected:
+  int load(const std::string& key) {
+    return cache_.get_or_load(key, [&](const std::string& of) {
+      EXPECT_EQ(of, key);
+      if (is_failing_) throw std::runtime_error("down");
+      return ++loads_;
+    });
+  }
+
+  ManualClock clock_{kStart};
+  Cache<std::string, int> cache_{clock_, {.default_expiry = Expiry(60s).refresh_after(45s)}};
+  int loads_ = 0;
+  bool is_failing_ = false;
+};
+
+TEST_F(LoadTest, LoadsWhatIsAbsentAndKeepsIt) {
+  EXPECT_EQ(load("a"), 1);
+  EXPECT_EQ(load("a"), 1);
+  EXPECT_EQ(*cache_.get("a"), 1);
+  EXPECT_EQ(cache_.stats().loads, 1u);
+}
+
+TEST_F(LoadTest, LoadsAnewWhatHasExpired) {
+  load("a");
+  clock_.advance(60s);
+  EXPECT_EQ(load("a"), 2);
+}
+
+TEST_F(LoadTest, LoadsAnewWhatIsStaleAndNotBefore) {
+  load("a");
+  clock_.advance(45s - 1ms);
+  EXPECT_EQ(load("a"), 1);
+  clock_.advance(1ms);
+  EXPECT_EQ(*cache_.get("a"), 1) << "a get does not load";
+  EXPECT_EQ(load("a"), 2);
+  EXPECT_EQ(cache_.find("a")->ttl, 60s);
+  EXPECT_EQ(load("a"), 2);
+}
+
+TEST_F(LoadTest, ServesTheStaleValueUntilTheDeadlineWhenTheLoaderFails) {
+  load("a");
+  is_failing_ = true;
+  clock_.advance(60s - 1ms);
+  EXPECT_EQ(load("a"), 1);
+  EXPECT_EQ(cache_.stats().load_failures, 1u);
+  clock_.advance(1ms);
+  EXPECT_THROW(load("a"), std::runtime_error);
+}
+
+TEST_F(LoadTest, PutsNothingWhenTheLoaderFailsAndTriesAgain) {
+  is_failing_ = true;
+  EXPECT_THROW(load("a"), std::runtime_error);
+  EXPECT_EQ(cache_.size(), 0u);
+  is_failing_ = false;
+  EXPECT_EQ(load("a"), 1);
+}
+
+TEST_F(LoadTest, LetsALoaderUseTheCache) {
+  const int sum = cache_.get_or_load("sum", [&](const auto&) { return load("a") + load("b"); });
+  EXPECT_EQ(sum, 3);
+  EXPECT_EQ(cache_.size(), 3u);
+  EXPECT_EQ(cache_.get_or_load("self", [&](const auto& key) { return load(key); }), 3);
+}
+
+TEST_F(LoadTest, LetsALoaderClearTheCacheWhileItRefreshes) {
+  load("a");
+  clock_.advance(50s);
+  const int loaded = cache_.get_or_load("a", [&](const auto&) {
+    cache_.clear();
+    return 9;
+  });
+  EXPECT_EQ(loaded, 9);
+  EXPECT_EQ(cache_.check_invariants(), "");
+}
+
+TEST_F(LoadTest, TakesAnExpiryOfItsOwn) {
+  cache_.get_or_load(
+      "a", [](const auto&) { return 1; }, 5s);
+  EXPECT_EQ(cache_.find("a")->ttl, 5s);
+}
+
+}  // namespace
+}  // namespace mayfly

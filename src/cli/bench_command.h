@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// `mayfly bench`: its words, its help, and what it does.
+
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/bench_plan.h"
+#include "mayfly/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace mayfly {
+
+// Where the results go, beside the terminal.
+struct BenchOutput {
+  std::string json;    // a file, or "-" for the standard output; empty for none
+  std::string charts;  // a directory; empty for none
+};
+
+class BenchCommand {
+ public:
+  // Adds `bench` and what is below it to the program. The command must outlive the parsing.
+  explicit BenchCommand(CLI::App& program);
+
+  // Does what was parsed. Nothing, if it was another command.
+  Status run() const;
+
+ private:
+  Status run_expiry() const;
+
+  CLI::App* bench_;
+  CLI::App* expiry_;
+  BenchWords words_;
+  BenchOutput output_;
+};
+
+}  // namespace mayfly

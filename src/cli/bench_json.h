@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The comparison as a program reads it: everything that was measured, unrounded, with what one
+// needs to know to measure it again. Keys are stable; new ones may be added.
+
+#pragma once
+
+#include <string>
+
+#include "cli/bench_plan.h"
+#include "cli/bench_results.h"
+#include "cli/machine.h"
+
+namespace mayfly {
+
+std::string to_json(const BenchPlan& plan, const BenchResults& results, const Machine& machine);
+
+}  // namespace mayfly

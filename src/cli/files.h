@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing files, with errors that say which file and why.
+
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "mayfly/result.h"
+
+namespace mayfly {
+
+// Makes the directory, and those above it, unless it is there.
+Status make_directory(const std::filesystem::path& directory);
+
+// Whether a file can be written there, before there is anything to write. Leaves an empty file if
+// there was none.
+Status check_writable(const std::filesystem::path& path);
+
+// Writes a file, replacing the one that may be there.
+Status write_file(const std::filesystem::path& path, std::string_view content);
+
+}  // namespace mayfly
