@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents keep their word: links lead somewhere, and the C++ in them compiles.
 
-A ```cpp block of README.md or docs/ compiles as it stands if it has a main. Otherwise it is put into
-a function, or into a namespace if it begins by declaring a type, after PRELUDE, which has what
+A ```cpp block of README.md or docs/ compiles as it stands if it has a main. Otherwise it is put
+into a function, or into a namespace if it begins by declaring a type, after PRELUDE, which has what
 such blocks may use. A block that cannot compile has the comment <!-- not compiled --> before it.
 """
 

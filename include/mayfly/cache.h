@@ -43,8 +43,8 @@ class Cache {
   struct Entry {
     const Key& key;
     const Value& value;
-    Time deadline;                // kNever if it has none
-    std::optional<Millis> ttl;    // what is left of it; nothing if it has none
+    Time deadline;              // kNever if it has none
+    std::optional<Millis> ttl;  // what is left of it; nothing if it has none
   };
 
   // `clock` must outlive the cache. REQUIRES: options.cleanup is not active, which needs a thread and
@@ -65,7 +65,8 @@ class Cache {
     // in calls of its own, which end this one: to inline them, the compiler would have to save and
     // restore more registers than the whole lookup needs.
     const auto* const entry = core_.lookup(key, Map::hash_of(key));
-    if (entry == nullptr) [[unlikely]] return miss();
+    if (entry == nullptr) [[unlikely]]
+      return miss();
     if (is_due(entry->cell.deadline, Time(Millis(word_->load(std::memory_order_relaxed)))))
         [[unlikely]] {
       return get_found(*entry);

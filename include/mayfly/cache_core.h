@@ -188,7 +188,8 @@ class CacheCore {
   }
 
  private:
-  static constexpr std::size_t kBatch = 256;  // what is due is taken, and prefetched, so many at once
+  static constexpr std::size_t kBatch =
+      256;  // what is due is taken, and prefetched, so many at once
 
   struct Weight {
     std::size_t amount = 0;
@@ -208,6 +209,7 @@ class CacheCore {
   }
 
   void set_expiry(Slot slot, const Expiry& expiry, Time now) {
+    if constexpr (requires { index_.start_at(now); }) index_.start_at(now);
     index_.schedule(slot, expiry.deadline(now));
     drop_attributes(slot);
     if (expiry.is_sliding()) {
@@ -286,16 +288,17 @@ class CacheCore {
     }
   }
 
-  // The passive mode's share of a write.
+  // The passive mode's share of a write: one call of the index, which is bounded even where nothing
+  // can be taken yet.
   void purge_some(Time now) {
+    due_.clear();
     if constexpr (requires { index_.wants_cleanup(); }) {
-      if (index_.wants_cleanup()) {
-        due_.clear();
-        index_.squeeze(now, purge_per_write_, due_);
-        remove_taken(now);
-      }
+      if (index_.wants_cleanup()) index_.squeeze(now, purge_per_write_, due_);
     }
-    purge(now, purge_per_write_);
+    if (due_.empty() && is_due(index_.next_deadline(), now)) {
+      index_.take_due(now, purge_per_write_, due_);
+    }
+    if (!due_.empty()) remove_taken(now);
   }
 
   // Removes the entries in due_, which the index has given out. They lie anywhere in memory, so they
@@ -335,12 +338,12 @@ class CacheCore {
   std::size_t attached_ = 0;  // the map's extent, as the index knows it
   bool works_on_hit_;         // a hit must be noted: the cache is bounded, or some entry slides
 
-  Sieve order_;                    // of a bounded cache
-  SlotColumn<Weight> weights_;     // of a cache with max_weight
+  Sieve order_;                 // of a bounded cache
+  SlotColumn<Weight> weights_;  // of a cache with max_weight
   std::size_t total_weight_ = 0;
-  SlotColumn<Slide> slides_;       // of sliding entries
-  SlotColumn<Refresh> refresh_;    // of entries with a refresh time
-  std::vector<Due> due_;           // scratch
+  SlotColumn<Slide> slides_;     // of sliding entries
+  SlotColumn<Refresh> refresh_;  // of entries with a refresh time
+  std::vector<Due> due_;         // scratch
   Removals removals_;
   CacheStats stats_;
 };

@@ -26,7 +26,8 @@ struct CacheOptions {
   // For put() without an expiry of its own.
   Expiry default_expiry = Expiry::never();
 
-  // Makes each TTL longer or shorter by up to this much, evenly and reproducibly from `seed`.
+  // Makes the TTL of each put() longer or shorter by up to this much, evenly and reproducibly from
+  // `seed`. What expire() sets stays exact.
   double jitter_percent = 0;
   std::uint64_t seed = 1;
 
@@ -53,8 +54,8 @@ struct CacheOptions {
 
 struct CacheStats {
   std::uint64_t hits = 0;
-  std::uint64_t misses = 0;             // of absent and of expired keys
-  std::uint64_t expired = 0;            // removals for each cause
+  std::uint64_t misses = 0;   // of absent and of expired keys
+  std::uint64_t expired = 0;  // removals for each cause
   std::uint64_t replaced = 0;
   std::uint64_t erased = 0;
   std::uint64_t evicted = 0;

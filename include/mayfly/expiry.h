@@ -13,7 +13,9 @@
 
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 
 #include "mayfly/random.h"
@@ -51,9 +53,9 @@ class Expiry {
   Expiry jittered(double percent, Random& random) const {
     Expiry expiry = *this;
     if (kind_ != Kind::in || percent <= 0 || ttl_ <= Millis::zero()) return expiry;
-    const double factor = (2 * random.fraction() - 1) * percent / 100;
-    expiry.ttl_ += to_millis(std::chrono::duration<double, std::milli>(
-        static_cast<double>(ttl_.count()) * factor));
+    const double factor = 1 + (2 * random.fraction() - 1) * percent / 100;
+    const double ms = static_cast<double>(ttl_.count()) * factor;
+    expiry.ttl_ = ms >= 9.2e18 ? Millis::max() : Millis(std::llround(ms));
     return expiry;
   }
 
@@ -68,8 +70,8 @@ class Expiry {
   Time refresh_at(Time now) const { return refresh_ ? deadline_after(now, *refresh_) : kNever; }
 
   bool is_sliding() const { return kind_ == Kind::sliding; }
-  Millis idle() const { return ttl_; }                              // of a sliding one
-  Time cap(Time now) const { return deadline_after(now, cap_); }    // of a sliding one
+  Millis idle() const { return ttl_; }                            // of a sliding one
+  Time cap(Time now) const { return deadline_after(now, cap_); }  // of a sliding one
 
  private:
   enum class Kind { at, in, sliding };

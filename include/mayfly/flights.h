@@ -35,10 +35,12 @@ class Flights {
     std::condition_variable_any landed;
   };
 
-  // The flight under way for `key`, or null.
+  // The flight under way for `key`, or null. One that is superseded is not for newcomers: what it
+  // brings may be older than the change they know of.
   Flight* find(const Key& key) {
     for (Flight& flight : flights_) {
-      if (!flight.has_landed && Equal{}(flight.key, key)) return &flight;
+      const bool is_open = !flight.has_landed && !flight.is_superseded;
+      if (is_open && Equal{}(flight.key, key)) return &flight;
     }
     return nullptr;
   }

@@ -71,7 +71,7 @@ class HashCells {
   void place(Cell cell);
 
   std::vector<Cell> cells_ = std::vector<Cell>(kLeast);  // never full: a probe ends
-  std::uint32_t mask_ = kLeast - 1;  // of the index; at most 2^32 cells
+  std::uint32_t mask_ = kLeast - 1;                      // of the index; at most 2^32 cells
   std::size_t size_ = 0;
 };
 

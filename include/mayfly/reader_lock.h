@@ -37,14 +37,12 @@ class ReaderLock {
   void unlock();
 
   // Calls `read()` with writers excluded, and returns whether that was done and `read` returned true:
-  // a hit, which is counted. False means that the caller has to take the lock.
+  // a hit, which is counted. False means that the caller has to take the lock. `read` may throw.
   template <class Read>
   bool try_read(Read read) {
-    Line& line = lines_[processor() & mask_];
-    line.word.fetch_add(kReader);
-    const bool is_hit = !is_writing_.load() && read();
-    line.word.fetch_add(is_hit ? kHit - kReader : -kReader, std::memory_order_release);
-    return is_hit;
+    Stay stay(lines_[processor() & mask_]);
+    stay.is_hit = !is_writing_.load() && read();
+    return stay.is_hit;
   }
 
   // How often try_read returned true.
@@ -56,6 +54,16 @@ class ReaderLock {
 
   struct alignas(64) Line {
     std::atomic<std::uint64_t> word{0};
+  };
+
+  // A reader's note in a line, from its beginning to its end.
+  struct Stay {
+    explicit Stay(Line& of) : line(of) { line.word.fetch_add(kReader); }
+    ~Stay() { line.word.fetch_add(is_hit ? kHit - kReader : -kReader, std::memory_order_release); }
+    Stay(const Stay&) = delete;
+
+    Line& line;
+    bool is_hit = false;
   };
 
   static unsigned processor();

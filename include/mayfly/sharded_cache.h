@@ -79,11 +79,7 @@ class ShardedCache {
     Shard& shard = shard_for(hash);
     std::optional<Value> value;
     const bool is_hit = shard.lock.try_read([&] {
-      try {
-        if (const Value* const found = shard.core.read(key, hash, now)) value.emplace(*found);
-      } catch (...) {
-        return false;  // it throws again below, where the lock is released by itself
-      }
+      if (const Value* const found = shard.core.read(key, hash, now)) value.emplace(*found);
       return value.has_value();
     });
     if (is_hit) return value;

@@ -63,9 +63,7 @@ class Slab {
   }
 
   T& operator[](Slot slot) { return *value_at(slot / kChunkSlots, slot % kChunkSlots); }
-  const T& operator[](Slot slot) const {
-    return *value_at(slot / kChunkSlots, slot % kChunkSlots);
-  }
+  const T& operator[](Slot slot) const { return *value_at(slot / kChunkSlots, slot % kChunkSlots); }
 
   bool is_used(Slot slot) const {
     const std::size_t at = slot / kChunkSlots;
@@ -136,7 +134,7 @@ class Slab {
     spare_ = values;
   }
 
-  std::vector<std::byte*> values_;   // the memory of each chunk; null if none of it is in use
+  std::vector<std::byte*> values_;  // the memory of each chunk; null if none of it is in use
   std::vector<Chunk> chunks_;
   std::vector<std::uint32_t> open_;  // chunks with room, each once
   std::byte* spare_ = nullptr;

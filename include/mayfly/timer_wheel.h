@@ -51,6 +51,12 @@ class TimerWheel {
   std::size_t take_due(Time now, std::size_t limit, std::vector<Due>& out);
   void clear() { *this = TimerWheel(); }
 
+  // Tells an empty wheel the time. Optional: without it, what is filed first is filed as seen from the
+  // beginning of time, all of it far away, and has to come down more levels.
+  void start_at(Time now) {
+    if (size_ == 0) turn_to(now);
+  }
+
   Time deadline(Slot slot) const { return lists_.deadline(slot); }
   Time next_deadline() const;
   std::size_t size() const { return size_; }
@@ -88,7 +94,7 @@ class TimerWheel {
   bool is_cascading(Place place) const;
 
   bool is_empty(Place place) const;
-  void mark(Place place);            // notes whether the list has become empty or not
+  void mark(Place place);             // notes whether the list has become empty or not
   void file(Slot slot, Place place);  // a slot that is in no list but has a deadline
   void unfile(Slot slot);
   template <class Use>

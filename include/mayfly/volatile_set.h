@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // VolatileSet: ordered time buckets that hold small arrays of slots, and split when they fill.
 //
-//   node, 16 ranges of 256 ms      | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 ... 15 |
-//                                    \___________/   \___/   |   |     \___/
-//                                     bucket, 41     bucket  |   |     bucket
-//                                     slots          64      |   empty
+//   node, 64 ranges of 4,096 ms    | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 ...     63 |
+//                                    \___________/   \___/   |   |    \_______/
+//                                     bucket, 900    bucket  |  empty  bucket
+//                                     slots          1,800   |         1,100
 //                                                            v
-//   node, 16 ranges of 16 ms                      | 0 ... 7 | 8 ... 15 |
-//                                                  bucket 33  bucket 35
+//   node, 64 ranges of 64 ms                       | 0 ... 31 | 32 ... 63 |
+//                                                  bucket 1,100  bucket 1,200
 //
-// A tree on the digits of the deadline, four bits a level. A bucket covers one range of its node, or
-// 2, 4, 8 or all 16 of them, and holds at most 2,048 slots in no order. One that is full is split by
-// time: into two halves of its ranges, or, if it covers one range only, into a node of its own. When
-// even a single millisecond overflows, time cannot split it any more, and the digits of a hash of
-// the slot go on where those of the deadline end: the bucket has turned into a hash.
+// A tree on the digits of the deadline, six bits a level. A bucket covers one range of its node, or
+// 2, 4, 8 ... or all 64 of them, and holds at most 2,048 slots in no order. One that is full is split
+// by time: into two halves of its ranges, or, if it covers one range only, into a node of its own.
+// When even a single millisecond overflows, time cannot split it any more, and the digits of a hash
+// of the slot go on where those of the deadline end: the bucket has turned into a hash.
 // Neighbours that have become small are joined again, so that memory follows what is in use.
 //
 // Every node knows how many slots are below it; that gives counts and estimates without a scan.
 // Only 4 bytes of an entry are in its bucket. Nothing in the tree points to a particular entry, so
 // that to move one never touches another.
 //
-//   schedule, cancel    O(1) amortised: a descent of at most 24 levels (5 to 7 in practice; their
+//   schedule, cancel    O(1) amortised: a descent of at most 17 levels (2 to 4 in practice; their
 //                       number depends on the range of deadlines, not on how many there are)
 //   take_due            O(1) amortised a slot, in order of deadline but within one bucket
 //   next_deadline       O(1); at or before the least deadline, and exact after a take_due()
-//   count_due(t)        O(1): 16 ranges a level, and a look into one bucket; exact
+//   count_due(t)        O(1): 64 ranges a level, and a look into one bucket; exact
 //   estimate_due(t)     the same without the look
 //   visit(from, to)     in order of deadline, O(what it visits)
 //   slack               none
@@ -37,8 +37,8 @@
 #include <functional>
 #include <memory>
 
-#include "mayfly/placed_column.h"
 #include "mayfly/expiry_index.h"
+#include "mayfly/placed_column.h"
 
 namespace mayfly {
 

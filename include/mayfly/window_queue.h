@@ -78,8 +78,7 @@ class WindowQueue {
   Time window_end(Time deadline) const;
   Windows::iterator window_for(Time deadline);
   void remove(Slot slot, Window& window);
-  std::size_t take_from(Windows::iterator at, Time now, std::size_t limit,
-                        std::vector<Due>& out);
+  std::size_t take_from(Windows::iterator at, Time now, std::size_t limit, std::vector<Due>& out);
 
   WindowQueueOptions options_;
   SlotLists lists_;

@@ -3,9 +3,8 @@
 
 #include "mayfly/clock.h"
 
-#include <ctime>
-
 #include <algorithm>
+#include <ctime>
 
 #include "mayfly/alarm.h"
 #include "mayfly/stopwatch.h"

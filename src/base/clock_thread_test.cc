@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clocks, and sleeping by them. With a manual clock nobody waits for real time to pass.
 
-#include "mayfly/clock.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
 #include "mayfly/alarm.h"
+#include "mayfly/clock.h"
 #include "mayfly/stopwatch.h"
 
 namespace mayfly {

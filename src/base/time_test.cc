@@ -18,9 +18,7 @@ TEST(TimeTest, AnEntryIsGoneAtItsDeadlineAndNotBefore) {
   EXPECT_TRUE(is_due(at(10), at(11)));
 }
 
-TEST(TimeTest, NeverIsNotDueBeforeTheEndOfTime) {
-  EXPECT_FALSE(is_due(kNever, kNever - 1ms));
-}
+TEST(TimeTest, NeverIsNotDueBeforeTheEndOfTime) { EXPECT_FALSE(is_due(kNever, kNever - 1ms)); }
 
 TEST(TimeTest, ATtlLastsExactlyAsLongAsItSays) {
   const Time deadline = deadline_after(at(1'000), 250ms);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The removal listener of a Cache and of a ShardedCache: told of each removal exactly once, with the
-// right cause, and free to do what it likes.
+// The removal listener of a Cache and of a ShardedCache: told of each removal exactly once, with
+// the right cause, and free to do what it likes.
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReaderLock: writers exclude everybody, and hits are counted exactly. What is guarded here is plain
-// memory, so that TSan sees every hole.
+// ReaderLock: writers exclude everybody, and hits are counted exactly. What is guarded here is
+// plain memory, so that TSan sees every hole.
 
 #include <gtest/gtest.h>
 

@@ -5,22 +5,31 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
 #include "cli/bench_charts.h"
+#include "cli/bench_gets.h"
 #include "cli/bench_json.h"
 #include "cli/bench_report.h"
 #include "cli/bench_runner.h"
 #include "cli/files.h"
+#include "cli/machine.h"
 #include "cli/progress.h"
 
 namespace mayfly {
 namespace {
 
 constexpr const char* kBenchExamples =
-    "Example:\n"
-    "  mayfly bench expiry              compare the expiry strategies, in under a minute";
+    "Examples:\n"
+    "  mayfly bench expiry              compare the expiry strategies, in under a minute\n"
+    "  mayfly bench cache               how fast reads are, with one thread and with more";
+
+constexpr const char* kCacheExamples =
+    "Examples:\n"
+    "  mayfly bench cache               reads against a bare hash map, and with more threads\n"
+    "  mayfly bench cache --json        the same as data";
 
 constexpr const char* kExpiryExamples =
     "Examples:\n"
@@ -97,17 +106,29 @@ void add_options(CLI::App& expiry, BenchWords& words, BenchOutput& output) {
 
 BenchCommand::BenchCommand(CLI::App& program)
     : bench_(program.add_subcommand("bench", "Measure Mayfly on this machine")),
-      expiry_(bench_->add_subcommand("expiry", "Compare the expiry strategies")) {
+      expiry_(bench_->add_subcommand("expiry", "Compare the expiry strategies")),
+      cache_(bench_->add_subcommand("cache", "Measure reads of the cache")) {
   bench_->footer(kBenchExamples);
   // Said twice, the last one counts: so a habit in an alias can be overridden.
   expiry_->option_defaults()->take_last();
   expiry_->footer(kExpiryExamples);
   add_options(*expiry_, words_, output_);
+  cache_->footer(kCacheExamples);
+  cache_->add_flag("--json", cache_json_, "As JSON on the standard output");
 }
 
 Status BenchCommand::run() const {
   if (expiry_->parsed()) return run_expiry();
+  if (cache_->parsed()) return run_cache();
   if (bench_->parsed()) fmt::print("{}", bench_->help("mayfly"));
+  return Done{};
+}
+
+Status BenchCommand::run_cache() const {
+  GetsPlan plan;
+  plan.threads = std::max(2u, this_machine().cores);
+  const std::vector<GetsResult> results = measure_gets(plan);
+  fmt::print("{}", cache_json_ ? gets_to_json(plan, results) : render_gets(plan, results));
   return Done{};
 }
 

@@ -31,11 +31,14 @@ class BenchCommand {
 
  private:
   Status run_expiry() const;
+  Status run_cache() const;
 
   CLI::App* bench_;
   CLI::App* expiry_;
+  CLI::App* cache_;
   BenchWords words_;
   BenchOutput output_;
+  bool cache_json_ = false;
 };
 
 }  // namespace mayfly

@@ -254,11 +254,8 @@ TYPED_TEST(ExpiryIndexTest, AgreesWithAPlainMap) {
     const int steps = *rc::gen::inRange(1, 800);
     for (int step = 0; step < steps; ++step) {
       const Slot slot = *rc::gen::inRange<Slot>(0, slots);
-      switch (*rc::gen::weightedElement<Op>({{12, Op::schedule},
-                                             {7, Op::cancel},
-                                             {1, Op::advance},
-                                             {1, Op::leap},
-                                             {2, Op::check}})) {
+      switch (*rc::gen::weightedElement<Op>(
+          {{12, Op::schedule}, {7, Op::cancel}, {1, Op::advance}, {1, Op::leap}, {2, Op::check}})) {
         case Op::schedule:
           model.schedule(slot, model.now() + *any_ttl());
           break;

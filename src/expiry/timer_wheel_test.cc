@@ -29,6 +29,16 @@ TEST(TimerWheelTest, TakesEachSlotAtTheVeryTickOfItsDeadline) {
   EXPECT_EQ(wheel.size(), 0u);
 }
 
+TEST(TimerWheelTest, AWheelThatKnowsTheTimeFilesWhatIsNearWhereItIsExact) {
+  TimerWheel wheel;
+  wheel.start_at(at(0));
+  wheel.schedule(0, at(5));
+  EXPECT_EQ(wheel.next_deadline(), at(5));
+  wheel.start_at(at(1'000));  // not empty: it must not turn past what waits
+  EXPECT_EQ(wheel.next_deadline(), at(5));
+  EXPECT_EQ(wheel.check_invariants(), "");
+}
+
 TEST(TimerWheelTest, MissedTicksSkipNothing) {
   TimerWheel wheel;
   for (Slot slot = 0; slot < 1'000; ++slot) wheel.schedule(slot, at(slot * 37));

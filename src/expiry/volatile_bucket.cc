@@ -5,22 +5,16 @@
 #include <bit>
 
 namespace mayfly {
-namespace {
-
-// The least that an allocator hands out anyway.
-constexpr std::size_t kLeast = 6;
 
 // In steps of about an eighth: a sixteenth of the room is empty on average, and a slot is copied a
 // dozen times before the bucket is full, at a few tenths of a nanosecond each. With the allocator's
 // header of 8 bytes, the sizes are multiples of 16.
-std::size_t capacity_for(std::size_t size) {
-  if (size <= kLeast) return kLeast;
+std::size_t VolatileBucket::capacity_for(std::size_t size) {
+  if (size <= kLeastCapacity) return kLeastCapacity;
   const std::size_t step = std::max<std::size_t>(4, std::bit_ceil(size) / 8);
   const std::size_t rounded = (size + 2 + step - 1) / step * step - 2;
-  return std::min(rounded, VolatileBucket::kMost);
+  return std::min(rounded, kMost);
 }
-
-}  // namespace
 
 void VolatileBucket::resize(std::size_t size) {
   const std::size_t capacity = capacity_for(size);

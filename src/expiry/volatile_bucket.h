@@ -22,7 +22,8 @@ namespace mayfly {
 
 class VolatileBucket {
  public:
-  static constexpr std::size_t kMost = 2048;  // more would hardly be faster, and costs more to look into
+  static constexpr std::size_t kMost =
+      2048;  // more would hardly be faster, and costs more to look into
 
   // An empty one that covers 2^span_log ranges of its node.
   explicit VolatileBucket(unsigned span_log = 0) { set_span_log(span_log); }
@@ -49,6 +50,14 @@ class VolatileBucket {
   Time earliest() const { return earliest_; }
   void set_earliest(Time earliest) { earliest_ = earliest; }
 
+  // Whether its array is no larger than that of any bucket with a slot.
+  bool is_small() const { return capacity_ <= kLeastCapacity; }
+
+  void empty() {
+    size_ = 0;
+    earliest_ = kNever;
+  }
+
   // Gives back room that is not needed.
   void fit();
 
@@ -57,6 +66,9 @@ class VolatileBucket {
   void set_span_log(unsigned span_log) { span_log_ = static_cast<std::uint8_t>(span_log); }
 
  private:
+  static constexpr std::size_t kLeastCapacity = 6;  // what an allocator hands out at the least
+
+  static std::size_t capacity_for(std::size_t size);
   void resize(std::size_t size);  // makes room for about as many as that
 
   std::unique_ptr<Slot[]> slots_;

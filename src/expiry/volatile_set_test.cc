@@ -27,8 +27,7 @@ class VolatileSetTest : public testing::Test {
   }
 
   std::size_t count_in_model(Time now) const {
-    return static_cast<std::size_t>(
-        std::distance(model_.begin(), model_.upper_bound(now)));
+    return static_cast<std::size_t>(std::distance(model_.begin(), model_.upper_bound(now)));
   }
 
   void TearDown() override { EXPECT_EQ(set_.check_invariants(), ""); }

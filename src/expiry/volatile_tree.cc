@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <utility>
 
 #include "expiry/ordinal.h"
 
@@ -84,7 +85,8 @@ std::uint32_t VolatileTree::descend(const Key& key, int change, Path& path) {
     const unsigned shared =
         difference == 0
             ? kTimeLevels - 1
-            : kTimeLevels - 1 - (63 - static_cast<unsigned>(std::countl_zero(difference))) / kDigitBits;
+            : kTimeLevels - 1 -
+                  (63 - static_cast<unsigned>(std::countl_zero(difference))) / kDigitBits;
     for (; level < std::min(shared, finger_level_); ++level) {
       path[level] = finger_[level];
       nodes_[path[level]].count += static_cast<std::uint32_t>(change);
@@ -200,6 +202,9 @@ void VolatileTree::unset(Node& node, unsigned digit) {
   const Child child = node.children[digit];
   const unsigned span = span_of(child);
   std::fill_n(node.children.begin() + (digit & ~(span - 1)), span, Child());
+  VolatileBucket& bucket = buckets_[child.id()];
+  bucket.empty();
+  if (bucket.is_small()) spare_ = std::move(bucket);
   buckets_.remove(child.id());
 }
 
@@ -207,10 +212,11 @@ void VolatileTree::unset(Node& node, unsigned digit) {
 std::uint32_t VolatileTree::add_bucket(Node& node, unsigned digit) {
   unsigned span_log = 0;
   for (; span_log < kDigitBits; ++span_log) {
-    const unsigned wider = 2u << span_log;
-    if (!is_free(node, digit & ~(wider - 1), wider)) break;
+    const unsigned span = 1u << span_log;
+    if (!is_free(node, (digit & ~(span - 1)) ^ span, span)) break;
   }
-  const std::uint32_t bucket = buckets_.add(VolatileBucket(span_log));
+  spare_.set_span_log(span_log);
+  const std::uint32_t bucket = buckets_.add(std::exchange(spare_, VolatileBucket()));
   set(node, digit, bucket);
   return bucket;
 }

@@ -151,6 +151,7 @@ class VolatileTree {
 
   Pool<Node> nodes_;
   Pool<VolatileBucket> buckets_;
+  VolatileBucket spare_;         // empty; saves an allocation where a bucket comes and goes
   Child root_;                   // a node of a time level, or empty
   std::uint64_t root_base_ = 0;  // the least ordinal that the root covers
 

@@ -18,8 +18,8 @@ constexpr std::uint64_t low_bits(unsigned bits) {
 }  // namespace
 
 unsigned VolatileTree::Node::first_full() const {
-  const auto full = std::find_if(children.begin(), children.end(),
-                                 [](Child child) { return !child.is_empty(); });
+  const auto full =
+      std::find_if(children.begin(), children.end(), [](Child child) { return !child.is_empty(); });
   return static_cast<unsigned>(full - children.begin());
 }
 
@@ -163,9 +163,8 @@ bool VolatileTree::visit_branch(const PlacedColumn& slots, Branch at, Range want
     const Range range = range_of(at, digit);
     const bool is_outside = range.last < wanted.first || range.first > wanted.last;
     if (!child.is_empty() && !is_outside) {
-      const bool go_on = child.is_node()
-                             ? visit_branch(slots, child_of(at, digit), wanted, see)
-                             : visit_bucket(slots, buckets_[child.id()], wanted, see);
+      const bool go_on = child.is_node() ? visit_branch(slots, child_of(at, digit), wanted, see)
+                                         : visit_bucket(slots, buckets_[child.id()], wanted, see);
       if (!go_on) return false;
     }
     digit += span_of(child);
@@ -214,8 +213,7 @@ std::string VolatileTree::check_branch(const PlacedColumn& slots, Branch at, boo
   return count == node.count ? "" : "a node's count is wrong";
 }
 
-std::string VolatileTree::check_bucket(const PlacedColumn& slots, Branch at,
-                                       unsigned digit) const {
+std::string VolatileTree::check_bucket(const PlacedColumn& slots, Branch at, unsigned digit) const {
   const Node& node = nodes_[at.node];
   const Child child = node.children[digit];
   const VolatileBucket& bucket = buckets_[child.id()];
