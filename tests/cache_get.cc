@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks keys up, many times: in a Cache, or in the bare hash map that it is built on. For callgrind;
-// cache_get_test.py compares the instructions of the two.
+// Looks keys up, many times: in a Cache, or in the bare hash map that it is built on. For
+// callgrind; cache_get_test.py compares the instructions of the two.
 //
 //   cache_get cache|map number|string ROUNDS
 
@@ -13,9 +13,9 @@
 
 #include "mayfly/cache.h"
 
+namespace mayfly {
 namespace {
 
-using namespace mayfly;
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kKeys = 10'000;
@@ -69,6 +69,7 @@ std::uint64_t run(bool is_cache, int rounds) {
 }
 
 }  // namespace
+}  // namespace mayfly
 
 int main(int count, char** words) {
   if (count != 4) {
@@ -78,7 +79,7 @@ int main(int count, char** words) {
   const bool is_cache = std::string_view(words[1]) == "cache";
   const int rounds = std::atoi(words[3]);
   const std::uint64_t sum = std::string_view(words[2]) == "number"
-                                ? run<std::uint64_t>(is_cache, rounds)
-                                : run<std::string>(is_cache, rounds);
+                                ? mayfly::run<std::uint64_t>(is_cache, rounds)
+                                : mayfly::run<std::string>(is_cache, rounds);
   std::printf("%llu\n", static_cast<unsigned long long>(sum));
 }

@@ -64,8 +64,9 @@ class CacheCore {
   // Whether a hit leaves no trace but in the statistics: no bounds, and no entry slides.
   bool is_plain() const { return !works_on_hit_; }
 
-  // The same for readers side by side, who may change nothing but a mark in the eviction order. Null:
-  // the key is absent or expired or must be touched, and get() has to be asked with nobody beside.
+  // The same for readers side by side, who may change nothing but a mark in the eviction order.
+  // Null: the key is absent or expired or must be touched, and get() has to be asked with nobody
+  // beside.
   template <class Lookup>
   const Value* read(const Lookup& key, std::uint32_t hash, Time now) const {
     const Slot slot = map_.find(key, hash);
@@ -301,8 +302,8 @@ class CacheCore {
     if (!due_.empty()) remove_taken(now);
   }
 
-  // Removes the entries in due_, which the index has given out. They lie anywhere in memory, so they
-  // are asked for some way ahead: first each entry, then the cell that its key hashes to.
+  // Removes the entries in due_, which the index has given out. They lie anywhere in memory, so
+  // they are asked for some way ahead: first each entry, then the cell that its key hashes to.
   void remove_taken(Time now) {
     constexpr std::size_t kAhead = 8;
     for (std::size_t i = 0; i < due_.size() + 2 * kAhead; ++i) {

@@ -15,7 +15,8 @@ namespace mayfly {
 // Who removes entries that have expired and are not read any more. Reads are exact in each mode.
 enum class Cleanup {
   manual,   // you do, by calling purge(limit)
-  passive,  // every write does a little; what expires last stays until the next write
+  passive,  // every put (and what get_or_load puts) removes a little; what expires last stays
+            // until the next one
   active,   // a thread that sleeps until the next deadline. ShardedCache only
 };
 

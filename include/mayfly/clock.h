@@ -40,7 +40,9 @@ class Clock {
 
   // Where the time stands, in milliseconds, if asking for it is no more than reading a word; else a
   // word that says the end of time. For whoever asks so often that even the question which kind of
-  // clock it is would count: what is alive at the end of time is alive now.
+  // clock it is would count. What is not due by this word is alive. What is due by it may be alive
+  // all the same: at the end of time everything is due, entries without a deadline included. So
+  // whoever finds an entry due by this word must ask now().
   const std::atomic<std::int64_t>& word() const noexcept {
     return read_ == nullptr ? manual_ms_ : kEndOfTime;
   }
@@ -66,8 +68,8 @@ class Clock {
   virtual void dismiss(Alarm&) const {}
 };
 
-// The wall clock. It follows every step that an administrator or NTP makes: right for deadlines that
-// are dates, wrong for a TTL, which a step would stretch or cut.
+// The wall clock. It follows every step that an administrator or NTP makes: right for deadlines
+// that are dates, wrong for a TTL, which a step would stretch or cut.
 class SystemClock final : public Clock {
  public:
   SystemClock();

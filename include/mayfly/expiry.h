@@ -8,8 +8,8 @@
 //   cache.put(key, value, Expiry::sliding(30min, 8h));            // but 8 h in all at the most
 //   cache.put(key, value, Expiry(60s).refresh_after(45s));        // see Cache::get_or_load
 //
-// A TTL in units finer than a millisecond is rounded up. One that is zero or negative makes an entry
-// that is gone at once, as does a deadline in the past.
+// A TTL in units finer than a millisecond is rounded up. One that is zero or negative makes an
+// entry that is gone at once, as does a deadline in the past.
 
 #pragma once
 

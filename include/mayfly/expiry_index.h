@@ -40,8 +40,8 @@ struct Due {
 template <class Index>
 concept ExpiryIndex = requires(Index index, const Index& view, Slot slot, Time time,
                                std::size_t count, std::vector<Due>& out, const SlotTable& table) {
-  // What it keeps for each slot; blank for a slot without a deadline. Its owner may keep these cells
-  // in its own entries, so that to look at an entry is to know its deadline: see SlotTable.
+  // What it keeps for each slot; blank for a slot without a deadline. Its owner may keep these
+  // cells in its own entries, so that to look at an entry is to know its deadline: see SlotTable.
   { typename Index::Cell{}.deadline } -> std::convertible_to<Time>;
   index.attach(table);
 

@@ -3,9 +3,9 @@
 // callers want it.
 //
 // All members but the waiting itself happen under the shard's lock. The caller that finds no flight
-// for its key starts one, loads without the lock, and lands it; others wait for the landing. Whatever
-// is put or erased under the key meanwhile supersedes the flight: those who wait still get what was
-// loaded, but it is not put, since it may be older than what is there now.
+// for its key starts one, loads without the lock, and lands it; others wait for the landing.
+// Whatever is put or erased under the key meanwhile supersedes the flight: those who wait still get
+// what was loaded, but it is not put, since it may be older than what is there now.
 
 #pragma once
 

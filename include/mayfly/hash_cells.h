@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // HashCells: finds slots by hash. The half of a hash map that does not know what a key is.
 //
-//   | hash 4 | slot 4 |   | - |   | hash | slot |   | hash | slot |   ...        2^k cells of 8 bytes
+//   | hash 4 | slot 4 |   | - |   | hash | slot |   | hash | slot |   ...     2^k cells of 8 bytes
 //
 // Open addressing with linear probing: a slot stands in the first free cell from the one its hash
 // names. Removing one moves the following ones back, so that no tombstones are left. The whole hash
-// is kept in the cell; so a probe hardly ever looks at a key that is not the one sought, and growing
-// looks at none.
+// is kept in the cell; so a probe hardly ever looks at a key that is not the one sought, and
+// growing looks at none.
 //
 //   find, insert, erase   O(1) expected; the table doubles when 3/4 full, and halves when 1/8 full
 //   memory                8 bytes a cell, 11 to 21 a slot

@@ -12,9 +12,9 @@
 
 namespace mayfly {
 
-// Belongs to one thread. A removal that comes while another is being delivered, because the listener
-// used the cache, waits for its turn: listeners are never called from within each other, and the
-// stack does not grow.
+// Belongs to one thread. A removal that comes while another is being delivered, because the
+// listener used the cache, waits for its turn: listeners are never called from within each other,
+// and the stack does not grow.
 template <class Key, class Value>
 class ListenerQueue {
  public:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random: a small generator with a seed, so that whatever uses chance can be repeated exactly.
 //
-// SplitMix64 by Sebastiano Vigna: one word of state, one multiplication chain a number. Not for secrets.
+// SplitMix64 by Sebastiano Vigna: one word of state, one multiplication chain a number. Not for
+// secrets.
 
 #pragma once
 

@@ -9,8 +9,8 @@
 // A plain mutex around a short look-up is slow with many threads even when they hardly ever meet,
 // because its cache line travels from processor to processor with every call. Here a reader notes
 // itself in the line of the processor it runs on and looks whether somebody writes; if so, it steps
-// back and takes the mutex like a writer. A writer takes the mutex, says that it writes, and waits until
-// all lines are free of readers, which takes a look at each.
+// back and takes the mutex like a writer. A writer takes the mutex, says that it writes, and waits
+// until all lines are free of readers, which takes a look at each.
 //
 // The readers' lines also count hits, since leaving writes to them anyway.
 //
@@ -36,8 +36,9 @@ class ReaderLock {
   void lock();
   void unlock();
 
-  // Calls `read()` with writers excluded, and returns whether that was done and `read` returned true:
-  // a hit, which is counted. False means that the caller has to take the lock. `read` may throw.
+  // Calls `read()` with writers excluded, and returns whether that was done and `read` returned
+  // true: a hit, which is counted. False means that the caller has to take the lock. `read` may
+  // throw.
   template <class Read>
   bool try_read(Read read) {
     Stay stay(lines_[processor() & mask_]);

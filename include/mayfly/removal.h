@@ -32,8 +32,11 @@ struct Removal {
   Time now;       // when it was removed; if it expired, now - deadline is how late that was
 };
 
-// Called exactly once for each removal, when the cache is whole again and no lock is held. It may use
-// the cache. What it throws is caught and counted (CacheStats::listener_failures).
+// Called exactly once for each removal, when the cache is whole again and no lock is held. It may
+// use the cache. What it throws is caught and counted (CacheStats::listener_failures).
+//
+// In a Cache the calls come one after the other. In a ShardedCache they may come from several
+// threads at once, and they nest if the listener itself removes something.
 template <class Key, class Value>
 using RemovalListener = std::function<void(Removal<Key, Value>&)>;
 

@@ -9,16 +9,17 @@
 //   Page made = pages.get_or_load("/about", [](const auto& path) { return render(path); });
 //
 // Keys are spread over shards, each a cache of its own with a lock of its own; a call locks one
-// shard, for as long as a look-up takes, and reads do not even keep each other out (reader_lock.h). Values are copied in and out: where that is dear, store a
-// handle. Loaders, listeners and the functions given to for_each() run without any lock held, so that
-// they may use the cache. All else is as cache.h says.
+// shard, for as long as a look-up takes, and reads do not even keep each other out (reader_lock.h).
+// Values are copied in and out: where that is dear, store a handle. Loaders, listeners and the
+// functions given to for_each() run without any lock held, so that they may use the cache. All else
+// is as cache.h says.
 //
-// Threads: Cleanup::active starts one (see sweeper.h), which the destructor stops and waits for. The
-// other modes start none. The destructor must not run while calls are under way.
+// Threads: Cleanup::active starts one (see sweeper.h), which the destructor stops and waits for.
+// The other modes start none. The destructor must not run while calls are under way.
 //
 // Bounds are divided among the shards, so that no more than max_entries are ever held; a cache may
-// evict a little before it is full, where keys fall unevenly. An entry heavier than its shard's part
-// of max_weight is not kept. With shards = 1 the bounds are exact.
+// evict a little before it is full, where keys fall unevenly. An entry heavier than its shard's
+// part of max_weight is not kept. With shards = 1 the bounds are exact.
 
 #pragma once
 
@@ -70,6 +71,10 @@ class ShardedCache {
       sweeper_ = std::make_unique<Sweeper>(clock_, [this] { return sweep(); });
     }
   }
+  ShardedCache(const ShardedCache&) = delete;  // nor moved: the sweeper knows where it is
+  ShardedCache(ShardedCache&&) = delete;
+  ShardedCache& operator=(const ShardedCache&) = delete;
+  ShardedCache& operator=(ShardedCache&&) = delete;
 
   // A copy of the value of `key`, or nothing.
   template <class Lookup>
@@ -166,10 +171,11 @@ class ShardedCache {
     }
   }
 
-  // The value of `key`; if there is none, the one that `load(key)` returns, which is put. However many
-  // threads ask at once, one of them loads and the others wait for it; if it throws, they all get
-  // what it threw. Where the value is stale (Expiry::refresh_after), one caller loads it anew while
-  // the others get the old value; if the loader throws then, that caller too gets the old value.
+  // The value of `key`; if there is none, the one that `load(key)` returns, which is put. However
+  // many threads ask at once, one of them loads and the others wait for it; if it throws, they all
+  // get what it threw. Where the value is stale (Expiry::refresh_after), one caller loads it anew
+  // while the others get the old value; if the loader throws then, that caller too gets the old
+  // value. Two loaders that wait for each other's key wait for ever.
   template <class Load>
   Value get_or_load(const Key& key, Load load) {
     return get_or_load(key, std::move(load), options_.default_expiry);
@@ -275,7 +281,8 @@ class ShardedCache {
   static constexpr std::size_t kLeastShare = 64;   // entries, of a bounded cache
   static constexpr std::size_t kSweepBatch = 256;  // entries removed under one lock
 
-  // On cache lines of its own, so that threads at work in different shards do not disturb each other.
+  // On cache lines of its own, so that threads at work in different shards do not disturb each
+  // other.
   struct alignas(64) Shard {
     Shard(const Options& options, Index index) : core(options, std::move(index)) {}
     mutable ReaderLock lock;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sieve: chooses what to evict. The SIEVE policy of Zhang, Yang, Yue, Vigfusson and Rashmi (NSDI '24).
+// Sieve: chooses what to evict. The SIEVE policy of Zhang, Yang, Yue, Vigfusson and Rashmi
+// (NSDI '24).
 //
 //   newest                                                       oldest
 //   [ 9 ] - [ 4* ] - [ 7 ] - [ 2* ] - [ 5 ] - [ 0* ] - [ 3 ]          * was read
 //                                       ^
 //                                     hand, moving to the left; from the newest back to the oldest
 //
-// A read only sets a mark. To evict, the hand goes on over the marked ones, removing their marks, and
-// stops at the first without. What was read keeps its place, and what comes new and is not read again
-// goes soon: a scan does not wash out what is in use.
+// A read only sets a mark. To evict, the hand goes on over the marked ones, removing their marks,
+// and stops at the first without. What was read keeps its place, and what comes new and is not read
+// again goes soon: a scan does not wash out what is in use.
 //
 //   add, touch, remove   O(1)
 //   victim               O(1) amortised: each mark it removes was set by a touch

@@ -5,7 +5,8 @@
 //   | 256 values |     (no memory)        | 256 values |       a bit for each value says: in use
 //
 // A chunk's memory is given back when its last value goes (one is kept in hand). Numbers of values
-// that are gone are used again, so that numbers stay dense and can name columns (see slot_column.h).
+// that are gone are used again, so that numbers stay dense and can name columns (see
+// slot_column.h).
 //
 //   emplace, erase, [ ]   O(1)
 //   next                  O(chunks skipped)

@@ -3,7 +3,8 @@
 //
 // The owner of the entries numbers them from 0, densely, and reuses the numbers of those that are
 // gone: an index into an array of its own will do. Four bytes instead of a pointer's eight are half
-// of what an index costs, and an array can be moved or spilt without telling the index.
+// of what an index costs, and a number stays good when the array moves. An owner that keeps the
+// index's cells in a table of its own calls attach() again when that table grows (expiry_index.h).
 
 #pragma once
 

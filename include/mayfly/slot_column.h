@@ -15,7 +15,8 @@
 // they are in the entry's own cache line, and a look at the entry is a look at the value.
 //
 //   claim, drop, read   O(1)
-//   memory              sizeof(T) a slot claimed, and 0.1 bytes for bookkeeping, when slots are dense
+//   memory              sizeof(T) a slot claimed, and 0.1 bytes for bookkeeping, when slots are
+//                       dense
 
 #pragma once
 

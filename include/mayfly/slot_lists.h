@@ -3,8 +3,9 @@
 //
 //   node of a slot:   | deadline, 8 bytes | next, 4 | before, 4 |          16 bytes
 //
-// A list is known by a number and by a head that its owner keeps. The first node of a list holds the
-// list's number, marked, where others hold the slot before them; so that unlinking needs no search.
+// A list is known by a number and by a head that its owner keeps. The first node of a list holds
+// the list's number, marked, where others hold the slot before them; so that unlinking needs no
+// search.
 
 #pragma once
 
@@ -61,12 +62,10 @@ class SlotLists {
     return list;
   }
 
-  // Takes out the first slot of a list that is not empty.
-  Slot pop(std::uint32_t list, Slot& head) {
-    const Slot slot = head;
-    head = nodes_[slot].next;
+  // For taking slots off the front of a list one after the other, following next(): makes `head`
+  // the first one in the end.
+  void make_first(std::uint32_t list, Slot head) {
     if (head != kNoSlot) nodes_.at(head).before = kFirst | list;
-    return slot;
   }
 
   // Forgets an unlinked slot.

@@ -3,7 +3,7 @@
 //
 //   SlotMap<std::string, int> map;
 //   const Slot slot = map.insert("apple", 3);
-//   map[map.find("apple")].value;                        // 3; find gives kNoSlot for what is absent
+//   map[map.find("apple")].value;                     // 3; find gives kNoSlot for what is absent
 
 #pragma once
 

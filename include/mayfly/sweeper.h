@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <thread>
 
@@ -16,8 +17,8 @@ namespace mayfly {
 
 class Sweeper {
  public:
-  // `sweep` removes what is due and returns when there will next be something; it is called from the
-  // sweeper's thread, which starts here. `clock` must outlive the sweeper.
+  // `sweep` removes what is due and returns when there will next be something; it is called from
+  // the sweeper's thread, which starts here. `clock` must outlive the sweeper.
   Sweeper(const Clock& clock, std::function<Time()> sweep);
 
   // Waits until a sweep under way has ended.

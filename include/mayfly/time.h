@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time as all of Mayfly counts it, and the one function that decides whether an entry is gone.
 //
-// An entry has a *deadline*, an absolute moment. A *TTL* is a duration; it exists only at the edges,
-// where it is turned into a deadline once, by deadline_after().
+// An entry has a *deadline*, an absolute moment. A *TTL* is a duration; it exists only at the
+// edges, where it is turned into a deadline once, by deadline_after().
 
 #pragma once
 
@@ -19,8 +19,8 @@ using Time = std::chrono::sys_time<Millis>;
 // The deadline of an entry that never expires.
 inline constexpr Time kNever = Time::max();
 
-// An entry is gone from its deadline on: a TTL of d lasts exactly d. Every door and every index asks
-// here, so that a read and a sweep can never disagree about the same entry.
+// An entry is gone from its deadline on: a TTL of d lasts exactly d. Every door and every index
+// asks here, so that a read and a sweep can never disagree about the same entry.
 constexpr bool is_due(Time deadline, Time now) { return deadline <= now; }
 
 // The deadline of what has `ttl` left at `now`. A TTL too long for the calendar means never; one

@@ -16,8 +16,8 @@
 // down (the cascade), unless all of them are due already. Each entry comes down ten times at most.
 // A cascade counts against the limit of take_due(), four to one, so that no call takes long.
 //
-// Each list is a rope of eight strands; a slot's number says which is its own. To walk a linked list
-// is to wait for memory at every step, and eight strands are eight waits at a time.
+// Each list is a rope of eight strands; a slot's number says which is its own. To walk a linked
+// list is to wait for memory at every step, and eight strands are eight waits at a time.
 //
 //   schedule, cancel   O(1)
 //   take_due           O(1) amortised a slot, in order of deadline but within a list
@@ -51,8 +51,8 @@ class TimerWheel {
   std::size_t take_due(Time now, std::size_t limit, std::vector<Due>& out);
   void clear() { *this = TimerWheel(); }
 
-  // Tells an empty wheel the time. Optional: without it, what is filed first is filed as seen from the
-  // beginning of time, all of it far away, and has to come down more levels.
+  // Tells an empty wheel the time. Optional: without it, what is filed first is filed as seen from
+  // the beginning of time, all of it far away, and has to come down more levels.
   void start_at(Time now) {
     if (size_ == 0) turn_to(now);
   }

@@ -9,14 +9,14 @@
 //   node, 64 ranges of 64 ms                       | 0 ... 31 | 32 ... 63 |
 //                                                  bucket 1,100  bucket 1,200
 //
-// A tree on the digits of the deadline, six bits a level. A bucket covers one range of its node, or
-// 2, 4, 8 ... or all 64 of them, and holds at most 2,048 slots in no order. One that is full is split
-// by time: into two halves of its ranges, or, if it covers one range only, into a node of its own.
-// When even a single millisecond overflows, time cannot split it any more, and the digits of a hash
-// of the slot go on where those of the deadline end: the bucket has turned into a hash.
+// A tree on the digits of the deadline, six bits a level. A bucket covers one range of its node,
+// or 2, 4, 8 ... or all 64 of them, and holds at most 2,048 slots in no order. One that is full is
+// split by time: into two halves of its ranges, or, if it covers one range only, into a node of
+// its own. When even a single millisecond overflows, time cannot split it any more, and the digits
+// of a hash of the slot go on where those of the deadline end: the bucket has turned into a hash.
 // Neighbours that have become small are joined again, so that memory follows what is in use.
 //
-// Every node knows how many slots are below it; that gives counts and estimates without a scan.
+// Every bucket knows how many slots it holds; that gives counts and estimates without a scan.
 // Only 4 bytes of an entry are in its bucket. Nothing in the tree points to a particular entry, so
 // that to move one never touches another.
 //
@@ -24,11 +24,11 @@
 //                       number depends on the range of deadlines, not on how many there are)
 //   take_due            O(1) amortised a slot, in order of deadline but within one bucket
 //   next_deadline       O(1); at or before the least deadline, and exact after a take_due()
-//   count_due(t)        O(1): 64 ranges a level, and a look into one bucket; exact
+//   count_due(t)        O(buckets due at t), a thousand slots each, and a look into one; exact
 //   estimate_due(t)     the same without the look
 //   visit(from, to)     in order of deadline, O(what it visits)
 //   slack               none
-//   memory              12 to 16 bytes a slot, typically 14.5: 8 for the deadline, the rest in buckets
+//   memory              12 to 16 bytes a slot, mostly 14.6: 8 for the deadline, the rest in buckets
 //
 // Choose it unless you know better: the default of the cache.
 

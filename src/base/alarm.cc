@@ -7,9 +7,10 @@
 namespace mayfly {
 namespace {
 
-// The condition variable counts in nanoseconds, in which 300 years are too many. So a long sleep is
-// made of shorter ones.
-constexpr Millis kLongestNap = std::chrono::hours(1);
+// A long sleep is made of shorter ones, for two reasons. The condition variable waits by monotonic
+// time, which stands still while the machine is suspended: after a resume the sleeper is late by up
+// to a nap. And it counts in nanoseconds, in which 300 years are too many.
+constexpr Millis kLongestNap = std::chrono::minutes(1);
 
 }  // namespace
 

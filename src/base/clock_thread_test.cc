@@ -105,8 +105,8 @@ TEST(AlarmTest, LosesNoWakeUp) {
   mover.join();
 }
 
-// Four hundred years of nanoseconds do not fit into 64 bits. A sleeper that gets them wrong wakes at
-// once, over and over, and holds the lock that the ring needs.
+// Four hundred years of nanoseconds do not fit into 64 bits. A sleeper that gets them wrong wakes
+// at once, over and over, and holds the lock that the ring needs.
 TEST(AlarmTest, SleepsUntilACenturyFarAwayWithoutSpinning) {
   const SteadyClock clock;
   Alarm alarm(clock);

@@ -19,8 +19,8 @@ Sweeper::~Sweeper() {
 
 void Sweeper::run() {
   while (!is_stopping_) {
-    // A deadline filed while we sweep may be missed by the sweep and must ring. So until it is known
-    // when to wake, every deadline rings; a ring too many only means another look.
+    // A deadline filed while we sweep may be missed by the sweep and must ring. So until it is
+    // known when to wake, every deadline rings; a ring too many only means another look.
     wakes_at_ms_ = kNever.time_since_epoch().count();
     const Time next = sweep_();
     wakes_at_ms_ = next.time_since_epoch().count();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast are reads of the cache? The measurements of `mayfly bench cache`.
 //
-// One thread: the cache against the bare hash map it is built on and the standard one. Many threads:
-// ShardedCache against what people write first, a map with a mutex around it.
+// One thread: the cache against the bare hash map it is built on and the standard one. Many
+// threads: ShardedCache against what people write first, a map with a mutex around it.
 
 #pragma once
 

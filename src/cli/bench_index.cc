@@ -56,7 +56,9 @@ double cancel_some(Index& index, const Workload& workload) {
 template <ExpiryIndex Index>
 double cycle_one_more(Index& index, const Workload& workload) {
   const auto extra = static_cast<Slot>(workload.size());
-  return nanoseconds_for_each(workload.order, [&](Slot i) {
+  std::size_t next = 0;  // deadlines are read in a row, so that reading them costs nothing
+  return nanoseconds_for_each(workload.order, [&](Slot) {
+    const std::size_t i = next++;
     index.schedule(extra, workload.first[i]);
     index.schedule(extra, workload.second[i]);
     index.cancel(extra);

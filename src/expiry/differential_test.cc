@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ten million random operations, the same on every index that promises a bound: what can be observed
-// must be identical. The plain tree goes first and leaves a record that the others have to match.
+// Ten million random operations, the same on every index that promises a bound: what can be
+// observed must be identical. The plain tree goes first and leaves a record that the others have to
+// match.
 //
-// Observed are: what cancel() returns, every deadline, size(), count_due() at any time, and which slots
-// have been taken once all that is due is taken. Which of several due slots a limited take_due() gives
-// first is not promised, nor is anything between a deadline and the end of its window; so the clock is
-// brought to the end of a window whenever all is taken.
+// Observed are: what cancel() returns, every deadline, size(), count_due() at any time, and which
+// slots have been taken once all that is due is taken. Which of several due slots a limited
+// take_due() gives first is not promised, nor is anything between a deadline and the end of its
+// window; so the clock is brought to the end of a window whenever all is taken.
 
 #include <gtest/gtest.h>
 

@@ -159,19 +159,26 @@ void TimerWheel::unfile(Slot slot) {
 // Takes up to `limit` slots out of a list, one from each strand in turn, and hands them to `use`.
 template <class Use>
 std::size_t TimerWheel::drain(Place place, std::size_t limit, Use use) {
+  std::array<Slot, kStrands> heads;
+  std::copy_n(heads_.begin() + place.first_strand(), kStrands, heads.begin());
   std::size_t count = 0;
   bool is_left = true;
   while (is_left && count < limit) {
     is_left = false;
-    for (std::uint32_t i = 0; i < kStrands && count < limit; ++i) {
-      const std::uint32_t strand = place.first_strand() + i;
-      if (heads_[strand] == kNoSlot) continue;
-      const Slot slot = lists_.pop(strand, heads_[strand]);
-      if (heads_[strand] != kNoSlot) lists_.prefetch(heads_[strand]);
+    for (std::size_t i = 0; i < kStrands && count < limit; ++i) {
+      const Slot slot = heads[i];
+      if (slot == kNoSlot) continue;
+      heads[i] = lists_.next(slot);
+      if (heads[i] != kNoSlot) lists_.prefetch(heads[i]);
       use(slot);
       ++count;
       is_left = true;
     }
+  }
+  for (std::uint32_t i = 0; i < kStrands; ++i) {
+    const std::uint32_t strand = place.first_strand() + i;
+    heads_[strand] = heads[i];
+    lists_.make_first(strand, heads[i]);
   }
   mark(place);
   return count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the wheel promises beyond the common suite: no lateness at millisecond ticks, bounded work in
-// each call although whole lists come down, and nothing skipped when ticks are missed.
+// What the wheel promises beyond the common suite: no lateness at millisecond ticks, bounded work
+// in each call although whole lists come down, and nothing skipped when ticks are missed.
 
 #include "mayfly/timer_wheel.h"
 
@@ -47,8 +47,8 @@ TEST(TimerWheelTest, MissedTicksSkipNothing) {
   EXPECT_EQ(due.size(), 1'000u);
 }
 
-// All of 10,000 entries are in one list of a high level when its time comes. A call that may take 10
-// must not move them all.
+// All of 10,000 entries are in one list of a high level when its time comes. A call that may take
+// 10 must not move them all.
 TEST(TimerWheelTest, ACascadeIsSpreadOverManyCalls) {
   TimerWheel wheel;
   std::vector<Due> due;

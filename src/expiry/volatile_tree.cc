@@ -34,78 +34,77 @@ void VolatileTree::insert(PlacedColumn& slots, Slot slot, Time deadline) {
   const Key key = key_of(slot, deadline);
   if (!covers(key)) raise_root(slots, key);
 
-  Path path;
-  std::uint32_t at = descend(key, 1, path);
+  std::uint32_t at = descend(key);
   unsigned digit = key.digit(nodes_[at]);
   Child child = nodes_[at].children[digit];
   while (child.is_bucket() && buckets_[child.id()].is_full()) {
     split(slots, at, digit);
+    at = descend(key);
+    digit = key.digit(nodes_[at]);
     child = nodes_[at].children[digit];
-    if (child.is_node()) {
-      at = child.id();
-      ++nodes_[at].count;
-      digit = key.digit(nodes_[at]);
-      child = nodes_[at].children[digit];
-    }
   }
   const std::uint32_t bucket = child.is_empty() ? add_bucket(nodes_[at], digit) : child.id();
   push(slots, bucket, slot, deadline);
+  ++size_;
 }
 
 void VolatileTree::remove(PlacedColumn& slots, Slot slot, Time deadline) {
   const Key key = key_of(slot, deadline);
-  Path path;
-  const std::uint32_t at = descend(key, -1, path);
-  Node& node = nodes_[at];
+  Node& node = nodes_[descend(key)];
   const unsigned digit = key.digit(node);
   const std::uint32_t bucket = node.children[digit].id();
   remove_at(slots, bucket, slots.position(slot));
-  if (buckets_[bucket].size() % kTidyEvery != 0) return;
+  --size_;
+  const std::size_t left = buckets_[bucket].size();
+  if (left % kFitEvery == 0) buckets_[bucket].fit();
+  if (left % kTidyEvery != 0 || left > kJoin / 2) return;
 
-  if (buckets_[bucket].size() == 0) {
+  if (left == 0) {
     unset(node, digit);
   } else {
     join_neighbours(slots, node, digit);
   }
-  const unsigned top = nodes_[root_.id()].level;
-  for (unsigned level = node.level; level > top && nodes_[path[level]].count <= kJoin; --level) {
-    tidy_child(slots, path[level - 1], key.digit(nodes_[path[level - 1]]));
-  }
-  if (nodes_[root_.id()].count == 0) lower_root();
+  tidy_path(slots, key, root_.id());
+  if (size_ == 0) lower_root();
 }
 
-// Goes down to the last node on the way to the key, and adds `change` to the counts on the way, which
-// `path` gets by level. Nodes above the first digit that differs from the finger's are known already,
-// so only the rest is looked up: where deadlines are dense, that is one node or two of many.
-std::uint32_t VolatileTree::descend(const Key& key, int change, Path& path) {
-  const unsigned top = nodes_[root_.id()].level;
-  unsigned level = top;
-  if (finger_level_ > top && finger_level_ != kNoFinger) {
-    const std::uint64_t difference = key.time ^ finger_time_;
-    const unsigned shared =
-        difference == 0
-            ? kTimeLevels - 1
-            : kTimeLevels - 1 -
-                  (63 - static_cast<unsigned>(std::countl_zero(difference))) / kDigitBits;
-    for (; level < std::min(shared, finger_level_); ++level) {
-      path[level] = finger_[level];
-      nodes_[path[level]].count += static_cast<std::uint32_t>(change);
-    }
+// Replaces the nodes on the way to the key that have become small, from the last to the first.
+void VolatileTree::tidy_path(PlacedColumn& slots, const Key& key, std::uint32_t at) {
+  const unsigned digit = key.digit(nodes_[at]);
+  const Child child = nodes_[at].children[digit];
+  if (!child.is_node()) return;
+  tidy_path(slots, key, child.id());
+  tidy_child(slots, at, digit);
+}
+
+// The last node on the way to the key. Nodes above the first digit that differs from the finger's
+// are known already, so only the rest is looked up: where deadlines are dense, one node or two of
+// many.
+std::uint32_t VolatileTree::descend(const Key& key) {
+  unsigned level = 0;
+  if (finger_level_ == kNoFinger) {
+    level = nodes_[root_.id()].level;
+    finger_[level] = root_.id();
+  } else {
+    const std::uint64_t difference = (key.time ^ finger_time_) | 1;
+    const unsigned bit = 63 - static_cast<unsigned>(std::countl_zero(difference));
+    level = std::min(kTimeLevels - 1 - bit / kDigitBits, finger_level_);
   }
-  std::uint32_t at = level == top ? root_.id() : finger_[level];
+  Path path;
+  std::uint32_t at = finger_[level];
+  const unsigned start = level;
   while (true) {
-    path[level] = at;
-    Node& node = nodes_[at];
-    node.count += static_cast<std::uint32_t>(change);
+    const Node& node = nodes_[at];
     const Child child = node.children[key.digit(node)];
     if (!child.is_node()) break;
     at = child.id();
-    ++level;
+    path[++level] = at;
   }
-  if (finger_level_ == kNoFinger || level > finger_level_) {
+  const unsigned reached = std::min(level, kTimeLevels - 1);
+  if (finger_level_ == kNoFinger || reached > finger_level_) {
+    std::copy(path.begin() + start + 1, path.begin() + reached + 1, finger_.begin() + start + 1);
     finger_time_ = key.time;
-    finger_level_ = std::min(level, kTimeLevels - 1);
-    finger_ = path;
+    finger_level_ = reached;
   }
   return at;
 }
@@ -116,8 +115,8 @@ bool VolatileTree::covers(const Key& key) const {
   return above >= 64 || (key.time ^ root_base_) >> above == 0;
 }
 
-// Few slots are put into one bucket under a root at the right level at once. Otherwise the root gets
-// a parent, and that another, until the key is covered.
+// Few slots are put into one bucket under a root at the right level at once. Otherwise the root
+// gets a parent, and that another, until the key is covered.
 void VolatileTree::raise_root(PlacedColumn& slots, const Key& key) {
   finger_level_ = kNoFinger;
   if (root_.is_empty()) {
@@ -125,14 +124,12 @@ void VolatileTree::raise_root(PlacedColumn& slots, const Key& key) {
     root_base_ = key.time >> kDigitBits << kDigitBits;
     return;
   }
-  const bool is_small = nodes_[root_.id()].count <= VolatileBucket::kMost;
+  const bool is_small = size_ <= VolatileBucket::kMost;
   const std::uint32_t all = is_small ? buckets_.add(VolatileBucket(kDigitBits)) : 0;
   if (is_small) gather(slots, root_.id(), all);
 
   do {
-    const Node& old = nodes_[root_.id()];
-    Node parent(old.level - 1u);
-    parent.count = old.count;
+    Node parent(nodes_[root_.id()].level - 1u);
     if (is_small) {
       nodes_[root_.id()] = parent;
     } else {
@@ -152,7 +149,7 @@ void VolatileTree::raise_root(PlacedColumn& slots, const Key& key) {
 void VolatileTree::lower_root() {
   if (root_.is_empty()) return;
   finger_level_ = kNoFinger;
-  if (nodes_[root_.id()].count == 0) {
+  if (size_ == 0) {
     nodes_.remove(root_.id());
     root_ = Child();
     return;
@@ -161,7 +158,7 @@ void VolatileTree::lower_root() {
     const Node& node = nodes_[root_.id()];
     const unsigned digit = node.first_full();
     const Child child = node.children[digit];
-    if (!child.is_node() || count_of(child) != node.count) return;
+    if (!child.is_node() || !is_free(node, digit + 1, kFanout - digit - 1)) return;
     root_base_ = child_of(root(), digit).base;
     nodes_.remove(root_.id());
     root_ = child;
@@ -229,7 +226,6 @@ void VolatileTree::split(PlacedColumn& slots, std::uint32_t at, unsigned digit) 
   }
   Node node(nodes_[at].level + 1u);
   assert(node.level < kLevels);
-  node.count = static_cast<std::uint32_t>(buckets_[full.id()].size());
   buckets_[full.id()].set_span_log(kDigitBits);
   set(node, 0, full.id());
   const std::uint32_t below = nodes_.add(node);
@@ -262,9 +258,6 @@ void VolatileTree::halve(PlacedColumn& slots, Node& node, unsigned digit) {
 void VolatileTree::join_neighbours(PlacedColumn& slots, Node& node, unsigned digit) {
   const std::uint32_t id = node.children[digit].id();
   VolatileBucket& bucket = buckets_[id];
-  bucket.fit();
-  if (bucket.size() > kJoin / 2) return;
-
   while (bucket.span_log() < kDigitBits) {
     const unsigned span = 1u << bucket.span_log();
     const unsigned beside = (digit & ~(span - 1)) ^ span;
@@ -280,8 +273,8 @@ void VolatileTree::join_neighbours(PlacedColumn& slots, Node& node, unsigned dig
   }
 }
 
-// Moves all slots below the node into a bucket; the buckets and nodes they were in are gone, but not
-// the node itself, which is left as it was. REQUIRES: they fit.
+// Moves all slots below the node into a bucket; the buckets and nodes they were in are gone, but
+// not the node itself, which is left as it was. REQUIRES: they fit.
 void VolatileTree::gather(PlacedColumn& slots, std::uint32_t at, std::uint32_t into) {
   for (unsigned digit = 0; digit < kFanout;) {
     const Child child = nodes_[at].children[digit];
@@ -299,10 +292,11 @@ void VolatileTree::gather(PlacedColumn& slots, std::uint32_t at, std::uint32_t i
 // Replaces the node at `digit`, if it has become small, by a bucket, or by nothing.
 void VolatileTree::tidy_child(PlacedColumn& slots, std::uint32_t parent, unsigned digit) {
   const std::uint32_t at = nodes_[parent].children[digit].id();
-  if (nodes_[at].count > kJoin) return;
+  const std::size_t count = count_up_to(at, kJoin + 1);
+  if (count > kJoin) return;
   finger_level_ = kNoFinger;
   nodes_[parent].children[digit] = Child();
-  if (nodes_[at].count > 0) {
+  if (count > 0) {
     const std::uint32_t bucket = buckets_.add(VolatileBucket(0));
     gather(slots, at, bucket);
     nodes_[parent].children[digit] = Child::of_bucket(bucket);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // VolatileTree: the tree of buckets in a VolatileSet, whose header has the drawing.
 //
-// Levels 0 to 10 are the digits of the deadline, from the highest; levels 11 to 16 those of a hash of
-// the slot. The root stands at the lowest level that covers all deadlines present: it is raised when
-// one arrives from outside and lowered when only one branch is left, so that the digits all
+// Levels 0 to 10 are the digits of the deadline, from the highest; levels 11 to 16 those of a hash
+// of the slot. The root stands at the lowest level that covers all deadlines present: it is raised
+// when one arrives from outside and lowered when only one branch is left, so that the digits all
 // deadlines share cost nothing.
 //
 // Deadlines are not in the tree, but in a column by slot. So is each slot's position in its bucket:
@@ -54,12 +54,14 @@ class VolatileTree {
   // what a bucket holds, so that it takes as many changes again to split it.
   static constexpr std::size_t kJoin = VolatileBucket::kMost / 2;
 
-  // After a removal that leaves a multiple of this many in a bucket, the tree looks whether it can
-  // be made smaller. Every removal would be too often.
+  // After a removal that leaves a multiple of so many in a bucket, the tree looks whether the
+  // bucket has too much room, or, if it is small, whether it can be joined with others. After
+  // every removal would be too often.
+  static constexpr std::size_t kFitEvery = 64;
   static constexpr std::size_t kTidyEvery = 16;
 
-  // Nothing, a node or a bucket, by its number in a pool. A bucket stands in every range of the node
-  // that it covers.
+  // Nothing, a node or a bucket, by its number in a pool. A bucket stands in every range of the
+  // node that it covers.
   class Child {
    public:
     static Child of_node(std::uint32_t id) { return Child(id << 2 | 1); }
@@ -82,7 +84,6 @@ class VolatileTree {
     bool is_hash() const { return level >= kTimeLevels; }
     unsigned first_full() const;  // the least digit whose child is not empty
 
-    std::uint32_t count = 0;  // slots below
     std::uint8_t level;
     std::uint8_t shift;  // of its digit, in the deadline's ordinal or in the hash
     std::array<Child, kFanout> children;
@@ -112,11 +113,12 @@ class VolatileTree {
   using Path = std::array<std::uint32_t, kLevels>;  // nodes, by level
 
   static Key key_of(Slot slot, Time deadline);
-  std::uint32_t descend(const Key& key, int change, Path& path);
+  std::uint32_t descend(const Key& key);
   Branch root() const { return {root_.id(), root_base_}; }
   Branch child_of(Branch at, unsigned digit) const;
   Range range_of(Branch at, unsigned digit) const;
   std::size_t count_of(Child child) const;
+  std::size_t count_up_to(std::uint32_t at, std::size_t enough) const;
   unsigned span_of(Child child) const;  // how many ranges of its node it covers
 
   bool covers(const Key& key) const;
@@ -136,6 +138,7 @@ class VolatileTree {
   void join_neighbours(PlacedColumn& slots, Node& node, unsigned digit);
   void gather(PlacedColumn& slots, std::uint32_t at, std::uint32_t into);
   void tidy_child(PlacedColumn& slots, std::uint32_t parent, unsigned digit);
+  void tidy_path(PlacedColumn& slots, const Key& key, std::uint32_t at);
 
   template <class Boundary>
   std::size_t count_with(Time now, Boundary boundary) const;
@@ -154,6 +157,7 @@ class VolatileTree {
   VolatileBucket spare_;         // empty; saves an allocation where a bucket comes and goes
   Child root_;                   // a node of a time level, or empty
   std::uint64_t root_base_ = 0;  // the least ordinal that the root covers
+  std::size_t size_ = 0;         // slots in all buckets
 
   // The deepest way that was gone since the shape last changed: from the root to finger_level_.
   static constexpr unsigned kNoFinger = kLevels;

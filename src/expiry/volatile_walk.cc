@@ -23,9 +23,23 @@ unsigned VolatileTree::Node::first_full() const {
   return static_cast<unsigned>(full - children.begin());
 }
 
+// How many slots are below the node, or some number from `enough` on if there are as many.
+std::size_t VolatileTree::count_up_to(std::uint32_t at, std::size_t enough) const {
+  std::size_t count = 0;
+  const Node& node = nodes_[at];
+  for (unsigned digit = 0; digit < kFanout && count < enough;) {
+    const Child child = node.children[digit];
+    if (child.is_node()) count += count_up_to(child.id(), enough - count);
+    if (child.is_bucket()) count += buckets_[child.id()].size();
+    digit += span_of(child);
+  }
+  return count;
+}
+
 std::size_t VolatileTree::count_of(Child child) const {
   if (child.is_empty()) return 0;
-  return child.is_bucket() ? buckets_[child.id()].size() : nodes_[child.id()].count;
+  constexpr std::size_t kAll = ~std::size_t{0};
+  return child.is_bucket() ? buckets_[child.id()].size() : count_up_to(child.id(), kAll);
 }
 
 unsigned VolatileTree::span_of(Child child) const {
@@ -49,6 +63,7 @@ std::size_t VolatileTree::take_due(PlacedColumn& slots, Time now, std::size_t li
                                    std::vector<Due>& out) {
   if (root_.is_empty()) return 0;
   const std::size_t taken = take(slots, root(), now, limit, out);
+  size_ -= taken;
   lower_root();
   return taken;
 }
@@ -70,7 +85,6 @@ std::size_t VolatileTree::take(PlacedColumn& slots, Branch at, Time now, std::si
     }
     digit += span;
   }
-  nodes_[at.node].count -= static_cast<std::uint32_t>(taken);
   return taken;
 }
 
@@ -110,8 +124,8 @@ Time VolatileTree::earliest() const {
   return buckets_[child.id()].earliest();
 }
 
-// Adds up what lies before `now`, by the counts of whole branches. `boundary(bucket, range)` says
-// how much of the one bucket to add that `now` falls into.
+// Adds up what lies before `now`, by the sizes of whole buckets. `boundary(bucket, range)` says how
+// much of the one bucket to add that `now` falls into.
 template <class Boundary>
 std::size_t VolatileTree::count_with(Time now, Boundary boundary) const {
   if (root_.is_empty()) return 0;
@@ -189,18 +203,17 @@ std::string VolatileTree::check_invariants(const PlacedColumn& slots) const {
     const bool is_empty = slots.size() + nodes_.size() + buckets_.size() == 0;
     return is_empty ? "" : "slots, nodes or buckets without a root";
   }
-  if (nodes_[root_.id()].count != slots.size()) return "the root's count does not match size()";
-  if (slots.size() == 0) return "an empty root";
+  if (size_ != slots.size()) return "the tree does not match size()";
+  if (count_of(root_) != size_) return "the buckets do not match size()";
+  if (size_ == 0) return "an empty root";
   return check_branch(slots, root(), true);
 }
 
 std::string VolatileTree::check_branch(const PlacedColumn& slots, Branch at, bool is_root) const {
   const Node& node = nodes_[at.node];
-  if (!is_root && node.count == 0) return "an empty node";
-  std::size_t count = 0;
+  if (!is_root && count_up_to(at.node, 1) == 0) return "an empty node";
   for (unsigned digit = 0; digit < kFanout;) {
     const Child child = node.children[digit];
-    count += count_of(child);
     std::string wrong;
     if (child.is_bucket()) wrong = check_bucket(slots, at, digit);
     if (child.is_node()) {
@@ -210,7 +223,7 @@ std::string VolatileTree::check_branch(const PlacedColumn& slots, Branch at, boo
     if (!wrong.empty()) return wrong;
     digit += span_of(child);
   }
-  return count == node.count ? "" : "a node's count is wrong";
+  return "";
 }
 
 std::string VolatileTree::check_bucket(const PlacedColumn& slots, Branch at, unsigned digit) const {
