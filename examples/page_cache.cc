@@ -26,6 +26,7 @@ int renderings_for_eight(Pages& pages) {
     return path + ", first edition";
   };
   std::vector<std::jthread> threads;
+  threads.reserve(8);
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] { pages.get_or_load("/index", render); });
   }

@@ -116,6 +116,7 @@ std::vector<GetsResult> measure_gets(const GetsPlan& plan) {
     }
   }
   std::vector<GetsResult> results;
+  results.reserve(list.size());
   for (const Contender& contender : list) {
     results.push_back({contender.name, contender.threads, median(contender.rounds)});
   }
