@@ -2,7 +2,8 @@
 // Sweeper: the one thread of a cache that is cleaned actively.
 //
 // It sleeps until the next deadline, sweeps, and sleeps again. Whoever files an earlier deadline
-// meanwhile wakes it. It uses no time while there is nothing to do.
+// meanwhile wakes it. It uses next to no time while there is
+// nothing to do: a look at the clock once a minute.
 
 #pragma once
 

@@ -199,6 +199,18 @@ class Model {
 
   void cancel(Slot slot) { RC_ASSERT(index_.cancel(slot) == (deadlines_.erase(slot) == 1)); }
 
+  // Thousands at once, close together: enough for buckets to split, and then to be joined again.
+  void crowd(Slot width_ms) {
+    for (Slot slot = 0; slot < kCrowd; ++slot) {
+      schedule(slot, now_ + Millis(1 + slot * 7919 % width_ms));
+    }
+  }
+  void disperse(Slot share) {
+    for (Slot slot = 0; slot < kCrowd; ++slot) {
+      if (slot % share != 0) cancel(slot);
+    }
+  }
+
   void advance(Millis step, std::size_t limit) {
     now_ += step;
     std::vector<Due> out;
@@ -211,6 +223,7 @@ class Model {
         RC_ASSERT(is_due(deadline, now_));
         deadlines_.erase(slot);
       }
+      if (limit < 4) RC_ASSERT(index_.check_invariants() == "");
     } while (is_due(index_.next_deadline(), now_));
     for (const auto& [slot, deadline] : deadlines_) {
       RC_ASSERT(!is_due(deadline, now_ - index_.slack()));
@@ -231,6 +244,8 @@ class Model {
   Time now() const { return now_; }
 
  private:
+  static constexpr Slot kCrowd = 3'000;
+
   Index index_;
   std::map<Slot, Time> deadlines_;
   Time now_ = at(0);
@@ -267,6 +282,32 @@ TYPED_TEST(ExpiryIndexTest, AgreesWithAPlainMap) {
           break;
         case Op::leap:
           model.advance(*any_ttl() / 7, *rc::gen::inRange<std::size_t>(1, 20));
+          break;
+        case Op::check:
+          model.check(model.now() + *any_ttl());
+          break;
+      }
+    }
+    model.check(model.now());
+  });
+  EXPECT_TRUE(holds);
+}
+
+TYPED_TEST(ExpiryIndexTest, AgreesWithAPlainMapInACrowd) {
+  enum class Op { crowd, disperse, advance, check };
+  const bool holds = rc::check([] {
+    Model<TypeParam> model;
+    const int steps = *rc::gen::inRange(1, 10);
+    for (int step = 0; step < steps; ++step) {
+      switch (*rc::gen::element(Op::crowd, Op::disperse, Op::advance, Op::check)) {
+        case Op::crowd:
+          model.crowd(*rc::gen::element<Slot>(1, 40, 5'000, 9'000'000));
+          break;
+        case Op::disperse:
+          model.disperse(*rc::gen::element<Slot>(1, 3, 20, 1'000));
+          break;
+        case Op::advance:
+          model.advance(*any_ttl(), *rc::gen::inRange<std::size_t>(20, 700));
           break;
         case Op::check:
           model.check(model.now() + *any_ttl());
