@@ -77,7 +77,8 @@ class Slab {
     for (std::size_t word = slot / 64; word < chunks_.size() * kWords; ++word) {
       std::uint64_t used = chunks_[word / kWords].used[word % kWords];
       if (word == slot / 64) used &= ~std::uint64_t{0} << slot % 64;
-      if (used != 0) return static_cast<Slot>(word * 64 + std::countr_zero(used));
+      if (used == 0) continue;
+      return static_cast<Slot>(word * 64 + static_cast<std::size_t>(std::countr_zero(used)));
     }
     return kNoSlot;
   }

@@ -113,6 +113,7 @@ TEST_F(LoadTest, LoadsOnceHoweverManyAsk) {
 TEST_F(LoadTest, LoadsOnceInEachOfManyRounds) {
   std::atomic<int> loads = 0;
   std::vector<std::thread> threads;
+  threads.reserve(3);
   for (int i = 0; i < 3; ++i) {
     threads.emplace_back([&] {
       for (int key = 0; key < 2'000; ++key) {
@@ -166,6 +167,7 @@ TEST_F(LoadTest, LetsOneOfManyRefreshAndTheOthersGo) {
   std::atomic<int> served = 0;
   std::latch others(kThreads - 1);
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       const int got = cache_.get_or_load(1, [&](int) {

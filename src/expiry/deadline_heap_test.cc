@@ -38,7 +38,7 @@ TEST(DeadlineHeapTest, AMoveThereAndBackLeavesOneLiveEntry) {
 TEST(DeadlineHeapTest, IsCompactedWhenStaleEntriesOutnumberLiveOnes) {
   DeadlineHeap heap;
   for (Slot slot = 0; slot < 1'000; ++slot) heap.schedule(slot, at(1'000 + slot));
-  for (int round = 0; round < 20; ++round) {
+  for (Slot round = 0; round < 20; ++round) {
     for (Slot slot = 0; slot < 1'000; ++slot) heap.schedule(slot, at(9'000 + round + slot));
     EXPECT_LE(heap.heap_size(), 2'000u);
   }

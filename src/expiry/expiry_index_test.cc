@@ -50,6 +50,7 @@ class ExpiryIndexTest : public testing::Test {
     const std::size_t taken = index_.take_due(now, limit, out);
     EXPECT_EQ(taken, out.size());
     std::vector<Slot> slots;
+    slots.reserve(out.size());
     for (const Due& due : out) slots.push_back(due.slot);
     return slots;
   }

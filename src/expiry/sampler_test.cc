@@ -65,6 +65,7 @@ TEST(SamplerTest, TheSameSeedTakesTheSame) {
     std::vector<Due> due;
     sampler.take_due(at(0), 50, due);
     std::vector<Slot> slots;
+    slots.reserve(due.size());
     for (const Due& one : due) slots.push_back(one.slot);
     return slots;
   };
