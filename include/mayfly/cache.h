@@ -25,7 +25,8 @@
 
 #pragma once
 
-#include <cassert>
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -54,7 +55,11 @@ class Cache {
   // and therefore locks: take a ShardedCache.
   explicit Cache(const Clock& clock, Options options = {}, Index index = Index())
       : clock_(clock), options_(std::move(options)), core_(options_, std::move(index)) {
-    assert(options_.cleanup != Cleanup::active);
+    if (options_.cleanup == Cleanup::active) {
+      // Also without assertions: it would look like a cache that is cleaned, and leak.
+      std::fputs("mayfly::Cache has no thread for Cleanup::active; take a ShardedCache\n", stderr);
+      std::abort();
+    }
     choose_word();
   }
   Cache(const Cache&) = delete;

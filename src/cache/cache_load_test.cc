@@ -98,5 +98,11 @@ TEST_F(LoadTest, TakesAnExpiryOfItsOwn) {
   EXPECT_EQ(cache_.find("a")->ttl, 5s);
 }
 
+TEST(CacheDeathTest, ActiveCleanupIsRefusedWithAdviceInEveryBuild) {
+  const ManualClock clock;
+  using Numbers = Cache<int, int>;
+  EXPECT_DEATH(Numbers(clock, {.cleanup = Cleanup::active}), "take a ShardedCache");
+}
+
 }  // namespace
 }  // namespace mayfly

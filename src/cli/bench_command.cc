@@ -39,7 +39,7 @@ constexpr const char* kExpiryExamples =
     "  mayfly bench expiry --distributions same-deadline     everything due at one moment\n"
     "  mayfly bench expiry --charts charts --json all.json   pictures, and everything as data\n"
     "  mayfly bench expiry --json | jq .bars                 data alone, for another program\n"
-    "  mayfly bench expiry --full                            10 M entries too; some minutes, 2 GB\n"
+    "  mayfly bench expiry --full                            10 M entries too; some minutes, 4 GB\n"
     "\n"
     "It measures each index alone and inside a cache: what an operation costs, how fast\n"
     "everything is removed that is due at once, memory, and how late entries are removed.";
