@@ -74,7 +74,8 @@ def module_includes(tree):
     modules = Modules(tree)
     for file in tree.ending(*CPP):
         for include in file.includes:
-            if text := include_problem(modules, file, include):
+            beside = file.folders == ["tests"] and tree.find(f"tests/{include.name}")
+            if not beside and (text := include_problem(modules, file, include)):
                 yield file.problem(include.line, text)
 
 
@@ -96,7 +97,7 @@ def include_problem(modules, file, include):
 def dead_source(tree):
     """Every source is in a target, and every header is included by another file."""
     modules = {name for _, name, _ in module_calls(tree)}
-    for file in tree.ending(".cc"):
+    for file in tree.ending(".cc", ".c"):
         in_module = len(file.folders) == 2 and file.folders[0] == "src"
         if in_module and file.folders[1] in modules or file.folders in (["examples"], ["tests"]):
             continue
@@ -123,7 +124,8 @@ def lone_header(tree):
 
 def compile_alone(tree, file):
     compiler = os.environ.get("CXX", "g++")
-    command = [compiler, "-std=c++20", "-fsyntax-only", "-Iinclude", "-Isrc", "-x", "c++", "-"]
+    paths = ["-Iinclude", "-Isrc", "-Itests"]
+    command = [compiler, "-std=c++20", "-fsyntax-only", *paths, "-x", "c++", "-"]
     source = f'#include "{file.include_name}"\n' * 2
     done = subprocess.run(
         command, input=source, cwd=tree.root, capture_output=True, text=True, check=False

@@ -11,7 +11,7 @@ from house_rules import cpp
 
 SKIPPED_FOLDERS = {"build", "node_modules", "__pycache__"}
 SHOWN_HIDDEN_FOLDERS = {".ci"}
-CPP = (".h", ".cc")
+CPP = (".h", ".cc", ".c")
 SCRIPTS = (".py", ".sh")
 BUILD_FILES = ("CMakeLists.txt", "Makefile", ".cmake")
 
@@ -55,8 +55,9 @@ class File:
 
     @property
     def include_name(self):
-        """How others include this header: its path below include/ or src/."""
-        return self.path.split("/", 1)[1] if self.folders[:1] in (["include"], ["src"]) else None
+        """How others include this header: its path below include/, src/ or tests/."""
+        below = self.folders[:1] in (["include"], ["src"]) or self.folders == ["tests"]
+        return self.path.split("/", 1)[1] if below else None
 
     def problem(self, line, text):
         return Problem(self.path, line, text)
