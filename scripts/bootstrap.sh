@@ -3,21 +3,23 @@
 # Installs the Debian packages that are missing. Where none is, it does nothing: no network, no
 # output, some milliseconds.
 #
-#   scripts/bootstrap.sh SET...     one or more of: build, test, check
+#   scripts/bootstrap.sh SET...     one or more of: build, test, bench, check
 set -euo pipefail
 
-build=(g++ cmake ninja-build make libfmt-dev libcli11-dev)
+build=(g++ cmake ninja-build make pkg-config libfmt-dev libcli11-dev liblmdb-dev libxxhash-dev)
 test=(python3 libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev valgrind)
+bench=(libsqlite3-dev librocksdb-dev)  # to compare the store with; tests compile it, too
 check=(python3 clang-format clang-tidy)
 
 wanted=()
 for set in "$@"; do
   case "$set" in
     build) wanted+=("${build[@]}") ;;
-    test) wanted+=("${test[@]}") ;;
+    test) wanted+=("${test[@]}" "${bench[@]}") ;;
+    bench) wanted+=("${bench[@]}") ;;
     check) wanted+=("${check[@]}") ;;
     *)
-      echo "bootstrap: there is no set '$set': say build, test or check" >&2
+      echo "bootstrap: there is no set '$set': say build, test, bench or check" >&2
       exit 2
       ;;
   esac

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a store tells about itself: counts, statistics, and the findings of a check.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mayfly/result.h"
+#include "mayfly/time.h"
+
+namespace mayfly {
+
+// Exact, and of one moment. Cost: what is expired but present has to be walked; the rest is known.
+struct FamilyCounts {
+  std::uint64_t live = 0;      // entries that a reader can see
+  std::uint64_t with_ttl = 0;  // live entries that have a deadline
+  std::uint64_t expired = 0;   // expired entries that have not been removed yet
+  std::uint64_t stored = 0;    // live + expired
+};
+
+// What a purge did, whether or not it got to the end.
+struct Purged {
+  std::uint64_t removed = 0;  // entries removed, and committed unless in a caller's transaction
+  bool done = true;           // false: a limit stopped it, or an error did; there may be more
+  Status status = Done{};     // why it could not go on
+};
+
+struct PurgeLimits {
+  std::uint64_t entries = UINT64_MAX;
+  Millis time = Millis::max();
+};
+
+// Somebody who reads an old snapshot; its pages cannot be reused until it ends.
+struct StoreReader {
+  std::int64_t process = 0;
+  std::uint64_t snapshot = 0;  // the number of the transaction it sees
+  std::uint64_t behind = 0;    // its age: how many commits have been made since
+};
+
+struct StoreStats {
+  // Counted by this handle since it was opened or reset. Rollbacks are not subtracted.
+  std::uint64_t puts = 0;
+  std::uint64_t gets = 0;    // that found something
+  std::uint64_t erases = 0;  // that found something
+  std::uint64_t cursors = 0;
+  std::uint64_t commits = 0;
+  std::uint64_t syncs = 0;           // by sync()
+  std::uint64_t errors = 0;          // calls of the store that failed
+  std::uint64_t bytes_read = 0;      // of values
+  std::uint64_t bytes_written = 0;   // of keys and values
+  std::uint64_t expired_lazily = 0;  // removed because a read or a cursor met them
+  std::uint64_t purged = 0;          // removed by a purge
+
+  // Of the file, now.
+  std::uint64_t page_bytes = 0;
+  std::uint64_t pages = 0;       // in the file
+  std::uint64_t free_pages = 0;  // of these, to be reused
+  std::uint64_t file_bytes = 0;
+  std::uint64_t map_bytes = 0;
+  std::uint64_t last_transaction = 0;
+  std::vector<StoreReader> readers;
+};
+
+// What check() found wrong. Empty: nothing.
+struct CheckReport {
+  std::vector<std::string> problems;
+  std::uint64_t pages = 0;    // looked at
+  std::uint64_t entries = 0;  // looked at
+
+  bool ok() const { return problems.empty(); }
+};
+
+}  // namespace mayfly

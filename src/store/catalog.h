@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Catalog: which families a store has, and in which tables each keeps its things.
+//
+// It is one record in the file's main table, so that it changes with the transaction that changes
+// it: a rollback undoes it, and each snapshot has the one that belongs to it. Tables (LMDB's named
+// databases) are only numbered. A family that is dropped leaves its tables empty for the next one;
+// no table is ever removed, so that handles of tables stay good for the whole life of a process.
+//
+// Handles of families say slot and id. Slots are used again, ids never are.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mayfly/family.h"
+#include "mayfly/result.h"
+#include "mayfly/time.h"
+
+namespace mayfly {
+
+inline constexpr std::string_view kDefaultFamilyName = "default";
+inline constexpr std::string_view kCatalogKey = "mayfly";  // in the main table
+
+struct FamilyRecord {
+  std::uint32_t id = 0;         // 0: the slot is free
+  std::uint32_t data = 0;       // key -> value
+  std::uint32_t keys = 0;       // key -> deadline; 0: the family never had one
+  std::uint32_t deadlines = 0;  // [deadline][key] -> nothing; 0 together with `keys`
+  Millis default_ttl = Millis::max();
+  std::string name;
+
+  bool operator==(const FamilyRecord&) const = default;
+};
+
+class Catalog {
+ public:
+  static constexpr std::uint16_t kVersion = 1;
+
+  // Of a new file: the default family, in table 1.
+  static Catalog fresh(std::uint64_t hash_seed);
+
+  // Code::corrupt, or Code::unsupported for a later version.
+  static Result<Catalog> decode(std::string_view bytes);
+  std::string encode() const;
+
+  // The generation that encoded bytes have, without decoding them; 0 if they are too short.
+  static std::uint64_t generation_in(std::string_view bytes);
+
+  std::uint64_t generation() const { return generation_; }
+  std::uint64_t hash_seed() const { return hash_seed_; }
+
+  // Null if it was dropped.
+  const FamilyRecord* find(Family family) const {
+    if (family.slot_ >= slots_.size()) return nullptr;
+    const FamilyRecord& record = slots_[family.slot_];
+    return record.id == family.id_ ? &record : nullptr;
+  }
+  std::optional<Family> find(std::string_view name) const;
+  std::vector<Family> families() const;
+  static std::uint32_t slot_of(Family family) { return family.slot_; }
+  static std::uint32_t id_of(Family family) { return family.id_; }
+
+  // All tables in use or waiting for use are numbered from 1 to this.
+  std::uint32_t tables() const { return next_table_ - 1; }
+
+  // Changes. Each makes a new generation. REQUIRES: the family exists; the name is good and new.
+  // The family gets a number that is not less than `least_id`.
+  Family create(std::string_view name, std::uint32_t least_id = 1);
+  void drop(Family family);
+  void add_ttl_tables(Family family);
+  void set_default_ttl(Family family, Millis ttl);
+
+  bool operator==(const Catalog&) const = default;
+
+ private:
+  std::uint32_t take_table();
+
+  std::uint64_t generation_ = 1;
+  std::uint64_t hash_seed_ = 0;
+  std::uint32_t next_id_ = 1;
+  std::uint32_t next_table_ = 1;
+  std::vector<FamilyRecord> slots_;
+  std::vector<std::uint32_t> free_tables_;
+};
+
+// Code::invalid if no family can have that name.
+Status check_family_name(std::string_view name);
+
+// What LMDB calls a table.
+std::string table_name(std::uint32_t number);
+
+}  // namespace mayfly

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is inside a Cursor: the rows, their deadlines, the prefix, and the transaction it walks.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "mayfly/cursor.h"
+#include "store/deadline_cursor.h"
+#include "store/row_cursor.h"
+#include "store/txn.h"
+
+namespace mayfly {
+
+class Cursor::State {
+ public:
+  // `own` is the transaction itself, if it belongs to the cursor; then the expired entries that
+  // were met are removed when the cursor is destroyed.
+  static Result<Cursor> open(Txn& txn, std::unique_ptr<Txn> own, CursorOptions options,
+                             Family family);
+  ~State();
+
+  bool first(Cursor& cursor);
+  bool last(Cursor& cursor);
+  bool move(Cursor& cursor, MDB_cursor_op step) {
+    if (takes_all_) [[likely]] {
+      if (rows_.move_to(step, cursor.key_, cursor.value_)) return true;
+      return nowhere(cursor, rows_.code());
+    }
+    return settle(cursor, rows_.move(step), step);
+  }
+  bool seek(Cursor& cursor, std::string_view key);
+  bool seek_before(Cursor& cursor, std::string_view key);
+  Status status() const;
+
+ private:
+  State(Txn& txn, std::unique_ptr<Txn> own, std::string prefix, Family family);
+
+  bool start_anew(Cursor& cursor);
+  bool settle(Cursor& cursor, bool there, MDB_cursor_op step);
+  bool nowhere(Cursor& cursor, int code);
+  void show(Cursor& cursor, Time deadline) {
+    cursor.valid_ = true;
+    cursor.key_ = rows_.row().key;
+    cursor.value_ = rows_.row().value;
+    cursor.deadline_ = deadline;
+  }
+
+  Txn& txn_;
+  std::unique_ptr<Txn> own_;
+  const std::string prefix_;
+  const Family family_;
+  RowCursor rows_;
+  DeadlineCursor deadlines_;
+  bool takes_all_ = false;  // no prefix, and no deadline in the family: each row is shown
+  int code_ = 0;
+};
+
+// Removes expired entries that were met, in one transaction, if nobody else is writing.
+void evict(const Txn::Owner& owner, const std::vector<Met>& met);
+
+}  // namespace mayfly

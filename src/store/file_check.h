@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions about a file that are asked without LMDB, which would die of a wrong answer.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "mayfly/result.h"
+#include "store/page_check.h"
+
+namespace mayfly {
+
+// Whether LMDB can open the file at all: it is empty, or it begins as a file of LMDB does and is as
+// long as it says. Cost: two pages; all pages, if the file seems cut off.
+Status check_before_open(const std::string& path);
+
+// check_pages() of the file, of the snapshot `txnid`.
+Result<PageCheck> check_file(const std::string& path, std::uint64_t txnid);
+
+}  // namespace mayfly

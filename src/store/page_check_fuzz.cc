@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the page check. Not part of the build; from the root of the repository:
+//
+//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc
+//       src/store/page_check*.cc -o /tmp/page_check_fuzz    (without the *_test.cc)
+//   /tmp/page_check_fuzz -max_len=262144 CORPUS    (small LMDB files)
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "store/page_check.h"
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto file = std::as_bytes(std::span(data, size));
+  const auto facts = mayfly::read_meta(file);
+  const mayfly::PageCheck newest = mayfly::check_pages(file, 0);
+  if (newest.problems.size() > mayfly::kPageProblemsMax) std::abort();
+  if (!facts && newest.problems.empty()) std::abort();
+  if (facts && facts->txnid > 1) (void)mayfly::check_pages(file, facts->txnid - 1);
+  return 0;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// RowCursor: walks a data table in the exact order of keys, long ones too, expired or not.
+
+#pragma once
+
+#include <lmdb.h>
+
+#include <string>
+#include <string_view>
+
+#include "store/lmdb.h"
+#include "store/long_keys.h"
+#include "store/stored_key.h"
+
+namespace mayfly {
+
+// The least string that is greater than all that begin with `head`; empty if there is none.
+std::string after_all(std::string_view head);
+
+class RowCursor {
+ public:
+  RowCursor() = default;
+  ~RowCursor() { close(); }
+  RowCursor(const RowCursor&) = delete;
+  RowCursor& operator=(const RowCursor&) = delete;
+
+  int open(MDB_txn* txn, MDB_dbi table);
+  void close();
+
+  // Each moves, and returns whether there is a row. If not, code() tells whether that is the end
+  // (MDB_NOTFOUND) or a failure.
+  bool first();
+  bool last();
+  bool seek(std::string_view key);  // the least that is not less
+  bool next() { return move(MDB_NEXT); }
+  bool prev() { return move(MDB_PREV); }
+  bool move(MDB_cursor_op step) {  // MDB_NEXT or MDB_PREV
+    if (group_.active()) return step == MDB_NEXT ? next_in_group() : prev_in_group();
+    return go(step);
+  }
+
+  // As move(), for whoever wants key and value only: these go there and not into row(), which costs
+  // a scan of small rows a tenth.
+  bool move_to(MDB_cursor_op step, std::string_view& key, std::string_view& value) {
+    if (!group_.active()) [[likely]] {
+      MDB_val name{};
+      MDB_val bytes{};
+      code_ = ::mdb_cursor_get(cursor_, &name, &bytes, step);
+      if (code_ != 0) return false;
+      if (name.mv_size < kLongPrefixBytes) [[likely]] {
+        key = to_view(name);
+        value = to_view(bytes);
+        return true;
+      }
+      row_ = {to_view(name), to_view(name), to_view(bytes)};
+      if (!enter_group(step == MDB_PREV)) return false;
+    } else if (!move(step)) {
+      return false;
+    }
+    key = row_.key;
+    value = row_.value;
+    return true;
+  }
+
+  const Row& row() const { return row_; }
+  int code() const { return code_; }
+
+ private:
+  bool go(MDB_cursor_op op) {
+    MDB_val key{};
+    MDB_val value{};
+    code_ = ::mdb_cursor_get(cursor_, &key, &value, op);
+    if (code_ != 0) return false;
+    row_ = {to_view(key), to_view(key), to_view(value)};
+    return key.mv_size < kLongPrefixBytes || enter_group(op == MDB_PREV || op == MDB_LAST);
+  }
+
+  bool enter_group(bool from_behind);
+  bool next_in_group();
+  bool prev_in_group();
+  bool take(bool there);
+  bool after_group();
+
+  MDB_cursor* cursor_ = nullptr;
+  Row row_;
+  int code_ = 0;
+  LongKeys group_;
+};
+
+}  // namespace mayfly

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/session.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <new>
+
+#include "mayfly/stopwatch.h"
+#include "store/lmdb.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::int64_t kNanosInMilli = 1'000'000;
+constexpr std::int64_t kLook = 20 * kNanosInMilli;
+constexpr Millis kLongestWait{365LL * 24 * 3600 * 1000};  // a year: what is longer could overflow
+
+void make_mutex(pthread_mutex_t& mutex) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
+  pthread_mutex_init(&mutex, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+int lock_until(pthread_mutex_t& mutex, const timespec& deadline) {
+  const int result = ::pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &deadline);
+#ifdef __SANITIZE_THREAD__
+  if (result == 0 || result == EOWNERDEAD) {  // TSan does not see that call
+    __tsan_mutex_pre_lock(&mutex, 0);
+    __tsan_mutex_post_lock(&mutex, 0, 0);
+  }
+#endif
+  return result;
+}
+
+}  // namespace
+
+struct Session::Page {
+  pthread_mutex_t mutex;
+};
+
+bool Session::set_lock(int file, short type, bool wait) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  int result = 0;
+  do {
+    result = ::fcntl(file, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+Session::Session(int file, Page* page, std::string path)
+    : file_(file), page_(page), path_(std::move(path)) {}
+
+Session::~Session() {
+  ::munmap(page_, kPageBytes);
+  ::close(file_);
+}
+
+Result<std::unique_ptr<Session>> Session::join(const std::string& store_path) {
+  std::string path = store_path;
+  path += "-shm";
+  std::string doing = "open ";
+  doing += path;
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) return system_error(errno, doing);
+  const bool alone = set_lock(file, F_WRLCK, false);
+  if (!alone && !set_lock(file, F_RDLCK, true)) {
+    const Error error = system_error(errno, doing);
+    ::close(file);
+    return error;
+  }
+  if (const int failed = alone ? ::posix_fallocate(file, 0, kPageBytes) : 0; failed != 0) {
+    ::close(file);
+    return system_error(failed, doing);
+  }
+  void* const memory = ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (memory == MAP_FAILED) {
+    const Error error = system_error(errno, doing);
+    ::close(file);
+    return error;
+  }
+  auto session = std::unique_ptr<Session>(new Session(file, static_cast<Page*>(memory), path));
+  session->alone_ = alone;
+  // Whatever stands there is of processes that are gone.
+  if (alone) make_mutex((new (memory) Page)->mutex);
+  return session;
+}
+
+bool Session::try_alone() {
+  if (!alone_) alone_ = set_lock(file_, F_WRLCK, false);
+  return alone_;
+}
+
+void Session::let_others_in() {
+  if (alone_) set_lock(file_, F_RDLCK, false);
+  alone_ = false;
+}
+
+// Who unlocks the mutex wakes one of those who wait. If that one is killed before it has taken the
+// mutex, and somebody else takes it meanwhile, nobody wakes the next. So they look for themselves.
+Status Session::lock(Millis timeout) {
+  int result = ::pthread_mutex_trylock(&page_->mutex);
+  if (result == EBUSY && timeout > Millis::zero()) {
+    const std::int64_t wait = std::min(timeout, kLongestWait).count() * kNanosInMilli;
+    const std::int64_t end = monotonic_ns() + wait;
+    std::int64_t until = 0;
+    while (until < end && (result == EBUSY || result == ETIMEDOUT)) {
+      until = std::min(end, monotonic_ns() + kLook);
+      const timespec deadline{until / (1000 * kNanosInMilli), until % (1000 * kNanosInMilli)};
+      result = lock_until(page_->mutex, deadline);
+    }
+  }
+  if (result == EOWNERDEAD) result = ::pthread_mutex_consistent(&page_->mutex);
+  if (result == 0) return Done{};
+  std::string message = "another transaction is writing to the store";
+  if (result == EDEADLK) {
+    message = "this thread has a write transaction open on the store already";
+  } else if (timeout > Millis::zero()) {
+    message += ", and did not end within " + std::to_string(timeout.count()) + " ms";
+  }
+  return Error{Code::busy, message};
+}
+
+bool Session::try_lock() { return lock(Millis::zero()).ok(); }
+
+void Session::unlock() { ::pthread_mutex_unlock(&page_->mutex); }
+
+}  // namespace mayfly

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Txn: what a transaction is inside: an LMDB transaction, a moment, the catalog of its snapshot,
+// and the rules of the dual index.
+//
+//   data        key -> value
+//   keys        key -> deadline                     made with the first deadline of a family
+//   deadlines   [deadline][key] -> nothing          "
+//
+// Invariant: a key has a row in `keys` if and only if it has one, with the same deadline, in
+// `deadlines`, and then it has one in `data`.
+//
+// Functions that return an int return LMDB's codes: 0, MDB_NOTFOUND, or what went wrong.
+
+#pragma once
+
+#include <lmdb.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mayfly/clock.h"
+#include "mayfly/family.h"
+#include "mayfly/result.h"
+#include "mayfly/store_stats.h"
+#include "store/catalog.h"
+#include "store/environment.h"
+#include "store/stored_key.h"
+#include "store/tally.h"
+
+namespace mayfly {
+
+// The tables of a family, as a transaction sees them.
+struct FamilyView {
+  Family family{};
+  bool resolved = false;
+  MDB_dbi data = 0;
+  MDB_dbi keys = 0;
+  MDB_dbi deadlines = 0;
+  bool has_ttl = false;  // whether any key has a deadline; if not, nobody looks for one
+  Millis default_ttl = Millis::max();
+};
+
+// A row of the data table, with its deadline.
+struct Found {
+  std::string_view value;
+  Time deadline = kNever;
+};
+
+// An expired entry that a read has met.
+struct Met {
+  Family family;
+  std::string stored;
+};
+
+class Txn {
+ public:
+  // What a handle gives to its transactions. All of it outlives them.
+  struct Owner {
+    Environment& environment;
+    const Clock& clock;
+    const StoreOptions& options;
+    SharedTally& tally;
+  };
+
+  // `timed` reads the clock now; otherwise it is read when somebody asks.
+  static Result<std::unique_ptr<Txn>> begin_read(const Owner& owner, bool timed = true);
+  static Result<std::unique_ptr<Txn>> begin_write(const Owner& owner, Millis busy_timeout);
+
+  // For a get of its own, which needs no memory but the stack.
+  Txn(const Owner& owner, std::unique_ptr<Snapshot> snapshot);
+  ~Txn();  // undoes what was not committed
+
+  Txn(const Txn&) = delete;
+  Txn& operator=(const Txn&) = delete;
+
+  MDB_txn* lmdb() const { return lmdb_; }
+  const Catalog& catalog() const { return changed_ ? *changed_ : catalog_->catalog(); }
+  const Owner& owner() const { return owner_; }
+  bool writes() const { return snapshot_ == nullptr; }
+  Tally& tally() { return tally_; }
+
+  Time now() {
+    if (!timed_) read_clock();
+    return now_;
+  }
+
+  // Null if there is no such family. Fails only if the file does; then code() tells.
+  FamilyView* view(Family family) {
+    if (first_.resolved && first_.family == family && !ended()) return &first_;
+    return find_view(family);
+  }
+  Error missing_family() const;
+
+  // Reading. find() gives what a user may see; an expired row counts as absent and is noted.
+  int find(FamilyView& view, const StoredKey& key, Found& found);
+  int find_alive(FamilyView& view, const StoredKey& key, Time& deadline);       // without its value
+  int deadline_row(FamilyView& view, std::string_view stored, Time& deadline);  // kNever: no row
+
+  // Writing. These keep the invariant; `old` is what deadline_row() says.
+  int put_row(FamilyView& view, const StoredKey& key, std::string_view value);
+  int set_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline);
+  int remove(FamilyView& view, std::string_view stored, Time old);
+  int clear(FamilyView& view);
+
+  // Removes due entries, nearest deadline first: `limit` at most, and no more than fit into
+  // `budget_ns`. `removed` counts them; `done` is whether none is left.
+  struct Swept {
+    std::uint64_t removed = 0;
+    bool done = true;
+  };
+  int purge(FamilyView& view, std::uint64_t limit, std::int64_t budget_ns, Swept& swept);
+  int remove_met(const std::vector<Met>& met, std::int64_t budget_ns, std::uint64_t& removed);
+
+  int count(FamilyView& view, FamilyCounts& counts);
+
+  // Families.
+  Result<Family> create_family(std::string_view name);
+  Status drop_family(std::string_view name);
+  Status set_default_ttl(Family family, Millis ttl);
+  Status make_ttl_tables(FamilyView& view);
+
+  // The first failure stays; all writes after it do nothing.
+  bool failed() const { return failure_.has_value(); }
+  void fail(Error error);
+  void fail(int code, std::string_view doing);
+  const std::optional<Error>& failure() const { return failure_; }
+
+  Status commit();
+  void abort();
+  bool ended() const { return lmdb_ == nullptr; }
+
+  // Expired entries that reads have met, to be removed by whoever can.
+  std::vector<Met>& met() { return met_; }
+  void note(Family family, std::string_view stored);
+
+ private:
+  Txn(const Owner& owner, MDB_txn* lmdb, CatalogRef catalog);
+
+  void read_clock();
+  void end();
+  FamilyView* find_view(Family family);
+  bool resolve(FamilyView& view, Family family);
+  void forget_views();
+  int owned_by(FamilyView& view, const StoredKey& key);
+  Catalog& change_catalog();
+  Result<MDB_dbi> table(std::uint32_t number);
+  Status write_catalog();
+  int sweep_batch(FamilyView& view, const std::vector<std::string>& rows);
+
+  const Owner owner_;
+  std::unique_ptr<Snapshot> snapshot_;  // of a read transaction
+  MDB_txn* lmdb_;                       // null once it has ended
+  CatalogRef catalog_;
+  bool timed_ = false;
+  Time now_{};
+  FamilyView first_;  // most transactions use one family
+  std::vector<std::unique_ptr<FamilyView>> others_;
+  Tally tally_;
+  std::vector<Met> met_;
+
+  // Of a write transaction.
+  std::optional<Catalog> changed_;
+  std::vector<NewTable> new_tables_;
+  std::unique_lock<std::mutex> tables_lock_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace mayfly

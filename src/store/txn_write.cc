@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a transaction writes: each function leaves the three tables in agreement.
+
+#include <cstring>
+
+#include "store/lmdb.h"
+#include "store/txn.h"
+
+namespace mayfly {
+
+// Whether the row of a long key is that key's own: 0 if it is, or if there is none. Two keys with
+// the same hash cannot both be stored; that is one chance in 2^64 when there are 2^32 long keys.
+int Txn::owned_by(FamilyView& view, const StoredKey& key) {
+  MDB_val name = to_val(key.bytes());
+  MDB_val value{};
+  const int code = ::mdb_get(lmdb_, view.data, &name, &value);
+  if (code == MDB_NOTFOUND) return 0;
+  if (code != 0) return code;
+  const LongValueResult split = split_long_value(to_view(value));
+  if (!split.ok) return MDB_CORRUPTED;
+  return split.parts.key == key.key() ? 0 : MDB_KEYEXIST;
+}
+
+int Txn::put_row(FamilyView& view, const StoredKey& key, std::string_view value) {
+  MDB_val name = to_val(key.bytes());
+  tally_.add(Count::puts);
+  tally_.add(Count::bytes_written, key.key().size() + value.size());
+  if (!key.long_form()) {
+    MDB_val bytes = to_val(value);
+    return ::mdb_put(lmdb_, view.data, &name, &bytes, 0);
+  }
+  if (const int code = owned_by(view, key); code != 0) return code;
+  MDB_val space{long_value_bytes(key.key().size(), value.size()), nullptr};
+  const int code = ::mdb_put(lmdb_, view.data, &name, &space, MDB_RESERVE);
+  if (code != 0) return code;
+  char* const at = begin_long_value(static_cast<char*>(space.mv_data), key.key());
+  if (!value.empty()) std::memcpy(at, value.data(), value.size());
+  return 0;
+}
+
+int Txn::set_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline) {
+  if (old == deadline) return 0;
+  int code = 0;
+  MDB_val key = to_val(stored);
+  if (old != kNever) {
+    const ExpiryKey row(old, stored);
+    MDB_val name = to_val(row.bytes());
+    code = ::mdb_del(lmdb_, view.deadlines, &name, nullptr);
+    if (code != 0) return code == MDB_NOTFOUND ? MDB_CORRUPTED : code;
+  }
+  if (deadline == kNever) {
+    code = ::mdb_del(lmdb_, view.keys, &key, nullptr);
+    return code == MDB_NOTFOUND ? MDB_CORRUPTED : code;
+  }
+  const DeadlineBytes bytes = encode_deadline(deadline);
+  MDB_val value = to_val(bytes.view());
+  code = ::mdb_put(lmdb_, view.keys, &key, &value, 0);
+  if (code != 0) return code;
+  const ExpiryKey row(deadline, stored);
+  MDB_val name = to_val(row.bytes());
+  MDB_val nothing{0, nullptr};
+  view.has_ttl = true;
+  return ::mdb_put(lmdb_, view.deadlines, &name, &nothing, 0);
+}
+
+int Txn::remove(FamilyView& view, std::string_view stored, Time old) {
+  MDB_val key = to_val(stored);
+  const int code = ::mdb_del(lmdb_, view.data, &key, nullptr);
+  if (code != 0) return code;
+  return set_deadline(view, stored, old, kNever);
+}
+
+int Txn::clear(FamilyView& view) {
+  int code = ::mdb_drop(lmdb_, view.data, 0);
+  if (code == 0 && view.keys != 0) code = ::mdb_drop(lmdb_, view.keys, 0);
+  if (code == 0 && view.deadlines != 0) code = ::mdb_drop(lmdb_, view.deadlines, 0);
+  view.has_ttl = false;
+  return code;
+}
+
+}  // namespace mayfly
