@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capi/handles.h"
+
+KVStore::KVStore(const KVStoreConfig& config)
+    : takes_turns(config.busyTimeout == 0), main{this, {}, "default"} {
+  if (config.nowMs != nullptr) given_clock.emplace(config.nowMs, config.nowArgument);
+}
+
+void KVStore::release() {
+  if (references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+const mayfly::Clock& KVStore::chosen_clock() const {
+  if (given_clock) return *given_clock;
+  return wall_clock;
+}
+
+mayfly::OpenTxn* KVStore::open_txn() {
+  if (txn_count.load(std::memory_order_acquire) == 0) return nullptr;
+  const std::uint64_t me = mayfly::thread_number();
+  const std::lock_guard lock(txns_mutex);
+  for (const auto& txn : txns) {
+    if (txn->owner == me) return txn.get();
+  }
+  return nullptr;
+}
+
+void KVStore::use(const std::string& name, KVIterator* iterator) {
+  const std::lock_guard lock(handles_mutex);
+  int& count = uses[name];
+  if (iterator != nullptr) iterators.insert(iterator);
+  ++count;
+}
+
+void KVStore::unuse(const std::string& name) {
+  const std::lock_guard lock(handles_mutex);
+  const auto found = uses.find(name);
+  if (found != uses.end() && --found->second == 0) uses.erase(found);
+}
+
+bool KVStore::is_used(std::string_view name) {
+  const std::lock_guard lock(handles_mutex);
+  const auto found = uses.find(name);
+  return found != uses.end() && found->second > 0;
+}
+
+std::unique_lock<std::mutex> KVStore::take_turn() {
+  return takes_turns ? std::unique_lock(turn) : std::unique_lock<std::mutex>();
+}
+
+std::unique_lock<std::mutex> KVStore::try_take_turn() {
+  return takes_turns ? std::unique_lock(turn, std::try_to_lock) : std::unique_lock<std::mutex>();
+}

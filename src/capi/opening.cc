@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening and closing a store, its messages, and memory.
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "capi/call.h"
+#include "capi/iterator.h"
+#include "mayfly/clock.h"
+
+namespace mayfly {
+namespace {
+
+struct Releaser {
+  void operator()(KVStore* kv) const { kv->release(); }
+};
+using Opening = std::unique_ptr<KVStore, Releaser>;
+
+// Copies as much of the message as the caller has room for.
+void tell(const KVStoreConfig& config, std::string_view message) {
+  if (config.errorText == nullptr || config.errorTextSize <= 0) return;
+  const auto room = static_cast<std::size_t>(config.errorTextSize) - 1;
+  const std::size_t length = std::min(room, message.size());
+  std::memcpy(config.errorText, message.data(), length);
+  config.errorText[length] = '\0';
+}
+
+Result<Durability> to_durability(int level) {
+  switch (level) {
+    case KVSTORE_SYNC_OFF:
+    case KVSTORE_SYNC_NORMAL:
+      return Durability::normal;
+    case KVSTORE_SYNC_FULL:
+      return Durability::full;
+    case KVSTORE_SYNC_NONE:
+      return Durability::off;
+    default:
+      return Error{Code::invalid, "syncLevel must be one of KVSTORE_SYNC_..."};
+  }
+}
+
+Result<StoreOptions> to_options(const KVStoreConfig& config) {
+  const auto durability = to_durability(config.syncLevel);
+  if (!durability) return durability.error();
+  if (config.busyTimeout < 0) return Error{Code::invalid, "busyTimeout must not be negative"};
+  StoreOptions options;
+  options.durability = *durability;
+  options.busy_timeout = Millis(config.busyTimeout);
+  options.read_only = config.readOnly != 0;
+  options.create = !options.read_only;
+  return options;
+}
+
+Status open_store(KVStore& kv, const std::filesystem::path& path, const KVStoreConfig& config) {
+  const auto options = to_options(config);
+  if (!options) return options.error();
+  if (options->read_only && path.empty()) {
+    return Error{Code::invalid, "a temporary store can't be opened read-only"};
+  }
+  auto store = Store::open(path, kv.chosen_clock(), *options);
+  if (!store) return store.error();
+  const auto reader = KeyReader::of(*store);
+  if (!reader) return reader.error();
+  kv.reader.emplace(*reader);
+  kv.store.emplace(std::move(*store));
+  return Done{};
+}
+
+int open(const char* path, KVStore** out, const KVStoreConfig& config) noexcept {
+  if (out == nullptr) return KVSTORE_ERROR;
+  *out = nullptr;
+  try {
+    Opening kv(new KVStore(config));
+    const Status opened = open_store(*kv, path == nullptr ? "" : path, config);
+    if (!opened) {
+      tell(config, opened.error().message);
+      return to_code(opened.error().code);
+    }
+    *out = kv.release();
+    return KVSTORE_OK;
+  } catch (const std::bad_alloc&) {
+    tell(config, "out of memory");
+    return KVSTORE_NOMEM;
+  } catch (const std::exception& error) {
+    tell(config, error.what());
+    return KVSTORE_ERROR;
+  }
+}
+
+// Whether all transactions can be ended by this thread. From then on none is begun.
+bool start_closing(KVStore& kv) {
+  const std::lock_guard lock(kv.txns_mutex);
+  for (const auto& txn : kv.txns) {
+    if (txn->write && txn->owner != thread_number()) return false;
+  }
+  kv.closing = true;
+  return true;
+}
+
+// REQUIRES: nobody else is in the gate.
+Status empty(KVStore& kv) {
+  {
+    const std::lock_guard lock(kv.handles_mutex);
+    for (KVIterator* const iterator : kv.iterators) {
+      iterator->valid = false;
+      iterator->txn = nullptr;
+      iterator->cursor.reset();
+    }
+  }
+  kv.txns.clear();
+  kv.txn_count = 0;
+  kv.reader.reset();
+  const Status closed = kv.store->close();
+  kv.store.reset();
+  return closed;
+}
+
+}  // namespace
+
+extern "C" {
+
+int kvstore_open(const char* path, KVStore** out, int journal_mode) {
+  KVStoreConfig config{};
+  config.journalMode = journal_mode;
+  return open(path, out, config);
+}
+
+int kvstore_open_v2(const char* path, KVStore** out, const KVStoreConfig* config) {
+  return open(path, out, config == nullptr ? KVStoreConfig{} : *config);
+}
+
+int kvstore_close(KVStore* kv) {
+  if (kv == nullptr) return KVSTORE_OK;
+  if (!start_closing(*kv)) {
+    return fail(*kv, KVSTORE_BUSY, "another thread has a write transaction open");
+  }
+  int code = KVSTORE_OK;
+  {
+    const std::lock_guard lock(kv->gate);
+    const Status closed = empty(*kv);
+    if (!closed) code = to_code(closed.error().code);
+  }
+  kv->release();
+  return code;
+}
+
+const char* kvstore_errmsg(KVStore* kv) {
+  const char* const text = kv == nullptr ? nullptr : kv->messages.get();
+  return text == nullptr ? "no error" : text;
+}
+
+int64_t kvstore_now_ms(void) { return SystemClock().now().time_since_epoch().count(); }
+
+void* snkv_malloc(size_t bytes) { return std::calloc(1, bytes); }
+
+void snkv_free(void* memory) { std::free(memory); }
+
+}  // extern "C"
+}  // namespace mayfly

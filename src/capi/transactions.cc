@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transactions that a thread begins and ends itself.
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "capi/call.h"
+#include "capi/iterator.h"
+
+namespace mayfly {
+namespace {
+
+// Fills in the one of the two that is wanted.
+Status start(KVStore& kv, bool write, OpenTxn& open) {
+  if (!write) {
+    auto txn = kv.store->read();
+    if (!txn) return txn.error();
+    open.read.emplace(std::move(*txn));
+    return Done{};
+  }
+  const auto turn = kv.take_turn();
+  auto txn = kv.store->write();
+  if (!txn) return txn.error();
+  open.write.emplace(std::move(*txn));
+  return Done{};
+}
+
+int enlist(KVStore& kv, std::unique_ptr<OpenTxn> open) {
+  const std::lock_guard lock(kv.txns_mutex);
+  if (kv.closing) return refuse_closed(kv);
+  kv.txns.push_back(std::move(open));
+  kv.txn_count.fetch_add(1, std::memory_order_release);
+  return KVSTORE_OK;
+}
+
+std::unique_ptr<OpenTxn> delist(KVStore& kv, const OpenTxn* open) {
+  const std::lock_guard lock(kv.txns_mutex);
+  const auto found = std::ranges::find(kv.txns, open, &std::unique_ptr<OpenTxn>::get);
+  std::unique_ptr<OpenTxn> taken = std::move(*found);
+  kv.txns.erase(found);
+  kv.txn_count.fetch_sub(1, std::memory_order_release);
+  return taken;
+}
+
+int end(KVStore* store, bool commit) {
+  return call(store, [&](KVStore& kv) {
+    OpenTxn* const open = kv.open_txn();
+    if (open == nullptr) return KVSTORE_OK;
+    detach_iterators(*open);
+    const std::unique_ptr<OpenTxn> taken = delist(kv, open);
+    if (commit && taken->write) return check_status(kv, taken->write->commit());
+    return KVSTORE_OK;
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+int kvstore_begin(KVStore* kv, int write) {
+  return call(kv, [&](KVStore& store) {
+    if (store.open_txn() != nullptr) {
+      return fail(store, KVSTORE_ERROR, "this thread has a transaction open already");
+    }
+    auto open = std::make_unique<OpenTxn>();
+    if (const int code = check_status(store, start(store, write != 0, *open))) return code;
+    return enlist(store, std::move(open));
+  });
+}
+
+int kvstore_commit(KVStore* kv) { return end(kv, true); }
+
+int kvstore_rollback(KVStore* kv) { return end(kv, false); }
+
+}  // extern "C"
+}  // namespace mayfly
