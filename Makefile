@@ -3,7 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench microbench check format clean packages test-packages
+.PHONY: help run build test bench microbench check format clean packages test-packages \
+        bench-packages
 
 JOBS := $(shell nproc)
 SOURCES = $(shell find include src examples tests -name '*.h' -o -name '*.cc' | sort)
@@ -25,8 +26,9 @@ test: test-packages $(NINJA_FILES) ## Build and run all tests, in all three pres
 	@echo 'subdirs(release dev tsan)' >build/CTestTestfile.cmake
 	ctest --test-dir build -j$(JOBS) --output-on-failure --no-tests=error
 
-bench: build ## Compare the strategies, with charts in build/bench
+bench: bench-packages build ## Compare strategies, and the store with others; charts in build/bench
 	build/release/mayfly bench expiry --charts build/bench
+	build/release/mayfly bench store --charts build/bench
 
 microbench: test-packages ## Run the micro-benchmarks that stand beside the code
 	cmake --preset release
@@ -50,6 +52,11 @@ clean: ## Remove all that was built
 # Packages come first, for configuring looks for them; they do not make a configured build old.
 packages:
 	@scripts/bootstrap.sh build
+
+# What was configured without these knows nothing of them.
+bench-packages: packages
+	@scripts/bootstrap.sh bench
+	cmake --preset release
 
 test-packages:
 	@scripts/bootstrap.sh build test

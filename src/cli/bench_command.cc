@@ -6,8 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
 
 #include "cli/bench_charts.h"
 #include "cli/bench_gets.h"
@@ -24,7 +22,8 @@ namespace {
 constexpr const char* kBenchExamples =
     "Examples:\n"
     "  mayfly bench expiry              compare the expiry strategies, in under a minute\n"
-    "  mayfly bench cache               how fast reads are, with one thread and with more";
+    "  mayfly bench cache               how fast reads are, with one thread and with more\n"
+    "  mayfly bench store               the store beside LMDB, SQLite and RocksDB";
 
 constexpr const char* kCacheExamples =
     "Examples:\n"
@@ -43,37 +42,6 @@ constexpr const char* kExpiryExamples =
     "\n"
     "It measures each index alone and inside a cache: what an operation costs, how fast\n"
     "everything is removed that is due at once, memory, and how late entries are removed.";
-
-bool is_terminal(int descriptor) {
-  const char* const kind = std::getenv("TERM");
-  return isatty(descriptor) == 1 && (kind == nullptr || std::string_view(kind) != "dumb");
-}
-
-// See no-color.org: set to anything but nothing.
-bool wants_colours() {
-  const char* const wish = std::getenv("NO_COLOR");
-  return is_terminal(STDOUT_FILENO) && (wish == nullptr || *wish == '\0');
-}
-
-// What would fail in the end fails before a minute of work.
-Status check_output(const BenchOutput& output) {
-  if (!output.charts.empty()) {
-    if (const Status status = make_directory(output.charts); !status) return status;
-  }
-  if (output.json.empty() || output.json == "-") return Done{};
-  return check_writable(output.json);
-}
-
-Status write_charts(const std::string& directory, const BenchResults& results, std::FILE* log) {
-  std::string_view before = "\nCharts:";
-  for (const Chart& chart : make_charts(results)) {
-    const std::filesystem::path path = std::filesystem::path(directory) / chart.file_name;
-    if (const Status status = write_file(path, chart.svg); !status) return status;
-    fmt::print(log, "{} {}\n", before, path.string());
-    before = "       ";
-  }
-  return Done{};
-}
 
 void add_options(CLI::App& expiry, BenchWords& words, BenchOutput& output) {
   expiry.add_option("--sizes", words.sizes, "How many entries (default 100k,1m)")
@@ -107,7 +75,8 @@ void add_options(CLI::App& expiry, BenchWords& words, BenchOutput& output) {
 BenchCommand::BenchCommand(CLI::App& program)
     : bench_(program.add_subcommand("bench", "Measure Mayfly on this machine")),
       expiry_(bench_->add_subcommand("expiry", "Compare the expiry strategies")),
-      cache_(bench_->add_subcommand("cache", "Measure reads of the cache")) {
+      cache_(bench_->add_subcommand("cache", "Measure reads of the cache")),
+      store_(*bench_) {
   bench_->footer(kBenchExamples);
   // Said twice, the last one counts: so a habit in an alias can be overridden.
   expiry_->option_defaults()->take_last();
@@ -120,6 +89,7 @@ BenchCommand::BenchCommand(CLI::App& program)
 Status BenchCommand::run() const {
   if (expiry_->parsed()) return run_expiry();
   if (cache_->parsed()) return run_cache();
+  if (store_.parsed()) return store_.run();
   if (bench_->parsed()) fmt::print("{}", bench_->help("mayfly"));
   return Done{};
 }
@@ -157,7 +127,7 @@ Status BenchCommand::run_expiry() const {
     }
   }
   std::FILE* const log = is_data_only ? stderr : stdout;
-  if (!output.charts.empty()) return write_charts(output.charts, results, log);
+  if (!output.charts.empty()) return write_charts(output.charts, make_charts(results), log);
   if (!is_data_only) fmt::print("\nFor charts, add --charts DIRECTORY; for data, --json FILE.\n");
   return Done{};
 }

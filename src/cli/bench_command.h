@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "cli/bench_output.h"
 #include "cli/bench_plan.h"
+#include "cli/bench_store_command.h"
 #include "mayfly/result.h"
 
 namespace CLI {
@@ -14,12 +16,6 @@ class App;
 }
 
 namespace mayfly {
-
-// Where the results go, beside the terminal.
-struct BenchOutput {
-  std::string json;    // a file, or "-" for the standard output; empty for none
-  std::string charts;  // a directory; empty for none
-};
 
 class BenchCommand {
  public:
@@ -39,6 +35,7 @@ class BenchCommand {
   BenchWords words_;
   BenchOutput output_;
   bool cache_json_ = false;
+  BenchStoreCommand store_;
 };
 
 }  // namespace mayfly

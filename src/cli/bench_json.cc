@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/bench_json.h"
 
-#include "cli/bench_bars.h"
-#include "cli/json.h"
-
 namespace mayfly {
 namespace {
 
@@ -19,16 +16,6 @@ constexpr MeasureKey kMeasureKeys[] = {
     {Measure::idle, "idle_ns"},     {Measure::bytes, "bytes_per_entry"},
 };
 static_assert(std::size(kMeasureKeys) == kMeasures);
-
-void write_machine(Json& json, const Machine& machine) {
-  json.key("machine");
-  json.open('{');
-  json.member("processor", std::string_view(machine.processor));
-  json.member("cores", std::uint64_t{machine.cores});
-  json.member("compiler", std::string_view(machine.compiler));
-  json.member("assertions", machine.has_assertions);
-  json.close('}');
-}
 
 void write_plan(Json& json, const BenchPlan& plan) {
   json.member("seed", plan.seed);
@@ -94,21 +81,6 @@ void write_lateness(Json& json, const LatenessComparison& comparison) {
   json.close('}');
 }
 
-void write_bars(Json& json, const BenchResults& results) {
-  json.key("bars");
-  json.open('[');
-  for (const Bar& bar : judge(results)) {
-    json.open('{');
-    json.member("claim", std::string_view(bar.claim));
-    json.member("measured", bar.measured);
-    json.member("bar", bar.bar);
-    json.member("holds", bar.holds);
-    json.member("judged", bar.is_judged);
-    json.close('}');
-  }
-  json.close(']');
-}
-
 }  // namespace
 
 std::string to_json(const BenchPlan& plan, const BenchResults& results, const Machine& machine) {
@@ -127,9 +99,34 @@ std::string to_json(const BenchPlan& plan, const BenchResults& results, const Ma
   json.open('[');
   for (const LatenessComparison& comparison : results.lateness) write_lateness(json, comparison);
   json.close(']');
-  write_bars(json, results);
+  write_bars(json, judge(results));
   json.close('}');
   return json.text();
+}
+
+void write_machine(Json& json, const Machine& machine) {
+  json.key("machine");
+  json.open('{');
+  json.member("processor", std::string_view(machine.processor));
+  json.member("cores", std::uint64_t{machine.cores});
+  json.member("compiler", std::string_view(machine.compiler));
+  json.member("assertions", machine.has_assertions);
+  json.close('}');
+}
+
+void write_bars(Json& json, const std::vector<Bar>& bars) {
+  json.key("bars");
+  json.open('[');
+  for (const Bar& bar : bars) {
+    json.open('{');
+    json.member("claim", std::string_view(bar.claim));
+    json.member("measured", bar.measured);
+    json.member("bar", bar.bar);
+    json.member("holds", bar.holds);
+    json.member("judged", bar.is_judged);
+    json.close('}');
+  }
+  json.close(']');
 }
 
 }  // namespace mayfly

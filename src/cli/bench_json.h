@@ -5,13 +5,20 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "cli/bench_bars.h"
 #include "cli/bench_plan.h"
 #include "cli/bench_results.h"
+#include "cli/json.h"
 #include "cli/machine.h"
 
 namespace mayfly {
 
 std::string to_json(const BenchPlan& plan, const BenchResults& results, const Machine& machine);
+
+// Members that all benchmarks have: "machine", "bars".
+void write_machine(Json& json, const Machine& machine);
+void write_bars(Json& json, const std::vector<Bar>& bars);
 
 }  // namespace mayfly

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "cli/nearest.h"
+#include "cli/option_words.h"
 
 namespace mayfly {
 namespace {
@@ -18,57 +18,12 @@ constexpr int kMostRounds = 100;
 
 constexpr double kDefaultSeconds = 48;  // leaves room in a minute for a machine that is busy
 
-std::vector<std::string_view> split(std::string_view text) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    parts.push_back(text.substr(0, comma));
-    if (comma == std::string_view::npos) return parts;
-    text.remove_prefix(comma + 1);
-  }
-}
-
-Error unknown_word(std::string_view option, std::string_view wrong,
-                   std::span<const std::string_view> words) {
-  const std::string_view guess = nearest(wrong, words);
-  std::string message = fmt::format("{}: there is no '{}'", option, wrong);
-  if (!guess.empty()) message += fmt::format("; did you mean '{}'?", guess);
-  message += fmt::format(" It takes a list of {}", listed(words));
-  return {Code::invalid, message};
-}
-
-// The places in `words` of what the user listed, each once, in the user's order.
-Result<std::vector<std::size_t>> choose(std::string_view option, std::string_view list,
-                                        std::span<const std::string_view> words) {
-  std::vector<std::size_t> chosen;
-  for (const std::string_view word : split(list)) {
-    const auto found = std::ranges::find(words, word);
-    if (found == words.end()) return unknown_word(option, word, words);
-    const auto place = static_cast<std::size_t>(found - words.begin());
-    if (std::ranges::find(chosen, place) == chosen.end()) chosen.push_back(place);
-  }
-  return chosen;
-}
-
-template <class Number>
-Result<Number> parse_number(std::string_view option, std::string_view text, Number least,
-                            Number most) {
-  Number number{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc() || end != text.data() + text.size() || number < least ||
-      number > most) {
-    return Error{Code::invalid, fmt::format("{}: '{}' is not a whole number from {} to {}", option,
-                                            text, least, most)};
-  }
-  return number;
-}
-
 Status read_sizes(const BenchWords& words, BenchPlan& plan) {
   plan.sizes = words.quick ? std::vector<std::size_t>{1000, 10'000}
                            : std::vector<std::size_t>{100'000, 1'000'000};
   if (!words.sizes.empty()) {
     plan.sizes.clear();
-    for (const std::string_view text : split(words.sizes)) {
+    for (const std::string_view text : split_list(words.sizes)) {
       const Result<std::size_t> size = parse_size(text);
       if (!size) return size.error();
       plan.sizes.push_back(*size);
@@ -83,7 +38,7 @@ Status read_sizes(const BenchWords& words, BenchPlan& plan) {
 Status read_strategies(const BenchWords& words, BenchPlan& plan) {
   std::vector<std::string_view> names;
   for (const Strategy& strategy : strategies()) names.push_back(strategy.name);
-  const auto chosen = choose("--strategies", words.strategies, names);
+  const auto chosen = choose_words("--strategies", words.strategies, names);
   if (!words.strategies.empty() && !chosen) return chosen.error();
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (words.strategies.empty() || std::ranges::find(*chosen, i) != chosen->end()) {
@@ -96,7 +51,7 @@ Status read_strategies(const BenchWords& words, BenchPlan& plan) {
 Status read_distributions(const BenchWords& words, BenchPlan& plan) {
   std::vector<std::string_view> names;
   for (const DistributionName& row : distributions()) names.push_back(row.name);
-  const auto chosen = choose("--distributions", words.distributions, names);
+  const auto chosen = choose_words("--distributions", words.distributions, names);
   if (!words.distributions.empty() && !chosen) return chosen.error();
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (words.distributions.empty() || std::ranges::find(*chosen, i) != chosen->end()) {
@@ -140,12 +95,12 @@ Result<BenchPlan> make_plan(const BenchWords& words) {
   return plan;
 }
 
-Result<std::size_t> parse_size(std::string_view text) {
+Result<std::size_t> parse_size(std::string_view text, std::string_view option) {
   const Error wrong{
       Code::invalid,
-      fmt::format("--sizes: '{}' is not a number of entries from {} to {} M; write it as 100k, 1m "
-                  "or 250000, several with commas between",
-                  text, kLeastSize, kMostSize / 1'000'000)};
+      fmt::format("{}: '{}' is not a number of entries from {} to {} M; write it as 100k, 1m or "
+                  "250000, several with commas between",
+                  option, text, kLeastSize, kMostSize / 1'000'000)};
   double number = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, failure] = std::from_chars(text.data(), end, number, std::chars_format::fixed);

@@ -47,7 +47,7 @@ struct BenchPlan {
 Result<BenchPlan> make_plan(const BenchWords& words);
 
 // "100k", "1.5m" or "250000" as a number of entries.
-Result<std::size_t> parse_size(std::string_view text);
+Result<std::size_t> parse_size(std::string_view text, std::string_view option = "--sizes");
 
 // "100 K", "1 M" or "1,500": a number of entries as people say it.
 std::string size_title(std::size_t size);

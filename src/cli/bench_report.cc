@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <span>
 
-#include "cli/bench_bars.h"
 #include "cli/strategies.h"
 
 namespace mayfly {
@@ -128,14 +127,15 @@ std::string render_costs(const Comparison& comparison, const Colours& colours) {
 
 std::string render_bars(const BenchResults& results, const Colours& colours) {
   std::string text;
-  for (const Bar& bar : judge(results)) {
-    text += "  ";
-    text += !bar.is_judged ? "-     "
-            : bar.holds    ? colours.apply("ok    ", Emphasis::good)
-                           : colours.apply("MISSED", Emphasis::bad);
-    text += fmt::format("  {}\n", bar.claim);
-  }
+  for (const Bar& bar : judge(results)) text += render_bar(bar, colours);
   return text;
+}
+
+std::string render_bar(const Bar& bar, const Colours& colours) {
+  const std::string verdict = !bar.is_judged ? "-     "
+                              : bar.holds    ? colours.apply("ok    ", Emphasis::good)
+                                             : colours.apply("MISSED", Emphasis::bad);
+  return fmt::format("  {}  {}\n", verdict, bar.claim);
 }
 
 std::string render_report(const BenchPlan& plan, const BenchResults& results,

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "cli/bench_bars.h"
 #include "cli/bench_plan.h"
 #include "cli/bench_results.h"
 #include "cli/machine.h"
@@ -21,6 +22,9 @@ std::string render_report(const BenchPlan& plan, const BenchResults& results,
 std::string render_costs(const Comparison& comparison, const Colours& colours);
 std::string render_lateness(const LatenessComparison& comparison, const Colours& colours);
 std::string render_bars(const BenchResults& results, const Colours& colours);
+
+// A line that says whether it holds.
+std::string render_bar(const Bar& bar, const Colours& colours);
 
 // "0", "12 ms" or "3.5 s".
 std::string duration_text(Millis duration);
