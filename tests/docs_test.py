@@ -35,6 +35,7 @@ PRELUDE = """
 #include "mayfly/lazy_index.h"
 #include "mayfly/sampler.h"
 #include "mayfly/sharded_cache.h"
+#include "mayfly/store.h"
 #include "mayfly/timer_wheel.h"
 #include "mayfly/window_queue.h"
 
@@ -49,11 +50,13 @@ void use(const Session& session);
 void log(const std::string& line);
 void wait_for_events(Millis timeout);
 void handle_events();
+void schedule_another_purge();
 
 namespace documents {
 extern ManualClock clock;
 extern Cache<std::string, Session> sessions;
 extern ShardedCache<std::string, Page> pages;
+extern Store store;
 }
 """
 
