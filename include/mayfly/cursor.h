@@ -52,7 +52,7 @@ class Cursor {
   // REQUIRES: valid().
   std::string_view key() const { return key_; }
   std::string_view value() const { return value_; }
-  Time deadline() const { return deadline_; }  // kNever if it has none
+  Time deadline() const;  // kNever if it has none. Looked up only if it is asked for
 
   // Whether all that was asked could be read. A move that fails returns false.
   Status status() const;
@@ -66,7 +66,6 @@ class Cursor {
   bool valid_ = false;
   std::string_view key_;
   std::string_view value_;
-  Time deadline_ = kNever;
   std::unique_ptr<State> state_;
 };
 

@@ -20,7 +20,7 @@ Result<KeyReader> KeyReader::of(const Store& store) {
 }
 
 bool KeyReader::has_expired(Txn& txn, FamilyView& view, const StoredKey& key) {
-  if (!view.has_ttl) return false;
+  if (!view.has_expired) return false;
   Time deadline = kNever;
   const int code = txn.deadline_row(view, key.bytes(), deadline);
   return code == 0 && deadline != kNever && is_due(deadline, txn.now());

@@ -27,16 +27,16 @@ class KeyReader {
   // What it says is valid as long as the store is open.
   static Result<KeyReader> of(const Store& store);
 
-  // Calls `use(txn, found)` if the key is there. In `open`, or, if that is null, in a transaction
-  // of its own; then `met` is what has to be given to evict().
+  // Calls `use(txn, found)`, with what is wanted in it, if the key is there. In `open`, or, if that
+  // is null, in a transaction of its own; then `met` is what has to be given to evict().
   template <class Use>
-  Result<Sight> look(const ReadTxn* open, std::string_view key, Family family,
+  Result<Sight> look(const ReadTxn* open, std::string_view key, Family family, Want want,
                      std::vector<Met>& met, Use use) const {
-    if (open != nullptr) return look_in(inside(*open), key, family, use);
+    if (open != nullptr) return look_in(inside(*open), key, family, want, use);
     auto snapshot = owner_.environment.begin_read();
     if (!snapshot) return snapshot.error();
     Txn txn(owner_, std::move(*snapshot));
-    auto sight = look_in(txn, key, family, use);
+    auto sight = look_in(txn, key, family, want, use);
     met = std::move(txn.met());
     return sight;
   }
@@ -51,12 +51,12 @@ class KeyReader {
   static bool has_expired(Txn& txn, FamilyView& view, const StoredKey& key);
 
   template <class Use>
-  static Result<Sight> look_in(Txn& txn, std::string_view key, Family family, Use& use) {
+  static Result<Sight> look_in(Txn& txn, std::string_view key, Family family, Want want, Use& use) {
     FamilyView* const view = txn.view(family);
     if (view == nullptr) return txn.missing_family();
     const StoredKey stored(key, txn.catalog().hash_seed());
     Found found;
-    const int code = txn.find(*view, stored, found);
+    const int code = txn.find(*view, stored, found, want);
     if (code == MDB_NOTFOUND) {
       return has_expired(txn, *view, stored) ? Sight::expired : Sight::absent;
     }

@@ -17,11 +17,11 @@ namespace {
 // Calls `use(txn, found)` if the key is there. One that has expired is removed if nobody else is
 // writing; if this thread has a transaction open, its commit does it.
 template <class Use>
-Result<Sight> look(KVStore& kv, std::string_view key, Family family, Use use) {
+Result<Sight> look(KVStore& kv, std::string_view key, Family family, Want want, Use use) {
   const OpenTxn* const open = kv.open_txn();
   std::vector<Met> met;
   const auto sight =
-      kv.reader->look(open == nullptr ? nullptr : &open->txn(), key, family, met, use);
+      kv.reader->look(open == nullptr ? nullptr : &open->txn(), key, family, want, met, use);
   if (!met.empty()) {
     const auto turn = kv.try_take_turn();
     if (turn || !kv.takes_turns) kv.reader->remove(met);
@@ -75,7 +75,7 @@ int get_count(KVColumnFamily* cf, std::int64_t* result, std::uint64_t FamilyCoun
 // The deadline of a key that is there, and the moment of the look.
 Result<Sight> look_at_deadline(KVColumnFamily* cf, std::string_view key, Time& deadline,
                                Time& now) {
-  return look(*cf->kv, key, cf->family, [&](Txn& txn, const Found& found) {
+  return look(*cf->kv, key, cf->family, Want::deadline, [&](Txn& txn, const Found& found) {
     deadline = found.deadline;
     if (deadline != kNever) now = txn.now();
   });
@@ -91,7 +91,7 @@ int kvstore_cf_get(KVColumnFamily* cf, const void* key, int key_length, void** v
   return call(cf, [&](KVStore& kv) {
     if (const int code = check_get(kv, key, key_length, value, value_length)) return code;
     const auto sight =
-        look(kv, view(key, key_length), cf->family, [&](Txn& txn, const Found& found) {
+        look(kv, view(key, key_length), cf->family, Want::value, [&](Txn& txn, const Found& found) {
           give(found.value, value, value_length);
           count_get(txn, found);
         });
@@ -109,7 +109,7 @@ int kvstore_cf_get_into(KVColumnFamily* cf, const void* key, int key_length, voi
       return fail(kv, KVSTORE_ERROR, "there must be a buffer, and its size must not be negative");
     }
     const auto sight =
-        look(kv, view(key, key_length), cf->family, [&](Txn& txn, const Found& found) {
+        look(kv, view(key, key_length), cf->family, Want::value, [&](Txn& txn, const Found& found) {
           const std::size_t fitting = std::min(found.value.size(), static_cast<std::size_t>(size));
           if (fitting != 0) std::memcpy(buffer, found.value.data(), fitting);
           *value_length = static_cast<int>(found.value.size());
@@ -126,12 +126,13 @@ int kvstore_cf_get_ttl(KVColumnFamily* cf, const void* key, int key_length, void
   return call(cf, [&](KVStore& kv) {
     if (const int code = check_get(kv, key, key_length, value, value_length)) return code;
     std::int64_t left = KVSTORE_NO_TTL;
-    const auto sight =
-        look(kv, view(key, key_length), cf->family, [&](Txn& txn, const Found& found) {
-          give(found.value, value, value_length);
-          if (found.deadline != kNever) left = remaining(found.deadline, txn.now()).count();
-          count_get(txn, found);
-        });
+    const auto sight = look(kv, view(key, key_length), cf->family, Want::deadline,
+                            [&](Txn& txn, const Found& found) {
+                              give(found.value, value, value_length);
+                              if (found.deadline != kNever)
+                                left = remaining(found.deadline, txn.now()).count();
+                              count_get(txn, found);
+                            });
     if (remaining_ms != nullptr && sight && *sight != Sight::expired) *remaining_ms = left;
     return to_code(kv, sight);
   });
@@ -142,7 +143,8 @@ int kvstore_cf_exists(KVColumnFamily* cf, const void* key, int key_length, int* 
   return call(cf, [&](KVStore& kv) {
     if (const int code = check_result(kv, exists)) return code;
     if (const int code = check_key(kv, key, key_length)) return code;
-    const auto sight = look(kv, view(key, key_length), cf->family, [](const Txn&, const Found&) {});
+    const auto sight =
+        look(kv, view(key, key_length), cf->family, Want::value, [](const Txn&, const Found&) {});
     if (!sight) return fail(kv, sight.error());
     *exists = *sight == Sight::there ? 1 : 0;
     return KVSTORE_OK;

@@ -25,6 +25,7 @@ bool Cursor::next() { return valid_ && state_->move(*this, MDB_NEXT); }
 bool Cursor::prev() { return valid_ && state_->move(*this, MDB_PREV); }
 bool Cursor::seek(std::string_view key) { return state_->seek(*this, key); }
 bool Cursor::seek_before(std::string_view key) { return state_->seek_before(*this, key); }
+Time Cursor::deadline() const { return state_->deadline(*this); }
 Status Cursor::status() const { return state_->status(); }
 
 Cursor::State::State(Txn& txn, std::unique_ptr<Txn> own, std::string prefix, Family family)
@@ -38,7 +39,8 @@ Result<Cursor> Cursor::State::open(Txn& txn, std::unique_ptr<Txn> own, CursorOpt
       std::unique_ptr<State>(new State(txn, std::move(own), std::move(options.prefix), family));
   int code = state->rows_.open(txn.lmdb(), view->data);
   if (code == 0 && view->has_ttl) code = state->deadlines_.open(txn.lmdb(), view->keys);
-  state->takes_all_ = !view->has_ttl && state->prefix_.empty();
+  state->hides_ = view->has_expired;
+  state->takes_all_ = !view->has_expired && state->prefix_.empty();
   if (code != 0) return lmdb_error(code, "open a cursor");
   txn.tally().add(Count::cursors);
   return Cursor(std::move(state));
@@ -68,31 +70,47 @@ bool Cursor::State::start_anew(Cursor& cursor) {
   if (!txn_.writes()) return true;
   FamilyView* const view = txn_.view(family_);
   if (view == nullptr) return nowhere(cursor, 0);
+  hides_ = view->has_expired;
+  takes_all_ = !view->has_expired && prefix_.empty();
   if (!view->has_ttl || deadlines_.is_open()) return true;
-  takes_all_ = false;
   const int code = deadlines_.open(txn_.lmdb(), view->keys);
   return code == 0 || nowhere(cursor, code);
 }
 
+// Keys that share a long head are not shown in the order in which they are stored.
+int Cursor::State::find_deadline(std::string_view stored, Time& deadline) {
+  if (stored.size() >= kLongPrefixBytes) deadlines_.forget();
+  return deadlines_.find(stored, step_, deadline);
+}
+
 bool Cursor::State::settle(Cursor& cursor, bool there, MDB_cursor_op step) {
+  step_ = step;
   for (; there; there = rows_.move(step)) {
     const Row& row = rows_.row();
     if (!prefix_.empty() && !row.key.starts_with(prefix_)) return nowhere(cursor, 0);
-    Time deadline = kNever;
-    if (deadlines_.is_open()) {
-      // Keys that share a long head are not shown in the order in which they are stored.
-      if (row.stored.size() >= kLongPrefixBytes) deadlines_.forget();
-      const int code = deadlines_.find(row.stored, step, deadline);
+    if (hides_) {
+      Time deadline = kNever;
+      const int code = find_deadline(row.stored, deadline);
       if (code != 0) return nowhere(cursor, code);
       if (deadline != kNever && is_due(deadline, txn_.now())) {
         if (own_ != nullptr) own_->note(family_, row.stored);
         continue;
       }
     }
-    show(cursor, deadline);
+    show(cursor);
     return true;
   }
   return nowhere(cursor, rows_.code());
+}
+
+// A short key is stored as it is, so that the row need not be at hand.
+Time Cursor::State::deadline(const Cursor& cursor) {
+  Time deadline = kNever;
+  if (!deadlines_.is_open()) return deadline;
+  const bool is_short = cursor.key_.size() <= kShortKeyMax;
+  const int code = find_deadline(is_short ? cursor.key_ : rows_.row().stored, deadline);
+  if (code != 0) code_ = code;
+  return deadline;
 }
 
 bool Cursor::State::first(Cursor& cursor) {

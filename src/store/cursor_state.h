@@ -25,6 +25,7 @@ class Cursor::State {
   bool first(Cursor& cursor);
   bool last(Cursor& cursor);
   bool move(Cursor& cursor, MDB_cursor_op step) {
+    step_ = step;
     if (takes_all_) [[likely]] {
       if (rows_.move_to(step, cursor.key_, cursor.value_)) return true;
       return nowhere(cursor, rows_.code());
@@ -33,6 +34,7 @@ class Cursor::State {
   }
   bool seek(Cursor& cursor, std::string_view key);
   bool seek_before(Cursor& cursor, std::string_view key);
+  Time deadline(const Cursor& cursor);
   Status status() const;
 
  private:
@@ -41,11 +43,11 @@ class Cursor::State {
   bool start_anew(Cursor& cursor);
   bool settle(Cursor& cursor, bool there, MDB_cursor_op step);
   bool nowhere(Cursor& cursor, int code);
-  void show(Cursor& cursor, Time deadline) {
+  int find_deadline(std::string_view stored, Time& deadline);
+  void show(Cursor& cursor) {
     cursor.valid_ = true;
     cursor.key_ = rows_.row().key;
     cursor.value_ = rows_.row().value;
-    cursor.deadline_ = deadline;
   }
 
   Txn& txn_;
@@ -54,7 +56,9 @@ class Cursor::State {
   const Family family_;
   RowCursor rows_;
   DeadlineCursor deadlines_;
-  bool takes_all_ = false;  // no prefix, and no deadline in the family: each row is shown
+  MDB_cursor_op step_ = MDB_NEXT;  // where it is going
+  bool hides_ = false;             // something in the family is due, so each row must be asked
+  bool takes_all_ = false;         // nothing is due, and there is no prefix: each row is shown
   int code_ = 0;
 };
 

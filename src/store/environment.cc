@@ -110,7 +110,8 @@ unsigned Environment::flags() const {
   return flags;
 }
 
-// Address space is what may be short, under a limit or a sanitizer, so it asks for less each time.
+// Address space is what may be short, under a limit, a sanitizer or valgrind (which calls it
+// EINVAL), so it asks for less each time.
 Status Environment::start_lmdb() {
   const std::uint64_t file = file_bytes(path_);
   std::uint64_t map = map_bytes_for(path_, options_.map_bytes, file);
@@ -123,7 +124,7 @@ Status Environment::start_lmdb() {
     if (code == 0) break;
     ::mdb_env_close(env_);
     env_ = nullptr;
-    const bool less = code == ENOMEM && options_.map_bytes == 0;
+    const bool less = (code == ENOMEM || code == EINVAL) && options_.map_bytes == 0;
     if (!less || map / 2 < std::max(kMapLeast, file)) {
       std::string doing = "open the store ";
       doing += path_;

@@ -23,13 +23,14 @@ namespace {
 
 // Looks `key` up and lets `make` turn what it found into the result.
 template <class Value, class Make>
-Result<std::optional<Value>> look_up(Txn& txn, std::string_view key, Family family, Make make) {
+Result<std::optional<Value>> look_up(Txn& txn, std::string_view key, Family family, Want want,
+                                     Make make) {
   if (!good_key(key)) return bad_key(key);
   FamilyView* const view = txn.view(family);
   if (view == nullptr) return txn.missing_family();
   const StoredKey stored(key, txn.catalog().hash_seed());
   Found found;
-  const int code = txn.find(*view, stored, found);
+  const int code = txn.find(*view, stored, found, want);
   if (code == 0) return std::optional<Value>(make(found));
   if (code == MDB_NOTFOUND) return std::optional<Value>();
   return lmdb_error(code, "read a key");
@@ -38,7 +39,7 @@ Result<std::optional<Value>> look_up(Txn& txn, std::string_view key, Family fami
 }  // namespace
 
 Result<std::optional<std::string_view>> ReadTxn::get(std::string_view key, Family family) const {
-  return look_up<std::string_view>(*txn_, key, family, [this](const Found& found) {
+  return look_up<std::string_view>(*txn_, key, family, Want::value, [this](const Found& found) {
     txn_->tally().add(Count::gets);
     txn_->tally().add(Count::bytes_read, found.value.size());
     return found.value;
@@ -46,7 +47,7 @@ Result<std::optional<std::string_view>> ReadTxn::get(std::string_view key, Famil
 }
 
 Result<std::optional<Entry>> ReadTxn::get_entry(std::string_view key, Family family) const {
-  return look_up<Entry>(*txn_, key, family, [this](const Found& found) {
+  return look_up<Entry>(*txn_, key, family, Want::deadline, [this](const Found& found) {
     txn_->tally().add(Count::gets);
     txn_->tally().add(Count::bytes_read, found.value.size());
     Entry entry{found.value, found.deadline};
@@ -56,11 +57,13 @@ Result<std::optional<Entry>> ReadTxn::get_entry(std::string_view key, Family fam
 }
 
 Result<std::optional<Time>> ReadTxn::deadline(std::string_view key, Family family) const {
-  return look_up<Time>(*txn_, key, family, [](const Found& found) { return found.deadline; });
+  return look_up<Time>(*txn_, key, family, Want::deadline,
+                       [](const Found& found) { return found.deadline; });
 }
 
 Result<bool> ReadTxn::contains(std::string_view key, Family family) const {
-  const auto found = look_up<bool>(*txn_, key, family, [](const Found&) { return true; });
+  const auto found =
+      look_up<bool>(*txn_, key, family, Want::value, [](const Found&) { return true; });
   if (!found) return found.error();
   return found->has_value();
 }

@@ -38,7 +38,8 @@ Result<Value> read_once(Store::State& state, Read read) {
 
 // Lets `use` have what a key has; it returns the result for one that is there.
 template <class Value, class Use>
-Result<Value> read_key(Store::State& state, std::string_view key, Family family, Use use) {
+Result<Value> read_key(Store::State& state, std::string_view key, Family family, Want want,
+                       Use use) {
   if (!good_key(key)) {
     state.tally.add(Count::errors);
     return bad_key(key);
@@ -48,7 +49,7 @@ Result<Value> read_key(Store::State& state, std::string_view key, Family family,
     if (view == nullptr) return txn.missing_family();
     const StoredKey stored(key, txn.catalog().hash_seed());
     Found found;
-    const int code = txn.find(*view, stored, found);
+    const int code = txn.find(*view, stored, found, want);
     if (code == MDB_NOTFOUND) return Value{};
     if (code != 0) return lmdb_error(code, "read a key");
     return use(txn, found);
@@ -94,14 +95,14 @@ auto change_once(Store& store, Write write) -> decltype(write(std::declval<Write
 
 Result<std::optional<std::string>> Store::get(std::string_view key, Family family) const {
   using Value = std::optional<std::string>;
-  return read_key<Value>(*state_, key, family, [](Txn& txn, const Found& found) {
+  return read_key<Value>(*state_, key, family, Want::value, [](Txn& txn, const Found& found) {
     count_get(txn, found);
     return Value(found.value);
   });
 }
 
 Result<bool> Store::get_into(std::string& out, std::string_view key, Family family) const {
-  return read_key<bool>(*state_, key, family, [&out](Txn& txn, const Found& found) {
+  return read_key<bool>(*state_, key, family, Want::value, [&out](Txn& txn, const Found& found) {
     count_get(txn, found);
     out.assign(found.value);
     return true;
@@ -110,7 +111,7 @@ Result<bool> Store::get_into(std::string& out, std::string_view key, Family fami
 
 Result<std::optional<OwnedEntry>> Store::get_entry(std::string_view key, Family family) const {
   using Value = std::optional<OwnedEntry>;
-  return read_key<Value>(*state_, key, family, [](Txn& txn, const Found& found) {
+  return read_key<Value>(*state_, key, family, Want::deadline, [](Txn& txn, const Found& found) {
     count_get(txn, found);
     OwnedEntry entry{std::string(found.value), found.deadline};
     if (found.deadline != kNever) entry.ttl = remaining(found.deadline, txn.now());
@@ -120,12 +121,12 @@ Result<std::optional<OwnedEntry>> Store::get_entry(std::string_view key, Family 
 
 Result<std::optional<Time>> Store::deadline(std::string_view key, Family family) const {
   using Value = std::optional<Time>;
-  return read_key<Value>(*state_, key, family,
+  return read_key<Value>(*state_, key, family, Want::deadline,
                          [](Txn&, const Found& found) { return Value(found.deadline); });
 }
 
 Result<bool> Store::contains(std::string_view key, Family family) const {
-  return read_key<bool>(*state_, key, family, [](Txn&, const Found&) { return true; });
+  return read_key<bool>(*state_, key, family, Want::value, [](Txn&, const Found&) { return true; });
 }
 
 Result<std::vector<std::optional<std::string>>> Store::get_many(
@@ -140,7 +141,7 @@ Result<std::vector<std::optional<std::string>>> Store::get_many(
       if (!good_key(key)) return bad_key(key);
       const StoredKey stored(key, txn.catalog().hash_seed());
       Found found;
-      const int code = txn.find(*view, stored, found);
+      const int code = txn.find(*view, stored, found, Want::value);
       if (code != 0 && code != MDB_NOTFOUND) return lmdb_error(code, "read a key");
       if (code == 0) count_get(txn, found);
       values.push_back(code == 0 ? std::optional<std::string>(found.value) : std::nullopt);

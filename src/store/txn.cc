@@ -92,14 +92,24 @@ bool Txn::resolve(FamilyView& view, Family family) {
   view.keys = handle(record->keys);
   view.deadlines = handle(record->deadlines);
   view.default_ttl = record->default_ttl;
-  view.has_ttl = false;
-  if (view.keys != 0) {
-    MDB_stat stat{};
-    // If this fails, so will the next read; then it is better to look for deadlines.
-    view.has_ttl = ::mdb_stat(lmdb_, view.keys, &stat) != 0 || stat.ms_entries != 0;
-  }
+  look_ahead(view);
   view.resolved = true;
   return true;
+}
+
+// Whether the family has deadlines, and whether any has passed: the expiry index begins with the
+// nearest. If that cannot be read, neither can the rest; then it is better to look for deadlines.
+void Txn::look_ahead(FamilyView& view) {
+  view.has_ttl = view.has_expired = false;
+  if (view.deadlines == 0) return;
+  MDB_cursor* cursor = nullptr;
+  MDB_val row{};
+  MDB_val nothing{};
+  int code = ::mdb_cursor_open(lmdb_, view.deadlines, &cursor);
+  if (code == 0) code = ::mdb_cursor_get(cursor, &row, &nothing, MDB_FIRST);
+  view.has_ttl = code != MDB_NOTFOUND;
+  view.has_expired = view.has_ttl && (code != 0 || is_due(decode_deadline(to_view(row)), now()));
+  if (cursor != nullptr) ::mdb_cursor_close(cursor);
 }
 
 // Pointers to views stay good; what they say is looked up anew.

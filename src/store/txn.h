@@ -41,7 +41,8 @@ struct FamilyView {
   MDB_dbi data = 0;
   MDB_dbi keys = 0;
   MDB_dbi deadlines = 0;
-  bool has_ttl = false;  // whether any key has a deadline; if not, nobody looks for one
+  bool has_ttl = false;      // whether any key has a deadline; if not, nobody looks for one
+  bool has_expired = false;  // whether any is due; if not, only who wants to know a deadline looks
   Millis default_ttl = Millis::max();
 };
 
@@ -50,6 +51,10 @@ struct Found {
   std::string_view value;
   Time deadline = kNever;
 };
+
+// What a read is for. Whether a key is there can often be told without its deadline: the first row
+// of the expiry index says whether anything in the family is due.
+enum class Want { value, deadline };
 
 // An expired entry that a read has met.
 struct Met {
@@ -96,8 +101,9 @@ class Txn {
   }
   Error missing_family() const;
 
-  // Reading. find() gives what a user may see; an expired row counts as absent and is noted.
-  int find(FamilyView& view, const StoredKey& key, Found& found);
+  // Reading. find() gives what a user may see; an expired row counts as absent and is noted. Who
+  // does not want the deadline may get kNever for it.
+  int find(FamilyView& view, const StoredKey& key, Found& found, Want want = Want::deadline);
   int find_alive(FamilyView& view, const StoredKey& key, Time& deadline);       // without its value
   int deadline_row(FamilyView& view, std::string_view stored, Time& deadline);  // kNever: no row
 
@@ -145,6 +151,7 @@ class Txn {
   void end();
   FamilyView* find_view(Family family);
   bool resolve(FamilyView& view, Family family);
+  void look_ahead(FamilyView& view);
   void forget_views();
   int owned_by(FamilyView& view, const StoredKey& key);
   Catalog& change_catalog();

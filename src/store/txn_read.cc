@@ -19,7 +19,7 @@ int Txn::deadline_row(FamilyView& view, std::string_view stored, Time& deadline)
   return 0;
 }
 
-int Txn::find(FamilyView& view, const StoredKey& key, Found& found) {
+int Txn::find(FamilyView& view, const StoredKey& key, Found& found, Want want) {
   MDB_val name = to_val(key.bytes());
   MDB_val value{};
   int code = ::mdb_get(lmdb_, view.data, &name, &value);
@@ -31,7 +31,7 @@ int Txn::find(FamilyView& view, const StoredKey& key, Found& found) {
     if (split.parts.key != key.key()) return MDB_NOTFOUND;  // another key with the same hash
     found.value = split.parts.value;
   }
-  if (!view.has_ttl) return 0;
+  if (!view.has_ttl || (want == Want::value && !view.has_expired)) return 0;
   code = deadline_row(view, key.bytes(), found.deadline);
   if (code != 0) return code;
   if (found.deadline != kNever && is_due(found.deadline, now())) {

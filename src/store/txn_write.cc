@@ -60,6 +60,7 @@ int Txn::set_deadline(FamilyView& view, std::string_view stored, Time old, Time 
   MDB_val name = to_val(row.bytes());
   MDB_val nothing{0, nullptr};
   view.has_ttl = true;
+  if (is_due(deadline, now())) view.has_expired = true;
   return ::mdb_put(lmdb_, view.deadlines, &name, &nothing, 0);
 }
 
@@ -74,7 +75,7 @@ int Txn::clear(FamilyView& view) {
   int code = ::mdb_drop(lmdb_, view.data, 0);
   if (code == 0 && view.keys != 0) code = ::mdb_drop(lmdb_, view.keys, 0);
   if (code == 0 && view.deadlines != 0) code = ::mdb_drop(lmdb_, view.deadlines, 0);
-  view.has_ttl = false;
+  view.has_ttl = view.has_expired = false;
   return code;
 }
 
