@@ -29,9 +29,9 @@ int main() {
   std::cout << "live: " << store->count()->live << ", purged: " << purged.removed << '\n';
   const bool gone = session.ok() && !session->has_value();
   const bool one_left = store->count()->live == 1;
-  store->close();
+  const bool closed = store->close().ok();
   for (const char* const suffix : {"", "-lock", "-shm", "-undo"}) {
     std::filesystem::remove(path.string() + suffix);
   }
-  return gone && one_left ? 0 : 1;
+  return gone && one_left && closed ? 0 : 1;
 }

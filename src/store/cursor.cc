@@ -37,7 +37,7 @@ Result<Cursor> Cursor::State::open(Txn& txn, std::unique_ptr<Txn> own, CursorOpt
   if (view == nullptr) return txn.missing_family();
   auto state =
       std::unique_ptr<State>(new State(txn, std::move(own), std::move(options.prefix), family));
-  int code = state->rows_.open(txn.lmdb(), view->data);
+  int code = state->rows_.open(txn.lmdb(), view->data, !txn.writes());
   if (code == 0 && view->has_ttl) code = state->deadlines_.open(txn.lmdb(), view->keys);
   state->hides_ = view->has_expired;
   state->takes_all_ = !view->has_expired && state->prefix_.empty();
@@ -84,7 +84,7 @@ int Cursor::State::find_deadline(std::string_view stored, Time& deadline) {
 }
 
 bool Cursor::State::settle(Cursor& cursor, bool there, MDB_cursor_op step) {
-  step_ = step;
+  turn(step);
   for (; there; there = rows_.move(step)) {
     const Row& row = rows_.row();
     if (!prefix_.empty() && !row.key.starts_with(prefix_)) return nowhere(cursor, 0);

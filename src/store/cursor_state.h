@@ -25,7 +25,7 @@ class Cursor::State {
   bool first(Cursor& cursor);
   bool last(Cursor& cursor);
   bool move(Cursor& cursor, MDB_cursor_op step) {
-    step_ = step;
+    turn(step);
     if (takes_all_) [[likely]] {
       if (rows_.move_to(step, cursor.key_, cursor.value_)) return true;
       return nowhere(cursor, rows_.code());
@@ -43,6 +43,11 @@ class Cursor::State {
   bool start_anew(Cursor& cursor);
   bool settle(Cursor& cursor, bool there, MDB_cursor_op step);
   bool nowhere(Cursor& cursor, int code);
+  // Deadlines are found by going the same way, so a turn makes where they stand of no use.
+  void turn(MDB_cursor_op step) {
+    if (step != step_) deadlines_.forget();
+    step_ = step;
+  }
   int find_deadline(std::string_view stored, Time& deadline);
   void show(Cursor& cursor) {
     cursor.valid_ = true;

@@ -17,7 +17,21 @@ void RowCursor::close() {
   cursor_ = nullptr;
 }
 
-int RowCursor::open(MDB_txn* txn, MDB_dbi table) { return ::mdb_cursor_open(txn, table, &cursor_); }
+int RowCursor::open(MDB_txn* txn, MDB_dbi table, bool walks) {
+  MDB_stat stat{};
+  const int code = walks ? ::mdb_stat(txn, table, &stat) : 0;
+  if (code != 0) return code;
+  walk_.open(stat.ms_psize);
+  return ::mdb_cursor_open(txn, table, &cursor_);
+}
+
+// Puts LMDB's cursor on the row that the walk has got to.
+bool RowCursor::catch_up() {
+  MDB_val key = to_val(walk_.key());
+  MDB_val value{};
+  code_ = ::mdb_cursor_get(cursor_, &key, &value, MDB_SET);
+  return code_ == 0;
+}
 
 bool RowCursor::first() {
   group_.leave();
@@ -31,6 +45,7 @@ bool RowCursor::last() {
 
 bool RowCursor::seek(std::string_view key) {
   group_.leave();
+  walk_.leave();
   const std::string_view head = key.substr(0, kLongPrefixBytes);
   MDB_val name = to_val(head);
   MDB_val value{};

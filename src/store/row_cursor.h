@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "store/leaf_walk.h"
 #include "store/lmdb.h"
 #include "store/long_keys.h"
 #include "store/stored_key.h"
@@ -24,7 +25,8 @@ class RowCursor {
   RowCursor(const RowCursor&) = delete;
   RowCursor& operator=(const RowCursor&) = delete;
 
-  int open(MDB_txn* txn, MDB_dbi table);
+  // `walks` is whether pages may be read without LMDB: in a read transaction.
+  int open(MDB_txn* txn, MDB_dbi table, bool walks);
   void close();
 
   // Each moves, and returns whether there is a row. If not, code() tells whether that is the end
@@ -39,24 +41,13 @@ class RowCursor {
     return go(step);
   }
 
-  // As move(), for whoever wants key and value only: these go there and not into row(), which costs
-  // a scan of small rows a tenth.
+  // As move(), for whoever wants key and value only: these go there and not into row(), unless the
+  // key is a long one. Most rows of a scan are found here, without LMDB.
   bool move_to(MDB_cursor_op step, std::string_view& key, std::string_view& value) {
-    if (!group_.active()) [[likely]] {
-      MDB_val name{};
-      MDB_val bytes{};
-      code_ = ::mdb_cursor_get(cursor_, &name, &bytes, step);
-      if (code_ != 0) return false;
-      if (name.mv_size < kLongPrefixBytes) [[likely]] {
-        key = to_view(name);
-        value = to_view(bytes);
-        return true;
-      }
-      row_ = {to_view(name), to_view(name), to_view(bytes)};
-      if (!enter_group(step == MDB_PREV)) return false;
-    } else if (!move(step)) {
-      return false;
-    }
+    if (step == MDB_NEXT && walk_.next(kLongPrefixBytes, key, value)) [[likely]]
+      return true;
+    if (!move(step)) return false;
+    if (!group_.active()) walk_.enter(row_.stored);
     key = row_.key;
     value = row_.value;
     return true;
@@ -69,12 +60,15 @@ class RowCursor {
   bool go(MDB_cursor_op op) {
     MDB_val key{};
     MDB_val value{};
+    if (walk_.lags() && !catch_up()) return false;
+    walk_.leave();
     code_ = ::mdb_cursor_get(cursor_, &key, &value, op);
     if (code_ != 0) return false;
     row_ = {to_view(key), to_view(key), to_view(value)};
     return key.mv_size < kLongPrefixBytes || enter_group(op == MDB_PREV || op == MDB_LAST);
   }
 
+  bool catch_up();
   bool enter_group(bool from_behind);
   bool next_in_group();
   bool prev_in_group();
@@ -84,6 +78,7 @@ class RowCursor {
   MDB_cursor* cursor_ = nullptr;
   Row row_;
   int code_ = 0;
+  LeafWalk walk_;
   LongKeys group_;
 };
 
