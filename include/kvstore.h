@@ -15,7 +15,7 @@
 // number of milliseconds from now. A key is gone from its expiry on, for every call, whether or not
 // it has been removed from the file. A call that meets an expired key removes it if nobody else is
 // writing; it never waits and never fails for that, and never ends a transaction of yours. No
-// thread works behind your back.
+// thread expires anything; at NORMAL one syncs what was written, about once a second.
 //
 // Threads. All handles may be shared by threads, with or without `fullMutex`, except that an
 // iterator is used by one thread at a time. A transaction (kvstore_begin) belongs to the thread
