@@ -110,7 +110,7 @@ class Environment {
   void end_write(bool committed, Durability durability);
 
   Status match_catalog(Snapshot& snapshot, bool& restart);
-  Status open_tables(const Catalog& catalog, bool& opened);
+  Status open_tables(const Catalog& catalog);
   CatalogRef current_catalog();
   void publish(const CatalogRef& catalog);
   Status adopt_larger_map();

@@ -107,14 +107,17 @@ void Environment::end_read(std::unique_ptr<Snapshot> snapshot) {
 }
 
 // Finds the catalog of a snapshot. A transaction cannot use tables whose handles were opened after
-// it began; then it has to begin again.
+// it began, by whichever thread; so with a catalog that is new to it, it has to begin again.
 Status Environment::match_catalog(Snapshot& snapshot, bool& restart) {
   const std::uint64_t id = ::mdb_txn_id(snapshot.txn);
   CatalogRef current = current_catalog();
-  if (current && current->covers(id)) {
-    snapshot.catalog = std::move(current);
+  const auto adopt = [&](CatalogRef found) {
+    const std::uint64_t generation = found->catalog().generation();
+    restart = !snapshot.catalog || snapshot.catalog->catalog().generation() != generation;
+    snapshot.catalog = std::move(found);
     return Done{};
-  }
+  };
+  if (current && current->covers(id)) return adopt(std::move(current));
   MDB_val key = to_val(kCatalogKey);
   MDB_val value{};
   const int code = ::mdb_get(snapshot.txn, kMainTable, &key, &value);
@@ -125,18 +128,17 @@ Status Environment::match_catalog(Snapshot& snapshot, bool& restart) {
   const std::string_view bytes = to_view(value);
   if (current && current->catalog().generation() == Catalog::generation_in(bytes)) {
     current->widen(id);
-    snapshot.catalog = std::move(current);
-    return Done{};
+    return adopt(std::move(current));
   }
   auto catalog = Catalog::decode(bytes);
   if (!catalog) return catalog.error();
-  if (const Status opened = open_tables(*catalog, restart); !opened) return opened;
-  snapshot.catalog = CatalogRef(new PublishedCatalog(std::move(*catalog), id));
-  publish(snapshot.catalog);
-  return Done{};
+  if (const Status opened = open_tables(*catalog); !opened) return opened;
+  CatalogRef fresh(new PublishedCatalog(std::move(*catalog), id));
+  publish(fresh);
+  return adopt(std::move(fresh));
 }
 
-Status Environment::open_tables(const Catalog& catalog, bool& opened) {
+Status Environment::open_tables(const Catalog& catalog) {
   const auto is_open = [this](std::uint32_t number) { return table(number) != 0; };
   std::uint32_t number = 1;
   while (number <= catalog.tables() && is_open(number)) ++number;
@@ -161,7 +163,6 @@ Status Environment::open_tables(const Catalog& catalog, bool& opened) {
   }
   ::mdb_txn_commit(txn);  // this is what makes the handles known
   for (const NewTable& each : found) tables_[each.number].store(each.handle);
-  opened = true;
   return Done{};
 }
 
@@ -174,13 +175,13 @@ Result<MDB_txn*> Environment::begin_write(Millis busy_timeout, Durability durabi
   const bool prepared = problem.ok();
   MDB_txn* txn = nullptr;
   for (int tries = 0; problem.ok() && tries < 3; ++tries) {
+    catalog = current_catalog();  // before it begins, so that its tables can be used in it
     const int code = ::mdb_txn_begin(env_, nullptr, 0, &txn);
     if (code == MDB_MAP_RESIZED && adopt_larger_map().ok()) continue;
     if (code != 0) {
       problem = lmdb_error(code, "begin to write");
       break;
     }
-    catalog = current_catalog();
     if (catalog && catalog->covers(::mdb_txn_id(txn) - 1)) return txn;
     // Another process has changed something. A reader finds out what; nobody writes meanwhile.
     ::mdb_txn_abort(txn);
