@@ -7,7 +7,7 @@
         bench-packages
 
 JOBS := $(shell nproc)
-SOURCES = $(shell find include src examples tests -name '*.h' -o -name '*.cc' | sort)
+SOURCES = $(shell find include src examples tests -name '*.h' -o -name '*.cc' -o -name '*.c' | sort)
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -39,8 +39,8 @@ check: test-packages build/dev/build.ninja ## Check format, clang-tidy and the h
 	@scripts/bootstrap.sh check
 	clang-format --dry-run -Werror $(SOURCES)
 	python3 scripts/tidy.py
-	run-clang-tidy -quiet -p build/dev -j $(JOBS) '^(?!.*_test\.cc$$)'
-	run-clang-tidy -quiet -p build/dev -j $(JOBS) -checks='-clang-analyzer-*' '_test\.cc$$'
+	run-clang-tidy -quiet -p build/dev -j $(JOBS) '^(?!.*_test\.cc?$$)'
+	run-clang-tidy -quiet -p build/dev -j $(JOBS) -checks='-clang-analyzer-*' '_test\.cc?$$'
 
 format: ## Format all C++ sources
 	@scripts/bootstrap.sh check

@@ -138,8 +138,6 @@ Status Session::lock(Millis timeout) {
   return Error{Code::busy, message};
 }
 
-bool Session::try_lock() { return lock(Millis::zero()).ok(); }
-
 void Session::unlock() { ::pthread_mutex_unlock(&page_->mutex); }
 
 }  // namespace mayfly

@@ -33,7 +33,6 @@ class Session {
 
   // Code::busy after `timeout`; at once if it is zero, or if this thread has it already.
   Status lock(Millis timeout);
-  bool try_lock();
   void unlock();
 
  private:

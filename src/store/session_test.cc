@@ -69,11 +69,11 @@ class Child {
 
 TEST_F(SessionTest, TheLockIsTakenOnce) {
   const auto session = join();
-  ASSERT_TRUE(session->try_lock());
+  ASSERT_TRUE(session->lock(Millis(0)).ok());
   EXPECT_EQ(code_of(session->lock(0ms)), Code::busy);
   EXPECT_EQ(code_of(session->lock(60s)), Code::busy) << "at once: this thread has it already";
   std::thread([&] {
-    EXPECT_FALSE(session->try_lock());
+    EXPECT_FALSE(session->lock(Millis(0)).ok());
     EXPECT_EQ(code_of(session->lock(0ms)), Code::busy);
     EXPECT_EQ(code_of(session->lock(5ms)), Code::busy);
   }).join();
@@ -84,19 +84,20 @@ TEST_F(SessionTest, TheLockIsTakenOnce) {
 
 TEST_F(SessionTest, AProcessThatDiesLeavesTheLockFree) {
   for (int round = 0; round < 3; ++round) {
-    Child holder([this] { return join().release()->try_lock(); });  // it stays open, and locked
+    Child holder(
+        [this] { return join().release()->lock(Millis(0)).ok(); });  // it stays open, and locked
     ASSERT_TRUE(holder.answer());
     const auto session = join();
-    EXPECT_FALSE(session->try_lock());
+    EXPECT_FALSE(session->lock(Millis(0)).ok());
     EXPECT_EQ(code_of(session->lock(5ms)), Code::busy);
     holder.kill_it();
-    EXPECT_TRUE(session->try_lock());
+    EXPECT_TRUE(session->lock(Millis(0)).ok());
     session->unlock();
   }
 }
 
 TEST_F(SessionTest, AWaitingProcessGetsTheLockOfOneThatDies) {
-  Child holder([this] { return join().release()->try_lock(); });
+  Child holder([this] { return join().release()->lock(Millis(0)).ok(); });
   ASSERT_TRUE(holder.answer());
   const auto session = join();
   std::jthread killer([&holder] { holder.kill_it(); });

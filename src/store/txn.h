@@ -104,7 +104,6 @@ class Txn {
   // Reading. find() gives what a user may see; an expired row counts as absent and is noted. Who
   // does not want the deadline may get kNever for it.
   int find(FamilyView& view, const StoredKey& key, Found& found, Want want = Want::deadline);
-  int find_alive(FamilyView& view, const StoredKey& key, Time& deadline);       // without its value
   int deadline_row(FamilyView& view, std::string_view stored, Time& deadline);  // kNever: no row
 
   // Writing. These keep the invariant; `old` is what deadline_row() says.

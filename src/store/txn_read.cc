@@ -41,13 +41,6 @@ int Txn::find(FamilyView& view, const StoredKey& key, Found& found, Want want) {
   return 0;
 }
 
-int Txn::find_alive(FamilyView& view, const StoredKey& key, Time& deadline) {
-  Found found;  // LMDB gives a pointer to the value, whose bytes nobody touches
-  const int code = find(view, key, found);
-  deadline = found.deadline;
-  return code;
-}
-
 // The expiry index has what is due at its front; the rest is known without looking.
 int Txn::count(FamilyView& view, FamilyCounts& counts) {
   MDB_stat stat{};
