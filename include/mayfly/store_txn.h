@@ -46,7 +46,7 @@ struct Expiring {
 };
 
 // A consistent view of the store. What it returns are views into the mapped file, valid until the
-// transaction ends, or, in a WriteTxn, until the next write.
+// transaction ends, or, in a WriteTxn, until the next write: copy what you want to write again.
 class ReadTxn {
  public:
   ReadTxn(ReadTxn&&) noexcept;
