@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding keys for a call, failing, and telling what happened.
+
+#include "commands/call.h"
+
+#include <fmt/format.h>
+
+#include "commands/words.h"
+#include "resp/numbers.h"
+
+namespace mayfly {
+
+bool Call::is(std::size_t i, std::string_view option) const {
+  return i < words_.size() && equals(words_[i], option);
+}
+
+std::string Call::full_name() const {
+  if (command_.parent.empty()) return std::string(command_.name);
+  return fmt::format("{}|{}", command_.parent, command_.name);
+}
+
+std::optional<std::int64_t> Call::integer(std::size_t i) {
+  const std::optional<std::int64_t> number = parse_integer(words_[i]);
+  if (!number) fail("ERR value is not an integer or out of range");
+  return number;
+}
+
+std::optional<std::int64_t> Call::integer(std::size_t i, std::int64_t least, std::int64_t most,
+                                          std::string_view error) {
+  const std::optional<std::int64_t> number = parse_integer(words_[i]);
+  if (number && *number >= least && *number <= most) return number;
+  fail(error);
+  return std::nullopt;
+}
+
+Slot Call::find_to_read(std::string_view key) {
+  const Slot slot = database().find(key);
+  host_.count_lookup(slot != kNoSlot);
+  if (slot == kNoSlot) {
+    notify(Event::miss, "keymiss", key);
+  } else {
+    database().touch(slot);
+  }
+  return slot;
+}
+
+Slot Call::find_to_write(std::string_view key) {
+  const Slot slot = database().find(key);
+  if (slot != kNoSlot) database().touch(slot);
+  return slot;
+}
+
+Slot Call::checked(Slot slot, bool is_right) {
+  if (slot == kNoSlot || is_right) return slot;
+  fail_wrong_type();
+  return kNoSlot;
+}
+
+Slot Call::string_to_read(std::string_view key) {
+  const Slot slot = find_to_read(key);
+  return checked(slot, slot != kNoSlot && database().is_string(slot));
+}
+
+Slot Call::string_to_write(std::string_view key) {
+  const Slot slot = find_to_write(key);
+  return checked(slot, slot != kNoSlot && database().is_string(slot));
+}
+
+Slot Call::hash_to_read(std::string_view key) {
+  const Slot slot = find_to_read(key);
+  return checked(slot, slot != kNoSlot && database().is_hash(slot));
+}
+
+Slot Call::hash_to_write(std::string_view key) {
+  const Slot slot = find_to_write(key);
+  return checked(slot, slot != kNoSlot && database().is_hash(slot));
+}
+
+Slot Call::make_hash(std::string_view key) {
+  const Slot slot = database().make_hash(key);
+  notify(Event::created, "new", key);
+  return slot;
+}
+
+Slot Call::put_string(std::string_view key, std::string_view value) {
+  const std::size_t before = database().stored();
+  const Slot slot = database().put_string(key, value);
+  if (database().stored() > before) notify(Event::created, "new", key);
+  return slot;
+}
+
+void Call::fail(std::string_view error) {
+  has_failed_ = true;
+  reply_.error(error);
+}
+
+void Call::fail_syntax() { fail("ERR syntax error"); }
+
+void Call::fail_arity() {
+  fail(fmt::format("ERR wrong number of arguments for '{}' command", full_name()));
+}
+
+void Call::fail_wrong_type() {
+  fail("WRONGTYPE Operation against a key holding the wrong kind of value");
+}
+
+void Call::changed(std::string_view key, std::int64_t times) {
+  changes_ += times;
+  host_.key_changed(database_, key);
+}
+
+void Call::changed_database(int number) {
+  ++changes_;
+  host_.database_changed(number);
+}
+
+void Call::notify(Event event, std::string_view name, std::string_view key) {
+  host_.notify(event, name, key, database_);
+}
+
+void Call::notify(Event event, std::string_view name, std::string_view key, int database) {
+  host_.notify(event, name, key, database);
+}
+
+bool Call::settle(HashRef& hash, std::string_view key) {
+  if (!hash.settle()) return false;
+  notify(Event::generic, "del", key);
+  return true;
+}
+
+void Call::propagate_list(Propagated words) {
+  is_replaced_ = true;
+  propagated_.push_back(std::move(words));
+}
+
+}  // namespace mayfly

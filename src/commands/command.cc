@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding commands by name, and keys in requests.
+
+#include "commands/command.h"
+
+#include <algorithm>
+
+#include "commands/words.h"
+
+namespace mayfly {
+
+namespace {
+
+constexpr std::size_t kCells = 1024;  // a power of two, several times as many as there are commands
+
+}  // namespace
+
+CommandTable::CommandTable() : cells_(kCells, nullptr) {}
+
+std::uint32_t CommandTable::hash(std::string_view name) {
+  std::uint32_t hash = 2166136261u;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(lower(c))) * 16777619u;
+  return hash ^ hash >> 15;
+}
+
+void CommandTable::add(std::span<const Command> rows) {
+  for (const Command& row : rows) {
+    std::size_t i = hash(row.name) % kCells;
+    while (cells_[i] != nullptr) i = (i + 1) % kCells;
+    cells_[i] = &row;
+    rows_.push_back(&row);
+  }
+}
+
+const Command* CommandTable::find(std::string_view name) const {
+  for (std::size_t i = hash(name) % kCells; cells_[i] != nullptr; i = (i + 1) % kCells) {
+    if (equals(name, cells_[i]->name)) return cells_[i];
+  }
+  return nullptr;
+}
+
+const Command* CommandTable::resolve(const Command& command, Words words) const {
+  if (command.subcommands.empty() || words.size() < 2) return &command;
+  const auto found = std::ranges::find_if(
+      command.subcommands, [&](const Command& row) { return equals(words[1], row.name); });
+  return found == command.subcommands.end() ? nullptr : &*found;
+}
+
+std::vector<std::size_t> key_positions(const Command& command, Words words) {
+  std::vector<std::size_t> positions;
+  if (command.keys.first == 0) return positions;
+  const auto count = static_cast<int>(words.size());
+  const int last = command.keys.last < 0 ? count + command.keys.last : command.keys.last;
+  for (int i = command.keys.first; i <= last && i < count; i += std::max(command.keys.step, 1)) {
+    positions.push_back(static_cast<std::size_t>(i));
+  }
+  return positions;
+}
+
+}  // namespace mayfly

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command: one row of the table of commands, all that is known about a command but its meaning.
+//
+// Handlers are free functions that stand beside their rows: see hash_commands.cc and its siblings.
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "resp/request.h"
+
+namespace mayfly {
+
+class Call;
+
+using Handler = void (*)(Call&);
+
+// Flags, as COMMAND INFO names them.
+namespace flag {
+inline constexpr std::uint32_t write = 1 << 0;
+inline constexpr std::uint32_t readonly = 1 << 1;
+inline constexpr std::uint32_t denyoom = 1 << 2;
+inline constexpr std::uint32_t admin = 1 << 3;
+inline constexpr std::uint32_t pubsub = 1 << 4;
+inline constexpr std::uint32_t noscript = 1 << 5;
+inline constexpr std::uint32_t blocking = 1 << 6;
+inline constexpr std::uint32_t loading = 1 << 7;
+inline constexpr std::uint32_t stale = 1 << 8;
+inline constexpr std::uint32_t skip_monitor = 1 << 9;
+inline constexpr std::uint32_t skip_slowlog = 1 << 10;
+inline constexpr std::uint32_t fast = 1 << 11;
+inline constexpr std::uint32_t no_auth = 1 << 12;
+inline constexpr std::uint32_t may_replicate = 1 << 13;
+inline constexpr std::uint32_t no_async_loading = 1 << 14;
+inline constexpr std::uint32_t no_multi = 1 << 15;
+inline constexpr std::uint32_t movablekeys = 1 << 16;
+inline constexpr std::uint32_t allow_busy = 1 << 17;
+inline constexpr std::uint32_t dangerous = 1 << 18;  // an ACL category only, not shown as a flag
+}  // namespace flag
+
+// What a command does to its keys.
+namespace access {
+inline constexpr std::uint32_t ro = 1 << 0;
+inline constexpr std::uint32_t rw = 1 << 1;
+inline constexpr std::uint32_t ow = 1 << 2;
+inline constexpr std::uint32_t rm = 1 << 3;
+inline constexpr std::uint32_t access = 1 << 4;
+inline constexpr std::uint32_t update = 1 << 5;
+inline constexpr std::uint32_t insert = 1 << 6;
+inline constexpr std::uint32_t remove = 1 << 7;  // DELETE
+}  // namespace access
+
+// Which words are keys: from `first` to `last` (negative: from the end) in steps. first 0: none.
+struct KeyRange {
+  int first = 0;
+  int last = 0;
+  int step = 0;
+  std::uint32_t access = 0;
+};
+
+struct Command {
+  std::string_view name;  // lower case; of a subcommand the second word only
+  Handler handler = nullptr;
+  int arity = 0;  // words, the name included; negative: at least so many
+  std::uint32_t flags = 0;
+  KeyRange keys = {};
+  std::string_view group;    // "hash", "string", "generic", "connection", "server", ...
+  std::string_view since;    // the version of Redis or Valkey that brought it
+  std::string_view summary;  // a sentence, for COMMAND DOCS
+  std::span<const Command> subcommands = {};
+  std::string_view parent = {};  // of a subcommand: the name of its container
+};
+
+// Whether a request with so many words may be a call of it.
+constexpr bool fits(const Command& command, std::size_t words) {
+  const auto count = static_cast<int>(words);
+  return command.arity >= 0 ? count == command.arity : count >= -command.arity;
+}
+
+// The positions of the keys in a request.
+std::vector<std::size_t> key_positions(const Command& command, Words words);
+
+// All commands, found by name in any case. Small, open addressing, filled once.
+class CommandTable {
+ public:
+  CommandTable();
+
+  // The rows must outlive the table.
+  void add(std::span<const Command> rows);
+
+  // Null if there is none.
+  const Command* find(std::string_view name) const;
+
+  // The subcommand that the second word names, or the command itself if it has none. Null if the
+  // second word names none.
+  const Command* resolve(const Command& command, Words words) const;
+
+  const std::vector<const Command*>& rows() const { return rows_; }
+
+ private:
+  static std::uint32_t hash(std::string_view name);
+
+  std::vector<const Command*> rows_;
+  std::vector<const Command*> cells_;
+};
+
+// What every family of commands has, each in its own file.
+std::span<const Command> string_commands();
+std::span<const Command> key_commands();
+std::span<const Command> expire_commands();
+std::span<const Command> hash_commands();
+std::span<const Command> hash_expire_commands();
+std::span<const Command> sort_commands();
+
+}  // namespace mayfly

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading the cursor and the options of the SCAN commands.
+
+#include "commands/scan_options.h"
+
+#include <charconv>
+
+#include "commands/words.h"
+#include "resp/glob.h"
+#include "resp/numbers.h"
+
+namespace mayfly {
+namespace {
+
+// Reads the option at word `i` and returns the word after it; nothing if there has been an error.
+std::optional<std::size_t> read_option(Call& call, std::size_t i, ScanKind kind,
+                                       ScanOptions& options) {
+  const bool has_value = i + 1 < call.count();
+  if (call.is(i, "count") && has_value) {
+    const std::optional<std::int64_t> count = call.integer(i + 1);
+    if (!count) return std::nullopt;
+    if (*count >= 1) {
+      options.count = static_cast<std::size_t>(*count);
+      return i + 2;
+    }
+  } else if (call.is(i, "match") && has_value) {
+    options.match = call.word(i + 1);
+    return i + 2;
+  } else if (call.is(i, "type") && has_value && kind == ScanKind::keys) {
+    options.type = call.word(i + 1);
+    return i + 2;
+  } else if (call.is(i, "novalues")) {
+    options.no_values = true;
+    if (kind == ScanKind::hash) return i + 1;
+    call.fail("ERR NOVALUES option can only be used in HSCAN");
+    return std::nullopt;
+  }
+  call.fail_syntax();
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool ScanOptions::matches(std::string_view name) const {
+  return !match || glob_match(*match, name);
+}
+
+std::optional<std::uint64_t> scan_cursor(Call& call, std::size_t i) {
+  const std::string_view word = call.word(i);
+  std::uint64_t cursor = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), cursor);
+  if (error == std::errc() && end == word.data() + word.size()) return cursor;
+  call.fail("ERR invalid cursor");
+  return std::nullopt;
+}
+
+std::optional<ScanOptions> scan_options(Call& call, std::size_t first, ScanKind kind) {
+  const std::optional<std::uint64_t> cursor = scan_cursor(call, first - 1);
+  if (!cursor) return std::nullopt;
+
+  ScanOptions options;
+  options.cursor = *cursor;
+  std::optional<std::size_t> i = first;
+  while (*i < call.count()) {
+    i = read_option(call, *i, kind, options);
+    if (!i) return std::nullopt;
+  }
+  return options;
+}
+
+}  // namespace mayfly

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words that SCAN and HSCAN have in common: cursor [MATCH pattern] [COUNT count] and so on.
+//
+//   void hscan(Call& call) {
+//     if (!scan_cursor(call, 2)) return;                       // before the key is looked at
+//     ...
+//     const auto options = scan_options(call, 3, ScanKind::hash);
+//     if (!options) return;                                    // the error has been said
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "commands/call.h"
+
+namespace mayfly {
+
+enum class ScanKind {
+  keys,     // SCAN: takes TYPE
+  hash,     // HSCAN: takes NOVALUES
+  members,  // SSCAN, ZSCAN: take neither
+};
+
+struct ScanOptions {
+  std::uint64_t cursor = 0;
+  std::size_t count = 10;
+  std::optional<std::string_view> match;
+  std::optional<std::string_view> type;
+  bool no_values = false;
+
+  // Whether MATCH lets it through; without MATCH everything passes.
+  bool matches(std::string_view name) const;
+};
+
+// Word `i` as a cursor, or an error reply and nothing.
+std::optional<std::uint64_t> scan_cursor(Call& call, std::size_t i);
+
+// The options from word `first` to the last, and the cursor, which is the word before them. An
+// error reply and nothing if one is not right.
+std::optional<ScanOptions> scan_options(Call& call, std::size_t first, ScanKind kind);
+
+}  // namespace mayfly

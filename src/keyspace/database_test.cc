@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys and their deadlines, by example.
+
+#include "keyspace/database.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "keyspace/keyspace_fixture.h"
+
+namespace mayfly {
+namespace {
+
+using Events = std::vector<std::string>;
+
+class DatabaseTest : public testing::Test, protected KeyspaceFixture {
+ protected:
+  void TearDown() override { EXPECT_EQ(database.check_invariants(), ""); }
+};
+
+TEST_F(DatabaseTest, FindsWhatWasPutAndNothingElse) {
+  const Slot slot = database.put_string("key", "value");
+  EXPECT_EQ(database.find("key"), slot);
+  EXPECT_EQ(database.string(slot), "value");
+  EXPECT_EQ(database.find("kex"), kNoSlot);
+  EXPECT_EQ(database.size(), 1u);
+}
+
+TEST_F(DatabaseTest, KeepsTheSlotWhenAValueIsReplaced) {
+  const Slot slot = database.put_string("key", "short");
+  EXPECT_EQ(database.put_string("key", std::string(1000, 'x')), slot);
+  EXPECT_EQ(database.string(slot), std::string(1000, 'x'));
+  EXPECT_EQ(database.put_string("key", ""), slot);
+  EXPECT_EQ(database.string(slot), "");
+}
+
+TEST_F(DatabaseTest, AStringOverAHashWithDeadlinesLeavesNothingInTheIndex) {
+  make_hash("key", {"a", "b"}, in(10));
+  EXPECT_EQ(database.member_deadline_count(), 1u);
+  database.put_string("key", "v");
+  EXPECT_EQ(database.member_deadline_count(), 0u);
+  advance(20);
+  EXPECT_EQ(keyspace.sweep(100), 0u);
+  EXPECT_NE(database.find("key"), kNoSlot);
+}
+
+TEST_F(DatabaseTest, AKeyIsGoneAtItsDeadlineAndNotBefore) {
+  database.set_deadline(database.put_string("key", "v"), in(10));
+  advance(9);
+  EXPECT_NE(database.find("key"), kNoSlot);
+  advance(1);
+  EXPECT_EQ(database.size(), 0u);
+  EXPECT_EQ(database.stored(), 1u);
+  EXPECT_EQ(database.find("key"), kNoSlot);
+  EXPECT_EQ(database.stored(), 0u);
+  EXPECT_EQ(recorder.take(), Events{"expired key met"});
+}
+
+TEST_F(DatabaseTest, PeekRemovesNothing) {
+  database.set_deadline(database.put_string("key", "v"), in(10));
+  advance(10);
+  EXPECT_EQ(database.peek("key"), kNoSlot);
+  EXPECT_EQ(database.stored(), 1u);
+  EXPECT_EQ(recorder.take(), Events{});
+}
+
+TEST_F(DatabaseTest, AHiddenKeyStaysAndAShownOneIsThere) {
+  database.set_deadline(database.put_string("key", "v"), in(10));
+  advance(10);
+  keyspace.set_policy(Policy::hide);
+  EXPECT_EQ(database.find("key"), kNoSlot);
+  EXPECT_EQ(database.size(), 0u);
+  keyspace.set_policy(Policy::show);
+  EXPECT_NE(database.find("key"), kNoSlot);
+  EXPECT_EQ(database.size(), 1u);
+}
+
+TEST_F(DatabaseTest, AHashOfWhichAllFieldsAreDueIsNotThere) {
+  make_hash("hash", {"a", "b"}, in(10));
+  advance(10);
+  EXPECT_EQ(database.size(), 0u);
+  EXPECT_EQ(database.find("hash"), kNoSlot);
+  EXPECT_EQ(recorder.take(), Events{"hexpired hash met del"});
+  EXPECT_EQ(keyspace.stats().expired_fields, 2u);
+}
+
+TEST_F(DatabaseTest, AHashWithOneFieldLeftIsThere) {
+  const Slot slot = make_hash("hash", {"a", "b"}, in(10));
+  database.hash(slot).put("c", "v");
+  advance(10);
+  EXPECT_EQ(database.size(), 1u);
+  EXPECT_EQ(database.find("hash"), slot);
+  EXPECT_EQ(database.hash(slot).size(), 1u);
+  EXPECT_EQ(database.hash(slot).stored(), 3u);
+}
+
+TEST_F(DatabaseTest, TheSweepTakesKeysAndFieldsThatAreDue) {
+  database.set_deadline(database.put_string("soon", "v"), in(10));
+  database.set_deadline(database.put_string("late", "v"), in(100));
+  const Slot slot = make_hash("hash", {"a", "b"}, in(10));
+  database.hash(slot).put("c", "v");
+  advance(10);
+  EXPECT_EQ(keyspace.sweep(100), 3u);
+  EXPECT_EQ(keyspace.sweep(100), 0u);
+  EXPECT_EQ(recorder.take(), (Events{"expired soon swept", "hexpired hash swept a b"}));
+  EXPECT_EQ(keyspace.next_deadline(), in(90));
+  EXPECT_EQ(keyspace.stats().late_by_sweep.count(), 3u);
+}
+
+TEST_F(DatabaseTest, TheSweepKeepsToItsLimitAndGoesOn) {
+  for (int i = 0; i < 10; ++i) {
+    database.set_deadline(database.put_string("k" + std::to_string(i), "v"), in(10));
+  }
+  advance(10);
+  EXPECT_EQ(keyspace.sweep(4), 4u);
+  EXPECT_EQ(database.stored(), 6u);
+  EXPECT_EQ(keyspace.sweep(100), 6u);
+}
+
+TEST_F(DatabaseTest, AnEmptiedHashGoesWithItsKeyDeadline) {
+  const Slot slot = make_hash("hash", {"a"}, in(10));
+  database.set_deadline(slot, in(50));
+  advance(10);
+  keyspace.sweep(10);
+  EXPECT_EQ(recorder.take(), Events{"hexpired hash swept a del"});
+  EXPECT_EQ(database.deadline_count(), 0u);
+}
+
+TEST_F(DatabaseTest, RenameCarriesAllDeadlines) {
+  const Slot slot = make_hash("a", {"f"}, in(10));
+  database.set_deadline(slot, in(20));
+  database.rename(slot, "another, longer name");
+  EXPECT_EQ(database.find("a"), kNoSlot);
+  EXPECT_EQ(database.find("another, longer name"), slot);
+  EXPECT_EQ(database.deadline(slot), in(20));
+  EXPECT_EQ(database.earliest_field(slot), in(10));
+}
+
+TEST_F(DatabaseTest, MoveCarriesAllDeadlinesToTheOtherDatabase) {
+  keyspace.options().packed_entries_max = 2;
+  const Slot slot = make_hash("a", {"f", "g", "h"}, in(10));
+  database.set_deadline(slot, in(20));
+  Database& other = keyspace[1];
+  const Slot moved = database.move(slot, other, "b");
+  EXPECT_EQ(database.stored(), 0u);
+  EXPECT_EQ(other.deadline(moved), in(20));
+  EXPECT_EQ(other.earliest_field(moved), in(10));
+  EXPECT_EQ(other.hash(moved).size(), 3u);
+  EXPECT_EQ(other.check_invariants(), "");
+}
+
+TEST_F(DatabaseTest, ACopyLeavesOutFieldsThatAreDue) {
+  const Slot slot = make_hash("a", {"gone"}, in(10));
+  database.hash(slot).put("here", "v", in(100));
+  advance(10);
+  const Slot copied = database.copy(slot, database, "b");
+  EXPECT_EQ(database.hash(copied).stored(), 1u);
+  EXPECT_EQ(database.hash(copied).find("here")->deadline, in(90));
+}
+
+TEST_F(DatabaseTest, ClearedKeysAreFreedInSlices) {
+  for (int i = 0; i < 1000; ++i) database.put_string("k" + std::to_string(i), "v");
+  database.clear();
+  EXPECT_EQ(database.size(), 0u);
+  EXPECT_EQ(keyspace.graveyard().waiting(), 1000u);
+  EXPECT_EQ(keyspace.graveyard().free_some(400), 400u);
+  EXPECT_EQ(keyspace.graveyard().waiting(), 600u);
+  while (keyspace.graveyard().free_some(400) > 0) {
+  }
+  EXPECT_TRUE(keyspace.graveyard().is_empty());
+}
+
+TEST_F(DatabaseTest, ALargeHashIsFreedInSlices) {
+  keyspace.options().packed_entries_max = 4;
+  std::vector<std::string> fields;
+  for (int i = 0; i < 500; ++i) fields.push_back("f" + std::to_string(i));
+  database.erase(make_hash("hash", fields));
+  EXPECT_EQ(database.stored(), 0u);
+  EXPECT_EQ(keyspace.graveyard().waiting(), 500u);
+  EXPECT_EQ(keyspace.graveyard().free_some(100), 100u);
+}
+
+TEST_F(DatabaseTest, RandomFindsTheOnlyOneAliveAndEndsWhenThereIsNone) {
+  for (int i = 0; i < 500; ++i) {
+    database.set_deadline(database.put_string("k" + std::to_string(i), "v"), in(10));
+  }
+  const Slot alive = database.put_string("alive", "v");
+  advance(10);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(database.random(keyspace.random()), alive);
+  database.erase(alive);
+  EXPECT_EQ(database.random(keyspace.random()), kNoSlot);
+}
+
+TEST_F(DatabaseTest, ResizedStringsGetZeros) {
+  const Slot slot = database.put_string("k", "ab");
+  database.resize_string(slot, 5)[4] = 'x';
+  EXPECT_EQ(database.string(slot), std::string_view("ab\0\0x", 5));
+}
+
+}  // namespace
+}  // namespace mayfly

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making, growing and freeing the nodes of keys.
+
+#include "keyspace/key_node.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace mayfly {
+namespace {
+
+constexpr std::size_t kGreedyMost = 1 << 20;  // a growing value takes at most 1 MiB too much
+
+KeyNode* checked(void* memory) {
+  if (memory == nullptr) throw std::bad_alloc();
+  return static_cast<KeyNode*>(memory);
+}
+
+void copy_bytes(char* to, std::string_view from) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size());
+}
+
+}  // namespace
+
+TableHash& KeyNode::table_hash() const {
+  assert(type() == Kind::table_hash);
+  TableHash* hash = nullptr;
+  std::memcpy(&hash, value().data(), sizeof hash);
+  return *hash;
+}
+
+void KeyNode::set_table_hash(TableHash* hash) {
+  assert(value_size == sizeof hash);
+  std::memcpy(value_data(), &hash, sizeof hash);
+}
+
+KeyNode* make_node(Kind kind, std::string_view key, std::size_t value_size) {
+  KeyNode* const node = checked(std::malloc(sizeof(KeyNode) + key.size() + value_size));
+  *node = KeyNode{};
+  node->kind = static_cast<std::uint32_t>(kind) & 0xF;
+  node->key_size = static_cast<std::uint32_t>(key.size());
+  node->value_size = static_cast<std::uint32_t>(value_size);
+  copy_bytes(node->value_data() - key.size(), key);
+  return node;
+}
+
+KeyNode* resize_value(KeyNode* node, std::size_t value_size, bool greedy) {
+  const std::size_t before = sizeof(KeyNode) + node->key_size + node->value_size;
+  std::size_t bytes = sizeof(KeyNode) + node->key_size + value_size;
+  const std::size_t capacity = malloc_usable_size(node);
+  const bool fits = bytes <= capacity && (greedy || bytes > capacity / 2 || bytes >= before);
+  if (!fits) {
+    if (greedy) bytes += std::min(bytes, kGreedyMost);
+    node = checked(std::realloc(node, bytes));
+  }
+  node->value_size = static_cast<std::uint32_t>(value_size);
+  return node;
+}
+
+KeyNode* rename_node(KeyNode* node, std::string_view key) {
+  KeyNode* const renamed = make_node(node->type(), key, node->value_size);
+  copy_bytes(renamed->value_data(), node->value());
+  renamed->access = node->access;
+  renamed->has_deadline = node->has_deadline;
+  renamed->has_field_deadlines = node->has_field_deadlines;
+  renamed->is_raw = node->is_raw;
+  renamed->is_beyond_limits = node->is_beyond_limits;
+  free_node(node);
+  return renamed;
+}
+
+void free_node(KeyNode* node) { std::free(node); }
+
+std::size_t node_bytes(const KeyNode* node) {
+  return malloc_usable_size(const_cast<KeyNode*>(node));
+}
+
+}  // namespace mayfly

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The databases together: sweeping them in turn, and the statistics of what expired.
+
+#include "keyspace/keyspace.h"
+
+#include <algorithm>
+
+namespace mayfly {
+
+Keyspace::Keyspace(const KeyspaceOptions& options, KeyspaceListener& listener)
+    : options_(options), listener_(listener), random_(options.seed) {
+  for (int i = 0; i < options.databases; ++i) {
+    databases_.push_back(std::make_unique<Database>(*this, i));
+  }
+}
+
+Keyspace::~Keyspace() = default;
+
+std::size_t Keyspace::sweep(std::size_t limit) {
+  std::size_t swept = 0;
+  for (std::size_t i = 0; i < databases_.size() && swept < limit; ++i) {
+    Database& database = *databases_[turn_];
+    // One that was cut short goes on the next time; so all get their turn.
+    swept += database.sweep(limit - swept);
+    turn_ = (turn_ + 1) % databases_.size();
+  }
+  return swept;
+}
+
+Time Keyspace::next_deadline() const {
+  Time next = kNever;
+  for (const auto& database : databases_) next = std::min(next, database->next_deadline());
+  return next;
+}
+
+void Keyspace::note_expired(Found found, Time deadline, std::size_t keys, std::size_t fields) {
+  stats_.expired_keys += keys;
+  stats_.expired_fields += fields;
+  Lateness& late = found == Found::by_sweep ? stats_.late_by_sweep : stats_.late_on_access;
+  late.add(now_ - deadline);
+}
+
+void Keyspace::swap(int a, int b) { (*this)[a].swap_contents((*this)[b]); }
+
+}  // namespace mayfly

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lateness: how long after their deadlines entries were removed. A histogram of fixed size.
+//
+// Four buckets to each power of two: a percentile is exact below 8 ms and at most 25 % too high
+// above. The greatest value is kept exactly.
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "mayfly/time.h"
+
+namespace mayfly {
+
+class Lateness {
+ public:
+  void add(Millis late) {
+    const auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(late.count(), 0));
+    ++counts_[bucket_of(ms)];
+    ++count_;
+    max_ = std::max(max_, ms);
+  }
+
+  std::uint64_t count() const { return count_; }
+  std::uint64_t max_ms() const { return max_; }
+
+  // The lateness that `share` of all entries (0.5, 0.99) did not exceed; 0 if there are none.
+  std::uint64_t percentile_ms(double share) const {
+    std::uint64_t left = static_cast<std::uint64_t>(share * static_cast<double>(count_));
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      if (counts_[i] > left) return std::min(upper_of(i), max_);
+      left -= counts_[i];
+    }
+    return max_;
+  }
+
+ private:
+  static constexpr std::size_t kBuckets = 256;
+
+  // 0 to 7 have a bucket each; then the two bits below the highest one choose among four.
+  static std::size_t bucket_of(std::uint64_t ms) {
+    if (ms < 8) return ms;
+    const auto width = static_cast<std::size_t>(std::bit_width(ms));
+    return 8 + (width - 4) * 4 + (ms >> (width - 3) & 3);
+  }
+
+  static std::uint64_t upper_of(std::size_t bucket) {
+    if (bucket < 8) return bucket;
+    const std::size_t width = (bucket - 8) / 4 + 4;
+    const std::uint64_t low = (4 + (bucket - 8) % 4) << (width - 3);
+    return low + (std::uint64_t{1} << (width - 3)) - 1;
+  }
+
+  std::array<std::uint64_t, kBuckets> counts_{};
+  std::uint64_t count_ = 0;
+  std::uint64_t max_ = 0;
+};
+
+}  // namespace mayfly

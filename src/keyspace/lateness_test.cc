@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The histogram of lateness.
+
+#include "keyspace/lateness.h"
+
+#include <gtest/gtest.h>
+
+namespace mayfly {
+namespace {
+
+TEST(LatenessTest, IsEmptyAtFirst) {
+  const Lateness late;
+  EXPECT_EQ(late.count(), 0u);
+  EXPECT_EQ(late.percentile_ms(0.99), 0u);
+}
+
+TEST(LatenessTest, IsExactForFewMilliseconds) {
+  Lateness late;
+  for (int ms = 0; ms < 8; ++ms) late.add(Millis(ms));
+  EXPECT_EQ(late.percentile_ms(0), 0u);
+  EXPECT_EQ(late.percentile_ms(0.5), 4u);
+  EXPECT_EQ(late.max_ms(), 7u);
+}
+
+TEST(LatenessTest, IsAtMostAQuarterTooHighAbove) {
+  for (std::int64_t ms = 8; ms < 10'000'000; ms = ms * 9 / 8 + 1) {
+    Lateness late;
+    late.add(Millis(ms));
+    late.add(Millis(ms * 100));  // so that the greatest does not hide the bucket
+    const auto found = static_cast<std::int64_t>(late.percentile_ms(0.4));
+    EXPECT_GE(found, ms);
+    EXPECT_LE(found, ms + ms / 4);
+  }
+}
+
+TEST(LatenessTest, TakesWhatIsEarlyForOnTime) {
+  Lateness late;
+  late.add(Millis(-5));
+  EXPECT_EQ(late.max_ms(), 0u);
+}
+
+TEST(LatenessTest, HoldsTheLongestTimeThereIs) {
+  Lateness late;
+  late.add(Millis::max());
+  EXPECT_EQ(late.percentile_ms(0.99), late.max_ms());
+}
+
+}  // namespace
+}  // namespace mayfly

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/epoll_loop.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "net/epoll_link.h"
+#include "net/epoll_listener.h"
+#include "net/socket.h"
+#include "net/timers.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::size_t kEventsMax = 512;         // of one wait; the others come with the next
+constexpr Millis kAcceptPause{100};             // when the system has no more sockets
+constexpr std::size_t kScratchMin = 32 * 1024;  // by InputBuffer
+static_assert(kScratchMin >= 2 * InputBuffer::kShortMax);
+
+// Turns a write to an eventfd into the end of a wait.
+class Waker final : public Watched {
+ public:
+  explicit Waker(int epoll) : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.ptr = static_cast<Watched*>(this);
+    (void)::epoll_ctl(epoll, EPOLL_CTL_ADD, fd_.get(), &event);
+  }
+
+  void wake() const {
+    const int saved = errno;  // a signal handler must not change it
+    const std::uint64_t one = 1;
+    (void)!::write(fd_.get(), &one, sizeof one);
+    errno = saved;
+  }
+
+  void ready(std::uint32_t) override {
+    std::uint64_t count = 0;
+    (void)!::read(fd_.get(), &count, sizeof count);
+    if (call) call();
+  }
+
+  std::function<void()> call;
+
+ private:
+  Fd fd_;
+};
+
+int to_timeout(Millis wait) {
+  if (wait == Loop::kForever) return -1;
+  return static_cast<int>(std::clamp<Millis::rep>(wait.count(), 0, INT_MAX));
+}
+
+}  // namespace
+
+struct EpollLoop::State {
+  State(const Clock& the_clock, EpollOptions the_options)
+      : clock(the_clock),
+        options(std::move(the_options)),
+        epoll(::epoll_create1(EPOLL_CLOEXEC)),
+        waker(epoll.get()),
+        scratch(std::max(options.read_bytes, kScratchMin)) {
+    lists.epoll = epoll.get();
+    lists.scratch = scratch;
+    lists.long_read_bytes = std::max(options.long_read_bytes, scratch.size());
+  }
+
+  ~State() {
+    stop_listening();
+    for (const auto& link : links) link->close_now("the server stops");
+    reap();
+  }
+
+  void listen(Fd fd, const std::string& path, Acceptor acceptor) {
+    auto listener = std::make_unique<EpollListener>(
+        epoll.get(), std::move(fd), options.accepts_a_turn,
+        [this, made = std::move(acceptor)](Fd client) { adopt(std::move(client), made); },
+        [this](int error) { pause_accepting(error); });
+    listener->own_path(path);
+    listeners.push_back(std::move(listener));
+  }
+
+  void stop_listening() {
+    for (auto& listener : listeners) {
+      listener->stop();
+      retired.push_back(std::move(listener));  // it may be the one that is calling us
+    }
+    listeners.clear();
+  }
+
+  void adopt(Fd fd, const Acceptor& acceptor) {
+    auto link = std::make_unique<EpollLink>(lists, std::move(fd));
+    auto peer = acceptor(*link);
+    if (peer == nullptr) return link->flush();
+
+    complained = false;
+    link->index = links.size();
+    links.push_back(std::move(link));
+    links.back()->begin(std::move(peer));
+  }
+
+  void pause_accepting(int error) {
+    if (!complained && options.log) {
+      options.log(std::string("cannot accept a connection: ").append(errno_text(error)));
+    }
+    complained = true;
+    timers.set(clock.now() + kAcceptPause, [this] { resume_accepting(); });
+  }
+
+  void resume_accepting() {
+    for (const auto& listener : listeners) listener->resume();
+  }
+
+  void connect(Fd fd, Acceptor connected, std::function<void(const Error&)> failed) {
+    const auto done = [this, made = std::move(connected), told = std::move(failed)](
+                          EpollConnecting& self, Result<Fd> result) {
+      const auto place = std::find_if(connecting.begin(), connecting.end(),
+                                      [&](const auto& each) { return each.get() == &self; });
+      retired.push_back(std::move(*place));
+      connecting.erase(place);
+      if (!result) return told(result.error());
+      adopt(std::move(*result), made);
+    };
+    connecting.push_back(std::make_unique<EpollConnecting>(epoll.get(), std::move(fd), done));
+  }
+
+  void turn(Millis longest) {
+    const int ready = ::epoll_wait(epoll.get(), events.data(), static_cast<int>(events.size()),
+                                   to_timeout(longest_wait(longest)));
+    if (turn_begin) turn_begin();
+    if (timers.next() != kNever) timers.run_due(clock.now());
+    deliver_leftovers();
+    for (int i = 0; i < ready; ++i) {
+      const epoll_event& event = events[static_cast<std::size_t>(i)];
+      static_cast<Watched*>(event.data.ptr)->ready(event.events);
+    }
+    sleep = before_sleep ? before_sleep() : kForever;
+    finish_touched();
+    reap();
+    retired.clear();
+  }
+
+  Millis longest_wait(Millis longest) const {
+    if (!lists.touched.empty() || !lists.leftovers.empty() || !lists.gone.empty()) return Millis(0);
+    Millis wait = std::min(longest, sleep);
+    if (timers.next() != kNever) wait = std::min(wait, remaining(timers.next(), clock.now()));
+    return wait;
+  }
+
+  void deliver_leftovers() {
+    batch.swap(lists.leftovers);
+    for (EpollLink* link : batch) link->deliver();
+    batch.clear();
+  }
+
+  void finish_touched() {
+    batch.swap(lists.touched);
+    for (EpollLink* link : batch) link->finish_turn();
+    batch.clear();
+  }
+
+  void reap() {
+    if (lists.gone.empty()) return;
+    while (!lists.gone.empty()) {
+      batch.swap(lists.gone);
+      for (EpollLink* link : batch) {
+        link->bury();
+        const std::size_t hole = link->index;
+        links.back()->index = hole;
+        std::swap(links[hole], links.back());
+        links.pop_back();
+      }
+      batch.clear();
+    }
+    resume_accepting();
+  }
+
+  const Clock& clock;
+  const EpollOptions options;
+  const Fd epoll;
+  Waker waker;
+  std::vector<char> scratch;
+  LinkLists lists;
+  std::vector<EpollLink*> batch;  // of one of these lists, while it is worked off
+  Timers timers;
+  std::array<epoll_event, kEventsMax> events;
+  std::vector<std::unique_ptr<EpollLink>> links;  // links[i]->index == i
+  std::vector<std::unique_ptr<EpollListener>> listeners;
+  std::vector<std::unique_ptr<EpollConnecting>> connecting;
+  std::vector<std::unique_ptr<Watched>> retired;  // destroyed when the turn ends
+  std::function<void()> turn_begin;
+  std::function<Millis()> before_sleep;
+  Millis sleep{0};          // what before_sleep said
+  bool complained = false;  // in the log, since the last connection was accepted
+  std::atomic<bool> stopped = false;
+};
+
+EpollLoop::EpollLoop(const Clock& clock, EpollOptions options)
+    : state_(std::make_unique<State>(clock, std::move(options))) {}
+
+EpollLoop::~EpollLoop() = default;
+
+Result<int> EpollLoop::listen_tcp(std::string_view host, int port, const ListenOptions& options,
+                                  Acceptor acceptor) {
+  Result<Fd> fd = listen_at_tcp(host, port, options);
+  if (!fd) return fd.error();
+  const int bound = local_end(fd->get()).port;
+  state_->listen(std::move(*fd), "", std::move(acceptor));
+  return bound;
+}
+
+Status EpollLoop::listen_unix(const std::string& path, const ListenOptions& options,
+                              Acceptor acceptor) {
+  Result<Fd> fd = listen_at_unix(path, options);
+  if (!fd) return fd.error();
+  state_->listen(std::move(*fd), path, std::move(acceptor));
+  return Done{};
+}
+
+void EpollLoop::stop_listening() { state_->stop_listening(); }
+
+void EpollLoop::connect(std::string_view host, int port, Acceptor connected,
+                        std::function<void(const Error&)> failed) {
+  Result<Fd> fd = begin_connect(host, port);
+  if (fd) return state_->connect(std::move(*fd), std::move(connected), std::move(failed));
+  state_->timers.set(Time::min(), [failed, error = fd.error()] { failed(error); });
+}
+
+TimerId EpollLoop::set_timer(Time at, std::function<void()> due) {
+  return state_->timers.set(at, std::move(due));
+}
+
+void EpollLoop::cancel_timer(TimerId id) { state_->timers.cancel(id); }
+
+void EpollLoop::on_turn_begin(std::function<void()> call) { state_->turn_begin = std::move(call); }
+
+void EpollLoop::before_sleep(std::function<Millis()> call) {
+  state_->before_sleep = std::move(call);
+}
+
+void EpollLoop::on_wake(std::function<void()> call) { state_->waker.call = std::move(call); }
+
+void EpollLoop::run() {
+  while (!state_->stopped.exchange(false)) state_->turn(kForever);
+}
+
+void EpollLoop::run_once(Millis longest) { state_->turn(longest); }
+
+void EpollLoop::stop() {
+  state_->stopped = true;
+  wake();
+}
+
+void EpollLoop::wake() { state_->waker.wake(); }
+
+std::size_t EpollLoop::connections() const { return state_->links.size(); }
+
+}  // namespace mayfly
