@@ -8,6 +8,7 @@
 
 #include "cli/bench_command.h"
 #include "cli/nearest.h"
+#include "cli/serve_command.h"
 #include "cli/version.h"
 #include "mayfly/result.h"
 
@@ -18,6 +19,7 @@ constexpr int kFailure = 1;
 
 constexpr const char* kExamples =
     "Examples:\n"
+    "  mayfly serve                     start a server for any Redis or Valkey client\n"
     "  mayfly bench expiry              compare the expiry strategies on this machine\n"
     "  mayfly bench cache               how fast reads of the cache are\n"
     "  mayfly bench store               the store beside LMDB, SQLite and RocksDB\n"
@@ -84,6 +86,7 @@ int run(int argc, char** argv) {
   CLI::App app("Mayfly: a home for data that knows when to die.", "mayfly");
   app.set_version_flag("--version", fmt::format("mayfly {}", kVersion), "Show the version");
   app.footer(kExamples);
+  const ServeCommand serve(app);
   const BenchCommand bench(app);
   collect_unknown_words(app);
 
@@ -96,6 +99,10 @@ int run(int argc, char** argv) {
     return fail(app, fmt::format("{} needs a value", message.substr(0, message.find(':'))));
   } catch (const CLI::ParseError& wrong) {
     return fail(app, wrong.what());
+  }
+  if (serve.is_chosen()) {
+    const Status status = serve.run();
+    return status ? 0 : fail(app, status.error().message);
   }
   const CLI::App& reached = deepest(app);
   if (!reached.remaining().empty()) {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words of `mayfly serve` are directives, as valkey-server takes them; so it reads them itself.
+
+#include "cli/serve_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "server/config.h"
+#include "server/process.h"
+
+namespace mayfly {
+namespace {
+
+constexpr const char* kHelp =
+    "Every directive of a Valkey or Redis configuration file can be given as an option:\n"
+    "  mayfly serve                                     port 6379, this machine only\n"
+    "  mayfly serve --port 7000 --maxmemory 100mb --maxmemory-policy allkeys-lru\n"
+    "  mayfly serve /etc/valkey/valkey.conf --port 7000\n"
+    "  mayfly serve --notify-keyspace-events KEA --requirepass secret\n"
+    "Words of its own:\n"
+    "  --strict      refuse directives that have no effect here, instead of a warning\n"
+    "  --any-port    take the next free port if the first one is in use\n"
+    "Talk to it with any client:  redis-cli -p 6379 HSETEX user:1 EX 60 FIELDS 1 token abc\n"
+    "It ends with Ctrl-C, SIGTERM or the command SHUTDOWN. Exit code 1: it could not start.";
+
+// Takes a word of our own out of the list.
+bool take(std::vector<std::string>& words, std::string_view word) {
+  const auto found = std::ranges::find(words, word);
+  if (found == words.end()) return false;
+  words.erase(found);
+  return true;
+}
+
+void greet(const ServerProcess& process, bool is_quiet) {
+  if (is_quiet || process.port() == 0) return;
+  fmt::print(
+      "Mayfly serves on port {}. Try:\n  redis-cli -p {} HSETEX user:1 EX 60 FIELDS 1 token "
+      "abc\n  redis-cli -p {} HTTL user:1 FIELDS 1 token\nCtrl-C ends it.\n",
+      process.port(), process.port(), process.port());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+ServeCommand::ServeCommand(CLI::App& app)
+    : app_(app.add_subcommand("serve", "Start a server that speaks the Valkey protocol")) {
+  app_->prefix_command();
+  app_->footer(kHelp);
+}
+
+bool ServeCommand::is_chosen() const { return app_->parsed(); }
+
+Status ServeCommand::run() const {
+  std::vector<std::string> words = app_->remaining();
+  const bool strict = take(words, "--strict");
+  const bool any_port = take(words, "--any-port");
+
+  Config config;
+  std::vector<std::string> warnings;
+  if (Status status = load_config_words(config, words, warnings, strict); !status) return status;
+  const bool is_quiet = config.daemonize || config.loglevel == "nothing";
+  ServerProcess process(std::move(config), "mayfly");
+  for (const std::string& warning : warnings) process.log().write(Level::warning, warning);
+  if (Status status = process.listen(any_port); !status) return status;
+  greet(process, is_quiet);
+  return process.run();
+}
+
+}  // namespace mayfly

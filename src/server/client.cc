@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Taking requests off a connection.
+
+#include "server/client.h"
+
+#include "server/server.h"
+
+namespace mayfly {
+
+Client::Client(Server& server, Link& link, std::uint64_t id, Time now)
+    : created(now),
+      used(now),
+      server_(server),
+      link_(link),
+      id_(id),
+      parser_(server.request_limits()) {
+  set_authenticated(server.config().requirepass.empty());
+}
+
+Client::~Client() = default;
+
+void Client::set_authenticated(bool is) {
+  is_authenticated_ = is;
+  parser_.limits().authenticated = is;
+}
+
+void Client::received(InputBuffer& input) {
+  const std::size_t before = input.size();
+  while (!input.empty() && !link_.closing()) {
+    const Parsed parsed = parser_.parse(input.view());
+    if (parsed == Parsed::request) {
+      if (!server_.handle(*this, parser_.words())) {  // it waits for the end of a pause
+        parser_.reset();
+        is_paused = true;
+        link_.pause_reading();
+        break;
+      }
+      input.consume(parser_.consumed());
+    } else if (parsed == Parsed::incomplete) {
+      input.consume(parser_.consumed());
+      if (parser_.wanted() > 0) input.want(parser_.wanted());
+      break;
+    } else {
+      input.consume(input.size());
+      server_.refuse_protocol(*this, parser_.error());
+      break;
+    }
+  }
+  const std::size_t taken = before - input.size();
+  bytes_in += taken;
+  server_.stats().bytes_in += taken;
+  server_.check_input(*this, input.size());
+}
+
+void Client::closed(std::string_view) { server_.forget(*this); }
+
+void Client::end_request() {
+  is_running_ = false;
+  if (waiting_messages_.empty()) return;
+  output() += waiting_messages_;
+  waiting_messages_.clear();
+}
+
+void Client::reset() {
+  is_in_multi = false;
+  is_multi_broken = false;
+  queue.clear();
+  queued_bytes = 0;
+  is_watch_broken = false;
+  reply_mode = ReplyMode::on;
+  no_evict = false;
+  no_touch = false;
+  name.clear();
+  database_ = 0;
+  protocol_ = 2;
+  set_authenticated(server_.config().requirepass.empty());
+}
+
+}  // namespace mayfly

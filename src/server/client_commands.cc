@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// CLIENT and its subcommands.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "commands/words.h"
+#include "server/client_list.h"
+#include "server/server.h"
+
+namespace mayfly {
+namespace {
+
+bool is_printable(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= '!' && c <= '~'; });
+}
+
+void id(Call& call) {
+  call.reply().integer(static_cast<std::int64_t>(client_call(call).client.id()));
+}
+
+void info(Call& call) {
+  ClientCall& here = client_call(call);
+  call.reply().verbatim("txt", describe(here.client, here.server) + "\n");
+}
+
+void list(Call& call) {
+  ClientCall& here = client_call(call);
+  const auto filter = parse_client_filter(here, 2);
+  if (!filter) return;
+  std::string lines;
+  for (const auto& [number, client] : here.server.clients()) {
+    if (!matches(*filter, *client, call.now())) continue;
+    lines += describe(*client, here.server);
+    lines += '\n';
+  }
+  call.reply().verbatim("txt", lines);
+}
+
+void kill_client(ClientCall& call, Client& client) {
+  if (&client == &call.client) {
+    client.close_after_reply();
+  } else {
+    client.link().close_now("CLIENT KILL");
+  }
+}
+
+// CLIENT KILL 127.0.0.1:1234
+void kill_address(ClientCall& call) {
+  for (const auto& [number, client] : call.server.clients()) {
+    if (client->link().address() != call.word(2)) continue;
+    kill_client(call, *client);
+    return call.reply().ok();
+  }
+  call.fail("ERR No such client");
+}
+
+void kill(Call& call) {
+  ClientCall& here = client_call(call);
+  if (call.count() == 3) return kill_address(here);
+  auto filter = parse_client_filter(here, 2);
+  if (!filter) return;
+  const bool says_skipme = [&] {
+    for (std::size_t i = 2; i < call.count(); i += 1) {
+      if (call.is(i, "skipme")) return true;
+    }
+    return false;
+  }();
+  if (!says_skipme) filter->but_not = here.client.id();
+  std::int64_t killed = 0;
+  for (const auto& [number, client] : here.server.clients()) {
+    if (client->link().closing() || !matches(*filter, *client, call.now())) continue;
+    kill_client(here, *client);
+    ++killed;
+  }
+  call.reply().integer(killed);
+}
+
+void setname(Call& call) {
+  if (!is_printable(call.word(2))) {
+    return call.fail("ERR Client names cannot contain spaces, newlines or special characters.");
+  }
+  client_call(call).client.name = call.word(2);
+  call.reply().ok();
+}
+
+void getname(Call& call) {
+  const std::string& name = client_call(call).client.name;
+  name.empty() ? call.reply().null() : call.reply().bulk(name);
+}
+
+void setinfo(Call& call) {
+  Client& client = client_call(call).client;
+  const bool is_name = call.is(2, "lib-name");
+  if (!is_name && !call.is(2, "lib-ver")) {
+    return call.fail(fmt::format("ERR Unrecognized option '{}'", call.word(2)));
+  }
+  if (!is_printable(call.word(3))) {
+    return call.fail(fmt::format("ERR {} cannot contain spaces, newlines or special characters.",
+                                 is_name ? "lib-name" : "lib-ver"));
+  }
+  (is_name ? client.lib_name : client.lib_version) = call.word(3);
+  call.reply().ok();
+}
+
+// ON or OFF, or an error reply.
+std::optional<bool> on_or_off(Call& call, std::size_t i) {
+  if (call.is(i, "on")) return true;
+  if (call.is(i, "off")) return false;
+  call.fail_syntax();
+  return std::nullopt;
+}
+
+void no_evict(Call& call) {
+  const auto on = on_or_off(call, 2);
+  if (!on) return;
+  client_call(call).client.no_evict = *on;
+  call.reply().ok();
+}
+
+void no_touch(Call& call) {
+  const auto on = on_or_off(call, 2);
+  if (!on) return;
+  client_call(call).client.no_touch = *on;
+  call.reply().ok();
+}
+
+void reply_mode(Call& call) {
+  Client& client = client_call(call).client;
+  if (call.is(2, "on")) {
+    client.reply_mode = ReplyMode::on;
+    return call.reply().ok();
+  }
+  if (call.is(2, "off")) {
+    client.reply_mode = ReplyMode::off;
+  } else if (call.is(2, "skip")) {
+    if (client.reply_mode == ReplyMode::on) client.reply_mode = ReplyMode::skip_next;
+  } else {
+    call.fail_syntax();
+  }
+}
+
+void pause(Call& call) {
+  ClientCall& here = client_call(call);
+  if (call.count() > 4) return call.fail_arity();
+  bool only_writes = false;
+  if (call.count() == 4) {
+    only_writes = call.is(3, "write");
+    if (!only_writes && !call.is(3, "all")) {
+      return call.fail("ERR CLIENT PAUSE mode must be WRITE or ALL");
+    }
+  }
+  constexpr std::int64_t kMost = std::int64_t{1} << 53;
+  const auto ms = call.integer(2, 0, kMost, "ERR timeout is not an integer or out of range");
+  if (!ms) return;
+  here.server.pause(call.now() + Millis(*ms), only_writes);
+  call.reply().ok();
+}
+
+void unpause(Call& call) {
+  client_call(call).server.unpause();
+  call.reply().ok();
+}
+
+void tracking(Call& call) {
+  const auto on = on_or_off(call, 2);
+  if (!on) return;
+  if (*on) return call.fail("ERR client-side caching is not supported; only TRACKING OFF is");
+  call.reply().ok();
+}
+
+void trackinginfo(Call& call) {
+  call.reply().map(3);
+  call.reply().bulk("flags");
+  call.reply().set(1);
+  call.reply().bulk("off");
+  call.reply().bulk("redirect");
+  call.reply().integer(-1);
+  call.reply().bulk("prefixes");
+  call.reply().array(0);
+}
+
+void caching(Call& call) {
+  call.fail(
+      "ERR CLIENT CACHING can be called only when the client is in tracking mode with "
+      "OPTIN or OPTOUT mode enabled");
+}
+
+void getredir(Call& call) { call.reply().integer(-1); }
+void unblock(Call& call) { call.reply().integer(0); }  // nothing blocks
+
+void help(Call& call) {
+  constexpr std::array kLines = {
+      "CLIENT <subcommand> [<arg> ...]. Subcommands are:",
+      "GETNAME | SETNAME <name>",
+      "    The name of this connection.",
+      "ID | INFO",
+      "    The number of this connection, or all about it.",
+      "KILL <ip:port> | KILL <option> ...",
+      "    Closes connections: ID, ADDR, LADDR, TYPE, USER, NAME, MAXAGE, SKIPME.",
+      "LIST [<option> ...]",
+      "    Describes connections, chosen as for KILL.",
+      "NO-EVICT (ON|OFF) | NO-TOUCH (ON|OFF)",
+      "    Whether this connection may be dropped, and whether its reads count as uses.",
+      "PAUSE <timeout> [WRITE|ALL] | UNPAUSE",
+      "    Lets commands wait for so many milliseconds.",
+      "REPLY (ON|OFF|SKIP)",
+      "    Whether commands are answered.",
+      "SETINFO (LIB-NAME|LIB-VER) <text>",
+      "    Tells which client library this is.",
+      "TRACKING OFF",
+      "    Client-side caching is not supported.",
+  };
+  call.reply().array(kLines.size());
+  for (const char* const line : kLines) call.reply().simple(line);
+}
+
+constexpr std::uint32_t kFlags = flag::noscript | flag::loading | flag::stale;
+constexpr std::uint32_t kAdmin = kFlags | flag::admin | flag::dangerous;
+
+constexpr Command part(std::string_view name, Handler handler, int arity, std::uint32_t flags,
+                       std::string_view since, std::string_view summary) {
+  return {.name = name,
+          .handler = handler,
+          .arity = arity,
+          .flags = flags,
+          .group = "connection",
+          .since = since,
+          .summary = summary,
+          .parent = "client"};
+}
+
+constexpr std::array kParts = {
+    part("id", id, 2, kFlags, "5.0.0", "The number of this connection."),
+    part("info", info, 2, kFlags, "6.2.0", "Describes this connection."),
+    part("list", list, -2, kAdmin, "2.4.0", "Describes connections."),
+    part("kill", kill, -3, kAdmin, "2.4.0", "Closes connections."),
+    part("setname", setname, 3, kFlags, "2.6.9", "Names this connection."),
+    part("getname", getname, 2, kFlags, "2.6.9", "The name of this connection."),
+    part("setinfo", setinfo, 4, kFlags, "7.2.0", "Tells which client library this is."),
+    part("no-evict", no_evict, 3, kAdmin, "7.0.0", "Keeps this connection when memory is short."),
+    part("no-touch", no_touch, 3, kFlags, "7.2.0", "Makes reads of this connection no uses."),
+    part("reply", reply_mode, 3, kFlags, "3.2.0", "Whether commands are answered."),
+    part("pause", pause, -3, kAdmin, "3.0.0", "Lets commands of all connections wait."),
+    part("unpause", unpause, 2, kAdmin, "6.2.0", "Ends a pause."),
+    part("tracking", tracking, -3, kFlags, "6.0.0", "Client-side caching; only OFF."),
+    part("trackinginfo", trackinginfo, 2, kFlags, "6.2.0", "Tells that nothing is tracked."),
+    part("caching", caching, 3, kFlags, "6.0.0", "Client-side caching, which is not there."),
+    part("getredir", getredir, 2, kFlags, "6.0.0", "Where invalidations go: nowhere."),
+    part("unblock", unblock, -3, kAdmin, "5.0.0", "Wakes a client that blocks: none does."),
+    part("help", help, 2, flag::loading | flag::stale, "5.0.0", "Explains the subcommands."),
+};
+
+constexpr std::array kRows = {
+    Command{.name = "client",
+            .arity = -2,
+            .group = "connection",
+            .since = "2.4.0",
+            .summary = "All about connections.",
+            .subcommands = kParts},
+};
+
+}  // namespace
+
+std::span<const Command> client_commands() { return kRows; }
+
+}  // namespace mayfly

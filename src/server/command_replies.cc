@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of the command table in the form in which clients read them.
+
+#include "server/command_replies.h"
+
+#include <bit>
+#include <string>
+
+#include "server/acl_categories.h"
+#include "server/command_times.h"
+
+namespace mayfly {
+namespace {
+
+struct Name {
+  std::uint32_t bit;
+  std::string_view text;
+};
+
+constexpr Name kFlagNames[] = {
+    {flag::write, "write"},
+    {flag::readonly, "readonly"},
+    {flag::denyoom, "denyoom"},
+    {flag::admin, "admin"},
+    {flag::pubsub, "pubsub"},
+    {flag::noscript, "noscript"},
+    {flag::blocking, "blocking"},
+    {flag::loading, "loading"},
+    {flag::stale, "stale"},
+    {flag::skip_monitor, "skip_monitor"},
+    {flag::skip_slowlog, "skip_slowlog"},
+    {flag::fast, "fast"},
+    {flag::no_auth, "no_auth"},
+    {flag::may_replicate, "may_replicate"},
+    {flag::no_async_loading, "no_async_loading"},
+    {flag::no_multi, "no_multi"},
+    {flag::movablekeys, "movablekeys"},
+    {flag::allow_busy, "allow_busy"},
+};
+
+constexpr Name kAccessNames[] = {
+    {access::ro, "RO"},         {access::rw, "RW"},         {access::ow, "OW"},
+    {access::rm, "RM"},         {access::access, "access"}, {access::update, "update"},
+    {access::insert, "insert"}, {access::remove, "delete"},
+};
+
+void reply_names(Reply& reply, std::span<const Name> names, std::uint32_t bits) {
+  const std::size_t place = reply.defer();
+  std::size_t count = 0;
+  for (const Name& name : names) {
+    if ((bits & name.bit) == 0) continue;
+    reply.simple(name.text);
+    ++count;
+  }
+  reply.set_at(place, count);
+}
+
+void reply_categories(Reply& reply, const Command& command) {
+  const std::size_t place = reply.defer();
+  std::size_t count = 0;
+  for (const std::string_view category : acl_categories()) {
+    // A container does nothing itself, so it is in no group.
+    const bool is_plain = command.handler != nullptr || category == "slow";
+    if (!is_plain || !is_in_category(command, category)) continue;
+    reply.simple(std::string("@").append(category));
+    ++count;
+  }
+  reply.set_at(place, count);
+}
+
+void reply_type(Reply& reply, std::string_view type) {
+  reply.map(2);
+  reply.bulk("type");
+  reply.bulk(type);
+  reply.bulk("spec");
+}
+
+void reply_field(Reply& reply, std::string_view name, std::int64_t value) {
+  reply.bulk(name);
+  reply.integer(value);
+}
+
+// One range, counted from its first key.
+void reply_key_specs(Reply& reply, const KeyRange& keys) {
+  if (keys.first == 0) return reply.set(0);
+  reply.set(1);
+  reply.map(3);
+  reply.bulk("flags");
+  reply_key_flags(reply, keys);
+  reply.bulk("begin_search");
+  reply_type(reply, "index");
+  reply.map(1);
+  reply_field(reply, "index", keys.first);
+  reply.bulk("find_keys");
+  reply_type(reply, "range");
+  reply.map(3);
+  reply_field(reply, "lastkey", keys.last < 0 ? keys.last : keys.last - keys.first);
+  reply_field(reply, "keystep", keys.step);
+  reply_field(reply, "limit", 0);
+}
+
+}  // namespace
+
+void reply_key_flags(Reply& reply, const KeyRange& keys) {
+  reply_names(reply, kAccessNames, keys.access);
+}
+
+void reply_command_info(Reply& reply, const Command& command) {
+  reply.array(10);
+  reply.bulk(full_name(command));
+  reply.integer(command.arity);
+  reply_names(reply, kFlagNames, command.flags);
+  reply.integer(command.keys.first);
+  reply.integer(command.keys.last);
+  reply.integer(command.keys.step);
+  reply_categories(reply, command);
+  reply.set(0);  // tips
+  reply_key_specs(reply, command.keys);
+  reply.array(command.subcommands.size());
+  for (const Command& subcommand : command.subcommands) reply_command_info(reply, subcommand);
+}
+
+void reply_command_docs(Reply& reply, const Command& command) {
+  reply.map(command.subcommands.empty() ? 3 : 4);
+  reply.bulk("summary");
+  reply.bulk(command.summary);
+  reply.bulk("since");
+  reply.bulk(command.since);
+  reply.bulk("group");
+  reply.bulk(command.group);
+  if (command.subcommands.empty()) return;
+  reply.bulk("subcommands");
+  reply.map(command.subcommands.size());
+  for (const Command& subcommand : command.subcommands) {
+    reply.bulk(full_name(subcommand));
+    reply_command_docs(reply, subcommand);
+  }
+}
+
+}  // namespace mayfly

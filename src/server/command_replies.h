@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What COMMAND INFO, DOCS and GETKEYSANDFLAGS say about a command.
+
+#pragma once
+
+#include "commands/command.h"
+#include "resp/reply.h"
+
+namespace mayfly {
+
+// Ten elements: name, arity, flags, first key, last key, step, categories, tips, key specs,
+// subcommands.
+void reply_command_info(Reply& reply, const Command& command);
+
+// A map: summary, since, group and subcommands.
+void reply_command_docs(Reply& reply, const Command& command);
+
+// "RO", "access" and so on, as a set.
+void reply_key_flags(Reply& reply, const KeyRange& keys);
+
+}  // namespace mayfly

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Config: how a server is set up, by Valkey's names.
+//
+//   Config config;
+//   Status status = load_config_file(config, "valkey.conf", warnings, strict);
+//   status = set_directive(config, "maxmemory", std::vector<std::string>{"100mb"}, false);
+//   directive_text(config, "maxmemory")                        // "104857600"
+//
+// Each directive is a row of a table (config_table.cc): its name, how its value is read and shown,
+// and whether it can be changed while the server runs. A value that is refused leaves the old one.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/events.h"
+#include "keyspace/eviction.h"
+#include "mayfly/result.h"
+
+namespace mayfly {
+
+// How much output may wait for a client before it is dropped; 0: no limit.
+struct OutputLimit {
+  std::uint64_t hard_bytes = 0;
+  std::uint64_t soft_bytes = 0;  // for longer than soft_seconds
+  std::int64_t soft_seconds = 0;
+};
+
+struct SaveRule {
+  std::int64_t seconds = 0;
+  std::int64_t changes = 0;
+};
+
+struct Config {
+  // Network
+  std::vector<std::string> bind = {"127.0.0.1", "-::1"};  // a minus: not fatal if it fails
+  std::int64_t port = 6379;
+  std::string unixsocket;
+  std::int64_t unixsocketperm = 0;
+  std::int64_t tcp_backlog = 511;
+  std::int64_t tcp_keepalive = 300;
+  std::int64_t timeout = 0;  // seconds a client may idle; 0: for ever
+  bool protected_mode = true;
+  std::int64_t maxclients = 10'000;
+
+  // General
+  std::int64_t databases = 16;
+  std::string requirepass;
+  std::string dir = ".";
+  std::string dbfilename = "dump.rdb";
+  std::string pidfile;
+  std::string logfile;              // empty: standard output
+  std::string loglevel = "notice";  // debug, verbose, notice, warning, nothing
+  bool daemonize = false;
+  std::string enable_debug_command = "no";      // no, yes, local
+  std::string enable_protected_configs = "no";  // likewise: whether CONFIG SET may change paths
+  std::vector<SaveRule> save = {{3600, 1}, {300, 100}, {60, 10'000}};  // kept for persistence
+  bool save_is_default = true;  // nobody has said anything about it
+  bool appendonly = false;      // likewise
+
+  // Limits
+  std::uint64_t maxmemory = 0;
+  Eviction maxmemory_policy = Eviction::none;
+  std::int64_t maxmemory_samples = 5;
+  std::uint64_t client_query_buffer_limit = std::uint64_t{1} << 30;
+  std::uint64_t proto_max_bulk_len = std::uint64_t{512} << 20;
+  std::uint64_t maxmemory_clients = 0;
+  OutputLimit output_normal;
+  OutputLimit output_replica = {256u << 20, 64u << 20, 60};
+  OutputLimit output_pubsub = {32u << 20, 8u << 20, 60};
+
+  // Data
+  std::int64_t hash_max_listpack_entries = 512;
+  std::int64_t hash_max_listpack_value = 64;
+  Event notify_keyspace_events = Event::none;
+
+  // Expiry
+  std::int64_t hz = 10;
+  std::int64_t active_expire_effort = 1;  // 1 to 10
+  std::int64_t expire_slice_us =
+      500;  // expire-slice-microseconds, ours: longest pause a sweep makes
+  bool lazyfree_lazy_expire = true;
+
+  // Monitoring
+  std::int64_t slowlog_log_slower_than = 10'000;  // microseconds; negative: never
+  std::int64_t slowlog_max_len = 128;
+  std::int64_t latency_monitor_threshold = 0;  // milliseconds; 0: off
+  bool latency_tracking = true;
+
+  // Where it came from: for CONFIG REWRITE and INFO. Empty: no file.
+  std::string file;
+
+  // Directives of Valkey and Redis that have no effect here, as they were given: shown by CONFIG
+  // GET, and written back.
+  std::vector<std::pair<std::string, std::string>> inert;
+};
+
+// Sets a directive from the words that follow its name. `at_start` allows those that cannot be
+// changed while the server runs. A directive of Valkey or Redis that has no effect here is kept as
+// it is; is_inert() tells. What is refused leaves the old value.
+Status set_directive(Config& config, std::string_view name, std::span<const std::string> values,
+                     bool at_start);
+
+// What CONFIG GET shows: nothing if there is no such directive. Of inert ones, Valkey's default
+// unless something was given.
+std::optional<std::string> directive_text(const Config& config, std::string_view name);
+
+// All that CONFIG GET knows, aliases included, in the order of the alphabet.
+std::vector<std::string_view> directive_names();
+
+// Whether Valkey or Redis has the directive, and we only keep its value.
+bool is_inert(std::string_view name);
+
+// Reads a file in Valkey's syntax, and those that it includes. A directive that is inert is named
+// in `warnings`; with `strict` it is an error.
+Status load_config_file(Config& config, const std::string& path, std::vector<std::string>& warnings,
+                        bool strict);
+
+// The words of `mayfly serve [file] [--directive value ...]`, without the program's own. A file
+// comes first and is read first, so that words win over it.
+Status load_config_words(Config& config, std::span<const std::string> words,
+                         std::vector<std::string>& warnings, bool strict);
+
+// Writes what is in effect into the file it came from: comments and order stay, lines whose value
+// differs are changed, and what is new is appended. The file is replaced at once or not at all.
+Status rewrite_config(const Config& config);
+
+}  // namespace mayfly

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Log: lines with a level, to a file, to standard output, or to a test.
+
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace mayfly {
+
+enum class Level { debug, verbose, notice, warning, nothing };
+
+class Log {
+ public:
+  using Sink = std::function<void(Level, std::string_view)>;
+  explicit Log(Sink sink) : sink_(std::move(sink)) {}
+
+  Level level() const { return level_; }
+  void set_level(Level level) { level_ = level; }
+  void set_sink(Sink sink) { sink_ = std::move(sink); }
+  void write(Level level, std::string_view text) {
+    if (level >= level_ && level_ != Level::nothing) sink_(level, text);
+  }
+
+ private:
+  Sink sink_;
+  Level level_ = Level::notice;
+};
+
+}  // namespace mayfly

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much memory is in use, by the allocator's own account.
+//
+// The allocator is whatever the program was linked with: jemalloc, the sanitizer's, or the C
+// library's.
+//
+//   used_memory   jemalloc: two loads; others: 1 to 100 microseconds
+//   the rest      a system call or several
+
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace mayfly {
+
+// Bytes that this thread has allocated and not freed, rounded up as the allocator does. REQUIRES:
+// with jemalloc, always asked in the same thread.
+std::size_t used_memory();
+
+struct MemoryNumbers {
+  std::size_t used = 0;       // used_memory()
+  std::size_t allocated = 0;  // by all threads
+  std::size_t active = 0;     // in pages that hold something
+  std::size_t resident = 0;   // in pages that the allocator holds
+  std::size_t rss = 0;        // of the whole process
+  std::size_t system = 0;     // of the machine
+  std::string allocator;      // "jemalloc-5.3.0", "libc", "sanitizer"
+};
+MemoryNumbers memory_numbers();
+
+// Gives pages that hold nothing back to the system.
+void purge_memory();
+
+// What the allocator has to say about itself, at length.
+std::string allocator_report();
+
+}  // namespace mayfly

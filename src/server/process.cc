@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting, serving and ending.
+
+#include "server/process.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+namespace mayfly {
+namespace {
+
+constexpr int kPortsTried = 100;
+
+EpollLoop* loop_to_stop = nullptr;  // written before signals are caught, read by the handler
+
+void on_signal(int) {
+  if (loop_to_stop != nullptr) loop_to_stop->stop();
+}
+
+// "1234:M 15 Nov 2026 10:00:00.123 * text", as Valkey writes it.
+void write_line(std::FILE* file, const Clock& clock, Level level, std::string_view text) {
+  constexpr std::string_view kMarks = ".-*#";
+  const std::int64_t ms = clock.now().time_since_epoch().count();
+  const std::time_t seconds = ms / 1000;
+  fmt::print(file, "{}:M {:%d %b %Y %H:%M:%S}.{:03} {} {}\n", getpid(), fmt::localtime(seconds),
+             ms % 1000, kMarks[static_cast<std::size_t>(level)], text);
+  std::fflush(file);
+}
+
+Level level_of(std::string_view name) {
+  if (name == "debug") return Level::debug;
+  if (name == "verbose") return Level::verbose;
+  if (name == "warning") return Level::warning;
+  return name == "nothing" ? Level::nothing : Level::notice;
+}
+
+// Each client needs a file descriptor, and so do we.
+void raise_file_limit(std::int64_t clients) {
+  constexpr rlim_t kOwn = 32;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = static_cast<rlim_t>(clients) + kOwn;
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+bool is_taken(const Error& error) { return error.code == Code::busy; }
+
+}  // namespace
+
+ServerProcess::ServerProcess(Config config, std::string executable)
+    : log_([this](Level level, std::string_view text) { write_line(stdout, clock_, level, text); }),
+      executable_(std::move(executable)),
+      server_(clock_, std::move(config), log_, *this),
+      loop_(clock_, {.log = [this](std::string_view line) { log_.write(Level::warning, line); }}) {
+  log_.set_level(level_of(server_.config().loglevel));
+  raise_file_limit(server_.config().maxclients);
+}
+
+ServerProcess::~ServerProcess() {
+  loop_to_stop = nullptr;
+  if (!server_.config().pidfile.empty()) std::remove(server_.config().pidfile.c_str());
+}
+
+Status ServerProcess::listen_at(const std::string& host, int port) {
+  const Config& config = server_.config();
+  const ListenOptions options = {.backlog = static_cast<int>(config.tcp_backlog),
+                                 .keepalive_seconds = static_cast<int>(config.tcp_keepalive),
+                                 .permissions = 0};
+  const Result<int> listening =
+      loop_.listen_tcp(host, port, options, [this](Link& link) { return server_.accept(link); });
+  if (!listening) return listening.error();
+  port_ = *listening;
+  addresses_.push_back(fmt::format("{}:{}", host, *listening));
+  return Done{};
+}
+
+Status ServerProcess::listen_everywhere(int port) {
+  for (const std::string& host : server_.config().bind) {
+    const bool is_optional = host.starts_with('-');
+    const Status status = listen_at(is_optional ? host.substr(1) : host, port);
+    if (!status && (!is_optional || is_taken(status.error()))) return status;
+  }
+  if (addresses_.empty())
+    return Error{Code::invalid, "none of the addresses in `bind` can be used"};
+  return Done{};
+}
+
+Status ServerProcess::listen(bool any_port) {
+  const Config& config = server_.config();
+  if (config.port == 0 && config.unixsocket.empty()) {
+    return Error{Code::invalid, "port is 0 and there is no unixsocket: nobody could connect"};
+  }
+  if (!config.unixsocket.empty()) {
+    const ListenOptions options = {.backlog = static_cast<int>(config.tcp_backlog),
+                                   .keepalive_seconds = 0,
+                                   .permissions = static_cast<unsigned>(config.unixsocketperm)};
+    const Status status = loop_.listen_unix(config.unixsocket, options,
+                                            [this](Link& link) { return server_.accept(link); });
+    if (!status) return status;
+  }
+  if (config.port == 0) return Done{};
+
+  const int first = static_cast<int>(config.port);
+  Status status = listen_everywhere(first);
+  for (int port = first + 1; any_port && !status && is_taken(status.error()) &&
+                             port < first + kPortsTried && port < 65'536;
+       ++port) {
+    loop_.stop_listening();
+    addresses_.clear();
+    status = listen_everywhere(port);
+  }
+  return status;
+}
+
+Status ServerProcess::open_log() {
+  const std::string& path = server_.config().logfile;
+  if (path.empty()) return Done{};
+  // Opened for each line, so that the file can be moved away by whoever rotates logs.
+  std::FILE* const file = std::fopen(path.c_str(), "ae");
+  if (file == nullptr) {
+    return Error{Code::io,
+                 fmt::format("cannot write the log file '{}': {}", path, std::strerror(errno))};
+  }
+  std::fclose(file);
+  log_.set_sink([this, path](Level level, std::string_view text) {
+    std::FILE* const out = std::fopen(path.c_str(), "ae");
+    write_line(out == nullptr ? stderr : out, clock_, level, text);
+    if (out != nullptr) std::fclose(out);
+  });
+  return Done{};
+}
+
+Status ServerProcess::write_pidfile() {
+  const std::string& path = server_.config().pidfile;
+  if (path.empty()) return Done{};
+  std::FILE* const file = std::fopen(path.c_str(), "we");
+  if (file == nullptr) {
+    return Error{Code::io,
+                 fmt::format("cannot write the pid file '{}': {}", path, std::strerror(errno))};
+  }
+  fmt::print(file, "{}\n", getpid());
+  std::fclose(file);
+  return Done{};
+}
+
+void ServerProcess::catch_signals() {
+  loop_to_stop = &loop_;
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
+}
+
+Status ServerProcess::run() {
+  const Config& config = server_.config();
+  if (chdir(config.dir.c_str()) != 0) {
+    return Error{Code::io, fmt::format("cannot change to the directory '{}' (dir): {}", config.dir,
+                                       std::strerror(errno))};
+  }
+  if (Status status = open_log(); !status) return status;
+  if (config.daemonize && daemon(1, config.logfile.empty() ? 0 : 1) != 0) {
+    return Error{Code::io, fmt::format("cannot daemonize: {}", std::strerror(errno))};
+  }
+  if (Status status = write_pidfile(); !status) return status;
+  catch_signals();
+  loop_.before_sleep([this] { return server_.before_sleep(); });
+  for (const std::string& address : addresses_) {
+    log_.write(Level::notice, fmt::format("Ready to accept connections at {}", address));
+  }
+  if (!config.unixsocket.empty()) {
+    log_.write(Level::notice, fmt::format("Ready to accept connections at {}", config.unixsocket));
+  }
+  loop_.run();
+  log_.write(Level::notice, "Bye: the server stops");
+  return Done{};
+}
+
+}  // namespace mayfly

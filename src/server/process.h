@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server as a process: sockets, signals, log file, pid file.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mayfly/clock.h"
+#include "mayfly/result.h"
+#include "net/epoll_loop.h"
+#include "server/config.h"
+#include "server/log.h"
+#include "server/server.h"
+
+namespace mayfly {
+
+class ServerProcess final : public Surroundings {
+ public:
+  ServerProcess(Config config, std::string executable);
+  ~ServerProcess() override;
+
+  // Listens where the configuration says. With `any_port`, the next free port is taken if the first
+  // is in use.
+  Status listen(bool any_port);
+
+  // Serves until SIGTERM, SIGINT or SHUTDOWN.
+  Status run();
+
+  std::int64_t port() const override { return port_; }
+  std::string executable() const override { return executable_; }
+  void shut_down() override { loop_.stop(); }
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  Log& log() { return log_; }
+
+ private:
+  Status listen_at(const std::string& host, int port);
+  Status listen_everywhere(int port);
+  Status open_log();
+  Status write_pidfile();
+  void catch_signals();
+
+  SystemClock clock_;
+  Log log_;
+  std::string executable_;
+  Server server_;
+  EpollLoop loop_;
+  std::int64_t port_ = 0;
+  std::vector<std::string> addresses_;
+};
+
+}  // namespace mayfly

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request's way: whether it may run, running it, and what follows from it.
+
+#include "server/server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <random>
+
+#include "commands/words.h"
+#include "mayfly/stopwatch.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::string_view kOutOfMemory = "OOM command not allowed when used memory > 'maxmemory'.";
+
+KeyspaceOptions keyspace_options(const Config& config) {
+  std::random_device device;
+  KeyspaceOptions options;
+  options.databases = static_cast<int>(config.databases);
+  options.seed = std::uint64_t{device()} << 32 | device();
+  return options;
+}
+
+std::string random_id() {
+  std::random_device device;
+  std::string id;
+  while (id.size() < 40) id += fmt::format("{:08x}", device());
+  return id;
+}
+
+std::string unknown_command(Words words) {
+  std::string error =
+      fmt::format("ERR unknown command '{:.128}', with args beginning with: ", words[0]);
+  for (std::size_t i = 1; i < words.size() && error.size() < 128; ++i) {
+    error += fmt::format("'{:.{}}' ", words[i], 128 - std::min<std::size_t>(error.size(), 127));
+  }
+  return error;
+}
+
+std::string unknown_subcommand(const Command& command, Words words) {
+  std::string name(command.name);
+  for (char& c : name) c = static_cast<char>(std::toupper(c));
+  return fmt::format("ERR unknown subcommand '{:.128}'. Try {} HELP.", words[1], name);
+}
+
+bool is_one_of(const Command& command, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, command.name) != names.end();
+}
+
+// What a subscriber may still do when it speaks RESP2, where messages look like replies.
+bool suits_subscribers(const Command& command) {
+  return is_one_of(command, {"subscribe", "psubscribe", "ssubscribe", "unsubscribe", "punsubscribe",
+                             "sunsubscribe", "ping", "quit", "reset"});
+}
+
+// What runs at once even after MULTI.
+bool suits_multi(const Command& command) {
+  return command.parent.empty() &&
+         is_one_of(command, {"exec", "discard", "multi", "watch", "quit", "reset"});
+}
+
+}  // namespace
+
+Server::Server(const Clock& clock, Config config, Log& log, Surroundings& surroundings)
+    : clock_(clock),
+      config_(std::move(config)),
+      log_(log),
+      surroundings_(surroundings),
+      keyspace_(keyspace_options(config_), *this),
+      run_id_(random_id()) {
+  for (const auto rows :
+       {string_commands(), key_commands(), expire_commands(), hash_commands(),
+        hash_expire_commands(), sort_commands(), connection_commands(), client_commands(),
+        transaction_commands(), pubsub_commands(), server_commands(), config_commands(),
+        command_commands(), monitoring_commands(), debug_commands(), compatibility_commands()}) {
+    commands_.add(rows);
+  }
+  stats_.started = clock_.now();
+  keyspace_.set_now(stats_.started);
+  apply_config();
+}
+
+Server::~Server() = default;
+
+bool Server::handle(Client& client, Words words) {
+  const Command* const found = commands_.find(words[0]);
+  const Command* const command = found == nullptr ? nullptr : commands_.resolve(*found, words);
+  if (command == nullptr || !fits(*command, words.size())) {
+    refuse_unknown(client, found, command, words);
+    return true;
+  }
+  if (const std::string_view error = why_not(client, *command); !error.empty()) {
+    ++stats_.by_command[command].rejected;
+    refuse(client, error);
+    return true;
+  }
+  if (must_wait(client, *command)) return false;
+  if (client.is_in_multi && !suits_multi(*command)) {
+    queue(client, words);
+  } else {
+    run(client, *command, words);
+  }
+  return true;
+}
+
+void Server::refuse_unknown(Client& client, const Command* found, const Command* command,
+                            Words words) {
+  if (!client.is_authenticated()) return refuse(client, "NOAUTH Authentication required.");
+  if (found == nullptr) return refuse(client, unknown_command(words));
+  if (command == nullptr) return refuse(client, unknown_subcommand(*found, words));
+  ++stats_.by_command[command].rejected;
+  const std::string name = command->parent.empty()
+                               ? std::string(command->name)
+                               : fmt::format("{}|{}", command->parent, command->name);
+  refuse(client, fmt::format("ERR wrong number of arguments for '{}' command", name));
+}
+
+std::string Server::why_not(Client& client, const Command& command) {
+  if (!client.is_authenticated() && (command.flags & flag::no_auth) == 0) {
+    return "NOAUTH Authentication required.";
+  }
+  if (client.is_in_multi && (command.flags & flag::no_multi) != 0) {
+    return "ERR Command not allowed inside a transaction";
+  }
+  if ((command.flags & flag::denyoom) != 0 && !make_room()) return std::string(kOutOfMemory);
+  if (client.is_subscriber() && client.protocol() == 2 && !suits_subscribers(command)) {
+    return fmt::format(
+        "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
+        "allowed in this context",
+        command.name);
+  }
+  return {};
+}
+
+void Server::refuse(Client& client, std::string_view error) {
+  if (client.is_in_multi) client.is_multi_broken = true;
+  count_error(error);
+  if (client.reply_mode == ReplyMode::on) Reply(client.output(), client.protocol()).error(error);
+  if (client.reply_mode == ReplyMode::skip) client.reply_mode = ReplyMode::on;
+}
+
+void Server::refuse_protocol(Client& client, std::string_view error) {
+  count_error("ERR");
+  log_.write(Level::verbose, fmt::format("{} from client {}", error, client.link().address()));
+  Reply(client.output(), client.protocol()).error(fmt::format("ERR {}", error));
+  client.close_after_reply();
+}
+
+void Server::count_error(std::string_view error) {
+  ++stats_.errors;
+  const std::string_view code = error.substr(0, error.find_first_of(" \r"));
+  const auto found = stats_.by_error.find(code);
+  if (found != stats_.by_error.end()) {
+    ++found->second;
+  } else if (constexpr std::size_t kCodes = 128; stats_.by_error.size() < kCodes) {
+    stats_.by_error.emplace(code, 1);
+  }
+}
+
+void Server::queue(Client& client, Words words) {
+  client.queue.emplace_back(words.begin(), words.end());
+  for (const std::string_view word : words)
+    client.queued_bytes += word.size() + sizeof(std::string);
+  if (client.queued_bytes > config_.client_query_buffer_limit) {
+    ++stats_.query_limit_disconnections;
+    return client.link().close_now("its transaction is larger than client-query-buffer-limit");
+  }
+  if (client.reply_mode == ReplyMode::on) {
+    Reply(client.output(), client.protocol()).simple("QUEUED");
+  }
+}
+
+void Server::run(Client& client, const Command& command, Words words) {
+  const std::int64_t begin = monotonic_ns();
+  const bool is_outermost = client.begin_request();
+  if (!is_in_transaction_) keyspace_.set_now(clock_.now());
+  keyspace_.set_policy(is_paused() ? Policy::hide : Policy::reclaim);
+  keyspace_.set_notes_use(!client.no_touch || command.name == "touch");
+  if (!monitors_.empty() && (command.flags & (flag::skip_monitor | flag::admin)) == 0) {
+    feed_monitors(client, words);
+  }
+
+  std::string& out = client.output();
+  const std::size_t start = out.size();
+  Reply reply(out, client.protocol());
+  ClientCall call(*this, client, command, words, reply);
+  command.handler(call);
+
+  finish(client, command, words, call, start, (monotonic_ns() - begin) / 1000);
+  if (is_outermost) client.end_request();
+}
+
+void Server::finish(Client& client, const Command& command, Words words, const Call& call,
+                    std::size_t start, std::int64_t micros) {
+  ++stats_.commands;
+  ++client.commands;
+  client.used = keyspace_.now();
+  if (client.last != &command) {
+    client.last = &command;
+    client.last_stats = &stats_.by_command[&command];
+  }
+  CommandStats& stats = *client.last_stats;
+  ++stats.calls;
+  stats.micros += static_cast<std::uint64_t>(micros);
+  ++stats.micros_log2[std::min<std::size_t>(
+      static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(micros))), 31)];
+
+  std::string& out = client.output();
+  if (out.size() > start && out[start] == '-') {
+    ++stats.failed;
+    count_error(std::string_view(out).substr(start + 1, 64));
+  }
+  if (client.reply_mode != ReplyMode::on) settle_reply_mode(client, start);
+
+  if (call.changes() > 0) stats_.dirty += static_cast<std::uint64_t>(call.changes());
+  if (propagation_.is_wanted()) propagate(command, words, call, client.database());
+  if (micros >= config_.slowlog_log_slower_than && config_.slowlog_log_slower_than >= 0 &&
+      (command.flags & flag::skip_slowlog) == 0) {
+    slowlog_.add(words, micros, keyspace_.now(), client.link().address(), client.name,
+                 static_cast<std::size_t>(config_.slowlog_max_len));
+  }
+  if (config_.latency_monitor_threshold > 0) {
+    latency_.add((command.flags & flag::fast) != 0 ? "fast-command" : "command", micros / 1000,
+                 config_.latency_monitor_threshold, keyspace_.now());
+  }
+}
+
+void Server::settle_reply_mode(Client& client, std::size_t start) {
+  client.output().resize(start);
+  if (client.reply_mode == ReplyMode::skip) client.reply_mode = ReplyMode::on;
+  if (client.reply_mode == ReplyMode::skip_next) client.reply_mode = ReplyMode::skip;
+}
+
+void Server::propagate(const Command& command, Words words, const Call& call, int database) {
+  if (call.is_replaced()) {
+    for (const Propagated& one : call.propagated()) propagation_.add(database, one);
+  } else if (call.changes() > 0 && (command.flags & (flag::write | flag::may_replicate)) != 0) {
+    propagation_.add(database, words);
+  }
+  if (!is_in_transaction_) propagation_.flush();
+}
+
+void Server::end_transaction() {
+  is_in_transaction_ = false;
+  propagation_.flush();
+}
+
+}  // namespace mayfly

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Server: door 3. It owns the keyspace, the clients and what goes between them; it knows neither
+// sockets nor the system's clock, so that tests drive it by hand.
+//
+//   Server server(clock, config, log);
+//   loop.listen_tcp(host, port, {}, [&](Link& link) { return server.accept(link); });
+//   loop.before_sleep([&] { return server.before_sleep(); });
+//
+// A request goes: Client::received -> Server::handle (is it allowed, is it queued) -> Server::run
+// (the clock is read, the handler called, what it did is counted, logged and propagated).
+//
+// Threads: one.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "commands/call.h"
+#include "commands/command.h"
+#include "keyspace/keyspace.h"
+#include "mayfly/clock.h"
+#include "net/transport.h"
+#include "server/client.h"
+#include "server/config.h"
+#include "server/latency.h"
+#include "server/log.h"
+#include "server/propagation.h"
+#include "server/pubsub.h"
+#include "server/slowlog.h"
+#include "server/stats.h"
+#include "server/watches.h"
+
+namespace mayfly {
+
+// What a server tells its surroundings to do: the program listens, saves and ends.
+class Surroundings {
+ public:
+  virtual ~Surroundings() = default;
+  virtual void shut_down() {}  // the loop ends after this turn
+  virtual std::int64_t port() const { return 0; }
+  virtual std::string executable() const { return {}; }
+};
+
+class Server final : public Host, public KeyspaceListener {
+ public:
+  Server(const Clock& clock, Config config, Log& log, Surroundings& surroundings);
+  ~Server() override;
+
+  // A client at a new connection; null if it is refused (the reason has been sent).
+  std::unique_ptr<Peer> accept(Link& link);
+
+  // A slice of the work that waits: sweeping, freeing, evicting, and once in a while the rest.
+  // Returns how long the loop may sleep.
+  Millis before_sleep();
+
+  // ---- For clients ----
+
+  // Answers one request. False if it must wait (CLIENT PAUSE): the client keeps it.
+  bool handle(Client& client, Words words);
+  void refuse_protocol(Client& client, std::string_view error);  // and close
+  void forget(Client& client);
+  void check_input(Client& client, std::size_t waiting);  // closes one that sends too much
+  void check_output(Client& client);                      // closes one that does not read
+  const RequestLimits& request_limits() const { return request_limits_; }
+
+  // ---- For handlers ----
+
+  // Runs a request that was let through. Used for EXEC, too.
+  void run(Client& client, const Command& command, Words words);
+
+  const Clock& wall() const { return clock_; }
+  Config& config() { return config_; }
+  Log& log() { return log_; }
+  Keyspace& keyspace() { return keyspace_; }
+  const CommandTable& commands() const { return commands_; }
+  Stats& stats() { return stats_; }
+  Slowlog& slowlog() { return slowlog_; }
+  Latency& latency() { return latency_; }
+  PubSub& pubsub() { return pubsub_; }
+  Watches& watches() { return watches_; }
+  Propagation& propagation() { return propagation_; }
+  Surroundings& surroundings() { return surroundings_; }
+  const std::map<std::uint64_t, Client*>& clients() const { return clients_; }
+  std::vector<Client*>& monitors() { return monitors_; }
+  const std::string& run_id() const { return run_id_; }
+
+  bool has_backlog() const { return has_backlog_; }
+  bool is_sweeping() const { return is_sweeping_; }  // DEBUG SET-ACTIVE-EXPIRE
+  void set_sweeping(bool sweeps) { is_sweeping_ = sweeps; }
+
+  // CLIENT PAUSE: until when, and whether only writes wait.
+  void pause(Time until, bool only_writes);
+  void unpause();
+  bool is_paused() const { return pause_until_ != Time::min(); }
+
+  // Puts what the configuration says into effect, after a change.
+  void apply_config();
+
+  // Frees memory until it is below maxmemory. False if that cannot be done.
+  bool make_room();
+
+  void begin_transaction() { is_in_transaction_ = true; }
+  void end_transaction();
+
+  // ---- Host ----
+  void notify(Event event, std::string_view name, std::string_view key, int database) override;
+  void key_changed(int database, std::string_view key) override;
+  void database_changed(int database) override;
+  bool wants_propagation() const override { return propagation_.is_wanted(); }
+  void count_lookup(bool hit) override { ++(hit ? stats_.hits : stats_.misses); }
+
+  // ---- KeyspaceListener ----
+  void key_expired(Database& database, std::string_view key, Found found) override;
+  void fields_expired(Database& database, std::string_view key, std::span<const std::string> fields,
+                      bool emptied, Found found) override;
+  void key_evicted(Database& database, std::string_view key) override;
+
+ private:
+  // The way of a request
+  void refuse_unknown(Client& client, const Command* found, const Command* command, Words words);
+  std::string why_not(Client& client, const Command& command);  // empty: it may run
+  bool must_wait(const Client& client, const Command& command) const;
+  void refuse(Client& client, std::string_view error);
+  void queue(Client& client, Words words);
+  void finish(Client& client, const Command& command, Words words, const Call& call,
+              std::size_t start, std::int64_t micros);
+  void settle_reply_mode(Client& client, std::size_t start);
+  void propagate(const Command& command, Words words, const Call& call, int database);
+  void propagate_removal(Database& database, std::string_view key, Found found);
+  void count_error(std::string_view error);
+  void feed_monitors(const Client& client, Words words);
+
+  // Between requests
+  void sweep_slice();
+  void free_slice();
+  void chores(Time now);
+
+  const Clock& clock_;
+  Config config_;
+  Log& log_;
+  Surroundings& surroundings_;
+  CommandTable commands_;
+  Keyspace keyspace_;
+  Stats stats_;
+  Slowlog slowlog_;
+  Latency latency_;
+  PubSub pubsub_;
+  Watches watches_;
+  Propagation propagation_;
+  RequestLimits request_limits_;
+  std::map<std::uint64_t, Client*> clients_;
+  std::vector<Client*> monitors_;
+  std::uint64_t next_client_id_ = 1;
+  std::string run_id_;
+
+  bool is_sweeping_ = true;
+  bool is_in_transaction_ = false;
+  bool has_backlog_ = false;  // the last slice did not get to the end of what is due
+  Time pause_until_ = Time::min();
+  bool pauses_only_writes_ = false;
+  int slice_growth_ = 0;  // how many slices in a row were cut short
+  Time next_chores_ = Time::min();
+  std::uint64_t counted_commands_ = 0;  // at the last chores
+};
+
+// What a handler of this module gets: a Call of commands/, and more.
+class ClientCall final : public Call {
+ public:
+  ClientCall(Server& its_server, Client& its_client, const Command& its_command, Words its_words,
+             Reply& its_reply)
+      : Call(its_server, its_server.keyspace(), its_client.database(), its_command, its_words,
+             its_reply),
+        server(its_server),
+        client(its_client) {}
+
+  Server& server;
+  Client& client;
+};
+
+inline ClientCall& client_call(Call& call) { return static_cast<ClientCall&>(call); }
+
+// Rows of the commands that need a server around them, each family in its own file.
+std::span<const Command> connection_commands();     // PING ECHO AUTH HELLO SELECT QUIT RESET
+std::span<const Command> client_commands();         // CLIENT ...
+std::span<const Command> transaction_commands();    // MULTI EXEC DISCARD WATCH UNWATCH
+std::span<const Command> pubsub_commands();         // SUBSCRIBE ... PUBSUB ...
+std::span<const Command> server_commands();         // INFO TIME SHUTDOWN MONITOR WAIT LOLWUT ...
+std::span<const Command> config_commands();         // CONFIG ...
+std::span<const Command> command_commands();        // COMMAND ...
+std::span<const Command> monitoring_commands();     // SLOWLOG LATENCY MEMORY
+std::span<const Command> debug_commands();          // DEBUG ...
+std::span<const Command> compatibility_commands();  // ACL FUNCTION SCRIPT CLUSTER ... what answers
+
+}  // namespace mayfly

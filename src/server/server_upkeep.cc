@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a server does between requests, in slices: sweeping, freeing, evicting, minding clients.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mayfly/stopwatch.h"
+#include "server/memory.h"
+#include "server/server.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::size_t kSweptAtOnce = 32;   // keys and fields between two looks at the time
+constexpr std::size_t kFreedAtOnce = 256;  // about 20 us
+constexpr std::int64_t kFreeMicros = 300;
+constexpr Millis kChoreInterval{100};
+constexpr std::size_t kSweptForRoom = 128;
+
+}  // namespace
+
+void Server::apply_config() {
+  KeyspaceOptions& options = keyspace_.options();
+  options.packed_entries_max = static_cast<std::size_t>(config_.hash_max_listpack_entries);
+  options.packed_value_max = static_cast<std::size_t>(config_.hash_max_listpack_value);
+  options.uses_lfu = uses_lfu(config_.maxmemory_policy);
+  request_limits_.bulk_bytes = config_.proto_max_bulk_len;
+  for (const auto& [id, client] : clients_) {
+    client->parser().limits().bulk_bytes = config_.proto_max_bulk_len;
+  }
+  if (config_.maxmemory > 0) make_room();
+}
+
+std::unique_ptr<Peer> Server::accept(Link& link) {
+  ++stats_.connections;
+  if (clients_.size() >= static_cast<std::size_t>(config_.maxclients)) {
+    ++stats_.rejected_connections;
+    link.send("-ERR max number of clients reached\r\n");
+    return nullptr;
+  }
+  if (config_.protected_mode && config_.requirepass.empty() && !link.is_loopback()) {
+    ++stats_.rejected_connections;
+    link.send(
+        "-DENIED Mayfly is running in protected mode, because no password is set. Connect from "
+        "this machine, or set a password ('requirepass' in the configuration, or CONFIG SET), or "
+        "turn the mode off with CONFIG SET protected-mode no if nobody else can reach it.\r\n");
+    return nullptr;
+  }
+  auto client = std::make_unique<Client>(*this, link, next_client_id_++, clock_.now());
+  clients_.emplace(client->id(), client.get());
+  log_.write(Level::verbose, fmt::format("Accepted {}", link.address()));
+  return client;
+}
+
+void Server::forget(Client& client) {
+  pubsub_.unsubscribe_all(client);
+  watches_.unwatch_all(client);
+  std::erase(monitors_, &client);
+  clients_.erase(client.id());
+}
+
+Millis Server::before_sleep() {
+  const Time now = clock_.now();
+  keyspace_.set_now(now);
+  keyspace_.set_policy(is_paused() ? Policy::hide : Policy::reclaim);
+  if (is_paused() && is_due(pause_until_, now)) unpause();
+  if (is_sweeping_ && !is_paused()) sweep_slice();
+  free_slice();
+  if (is_due(next_chores_, now)) {
+    chores(now);
+    next_chores_ = now + kChoreInterval;
+  }
+  if (has_backlog_ || !keyspace_.graveyard().is_empty()) return Millis(0);
+  Time next = next_chores_;
+  if (is_sweeping_ && !is_paused()) next = std::min(next, keyspace_.next_deadline());
+  if (is_paused()) next = std::min(next, pause_until_);
+  return remaining(next, now);
+}
+
+void Server::sweep_slice() {
+  if (!is_due(keyspace_.next_deadline(), keyspace_.now())) {
+    has_backlog_ = false;
+    slice_growth_ = 0;
+    return;
+  }
+  // While there is a backlog slices grow, up to twice the length: what is overdue is memory that
+  // somebody waits for.
+  const std::int64_t base = config_.expire_slice_us * (9 + config_.active_expire_effort) / 10;
+  const std::int64_t slice_ns = base * (8 + std::min(slice_growth_, 8)) / 8 * 1000;
+  const std::int64_t begin = monotonic_ns();
+  std::int64_t passed = 0;
+  std::size_t swept = 0;
+  do {
+    swept = keyspace_.sweep(kSweptAtOnce);
+    passed = monotonic_ns() - begin;
+  } while (swept > 0 && passed < slice_ns);
+
+  has_backlog_ = swept > 0;
+  slice_growth_ = has_backlog_ ? slice_growth_ + 1 : 0;
+  ++stats_.sweep_slices;
+  stats_.sweep_slices_cut += has_backlog_ ? 1 : 0;
+  stats_.sweep_micros += static_cast<std::uint64_t>(passed / 1000);
+  latency_.add("expire-cycle", passed / 1'000'000, config_.latency_monitor_threshold,
+               keyspace_.now());
+}
+
+void Server::free_slice() {
+  if (keyspace_.graveyard().is_empty()) return;
+  const std::int64_t begin = monotonic_ns();
+  while (keyspace_.graveyard().free_some(kFreedAtOnce) > 0 &&
+         monotonic_ns() - begin < kFreeMicros * 1000) {
+  }
+}
+
+void Server::chores(Time now) {
+  stats_.memory_peak = std::max<std::uint64_t>(stats_.memory_peak, used_memory());
+  const double seconds = std::chrono::duration<double>(kChoreInterval).count();
+  const double rate = static_cast<double>(stats_.commands - counted_commands_) / seconds;
+  stats_.commands_per_second += (rate - stats_.commands_per_second) / 8;  // smoothed
+  counted_commands_ = stats_.commands;
+
+  std::vector<Client*> clients;
+  for (const auto& [id, client] : clients_) clients.push_back(client);
+  for (Client* const client : clients) {
+    check_output(*client);
+    const bool may_idle = client->is_subscriber() || client->is_monitor || client->is_paused;
+    if (config_.timeout > 0 && !may_idle &&
+        is_due(client->used + std::chrono::seconds(config_.timeout), now)) {
+      client->link().close_now("it was idle for longer than `timeout`");
+    }
+  }
+}
+
+void Server::check_input(Client& client, std::size_t waiting) {
+  if (waiting <= config_.client_query_buffer_limit) return;
+  ++stats_.query_limit_disconnections;
+  log_.write(Level::warning, fmt::format("Closing client {}: {} bytes of one request exceed "
+                                         "client-query-buffer-limit",
+                                         client.link().address(), waiting));
+  client.link().close_now("its request exceeds client-query-buffer-limit");
+}
+
+void Server::check_output(Client& client) {
+  const OutputLimit& limit = client.is_subscriber() ? config_.output_pubsub : config_.output_normal;
+  const std::size_t waiting = client.link().pending();
+  stats_.output_waiting_max = std::max<std::uint64_t>(stats_.output_waiting_max, waiting);
+  bool over = limit.hard_bytes > 0 && waiting > limit.hard_bytes;
+  if (limit.soft_bytes > 0 && waiting > limit.soft_bytes) {
+    if (client.above_soft_limit_since == Time::min()) {
+      client.above_soft_limit_since = keyspace_.now();
+    }
+    over = over || is_due(client.above_soft_limit_since + std::chrono::seconds(limit.soft_seconds),
+                          keyspace_.now());
+  } else {
+    client.above_soft_limit_since = Time::min();
+  }
+  if (!over || client.link().closing()) return;
+  ++stats_.output_limit_disconnections;
+  log_.write(Level::warning,
+             fmt::format("Closing client {}: it does not read, and {} bytes wait for it",
+                         client.link().address(), waiting));
+  client.link().close_now("its output exceeds client-output-buffer-limit");
+}
+
+void Server::pause(Time until, bool only_writes) {
+  // A second pause may make the first one longer and stricter, never the other way.
+  pauses_only_writes_ = is_paused() ? pauses_only_writes_ && only_writes : only_writes;
+  pause_until_ = std::max(pause_until_, until);
+}
+
+void Server::unpause() {
+  pause_until_ = Time::min();
+  for (const auto& [id, client] : clients_) {
+    if (!client->is_paused) continue;
+    client->is_paused = false;
+    client->link().resume_reading();
+  }
+}
+
+bool Server::must_wait(const Client& client, const Command& command) const {
+  if (!is_paused() || is_due(pause_until_, clock_.now())) return false;
+  if (!pauses_only_writes_) return command.parent != "client";
+  constexpr std::uint32_t kWrites = flag::write | flag::may_replicate;
+  if ((command.flags & kWrites) != 0) return true;
+  if (command.name != "exec" || !client.is_in_multi) return false;
+  return std::ranges::any_of(client.queue, [&](const Queued& queued) {
+    const Command* const one = commands_.find(queued.front());
+    return one != nullptr && (one->flags & kWrites) != 0;
+  });
+}
+
+bool Server::make_room() {
+  if (config_.maxmemory == 0 || used_memory() <= config_.maxmemory) return true;
+  keyspace_.set_now(clock_.now());
+  // What is due goes first, and what nobody can see any more.
+  while (used_memory() > config_.maxmemory && keyspace_.sweep(kSweptForRoom) > 0) {
+  }
+  while (used_memory() > config_.maxmemory && keyspace_.graveyard().free_some(kFreedAtOnce) > 0) {
+  }
+  while (used_memory() > config_.maxmemory) {
+    if (!evict_one(keyspace_, config_.maxmemory_policy,
+                   static_cast<int>(config_.maxmemory_samples))) {
+      return false;
+    }
+    while (keyspace_.graveyard().free_some(kFreedAtOnce) > 0) {
+    }
+  }
+  return true;
+}
+
+}  // namespace mayfly

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stats: what a server has done since it started, or since CONFIG RESETSTAT.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+
+#include "mayfly/time.h"
+
+namespace mayfly {
+
+struct Command;
+
+struct CommandStats {
+  std::uint64_t calls = 0;
+  std::uint64_t micros = 0;
+  std::uint64_t rejected = 0;                   // not run: wrong arity, no permission, no memory
+  std::uint64_t failed = 0;                     // run, with an error for a reply
+  std::array<std::uint32_t, 32> micros_log2{};  // a histogram, for percentiles
+};
+
+struct Stats {
+  Time started{};
+  std::uint64_t connections = 0;
+  std::uint64_t rejected_connections = 0;
+  std::uint64_t commands = 0;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t errors = 0;
+  std::uint64_t dirty = 0;  // changes since the last save
+  std::uint64_t memory_peak = 0;
+  std::uint64_t output_waiting_max = 0;  // the most that waited for one client
+  std::uint64_t output_limit_disconnections = 0;
+  std::uint64_t query_limit_disconnections = 0;
+  std::uint64_t sweep_slices = 0;
+  std::uint64_t sweep_slices_cut = 0;  // by time: there was more to do
+  std::uint64_t sweep_micros = 0;
+  double commands_per_second = 0;
+  std::unordered_map<const Command*, CommandStats> by_command;
+  std::map<std::string, std::uint64_t, std::less<>> by_error;  // "ERR", "WRONGTYPE", ...
+
+  // For CONFIG RESETSTAT: all but when it started and what is going on.
+  void reset();
+};
+
+}  // namespace mayfly

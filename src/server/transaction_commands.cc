@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// MULTI, EXEC, DISCARD, WATCH and UNWATCH.
+
+#include <array>
+
+#include "server/server.h"
+
+namespace mayfly {
+namespace {
+
+void leave_multi(ClientCall& call) {
+  Client& client = call.client;
+  client.is_in_multi = false;
+  client.is_multi_broken = false;
+  client.queue.clear();
+  client.queued_bytes = 0;
+  call.server.watches().unwatch_all(client);
+}
+
+void multi(Call& call) {
+  Client& client = client_call(call).client;
+  if (client.is_in_multi) return call.fail("ERR MULTI calls can not be nested");
+  client.is_in_multi = true;
+  call.reply().ok();
+}
+
+void discard(Call& call) {
+  if (!client_call(call).client.is_in_multi) return call.fail("ERR DISCARD without MULTI");
+  leave_multi(client_call(call));
+  call.reply().ok();
+}
+
+void run_queue(ClientCall& call, const std::vector<Queued>& queue) {
+  call.reply().array(queue.size());
+  call.server.begin_transaction();
+  std::vector<std::string_view> words;
+  for (const Queued& queued : queue) {
+    words.assign(queued.begin(), queued.end());
+    const Command* const found = call.server.commands().find(words[0]);
+    call.server.run(call.client, *call.server.commands().resolve(*found, words), words);
+  }
+  call.server.end_transaction();
+}
+
+bool needs_memory(const ClientCall& call) {
+  return std::ranges::any_of(call.client.queue, [&](const Queued& queued) {
+    const Command* const command = call.server.commands().find(queued.front());
+    return (command->flags & flag::denyoom) != 0;
+  });
+}
+
+void exec(Call& call) {
+  ClientCall& here = client_call(call);
+  Client& client = here.client;
+  if (!client.is_in_multi) return call.fail("ERR EXEC without MULTI");
+  if (client.is_multi_broken) {
+    leave_multi(here);
+    return call.fail("EXECABORT Transaction discarded because of previous errors.");
+  }
+  if (needs_memory(here) && !here.server.make_room()) {
+    leave_multi(here);
+    return call.fail(
+        "EXECABORT Transaction discarded because of: OOM command not allowed when used memory > "
+        "'maxmemory'.");
+  }
+  const bool is_broken =
+      client.is_watch_broken || here.server.watches().has_expired(client, here.server.keyspace());
+  const std::vector<Queued> queue = std::move(client.queue);
+  leave_multi(here);
+  if (is_broken) return call.reply().null_array();
+  run_queue(here, queue);
+}
+
+void watch(Call& call) {
+  ClientCall& here = client_call(call);
+  if (here.client.is_in_multi) return call.fail("ERR WATCH inside MULTI is not allowed");
+  for (std::size_t i = 1; i < call.count(); ++i) {
+    here.server.watches().watch(here.client, call.database(), call.word(i));
+  }
+  call.reply().ok();
+}
+
+void unwatch(Call& call) {
+  ClientCall& here = client_call(call);
+  here.server.watches().unwatch_all(here.client);
+  call.reply().ok();
+}
+
+constexpr std::uint32_t kFlags =
+    flag::noscript | flag::loading | flag::stale | flag::fast | flag::allow_busy;
+
+constexpr std::array kRows = {
+    Command{.name = "multi",
+            .handler = multi,
+            .arity = 1,
+            .flags = kFlags,
+            .group = "transactions",
+            .since = "1.2.0",
+            .summary = "Begins a transaction."},
+    Command{.name = "exec",
+            .handler = exec,
+            .arity = 1,
+            .flags = flag::noscript | flag::loading | flag::stale | flag::skip_slowlog,
+            .group = "transactions",
+            .since = "1.2.0",
+            .summary = "Runs what was queued since MULTI, all at once."},
+    Command{.name = "discard",
+            .handler = discard,
+            .arity = 1,
+            .flags = kFlags,
+            .group = "transactions",
+            .since = "2.0.0",
+            .summary = "Forgets what was queued since MULTI."},
+    Command{.name = "watch",
+            .handler = watch,
+            .arity = -2,
+            .flags = kFlags,
+            .keys = {1, -1, 1, access::ro},
+            .group = "transactions",
+            .since = "2.2.0",
+            .summary = "Makes the next EXEC do nothing if a key is changed before."},
+    Command{.name = "unwatch",
+            .handler = unwatch,
+            .arity = 1,
+            .flags = kFlags,
+            .group = "transactions",
+            .since = "2.2.0",
+            .summary = "Watches no key any more."},
+};
+
+}  // namespace
+
+std::span<const Command> transaction_commands() { return kRows; }
+
+}  // namespace mayfly

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Watches: which clients watch which keys, for WATCH and EXEC.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "keyspace/keyspace.h"
+
+namespace mayfly {
+
+class Client;
+
+class Watches {
+ public:
+  // REQUIRES: the key is looked at by its client for the first time, or again.
+  void watch(Client& client, Database& database, std::string_view key);
+  void unwatch_all(Client& client);
+
+  // Marks the clients that watch the key, or any key of the database.
+  void key_changed(int database, std::string_view key);
+  void database_changed(int database, Keyspace& keyspace);
+
+  // Whether a key that was alive when the client began to watch it is dead by now, though nobody
+  // has removed it yet.
+  bool has_expired(Client& client, Keyspace& keyspace) const;
+
+  bool is_empty() const { return by_key_.empty(); }
+  std::size_t keys() const { return by_key_.size(); }
+  std::size_t count(Client& client) const;
+
+ private:
+  struct Watched {
+    int database;
+    std::string key;
+    bool was_alive;
+  };
+  static std::string name_of(int database, std::string_view key);
+
+  std::unordered_map<std::string, std::vector<Client*>> by_key_;  // by name_of()
+  std::unordered_map<Client*, std::vector<Watched>> by_client_;
+};
+
+}  // namespace mayfly
