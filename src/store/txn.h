@@ -34,6 +34,8 @@
 
 namespace mayfly {
 
+class PurgePlan;
+
 // The tables of a family, as a transaction sees them.
 struct FamilyView {
   Family family{};
@@ -112,13 +114,16 @@ class Txn {
   int remove(FamilyView& view, std::string_view stored, Time old);
   int clear(FamilyView& view);
 
-  // Removes due entries, nearest deadline first: `limit` at most, and no more than fit into
-  // `budget_ns`. `removed` counts them; `done` is whether none is left.
-  struct Swept {
-    std::uint64_t removed = 0;
-    bool done = true;
-  };
-  int purge(FamilyView& view, std::uint64_t limit, std::int64_t budget_ns, Swept& swept);
+  // Takes down the entries that are due, nearest deadline first: `limit` at most.
+  int plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan);
+
+  // Removes what the plan has, as far as it is still due: `limit` entries at most, and no more than
+  // fit into `budget_ns`. `removed` counts them.
+  int sweep(FamilyView& view, PurgePlan& plan, std::uint64_t limit, std::int64_t budget_ns,
+            std::uint64_t& removed);
+
+  // The two together, for all that is due, or the `limit` nearest deadlines.
+  int purge(FamilyView& view, std::uint64_t limit, std::uint64_t& removed);
   int remove_met(const std::vector<Met>& met, std::int64_t budget_ns, std::uint64_t& removed);
 
   int count(FamilyView& view, FamilyCounts& counts);
@@ -156,7 +161,6 @@ class Txn {
   Catalog& change_catalog();
   Result<MDB_dbi> table(std::uint32_t number);
   Status write_catalog();
-  int sweep_batch(FamilyView& view, const std::vector<std::string>& rows);
 
   const Owner owner_;
   std::unique_ptr<Snapshot> snapshot_;  // of a read transaction
