@@ -46,6 +46,11 @@ struct FamilyView {
   bool has_ttl = false;      // whether any key has a deadline; if not, nobody looks for one
   bool has_expired = false;  // whether any is due; if not, only who wants to know a deadline looks
   Millis default_ttl = Millis::max();
+
+  // Of a write transaction that puts more than once: where the last row was put, since the next one
+  // often belongs beside it. LMDB closes it when the transaction ends.
+  MDB_cursor* writer = nullptr;
+  bool has_put = false;
 };
 
 // A row of the data table, with its deadline.
@@ -158,6 +163,7 @@ class Txn {
   void look_ahead(FamilyView& view);
   void forget_views();
   int owned_by(FamilyView& view, const StoredKey& key);
+  int put_data(FamilyView& view, MDB_val& name, MDB_val& value, unsigned flags);
   Catalog& change_catalog();
   Result<MDB_dbi> table(std::uint32_t number);
   Status write_catalog();
