@@ -49,6 +49,10 @@ class PurgePlan {
   void advance() { ++next_; }
   void finish() { next_ = places_.size(); }
 
+  // To go back to where a transaction began that could not be committed.
+  std::size_t position() const { return next_; }
+  void go_back(std::size_t position) { next_ = position; }
+
  private:
   struct Place {
     std::uint32_t offset;

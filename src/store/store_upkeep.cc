@@ -60,21 +60,23 @@ Status make_plan(Store::State& state, Family family, const Budget& budget, Purge
   return Done{};
 }
 
-// One transaction of a purge.
-Status purge_batch(Store::State& state, Family family, const Budget& budget, PurgePlan& plan,
-                   std::uint64_t& removed) {
+// One transaction of a purge, of `most` entries.
+Status purge_batch(Store::State& state, Family family, const Budget& budget, std::uint64_t most,
+                   PurgePlan& plan, std::uint64_t& removed) {
   auto txn = Txn::begin_write(state.owner(), state.options.busy_timeout);
   if (!txn) return txn.error();
   FamilyView* const view = (*txn)->view(family);
   if (view == nullptr) return (*txn)->missing_family();
-  const std::uint64_t limit = std::min<std::uint64_t>(budget.entries(), state.options.purge_batch);
+  const std::uint64_t limit = std::min(budget.entries(), most);
   const int code = (*txn)->sweep(*view, plan, limit, std::min(kBatchNs, budget.time_ns()), removed);
   if (code != 0) return lmdb_error(code, "purge");
   if (removed == 0) return Done{};
   return (*txn)->commit();
 }
 
+// Where the map is full, a whole batch may find no room for its pages, but a few entries do.
 void purge_family(Store::State& state, Family family, Budget& budget, Purged& purged) {
+  std::uint64_t most = state.options.purge_batch;
   for (;;) {
     PurgePlan plan;
     purged.status = make_plan(state, family, budget, plan);
@@ -87,8 +89,15 @@ void purge_family(Store::State& state, Family family, Budget& budget, Purged& pu
         return;
       }
       std::uint64_t removed = 0;
-      purged.status = purge_batch(state, family, budget, plan, removed);
+      const std::size_t before = plan.position();
+      purged.status = purge_batch(state, family, budget, most, plan, removed);
+      if (!purged.status && purged.status.error().code == Code::full && most > 1) {
+        most = 1;
+        plan.go_back(before);
+        continue;
+      }
       if (!purged.status) return;
+      most = std::min<std::uint64_t>(2 * most, state.options.purge_batch);
       purged.removed += removed;
       state.tally.add(Count::purged, removed);
       budget.use(removed);

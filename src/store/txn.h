@@ -163,6 +163,8 @@ class Txn {
   void look_ahead(FamilyView& view);
   void forget_views();
   int owned_by(FamilyView& view, const StoredKey& key);
+  int charge(FamilyView& view, std::size_t bytes);
+  std::uint64_t table_pages(FamilyView& view) const;
   int put_data(FamilyView& view, MDB_val& name, MDB_val& value, unsigned flags);
   Catalog& change_catalog();
   Result<MDB_dbi> table(std::uint32_t number);
@@ -184,6 +186,9 @@ class Txn {
   std::vector<NewTable> new_tables_;
   std::unique_lock<std::mutex> tables_lock_;
   std::optional<Error> failure_;
+  std::uint64_t charged_ = 0;  // pages that it has taken, at most
+  std::uint64_t room_ = 0;     // pages that it could take when it began, at least
+  bool is_room_exact_ = false;
 };
 
 }  // namespace mayfly
