@@ -292,7 +292,7 @@ int kvstore_cf_set_default_ttl(KVColumnFamily* cf, int64_t ttl_ms);
 int kvstore_get_default_ttl(KVStore* kv, int64_t* ttl_ms);
 int kvstore_cf_get_default_ttl(KVColumnFamily* cf, int64_t* ttl_ms);
 
-// Removes expired entries of the column family, oldest first, in transactions of 256, or in the one
+// Removes expired entries of the column family, in transactions of 256, or in the one
 // that is open. `*purged` (or NULL) is how many, after an error too: those are gone. O(log n) when
 // there are none. With a limit it stops after `max` entries; 0 is no limit.
 int kvstore_purge_expired(KVStore* kv, int* purged);

@@ -21,6 +21,8 @@ namespace {
 constexpr unsigned kReadersMax = 1000;
 constexpr std::uint64_t kMapLeast = std::uint64_t{64} << 20;  // 64 MiB
 constexpr std::uint64_t kMapMost = std::uint64_t{16} << 40;   // 16 TiB
+constexpr std::uint64_t kReservedMost = 64;                   // a removal takes some twenty
+constexpr std::uint64_t kReservedShare = 8;                   // of the map, if that is small
 constexpr mode_t kFileMode = 0644;
 constexpr off_t kLockFileBytes = 68 << 10;  // 64 bytes for each reader, and what LMDB adds
 
@@ -133,6 +135,11 @@ Status Environment::start_lmdb() {
     map /= 2;
   }
   no_sync_ = false;
+  MDB_envinfo info{};
+  MDB_stat stat{};
+  ::mdb_env_info(env_, &info);
+  ::mdb_env_stat(env_, &stat);
+  reserved_pages_ = std::min(kReservedMost, info.me_mapsize / stat.ms_psize / kReservedShare);
   MDB_txn* txn = nullptr;
   int code = ::mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn);
   MDB_dbi main = 0;

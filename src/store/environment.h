@@ -71,6 +71,14 @@ class Environment {
                       const std::vector<NewTable>& tables);
   void abort_write(MDB_txn* txn, Durability durability);
 
+  // How many pages a write transaction could take when it began: the rest of the map, and, if asked
+  // for `exactly`, the free pages that no reader needs.
+  std::uint64_t room(MDB_txn* txn, bool exactly) const;
+
+  // What transactions that put have to leave of it, so that there is room to remove something: LMDB
+  // changes no page in place, and what a transaction frees, only the next but one can take.
+  std::uint64_t reserved_pages() const { return reserved_pages_; }
+
   // The handle of a table that some committed catalog names.
   MDB_dbi table(std::uint32_t number) const {
     return tables_[number].load(std::memory_order_acquire);
@@ -108,6 +116,9 @@ class Environment {
   Durability level(Durability asked) const;
   Status prepare_write(Durability durability);
   void end_write(bool committed, Durability durability);
+  bool is_short_of_room(MDB_txn* txn) const;
+  std::uint64_t oldest_reader(MDB_txn* txn) const;
+  bool roll_on(MDB_txn* txn, const CatalogRef& catalog);
 
   Status match_catalog(Snapshot& snapshot, bool& restart);
   Status open_tables(const Catalog& catalog);
@@ -125,6 +136,7 @@ class Environment {
   SteadyClock keeper_clock_;
   std::unique_ptr<PowerGuard> guard_;
   MDB_env* env_ = nullptr;
+  std::uint64_t reserved_pages_ = 0;
   bool no_sync_ = false;  // LMDB's flag as it stands; under the write lock
   bool guarded_ = false;  // whether this process has written at `normal`; under the write lock
 

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <vector>
 
 #include "store/environment.h"
 #include "store/lmdb.h"
+#include "store/power_guard_lmdb.h"
 
 namespace mayfly {
 namespace {
@@ -30,7 +32,66 @@ int reason_of(int code, MDB_env* env) {
   return static_cast<std::size_t>(written) < zeros.size() ? ENOSPC : code;
 }
 
+// One line of LMDB's table of readers: process, thread, transaction.
+int keep_oldest(const char* line, void* context) {
+  auto& oldest = *static_cast<unsigned long long*>(context);
+  unsigned long long txn = 0;
+  if (std::sscanf(line, "%*d %*x %llu", &txn) == 1) oldest = std::min(oldest, txn);
+  return 0;
+}
+
+// How many pages the transactions from `first` to `last` freed that are still free.
+std::uint64_t count_freed(MDB_env* env, std::uint64_t first, std::uint64_t last) {
+  MDB_txn* reader = nullptr;  // to a writer LMDB does not show its table of free pages
+  if (::mdb_txn_begin(env, nullptr, MDB_RDONLY, &reader) != 0) return 0;
+  std::uint64_t pages = 0;
+  static_cast<void>(for_each_freed(reader, first, last, [&](std::uint64_t) { ++pages; }));
+  ::mdb_txn_abort(reader);
+  return pages;
+}
+
 }  // namespace
+
+std::uint64_t Environment::room(MDB_txn* txn, bool exactly) const {
+  MDB_envinfo info{};
+  MDB_stat stat{};
+  ::mdb_env_info(env_, &info);
+  ::mdb_env_stat(env_, &stat);
+  std::uint64_t pages = info.me_mapsize / stat.ms_psize;
+  pages -= std::min<std::uint64_t>(pages, info.me_last_pgno + 1);
+  if (!exactly) return pages;
+  const std::uint64_t oldest = oldest_reader(txn);
+  return oldest == 0 ? pages : pages + count_freed(env_, 0, oldest - 1);
+}
+
+// The last transaction counts as one: LMDB keeps its state whole.
+std::uint64_t Environment::oldest_reader(MDB_txn* txn) const {
+  unsigned long long oldest = ::mdb_txn_id(txn) - 1;
+  ::mdb_reader_list(env_, keep_oldest, &oldest);
+  return oldest;
+}
+
+// If the last transaction has freed much, a transaction that changes nothing makes it free to be
+// taken: it needs only some of the pages that are reserved. Whether it was made.
+bool Environment::roll_on(MDB_txn* txn, const CatalogRef& catalog) {
+  const std::uint64_t id = ::mdb_txn_id(txn);
+  if (!catalog || !catalog->covers(id - 1) || oldest_reader(txn) != id - 1) return false;
+  if (count_freed(env_, id - 1, id - 1) < reserved_pages_) return false;
+  const std::string bytes = catalog->catalog().encode();
+  MDB_val key = to_val(kCatalogKey);
+  MDB_val value = to_val(bytes);
+  if (::mdb_put(txn, kMainTable, &key, &value, 0) != 0) {
+    ::mdb_txn_abort(txn);
+  } else if (::mdb_txn_commit(txn) == 0) {
+    catalog->widen(id);
+  }
+  return true;
+}
+
+bool Environment::is_short_of_room(MDB_txn* txn) const {
+  const std::uint64_t wanted = 2 * reserved_pages_;
+  return room(txn, false) < wanted && room(txn, true) < wanted;
+}
 
 CatalogRef Environment::current_catalog() {
   const std::scoped_lock lock(mutex_);
@@ -173,14 +234,25 @@ Result<MDB_txn*> Environment::begin_write(Millis busy_timeout, Durability durabi
   enter();
   Status problem = prepare_write(durability);
   const bool prepared = problem.ok();
+  int steps = 0;  // that were taken to make room
   MDB_txn* txn = nullptr;
-  for (int tries = 0; problem.ok() && tries < 3; ++tries) {
+  for (int tries = 0; problem.ok() && tries < 5; ++tries) {
     catalog = current_catalog();  // before it begins, so that its tables can be used in it
     const int code = ::mdb_txn_begin(env_, nullptr, 0, &txn);
     if (code == MDB_MAP_RESIZED && adopt_larger_map().ok()) continue;
     if (code != 0) {
       problem = lmdb_error(code, "begin to write");
       break;
+    }
+    // At `normal`, what was superseded since the last sync point cannot be reused.
+    if (steps < 2 && is_short_of_room(txn)) {
+      if (steps++ == 0 && level(durability) == Durability::normal) {
+        ::mdb_txn_abort(txn);
+        problem = guard_->sync();
+        continue;
+      }
+      steps = 2;
+      if (roll_on(txn, catalog)) continue;
     }
     if (catalog && catalog->covers(::mdb_txn_id(txn) - 1)) return txn;
     // Another process has changed something. A reader finds out what; nobody writes meanwhile.

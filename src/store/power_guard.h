@@ -149,7 +149,7 @@ class PowerGuard {
   Result<bool> open_period();
   Result<bool> mini_sync();
   Result<bool> checkpoint(bool wants_pin);
-  Result<std::optional<UndoHeader>> capture(bool wants_reader, MDB_txn*& reader);
+  Result<std::optional<UndoHeader>> capture(bool wants_pin);
   Status confirm(const UndoHeader& header);
   Status write_confirmed(State& state, const UndoHeader& header);
   Status sync_store();
@@ -183,6 +183,7 @@ class PowerGuard {
   std::optional<UndoFile> store_;  // stays where it is once it is open
   std::optional<UndoLog> log_;
   MDB_txn* pin_ = nullptr;
+  MDB_txn* next_pin_ = nullptr;          // of a checkpoint under way, unless the pin is beyond it
   PowerGuardWindow current_;             // of the confirmed generation
   PowerGuardWindow next_;                // of the captured one
   std::uint64_t pool_ = 0;               // how many pages are free, about

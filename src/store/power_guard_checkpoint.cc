@@ -30,8 +30,7 @@ Result<bool> PowerGuard::checkpoint(bool wants_pin) {
   is_urgent_ = false;
   checkpointed_at_ms_ = clock_.now().time_since_epoch().count();
   const std::int64_t unsynced_since = unsynced_since_ms_.exchange(kNeverMs);
-  MDB_txn* reader = nullptr;
-  Result<std::optional<UndoHeader>> header = capture(wants_pin, reader);
+  Result<std::optional<UndoHeader>> header = capture(wants_pin);
   Status status = header ? Status(Done{}) : Status(header.error());
   if (status && *header) {
     status = sync_store();
@@ -39,6 +38,7 @@ Result<bool> PowerGuard::checkpoint(bool wants_pin) {
   }
 
   const std::lock_guard guard(mutex_);
+  MDB_txn* const reader = std::exchange(next_pin_, nullptr);
   if (!status) {
     mdb_txn_abort(reader);
     std::int64_t expected = kNeverMs;
@@ -50,9 +50,9 @@ Result<bool> PowerGuard::checkpoint(bool wants_pin) {
 }
 
 // Decides on the next recovery point and tells all processes to save what it needs. Nothing if the
-// present one is the last state that was committed. `reader` is a read transaction at that point
-// or before, if one is wanted or there is a pin to be replaced.
-Result<std::optional<UndoHeader>> PowerGuard::capture(bool wants_reader, MDB_txn*& reader) {
+// present one is the last state that was committed. The next pin is a read transaction at that
+// point or before, if one is wanted or there is a pin to be replaced.
+Result<std::optional<UndoHeader>> PowerGuard::capture(bool wants_pin) {
   Result<LogLock> lock = lock_log();
   if (!lock) return lock.error();
   Result<State> state = read_state();
@@ -71,10 +71,10 @@ Result<std::optional<UndoHeader>> PowerGuard::capture(bool wants_reader, MDB_txn
   }
 
   mdb_reader_check(env_, nullptr);
-  if (wants_reader || pin_ != nullptr) {
+  if (wants_pin || pin_ != nullptr) {
     Result<MDB_txn*> begun = begin_read();
     if (!begun) return begun.error();
-    reader = *begun;
+    next_pin_ = *begun;
   }
   Result<LmdbMeta> meta = read_meta();
   if (!meta) return meta.error();
@@ -94,10 +94,10 @@ Result<std::optional<UndoHeader>> PowerGuard::capture(bool wants_reader, MDB_txn
   header.boot_id = std::move(*boot);
 
   next_ = PowerGuardWindow(header.generation, header.start, meta->last_page());
-  if (reader != nullptr && mdb_txn_id(reader) == now) {
+  if (next_pin_ != nullptr && mdb_txn_id(next_pin_) == now) {
     pool_ = 0;
     counted_last_page_ = meta->last_page();
-    Status status = for_each_freed(reader, 0, now, [this](std::uint64_t page) {
+    Status status = for_each_freed(next_pin_, 0, now, [this](std::uint64_t page) {
       next_.cover(page);
       ++pool_;
     });
@@ -273,9 +273,11 @@ Result<MDB_txn*> PowerGuard::begin_read() const {
   return reader;
 }
 
-// REQUIRES: mutex_ is held.
+// A mini-sync during a checkpoint goes beyond what that has captured. If its reader lived on, the
+// file would grow by all that is written until the store is synced. REQUIRES: mutex_ is held.
 void PowerGuard::move_pin(MDB_txn* reader) {
   if (MDB_txn* const old = std::exchange(pin_, reader); old != nullptr) mdb_txn_abort(old);
+  if (MDB_txn* const old = std::exchange(next_pin_, nullptr); old != nullptr) mdb_txn_abort(old);
   is_pinned_ = true;
 
   // What was free at the last count, and what the file has grown by since, is there to be reused:

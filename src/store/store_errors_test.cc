@@ -310,6 +310,67 @@ TEST_F(StoreFullTest, ALargerMapMakesRoomAgain) {
   }
 }
 
+TEST_F(StoreFullTest, ErasingMakesRoom) {
+  for (const Durability durability : {Durability::off, Durability::normal, Durability::full}) {
+    std::filesystem::remove(path_);
+    Store store = open({.durability = durability, .map_bytes = 1 << 20});
+    const int entries = fill(store, "key");
+    for (int i = 0; i < entries; ++i) {
+      EXPECT_TRUE(must(store.erase("key" + std::to_string(i)))) << i << " of " << entries;
+    }
+    EXPECT_EQ(must(store.count()).stored, 0u);
+    EXPECT_GT(fill(store, "again"), entries / 2);
+    EXPECT_TRUE(must(store.check()).ok());
+  }
+}
+
+TEST_F(StoreFullTest, PurgingMakesRoom) {
+  for (const Durability durability : {Durability::off, Durability::normal, Durability::full}) {
+    std::filesystem::remove(path_);
+    Store store = open({.durability = durability, .map_bytes = 1 << 20});
+    for (int round = 0; round < 3; ++round) {
+      const int entries = fill(store, "key");
+      EXPECT_GT(entries, 50);
+      clock_.advance(10s);
+      EXPECT_EQ(must(store.purge_expired()).removed, static_cast<std::uint64_t>(entries));
+    }
+    EXPECT_TRUE(must(store.check()).ok());
+  }
+}
+
+TEST_F(StoreFullTest, ABatchLeavesRoomToErase) {
+  for (const Durability durability : {Durability::off, Durability::normal, Durability::full}) {
+    std::filesystem::remove(path_);
+    Store store = open({.durability = durability, .map_bytes = 1 << 20});
+    int entries = 0;
+    for (bool fits = true; fits;) {
+      auto txn = must(store.write());
+      for (int i = 0; i < 20; ++i) {
+        txn.put("key" + std::to_string(entries + i), std::string(500, 'v'), 10s);
+      }
+      fits = txn.commit().ok();
+      if (fits) entries += 20;
+    }
+    EXPECT_GT(entries, 300);
+    for (int i = 0; i < entries; i += 7) {
+      EXPECT_TRUE(must(store.erase("key" + std::to_string(i)))) << i << " of " << entries;
+    }
+    EXPECT_TRUE(must(store.check()).ok());
+  }
+}
+
+// At `normal` superseded pages are kept until the next sync point. Nobody has to ask for one.
+TEST_F(StoreFullTest, WhatIsReplacedTakesNoRoom) {
+  for (const Durability durability : {Durability::off, Durability::normal, Durability::full}) {
+    std::filesystem::remove(path_);
+    Store store = open({.durability = durability, .map_bytes = 1 << 20});
+    for (int i = 0; i < 500; ++i) {
+      must(store.put("key" + std::to_string(i % 20), std::string(4'000, 'v'), 10s));
+    }
+    EXPECT_EQ(must(store.count()).live, 20u);
+  }
+}
+
 TEST_F(StoreFullTest, ATransactionThatDoesNotFitIsUndoneAsAWhole) {
   Store store = open({.map_bytes = 1 << 20});
   must(store.put("before", "value", 10s));

@@ -10,6 +10,7 @@
 #include "mayfly/stopwatch.h"
 #include "mayfly/store.h"
 #include "store/lmdb.h"
+#include "store/purge_plan.h"
 #include "store/store_state.h"
 
 namespace mayfly {
@@ -19,6 +20,9 @@ constexpr std::int64_t kNanosInMilli = 1'000'000;
 
 // Of the 10 ms for which a purge may keep others from writing; the rest is for the commit.
 constexpr std::int64_t kBatchNs = 4 * kNanosInMilli;
+
+// How many entries are taken down for each millisecond that a purge may take: more than it removes.
+constexpr std::uint64_t kPlannedInMilli = 256;
 
 // The limits of a whole purge, as they get used up.
 class Budget {
@@ -40,47 +44,65 @@ class Budget {
   std::int64_t until_;
 };
 
-// Whether anything is due. Asked first, so that a purge with nothing to do takes no lock.
-Result<bool> anything_due(const Store& store, Family family) {
-  auto txn = store.read();
+// What is due, taken down without a lock: a purge with nothing to do takes none. If time is short,
+// it must not be spent on plans.
+Status make_plan(Store::State& state, Family family, const Budget& budget, PurgePlan& plan) {
+  if (state.environment == nullptr) return Error{Code::invalid, "the store is closed"};
+  auto txn = Txn::begin_read(state.owner());
   if (!txn) return txn.error();
-  const auto next = txn->next_deadline(family);
-  if (!next) return next.error();
-  return *next != kNever && is_due(*next, txn->now());
+  FamilyView* const view = (*txn)->view(family);
+  if (view == nullptr) return (*txn)->missing_family();
+  const auto time_ms = static_cast<std::uint64_t>(budget.time_ns() / kNanosInMilli) + 1;
+  const std::uint64_t limit =
+      budget.spent() ? 0 : std::min(budget.entries(), time_ms * kPlannedInMilli);
+  const int code = (*txn)->plan_purge(*view, limit, plan);
+  if (code != 0) return lmdb_error(code, "purge");
+  return Done{};
 }
 
-Status purge_batch(Store::State& state, Family family, Budget& budget, Txn::Swept& swept) {
+// One transaction of a purge, of `most` entries.
+Status purge_batch(Store::State& state, Family family, const Budget& budget, std::uint64_t most,
+                   PurgePlan& plan, std::uint64_t& removed) {
   auto txn = Txn::begin_write(state.owner(), state.options.busy_timeout);
   if (!txn) return txn.error();
   FamilyView* const view = (*txn)->view(family);
   if (view == nullptr) return (*txn)->missing_family();
-  const std::uint64_t limit = std::min<std::uint64_t>(budget.entries(), state.options.purge_batch);
-  const int code = (*txn)->purge(*view, limit, std::min(kBatchNs, budget.time_ns()), swept);
+  const std::uint64_t limit = std::min(budget.entries(), most);
+  const int code = (*txn)->sweep(*view, plan, limit, std::min(kBatchNs, budget.time_ns()), removed);
   if (code != 0) return lmdb_error(code, "purge");
-  if (swept.removed == 0) return Done{};
+  if (removed == 0) return Done{};
   return (*txn)->commit();
 }
 
-void purge_family(const Store& store, Store::State& state, Family family, Budget& budget,
-                  Purged& purged) {
-  const auto due = anything_due(store, family);
-  if (!due) {
-    purged.status = due.error();
-    return;
-  }
-  if (!*due) return;
+// Where the map is full, a whole batch may find no room for its pages, but a few entries do.
+void purge_family(Store::State& state, Family family, Budget& budget, Purged& purged) {
+  std::uint64_t most = state.options.purge_batch;
   for (;;) {
-    if (budget.spent()) {
-      purged.done = false;
-      return;
-    }
-    Txn::Swept swept;
-    purged.status = purge_batch(state, family, budget, swept);
+    PurgePlan plan;
+    purged.status = make_plan(state, family, budget, plan);
     if (!purged.status) return;
-    purged.removed += swept.removed;
-    state.tally.add(Count::purged, swept.removed);
-    budget.use(swept.removed);
-    if (swept.done) return;
+    if (plan.done() && !plan.complete()) purged.done = false;
+    if (plan.done()) return;
+    while (!plan.done()) {
+      if (budget.spent()) {
+        purged.done = false;
+        return;
+      }
+      std::uint64_t removed = 0;
+      const std::size_t before = plan.position();
+      purged.status = purge_batch(state, family, budget, most, plan, removed);
+      if (!purged.status && purged.status.error().code == Code::full && most > 1) {
+        most = 1;
+        plan.go_back(before);
+        continue;
+      }
+      if (!purged.status) return;
+      most = std::min<std::uint64_t>(2 * most, state.options.purge_batch);
+      purged.removed += removed;
+      state.tally.add(Count::purged, removed);
+      budget.use(removed);
+    }
+    if (plan.complete()) return;
   }
 }
 
@@ -122,7 +144,7 @@ std::uint64_t free_pages(MDB_txn* txn) {
 Purged Store::purge_expired(PurgeLimits limits, Family family) {
   Purged purged;
   Budget budget(limits);
-  purge_family(*this, *state_, family, budget, purged);
+  purge_family(*state_, family, budget, purged);
   return finish(*state_, std::move(purged));
 }
 
@@ -139,7 +161,7 @@ Purged Store::purge_expired_all(PurgeLimits limits) {
     families = txn->all_families();
   }
   for (const Family family : families) {
-    purge_family(*this, *state_, family, budget, purged);
+    purge_family(*state_, family, budget, purged);
     // One that was dropped meanwhile has nothing left to purge.
     if (!purged.status && purged.status.error().code == Code::not_found) purged.status = Done{};
     if (!purged.status) break;

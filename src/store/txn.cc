@@ -87,6 +87,7 @@ bool Txn::resolve(FamilyView& view, Family family) {
     }
     return number == 0 ? MDB_dbi{0} : owner_.environment.table(number);
   };
+  if (view.writer != nullptr) ::mdb_cursor_close(std::exchange(view.writer, nullptr));
   view.family = family;
   view.data = handle(record->data);
   view.keys = handle(record->keys);

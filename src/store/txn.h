@@ -34,6 +34,8 @@
 
 namespace mayfly {
 
+class PurgePlan;
+
 // The tables of a family, as a transaction sees them.
 struct FamilyView {
   Family family{};
@@ -44,6 +46,11 @@ struct FamilyView {
   bool has_ttl = false;      // whether any key has a deadline; if not, nobody looks for one
   bool has_expired = false;  // whether any is due; if not, only who wants to know a deadline looks
   Millis default_ttl = Millis::max();
+
+  // Of a write transaction that puts more than once: where the last row was put, since the next one
+  // often belongs beside it. LMDB closes it when the transaction ends.
+  MDB_cursor* writer = nullptr;
+  bool has_put = false;
 };
 
 // A row of the data table, with its deadline.
@@ -112,13 +119,16 @@ class Txn {
   int remove(FamilyView& view, std::string_view stored, Time old);
   int clear(FamilyView& view);
 
-  // Removes due entries, nearest deadline first: `limit` at most, and no more than fit into
-  // `budget_ns`. `removed` counts them; `done` is whether none is left.
-  struct Swept {
-    std::uint64_t removed = 0;
-    bool done = true;
-  };
-  int purge(FamilyView& view, std::uint64_t limit, std::int64_t budget_ns, Swept& swept);
+  // Takes down the entries that are due, nearest deadline first: `limit` at most.
+  int plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan);
+
+  // Removes what the plan has, as far as it is still due: `limit` entries at most, and no more than
+  // fit into `budget_ns`. `removed` counts them.
+  int sweep(FamilyView& view, PurgePlan& plan, std::uint64_t limit, std::int64_t budget_ns,
+            std::uint64_t& removed);
+
+  // The two together, for all that is due, or the `limit` nearest deadlines.
+  int purge(FamilyView& view, std::uint64_t limit, std::uint64_t& removed);
   int remove_met(const std::vector<Met>& met, std::int64_t budget_ns, std::uint64_t& removed);
 
   int count(FamilyView& view, FamilyCounts& counts);
@@ -153,10 +163,12 @@ class Txn {
   void look_ahead(FamilyView& view);
   void forget_views();
   int owned_by(FamilyView& view, const StoredKey& key);
+  int charge(FamilyView& view, std::size_t bytes);
+  std::uint64_t table_pages(FamilyView& view) const;
+  int put_data(FamilyView& view, MDB_val& name, MDB_val& value, unsigned flags);
   Catalog& change_catalog();
   Result<MDB_dbi> table(std::uint32_t number);
   Status write_catalog();
-  int sweep_batch(FamilyView& view, const std::vector<std::string>& rows);
 
   const Owner owner_;
   std::unique_ptr<Snapshot> snapshot_;  // of a read transaction
@@ -174,6 +186,9 @@ class Txn {
   std::vector<NewTable> new_tables_;
   std::unique_lock<std::mutex> tables_lock_;
   std::optional<Error> failure_;
+  std::uint64_t charged_ = 0;  // pages that it has taken, at most
+  std::uint64_t room_ = 0;     // pages that it could take when it began, at least
+  bool is_room_exact_ = false;
 };
 
 }  // namespace mayfly

@@ -2,10 +2,11 @@
 // Removing what is due. The expiry index has it at its front, so the cost is that of what is
 // removed.
 
-#include <algorithm>
+#include <memory>
 
 #include "mayfly/stopwatch.h"
 #include "store/lmdb.h"
+#include "store/purge_plan.h"
 #include "store/txn.h"
 
 namespace mayfly {
@@ -14,60 +15,91 @@ namespace {
 // How often the stopwatch is asked. Some dozens of removals take a fraction of a millisecond.
 constexpr std::size_t kRowsAtOnce = 64;
 
-}  // namespace
+struct CloseCursor {
+  void operator()(MDB_cursor* cursor) const { ::mdb_cursor_close(cursor); }
+};
+using TableCursor = std::unique_ptr<MDB_cursor, CloseCursor>;
 
-// Removes the rows of the three tables. `rows` are keys of the expiry index, in its order. The
-// other two tables are gone through in the order of keys, so that neighbours on a page are removed
-// together.
-int Txn::sweep_batch(FamilyView& view, const std::vector<std::string>& rows) {
-  for (const std::string& row : rows) {
-    MDB_val name = to_val(row);
-    const int code = ::mdb_del(lmdb_, view.deadlines, &name, nullptr);
-    if (code != 0) return code;
-  }
-  std::vector<std::string_view> keys;
-  keys.reserve(rows.size());
-  for (const std::string& row : rows) {
-    keys.push_back(std::string_view(row).substr(kDeadlineBytes));
-  }
-  std::ranges::sort(keys);
-  for (const MDB_dbi table : {view.keys, view.data}) {
-    for (const std::string_view key : keys) {
-      MDB_val name = to_val(key);
-      const int code = ::mdb_del(lmdb_, table, &name, nullptr);
-      if (code != 0) return code == MDB_NOTFOUND ? MDB_CORRUPTED : code;
-    }
-  }
-  return 0;
+int open_cursor(MDB_txn* txn, MDB_dbi table, TableCursor& cursor) {
+  MDB_cursor* opened = nullptr;
+  const int code = ::mdb_cursor_open(txn, table, &opened);
+  cursor.reset(opened);
+  return code;
 }
 
-int Txn::purge(FamilyView& view, std::uint64_t limit, std::int64_t budget_ns, Swept& swept) {
-  swept = {};
-  if (!view.has_ttl) return 0;
-  const std::int64_t start = monotonic_ns();
-  std::vector<std::string> rows;
-  rows.reserve(kRowsAtOnce);
-  for (;;) {
-    rows.clear();
-    MDB_cursor* cursor = nullptr;
-    int code = ::mdb_cursor_open(lmdb_, view.deadlines, &cursor);
+// Unlike mdb_del, a cursor that stands on the page already does not go down from the root.
+int remove_row(const TableCursor& cursor, std::string_view name) {
+  MDB_val key = to_val(name);
+  MDB_val value{};
+  const int code = ::mdb_cursor_get(cursor.get(), &key, &value, MDB_SET);
+  return code == 0 ? ::mdb_cursor_del(cursor.get(), 0) : code;
+}
+
+}  // namespace
+
+int Txn::plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan) {
+  bool due = false;
+  if (view.has_ttl) {
+    TableCursor cursor;
+    int code = open_cursor(lmdb_, view.deadlines, cursor);
     if (code != 0) return code;
     MDB_val key{};
     MDB_val value{};
-    code = ::mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
-    bool due = code == 0 && is_due(decode_deadline(to_view(key)), now());
-    while (due && rows.size() < kRowsAtOnce && swept.removed + rows.size() < limit) {
-      rows.emplace_back(to_view(key));
-      code = ::mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    const auto step = [&](MDB_cursor_op move) {
+      code = ::mdb_cursor_get(cursor.get(), &key, &value, move);
       due = code == 0 && is_due(decode_deadline(to_view(key)), now());
+    };
+    for (step(MDB_FIRST); due && plan.size() < limit && plan.has_room(); step(MDB_NEXT)) {
+      plan.add(to_view(key));
     }
-    ::mdb_cursor_close(cursor);
     if (code != 0 && code != MDB_NOTFOUND) return code;
-    code = sweep_batch(view, rows);
+  }
+  plan.close(!due);
+  return 0;
+}
+
+// A row that is gone, or due no more because the clock was put back, was dealt with by others.
+int Txn::sweep(FamilyView& view, PurgePlan& plan, std::uint64_t limit, std::int64_t budget_ns,
+               std::uint64_t& removed) {
+  removed = 0;
+  if (!view.has_ttl) plan.finish();
+  if (plan.done()) return 0;
+  const std::int64_t start = monotonic_ns();
+  TableCursor deadlines;
+  TableCursor keys;
+  TableCursor data;
+  int code = open_cursor(lmdb_, view.deadlines, deadlines);
+  if (code == 0) code = open_cursor(lmdb_, view.keys, keys);
+  if (code == 0) code = open_cursor(lmdb_, view.data, data);
+  for (std::size_t looked_at = 0; code == 0 && !plan.done() && removed < limit; plan.advance()) {
+    if (++looked_at % kRowsAtOnce == 0 && monotonic_ns() - start >= budget_ns) return 0;
+    const std::string_view row = plan.row();
+    if (!is_due(decode_deadline(row), now())) continue;
+    code = remove_row(deadlines, row);
+    if (code == MDB_NOTFOUND) {
+      code = 0;
+      continue;
+    }
+    const std::string_view stored = row.substr(kDeadlineBytes);
+    if (code == 0) code = remove_row(keys, stored);
+    if (code == 0) code = remove_row(data, stored);
+    if (code == MDB_NOTFOUND) code = MDB_CORRUPTED;
+    if (code == 0) ++removed;
+  }
+  return code;
+}
+
+int Txn::purge(FamilyView& view, std::uint64_t limit, std::uint64_t& removed) {
+  removed = 0;
+  for (;;) {
+    PurgePlan plan;
+    int code = plan_purge(view, limit - removed, plan);
     if (code != 0) return code;
-    swept.removed += rows.size();
-    swept.done = !due;
-    if (!due || swept.removed >= limit || monotonic_ns() - start >= budget_ns) return 0;
+    std::uint64_t swept = 0;
+    code = sweep(view, plan, plan.size(), INT64_MAX, swept);
+    if (code != 0) return code;
+    removed += swept;
+    if (plan.complete() || removed == limit) return 0;
   }
 }
 

@@ -1,12 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a transaction writes: each function leaves the three tables in agreement.
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "store/lmdb.h"
 #include "store/txn.h"
 
 namespace mayfly {
+namespace {
+
+// A row that is put changes a path of pages in each of three trees, and may split some.
+constexpr std::uint64_t kPagesOfPut = 20;
+
+constexpr std::size_t kPageBytesLeast = 4096;
+
+}  // namespace
+
+// Whether there is room for one more row of the family, and then for removals: a put is refused
+// before it takes the last pages, since without any nothing could be removed either. No more pages
+// can have been taken than the tables have now.
+int Txn::charge(FamilyView& view, std::size_t bytes) {
+  const std::uint64_t reserved = owner_.environment.reserved_pages();
+  charged_ += kPagesOfPut + bytes / kPageBytesLeast;
+  if (charged_ + reserved <= room_) return 0;
+  if (!is_room_exact_) {
+    room_ = owner_.environment.room(lmdb_, false);
+    if (charged_ + reserved <= room_) return 0;
+    room_ = owner_.environment.room(lmdb_, true);
+    is_room_exact_ = true;
+  }
+  const std::uint64_t taken = std::min(charged_, table_pages(view) + kPagesOfPut);
+  return taken + bytes / kPageBytesLeast + reserved <= room_ ? 0 : MDB_MAP_FULL;
+}
+
+// Of the family that is put to; a transaction that fills several to the brim is rare.
+std::uint64_t Txn::table_pages(FamilyView& view) const {
+  std::uint64_t pages = 0;
+  for (const MDB_dbi table : {view.data, view.keys, view.deadlines}) {
+    MDB_stat stat{};
+    if (table == 0 || ::mdb_stat(lmdb_, table, &stat) != 0) continue;
+    pages += stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
+  }
+  return pages;
+}
 
 // Whether the row of a long key is that key's own: 0 if it is, or if there is none. Two keys with
 // the same hash cannot both be stored; that is one chance in 2^64 when there are 2^32 long keys.
@@ -21,17 +59,30 @@ int Txn::owned_by(FamilyView& view, const StoredKey& key) {
   return split.parts.key == key.key() ? 0 : MDB_KEYEXIST;
 }
 
+// A cursor that stands on the right page does not go down from the root. It is worth its memory
+// from the second row on.
+int Txn::put_data(FamilyView& view, MDB_val& name, MDB_val& value, unsigned flags) {
+  const bool is_first = !std::exchange(view.has_put, true);
+  if (is_first) return ::mdb_put(lmdb_, view.data, &name, &value, flags);
+  if (view.writer == nullptr) {
+    const int code = ::mdb_cursor_open(lmdb_, view.data, &view.writer);
+    if (code != 0) return code;
+  }
+  return ::mdb_cursor_put(view.writer, &name, &value, flags);
+}
+
 int Txn::put_row(FamilyView& view, const StoredKey& key, std::string_view value) {
   MDB_val name = to_val(key.bytes());
   tally_.add(Count::puts);
   tally_.add(Count::bytes_written, key.key().size() + value.size());
+  if (const int code = charge(view, key.key().size() + value.size()); code != 0) return code;
   if (!key.long_form()) {
     MDB_val bytes = to_val(value);
-    return ::mdb_put(lmdb_, view.data, &name, &bytes, 0);
+    return put_data(view, name, bytes, 0);
   }
   if (const int code = owned_by(view, key); code != 0) return code;
   MDB_val space{long_value_bytes(key.key().size(), value.size()), nullptr};
-  const int code = ::mdb_put(lmdb_, view.data, &name, &space, MDB_RESERVE);
+  const int code = put_data(view, name, space, MDB_RESERVE);
   if (code != 0) return code;
   char* const at = begin_long_value(static_cast<char*>(space.mv_data), key.key());
   if (!value.empty()) std::memcpy(at, value.data(), value.size());

@@ -14,8 +14,6 @@
 namespace mayfly {
 namespace {
 
-constexpr std::int64_t kNoBudget = INT64_MAX;
-
 // One write of one key: its arguments, checked, and what the key has now.
 class Write {
  public:
@@ -210,14 +208,14 @@ std::uint64_t WriteTxn::purge_expired(std::uint64_t limit, Family family) {
     txn_->fail(txn_->missing_family());
     return 0;
   }
-  Txn::Swept swept;
-  const int code = txn_->purge(*view, limit, kNoBudget, swept);
+  std::uint64_t removed = 0;
+  const int code = txn_->purge(*view, limit, removed);
   if (code != 0) {
     txn_->fail(code, "purge");
     return 0;
   }
-  txn_->tally().add(Count::purged, swept.removed);
-  return swept.removed;
+  txn_->tally().add(Count::purged, removed);
+  return removed;
 }
 
 std::uint64_t WriteTxn::purge_expired_all(std::uint64_t limit) {
