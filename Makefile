@@ -12,8 +12,8 @@ SOURCES = $(shell find include src examples tests -name '*.h' -o -name '*.cc' -o
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
-run: build ## Build, and compare the expiry strategies on this machine
-	build/release/mayfly bench expiry
+run: build ## Build, and start the server on port 6379 or the next free one
+	build/release/mayfly serve --any-port
 
 build: build/release/build.ninja ## Build build/release/mayfly, libmayfly.a and libmayfly.so
 	cmake --build build/release --target product
@@ -26,9 +26,10 @@ test: test-packages $(NINJA_FILES) ## Build and run all tests, in all three pres
 	@echo 'subdirs(release dev tsan)' >build/CTestTestfile.cmake
 	ctest --test-dir build -j$(JOBS) --output-on-failure --no-tests=error
 
-bench: bench-packages build ## Compare strategies, and the store with others; charts in build/bench
+bench: bench-packages build ## Compare strategies, store and server; charts in build/bench
 	build/release/mayfly bench expiry --charts build/bench
 	build/release/mayfly bench store --charts build/bench
+	build/release/mayfly bench server --charts build/bench
 
 microbench: test-packages ## Run the micro-benchmarks that stand beside the code
 	cmake --preset release

@@ -6,10 +6,16 @@
 #   scripts/bootstrap.sh SET...     one or more of: build, test, bench, check
 set -euo pipefail
 
-build=(g++ cmake ninja-build make pkg-config libfmt-dev libcli11-dev liblmdb-dev libxxhash-dev)
-test=(python3 libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev valgrind)
-bench=(libsqlite3-dev librocksdb-dev)  # to compare the store with; tests compile it, too
+build=(g++ cmake ninja-build make pkg-config libfmt-dev libcli11-dev liblmdb-dev libxxhash-dev
+       libjemalloc-dev)
+test=(python3 libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev valgrind
+      redis-server redis-tools libhiredis-dev python3-redis)
+bench=(libsqlite3-dev librocksdb-dev redis-server redis-tools)  # to compare with
 check=(python3 clang-format clang-tidy)
+
+# Node.js may have come from elsewhere, and then Debian's own packages would be in its way.
+command -v node >/dev/null || test+=(nodejs)
+command -v npm >/dev/null || test+=(npm)
 
 wanted=()
 for set in "$@"; do
@@ -54,4 +60,28 @@ fi
 echo "bootstrap: installing ${missing[*]}"
 apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq)
 "${apt[@]}" update
+
+# redis-server is only a peer for tests: no service of it may be left running on this machine.
+# Debian asks policy-rc.d whether it may start one; it is in place while we install, no longer.
+policy=/usr/sbin/policy-rc.d
+ours=""
+allow_services() {
+  if [[ -n "$ours" ]]; then "${as_root[@]}" rm -f "$policy"; fi
+}
+if [[ " ${missing[*]} " == *" redis-server "* && ! -e "$policy" && ! -L "$policy" ]]; then
+  trap allow_services EXIT
+  ours=yes
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+  "${as_root[@]}" chmod 755 "$policy"
+fi
 "${apt[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null
+allow_services
+ours=""
+
+# Nor may one start when the machine does. Where it was installed before, it is not ours to change.
+if [[ " ${missing[*]} " == *" redis-server "* ]] && command -v systemctl >/dev/null; then
+  "${as_root[@]}" systemctl disable --quiet redis-server.service >/dev/null 2>&1 || true
+  if [[ -d /run/systemd/system ]]; then
+    "${as_root[@]}" systemctl stop redis-server.service || true
+  fi
+fi

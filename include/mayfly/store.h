@@ -117,9 +117,9 @@ class Store {
   Status set_default_ttl(std::optional<Millis> ttl, Family family = {});
   Result<std::optional<Millis>> default_ttl(Family family = {}) const;
 
-  // Removes expired entries (the oldest ones, if there is a limit) in transactions of options.purge_batch entries
-  // that hold the write lock for some milliseconds each. Cost: O(log n) for each entry removed, and
-  // O(log n) when there are none.
+  // Removes expired entries (the oldest ones, if there is a limit on entries) in transactions of
+  // options.purge_batch entries that hold the write lock for some milliseconds each. Cost: O(log n)
+  // for each entry removed, and O(log n) when there are none.
   Purged purge_expired(PurgeLimits limits = {}, Family family = {});
   Purged purge_expired_all(PurgeLimits limits = {});  // of all families
 

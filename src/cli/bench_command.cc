@@ -23,7 +23,8 @@ constexpr const char* kBenchExamples =
     "Examples:\n"
     "  mayfly bench expiry              compare the expiry strategies, in under a minute\n"
     "  mayfly bench cache               how fast reads are, with one thread and with more\n"
-    "  mayfly bench store               the store beside LMDB, SQLite and RocksDB";
+    "  mayfly bench store               the store beside LMDB, SQLite and RocksDB\n"
+    "  mayfly bench server              the server beside redis-server";
 
 constexpr const char* kCacheExamples =
     "Examples:\n"
@@ -76,7 +77,8 @@ BenchCommand::BenchCommand(CLI::App& program)
     : bench_(program.add_subcommand("bench", "Measure Mayfly on this machine")),
       expiry_(bench_->add_subcommand("expiry", "Compare the expiry strategies")),
       cache_(bench_->add_subcommand("cache", "Measure reads of the cache")),
-      store_(*bench_) {
+      store_(*bench_),
+      server_(*bench_) {
   bench_->footer(kBenchExamples);
   // Said twice, the last one counts: so a habit in an alias can be overridden.
   expiry_->option_defaults()->take_last();
@@ -90,6 +92,7 @@ Status BenchCommand::run() const {
   if (expiry_->parsed()) return run_expiry();
   if (cache_->parsed()) return run_cache();
   if (store_.parsed()) return store_.run();
+  if (server_.parsed()) return server_.run();
   if (bench_->parsed()) fmt::print("{}", bench_->help("mayfly"));
   return Done{};
 }

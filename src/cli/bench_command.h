@@ -8,6 +8,7 @@
 
 #include "cli/bench_output.h"
 #include "cli/bench_plan.h"
+#include "cli/bench_server_command.h"
 #include "cli/bench_store_command.h"
 #include "mayfly/result.h"
 
@@ -36,6 +37,7 @@ class BenchCommand {
   BenchOutput output_;
   bool cache_json_ = false;
   BenchStoreCommand store_;
+  BenchServerCommand server_;
 };
 
 }  // namespace mayfly

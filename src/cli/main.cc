@@ -23,6 +23,7 @@ constexpr const char* kExamples =
     "  mayfly bench expiry              compare the expiry strategies on this machine\n"
     "  mayfly bench cache               how fast reads of the cache are\n"
     "  mayfly bench store               the store beside LMDB, SQLite and RocksDB\n"
+    "  mayfly bench server              the server beside redis-server\n"
     "  mayfly bench expiry --help       what it measures, and how to ask for less or more";
 
 // Words that no option or subcommand wants are collected, so that what is said about them is ours.

@@ -54,6 +54,11 @@ std::vector<std::size_t> key_positions(const Command& command, Words words) {
   for (int i = command.keys.first; i <= last && i < count; i += std::max(command.keys.step, 1)) {
     positions.push_back(static_cast<std::size_t>(i));
   }
+  if (command.name == "sort") {  // the one command that names a key behind an option
+    for (std::size_t i = 2; i + 1 < words.size(); ++i) {
+      if (equals(words[i], "store")) positions.push_back(i + 1);
+    }
+  }
   return positions;
 }
 

@@ -377,19 +377,27 @@ TEST_P(HashLimitTest, AHashIsPackedUpTo512FieldsAnd64Bytes) {
   EXPECT_FALSE(is_packed("h"));
   EXPECT_EQ(run("HLEN h"), "(integer) 513");
 
+}
+
+// A table has a floor of some KiB; one long value is no reason to pay it.
+TEST_P(HashLimitTest, AHashWithALongValueSaysItIsATableAndStaysPackedBelow8KiB) {
   const std::string long_word(65, 'x');
   run({"HSET", "values", "f", long_word.substr(1)});
-  EXPECT_TRUE(is_packed("values"));
+  EXPECT_EQ(encoding("values"), "listpack");
   run({"HSET", "values", "f", long_word});
-  EXPECT_FALSE(is_packed("values"));
+  EXPECT_EQ(encoding("values"), "hashtable");
+  EXPECT_TRUE(is_packed("values"));
   run({"HSET", "fields", long_word, "v"});
-  EXPECT_FALSE(is_packed("fields"));
+  EXPECT_EQ(encoding("fields"), "hashtable");
+  run({"HSET", "values", "g", std::string(8192, 'x')});
+  EXPECT_FALSE(is_packed("values"));
+  EXPECT_EQ(run("HGET values f"), '"' + long_word + '"');
 }
 
 TEST_P(HashLimitTest, DeadlinesStayWhenAHashGrowsOutOfItsPack) {
   run("HSETEX h EX 10 FIELDS 2 x 1 y 2");
   EXPECT_TRUE(is_packed("h"));
-  run({"HSET", "h", "a", std::string(65, 'v')});
+  run({"HSET", "h", "a", std::string(9000, 'v')});
   EXPECT_FALSE(is_packed("h"));
   EXPECT_EQ(codes("HTTL h FIELDS 3 a x y"), "-1 10 10");
   advance(Millis(10'000));

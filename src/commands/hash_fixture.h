@@ -85,6 +85,10 @@ class HashFixture : public CallFixture, public testing::WithParamInterface<Encod
   std::uint64_t expired_fields() { return keyspace().stats().expired_fields; }
   bool is_packed(std::string_view key) { return database().hash(database().peek(key)).is_packed(); }
 
+  std::string_view encoding(std::string_view key) {
+    return database().hash(database().peek(key)).encoding();
+  }
+
   // Fields of `h`: a and b stay, x and y are due now, z will be due in a minute. x and y are still
   // stored.
   void make_partly_due() {

@@ -47,6 +47,7 @@ void swapdb(Call& call) {
   const std::optional<int> b = int_argument(call, 2, "ERR invalid second DB index");
   if (!b) return;
   if (!has_database(call, *a) || !has_database(call, *b)) return;
+  if (*a == *b) return call.reply().ok();
   call.keyspace().swap(*a, *b);
   call.changed_database(*a);
   call.changed_database(*b);

@@ -92,7 +92,7 @@ constexpr Command kCommands[] = {
     {"lcs", lcs, -3, kRead, kGotTwo, kString, "7.0.0",
      "Finds the longest common subsequence of two strings."},
 
-    {"set", set, -3, kWrite, kChanged, kString, "1.0.0",
+    {"set", set, -3, kWrite, {1, 1, 1, access::ow | access::update}, kString, "1.0.0",
      "Sets a key to a string, with a deadline or under a condition if that is asked for."},
     {"setnx", setnx, 3, kQuickWrite, kAdded, kString, "1.0.0",
      "Sets a key to a string unless the key is there."},

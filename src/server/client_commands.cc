@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "commands/words.h"
 #include "server/client_list.h"
@@ -153,8 +154,10 @@ void pause(Call& call) {
     }
   }
   constexpr std::int64_t kMost = std::int64_t{1} << 53;
-  const auto ms = call.integer(2, 0, kMost, "ERR timeout is not an integer or out of range");
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  const auto ms = call.integer(2, kLeast, kMost, "ERR timeout is not an integer or out of range");
   if (!ms) return;
+  if (*ms < 0) return call.fail("ERR timeout is negative");
   here.server.pause(call.now() + Millis(*ms), only_writes);
   call.reply().ok();
 }

@@ -43,7 +43,8 @@ bool parse_ids(ClientCall& call, std::size_t& i, std::vector<std::uint64_t>& ids
     const auto id = parse_integer(call.word(i));
     if (!id && i > begin) break;
     if (!id || *id < 1) {
-      call.fail("ERR client-id should be greater than 0");
+      const bool is_list = call.command().name == "list";
+      call.fail(is_list ? "ERR Invalid client ID" : "ERR client-id should be greater than 0");
       return false;
     }
     ids.push_back(static_cast<std::uint64_t>(*id));

@@ -46,7 +46,7 @@ void command_info(Call& call) {
   call.reply().array(call.count() - 2);
   for (const std::string_view name : call.words().subspan(2)) {
     const Command* const found = find_command(table_of(call), name);
-    found == nullptr ? call.reply().null_array() : reply_command_info(call.reply(), *found);
+    found == nullptr ? call.reply().null() : reply_command_info(call.reply(), *found);
   }
 }
 

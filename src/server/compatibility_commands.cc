@@ -86,6 +86,13 @@ constexpr Command kFunctions[] = {
      "Tells how FUNCTION is used.", {}, "function"},
 };
 
+constexpr Command kModules[] = {
+    {"list", module_list, 2, flag::admin | flag::noscript, {}, "server", "4.0.0",
+     "Returns the modules; there are none.", {}, "module"},
+    {"help", module_help, 2, kHelp, {}, "server", "5.0.0",
+     "Tells how MODULE is used.", {}, "module"},
+};
+
 constexpr Command kCluster[] = {
     {"keyslot", cluster_keyslot, 3, flag::stale, {}, "cluster", "3.0.0",
      "Returns the slot that a key would have.", {}, "cluster"},
@@ -125,6 +132,7 @@ constexpr Command kCommands[] = {
      kScripts},
     {"function", nullptr, -2, 0, {}, "scripting", "7.0.0", "Keeps functions; there are none.",
      kFunctions},
+    {"module", nullptr, -2, 0, {}, "server", "4.0.0", "Modules; there are none.", kModules},
     {"cluster", nullptr, -2, 0, {}, "cluster", "3.0.0", kNoCluster, kCluster},
     {"eval", scripting_unsupported, -3, kScript, {}, "scripting", "2.6.0",
      "Runs a script; not there yet."},

@@ -29,6 +29,8 @@ void function_list(Call& call);
 void function_stats(Call& call);
 void function_delete(Call& call);
 void function_help(Call& call);
+void module_list(Call& call);
+void module_help(Call& call);
 void scripting_kill(Call& call);
 void scripting_unsupported(Call& call);
 void evalsha(Call& call);

@@ -22,10 +22,10 @@ void config_get(Call& call) {
   const std::size_t place = call.reply().defer();
   std::size_t count = 0;
   for (const std::string_view name : directive_names()) {
-    const bool is_asked = std::ranges::any_of(
+    const auto asked = std::ranges::find_if(
         patterns, [&](std::string_view pattern) { return glob_match(pattern, name, true); });
-    if (!is_asked) continue;
-    call.reply().bulk(name);
+    if (asked == patterns.end()) continue;
+    call.reply().bulk(equals(*asked, name) ? *asked : name);  // in the case in which it was asked
     call.reply().bulk(directive_text(config, name).value_or(""));
     ++count;
   }

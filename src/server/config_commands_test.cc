@@ -24,7 +24,7 @@ class ConfigCommandsTest : public testing::Test {
 TEST_F(ConfigCommandsTest, GetsByNamesAndPatternsOnceEach) {
   EXPECT_EQ(run("CONFIG GET maxmemory"), R"(["maxmemory", "0"])");
   EXPECT_EQ(run("CONFIG GET MAXMEMORY maxmemory-p* maxmemory-policy"),
-            R"(["maxmemory", "0", "maxmemory-policy", "noeviction"])");
+            R"(["MAXMEMORY", "0", "maxmemory-policy", "noeviction"])");
   EXPECT_EQ(run("CONFIG GET nosuch"), "[]");
   EXPECT_EQ(run("CONFIG GET hash-max-*-value"),
             R"(["hash-max-listpack-value", "64", "hash-max-ziplist-value", "64"])");

@@ -11,6 +11,14 @@ namespace mayfly {
 
 enum class Level { debug, verbose, notice, warning, nothing };
 
+// A name that is none of these means notice.
+inline Level parse_level(std::string_view name) {
+  if (name == "debug") return Level::debug;
+  if (name == "verbose") return Level::verbose;
+  if (name == "warning") return Level::warning;
+  return name == "nothing" ? Level::nothing : Level::notice;
+}
+
 class Log {
  public:
   using Sink = std::function<void(Level, std::string_view)>;

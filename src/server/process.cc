@@ -34,13 +34,6 @@ void write_line(std::FILE* file, const Clock& clock, Level level, std::string_vi
   std::fflush(file);
 }
 
-Level level_of(std::string_view name) {
-  if (name == "debug") return Level::debug;
-  if (name == "verbose") return Level::verbose;
-  if (name == "warning") return Level::warning;
-  return name == "nothing" ? Level::nothing : Level::notice;
-}
-
 // Each client needs a file descriptor, and so do we.
 void raise_file_limit(std::int64_t clients) {
   constexpr rlim_t kOwn = 32;
@@ -61,7 +54,6 @@ ServerProcess::ServerProcess(Config config, std::string executable)
       executable_(std::move(executable)),
       server_(clock_, std::move(config), log_, *this),
       loop_(clock_, {.log = [this](std::string_view line) { log_.write(Level::warning, line); }}) {
-  log_.set_level(level_of(server_.config().loglevel));
   raise_file_limit(server_.config().maxclients);
 }
 

@@ -69,6 +69,16 @@ void function_help(Call& call) {
   reply_help(call, "FUNCTION", kLines);
 }
 
+void module_list(Call& call) { call.reply().array(0); }
+
+void module_help(Call& call) {
+  static constexpr std::string_view kLines[] = {
+      "LIST",
+      "    Returns the modules, of which there are none.",
+  };
+  reply_help(call, "MODULE", kLines);
+}
+
 // SCRIPT KILL, FUNCTION KILL
 void scripting_kill(Call& call) { call.fail("NOTBUSY No scripts in execution right now."); }
 

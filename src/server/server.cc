@@ -33,12 +33,13 @@ std::string random_id() {
 }
 
 std::string unknown_command(Words words) {
-  std::string error =
-      fmt::format("ERR unknown command '{:.128}', with args beginning with: ", words[0]);
-  for (std::size_t i = 1; i < words.size() && error.size() < 128; ++i) {
-    error += fmt::format("'{:.{}}' ", words[i], 128 - std::min<std::size_t>(error.size(), 127));
+  constexpr std::size_t kMost = 128;
+  std::string arguments;
+  for (std::size_t i = 1; i < words.size() && arguments.size() < kMost; ++i) {
+    arguments += fmt::format("'{:.{}}' ", words[i], kMost - arguments.size());
   }
-  return error;
+  return fmt::format("ERR unknown command '{:.{}}', with args beginning with: {}", words[0], kMost,
+                     arguments);
 }
 
 std::string unknown_subcommand(const Command& command, Words words) {
@@ -50,6 +51,9 @@ std::string unknown_subcommand(const Command& command, Words words) {
 bool is_one_of(const Command& command, std::initializer_list<std::string_view> names) {
   return std::ranges::find(names, command.name) != names.end();
 }
+
+// A browser can be made to send a request whose lines are commands of ours.
+bool is_http(std::string_view word) { return equals(word, "post") || equals(word, "host:"); }
 
 // What a subscriber may still do when it speaks RESP2, where messages look like replies.
 bool suits_subscribers(const Command& command) {
@@ -88,12 +92,19 @@ Server::~Server() = default;
 
 bool Server::handle(Client& client, Words words) {
   const Command* const found = commands_.find(words[0]);
+  if (found == nullptr && is_http(words[0])) {
+    log_.write(Level::warning, fmt::format("Closing client {}: it speaks HTTP. A web page may have "
+                                           "been made to send commands to this server",
+                                           client.link().address()));
+    client.link().close_now("it speaks HTTP");
+    return true;
+  }
   const Command* const command = found == nullptr ? nullptr : commands_.resolve(*found, words);
   if (command == nullptr || !fits(*command, words.size())) {
     refuse_unknown(client, found, command, words);
     return true;
   }
-  if (const std::string_view error = why_not(client, *command); !error.empty()) {
+  if (const std::string error = why_not(client, *command); !error.empty()) {
     ++stats_.by_command[command].rejected;
     refuse(client, error);
     return true;
@@ -116,7 +127,18 @@ void Server::refuse_unknown(Client& client, const Command* found, const Command*
   const std::string name = command->parent.empty()
                                ? std::string(command->name)
                                : fmt::format("{}|{}", command->parent, command->name);
-  refuse(client, fmt::format("ERR wrong number of arguments for '{}' command", name));
+  const std::string error = fmt::format("ERR wrong number of arguments for '{}' command", name);
+  if (command->name != "exec") return refuse(client, error);
+  refuse(client, fmt::format("EXECABORT Transaction discarded because of: {}", error.substr(4)));
+  leave_multi(client);
+}
+
+void Server::leave_multi(Client& client) {
+  client.is_in_multi = false;
+  client.is_multi_broken = false;
+  client.queue.clear();
+  client.queued_bytes = 0;
+  watches_.unwatch_all(client);
 }
 
 std::string Server::why_not(Client& client, const Command& command) {
@@ -177,6 +199,7 @@ void Server::queue(Client& client, Words words) {
 void Server::run(Client& client, const Command& command, Words words) {
   const std::int64_t begin = monotonic_ns();
   const bool is_outermost = client.begin_request();
+  note_command(client, command);
   if (!is_in_transaction_) keyspace_.set_now(clock_.now());
   keyspace_.set_policy(is_paused() ? Policy::hide : Policy::reclaim);
   keyspace_.set_notes_use(!client.no_touch || command.name == "touch");
@@ -190,8 +213,15 @@ void Server::run(Client& client, const Command& command, Words words) {
   ClientCall call(*this, client, command, words, reply);
   command.handler(call);
 
+  note_command(client, command);  // again: of EXEC, what it ran came between
   finish(client, command, words, call, start, (monotonic_ns() - begin) / 1000);
   if (is_outermost) client.end_request();
+}
+
+void Server::note_command(Client& client, const Command& command) {
+  if (client.last == &command) return;
+  client.last = &command;
+  client.last_stats = &stats_.by_command[&command];
 }
 
 void Server::finish(Client& client, const Command& command, Words words, const Call& call,
@@ -199,10 +229,6 @@ void Server::finish(Client& client, const Command& command, Words words, const C
   ++stats_.commands;
   ++client.commands;
   client.used = keyspace_.now();
-  if (client.last != &command) {
-    client.last = &command;
-    client.last_stats = &stats_.by_command[&command];
-  }
   CommandStats& stats = *client.last_stats;
   ++stats.calls;
   stats.micros += static_cast<std::uint64_t>(micros);

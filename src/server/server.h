@@ -108,6 +108,8 @@ class Server final : public Host, public KeyspaceListener {
   // Frees memory until it is below maxmemory. False if that cannot be done.
   bool make_room();
 
+  // Ends what MULTI began: for EXEC and DISCARD.
+  void leave_multi(Client& client);
   void begin_transaction() { is_in_transaction_ = true; }
   void end_transaction();
 
@@ -133,6 +135,7 @@ class Server final : public Host, public KeyspaceListener {
   void queue(Client& client, Words words);
   void finish(Client& client, const Command& command, Words words, const Call& call,
               std::size_t start, std::int64_t micros);
+  void note_command(Client& client, const Command& command);
   void settle_reply_mode(Client& client, std::size_t start);
   void propagate(const Command& command, Words words, const Call& call, int database);
   void propagate_removal(Database& database, std::string_view key, Found found);

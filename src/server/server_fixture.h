@@ -70,12 +70,16 @@ class TestClient {
 
   // Sends bytes as they are, and returns the bytes that came back so far.
   std::string send(std::string_view bytes) {
-    std::vector<char> scratch(bytes.size() + link_.input_.size() + 1);
-    std::span<char> room = link_.input_.room(scratch, bytes.size());
-    std::copy(bytes.begin(), bytes.end(), room.begin());
-    link_.input_.added(bytes.size());
-    if (peer_ && !link_.paused()) peer_->received(link_.input_);
-    link_.input_.settle();
+    std::vector<char> scratch(64 * 1024);
+    while (!bytes.empty()) {
+      const std::span<char> room = link_.input_.room(scratch);
+      const std::string_view piece = bytes.substr(0, room.size());
+      std::copy(piece.begin(), piece.end(), room.begin());
+      bytes.remove_prefix(piece.size());
+      link_.input_.added(piece.size());
+      if (peer_ && !link_.paused()) peer_->received(link_.input_);
+      link_.input_.settle();
+    }
     return take();
   }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "keyspace/packed_hash.h"
 #include "mayfly/stopwatch.h"
 #include "server/memory.h"
 #include "server/server.h"
@@ -22,13 +23,15 @@ constexpr std::size_t kSweptForRoom = 128;
 
 void Server::apply_config() {
   KeyspaceOptions& options = keyspace_.options();
-  options.packed_entries_max = static_cast<std::size_t>(config_.hash_max_listpack_entries);
+  options.packed_entries_max =
+      std::min(static_cast<std::size_t>(config_.hash_max_listpack_entries), kPackedFieldsMax);
   options.packed_value_max = static_cast<std::size_t>(config_.hash_max_listpack_value);
   options.uses_lfu = uses_lfu(config_.maxmemory_policy);
   request_limits_.bulk_bytes = config_.proto_max_bulk_len;
   for (const auto& [id, client] : clients_) {
     client->parser().limits().bulk_bytes = config_.proto_max_bulk_len;
   }
+  log_.set_level(parse_level(config_.loglevel));
   if (config_.maxmemory > 0) make_room();
 }
 
@@ -116,6 +119,7 @@ void Server::free_slice() {
 void Server::chores(Time now) {
   stats_.memory_peak = std::max<std::uint64_t>(stats_.memory_peak, used_memory());
   const double seconds = std::chrono::duration<double>(kChoreInterval).count();
+  counted_commands_ = std::min(counted_commands_, stats_.commands);  // CONFIG RESETSTAT
   const double rate = static_cast<double>(stats_.commands - counted_commands_) / seconds;
   stats_.commands_per_second += (rate - stats_.commands_per_second) / 8;  // smoothed
   counted_commands_ = stats_.commands;

@@ -8,15 +8,6 @@
 namespace mayfly {
 namespace {
 
-void leave_multi(ClientCall& call) {
-  Client& client = call.client;
-  client.is_in_multi = false;
-  client.is_multi_broken = false;
-  client.queue.clear();
-  client.queued_bytes = 0;
-  call.server.watches().unwatch_all(client);
-}
-
 void multi(Call& call) {
   Client& client = client_call(call).client;
   if (client.is_in_multi) return call.fail("ERR MULTI calls can not be nested");
@@ -26,7 +17,7 @@ void multi(Call& call) {
 
 void discard(Call& call) {
   if (!client_call(call).client.is_in_multi) return call.fail("ERR DISCARD without MULTI");
-  leave_multi(client_call(call));
+  client_call(call).server.leave_multi(client_call(call).client);
   call.reply().ok();
 }
 
@@ -54,11 +45,11 @@ void exec(Call& call) {
   Client& client = here.client;
   if (!client.is_in_multi) return call.fail("ERR EXEC without MULTI");
   if (client.is_multi_broken) {
-    leave_multi(here);
+    here.server.leave_multi(client);
     return call.fail("EXECABORT Transaction discarded because of previous errors.");
   }
   if (needs_memory(here) && !here.server.make_room()) {
-    leave_multi(here);
+    here.server.leave_multi(client);
     return call.fail(
         "EXECABORT Transaction discarded because of: OOM command not allowed when used memory > "
         "'maxmemory'.");
@@ -66,7 +57,7 @@ void exec(Call& call) {
   const bool is_broken =
       client.is_watch_broken || here.server.watches().has_expired(client, here.server.keyspace());
   const std::vector<Queued> queue = std::move(client.queue);
-  leave_multi(here);
+  here.server.leave_multi(client);
   if (is_broken) return call.reply().null_array();
   run_queue(here, queue);
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much memory does a field take? By used_memory, so with all that belongs to it: its share of
+// the key, of the hash, of the indexes, and of what the allocator rounds up.
+
+#pragma once
+
+#include <vector>
+
+#include "cli/bench_server_plan.h"
+#include "cli/bench_server_results.h"
+#include "cli/progress.h"
+#include "mayfly/clock.h"
+#include "mayfly/result.h"
+
+namespace mayfly {
+
+inline constexpr std::size_t kMemoryWordBytes = 13;  // of a field, and of a value
+
+Result<std::vector<MemoryRow>> measure_memory(const ServerBenchPlan& plan, const Clock& clock,
+                                              Progress& progress);
+
+double memory_work(const ServerBenchPlan& plan);
+
+}  // namespace mayfly

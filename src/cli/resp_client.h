@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// RespClient: a small blocking client for servers that speak the Valkey protocol, for benchmarks.
+//
+//   Result<RespClient> client = RespClient::connect(6379);
+//   if (!client) return client.error();
+//   const Result<ReplyValue> reply = client->call("HLEN", "cart");
+//
+//   RespPipeline pipeline(*client);              // many commands, of which only errors matter
+//   for (const Item& item : items) pipeline.add("SET", item.key, item.value);
+//   if (const Status status = pipeline.finish(); !status) return status;
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "mayfly/result.h"
+#include "mayfly/time.h"
+#include "net/socket.h"
+#include "resp/reply_parser.h"
+
+namespace mayfly {
+
+class RespClient {
+ public:
+  // To a server on this machine.
+  static Result<RespClient> connect(int port);
+
+  // REQUIRES: a connected socket, in blocking mode.
+  explicit RespClient(Fd socket) : socket_(std::move(socket)) {}
+
+  // Puts a command behind those that wait for send().
+  void add(Words words);
+  template <class... Word>
+  void add(const Word&... words) {
+    add(Words(std::array<std::string_view, sizeof...(words)>{words...}));
+  }
+  Status send();
+
+  // The next reply, whatever it says. Code::io when the server is gone, or silent for a minute.
+  Result<ReplyValue> read();
+
+  // The same, but nothing if none came in time.
+  Result<std::optional<ReplyValue>> read_within(Millis time);
+
+  // One command and its reply. A reply that is an error is one.
+  template <class... Word>
+  Result<ReplyValue> call(const Word&... words) {
+    add(words...);
+    if (const Status status = send(); !status) return status.error();
+    return read_good();
+  }
+
+  // As read(), but a reply that is an error is one.
+  Result<ReplyValue> read_good();
+
+ private:
+  Status receive();
+
+  Fd socket_;
+  std::string output_;
+  std::string input_;
+  std::size_t taken_ = 0;  // bytes of input_ that are read already
+  ReplyParser parser_;
+};
+
+// Sends commands some hundred at a time. After the first failure the rest do nothing, and finish()
+// tells why.
+class RespPipeline {
+ public:
+  // `client` must outlive it, and serve nobody else meanwhile.
+  explicit RespPipeline(RespClient& client, std::size_t depth = 256)
+      : client_(client), depth_(depth) {}
+
+  void add(Words words);
+  template <class... Word>
+  void add(const Word&... words) {
+    add(Words(std::array<std::string_view, sizeof...(words)>{words...}));
+  }
+
+  // Reads what is still to be read.
+  Status finish();
+
+ private:
+  void flush();
+
+  RespClient& client_;
+  const std::size_t depth_;
+  std::size_t waiting_ = 0;
+  Status status_ = Done{};
+};
+
+// The value of `name` in a reply of INFO; Code::not_found if it has none.
+Result<double> info_number(std::string_view info, std::string_view name);
+
+}  // namespace mayfly

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sends the same random commands to the real program and to Debian's redis-server, which must agree
+on every reply, error texts included. Deadlines are far away or past, so that time plays no part.
+
+    MAYFLY=build/release/mayfly python3 tests/conformance/differential_test.py [SEED]
+"""
+
+import os
+import random
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "server"))
+
+from conformance_cases import quote, write  # noqa: E402
+from mayfly_server import Mayfly, Redis  # noqa: E402
+from resp_client import as_bytes, request  # noqa: E402
+
+ROUNDS, LENGTH = 40, 500
+KEYS = ["a", "b", "c", "d"]
+FIELDS = ["f", "g", "h", "12", ""]
+NUMBERS = ["0", "1", "-1", "5", "-3", "9223372036854775807", "-9223372036854775808", "x", "1.5",
+           "10", " 1", "007", "-0", "9223372036854775808", ""]
+FLOATS = ["0", "1.5", "-2.25", "1e3", "3", "x", "nan", "inf", "0.1"]
+VALUES = ["v", "12", "-7", "", "hello world", "\r\n", "3.5", "x" * 70, "9223372036854775806"]
+OFFSETS = ["0", "1", "-1", "-2", "3", "7", "100", "-100", "x"]
+TIMES = ["33177117420", "33177117421", "1", "0", "-1", "x"]
+OPTIONS = ["NX", "XX", "GT", "LT", "nx", "FOO"]
+# A letter stands for a word of a list; * before it for some; ? for one or none.
+LISTS = {"K": KEYS, "F": FIELDS, "N": NUMBERS, "L": FLOATS, "V": VALUES, "O": OFFSETS, "T": TIMES,
+         "P": OPTIONS, "E": ["EXAT", "PXAT"], "D": ["0", "1", "99", "x"],
+         "S": ["NX", "XX", "GET", "KEEPTTL", "FOO", "xx"], "G": ["*", "a", "[ab]", "?", "x*", ""],
+         "B": ["0", "-1", "x", "9223372036854775807", "-9223372036854775808"],
+         "C": ["1", "2", "100", "0", "-1", "x"]}
+COMMANDS = """
+GET K|SET K V|SET K V ?S ?S|SET K V E T ?S|SETNX K V|GETSET K V|GETDEL K|GETEX K E T|GETEX K PERSIST
+GETEX K ?S|MGET K *K|MSET K V *KV|MSETNX K V *KV|APPEND K V|STRLEN K|GETRANGE K O O|SETRANGE K O V
+INCR K|DECR K|INCRBY K N|DECRBY K N|INCRBYFLOAT K L|SETEX K B V|LCS K K ?S|LCS K K LEN|LCS K K IDX
+HSET K F V *FV|HMSET K F V *FV|HSET K F V F|HSETNX K F V|HGET K F|HMGET K F *F|HDEL K F *F|HLEN K
+HGETALL K|HKEYS K|HVALS K|HEXISTS K F|HSTRLEN K F|HINCRBY K F N|HINCRBYFLOAT K F L|HSCAN K 0 COUNT C
+HRANDFIELD K 100|DEL K *K|UNLINK K|EXISTS K *K|TYPE K|TOUCH K *K|RENAME K K|RENAMENX K K|COPY K K
+COPY K K REPLACE|COPY K K DB D|COPY K K DB D REPLACE|MOVE K D|SELECT D|SWAPDB 0 D|KEYS G
+EXPIREAT K T ?P|PEXPIREAT K T ?P ?P|PERSIST K|PEXPIRETIME K|EXPIRETIME K|EXPIRE K B ?P
+TYPE K|SCAN 0 COUNT 1000 MATCH G|SCAN 0 COUNT C|MULTI|EXEC|DISCARD|WATCH K|UNWATCH|ECHO V
+SORT K|GET|HSET K|HGET K|MSET K|EXPIRE K|FLUSHDB|SUBSTR K O O|PSETEX K B V|HGETALL K F|FOO K
+"""
+TEMPLATES = [line.split() for line in COMMANDS.replace("\n", "|").split("|") if line.strip()]
+UNORDERED = {"KEYS", "HKEYS", "HVALS", "HRANDFIELD"}
+PAIRS = {"HGETALL"}
+
+
+def words_for(chance, template):
+    words = [template[0]]
+    for part in template[1:]:
+        if part[0] == "?":
+            words += [chance.choice(LISTS[part[1]])] if chance.random() < 0.6 else []
+        elif part[0] == "*" and len(part) > 1:
+            for _ in range(chance.randrange(3)):
+                words += [chance.choice(LISTS[letter]) for letter in part[1:]]
+        else:
+            words.append(chance.choice(LISTS[part]) if part in LISTS else part)
+    return words
+
+
+def comparable(words, reply):
+    if isinstance(reply, list) and len(reply) == 2 and words[0] in ("SCAN", "HSCAN"):
+        full = len(reply[1]) and reply[0] == b"0"
+        return "[" + write(sorted(reply[1]) if full else [], None) + "]" if full else "a part"
+    if words[0] in UNORDERED:
+        return write(reply, "items")
+    return write(reply, "pairs" if words[0] in PAIRS else None)
+
+
+class DifferentialTest(unittest.TestCase):
+    seed = 1
+
+    def setUp(self):
+        self.servers = [self.enterContext(kind()) for kind in (Mayfly, Redis)]
+
+    def round(self, chance, resp3):
+        clients = [server.client(resp3=resp3) for server in self.servers]
+        for client in clients:
+            client.ok("FLUSHALL")
+        lines, queued = [], False
+        for _ in range(LENGTH):
+            words = words_for(chance, chance.choice(TEMPLATES))
+            if words[0] in ("MULTI", "EXEC", "DISCARD"):
+                queued = words[0] == "MULTI"
+            elif queued and words[0] in UNORDERED | PAIRS | {"SCAN", "HSCAN"}:
+                continue  # their order would show in EXEC
+            lines.append(words)
+        data = b"".join(request(*words) for words in lines)
+        for client in clients:
+            client.write(data)
+        for number, words in enumerate(lines):
+            ours, theirs = [client.receive() for client in clients]
+            ours, theirs = comparable(words, ours), comparable(words, theirs)
+            if "a part" in (ours, theirs):
+                continue
+            if ours != theirs:
+                before = "\n".join("    " + " ".join(quote(as_bytes(word)) for word in line)
+                                   for line in lines[max(0, number - 40):number + 1])
+                self.fail(f"\n{before}\n  mayfly  {ours}\n  redis   {theirs}")
+
+    def test_same_replies_to_the_same_commands(self):
+        for number in range(ROUNDS):
+            with self.subTest(seed=self.seed, round=number):
+                self.round(random.Random(self.seed * 1_000_003 + number), resp3=number % 2 == 1)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        DifferentialTest.seed = int(sys.argv.pop())
+    unittest.main()

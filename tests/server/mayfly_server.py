@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the real program, or Debian's redis-server beside it, on a free port, and ends it.
+
+    with Mayfly("--maxclients", "10") as server:
+        server.client().ask("PING")
+"""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+from resp_client import PATIENCE_S, Client, Closed, pause
+
+ATTEMPTS = 20
+HURT = re.compile(r"Sanitizer|runtime error:|Assertion|terminate called|CHECK failed|BUG REPORT")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def environment(server):
+    """What programs find the server by, for those that run in another process."""
+    return {**os.environ, "PORT": str(server.port)}
+
+
+class Server:
+    """A process with a folder of its own. As a context, it ends well or the test fails."""
+
+    name = ""
+    command = []
+
+    def __init__(self, *options):
+        self.options = options
+        self.folder = tempfile.mkdtemp(prefix="mayfly-server-")
+        self.log_path = os.path.join(self.folder, "output")
+        self.clients = []
+        self.process = None
+        self.port = 0
+        self.ended = False
+
+    def __enter__(self):
+        try:
+            self.start()
+        except BaseException:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            self.close_clients()
+            if kind is None and not self.ended:
+                self.stop()
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def words(self):
+        return [*self.command, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
+                "--dir", self.folder, *self.options]
+
+    def spawn(self):
+        """Runs the program without waiting for it."""
+        self.ended = False
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(self.words(), stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=subprocess.STDOUT, cwd=self.folder)
+
+    def start(self):
+        for _ in range(ATTEMPTS):
+            self.port = free_port()
+            self.spawn()
+            if self.accepts():
+                return
+            if not re.search("in use", self.log(), re.IGNORECASE):
+                break
+        raise AssertionError(f"{self.name} does not start:\n{self.log()}")
+
+    def accepts(self):
+        for _ in range(PATIENCE_S * 100):
+            if self.process.poll() is not None:
+                return False
+            try:
+                with Client(self.port) as client:
+                    client.ask("PING")
+                return True
+            except (ConnectionRefusedError, Closed):
+                pause(0.01)
+        return False
+
+    def client(self, **options):
+        client = Client(self.port, **options)
+        self.clients.append(client)
+        return client
+
+    def close_clients(self):
+        for client in self.clients:
+            client.close()
+        self.clients = []
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def check_health(self):
+        if self.process.poll() is not None:
+            raise AssertionError(
+                f"{self.name} has ended with {self.process.returncode}:\n{self.log()}")
+        if HURT.search(self.log()):
+            raise AssertionError(f"{self.name} is hurt:\n{self.log()}")
+
+    def stop(self, number=signal.SIGTERM):
+        """Asks it to end, which it does cleanly. Returns what it has printed."""
+        self.check_health()
+        self.process.send_signal(number)
+        return self.wait_for_end()
+
+    def wait_for_end(self):
+        """As stop(), where something else makes it end."""
+        code = self.process.wait(PATIENCE_S)
+        self.ended = True
+        log = self.log()
+        if code != 0 or HURT.search(log):
+            raise AssertionError(f"{self.name} ended with {code}:\n{log}")
+        return log
+
+
+class Mayfly(Server):
+    name = "mayfly"
+
+    def __init__(self, *options):
+        super().__init__("--enable-debug-command", "yes", *options)
+        self.command = [os.environ["MAYFLY"], "serve"]
+
+
+class Redis(Server):
+    name = "redis"
+    command = ["redis-server"]
+
+    def __init__(self, *options):
+        super().__init__("--enable-debug-command", "yes", *options)

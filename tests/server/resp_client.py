@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small client that shows the protocol as it is: RESP2 and RESP3, every type told apart.
+
+    client = Client(port)
+    client.ask("SET", "key", "value")     # Status("OK")
+    client.ask("GET", "nothing")          # None
+    client.ask("FOO")                     # Failure("ERR unknown command ..."), not raised
+"""
+
+import socket
+import threading
+
+PATIENCE_S = 20
+
+
+class Status(str):
+    """A simple string."""
+
+
+class Failure(str):
+    """An error."""
+
+
+class Verbatim(str):
+    """A verbatim string, with its format: txt:..."""
+
+
+class NullArray(list):
+    """What RESP2 writes as *-1."""
+
+
+class Set(list):
+    """A set, in the order it came."""
+
+
+class Push(list):
+    """Something that nobody asked for."""
+
+
+class Map(list):
+    """Pairs, in the order they came."""
+
+    def get(self, key):
+        return next((value for name, value in self if name == key), None)
+
+
+class Closed(Exception):
+    """The server has closed the connection."""
+
+
+def pause(seconds):
+    """For the few things that only time can bring, such as a deadline."""
+    threading.Event().wait(seconds)
+
+
+def as_bytes(word):
+    return word if isinstance(word, bytes) else str(word).encode("utf-8", "surrogateescape")
+
+
+def request(*words):
+    parts = [b"*%d\r\n" % len(words)]
+    for word in map(as_bytes, words):
+        parts.append(b"$%d\r\n%s\r\n" % (len(word), word))
+    return b"".join(parts)
+
+
+def connected(address):
+    if isinstance(address, str):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(PATIENCE_S)
+        connection.connect(address)
+        return connection
+    connection = socket.create_connection(("127.0.0.1", address), PATIENCE_S)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+class Client:
+    """One connection, to a port or to the path of a socket."""
+
+    def __init__(self, address, resp3=False):
+        self.socket = connected(address)
+        self.stream = self.socket.makefile("rb")
+        if resp3:
+            self.ok("HELLO", "3")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.stream.close()
+        self.socket.close()
+
+    def write(self, data):
+        try:
+            self.socket.sendall(data)
+        except OSError as error:
+            raise Closed(str(error)) from error
+
+    def send(self, *words):
+        self.write(request(*words))
+
+    def ask(self, *words):
+        self.send(*words)
+        return self.receive()
+
+    def ok(self, *words):
+        """The reply, which must be no error."""
+        reply = self.ask(*words)
+        if isinstance(reply, Failure):
+            raise AssertionError(f"{words}: {reply}")
+        return reply
+
+    def info(self, field):
+        """A field of INFO, as a number where it is one."""
+        for line in self.ok("INFO", "everything").decode().splitlines():
+            name, _, value = line.partition(":")
+            if name == field:
+                return int(value) if value.lstrip("-").isdigit() else value
+        raise AssertionError(f"INFO has no {field}")
+
+    def line(self):
+        try:
+            line = self.stream.readline()
+        except TimeoutError as error:
+            raise AssertionError("no reply came") from error
+        except OSError as error:
+            raise Closed(str(error)) from error
+        if not line.endswith(b"\r\n"):
+            raise Closed(f"closed after {line!r}")
+        return line[:-2]
+
+    def exactly(self, length):
+        data = self.stream.read(length + 2)
+        if len(data) != length + 2 or data[-2:] != b"\r\n":
+            raise Closed(f"closed inside a string of {length} bytes")
+        return data[:-2]
+
+    def receive(self):
+        line = self.line()
+        kind, rest = line[:1], line[1:].decode("utf-8", "surrogateescape")
+        if kind in SCALARS:
+            return SCALARS[kind](rest)
+        count = int(rest)
+        if kind in b"$=":
+            data = None if count < 0 else self.exactly(count)
+            return data if kind == b"$" else Verbatim(data.decode())
+        if kind in b"%|":
+            return Map((self.receive(), self.receive()) for _ in range(count))
+        if kind not in COLLECTIONS:
+            raise AssertionError(f"this is no reply: {line!r}")
+        if count < 0:
+            return NullArray()
+        return COLLECTIONS[kind](self.receive() for _ in range(count))
+
+
+SCALARS = {
+    b"+": Status,
+    b"-": Failure,
+    b":": int,
+    b"_": lambda _: None,
+    b",": float,
+    b"#": lambda rest: {"t": True, "f": False}[rest],
+    b"(": int,
+}
+COLLECTIONS = {b"*": list, b"~": Set, b">": Push}

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How the server starts, is configured, guarded, and ends."""
+
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from mayfly_server import Mayfly, free_port
+from resp_client import Client, Closed, pause
+
+PROGRAM = os.environ["MAYFLY"]
+
+
+def refused(*words):
+    """Runs a server that must not start."""
+    return subprocess.run([PROGRAM, "serve", *words], capture_output=True, text=True, check=False,
+                          timeout=20, cwd=tempfile.gettempdir())
+
+
+class RefusedTest(unittest.TestCase):
+    def assert_refused(self, words, *parts):
+        done = refused("--port", str(free_port()), *words)
+        self.assertEqual(done.returncode, 1, done)
+        for part in parts:
+            self.assertIn(part, done.stderr + done.stdout)
+
+    def test_a_port_in_use(self):
+        with Mayfly() as server:
+            done = refused("--port", str(server.port))
+            self.assertEqual(done.returncode, 1, done)
+            self.assertIn(str(server.port), done.stderr + done.stdout)
+            self.assertRegex((done.stderr + done.stdout).lower(), "in use")
+
+    def test_bad_values_are_named(self):
+        self.assert_refused(["--maxmemory", "lots"], "maxmemory", "lots")
+        self.assert_refused(["--maxmemory-policy", "random"], "maxmemory-policy", "allkeys-random")
+        self.assert_refused(["--port", "99999"], "port")
+        self.assert_refused(["--port", "abc"], "port", "abc")
+        self.assert_refused(["--databases", "0"], "databases")
+        self.assert_refused(["--appendonly", "maybe"], "appendonly")
+        self.assert_refused(["--notify-keyspace-events", "q"], "notify-keyspace-events")
+        self.assert_refused(["--active-expire-effort", "11"], "active-expire-effort")
+        self.assert_refused(["--bind", "not.an.address"], "not.an.address")
+        self.assert_refused(["--dir", "/no/such/folder"], "/no/such/folder")
+        self.assert_refused(["--hash-max-listpack-entries"], "hash-max-listpack-entries")
+
+    def test_a_config_file_that_is_not_there(self):
+        self.assert_refused(["/no/such/file.conf"], "/no/such/file.conf")
+        done = refused("/no/such/file.conf")
+        self.assertEqual(done.returncode, 1, done)
+
+    def test_unknown_directives(self):
+        done = refused("--port", str(free_port()), "--no-such-directive", "1", "--strict")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("no-such-directive", done.stderr + done.stdout)
+
+    def test_a_directive_we_do_not_have_is_named_in_a_warning(self):
+        with Mayfly("--cluster-enabled", "no", "--tls-port", "0", "--rdbchecksum", "yes") as server:
+            self.assertEqual(server.client().ask("PING"), "PONG")
+        with Mayfly("--repl-diskless-sync-delay", "5") as server:
+            log = server.log()
+        self.assertIn("repl-diskless-sync-delay", log)
+
+
+class FileTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+
+    def write(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def server(self, path, *options):
+        server = Mayfly(*options)
+        server.command = [PROGRAM, "serve", path]
+        return self.enterContext(server)
+
+    def test_a_file_with_comments_quotes_and_includes(self):
+        other = self.write("other.conf", "hash-max-listpack-value 99\n# a comment\n")
+        path = self.write("mayfly.conf", f"""
+            # A comment.
+            maxmemory 100mb
+              MAXMEMORY-POLICY volatile-ttl
+            notify-keyspace-events "KEA"
+            requirepass 'a secret'
+
+            include {other}
+            databases 4
+            """)
+        server = self.server(path, "--databases", "6")
+        client = server.client()
+        client.ok("AUTH", "a secret")
+        for name, value in [("maxmemory", "104857600"), ("maxmemory-policy", "volatile-ttl"),
+                            ("notify-keyspace-events", "AKE"), ("hash-max-listpack-value", "99"),
+                            ("databases", "6")]:
+            self.assertEqual(client.ask("CONFIG", "GET", name), [name.encode(), value.encode()])
+        self.assertEqual(client.ask("SELECT", "6"), "ERR DB index is out of range")
+        self.assertNotIn("a secret", server.log())
+
+    def test_a_file_with_an_error_names_the_line(self):
+        path = self.write("mayfly.conf", "# fine\ntimeout 0\nmaxmemory-policy nonsense\n")
+        done = refused(path, "--port", str(free_port()))
+        self.assertEqual(done.returncode, 1, done)
+        said = done.stderr + done.stdout
+        self.assertIn("maxmemory-policy", said)
+        self.assertRegex(said, r"\b3\b")
+
+    def test_a_redis_conf_as_debian_ships_it_starts_it(self):
+        if not os.access("/etc/redis/redis.conf", os.R_OK):
+            self.skipTest("there is no redis.conf that can be read")
+        with open("/etc/redis/redis.conf", encoding="utf-8") as file:
+            lines = [line for line in file
+                     if not line.startswith(("daemonize", "logfile", "pidfile", "dir ", "bind "))]
+        server = self.server(self.write("redis.conf", "".join(lines)))
+        self.assertEqual(server.client().ask("PING"), "PONG")
+
+    def test_config_rewrite_keeps_what_was_set_and_said(self):
+        path = self.write("mayfly.conf", "# Kept.\nmaxmemory 100mb\ntimeout 7\n")
+        server = self.server(path)
+        client = server.client()
+        client.ok("CONFIG", "SET", "maxmemory", "200mb", "hash-max-listpack-value", "33")
+        self.assertEqual(client.ask("CONFIG", "REWRITE"), "OK")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("# Kept.", text)
+        self.assertRegex(text, r"(?m)^maxmemory (200mb|209715200)$")
+        self.assertRegex(text, r"(?m)^hash-max-listpack-value 33$")
+        self.assertRegex(text, r"(?m)^timeout 7$")
+        self.assertEqual(text.count("\nmaxmemory "), 1)
+        again = self.server(path).client()
+        self.assertEqual(again.ask("CONFIG", "GET", "maxmemory"), [b"maxmemory", b"209715200"])
+
+
+class GuardTest(unittest.TestCase):
+    def test_a_password_from_the_start(self):
+        with Mayfly("--requirepass", "secret") as server:
+            client = server.client()
+            self.assertEqual(client.ask("GET", "a"), "NOAUTH Authentication required.")
+            self.assertRegex(client.ask("AUTH", "guess"), "^WRONGPASS ")
+            self.assertEqual(client.ask("AUTH", "secret"), "OK")
+            self.assertIsNone(client.ask("GET", "a"))
+            self.assertNotIn(b"secret", client.ask("INFO", "everything"))
+            self.assertNotIn(b"secret", client.ask("CLIENT", "LIST"))
+            client.ok("CONFIG", "SET", "slowlog-log-slower-than", "0")
+            client.ok("AUTH", "secret")
+            client.ok("CONFIG", "SET", "requirepass", "secret2")
+            self.assertNotIn("secret", str(client.ok("SLOWLOG", "GET", "-1")))
+            log = server.stop()
+            self.assertNotIn("secret", log)
+
+    def test_without_a_password_large_requests_are_refused(self):
+        with Mayfly("--requirepass", "secret") as server:
+            for data in (b"*1000\r\n", b"*1\r\n$1000000\r\n"):
+                client = server.client()
+                client.write(data)
+                self.assertRegex(client.receive(), "^ERR Protocol error: unauthenticated")
+
+    def test_debug_is_off_unless_allowed(self):
+        with Mayfly("--enable-debug-command", "no") as server:
+            client = server.client()
+            self.assertRegex(client.ask("DEBUG", "SLEEP", "0"), "^ERR DEBUG command not allowed")
+
+    def test_a_unix_socket(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "socket")
+            with Mayfly("--unixsocket", path, "--unixsocketperm", "700") as server:
+                with Client(path) as client:
+                    self.assertEqual(client.ask("SET", "a", "1"), "OK")
+                    self.assertIn(path.encode(), client.ask("CLIENT", "INFO"))
+                self.assertEqual(os.stat(path).st_mode & 0o777, 0o700)
+                self.assertEqual(server.client().ask("GET", "a"), b"1")
+            self.assertFalse(os.path.exists(path))
+
+    def test_any_port_takes_the_next_one(self):
+        with Mayfly() as first, Mayfly("--any-port") as second:
+            second.stop()
+            second.port = first.port
+            second.spawn()
+            found = None
+            for _ in range(1_000):
+                found = re.search(r"serves on port (\d+)", second.log())
+                if found or second.process.poll() is not None:
+                    break
+                pause(0.01)
+            self.assertTrue(found, second.log())
+            second.port = int(found.group(1))
+            self.assertGreater(second.port, first.port)
+            self.assertTrue(second.accepts())
+
+
+class EndTest(unittest.TestCase):
+    def test_signals_end_it_well_while_clients_are_there(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number), Mayfly() as server:
+                client, subscriber = server.client(), server.client()
+                client.ok("SET", "a", "1")
+                subscriber.ok("SUBSCRIBE", "news")
+                server.stop(number)
+                with self.assertRaises(Closed):
+                    client.ask("PING")
+
+    def test_shutdown(self):
+        for words in (["SHUTDOWN"], ["SHUTDOWN", "NOSAVE"], ["shutdown", "now", "force"]):
+            with self.subTest(words), Mayfly() as server:
+                client = server.client()
+                client.send(*words)
+                with self.assertRaises(Closed):
+                    client.receive()
+                server.wait_for_end()
+
+    def test_the_port_can_be_used_again_at_once(self):
+        with Mayfly() as server:
+            server.client().ok("PING")
+            server.stop()
+            server.spawn()
+            self.assertTrue(server.accepts(), server.log())
+
+    def test_log_lines_have_levels_and_the_log_can_be_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "log")
+            with Mayfly("--logfile", path, "--loglevel", "debug") as server:
+                server.client().ok("PING")
+            with open(path, encoding="utf-8") as file:
+                self.assertGreater(len(file.read().splitlines()), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
