@@ -118,6 +118,13 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace mayfly
 
+// Read by jemalloc: pages are given back to the system by a thread of its own, not in the middle of
+// a request.
+extern "C" {
+extern const char* const malloc_conf;
+const char* const malloc_conf = "background_thread:true";
+}
+
 int main(int argc, char** argv) {
   try {
     return mayfly::run(argc, argv);

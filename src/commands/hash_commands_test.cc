@@ -376,7 +376,6 @@ TEST_P(HashLimitTest, AHashIsPackedUpTo512FieldsAnd64Bytes) {
   run("HSET h more v");
   EXPECT_FALSE(is_packed("h"));
   EXPECT_EQ(run("HLEN h"), "(integer) 513");
-
 }
 
 // A table has a floor of some KiB; one long value is no reason to pay it.

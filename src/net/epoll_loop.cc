@@ -135,9 +135,9 @@ struct EpollLoop::State {
   }
 
   void turn(Millis longest) {
+    if (turn_begin) turn_begin();
     const int ready = ::epoll_wait(epoll.get(), events.data(), static_cast<int>(events.size()),
                                    to_timeout(longest_wait(longest)));
-    if (turn_begin) turn_begin();
     if (timers.next() != kNever) timers.run_due(clock.now());
     deliver_leftovers();
     for (int i = 0; i < ready; ++i) {

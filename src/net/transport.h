@@ -19,10 +19,11 @@
 //   });
 //   loop.run();
 //
-// A turn of the loop: the wait, on_turn_begin, due timers, new connections and the bytes that have
+// A turn of the loop: on_turn_begin, the wait, due timers, new connections and the bytes that have
 // come, before_sleep, then all outputs are written, and at last closed() for those that are gone.
 // So each connection costs one read and one write a turn, however many requests it sent, and what
-// before_sleep does (write a log, say) is done before any reply is on its way.
+// before_sleep does (write a log, say) is done before any reply is on its way. What on_turn_begin
+// does keeps no reply waiting, and what arrives meanwhile is read right after it.
 //
 // Threads: everything happens in the thread that runs the loop, and must be called there. Only
 // wake() and stop() may be called from other threads and from signal handlers.
@@ -145,7 +146,8 @@ class Loop {
   virtual TimerId set_timer(Time at, std::function<void()> due) = 0;
   virtual void cancel_timer(TimerId id) = 0;  // does nothing if it is gone
 
-  // Called in each turn right after the wait.
+  // Called in each turn right before the wait, when all outputs have been written: the place for
+  // work that can wait, a slice at a time.
   virtual void on_turn_begin(std::function<void()> call) = 0;
 
   // Called in each turn before outputs are written. It returns how long the next turn may wait:

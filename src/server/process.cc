@@ -166,6 +166,7 @@ Status ServerProcess::run() {
   }
   if (Status status = write_pidfile(); !status) return status;
   catch_signals();
+  loop_.on_turn_begin([this] { server_.begin_turn(); });
   loop_.before_sleep([this] { return server_.before_sleep(); });
   for (const std::string& address : addresses_) {
     log_.write(Level::notice, fmt::format("Ready to accept connections at {}", address));

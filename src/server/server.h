@@ -4,6 +4,7 @@
 //
 //   Server server(clock, config, log);
 //   loop.listen_tcp(host, port, {}, [&](Link& link) { return server.accept(link); });
+//   loop.on_turn_begin([&] { server.begin_turn(); });
 //   loop.before_sleep([&] { return server.before_sleep(); });
 //
 // A request goes: Client::received -> Server::handle (is it allowed, is it queued) -> Server::run
@@ -58,8 +59,11 @@ class Server final : public Host, public KeyspaceListener {
   // A client at a new connection; null if it is refused (the reason has been sent).
   std::unique_ptr<Peer> accept(Link& link);
 
-  // A slice of the work that waits: sweeping, freeing, evicting, and once in a while the rest.
-  // Returns how long the loop may sleep.
+  // A slice of the work that waits: sweeping and freeing. It comes before requests are read, so
+  // that a request that arrives meanwhile waits for the rest of one slice, and its reply for none.
+  void begin_turn();
+
+  // What is done once in a while. Returns how long the loop may sleep.
   Millis before_sleep();
 
   // ---- For clients ----

@@ -160,8 +160,9 @@ class ServerFixture : public Surroundings {
 
   // Turns of the loop until nothing waits.
   void sweep() {
-    while (server_->before_sleep() == Millis(0)) {
-    }
+    do {
+      server_->begin_turn();
+    } while (server_->before_sleep() == Millis(0));
   }
 
   void shut_down() override { is_shut_down = true; }

@@ -63,13 +63,17 @@ void Server::forget(Client& client) {
   clients_.erase(client.id());
 }
 
+void Server::begin_turn() {
+  keyspace_.set_now(clock_.now());
+  keyspace_.set_policy(is_paused() ? Policy::hide : Policy::reclaim);
+  if (is_sweeping_ && !is_paused()) sweep_slice();
+  free_slice();
+}
+
 Millis Server::before_sleep() {
   const Time now = clock_.now();
   keyspace_.set_now(now);
-  keyspace_.set_policy(is_paused() ? Policy::hide : Policy::reclaim);
   if (is_paused() && is_due(pause_until_, now)) unpause();
-  if (is_sweeping_ && !is_paused()) sweep_slice();
-  free_slice();
   if (is_due(next_chores_, now)) {
     chores(now);
     next_chores_ = now + kChoreInterval;
@@ -87,10 +91,10 @@ void Server::sweep_slice() {
     slice_growth_ = 0;
     return;
   }
-  // While there is a backlog slices grow, up to twice the length: what is overdue is memory that
-  // somebody waits for.
+  // While there is a backlog slices grow, up to 1.5 times the length: what is overdue is memory
+  // that somebody waits for.
   const std::int64_t base = config_.expire_slice_us * (9 + config_.active_expire_effort) / 10;
-  const std::int64_t slice_ns = base * (8 + std::min(slice_growth_, 8)) / 8 * 1000;
+  const std::int64_t slice_ns = base * (8 + std::min(slice_growth_, 4)) / 8 * 1000;
   const std::int64_t begin = monotonic_ns();
   std::int64_t passed = 0;
   std::size_t swept = 0;
