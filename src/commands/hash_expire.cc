@@ -3,7 +3,6 @@
 
 #include "commands/hash_expire.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace mayfly {
@@ -80,12 +79,8 @@ std::size_t read_expiry_option(const Call& call, std::size_t i, std::size_t end,
   return i + 2;
 }
 
-// The last moment of the calendar is our word for never. A field that is given it shall have a
-// deadline, so it gets the moment before.
 std::optional<Time> field_deadline(Call& call, std::size_t i, TimeForm form) {
-  const std::optional<Time> deadline = deadline_argument(call, i, form, 0);
-  if (!deadline) return std::nullopt;
-  return std::min(*deadline, kNever - Millis(1));
+  return deadline_argument(call, i, form, 0);
 }
 
 bool is_past(Call& call, Time deadline) {

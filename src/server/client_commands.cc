@@ -3,20 +3,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <limits>
 
 #include "commands/words.h"
 #include "server/client_list.h"
+#include "server/help.h"
 #include "server/server.h"
 
 namespace mayfly {
 namespace {
-
-bool is_printable(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return c >= '!' && c <= '~'; });
-}
 
 void id(Call& call) {
   call.reply().integer(static_cast<std::int64_t>(client_call(call).client.id()));
@@ -80,7 +76,7 @@ void kill(Call& call) {
 }
 
 void setname(Call& call) {
-  if (!is_printable(call.word(2))) {
+  if (!is_plain_word(call.word(2))) {
     return call.fail("ERR Client names cannot contain spaces, newlines or special characters.");
   }
   client_call(call).client.name = call.word(2);
@@ -98,7 +94,7 @@ void setinfo(Call& call) {
   if (!is_name && !call.is(2, "lib-ver")) {
     return call.fail(fmt::format("ERR Unrecognized option '{}'", call.word(2)));
   }
-  if (!is_printable(call.word(3))) {
+  if (!is_plain_word(call.word(3))) {
     return call.fail(fmt::format("ERR {} cannot contain spaces, newlines or special characters.",
                                  is_name ? "lib-name" : "lib-ver"));
   }
@@ -195,8 +191,7 @@ void getredir(Call& call) { call.reply().integer(-1); }
 void unblock(Call& call) { call.reply().integer(0); }  // nothing blocks
 
 void help(Call& call) {
-  constexpr std::array kLines = {
-      "CLIENT <subcommand> [<arg> ...]. Subcommands are:",
+  static constexpr std::string_view kLines[] = {
       "GETNAME | SETNAME <name>",
       "    The name of this connection.",
       "ID | INFO",
@@ -216,8 +211,7 @@ void help(Call& call) {
       "TRACKING OFF",
       "    Client-side caching is not supported.",
   };
-  call.reply().array(kLines.size());
-  for (const char* const line : kLines) call.reply().simple(line);
+  reply_help(call, "CLIENT", kLines);
 }
 
 constexpr std::uint32_t kFlags = flag::noscript | flag::loading | flag::stale;

@@ -9,6 +9,7 @@
 
 #include "commands/words.h"
 #include "resp/numbers.h"
+#include "server/command_times.h"
 
 namespace mayfly {
 namespace {
@@ -27,9 +28,7 @@ std::string flags_of(const Client& client) {
 }
 
 std::string last_command(const Client& client) {
-  if (client.last == nullptr) return "NULL";
-  if (client.last->parent.empty()) return std::string(client.last->name);
-  return fmt::format("{}|{}", client.last->parent, client.last->name);
+  return client.last == nullptr ? "NULL" : full_name(*client.last);
 }
 
 std::int64_t seconds_between(Time from, Time to) {
@@ -91,6 +90,10 @@ bool parse_option(ClientCall& call, std::size_t i, ClientFilter& filter) {
 }
 
 }  // namespace
+
+bool is_plain_word(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= '!' && c <= '~'; });
+}
 
 std::string_view type_of(const Client& client) {
   return client.is_subscriber() ? "pubsub" : "normal";

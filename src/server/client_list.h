@@ -13,6 +13,9 @@
 
 namespace mayfly {
 
+// Whether a text may be a client's name, or a library's: one that breaks no line of the list.
+bool is_plain_word(std::string_view text);
+
 // One line, without its end.
 std::string describe(Client& client, Server& server);
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "resp/numbers.h"
+#include "server/client_list.h"
 #include "server/server.h"
 #include "server/version.h"
 
@@ -67,10 +68,6 @@ struct Hello {
   std::optional<std::string_view> name;
 };
 
-bool is_good_name(std::string_view name) {
-  return std::ranges::all_of(name, [](char c) { return c >= '!' && c <= '~'; });
-}
-
 std::optional<Hello> parse_hello(Call& call) {
   Hello hello;
   if (call.count() > 1) {
@@ -94,7 +91,7 @@ std::optional<Hello> parse_hello(Call& call) {
       return std::nullopt;
     }
   }
-  if (hello.name && !is_good_name(*hello.name)) {
+  if (hello.name && !is_plain_word(*hello.name)) {
     call.fail("ERR Client names cannot contain spaces, newlines or special characters.");
     return std::nullopt;
   }

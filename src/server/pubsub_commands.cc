@@ -4,6 +4,7 @@
 #include <array>
 
 #include "resp/glob.h"
+#include "server/help.h"
 #include "server/server.h"
 
 namespace mayfly {
@@ -115,8 +116,7 @@ void pubsub_numpat(Call& call) {
 }
 
 void pubsub_help(Call& call) {
-  constexpr std::array kLines = {
-      "PUBSUB <subcommand> [<arg> ...]. Subcommands are:",
+  static constexpr std::string_view kLines[] = {
       "CHANNELS [<pattern>]",
       "    The channels that somebody listens to.",
       "NUMPAT",
@@ -128,8 +128,7 @@ void pubsub_help(Call& call) {
       "SHARDNUMSUB [<channel> ...]",
       "    The same as NUMSUB for shard channels.",
   };
-  call.reply().array(kLines.size());
-  for (const char* const line : kLines) call.reply().simple(line);
+  reply_help(call, "PUBSUB", kLines);
 }
 
 constexpr std::uint32_t kListen = flag::pubsub | flag::noscript | flag::loading | flag::stale;

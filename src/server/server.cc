@@ -11,6 +11,7 @@
 
 #include "commands/words.h"
 #include "mayfly/stopwatch.h"
+#include "server/command_times.h"
 
 namespace mayfly {
 namespace {
@@ -124,10 +125,8 @@ void Server::refuse_unknown(Client& client, const Command* found, const Command*
   if (found == nullptr) return refuse(client, unknown_command(words));
   if (command == nullptr) return refuse(client, unknown_subcommand(*found, words));
   ++stats_.by_command[command].rejected;
-  const std::string name = command->parent.empty()
-                               ? std::string(command->name)
-                               : fmt::format("{}|{}", command->parent, command->name);
-  const std::string error = fmt::format("ERR wrong number of arguments for '{}' command", name);
+  const std::string error =
+      fmt::format("ERR wrong number of arguments for '{}' command", full_name(*command));
   if (command->name != "exec") return refuse(client, error);
   refuse(client, fmt::format("EXECABORT Transaction discarded because of: {}", error.substr(4)));
   leave_multi(client);
