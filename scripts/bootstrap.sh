@@ -7,7 +7,7 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build make pkg-config libfmt-dev libcli11-dev liblmdb-dev libxxhash-dev
-       libjemalloc-dev)
+       libjemalloc-dev liblzf-dev)
 test=(python3 libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev valgrind
       redis-server redis-tools libhiredis-dev python3-redis)
 bench=(libsqlite3-dev librocksdb-dev redis-server redis-tools)  # to compare with

@@ -20,7 +20,8 @@ constexpr const char* kHelp =
     "  mayfly serve /etc/valkey/valkey.conf --port 7000\n"
     "  mayfly serve --notify-keyspace-events KEA --requirepass secret\n"
     "Words of its own:\n"
-    "  --strict      refuse directives that have no effect here, instead of a warning\n"
+    "  --strict      refuse what would only be a warning: directives that have no effect here, and\n"
+    "                files with keys of a type that cannot be held\n"
     "  --any-port    take the next free port if the first one is in use\n"
     "Talk to it with any client:  redis-cli -p 6379 HSETEX user:1 EX 60 FIELDS 1 token abc\n"
     "It ends with Ctrl-C, SIGTERM or the command SHUTDOWN. Exit code 1: it could not start.";
@@ -60,6 +61,7 @@ Status ServeCommand::run() const {
   Config config;
   std::vector<std::string> warnings;
   if (Status status = load_config_words(config, words, warnings, strict); !status) return status;
+  config.rdb_strict = strict;
   const bool is_quiet = config.daemonize || config.loglevel == "nothing";
   ServerProcess process(std::move(config), "mayfly");
   for (const std::string& warning : warnings) process.log().write(Level::warning, warning);

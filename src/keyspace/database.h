@@ -68,6 +68,9 @@ class Database {
   // The same without reclaiming anything.
   Slot peek(std::string_view key) const;
 
+  // The same, dead or alive.
+  Slot stored_slot(std::string_view key) const;
+
   bool is_alive(Slot slot) const;
 
   std::string_view key(Slot slot) const { return node(slot).key(); }
@@ -164,15 +167,18 @@ class Database {
   // Removes what is due, at most `limit` keys and fields; returns how many.
   std::size_t sweep(std::size_t limit);
 
+  // The same of one key: the key itself, or at most `limit` of its fields.
+  void sweep_key(std::string_view key, std::size_t limit);
+
   std::size_t average_ttl_ms() const;
   std::size_t table_bytes() const { return contents_->table.bytes(); }
   std::string check_invariants() const;
 
  private:
+  friend class HashLoad;  // makes whole hashes: hash_load.h
   friend class HashRef;
 
   std::uint64_t hash_of(std::string_view key) const;
-  Slot stored_slot(std::string_view key) const;
   Slot add(KeyNode* node);
   void make_way(std::string_view key);
   void unlink(Slot slot);  // takes the key out and frees its value

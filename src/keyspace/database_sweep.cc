@@ -137,6 +137,12 @@ std::size_t Database::sweep_fields(Slot slot, std::size_t limit) {
   return fields.size();
 }
 
+void Database::sweep_key(std::string_view key, std::size_t limit) {
+  const Slot slot = find(key);  // a dead one is reclaimed here
+  if (slot == kNoSlot || !is_hash(slot)) return;
+  if (is_due(earliest_field(slot), keyspace_.now())) sweep_fields(slot, limit);
+}
+
 std::size_t Database::average_ttl_ms() const {
   // A sample of the soonest ones would lie low; so take some from all over.
   constexpr int kSamples = 100;

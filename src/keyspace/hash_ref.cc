@@ -114,7 +114,8 @@ bool HashRef::put(std::string_view field, std::string_view value, Time deadline)
     const PackedPut plan = packed_plan_put(node->value(), field, value, deadline);
     is_new = plan.is_new;
     before = plan.old_deadline;
-    if (must_be_table(*node, plan)) {
+    const std::size_t count = PackedView(node->value()).count() + (is_new ? 1 : 0);
+    if (must_be_table(count, plan.size)) {
       turn_into_table();
       node->table_hash().put(field, value, deadline);
     } else {
@@ -142,12 +143,11 @@ void HashRef::apply(const PackedPut& plan, std::string_view field, std::string_v
   if (std::max(field.size(), value.size()) > options.packed_value_max) node->is_beyond_limits = 1;
 }
 
-bool HashRef::must_be_table(const KeyNode& node, const PackedPut& plan) const {
+bool HashRef::must_be_table(std::size_t count, std::size_t size) const {
   constexpr std::size_t kBytesMax = 8192;  // of fields beyond the limits: a walk of 2 us
   const KeyspaceOptions& options = database_.keyspace_.options();
-  const std::size_t count = PackedView(node.value()).count() + (plan.is_new ? 1 : 0);
   if (count > options.packed_entries_max) return true;
-  return plan.size > std::max(kBytesMax, count * (2 * options.packed_value_max + 24));
+  return size > std::max(kBytesMax, count * (2 * options.packed_value_max + 24));
 }
 
 bool HashRef::put_keeping_deadline(std::string_view field, std::string_view value) {

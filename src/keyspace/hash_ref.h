@@ -92,12 +92,14 @@ class HashRef {
   bool settle();
 
  private:
+  friend class HashLoad;
+
   std::optional<HashField> find_stored(std::string_view field) const;
   bool is_dead(Time deadline) const;
   void note_reclaimed(std::string_view field, Time deadline);
   void erase_stored(std::string_view field);
   void apply(const PackedPut& plan, std::string_view field, std::string_view value);
-  bool must_be_table(const KeyNode& node, const PackedPut& plan) const;
+  bool must_be_table(std::size_t count, std::size_t size) const;  // of fields; of the packed form
   void turn_into_table();
 
   Database& database_;

@@ -182,13 +182,26 @@ PackedPut plan(std::string_view blob, const std::optional<PackedView::Entry>& th
   return put;
 }
 
+// Returns where it ends.
+char* write_entry(char* to, PackedForm form, const HashField& entry) {
+  to = write_varint(write_varint(to, entry.field.size()), entry.value.size());
+  write_deadline(to, form, entry.deadline);
+  to += form.width;
+  if (!entry.field.empty()) std::memcpy(to, entry.field.data(), entry.field.size());
+  to += entry.field.size();
+  if (!entry.value.empty()) std::memcpy(to, entry.value.data(), entry.value.size());
+  return to + entry.value.size();
+}
+
+PackedForm form_of(std::span<const HashField> fields) {
+  FormFinder finder;
+  for (const HashField& field : fields) finder.add(field.deadline);
+  return finder.form();
+}
+
 void append(char* blob, std::size_t size, const PackedPut& put, std::string_view field,
             std::string_view value) {
-  char* to = write_varint(write_varint(blob + size, field.size()), value.size());
-  write_deadline(to, put.form, put.deadline);
-  to += put.form.width;
-  if (!field.empty()) std::memcpy(to, field.data(), field.size());
-  if (!value.empty()) std::memcpy(to + field.size(), value.data(), value.size());
+  write_entry(blob + size, put.form, {.field = field, .value = value, .deadline = put.deadline});
   store(blob, static_cast<std::uint16_t>(PackedView({blob, size}).count() + 1));
 }
 
@@ -265,6 +278,25 @@ HashField PackedView::at(std::size_t ordinal) const {
 std::size_t packed_create(char* out) {
   write_header(out, 0, {});
   return kPackedEmptySize;
+}
+
+std::size_t packed_size(std::span<const HashField> fields) {
+  const PackedForm form = form_of(fields);
+  std::size_t size = form.header_size() + fields.size() * form.width;
+  for (const HashField& field : fields) {
+    size += varint_size(field.field.size()) + field.field.size();
+    size += varint_size(field.value.size()) + field.value.size();
+  }
+  return size;
+}
+
+std::size_t packed_build(char* out, std::span<const HashField> fields) {
+  assert(fields.size() <= kPackedFieldsMax);
+  const PackedForm form = form_of(fields);
+  write_header(out, fields.size(), form);
+  char* to = out + form.header_size();
+  for (const HashField& field : fields) to = write_entry(to, form, field);
+  return static_cast<std::size_t>(to - out);
 }
 
 PackedPut packed_plan_put(std::string_view blob, std::string_view field, std::string_view value,

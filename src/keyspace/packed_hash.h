@@ -35,6 +35,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -114,6 +115,11 @@ struct PackedPut {
 
 // Writes an empty hash and returns its size, kPackedEmptySize. REQUIRES: room for it.
 std::size_t packed_create(char* out);
+
+// Writes a hash of these fields, in this order, and returns its size, packed_size(fields).
+// REQUIRES: room for it, no field twice, and at most kPackedFieldsMax of them.
+std::size_t packed_size(std::span<const HashField> fields);
+std::size_t packed_build(char* out, std::span<const HashField> fields);
 
 // Sets the field's value and its deadline; kNever means none.
 PackedPut packed_plan_put(std::string_view blob, std::string_view field, std::string_view value,

@@ -186,6 +186,17 @@ Result<Fd> listen_at_unix(const std::string& path, const ListenOptions& options)
   return fd;
 }
 
+Result<std::string> numeric_address(const std::string& host) {
+  const auto found = resolve(host, 0, 0);
+  if (!found) return found.error();
+  const addrinfo& address = **found;
+  char text[NI_MAXHOST] = {};
+  const int error = ::getnameinfo(address.ai_addr, address.ai_addrlen, text, sizeof text, nullptr,
+                                  0, NI_NUMERICHOST);
+  if (error != 0) return Error{Code::invalid, std::string(host).append(" has no address")};
+  return std::string(text);
+}
+
 Result<Fd> begin_connect(std::string_view host, int port) {
   const auto found = resolve(host, port, AI_NUMERICHOST);
   if (!found) return found.error();

@@ -3,6 +3,8 @@
 
 #include "server/client.h"
 
+#include "server/primary_link.h"
+#include "server/replication.h"
 #include "server/server.h"
 
 namespace mayfly {
@@ -26,7 +28,12 @@ void Client::set_authenticated(bool is) {
 
 void Client::received(InputBuffer& input) {
   const std::size_t before = input.size();
-  while (!input.empty() && !link_.closing()) {
+  const auto consume = [&](std::size_t count) {
+    PrimaryLink* const primary = is_primary ? server_.replication().primary() : nullptr;
+    if (primary != nullptr) primary->applied(input.view().substr(0, count));
+    input.consume(count);
+  };
+  while (!input.empty() && !link_.closing() && !wait) {
     const Parsed parsed = parser_.parse(input.view());
     if (parsed == Parsed::request) {
       if (!server_.handle(*this, parser_.words())) {  // it waits for the end of a pause
@@ -35,9 +42,9 @@ void Client::received(InputBuffer& input) {
         link_.pause_reading();
         break;
       }
-      input.consume(parser_.consumed());
+      consume(parser_.consumed());
     } else if (parsed == Parsed::incomplete) {
-      input.consume(parser_.consumed());
+      consume(parser_.consumed());
       if (parser_.wanted() > 0) input.want(parser_.wanted());
       break;
     } else {
@@ -50,6 +57,10 @@ void Client::received(InputBuffer& input) {
   bytes_in += taken;
   server_.stats().bytes_in += taken;
   server_.check_input(*this, input.size());
+}
+
+void Client::drained() {
+  if (replica) server_.replication().replicas().pump(*this);
 }
 
 void Client::closed(std::string_view) { server_.forget(*this); }

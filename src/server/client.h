@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,6 +16,8 @@
 #include "net/transport.h"
 #include "resp/reply.h"
 #include "resp/request.h"
+#include "server/replica_state.h"
+#include "server/waiters.h"
 
 namespace mayfly {
 
@@ -32,6 +36,7 @@ class Client final : public Peer {
   ~Client() override;
 
   void received(InputBuffer& input) override;
+  void drained() override;
   void closed(std::string_view why) override;
 
   std::uint64_t id() const { return id_; }
@@ -99,6 +104,14 @@ class Client final : public Peer {
   std::set<std::string, std::less<>> channels;
   std::set<std::string, std::less<>> patterns;
   std::set<std::string, std::less<>> shard_channels;
+
+  // ---- Replication ----
+
+  bool is_primary = false;                // what it sends is the stream that we follow
+  std::unique_ptr<ReplicaState> replica;  // if it follows us
+  std::optional<Wait> wait;               // it reads no more until this is met
+  std::uint64_t written_to = 0;           // where its last write ends: in the log,
+  std::uint64_t written_to_aof = 0;       // and in the append-only file
 
   // Since when its output is above the soft limit.
   Time above_soft_limit_since = Time::min();

@@ -60,9 +60,48 @@ struct Config {
   bool daemonize = false;
   std::string enable_debug_command = "no";      // no, yes, local
   std::string enable_protected_configs = "no";  // likewise: whether CONFIG SET may change paths
-  std::vector<SaveRule> save = {{3600, 1}, {300, 100}, {60, 10'000}};  // kept for persistence
+
+  // Snapshots
+  std::vector<SaveRule> save = {{3600, 1}, {300, 100}, {60, 10'000}};
   bool save_is_default = true;  // nobody has said anything about it
-  bool appendonly = false;      // likewise
+  bool rdbcompression = true;
+  bool rdbchecksum = true;
+  bool rdb_save_incremental_fsync = true;
+  bool stop_writes_on_bgsave_error = true;
+  bool rdb_strict = false;  // --strict: types that we do not hold are refused, not skipped
+
+  // The append-only file
+  bool appendonly = false;
+  std::string appendfsync = "everysec";  // always, everysec, no
+  std::string appendfilename = "appendonly.aof";
+  std::string appenddirname = "appendonlydir";
+  std::int64_t auto_aof_rewrite_percentage = 100;
+  std::uint64_t auto_aof_rewrite_min_size = 64u << 20;
+  bool aof_load_truncated = true;
+  bool aof_use_rdb_preamble = true;
+  bool no_appendfsync_on_rewrite = false;
+
+  // Replication
+  std::string replicaof_host;  // empty: a primary
+  std::int64_t replicaof_port = 0;
+  std::string primaryauth;
+  std::string primaryuser;
+  bool replica_read_only = true;
+  bool replica_serve_stale_data = true;
+  std::int64_t replica_priority = 100;
+  std::string replica_announce_ip;
+  std::int64_t replica_announce_port = 0;
+  bool replica_announced = true;
+  std::int64_t repl_timeout = 60;              // seconds of silence
+  std::int64_t repl_ping_replica_period = 10;  // seconds
+  std::uint64_t repl_backlog_size = 10u << 20;
+  std::int64_t repl_backlog_ttl = 3600;  // seconds without a replica; 0: for ever
+  bool repl_diskless_sync = true;
+  std::int64_t repl_diskless_sync_delay = 5;  // seconds to wait for more replicas
+  std::int64_t repl_diskless_sync_max_replicas = 0;
+  std::int64_t min_replicas_to_write = 0;
+  std::int64_t min_replicas_max_lag = 10;  // seconds
+  std::int64_t shutdown_timeout = 10;      // seconds to wait for replicas that lag
 
   // Limits
   std::uint64_t maxmemory = 0;

@@ -50,6 +50,7 @@ bool takes_words(std::string_view name) {
 
 std::string line_of(const Config& config, std::string_view name) {
   const std::string text = directive_text(config, name).value_or("");
+  if (name == "replicaof" && text.empty()) return "replicaof no one";
   const bool is_bare = takes_words(name) && !text.empty();
   return fmt::format("{} {}", name, is_bare ? text : quoted_word(text));
 }

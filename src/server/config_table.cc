@@ -70,28 +70,6 @@ std::string show_dir(const Config& config) {
   return error ? config.dir : path.string();
 }
 
-Status set_dbfilename(Config& config, Values values, bool) {
-  auto word = only_word(values);
-  if (!word) return word.error();
-  if (word->empty() || word->find('/') != std::string::npos) {
-    return bad_value("dbfilename can't be a path, just a filename");
-  }
-  config.dbfilename = std::move(*word);
-  return Done{};
-}
-
-// Lines of a file add up, after the first one has replaced the default; CONFIG SET replaces all.
-Status set_save(Config& config, Values values, bool at_start) {
-  const auto rules = read_save(values);
-  if (!rules) return rules.error();
-  if (!at_start || config.save_is_default || rules->empty()) config.save.clear();
-  config.save.insert(config.save.end(), rules->begin(), rules->end());
-  config.save_is_default = false;
-  return Done{};
-}
-
-std::string show_rules(const Config& config) { return show_save(config.save); }
-
 Status set_policy(Config& config, Values values, bool) {
   static constexpr std::string_view kPolicies[] = {
       "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl",
@@ -128,8 +106,6 @@ std::string show_events(const Config& config) {
 constexpr Field kBind{set_bind, show_bind};
 constexpr Field kPerm{set_permissions, show_permissions};
 constexpr Field kDir{set_dir, show_dir};
-constexpr Field kDbfilename{set_dbfilename, show_text<&Config::dbfilename>};
-constexpr Field kSave{set_save, show_rules};
 constexpr Field kPolicy{set_policy, show_policy};
 constexpr Field kOutputLimits{set_output_limits, show_output_limits};
 constexpr Field kEvents{set_events, show_events};
@@ -151,7 +127,6 @@ constexpr Directive kDirectives[] = {
     {"databases",      "", number<&Config::databases, 1, kIntMax>,        mark::fixed},
     {"requirepass",    "", text<&Config::requirepass>,                    mark::secret},
     {"dir",            "", kDir,                                          mark::is_protected},
-    {"dbfilename",     "", kDbfilename,                                   mark::is_protected},
     {"pidfile",        "", text<&Config::pidfile>,                        mark::fixed},
     {"logfile",        "", text<&Config::logfile>,                        mark::fixed},
     {"loglevel",       "", choice<&Config::loglevel, kLevels>},
@@ -160,8 +135,6 @@ constexpr Directive kDirectives[] = {
      mark::fixed},
     {"enable-protected-configs", "", choice<&Config::enable_protected_configs, kPermissions>,
      mark::fixed},
-    {"save",           "", kSave,                                         mark::several},
-    {"appendonly",     "", boolean<&Config::appendonly>},
 
     // Limits
     {"maxmemory",         "", memory<&Config::maxmemory>},
@@ -206,7 +179,16 @@ const Row* find_row(std::span<const Row> rows, std::string_view name) {
 
 }  // namespace
 
-std::span<const Directive> directives() { return kDirectives; }
+std::span<const Directive> directives() {
+  static const std::vector<Directive> all = [] {
+    std::vector<Directive> rows(std::begin(kDirectives), std::end(kDirectives));
+    for (const auto more : {persistence_directives(), replication_directives()}) {
+      rows.insert(rows.end(), more.begin(), more.end());
+    }
+    return rows;
+  }();
+  return all;
+}
 
 const Directive* find_directive(std::string_view name) { return find_row(directives(), name); }
 

@@ -52,7 +52,9 @@ struct RefusedDirective {
   std::string_view why;
 };
 
-std::span<const Directive> directives();
+std::span<const Directive> directives();  // all of them, the next two included
+std::span<const Directive> persistence_directives();
+std::span<const Directive> replication_directives();
 std::span<const InertDirective> inert_directives();
 std::span<const RefusedDirective> refused_directives();
 

@@ -54,11 +54,6 @@ void write_log(Call& call) {
 // What has nothing to act upon here.
 void do_nothing(Call& call) { call.reply().ok(); }
 
-void need_persistence(Call& call) {
-  call.fail(
-      fmt::format("ERR DEBUG {:.32} needs persistence, which is not there yet", call.word(1)));
-}
-
 void help(Call& call) {
   static constexpr std::string_view kLines[] = {
       "CHANGE-REPL-ID",
@@ -77,6 +72,8 @@ void help(Call& call) {
       "    Tells the same of a hash that is kept as a table.",
       "LISTPACK <key>",
       "    Tells how large a packed hash is.",
+      "LOADAOF",
+      "    Replaces all data by what the append-only file says.",
       "LOG <text>",
       "    Writes a line to the log.",
       "OBJECT <key>",
@@ -88,6 +85,10 @@ void help(Call& call) {
       "    map, attrib, push, verbatim, true or false.",
       "QUICKLIST-PACKED-THRESHOLD <size>",
       "    Does nothing: there are no lists yet.",
+      "RELOAD [NOSAVE] [NOFLUSH]",
+      "    Saves all data as an RDB file, and replaces them by what is in it. NOSAVE takes the "
+      "file",
+      "    that is there; NOFLUSH adds what is in it to what is in memory.",
       "SET-ACTIVE-EXPIRE <0|1>",
       "    Stops removing what is due before somebody asks for it, or begins again.",
       "SLEEP <seconds>",
@@ -123,8 +124,8 @@ constexpr Subcommand kSubcommands[] = {
     {"change-repl-id",             2, 2,          do_nothing},
     {"quicklist-packed-threshold", 3, 3,          do_nothing},
     {"dict-resizing",              3, 3,          do_nothing},
-    {"reload",                     2, kAnyNumber, need_persistence},
-    {"loadaof",                    2, 2,          need_persistence},
+    {"reload",                     2, kAnyNumber, debug_reload},
+    {"loadaof",                    2, 2,          debug_loadaof},
     {"help",                       2, 2,          help},
 };
 // clang-format on

@@ -180,8 +180,6 @@ TEST_F(DebugTest, TheRest) {
   EXPECT_EQ(run("DEBUG CHANGE-REPL-ID"), "OK");
   EXPECT_EQ(run("DEBUG QUICKLIST-PACKED-THRESHOLD 10"), "OK");
   EXPECT_EQ(run("DEBUG DICT-RESIZING 0"), "OK");
-  EXPECT_EQ(run("DEBUG RELOAD"),
-            "(error) ERR DEBUG RELOAD needs persistence, which is not there yet");
   EXPECT_TRUE(run("DEBUG HELP").starts_with("[DEBUG <subcommand>"));
 }
 

@@ -16,6 +16,10 @@ void debug_htstats_key(Call& call);
 void debug_listpack(Call& call);
 void debug_populate(Call& call);
 
+// debug_reload.cc
+void debug_reload(Call& call);
+void debug_loadaof(Call& call);
+
 // debug_protocol.cc
 void debug_protocol(Call& call);
 

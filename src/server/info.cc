@@ -82,20 +82,6 @@ std::string human_bytes(std::uint64_t bytes) {
   return fmt::format("{:.2f}{}", size, kUnits[unit]);
 }
 
-void info_replication(Server& server, std::string& text) {
-  info_line(text, "role", "master");
-  info_line(text, "connected_slaves", 0);
-  info_line(text, "master_failover_state", "no-failover");
-  info_line(text, "master_replid", server.run_id());
-  info_line(text, "master_replid2", std::string(40, '0'));
-  info_line(text, "master_repl_offset", 0);
-  info_line(text, "second_repl_offset", -1);
-  info_line(text, "repl_backlog_active", 0);
-  info_line(text, "repl_backlog_size", 0);
-  info_line(text, "repl_backlog_first_byte_offset", 0);
-  info_line(text, "repl_backlog_histlen", 0);
-}
-
 void info_cpu(Server&, std::string& text) {
   info_usage(text, "", RUSAGE_SELF);
   info_usage(text, "_children", RUSAGE_CHILDREN);

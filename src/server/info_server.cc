@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// INFO about the process, its clients, its memory and what it keeps.
+// INFO about the process, its clients and its memory.
 
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -122,23 +122,6 @@ void info_memory(Server& server, std::string& text) {
   info_line(text, "mem_allocator", numbers.allocator);
   info_line(text, "active_defrag_running", 0);
   info_line(text, "lazyfree_pending_objects", server.keyspace().graveyard().waiting());
-}
-
-void info_persistence(Server& server, std::string& text) {
-  info_line(text, "loading", 0);
-  info_line(text, "async_loading", 0);
-  info_line(text, "rdb_changes_since_last_save", server.stats().dirty);
-  info_line(text, "rdb_bgsave_in_progress", 0);
-  info_line(text, "rdb_last_save_time", seconds_since(Time{}, server.stats().started));
-  info_line(text, "rdb_last_bgsave_status", "ok");
-  info_line(text, "rdb_last_bgsave_time_sec", -1);
-  info_line(text, "rdb_current_bgsave_time_sec", -1);
-  info_line(text, "rdb_saves", 0);
-  info_line(text, "aof_enabled", 0);
-  info_line(text, "aof_rewrite_in_progress", 0);
-  info_line(text, "aof_rewrite_scheduled", 0);
-  info_line(text, "aof_last_bgrewrite_status", "ok");
-  info_line(text, "aof_last_write_status", "ok");
 }
 
 }  // namespace mayfly

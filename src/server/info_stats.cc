@@ -62,8 +62,8 @@ void info_stats(Server& server, std::string& text) {
   info_line(text, "pubsub_channels", server.pubsub().channels().size());
   info_line(text, "pubsub_patterns", server.pubsub().patterns().size());
   info_line(text, "pubsubshard_channels", server.pubsub().shard_channels().size());
-  info_line(text, "latest_fork_usec", 0);
-  info_line(text, "total_forks", 0);
+  info_line(text, "latest_fork_usec", server.background().fork_micros());
+  info_line(text, "total_forks", server.background().forks());
   info_line(text, "migrate_cached_sockets", 0);
   info_line(text, "tracking_total_keys", 0);
   info_line(text, "unexpected_error_replies", 0);

@@ -12,6 +12,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+
+#include "net/socket.h"
+#include "server/process_child.h"
+#include "server/replication.h"
 
 namespace mayfly {
 namespace {
@@ -22,6 +27,11 @@ EpollLoop* loop_to_stop = nullptr;  // written before signals are caught, read b
 
 void on_signal(int) {
   if (loop_to_stop != nullptr) loop_to_stop->stop();
+}
+
+// A child has ended: the loop looks at it at once.
+void on_child(int) {
+  if (loop_to_stop != nullptr) loop_to_stop->wake();
 }
 
 // "1234:M 15 Nov 2026 10:00:00.123 * text", as Valkey writes it.
@@ -147,6 +157,10 @@ Status ServerProcess::write_pidfile() {
 void ServerProcess::catch_signals() {
   loop_to_stop = &loop_;
   struct sigaction action {};
+  action.sa_handler = on_child;
+  action.sa_flags = SA_RESTART | SA_NOCLDSTOP;
+  sigaction(SIGCHLD, &action, nullptr);
+  action.sa_flags = 0;
   action.sa_handler = on_signal;
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
@@ -154,11 +168,27 @@ void ServerProcess::catch_signals() {
   std::signal(SIGHUP, SIG_IGN);
 }
 
+Result<std::unique_ptr<Child>> ServerProcess::start_child(const ChildWork& work) {
+  return fork_child(work);
+}
+
+void ServerProcess::connect(const std::string& host, int port, Acceptor connected,
+                            std::function<void(const Error&)> failed) {
+  const Result<std::string> address = numeric_address(host);
+  if (!address) return failed(address.error());
+  loop_.connect(*address, port, std::move(connected), std::move(failed));
+}
+
 Status ServerProcess::run() {
   const Config& config = server_.config();
   if (chdir(config.dir.c_str()) != 0) {
     return Error{Code::io, fmt::format("cannot change to the directory '{}' (dir): {}", config.dir,
                                        std::strerror(errno))};
+  }
+  // It may have been relative to where we were; now all files are named by it.
+  std::error_code failure;
+  if (const auto here = std::filesystem::current_path(failure); !failure) {
+    server_.config().dir = here.string();
   }
   if (Status status = open_log(); !status) return status;
   if (config.daemonize && daemon(1, config.logfile.empty() ? 0 : 1) != 0) {
@@ -174,7 +204,14 @@ Status ServerProcess::run() {
   if (!config.unixsocket.empty()) {
     log_.write(Level::notice, fmt::format("Ready to accept connections at {}", config.unixsocket));
   }
+  if (!config.replicaof_host.empty()) {
+    server_.replication().follow(config.replicaof_host, static_cast<int>(config.replicaof_port));
+  }
+  if (Status status = server_.persistence().start(); !status) return status;
   loop_.run();
+  if (const auto& fatal = server_.persistence().fatal()) return *fatal;
+  Persistence& persistence = server_.persistence();
+  if (Status status = persistence.shut_down(persistence.saves_at_end()); !status) return status;
   log_.write(Level::notice, "Bye: the server stops");
   return Done{};
 }

@@ -31,6 +31,10 @@ class ServerProcess final : public Surroundings {
   std::int64_t port() const override { return port_; }
   std::string executable() const override { return executable_; }
   void shut_down() override { loop_.stop(); }
+  Disk& disk() override { return disk_; }
+  Result<std::unique_ptr<Child>> start_child(const ChildWork& work) override;
+  void connect(const std::string& host, int port, Acceptor connected,
+               std::function<void(const Error&)> failed) override;
   const std::vector<std::string>& addresses() const { return addresses_; }
   Log& log() { return log_; }
 
@@ -42,6 +46,7 @@ class ServerProcess final : public Surroundings {
   void catch_signals();
 
   SystemClock clock_;
+  SystemDisk disk_;
   Log log_;
   std::string executable_;
   Server server_;

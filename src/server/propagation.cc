@@ -3,29 +3,53 @@
 
 #include "server/propagation.h"
 
-#include <utility>
+#include <algorithm>
+
+#include "resp/encode.h"
 
 namespace mayfly {
+namespace {
 
-void Propagation::add(int database, Propagated words) {
-  if (is_wanted()) unit_.push_back({database, std::move(words)});
+constexpr std::string_view kMulti = "*1\r\n$5\r\nMULTI\r\n";
+constexpr std::string_view kExec = "*1\r\n$4\r\nEXEC\r\n";
+constexpr std::size_t kKeptBytes = 64 * 1024;  // of the buffer, after a unit that was large
+
+}  // namespace
+
+void Propagation::add_sink(PropagationSink& sink) {
+  if (std::ranges::find(sinks_, &sink) == sinks_.end()) sinks_.push_back(&sink);
 }
 
-void Propagation::add(int database, Words words) {
-  if (is_wanted()) unit_.push_back({database, Propagated(words.begin(), words.end())});
+void Propagation::remove_sink(PropagationSink& sink) { std::erase(sinks_, &sink); }
+
+template <class Texts>
+void Propagation::encode(int database, const Texts& words) {
+  if (!is_wanted()) return;
+  append_request(bytes_, words);
+  unit_.push_back({database, bytes_.size()});
 }
+
+void Propagation::add(int database, const Propagated& words) { encode(database, words); }
+
+void Propagation::add(int database, Words words) { encode(database, words); }
 
 void Propagation::flush() {
   if (unit_.empty()) return;
-  const std::vector<Item> unit = std::exchange(unit_, {});
-  const bool wrapped = unit.size() > 1;
-  if (wrapped) send(unit.front().database, {"MULTI"});
-  for (const Item& item : unit) send(item.database, item.words);
-  if (wrapped) send(unit.back().database, {"EXEC"});
+  const bool wrapped = unit_.size() > 1;
+  if (wrapped) send(unit_.front().database, kMulti);
+  std::size_t begin = 0;
+  for (const Item& item : unit_) {
+    send(item.database, std::string_view(bytes_).substr(begin, item.end - begin));
+    begin = item.end;
+  }
+  if (wrapped) send(unit_.back().database, kExec);
+  unit_.clear();
+  bytes_.clear();
+  if (bytes_.capacity() > kKeptBytes) bytes_.shrink_to_fit();
 }
 
-void Propagation::send(int database, const Propagated& words) const {
-  for (const Sink& sink : sinks_) sink(database, words);
+void Propagation::send(int database, std::string_view command) const {
+  for (PropagationSink* const sink : sinks_) sink->take(database, command);
 }
 
 }  // namespace mayfly

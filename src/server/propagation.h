@@ -2,12 +2,14 @@
 // Propagation: what goes to replicas and the append-only file, in units that belong together.
 //
 // A command, a transaction or a batch of a sweep is a unit. One that holds several commands is
-// wrapped into MULTI and EXEC, so that nobody sees half of it.
+// wrapped into MULTI and EXEC, so that nobody sees half of it. Commands are encoded once, for all
+// who get them.
 
 #pragma once
 
-#include <functional>
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands/call.h"
@@ -15,16 +17,22 @@
 
 namespace mayfly {
 
+// Gets every command as the bytes of a request, with the database it is about.
+class PropagationSink {
+ public:
+  virtual ~PropagationSink() = default;
+  virtual void take(int database, std::string_view command) = 0;
+};
+
 class Propagation {
  public:
-  // Gets every command, with the database it is about.
-  using Sink = std::function<void(int database, const Propagated& words)>;
-
-  // Without a sink nothing is collected.
-  void add_sink(Sink sink) { sinks_.push_back(std::move(sink)); }
+  // Without a sink nothing is collected. A sink must be removed before it goes; both do nothing if
+  // it is so already.
+  void add_sink(PropagationSink& sink);
+  void remove_sink(PropagationSink& sink);
   bool is_wanted() const { return !sinks_.empty(); }
 
-  void add(int database, Propagated words);
+  void add(int database, const Propagated& words);
   void add(int database, Words words);
 
   // The unit is complete.
@@ -33,12 +41,15 @@ class Propagation {
  private:
   struct Item {
     int database;
-    Propagated words;
+    std::size_t end;  // in bytes_
   };
-  void send(int database, const Propagated& words) const;
+  template <class Texts>
+  void encode(int database, const Texts& words);
+  void send(int database, std::string_view command) const;
 
-  std::vector<Sink> sinks_;
+  std::vector<PropagationSink*> sinks_;
   std::vector<Item> unit_;
+  std::string bytes_;
 };
 
 }  // namespace mayfly

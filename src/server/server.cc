@@ -12,6 +12,8 @@
 #include "commands/words.h"
 #include "mayfly/stopwatch.h"
 #include "server/command_times.h"
+#include "server/primary_link.h"
+#include "server/replication.h"
 
 namespace mayfly {
 namespace {
@@ -24,13 +26,6 @@ KeyspaceOptions keyspace_options(const Config& config) {
   options.databases = static_cast<int>(config.databases);
   options.seed = std::uint64_t{device()} << 32 | device();
   return options;
-}
-
-std::string random_id() {
-  std::random_device device;
-  std::string id;
-  while (id.size() < 40) id += fmt::format("{:08x}", device());
-  return id;
 }
 
 std::string unknown_command(Words words) {
@@ -76,12 +71,16 @@ Server::Server(const Clock& clock, Config config, Log& log, Surroundings& surrou
       log_(log),
       surroundings_(surroundings),
       keyspace_(keyspace_options(config_), *this),
+      background_([this](const ChildWork& work) { return surroundings_.start_child(work); }),
+      persistence_(*this),
+      replication_(std::make_unique<Replication>(*this)),
       run_id_(random_id()) {
   for (const auto rows :
        {string_commands(), key_commands(), expire_commands(), hash_commands(),
         hash_expire_commands(), sort_commands(), connection_commands(), client_commands(),
-        transaction_commands(), pubsub_commands(), server_commands(), config_commands(),
-        command_commands(), monitoring_commands(), debug_commands(), compatibility_commands()}) {
+        transaction_commands(), pubsub_commands(), server_commands(), persistence_commands(),
+        dump_commands(), replication_commands(), config_commands(), command_commands(),
+        monitoring_commands(), debug_commands(), compatibility_commands()}) {
     commands_.add(rows);
   }
   stats_.started = clock_.now();
@@ -141,6 +140,7 @@ void Server::leave_multi(Client& client) {
 }
 
 std::string Server::why_not(Client& client, const Command& command) {
+  if (client.is_primary) return {};  // it has decided already
   if (!client.is_authenticated() && (command.flags & flag::no_auth) == 0) {
     return "NOAUTH Authentication required.";
   }
@@ -154,7 +154,45 @@ std::string Server::why_not(Client& client, const Command& command) {
         "allowed in this context",
         command.name);
   }
+  if (std::string why = why_no_data(command); !why.empty()) return why;
+  return why_no_write(client, command);
+}
+
+std::string Server::why_no_data(const Command& command) const {
+  if (loading_.is_active() && (command.flags & flag::loading) == 0) {
+    return "LOADING Mayfly is loading the dataset in memory";
+  }
+  const PrimaryLink* const primary = replication_->primary();
+  if (primary != nullptr && !primary->is_up() && !config_.replica_serve_stale_data &&
+      (command.flags & flag::stale) == 0) {
+    return "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.";
+  }
   return {};
+}
+
+std::string Server::why_no_write(const Client& client, const Command& command) {
+  const bool writes = (command.flags & flag::write) != 0 ||
+                      (command.name == "exec" && client.is_in_multi && queues_writes(client));
+  const bool counts = writes || command.name == "ping";  // so that health checks notice
+  if (!counts) return {};
+  if (!is_replica()) {
+    if (std::string why = persistence_.why_no_writes(); !why.empty()) return why;
+  }
+  return writes ? replication_->why_no_writes(clock_.now()) : std::string();
+}
+
+bool Server::queues_writes(const Client& client) const {
+  return std::ranges::any_of(client.queue, [&](const Queued& queued) {
+    const Command* const one = commands_.find(queued.front());
+    return one != nullptr && (one->flags & (flag::write | flag::may_replicate)) != 0;
+  });
+}
+
+bool Server::is_replica() const { return replication_->is_replica(); }
+
+Policy Server::policy_for(const Client* client) const {
+  if (loading_.is_active() || (client != nullptr && client->is_primary)) return Policy::show;
+  return is_replica() || is_paused() ? Policy::hide : Policy::reclaim;
 }
 
 void Server::refuse(Client& client, std::string_view error) {
@@ -200,7 +238,7 @@ void Server::run(Client& client, const Command& command, Words words) {
   const bool is_outermost = client.begin_request();
   note_command(client, command);
   if (!is_in_transaction_) keyspace_.set_now(clock_.now());
-  keyspace_.set_policy(is_paused() ? Policy::hide : Policy::reclaim);
+  keyspace_.set_policy(policy_for(&client));
   keyspace_.set_notes_use(!client.no_touch || command.name == "touch");
   if (!monitors_.empty() && (command.flags & (flag::skip_monitor | flag::admin)) == 0) {
     feed_monitors(client, words);
@@ -242,7 +280,7 @@ void Server::finish(Client& client, const Command& command, Words words, const C
   if (client.reply_mode != ReplyMode::on) settle_reply_mode(client, start);
 
   if (call.changes() > 0) stats_.dirty += static_cast<std::uint64_t>(call.changes());
-  if (propagation_.is_wanted()) propagate(command, words, call, client.database());
+  if (propagation_.is_wanted()) propagate(client, command, words, call);
   if (micros >= config_.slowlog_log_slower_than && config_.slowlog_log_slower_than >= 0 &&
       (command.flags & flag::skip_slowlog) == 0) {
     slowlog_.add(words, micros, keyspace_.now(), client.link().address(), client.name,
@@ -260,13 +298,18 @@ void Server::settle_reply_mode(Client& client, std::size_t start) {
   if (client.reply_mode == ReplyMode::skip_next) client.reply_mode = ReplyMode::skip;
 }
 
-void Server::propagate(const Command& command, Words words, const Call& call, int database) {
+void Server::propagate(Client& client, const Command& command, Words words, const Call& call) {
+  const int database = client.database();
   if (call.is_replaced()) {
     for (const Propagated& one : call.propagated()) propagation_.add(database, one);
   } else if (call.changes() > 0 && (command.flags & (flag::write | flag::may_replicate)) != 0) {
     propagation_.add(database, words);
   }
-  if (!is_in_transaction_) propagation_.flush();
+  if (is_in_transaction_) return;
+  propagation_.flush();
+  if (call.changes() == 0) return;
+  client.written_to = replication_->log().end();
+  client.written_to_aof = persistence_.appended_offset();
 }
 
 void Server::end_transaction() {

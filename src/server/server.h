@@ -30,10 +30,14 @@
 #include "keyspace/keyspace.h"
 #include "mayfly/clock.h"
 #include "net/transport.h"
+#include "persist/disk.h"
+#include "server/background.h"
 #include "server/client.h"
 #include "server/config.h"
 #include "server/latency.h"
+#include "server/loading.h"
 #include "server/log.h"
+#include "server/persistence.h"
 #include "server/propagation.h"
 #include "server/pubsub.h"
 #include "server/slowlog.h"
@@ -42,13 +46,21 @@
 
 namespace mayfly {
 
-// What a server tells its surroundings to do: the program listens, saves and ends.
+class Replication;
+
+// What a server needs of the program around it.
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
-  virtual void shut_down() {}  // the loop ends after this turn
+  virtual void shut_down() = 0;  // the loop ends after this turn
   virtual std::int64_t port() const { return 0; }
   virtual std::string executable() const { return {}; }
+  virtual Disk& disk() = 0;
+  virtual Result<std::unique_ptr<Child>> start_child(const ChildWork& work) = 0;
+
+  // As Loop::connect(), but `host` may be a name.
+  virtual void connect(const std::string& host, int port, Acceptor connected,
+                       std::function<void(const Error&)> failed) = 0;
 };
 
 class Server final : public Host, public KeyspaceListener {
@@ -72,6 +84,8 @@ class Server final : public Host, public KeyspaceListener {
   bool handle(Client& client, Words words);
   void refuse_protocol(Client& client, std::string_view error);  // and close
   void forget(Client& client);
+  // A client that is no accepted connection: the primary that we follow.
+  std::unique_ptr<Client> adopt(Link& link);
   void check_input(Client& client, std::size_t waiting);  // closes one that sends too much
   void check_output(Client& client);                      // closes one that does not read
   const RequestLimits& request_limits() const { return request_limits_; }
@@ -93,10 +107,15 @@ class Server final : public Host, public KeyspaceListener {
   Watches& watches() { return watches_; }
   Propagation& propagation() { return propagation_; }
   Surroundings& surroundings() { return surroundings_; }
+  Background& background() { return background_; }
+  Loading& loading() { return loading_; }
+  Persistence& persistence() { return persistence_; }
+  Replication& replication() { return *replication_; }
   const std::map<std::uint64_t, Client*>& clients() const { return clients_; }
   std::vector<Client*>& monitors() { return monitors_; }
   const std::string& run_id() const { return run_id_; }
 
+  bool is_replica() const;
   bool has_backlog() const { return has_backlog_; }
   bool is_sweeping() const { return is_sweeping_; }  // DEBUG SET-ACTIVE-EXPIRE
   void set_sweeping(bool sweeps) { is_sweeping_ = sweeps; }
@@ -116,6 +135,7 @@ class Server final : public Host, public KeyspaceListener {
   void leave_multi(Client& client);
   void begin_transaction() { is_in_transaction_ = true; }
   void end_transaction();
+  bool is_in_transaction() const { return is_in_transaction_; }
 
   // ---- Host ----
   void notify(Event event, std::string_view name, std::string_view key, int database) override;
@@ -134,6 +154,9 @@ class Server final : public Host, public KeyspaceListener {
   // The way of a request
   void refuse_unknown(Client& client, const Command* found, const Command* command, Words words);
   std::string why_not(Client& client, const Command& command);  // empty: it may run
+  std::string why_no_data(const Command& command) const;        // loading, or out of touch
+  std::string why_no_write(const Client& client, const Command& command);
+  Policy policy_for(const Client* client) const;
   bool must_wait(const Client& client, const Command& command) const;
   void refuse(Client& client, std::string_view error);
   void queue(Client& client, Words words);
@@ -141,12 +164,16 @@ class Server final : public Host, public KeyspaceListener {
               std::size_t start, std::int64_t micros);
   void note_command(Client& client, const Command& command);
   void settle_reply_mode(Client& client, std::size_t start);
-  void propagate(const Command& command, Words words, const Call& call, int database);
+  void propagate(Client& client, const Command& command, Words words, const Call& call);
   void propagate_removal(Database& database, std::string_view key, Found found);
   void count_error(std::string_view error);
   void feed_monitors(const Client& client, Words words);
 
+  bool queues_writes(const Client& client) const;
+  OutputLimit replica_limit() const;
+
   // Between requests
+  bool sweeps() const;
   void sweep_slice();
   void free_slice();
   void chores(Time now);
@@ -163,6 +190,10 @@ class Server final : public Host, public KeyspaceListener {
   PubSub pubsub_;
   Watches watches_;
   Propagation propagation_;
+  Background background_;
+  Loading loading_;
+  Persistence persistence_;
+  std::unique_ptr<Replication> replication_;
   RequestLimits request_limits_;
   std::map<std::uint64_t, Client*> clients_;
   std::vector<Client*> monitors_;
@@ -200,7 +231,10 @@ std::span<const Command> connection_commands();     // PING ECHO AUTH HELLO SELE
 std::span<const Command> client_commands();         // CLIENT ...
 std::span<const Command> transaction_commands();    // MULTI EXEC DISCARD WATCH UNWATCH
 std::span<const Command> pubsub_commands();         // SUBSCRIBE ... PUBSUB ...
-std::span<const Command> server_commands();         // INFO TIME SHUTDOWN MONITOR WAIT LOLWUT ...
+std::span<const Command> server_commands();         // INFO TIME SHUTDOWN MONITOR LOLWUT
+std::span<const Command> persistence_commands();    // SAVE BGSAVE LASTSAVE BGREWRITEAOF
+std::span<const Command> dump_commands();           // DUMP RESTORE
+std::span<const Command> replication_commands();    // REPLICAOF PSYNC REPLCONF ROLE WAIT FAILOVER
 std::span<const Command> config_commands();         // CONFIG ...
 std::span<const Command> command_commands();        // COMMAND ...
 std::span<const Command> monitoring_commands();     // SLOWLOG LATENCY MEMORY

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "server/replication.h"
 #include "server/server.h"
 
 namespace mayfly {
@@ -48,6 +49,7 @@ void append_quoted(std::string& line, std::string_view word) {
 }  // namespace
 
 void Server::notify(Event event, std::string_view name, std::string_view key, int database) {
+  if (loading_.is_active()) return;  // it happened long ago
   const Event wanted = config_.notify_keyspace_events;
   if (!any(wanted & event) || !pubsub_.has_listeners()) return;
   if (any(wanted & Event::keyspace)) {
@@ -60,6 +62,10 @@ void Server::notify(Event event, std::string_view name, std::string_view key, in
 
 void Server::key_changed(int database, std::string_view key) {
   if (!watches_.is_empty()) watches_.key_changed(database, key);
+  // A change by a client of a replica, not by its primary.
+  if (is_replica() && keyspace_.policy() == Policy::hide) {
+    replication_->local_expiries().note(database, key);
+  }
 }
 
 void Server::database_changed(int database) {

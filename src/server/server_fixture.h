@@ -18,7 +18,9 @@
 #include <vector>
 
 #include "mayfly/clock.h"
+#include "persist/fake_disk.h"
 #include "resp/reply_parser.h"
+#include "resp/request.h"
 #include "server/server.h"
 
 namespace mayfly {
@@ -59,6 +61,20 @@ class TestLink final : public Link {
   bool is_paused_ = false;
 };
 
+// Bytes arrive at a connection, as a loop would hand them over.
+inline void arrive(TestLink& link, Peer* peer, std::string_view bytes) {
+  std::vector<char> scratch(64 * 1024);
+  while (!bytes.empty()) {
+    const std::span<char> room = link.input_.room(scratch);
+    const std::string_view piece = bytes.substr(0, room.size());
+    std::copy(piece.begin(), piece.end(), room.begin());
+    bytes.remove_prefix(piece.size());
+    link.input_.added(piece.size());
+    if (peer != nullptr && !link.paused()) peer->received(link.input_);
+    link.input_.settle();
+  }
+}
+
 class TestClient {
  public:
   TestClient(Server& server, const std::string& address) : link_(address) {
@@ -70,16 +86,7 @@ class TestClient {
 
   // Sends bytes as they are, and returns the bytes that came back so far.
   std::string send(std::string_view bytes) {
-    std::vector<char> scratch(64 * 1024);
-    while (!bytes.empty()) {
-      const std::span<char> room = link_.input_.room(scratch);
-      const std::string_view piece = bytes.substr(0, room.size());
-      std::copy(piece.begin(), piece.end(), room.begin());
-      bytes.remove_prefix(piece.size());
-      link_.input_.added(piece.size());
-      if (peer_ && !link_.paused()) peer_->received(link_.input_);
-      link_.input_.settle();
-    }
+    arrive(link_, peer_.get(), bytes);
     return take();
   }
 
@@ -138,17 +145,55 @@ class TestClient {
   std::unique_ptr<Peer> peer_;
 };
 
+// Work of a child, done at once in the test's own process: on the data as it was at the fork.
+class InlineChild final : public Child {
+ public:
+  InlineChild(const ChildWork& work, const bool& is_held) : is_held_(is_held) {
+    result_ = work([this](const ChildProgress& progress) { progress_ = progress; });
+  }
+
+  bool is_running() override { return is_held_ && !is_stopped_; }
+  Status result() const override {
+    return is_stopped_ ? Status(Error{Code::io, "the child was stopped"}) : result_;
+  }
+  ChildProgress progress() const override { return progress_; }
+  void stop() override { is_stopped_ = true; }
+  int pid() const override { return 4711; }
+
+ private:
+  const bool& is_held_;
+  bool is_stopped_ = false;
+  Status result_ = Done{};
+  ChildProgress progress_;
+};
+
+// What is propagated, in readable form.
+class PropagationRecord final : public PropagationSink {
+ public:
+  void take(int database, std::string_view command) override {
+    RequestParser parser;
+    std::string line = std::to_string(database) + ":";
+    if (parser.parse(command) == Parsed::request) {
+      for (const std::string_view word : parser.words()) line.append(" ").append(word);
+    }
+    lines.push_back(std::move(line));
+  }
+
+  std::vector<std::string> lines;
+};
+
 class ServerFixture : public Surroundings {
  public:
-  explicit ServerFixture(const Config& config = {})
-      : log_([this](Level, std::string_view line) { lines.emplace_back(line); }),
+  explicit ServerFixture(const Config& config = {}) : ServerFixture(config, nullptr, nullptr) {}
+
+  // With a clock or a disk that others use, too.
+  ServerFixture(const Config& config, ManualClock* clock, FakeDisk* disk)
+      : clock_(clock == nullptr ? own_clock_ : *clock),
+        disk_(disk == nullptr ? own_disk_ : *disk),
+        log_([this](Level, std::string_view line) { lines.emplace_back(line); }),
         server_(std::make_unique<Server>(clock_, config, log_, *this)) {
     server_->config().enable_debug_command = "yes";
-    server_->propagation().add_sink([this](int database, const Propagated& words) {
-      std::string line = std::to_string(database) + ":";
-      for (const std::string& word : words) line += " " + word;
-      propagated.push_back(line);
-    });
+    server_->propagation().add_sink(record_);
   }
 
   TestClient& connect(const std::string& address = "127.0.0.1:5000") {
@@ -166,19 +211,39 @@ class ServerFixture : public Surroundings {
   }
 
   void shut_down() override { is_shut_down = true; }
+  Disk& disk() override { return disk_; }
+  Result<std::unique_ptr<Child>> start_child(const ChildWork& work) override {
+    return std::unique_ptr<Child>(std::make_unique<InlineChild>(work, holds_children));
+  }
+  void connect(const std::string& host, int, Acceptor,
+               std::function<void(const Error&)> failed) override {
+    failed(Error{Code::io, "nobody listens at " + host});
+  }
 
   Server& server() { return *server_; }
   const Clock& wall() const { return clock_; }
+  FakeDisk& fake_disk() { return disk_; }
 
-  std::vector<std::string> lines;       // of the log
-  std::vector<std::string> propagated;  // "0: HDEL key field"
+  std::vector<std::string> lines;  // of the log
   bool is_shut_down = false;
+  bool holds_children = false;  // a child that is started does not end until this is false
 
  private:
-  ManualClock clock_{Time(Millis(1'700'000'000'000))};
+  ManualClock own_clock_{Time(Millis(1'700'000'000'000))};
+  FakeDisk own_disk_;
+  ManualClock& clock_;
+  FakeDisk& disk_;
   Log log_;
+  PropagationRecord record_;
+
+ protected:
   std::unique_ptr<Server> server_;
+
+ private:
   std::vector<std::unique_ptr<TestClient>> clients_;
+
+ public:
+  std::vector<std::string>& propagated = record_.lines;  // "0: HDEL key field"
 };
 
 }  // namespace mayfly

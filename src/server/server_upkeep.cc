@@ -8,6 +8,7 @@
 #include "keyspace/packed_hash.h"
 #include "mayfly/stopwatch.h"
 #include "server/memory.h"
+#include "server/replication.h"
 #include "server/server.h"
 
 namespace mayfly {
@@ -33,6 +34,7 @@ void Server::apply_config() {
   }
   log_.set_level(parse_level(config_.loglevel));
   if (config_.maxmemory > 0) make_room();
+  persistence_.apply_config();
 }
 
 std::unique_ptr<Peer> Server::accept(Link& link) {
@@ -60,13 +62,22 @@ void Server::forget(Client& client) {
   pubsub_.unsubscribe_all(client);
   watches_.unwatch_all(client);
   std::erase(monitors_, &client);
+  replication_->replicas().forget(client);
+  replication_->waiters().forget(client);
   clients_.erase(client.id());
+}
+
+std::unique_ptr<Client> Server::adopt(Link& link) {
+  auto client = std::make_unique<Client>(*this, link, next_client_id_++, clock_.now());
+  clients_.emplace(client->id(), client.get());
+  return client;
 }
 
 void Server::begin_turn() {
   keyspace_.set_now(clock_.now());
-  keyspace_.set_policy(is_paused() ? Policy::hide : Policy::reclaim);
-  if (is_sweeping_ && !is_paused()) sweep_slice();
+  keyspace_.set_policy(policy_for(nullptr));
+  if (loading_.is_active()) return loading_.slice();
+  if (sweeps()) sweep_slice();
   free_slice();
 }
 
@@ -74,15 +85,24 @@ Millis Server::before_sleep() {
   const Time now = clock_.now();
   keyspace_.set_now(now);
   if (is_paused() && is_due(pause_until_, now)) unpause();
+  background_.poll();
+  replication_->before_sleep(now);
+  persistence_.before_sleep(now);  // the last, for what came before may have written something
   if (is_due(next_chores_, now)) {
     chores(now);
     next_chores_ = now + kChoreInterval;
   }
-  if (has_backlog_ || !keyspace_.graveyard().is_empty()) return Millis(0);
-  Time next = next_chores_;
-  if (is_sweeping_ && !is_paused()) next = std::min(next, keyspace_.next_deadline());
+  if (loading_.is_active() || !keyspace_.graveyard().is_empty()) return Millis(0);
+  if (has_backlog_ && sweeps()) return Millis(0);
+  Time next = std::min(next_chores_, replication_->waiters().next_timeout());
+  if (sweeps()) next = std::min(next, keyspace_.next_deadline());
   if (is_paused()) next = std::min(next, pause_until_);
   return remaining(next, now);
+}
+
+// Only a primary decides what expires.
+bool Server::sweeps() const {
+  return is_sweeping_ && !is_paused() && !is_replica() && !loading_.is_active();
 }
 
 void Server::sweep_slice() {
@@ -132,7 +152,8 @@ void Server::chores(Time now) {
   for (const auto& [id, client] : clients_) clients.push_back(client);
   for (Client* const client : clients) {
     check_output(*client);
-    const bool may_idle = client->is_subscriber() || client->is_monitor || client->is_paused;
+    const bool may_idle = client->is_subscriber() || client->is_monitor || client->is_paused ||
+                          client->is_primary || client->replica || client->wait;
     if (config_.timeout > 0 && !may_idle &&
         is_due(client->used + std::chrono::seconds(config_.timeout), now)) {
       client->link().close_now("it was idle for longer than `timeout`");
@@ -150,8 +171,11 @@ void Server::check_input(Client& client, std::size_t waiting) {
 }
 
 void Server::check_output(Client& client) {
-  const OutputLimit& limit = client.is_subscriber() ? config_.output_pubsub : config_.output_normal;
-  const std::size_t waiting = client.link().pending();
+  const bool is_attached = client.replica != nullptr && client.replica->is_attached();
+  OutputLimit limit = client.is_subscriber() ? config_.output_pubsub : config_.output_normal;
+  if (is_attached) limit = replica_limit();
+  const std::uint64_t waiting =
+      is_attached ? replication_->replicas().pending(client) : client.link().pending();
   stats_.output_waiting_max = std::max<std::uint64_t>(stats_.output_waiting_max, waiting);
   bool over = limit.hard_bytes > 0 && waiting > limit.hard_bytes;
   if (limit.soft_bytes > 0 && waiting > limit.soft_bytes) {
@@ -171,6 +195,15 @@ void Server::check_output(Client& client) {
   client.link().close_now("its output exceeds client-output-buffer-limit");
 }
 
+// A limit below the backlog would save nothing: those bytes are kept anyway.
+OutputLimit Server::replica_limit() const {
+  OutputLimit limit = config_.output_replica;
+  for (std::uint64_t* const bytes : {&limit.hard_bytes, &limit.soft_bytes}) {
+    if (*bytes > 0) *bytes = std::max(*bytes, config_.repl_backlog_size);
+  }
+  return limit;
+}
+
 void Server::pause(Time until, bool only_writes) {
   // A second pause may make the first one longer and stricter, never the other way.
   pauses_only_writes_ = is_paused() ? pauses_only_writes_ && only_writes : only_writes;
@@ -187,18 +220,16 @@ void Server::unpause() {
 }
 
 bool Server::must_wait(const Client& client, const Command& command) const {
-  if (!is_paused() || is_due(pause_until_, clock_.now())) return false;
+  if (!is_paused() || client.is_primary || client.replica) return false;
+  if (is_due(pause_until_, clock_.now())) return false;
   if (!pauses_only_writes_) return command.parent != "client";
   constexpr std::uint32_t kWrites = flag::write | flag::may_replicate;
   if ((command.flags & kWrites) != 0) return true;
-  if (command.name != "exec" || !client.is_in_multi) return false;
-  return std::ranges::any_of(client.queue, [&](const Queued& queued) {
-    const Command* const one = commands_.find(queued.front());
-    return one != nullptr && (one->flags & kWrites) != 0;
-  });
+  return command.name == "exec" && client.is_in_multi && queues_writes(client);
 }
 
 bool Server::make_room() {
+  if (is_replica() || loading_.is_active()) return true;  // the primary evicts for us
   if (config_.maxmemory == 0 || used_memory() <= config_.maxmemory) return true;
   keyspace_.set_now(clock_.now());
   // What is due goes first, and what nobody can see any more.

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "server/replication.h"
 #include "server/server.h"
 
 namespace mayfly {
@@ -23,6 +24,7 @@ void discard(Call& call) {
 
 void run_queue(ClientCall& call, const std::vector<Queued>& queue) {
   call.reply().array(queue.size());
+  const std::uint64_t changes = call.server.stats().dirty;
   call.server.begin_transaction();
   std::vector<std::string_view> words;
   for (const Queued& queued : queue) {
@@ -31,6 +33,10 @@ void run_queue(ClientCall& call, const std::vector<Queued>& queue) {
     call.server.run(call.client, *call.server.commands().resolve(*found, words), words);
   }
   call.server.end_transaction();
+  if (call.server.stats().dirty == changes) return;
+  // It was propagated only now, as one: this is what WAIT is about, and `appendfsync always`.
+  call.client.written_to = call.server.replication().log().end();
+  call.client.written_to_aof = call.server.persistence().appended_offset();
 }
 
 bool needs_memory(const ClientCall& call) {

@@ -3,9 +3,16 @@
 
     with Mayfly("--maxclients", "10") as server:
         server.client().ask("PING")
+
+What it has written stays in its folder until the end, so it can be ended and started again there:
+
+        server.kill()
+        server.restart("--appendonly", "yes")
 """
 
+import contextlib
 import os
+import random
 import re
 import shutil
 import signal
@@ -13,16 +20,22 @@ import socket
 import subprocess
 import tempfile
 
-from resp_client import PATIENCE_S, Client, Closed, pause
+from resp_client import PATIENCE_S, Client, Closed, await_that, pause
 
 ATTEMPTS = 20
+PORTS = range(15_000, 32_000)
 HURT = re.compile(r"Sanitizer|runtime error:|Assertion|terminate called|CHECK failed|BUG REPORT")
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below those that the system gives to clients. Else one who tries again and again to reach a
+    server that is down would one day be given its very port, and speak with himself."""
+    while True:
+        port = random.SystemRandom().choice(PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def environment(server):
@@ -42,6 +55,7 @@ class Server:
         self.log_path = os.path.join(self.folder, "output")
         self.clients = []
         self.process = None
+        self.groups = []
         self.port = 0
         self.ended = False
 
@@ -59,10 +73,16 @@ class Server:
             if kind is None and not self.ended:
                 self.stop()
         finally:
-            if self.process.poll() is None:
-                self.process.kill()
-                self.process.wait()
+            self.end_all()
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def end_all(self):
+        """The process and its children, which are a group of their own."""
+        for group in self.groups:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
+        if self.process is not None:
+            self.process.wait()
 
     def words(self):
         return [*self.command, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
@@ -73,14 +93,16 @@ class Server:
         self.ended = False
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(self.words(), stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=subprocess.STDOUT, cwd=self.folder)
+                                            stderr=subprocess.STDOUT, cwd=self.folder,
+                                            start_new_session=True)
+        self.groups.append(self.process.pid)
 
     def start(self):
         for _ in range(ATTEMPTS):
             self.port = free_port()
             self.spawn()
             if self.accepts():
-                return
+                return self.await_loaded()
             if not re.search("in use", self.log(), re.IGNORECASE):
                 break
         raise AssertionError(f"{self.name} does not start:\n{self.log()}")
@@ -96,6 +118,40 @@ class Server:
             except (ConnectionRefusedError, Closed):
                 pause(0.01)
         return False
+
+    def await_loaded(self):
+        """Until it no longer says LOADING."""
+        with Client(self.port) as client:
+            await_that(lambda: not str(client.ask("PING")).startswith("LOADING"),
+                       lambda: f"{self.name} has loaded its data:\n{self.log()}")
+
+    def restart(self, *options):
+        """Starts it again, at the same port and in the same folder. Options are added."""
+        self.options += options
+        self.spawn()
+        if not self.accepts():
+            raise AssertionError(f"{self.name} does not start again:\n{self.log()}")
+        self.await_loaded()
+
+    def kill(self):
+        """As a crash ends it: at once. Its children are left alone."""
+        self.process.kill()
+        self.process.wait()
+        self.ended = True
+        self.close_clients()
+        if HURT.search(self.log()):
+            raise AssertionError(f"{self.name} was hurt:\n{self.log()}")
+
+    def end_refused(self):
+        """Waits until it has refused to start. Returns what it has printed."""
+        code = self.process.wait(PATIENCE_S)
+        self.ended = True
+        if code != 1 or HURT.search(self.log()):
+            raise AssertionError(f"{self.name} ended with {code}, not 1:\n{self.log()}")
+        return self.log()
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
 
     def client(self, **options):
         client = Client(self.port, **options)

@@ -9,8 +9,9 @@
 
 import socket
 import threading
+import time
 
-PATIENCE_S = 20
+PATIENCE_S = 30
 
 
 class Status(str):
@@ -51,6 +52,17 @@ class Closed(Exception):
 def pause(seconds):
     """For the few things that only time can bring, such as a deadline."""
     threading.Event().wait(seconds)
+
+
+def await_that(check, what, patience=PATIENCE_S):
+    """Looks until it is so, and returns what `check` did. `what`: a text, or a function for it."""
+    end = time.monotonic() + patience
+    while not (found := check()):
+        if time.monotonic() > end:
+            told = what() if callable(what) else what
+            raise AssertionError(f"not within {patience} s: {told}")
+        pause(0.01)
+    return found
 
 
 def as_bytes(word):
@@ -114,13 +126,27 @@ class Client:
             raise AssertionError(f"{words}: {reply}")
         return reply
 
+    def pipeline(self, requests, at_once=500):
+        """The replies to all of them, errors included."""
+        requests, replies = list(requests), []
+        for first in range(0, len(requests), at_once):
+            part = requests[first:first + at_once]
+            self.write(b"".join(request(*words) for words in part))
+            replies += [self.receive() for _ in part]
+        return replies
+
+    def infos(self, section="everything"):
+        """All fields of INFO, as numbers where they are."""
+        pairs = (line.partition(":")[::2]
+                 for line in self.ok("INFO", section).decode().splitlines() if ":" in line)
+        return {name: int(value) if value.lstrip("-").isdigit() else value
+                for name, value in pairs}
+
     def info(self, field):
-        """A field of INFO, as a number where it is one."""
-        for line in self.ok("INFO", "everything").decode().splitlines():
-            name, _, value = line.partition(":")
-            if name == field:
-                return int(value) if value.lstrip("-").isdigit() else value
-        raise AssertionError(f"INFO has no {field}")
+        fields = self.infos()
+        if field not in fields:
+            raise AssertionError(f"INFO has no {field}")
+        return fields[field]
 
     def line(self):
         try:

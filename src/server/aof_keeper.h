@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// AofKeeper: the life of the append-only file. It is opened when the data is there, gets every
+// write, is flushed once a turn, rewritten when it has grown, and switched on and off.
+//
+//   off ----- switch_on() -----> first base under way ---- it is written ----> in force
+//    ^                              (a child writes it, and                      |
+//    |                               writes go on meanwhile)                     |
+//    '------------------------------- switch_off() ------------------------------'
+//
+// The disk may fail or run full. Then nothing is lost: what was not written stays in memory, is
+// tried again, and meanwhile no more writes are taken (MISCONF). With `appendfsync always` clients
+// whose writes are not safe get no reply, but are closed, for they must not believe that they are.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "mayfly/result.h"
+#include "mayfly/time.h"
+#include "persist/aof.h"
+#include "persist/aof_options.h"
+#include "server/child.h"
+#include "server/propagation.h"
+
+namespace mayfly {
+
+class Server;
+
+class AofKeeper final : public PropagationSink {
+ public:
+  explicit AofKeeper(Server& server) : server_(server) {}
+  ~AofKeeper() override;
+
+  AofOptions options() const;  // as the configuration has them now
+
+  // ---- Beginning and ending ----
+
+  // `goes_on`: what is on the disk was loaded, or there was nothing, and nothing is in memory. Else
+  // the log begins with a base of what is in memory, which is written here and now: no write may be
+  // taken that would not be in it. REQUIRES: !is_on().
+  Status open(bool goes_on);
+
+  // Begins a log of what is in memory, by the end of this turn. The base comes from a child; until
+  // it is written nothing counts as safe. Failures are tried again. REQUIRES: !is_on().
+  void switch_on();
+
+  // Writes and syncs what there is, and takes no more. REQUIRES: is_on().
+  void switch_off();
+
+  bool is_on() const { return is_on_; }
+
+  // The data is another now: the log on disk stays as it is until there is a base of the new data.
+  void begin_anew();
+
+  // Writes and syncs everything.
+  Status sync_now();
+
+  void apply_config();  // policies of syncing and so on
+
+  // ---- Writing ----
+
+  void take(int database, std::string_view command) override;
+
+  // Writes and syncs; starts a rewrite if it is time for one.
+  void before_sleep(Time now);
+
+  // "MISCONF ...", or empty.
+  std::string why_no_writes() const;
+
+  // They only grow, also over switching off and on.
+  std::uint64_t appended_offset() const { return before_ + (aof_ ? aof_->appended_offset() : 0); }
+  std::uint64_t synced_offset() const { return before_ + (aof_ ? aof_->synced_offset() : 0); }
+
+  // ---- Rewriting ----
+
+  // By a child; also of a log that is off. REQUIRES: there is no child, and no unit of propagation
+  // is open: its beginning would be in the base and in the log.
+  Status start_rewrite(Time now);
+  void schedule_rewrite() { is_scheduled_ = true; }
+  void stop_rewrite();  // if one is under way; that is no failure
+
+  // ---- As INFO shows it ----
+
+  const Aof* log() const { return is_on_ ? aof_.get() : nullptr; }
+  bool is_scheduled() const { return is_scheduled_; }
+  bool last_rewrite_worked() const { return failures_ == 0; }
+  bool last_write_worked() const { return !failure_; }
+  std::optional<Millis> last_rewrite_took() const { return last_took_; }
+  std::uint64_t last_copied_bytes() const { return last_copied_bytes_; }
+  std::uint64_t rewrites() const { return rewrites_; }
+  std::uint64_t failures() const { return failures_; }  // in a row
+
+ private:
+  std::unique_ptr<Aof> make_log() const;
+  Status write_first_base();
+  void flush(Time now);
+  void close_unsafe_clients();
+  bool is_time_to_rewrite(Time now) const;
+  void rewritten(const Status& status, const ChildProgress& progress);
+  void note_rewrite_failure(const Error& error, Time now);
+  void drop();
+
+  Server& server_;
+  std::unique_ptr<Aof> aof_;
+  bool is_on_ = false;
+  std::uint64_t before_ = 0;  // bytes of logs that were closed
+
+  // While it cannot be written: why, and when it was tried last.
+  std::optional<std::string> failure_;
+  Time failed_at_{};
+
+  // Rewriting.
+  bool is_scheduled_ = false;
+  bool is_stopping_ = false;  // the child is ended by us
+  Time rewrite_begun_{};
+  Time next_rewrite_ = Time::min();  // after failures
+  std::optional<Millis> last_took_;
+  std::uint64_t last_copied_bytes_ = 0;
+  std::uint64_t rewrites_ = 0;
+  std::uint64_t failures_ = 0;
+};
+
+}  // namespace mayfly

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// AofTask: loading the append-only file in slices (loading.h).
+
+#pragma once
+
+#include <cstdint>
+
+#include "persist/aof_loader.h"
+#include "server/internal_client.h"
+#include "server/loading.h"
+
+namespace mayfly {
+
+class AofTask final : public LoadTask {
+ public:
+  AofTask(Server& server, Disk& disk, const AofOptions& files, Keyspace& keyspace,
+          const AofLoadOptions& options)
+      : client_(server), loader_(disk, files, keyspace, client_, options) {}
+
+  Result<bool> step(std::size_t count) override { return loader_.step(count); }
+  std::uint64_t offset() const override { return loader_.offset(); }
+  std::uint64_t total() const override { return loader_.total_bytes(); }
+  const AofLoadReport& report() const { return loader_.report(); }
+
+ private:
+  InternalClient client_;
+  AofLoader loader_;
+};
+
+}  // namespace mayfly

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Child: work in a process of its own, on a snapshot of our memory. Saving and rewriting go there,
+// so that clients are served meanwhile.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "mayfly/result.h"
+
+namespace mayfly {
+
+struct ChildProgress {
+  std::uint64_t keys = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t copied_bytes = 0;  // pages that had to be copied since the fork
+};
+
+using OnChildProgress = std::function<void(const ChildProgress&)>;
+
+// What the child does. It has a copy of everything, and whatever it changes is lost but for files.
+using ChildWork = std::function<Status(const OnChildProgress&)>;
+
+class Child {
+ public:
+  virtual ~Child() = default;  // ends it if it still runs
+
+  virtual bool is_running() = 0;
+  virtual Status result() const = 0;  // REQUIRES: !is_running()
+  virtual ChildProgress progress() const = 0;
+  virtual void stop() = 0;  // at once; its result is an error then
+  virtual int pid() const = 0;
+};
+
+}  // namespace mayfly

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is loaded at the start, what stops a start, and what is left at the end.
+
+#include "server/persistence.h"
+
+#include <gtest/gtest.h>
+
+#include "server/persistence_fixture.h"
+
+namespace mayfly {
+namespace {
+
+constexpr const char* kFile = "./dump.rdb";
+
+// REDIS0010, database 0, then what is given, and an end without a checksum.
+std::string rdb_file(const std::string& entries) {
+  std::string file = "REDIS0010";
+  file += std::string("\xFE\x00", 2);
+  file += entries;
+  file += '\xFF';
+  return file + std::string(8, '\0');
+}
+
+class PersistenceTest : public RestartFixture {
+ protected:
+  // A log of this, as if it had always been there.
+  void put_log(const std::string& commands) {
+    disk_.put(kManifest, "file appendonly.aof.1.incr.aof seq 1 type i\n");
+    disk_.put(kFirstIncrement, commands);
+  }
+  static std::string request(std::initializer_list<std::string> words) {
+    std::string bytes = "*" + std::to_string(words.size()) + "\r\n";
+    for (const std::string& word : words) {
+      bytes += "$" + std::to_string(word.size()) + "\r\n";
+      bytes += word + "\r\n";
+    }
+    return bytes;
+  }
+
+  const Config plain_ = config_with(false);
+  const Config logged_ = config_with(true);
+};
+
+TEST_F(PersistenceTest, AServerWithoutFilesStartsEmpty) {
+  EXPECT_EQ(start(plain_), "");
+  EXPECT_EQ(run("DBSIZE"), "(integer) 0");
+  EXPECT_EQ(start(logged_), "");
+  EXPECT_EQ(run("DBSIZE"), "(integer) 0");
+  EXPECT_TRUE(disk_.exists(kManifest));
+}
+
+TEST_F(PersistenceTest, ClientsHearThatItLoads) {
+  disk_.put(kFile, rdb_file(std::string("\x00\x01k\x01v", 5)));
+  fixture_ = std::make_unique<ServerFixture>(plain_, &clock_, &disk_);
+  client_ = &fixture_->connect();
+  ASSERT_TRUE(persistence().start());
+  EXPECT_EQ(client_->run("GET k"), "(error) LOADING Mayfly is loading the dataset in memory");
+  EXPECT_TRUE(info_has("loading:1"));
+  EXPECT_TRUE(info_has("loading_start_time:1700000000"));
+  EXPECT_TRUE(info_has("loading_total_bytes:25"));
+  EXPECT_TRUE(info_has("loading_loaded_perc:0.00"));
+  fixture_->sweep();
+  EXPECT_TRUE(info_has("loading:0"));
+  EXPECT_EQ(client_->run("GET k"), "\"v\"");
+}
+
+TEST_F(PersistenceTest, TheLogCountsMoreThanTheSnapshotIfItIsSwitchedOn) {
+  disk_.put(kFile, rdb_file(std::string("\x00\x01k\x03rdb", 7)));
+  put_log(request({"SELECT", "0"}) + request({"SET", "k", "aof"}));
+  EXPECT_EQ(start(logged_), "");
+  EXPECT_EQ(run("GET k"), "\"aof\"");
+  EXPECT_EQ(start(plain_), "");
+  EXPECT_EQ(run("GET k"), "\"rdb\"");
+}
+
+TEST_F(PersistenceTest, WithoutALogTheSnapshotIsLoadedAndIsItsBase) {
+  disk_.put(kFile, rdb_file(std::string("\x00\x01k\x03rdb", 7)));
+  EXPECT_EQ(start(logged_), "");
+  EXPECT_EQ(run("GET k"), "\"rdb\"");
+  run("SET l log");
+  ASSERT_TRUE(disk_.remove(kFile));
+  EXPECT_EQ(restart(logged_), "");
+  EXPECT_EQ(run("MGET k l"), R"(["rdb", "log"])");
+}
+
+TEST_F(PersistenceTest, TheOldLayoutOfOneFileIsTakenOver) {
+  disk_.put("./appendonly.aof", request({"SET", "k", "v"}));
+  EXPECT_EQ(start(logged_), "");
+  EXPECT_EQ(run("GET k"), "\"v\"");
+  run("SET l w");
+  EXPECT_EQ(restart(logged_), "");
+  EXPECT_EQ(run("MGET k l"), R"(["v", "w"])");
+}
+
+TEST_F(PersistenceTest, ADamagedSnapshotStopsTheStartWithKeyAndOffset) {
+  disk_.put(kFile, rdb_file(std::string("\x00\x01k\x01v\x00\x03"
+                                        "bad\x7Fv",
+                                        12)));
+  const std::string why = start(plain_);
+  EXPECT_NE(why.find("cannot load './dump.rdb'"), std::string::npos) << why;
+  EXPECT_NE(why.find("bad"), std::string::npos) << why;
+  EXPECT_NE(why.find("offset"), std::string::npos) << why;
+  EXPECT_TRUE(fixture_->is_shut_down);
+  EXPECT_TRUE(log_has(why));
+  const std::string damaged = disk_.bytes(kFile);
+  EXPECT_TRUE(persistence().shut_down(true));
+  EXPECT_EQ(disk_.bytes(kFile), damaged) << "half a data set must not be saved over it";
+}
+
+TEST_F(PersistenceTest, TypesThatAreNotHeldAreCountedOrRefused) {
+  // Two lists of one element, and a string.
+  const std::string list("\x01\x01l\x01\x01x", 6);
+  const std::string other("\x01\x01m\x01\x01x", 6);
+  disk_.put(kFile, rdb_file(list + other + std::string("\x00\x01k\x01v", 5)));
+  EXPECT_EQ(start(plain_), "");
+  EXPECT_EQ(run("DBSIZE"), "(integer) 1");
+  EXPECT_TRUE(log_has("'./dump.rdb' has keys that cannot be held here: 2 of type list"));
+  Config strict = plain_;
+  strict.rdb_strict = true;
+  EXPECT_NE(start(strict).find("list"), std::string::npos);
+}
+
+TEST_F(PersistenceTest, AnUnknownCommandInTheLogStopsTheStartWithFileAndOffset) {
+  const std::string good = request({"SET", "k", "v"});
+  put_log(good + request({"RPUSH", "l", "x"}) + good);
+  const std::string why = start(logged_);
+  EXPECT_NE(why.find("appendonly.aof.1.incr.aof"), std::string::npos) << why;
+  EXPECT_NE(why.find("offset " + std::to_string(good.size())), std::string::npos) << why;
+  EXPECT_NE(why.find("unknown command 'RPUSH'"), std::string::npos) << why;
+  EXPECT_TRUE(fixture_->is_shut_down);
+}
+
+TEST_F(PersistenceTest, ACommandThatFailsInTheLogStopsTheStart) {
+  put_log(request({"SET", "k", "v"}) + request({"HSET", "k", "f", "v"}));
+  EXPECT_NE(start(logged_).find("the command 'hset' failed: WRONGTYPE"), std::string::npos);
+  put_log(request({"SET", "k"}));
+  EXPECT_NE(start(logged_).find("too many or too few for the command 'set'"), std::string::npos);
+  put_log(request({"GET", "k"}));
+  EXPECT_NE(start(logged_).find("the command 'get' changes no data"), std::string::npos);
+  put_log(request({"SELECT", "99"}) + request({"SET", "k", "v"}));
+  EXPECT_NE(start(logged_).find("99"), std::string::npos);
+}
+
+TEST_F(PersistenceTest, AnIncompleteEndIsCutOffOrRefused) {
+  const std::string good = request({"SET", "k", "v"});
+  put_log(good + request({"SET", "k", "w"}).substr(0, 12));
+  Config careful = logged_;
+  careful.aof_load_truncated = false;
+  EXPECT_NE(start(careful), "");
+  EXPECT_EQ(start(logged_), "");
+  EXPECT_EQ(run("GET k"), "\"v\"");
+  EXPECT_TRUE(log_has("12 bytes from offset " + std::to_string(good.size()) + " on were cut off"));
+  EXPECT_EQ(start(careful), "");
+}
+
+TEST_F(PersistenceTest, ALogThatTellsOfThePastIsFollowedToTheLetter) {
+  const std::string past = in_ms(Millis(-1000));
+  const std::string future = in_ms(Millis(60'000));
+  put_log(request({"SET", "gone", "v", "PXAT", past}) +
+          // Deadlines that were over since, but were moved in time.
+          request({"SET", "k", "v", "PXAT", past}) + request({"PEXPIREAT", "k", future}) +
+          request({"SET", "p", "v", "PXAT", past}) + request({"PERSIST", "p"}) +
+          request({"HSETEX", "h", "PXAT", past, "FIELDS", "2", "a", "1", "b", "2"}) +
+          request({"HPEXPIREAT", "h", future, "FIELDS", "1", "a"}) +
+          // What was due and then removed does not come back.
+          request({"HSETEX", "i", "PXAT", past, "FIELDS", "2", "a", "1", "b", "2"}) +
+          request({"HDEL", "i", "a"}) + request({"HPERSIST", "i", "FIELDS", "1", "b"}) +
+          request({"HSET", "j", "a", "1", "b", "2"}) +
+          request({"HPEXPIREAT", "j", past, "FIELDS", "1", "a"}));
+  EXPECT_EQ(start(logged_), "");
+  EXPECT_EQ(run("EXISTS gone"), "(integer) 0");
+  EXPECT_EQ(run("PEXPIRETIME k"), "(integer) " + future);
+  EXPECT_EQ(run("PEXPIRETIME p"), "(integer) -1");
+  EXPECT_EQ(run("HGETALL h"), R"(["a", "1"])");
+  EXPECT_EQ(run("HGETALL i"), R"(["b", "2"])");
+  EXPECT_EQ(run("HGETALL j"), R"(["b", "2"])");
+
+  // The sweep has told the log, too: nothing is left to be done at the next start.
+  fixture_->sweep();
+  EXPECT_NE(disk_.bytes(kFirstIncrement).find("HDEL"), std::string::npos);
+  const std::string digest = run("DEBUG DIGEST");
+  EXPECT_EQ(restart(logged_), "");
+  EXPECT_EQ(run("DEBUG DIGEST"), digest);
+}
+
+TEST_F(PersistenceTest, LoadingTellsNobody) {
+  Config config = logged_;
+  config.notify_keyspace_events = *parse_events("KEA");
+  put_log(request({"SET", "k", "v"}));
+  fixture_ = std::make_unique<ServerFixture>(config, &clock_, &disk_);
+  client_ = &fixture_->connect();
+  client_->run("PSUBSCRIBE *");
+  ASSERT_TRUE(persistence().start());
+  fixture_->sweep();
+  EXPECT_EQ(client_->messages(), "");
+  EXPECT_TRUE(fixture_->propagated.empty());
+  EXPECT_EQ(server().stats().dirty, 0u);
+}
+
+TEST_F(PersistenceTest, ASnapshotRemembersWhereReplicationWas) {
+  const std::string id(40, 'a');
+  disk_.put(kFile, rdb_file("\xFA\x07repl-id\x28" + id +
+                            "\xFA\x0Brepl-offset\x03"
+                            "123"));
+  EXPECT_EQ(start(plain_), "");
+  EXPECT_TRUE(info_has("master_replid2:" + id) || info_has("master_replid:" + id));
+}
+
+// ---- The end ----
+
+TEST_F(PersistenceTest, ShutdownSavesIfThereAreRules) {
+  Config ruled = plain_;
+  ruled.save = {{3600, 1}};
+  start(ruled);
+  run("SET k v");
+  EXPECT_EQ(client_->run("SHUTDOWN"), "");
+  EXPECT_TRUE(fixture_->is_shut_down);
+  EXPECT_EQ(restart(plain_), "");
+  EXPECT_EQ(run("GET k"), "\"v\"");
+
+  run("SET k w");
+  client_->run("SHUTDOWN");
+  EXPECT_EQ(restart(plain_), "");
+  EXPECT_EQ(run("GET k"), "\"v\"") << "there was no rule";
+
+  run("SET k w");
+  client_->run("SHUTDOWN SAVE");
+  EXPECT_EQ(restart(ruled), "");
+  EXPECT_EQ(run("GET k"), "\"w\"");
+
+  run("SET k x");
+  client_->run("SHUTDOWN NOSAVE");
+  EXPECT_TRUE(persistence().shut_down(true));  // as when the loop has ended
+  EXPECT_EQ(restart(ruled), "");
+  EXPECT_EQ(run("GET k"), "\"w\"");
+}
+
+TEST_F(PersistenceTest, AShutdownThatCannotSaveIsRefusedUnlessItIsForced) {
+  Config ruled = plain_;
+  ruled.save = {{3600, 1}};
+  start(ruled);
+  run("SET k v");
+  disk_.fail_next(FakeDisk::Op::create, 2);
+  EXPECT_EQ(client_->run("SHUTDOWN"), "(error) ERR Errors trying to SHUTDOWN. Check logs.");
+  EXPECT_FALSE(fixture_->is_shut_down);
+  EXPECT_EQ(run("GET k"), "\"v\"");
+  EXPECT_EQ(client_->run("SHUTDOWN FORCE"), "");
+  EXPECT_TRUE(fixture_->is_shut_down);
+  EXPECT_TRUE(persistence().shut_down(true));
+  EXPECT_FALSE(disk_.exists(kFile)) << "it is not tried again";
+}
+
+TEST_F(PersistenceTest, AtTheEndTheLogIsOnTheDisk) {
+  start(config_with(true, "no"));
+  run("SET k v");
+  client_->run("SHUTDOWN");
+  client_->run("SET l w");  // in the same turn, after it
+  EXPECT_TRUE(persistence().shut_down(false));
+  EXPECT_EQ(restart_after_power_cut(logged_), "");
+  EXPECT_EQ(run("MGET k l"), R"(["v", "w"])");
+}
+
+TEST_F(PersistenceTest, AShutdownEndsTheChild) {
+  start(plain_);
+  fixture_->holds_children = true;
+  run("BGSAVE");
+  EXPECT_EQ(client_->run("SHUTDOWN"), "");
+  EXPECT_FALSE(server().background().is_busy());
+}
+
+}  // namespace
+}  // namespace mayfly

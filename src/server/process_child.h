@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Child that is a process: fork(), and a page of memory that both can see.
+
+#pragma once
+
+#include <memory>
+
+#include "server/child.h"
+
+namespace mayfly {
+
+// Starts it. Errors say why there is no process.
+Result<std::unique_ptr<Child>> fork_child(const ChildWork& work);
+
+}  // namespace mayfly

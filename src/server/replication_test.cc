@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Servers that follow each other.
+
+#include "server/replication.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "server/cluster_fixture.h"
+
+namespace mayfly {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ReplicationTest : public testing::Test {
+ protected:
+  std::string run(int number, std::string_view line) { return cluster_.run(number, line); }
+  void expect_equal(int a, int b) { EXPECT_EQ(cluster_.digest(a), cluster_.digest(b)); }
+
+  ClusterFixture cluster_{3};
+};
+
+TEST_F(ReplicationTest, AReplicaGetsWhatIsThereAndWhatComes) {
+  run(0, "SET before 1");
+  run(0, "HSETEX h EX 100 FIELDS 2 a 1 b 2");
+  ASSERT_EQ(cluster_.follow(1, 0), "OK");
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(1, "GET before"), "\"1\"");
+  run(0, "SET after 2");
+  run(0, "HPEXPIRE h 5000 FIELDS 1 a");
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(1, "GET after"), "\"2\"");
+  EXPECT_EQ(run(0, "HPEXPIRETIME h FIELDS 2 a b"), run(1, "HPEXPIRETIME h FIELDS 2 a b"));
+  expect_equal(0, 1);
+}
+
+TEST_F(ReplicationTest, WritesToAReplicaAreRefused) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(1, "SET a 1"), "(error) READONLY You can't write against a read only replica.");
+}
+
+TEST_F(ReplicationTest, AfterACutItGoesOnWhereItWas) {
+  cluster_.follow(1, 0);
+  run(0, "SET a 1");
+  ASSERT_TRUE(cluster_.settle());
+  cluster_.cut(1);
+  run(0, "SELECT 3");
+  run(0, "SET b 2");
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.server(0).stats().full_syncs, 1u);
+  EXPECT_EQ(cluster_.server(0).stats().partial_syncs, 1u);
+  expect_equal(0, 1);
+}
+
+TEST_F(ReplicationTest, WhoMissedTooMuchGetsEverythingAnew) {
+  cluster_.server(0).config().repl_backlog_size = 16 * 1024;
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  cluster_.cut(1);
+  run(0, "DEL nothing");
+  for (int i = 0; i < 10; ++i) {
+    cluster_.run(0, {"SET", "big" + std::to_string(i), std::string(40'000, 'x')});
+  }
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.server(0).stats().full_syncs, 2u);
+  expect_equal(0, 1);
+}
+
+TEST_F(ReplicationTest, AReplicaHidesWhatIsDueUntilItIsTold) {
+  run(0, "HSETEX h PX 1000 FIELDS 1 a 1");
+  run(0, "HSET h b 2");
+  run(0, "SET k v PX 1000");
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  cluster_.advance(1000ms);
+  cluster_.server(1).begin_turn();  // only the replica has its turn: nobody tells it anything
+  EXPECT_EQ(run(1, "HLEN h"), "(integer) 1");
+  EXPECT_EQ(run(1, "HGET h a"), "(nil)");
+  EXPECT_EQ(run(1, "DBSIZE"), "(integer) 1");
+  EXPECT_EQ(run(1, "PTTL k"), "(integer) -2");
+  EXPECT_EQ(cluster_.server(1).keyspace()[0].stored(), 2u);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.server(1).keyspace()[0].stored(), 1u);
+  expect_equal(0, 1);
+}
+
+TEST_F(ReplicationTest, AReplicaOfAReplicaFollowsTheSameHistory) {
+  run(0, "SELECT 2");
+  run(0, "SET a 1");
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  cluster_.follow(2, 1);
+  ASSERT_TRUE(cluster_.settle());
+  run(0, "HSETEX h EX 50 FIELDS 1 f v");
+  ASSERT_TRUE(cluster_.settle());
+  expect_equal(0, 1);
+  expect_equal(0, 2);
+  EXPECT_EQ(cluster_.server(2).replication().history().id,
+            cluster_.server(0).replication().history().id);
+}
+
+TEST_F(ReplicationTest, APromotedReplicaTakesOverExpiryAtOnce) {
+  run(0, "HSETEX h PX 1000 FIELDS 1 a 1");
+  run(0, "HSET h b 2");
+  cluster_.follow(1, 0);
+  cluster_.follow(2, 0);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.lead(1), "OK");
+  cluster_.follow(2, 1);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.server(1).stats().full_syncs, 0u);  // they share the history
+  cluster_.advance(1000ms);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.server(1).keyspace().stats().expired_fields, 1u);
+  expect_equal(1, 2);
+}
+
+TEST_F(ReplicationTest, AFormerPrimaryGoesOnAsAReplicaOfItsReplica) {
+  cluster_.follow(1, 0);
+  run(0, "SET a 1");
+  ASSERT_TRUE(cluster_.settle());
+  cluster_.lead(1);
+  cluster_.follow(0, 1);
+  run(1, "SET b 2");
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.server(1).stats().full_syncs, 0u);
+  expect_equal(0, 1);
+}
+
+TEST_F(ReplicationTest, ATransactionCutInTheMiddleIsAppliedOnce) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  run(0, "MULTI");
+  run(0, "INCR n");
+  run(0, "INCR n");
+  run(0, "INCR n");
+  run(0, "EXEC");
+  cluster_.set_piece(50);
+  cluster_.turn();
+  cluster_.turn();
+  cluster_.cut(1);
+  ASSERT_TRUE(cluster_.settle(500));
+  EXPECT_EQ(run(1, "GET n"), "\"3\"");
+  expect_equal(0, 1);
+}
+
+TEST_F(ReplicationTest, WaitTellsHowManyHaveIt) {
+  EXPECT_EQ(run(0, "WAIT 0 10"), "(integer) 0");
+  cluster_.follow(1, 0);
+  cluster_.follow(2, 0);
+  ASSERT_TRUE(cluster_.settle());
+  run(0, "SET a 1");
+  EXPECT_EQ(run(0, "WAIT 2 1000"), "");  // it waits
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.client(0).messages(), "(integer) 2");
+  cluster_.cut(2);
+  cluster_.set_reachable(0, false);
+  run(0, "SET b 1");
+  EXPECT_EQ(run(0, "WAIT 2 1000"), "");
+  cluster_.advance(500ms);
+  cluster_.turn();
+  cluster_.turn();
+  EXPECT_EQ(cluster_.client(0).messages(), "");
+  cluster_.advance(500ms);
+  cluster_.turn();
+  EXPECT_EQ(cluster_.client(0).messages(), "(integer) 1");
+}
+
+TEST_F(ReplicationTest, FailoverHandsOverWithoutLosingAWrite) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  run(0, "SET a 1");
+  EXPECT_EQ(run(0, "FAILOVER"), "OK");
+  EXPECT_EQ(run(0, "SET b 2"), "");  // it waits
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_FALSE(cluster_.server(1).is_replica());
+  EXPECT_TRUE(cluster_.server(0).is_replica());
+  EXPECT_EQ(run(1, "GET a"), "\"1\"");
+  EXPECT_EQ(cluster_.server(1).stats().full_syncs, 0u);
+  expect_equal(0, 1);
+}
+
+TEST_F(ReplicationTest, TooFewReplicasMeanNoWrites) {
+  cluster_.server(0).config().min_replicas_to_write = 1;
+  EXPECT_EQ(run(0, "SET a 1"), "(error) NOREPLICAS Not enough good replicas to write.");
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(0, "SET a 1"), "OK");
+}
+
+TEST_F(ReplicationTest, AWritableReplicaRemovesWhatItWasGivenItself) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  cluster_.server(1).config().replica_read_only = false;
+  run(1, "SET local 1 PX 500");
+  run(1, "HSETEX h PX 500 FIELDS 1 f v");
+  cluster_.turn();
+  cluster_.advance(500ms);
+  cluster_.turn();
+  EXPECT_EQ(cluster_.server(1).keyspace()[0].stored(), 0u);
+}
+
+TEST_F(ReplicationTest, AReplicaThatDoesNotReadIsDropped) {
+  cluster_.server(0).config().output_replica = {1 << 20, 0, 0};
+  cluster_.server(0).config().repl_backlog_size = 16 * 1024;
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  cluster_.set_piece(1);
+  for (int i = 0; i < 60; ++i) cluster_.run(0, {"SET", "big", std::string(40'000, 'x')});
+  cluster_.turn();
+  EXPECT_EQ(cluster_.server(0).stats().output_limit_disconnections, 1u);
+  cluster_.set_piece(std::string::npos);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_LT(cluster_.server(0).replication().log().memory(), 300'000u);
+  expect_equal(0, 1);
+}
+
+}  // namespace
+}  // namespace mayfly

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiting for replicas.
+
+#include "server/waiters.h"
+
+#include <algorithm>
+
+#include "server/replication.h"
+#include "server/server.h"
+
+namespace mayfly {
+
+bool Waiters::is_met(const Wait& wait) const {
+  const Replicas& replicas = server_.replication().replicas();
+  const auto wanted = static_cast<std::size_t>(wait.replicas);
+  if (!wait.is_aof) return replicas.acked(wait.offset) >= wanted;
+  const bool is_safe_here =
+      wait.local == 0 || server_.persistence().synced_offset() >= wait.aof_offset;
+  return is_safe_here && replicas.acked_aof(wait.offset) >= wanted;
+}
+
+void Waiters::reply(Client& client, const Wait& wait) {
+  const Replicas& replicas = server_.replication().replicas();
+  Reply reply(client.output(), client.protocol());
+  if (!wait.is_aof) {
+    return reply.integer(static_cast<std::int64_t>(replicas.acked(wait.offset)));
+  }
+  const bool is_safe_here = server_.config().appendonly &&
+                            server_.persistence().synced_offset() >= wait.aof_offset;
+  reply.array(2);
+  reply.integer(is_safe_here ? 1 : 0);
+  reply.integer(static_cast<std::int64_t>(replicas.acked_aof(wait.offset)));
+}
+
+void Waiters::add(Client& client, const Wait& wait, bool may_block) {
+  if (!may_block || is_met(wait)) return reply(client, wait);
+  client.wait = wait;
+  client.link().pause_reading();
+  clients_.push_back(&client);
+  server_.replication().replicas().ask_for_acks();
+}
+
+void Waiters::forget(Client& client) { std::erase(clients_, &client); }
+
+void Waiters::check(Time now, bool everybody) {
+  if (clients_.empty()) return;
+  std::erase_if(clients_, [&](Client* client) {
+    const Wait wait = *client->wait;
+    if (!everybody && !is_met(wait) && !is_due(wait.until, now)) return false;
+    client->wait.reset();
+    if (everybody) {
+      Reply(client->output(), client->protocol())
+          .error("UNBLOCKED force unblock from blocking operation, instance state changed "
+                 "(master -> replica?)");
+    } else {
+      reply(*client, wait);
+    }
+    client->link().resume_reading();
+    return true;
+  });
+}
+
+Time Waiters::next_timeout() const {
+  Time next = kNever;
+  for (const Client* const client : clients_) next = std::min(next, client->wait->until);
+  return next;
+}
+
+}  // namespace mayfly

@@ -1,0 +1,529 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random writes with deadlines, and what they leave behind, command by command.
+
+    writer = Writer(random.Random(seed), "w0")
+    writer.send(client, 20)
+    writer.receive(client)               # counts what was acknowledged
+    writer.match(seen, low, begin, end)  # after which command were the data as they are seen now?
+
+What a command does must not depend on chance. So one that asks for what is there (INCR, HPERSIST)
+only names what has a deadline far away, or none, or one that has surely passed; what has a near
+deadline is replaced or deleted, whether it is still there or not.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from contents import now_ms, short
+from resp_client import Failure, request
+
+DATABASES = (0, 3, 7)
+LONG_MS = 3_600_000
+NEAR_MS = 1_500
+SURE_MS = 300  # this long after a deadline everybody agrees that it has passed
+SAFE_MS = 600_000  # this long before it, that it has not
+FIELDS = [f"f{number}" for number in range(8)]
+
+
+class Deadline:
+    """A moment that is known, or known to lie within bounds until the server has told it."""
+
+    def __init__(self, low, high=None, ttl=None):
+        self.low = low
+        self.high = low if high is None else high
+        self.ttl = ttl  # None: the moment is known
+
+    def __repr__(self):
+        return f"{self.low}" if self.low == self.high else f"{self.low}..{self.high}"
+
+    def settle(self, now):
+        """The command that set it was done before `now`."""
+        if self.ttl is not None:
+            self.high = min(self.high, now + self.ttl)
+
+    def told(self, moment):
+        if not self.low <= moment <= self.high:
+            raise AssertionError(f"a deadline is {moment}, and should be within {self}")
+        self.low, self.high, self.ttl = moment, moment, None
+
+
+def fits(deadline, seen):
+    return seen == -1 if deadline is None else deadline.low <= seen <= deadline.high
+
+
+def is_past(deadline, now):
+    return deadline is not None and deadline.high + SURE_MS < now
+
+
+def is_safe(deadline, now):
+    return deadline is None or deadline.low > now + SAFE_MS
+
+
+class Text(NamedTuple):
+    value: bytes
+    deadline: Deadline
+
+    def is_sure(self, now):
+        return is_safe(self.deadline, now)
+
+    def matches(self, seen, begin, end):
+        if is_gone(self.deadline, begin):
+            return seen is None
+        if seen is None:
+            return may_be_gone(self.deadline, end)
+        return (seen.kind, seen.value) == ("string", self.value) and fits(self.deadline,
+                                                                         seen.deadline)
+
+
+class Hash(NamedTuple):
+    fields: dict  # name: (value, deadline)
+    deadline: Deadline
+
+    def is_sure(self, now):
+        """Whether its own deadline plays no part: if all fields may go, it goes with them."""
+        return is_safe(self.deadline, now) and (
+            self.deadline is None or any(is_safe(one, now) for _, one in self.fields.values()))
+
+    def sure_names(self, now):
+        return [name for name, (_, deadline) in self.fields.items() if is_safe(deadline, now)]
+
+    def matches(self, seen, begin, end):
+        if is_gone(self.deadline, begin):
+            return seen is None
+        if seen is None:
+            return may_be_gone(self.deadline, end) or all(
+                may_be_gone(deadline, end) for _, deadline in self.fields.values())
+        if seen.kind != "hash" or not fits(self.deadline, seen.deadline):
+            return False
+        if any(name.decode() not in self.fields for name in seen.value):
+            return False
+        return all(self.field_matches(name.encode(), value, deadline, seen, begin, end)
+                   for name, (value, deadline) in self.fields.items())
+
+    @staticmethod
+    def field_matches(name, value, deadline, seen, begin, end):
+        if is_gone(deadline, begin):
+            return name not in seen.value
+        if name not in seen.value:
+            return may_be_gone(deadline, end)
+        return seen.value[name] == value and fits(deadline, seen.deadlines.get(name, -1))
+
+
+def is_gone(deadline, begin):
+    return deadline is not None and deadline.high <= begin
+
+
+def may_be_gone(deadline, end):
+    return deadline is not None and deadline.low <= end
+
+
+@dataclass
+class Unit:
+    """One command, or one transaction: it was done as a whole or not at all."""
+
+    requests: list
+    changes: dict = field(default_factory=dict)  # (database, key): what it is then, or None
+    sent: int = 0
+    set_deadlines: list = field(default_factory=list)
+    asks: Deadline = None  # the last reply tells this one
+    may_fail: bool = False
+    reply: object = None
+
+
+class Writer:
+    """Sends units over one connection. Each writer has keys of its own."""
+
+    def __init__(self, chance, name, kinds=None):
+        self.chance = chance
+        self.name = name
+        self.kinds = kinds or KINDS
+        self.state = {}  # when all that was sent has been done
+        self.begin({})
+
+    def begin(self, state):
+        """From now on: what was sent before is the past. `state` is what is there."""
+        self.base, self.state = dict(state), dict(state)
+        self.units, self.acked, self.database = [], 0, 0
+
+    # ---- Talking to the server ----
+
+    def send(self, client, count, *extra):
+        units = [*self.make(count), *extra]
+        data = b"".join(request(*words) for unit in units for words in unit.requests)
+        now = now_ms()
+        for unit in units:
+            unit.sent = now
+        self.units += units
+        client.write(data)
+
+    def receive(self, client):
+        """The replies to all that was sent. Raises Closed as soon as there are no more."""
+        while self.acked < len(self.units):
+            unit = self.units[self.acked]
+            for _ in unit.requests:
+                unit.reply = client.receive()
+                self.check(unit, unit.reply)
+            self.acked += 1
+            self.settle(unit)
+
+    def settle(self, unit):
+        now = now_ms()
+        for deadline in unit.set_deadlines:
+            deadline.settle(now)
+        if unit.asks is not None:
+            told = unit.reply[0] if isinstance(unit.reply, list) else unit.reply
+            if told >= 0:
+                unit.asks.told(told)
+
+    @staticmethod
+    def check(unit, reply):
+        failed = [one for one in (reply if isinstance(reply, list) else [reply])
+                  if isinstance(one, Failure)]
+        if failed and not unit.may_fail:
+            raise AssertionError(f"{unit.requests}: {failed[0]}")
+
+    def note(self, *words):
+        """A command that changes nothing, and may fail."""
+        return Unit([words], may_fail=True)
+
+    # ---- What was seen afterwards ----
+
+    def match(self, seen, low, begin, end):
+        """After how many units the data were as seen between the moments `begin` and `end`: `low`
+        or more. None if they never were."""
+        for unit in self.units:
+            for deadline in unit.set_deadlines:
+                deadline.settle(begin)
+        state = dict(self.base)
+        wrong = {place for place in set(state) | set(seen)
+                 if not matches(state.get(place), seen.get(place), begin, end)}
+        if low == 0 and not wrong:
+            return 0
+        for number, unit in enumerate(self.units, 1):
+            for place, entry in unit.changes.items():
+                state[place] = entry
+                if matches(entry, seen.get(place), begin, end):
+                    wrong.discard(place)
+                else:
+                    wrong.add(place)
+            if number >= low and not wrong:
+                return number
+        return None
+
+    def explain(self, seen, low, begin, end):
+        """Why nothing matches: what is wrong if all up to `low` was done, and what came after."""
+        state, last = dict(self.base), {}
+        for number, unit in enumerate(self.units[:low]):
+            state.update(unit.changes)
+            last.update(dict.fromkeys(unit.changes, number))
+        lines = [f"{self.name}: {low} commands were promised, {len(self.units)} sent; "
+                 f"read between {begin} and {end}"]
+        for place in sorted(set(state) | set(seen)):
+            if not matches(state.get(place), seen.get(place), begin, end):
+                by = last.get(place)
+                lines.append(f"{place}:\n  expected {short(state.get(place))}\n"
+                             f"  seen     {short(seen.get(place))}\n  by command {by}: "
+                             f"{'(older)' if by is None else self.units[by].requests}")
+        lines += [f"not promised: {unit.requests}" for unit in self.units[low:low + 10]]
+        return "\n".join(lines[:60])
+
+    # ---- Making commands ----
+
+    def make(self, count):
+        units = []
+        while len(units) < count:
+            now = now_ms()
+            self.database = self.chance.choice(DATABASES)
+            select = Unit([("SELECT", self.database)])
+            made = [self.transaction(now)] if self.chance.random() < 0.08 else self.one(now)
+            made = [unit for unit in made if unit is not None]
+            units += [select, *made] if made else []
+        return units
+
+    def one(self, now):
+        make = self.chance.choice(self.kinds)
+        unit = make(self, now)
+        if unit is None:
+            return []
+        self.state.update(unit.changes)
+        return [unit, *self.question(unit)]
+
+    def question(self, unit):
+        """Relative times are told by the server, mostly."""
+        unknown = [deadline for deadline in unit.set_deadlines if deadline.ttl is not None]
+        if not unknown or self.chance.random() < 0.1:
+            return []
+        (_, key), entry = next(iter(unit.changes.items()))
+        if entry.deadline is unknown[0]:
+            return [Unit([("PEXPIRETIME", key)], asks=unknown[0])]
+        name = next(name for name, (_, one) in entry.fields.items() if one is unknown[0])
+        return [Unit([("HPEXPIRETIME", key, "FIELDS", 1, name)], asks=unknown[0])]
+
+    def transaction(self, now):
+        units = []
+        for _ in range(self.chance.randint(2, 5)):
+            unit = self.chance.choice(self.kinds)(self, now)
+            if unit is not None:
+                self.state.update(unit.changes)
+                units.append(unit)
+        changes, deadlines = {}, []
+        for unit in units:
+            changes.update(unit.changes)
+            deadlines += unit.set_deadlines
+        requests = [words for unit in units for words in unit.requests]
+        return Unit([("MULTI",), *requests, ("EXEC",)], changes, set_deadlines=deadlines)
+
+    def place(self, letter, count):
+        key = f"{self.name}:{letter}{self.chance.randrange(count)}".encode()
+        return self.database, key
+
+    def value(self):
+        kind = self.chance.randrange(10)
+        if kind == 0:
+            return self.chance.randbytes(self.chance.randrange(300))
+        if kind == 1:
+            return b"compressible " * self.chance.randrange(50)
+        return b"%d" % self.chance.randrange(1 << self.chance.choice([7, 15, 40, 62]))
+
+    def moment(self, now):
+        """An absolute deadline."""
+        if self.chance.random() < 0.6:
+            return Deadline(now + self.chance.randint(5, NEAR_MS))
+        return Deadline(now + LONG_MS + self.chance.randrange(1_000_000))
+
+    def duration(self, now, unit_ms):
+        """A relative one, and its number."""
+        count = self.chance.randint(5, NEAR_MS) if unit_ms == 1 and self.chance.random() < 0.6 \
+            else (LONG_MS + self.chance.randrange(1_000_000)) // unit_ms
+        ttl = count * unit_ms
+        return count, Deadline(now + ttl - SURE_MS, now + ttl + SAFE_MS // 2, ttl)
+
+    def live(self, place, now):
+        """What is there for sure, with what has surely expired removed; or None."""
+        entry = self.state.get(place)
+        if entry is None or is_past(entry.deadline, now):
+            return None
+        if isinstance(entry, Hash):
+            fields = {name: pair for name, pair in entry.fields.items()
+                      if not is_past(pair[1], now)}
+            return Hash(fields, entry.deadline) if fields else None
+        return entry
+
+    def known(self, place, now):
+        """As live(), and whether a command may build on it."""
+        entry = self.live(place, now)
+        return entry, entry is None or entry.is_sure(now)
+
+
+def matches(entry, seen, begin, end):
+    return seen is None if entry is None else entry.matches(seen, begin, end)
+
+
+# ---- Strings ----
+
+
+def set_text(writer, now):
+    place, value = writer.place("s", 15), writer.value()
+    return Unit([("SET", place[1], value)], {place: Text(value, None)})
+
+
+def set_until(writer, now):
+    place, value, deadline = writer.place("s", 15), writer.value(), writer.moment(now)
+    return Unit([("SET", place[1], value, "PXAT", deadline.low)], {place: Text(value, deadline)},
+                set_deadlines=[deadline])
+
+
+def set_for(writer, now):
+    place, value = writer.place("s", 15), writer.value()
+    word, unit_ms = writer.chance.choice([("PX", 1), ("PX", 1), ("EX", 1000)])
+    count, deadline = writer.duration(now, unit_ms)
+    return Unit([("SET", place[1], value, word, count)], {place: Text(value, deadline)},
+                set_deadlines=[deadline])
+
+
+def delete(writer, now):
+    place = writer.place(*writer.chance.choice([("s", 15), ("h", 10), ("c", 5)]))
+    return Unit([(writer.chance.choice(["DEL", "UNLINK"]), place[1])], {place: None})
+
+
+def increment(writer, now):
+    place, amount = writer.place("c", 5), writer.chance.randint(1, 1000)
+    entry, is_sure = writer.known(place, now)
+    if not is_sure:
+        return None
+    before = int(entry.value) if entry else 0
+    deadline = entry.deadline if entry else None
+    return Unit([("INCRBY", place[1], amount)],
+                {place: Text(b"%d" % (before + amount), deadline)})
+
+
+def append(writer, now):
+    place = writer.place("s", 15)
+    entry, is_sure = writer.known(place, now)
+    if not is_sure or (entry and len(entry.value) > 2_000):
+        return None
+    value = (entry.value if entry else b"") + b"+more"
+    return Unit([("APPEND", place[1], "+more")],
+                {place: Text(value, entry.deadline if entry else None)})
+
+
+# ---- Keys ----
+
+
+def expire(writer, now):
+    place = writer.place(*writer.chance.choice([("s", 15), ("h", 10), ("c", 5)]))
+    entry, is_sure = writer.known(place, now)
+    if entry is None or not is_sure or (isinstance(entry, Hash) and not entry.sure_names(now)):
+        return None
+    word, unit_ms = writer.chance.choice([("EXPIRE", 1000), ("PEXPIRE", 1), ("PEXPIREAT", 0)])
+    if unit_ms == 0:
+        deadline = writer.moment(now)
+        count = deadline.low
+    else:
+        count, deadline = writer.duration(now, unit_ms)
+    return Unit([(word, place[1], count)], {place: entry._replace(deadline=deadline)},
+                set_deadlines=[deadline])
+
+
+def persist(writer, now):
+    place = writer.place(*writer.chance.choice([("s", 15), ("h", 10), ("c", 5)]))
+    entry, is_sure = writer.known(place, now)
+    if entry is None or not is_sure:
+        return None
+    return Unit([("PERSIST", place[1])], {place: entry._replace(deadline=None)})
+
+
+def rename(writer, now):
+    letter, count = writer.chance.choice([("s", 15), ("h", 10)])
+    place, target = writer.place(letter, count), writer.place(letter, count)
+    entry, is_sure = writer.known(place, now)
+    if entry is None or not is_sure or target == place:
+        return None
+    if isinstance(entry, Hash) and not entry.sure_names(now):
+        return None
+    return Unit([("RENAME", place[1], target[1])], {place: None, target: entry})
+
+
+# ---- Hashes ----
+
+
+def some_fields(writer):
+    return writer.chance.sample(FIELDS, writer.chance.randint(1, 4))
+
+
+def with_fields(entry, fields):
+    return Hash({**(entry.fields if entry else {}), **fields}, entry.deadline if entry else None)
+
+
+def without_fields(entry, names):
+    left = {name: pair for name, pair in entry.fields.items() if name not in names}
+    return Hash(left, entry.deadline) if left else None
+
+
+def flat(fields):
+    return [word for name, (value, _) in fields.items() for word in (name, value)]
+
+
+def hset(writer, now):
+    place = writer.place("h", 10)
+    entry, is_sure = writer.known(place, now)
+    if not is_sure:
+        return None
+    fields = {name: (writer.value(), None) for name in some_fields(writer)}
+    return Unit([("HSET", place[1], *flat(fields))], {place: with_fields(entry, fields)})
+
+
+def hdel(writer, now):
+    place = writer.place("h", 10)
+    entry, is_sure = writer.known(place, now)
+    if entry is None or not is_sure:
+        return None
+    names = some_fields(writer)
+    if entry.deadline is not None and not [name for name in entry.sure_names(now)
+                                           if name not in names]:
+        return None
+    return Unit([("HDEL", place[1], *names)], {place: without_fields(entry, names)})
+
+
+def hsetex(writer, now):
+    place = writer.place("h", 10)
+    entry, is_sure = writer.known(place, now)
+    if not is_sure:
+        return None
+    names = some_fields(writer)
+    if entry and entry.deadline is not None and not [
+            name for name in entry.sure_names(now) if name not in names]:
+        return None
+    if writer.chance.random() < 0.6:
+        deadline = writer.moment(now)
+        when = ("PXAT", deadline.low)
+    else:
+        count, deadline = writer.duration(now, 1)
+        when = ("PX", count)
+    fields = {name: (writer.value(), deadline) for name in names}
+    return Unit([("HSETEX", place[1], *when, "FIELDS", len(fields), *flat(fields))],
+                {place: with_fields(entry, fields)}, set_deadlines=[deadline])
+
+
+def sure_fields(writer, now):
+    """A hash, and some of its fields of which it is sure whether they are there."""
+    place = writer.place("h", 10)
+    entry, is_sure = writer.known(place, now)
+    if entry is None or not is_sure:
+        return place, None, []
+    sure = entry.sure_names(now)
+    # If none were left, the key's own deadline would go with the last of those that may be gone.
+    most = len(sure) - 1 if entry.deadline is not None else len(sure)
+    if most < 1:
+        return place, None, []
+    return place, entry, writer.chance.sample(sure, writer.chance.randint(1, most))
+
+
+def hexpire(writer, now):
+    place, entry, names = sure_fields(writer, now)
+    if not names:
+        return None
+    listed = ("FIELDS", len(names), *names)
+    kind = writer.chance.randrange(5)
+    if kind == 0:  # in the past: they go at once
+        return Unit([("HPEXPIREAT", place[1], 1, *listed)], {place: without_fields(entry, names)})
+    if kind == 1:
+        count, deadline = writer.duration(now, 1000)
+        words = ("HEXPIRE", place[1], count, *listed)
+    else:
+        deadline = writer.moment(now)
+        words = ("HPEXPIREAT", place[1], deadline.low, *listed)
+    fields = {name: (entry.fields[name][0], deadline) for name in names}
+    return Unit([words], {place: with_fields(entry, fields)}, set_deadlines=[deadline])
+
+
+def hpersist(writer, now):
+    place, entry, names = sure_fields(writer, now)
+    if not names:
+        return None
+    fields = {name: (entry.fields[name][0], None) for name in names}
+    return Unit([("HPERSIST", place[1], "FIELDS", len(names), *names)],
+                {place: with_fields(entry, fields)})
+
+
+def hgetdel(writer, now):
+    place, entry, names = sure_fields(writer, now)
+    if not names:
+        return None
+    return Unit([("HGETDEL", place[1], "FIELDS", len(names), *names)],
+                {place: without_fields(entry, names)})
+
+
+def hincrby(writer, now):
+    place, entry, names = sure_fields(writer, now)
+    if not names or not entry.fields[names[0]][0].isdigit():
+        return None
+    value, deadline = entry.fields[names[0]]
+    fields = {names[0]: (b"%d" % (int(value) + 7), deadline)}
+    return Unit([("HINCRBY", place[1], names[0], 7)], {place: with_fields(entry, fields)})
+
+
+PLAIN = [set_text, set_until, set_until, set_for, delete, increment, increment, append, expire,
+         expire, persist, rename, hset, hset, hdel]
+FIELDS_TOO = [hsetex, hsetex, hsetex, hexpire, hexpire, hexpire, hpersist, hgetdel, hincrby]
+KINDS = PLAIN + FIELDS_TOO

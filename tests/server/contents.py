@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that a server holds, read with ordinary commands, so that servers can be compared.
+
+    contents(client)[3, b"key"]     # Entry(kind="string", value=b"...", deadline=-1, deadlines={})
+"""
+
+import json
+import time
+from typing import NamedTuple
+
+from resp_client import Failure
+
+AT_ONCE = 200
+READING = {b"string": "GET", b"hash": "HGETALL"}
+
+
+class Entry(NamedTuple):
+    kind: str
+    value: object  # bytes, or a dictionary of bytes; None for kinds that only others have
+    deadline: int  # -1: none
+    deadlines: dict  # of fields that have one
+
+
+def now_ms():
+    return int(time.time() * 1000)
+
+
+def contents(client, databases=16, has_field_deadlines=True):
+    """{(database, key): Entry} of what is visible. What expires meanwhile may be in it or not, but
+    each entry is of one moment."""
+    found = {}
+    for database in range(databases):
+        client.ok("SELECT", database)
+        keys = client.ok("KEYS", "*")
+        for first in range(0, len(keys), AT_ONCE):
+            part = keys[first:first + AT_ONCE]
+            for key, entry in zip(part, entries(client, part, has_field_deadlines)):
+                if entry is not None:
+                    found[database, key] = entry
+    client.ok("SELECT", 0)
+    return found
+
+
+def entries(client, keys, has_field_deadlines):
+    kinds = client.pipeline(("TYPE", key) for key in keys)
+    hashes = [key for key, kind in zip(keys, kinds) if kind == "hash"]
+    names = dict(zip(hashes, client.pipeline(("HKEYS", key) for key in hashes)))
+    requests = [("MULTI",)]
+    for key, kind in zip(keys, kinds):
+        requests.append(("TYPE", key))
+        requests.append(("PEXPIRETIME", key))
+        requests.append((READING.get(kind.encode(), "EXISTS"), key))
+        asked = names.get(key) if has_field_deadlines else None
+        requests.append(("HPEXPIRETIME", key, "FIELDS", len(asked), *asked) if asked
+                        else ("EXISTS", key))
+    replies = client.pipeline([*requests, ("EXEC",)], at_once=len(requests) + 1)[-1]
+    if isinstance(replies, Failure):
+        raise AssertionError(replies)
+    return [entry_of(names.get(key, []), *replies[4 * number:4 * number + 4])
+            for number, key in enumerate(keys)]
+
+
+def entry_of(names, kind, deadline, value, deadlines):
+    if kind == "none":
+        return None
+    if kind == "string":
+        return Entry("string", value, deadline, {})
+    if kind != "hash":
+        return Entry(str(kind), None, deadline, {})
+    times = zip(names, deadlines) if isinstance(deadlines, list) else []
+    return Entry("hash", dict(zip(value[::2], value[1::2])), deadline,
+                 {name: time for name, time in times if time >= 0})
+
+
+def golden(path):
+    """What a file of tests/data/golden says, in the same form: see the README there."""
+    with open(path, encoding="utf-8") as file:
+        said = json.load(file)
+    if "db0" in said:  # of an append-only folder
+        lines = [(int(name[2:]), key, entry) for name, entries_ in said.items()
+                 for key, entry in entries_.items()]
+    else:
+        lines = [(entry["db"], key.removeprefix(f"{entry['db']}:") if entry["db"] else key, entry)
+                 for key, entry in said.items()]
+    return {(database, raw(key)): golden_entry(entry) for database, key, entry in lines}
+
+
+def golden_entry(said):
+    deadlines = {raw(name): time for name, time in said.get("field_deadline_ms", {}).items()
+                 if time >= 0}
+    value = said["value"]
+    if said["type"] == "string":
+        value = raw(value)
+    elif said["type"] == "hash":
+        value = {raw(name): raw(text) for name, text in value.items()}
+    else:
+        value = None
+    return Entry(said["type"], value, said["deadline_ms"], deadlines)
+
+
+def raw(text):
+    return text.encode("latin-1")
+
+
+def difference(expected, seen, limit=10):
+    """What is not the same, in words; empty if all is."""
+    lines = []
+    for place in sorted(set(expected) | set(seen)):
+        if expected.get(place) != seen.get(place):
+            lines.append(f"{place}: expected {short(expected.get(place))}\n"
+                         f"{' ' * len(str(place))}      seen {short(seen.get(place))}")
+    more = f"\nand {len(lines) - limit} more" if len(lines) > limit else ""
+    return "\n".join(lines[:limit]) + more
+
+
+def short(entry, most=400):
+    text = "nothing" if entry is None else repr(tuple(entry))
+    return text if len(text) <= most else text[:most] + "..."
