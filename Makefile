@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test bench microbench check format clean packages test-packages \
+.PHONY: help run build test torture bench microbench check format clean packages test-packages \
         bench-packages
 
 JOBS := $(shell nproc)
@@ -25,6 +25,10 @@ test: test-packages $(NINJA_FILES) ## Build and run all tests, in all three pres
 	cmake --build build/tsan
 	@echo 'subdirs(release dev tsan)' >build/CTestTestfile.cmake
 	ctest --test-dir build -j$(JOBS) --output-on-failure --no-tests=error
+
+torture: test-packages build ## Kill servers and cut links many more times than the tests do
+	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/persist/kill_test.py --long
+	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/replication/cluster_test.py --long
 
 bench: bench-packages build ## Compare strategies, store and server; charts in build/bench
 	build/release/mayfly bench expiry --charts build/bench

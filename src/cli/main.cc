@@ -8,6 +8,7 @@
 
 #include "cli/bench_command.h"
 #include "cli/nearest.h"
+#include "cli/rdb_command.h"
 #include "cli/serve_command.h"
 #include "cli/version.h"
 #include "mayfly/result.h"
@@ -20,6 +21,7 @@ constexpr int kFailure = 1;
 constexpr const char* kExamples =
     "Examples:\n"
     "  mayfly serve                     start a server for any Redis or Valkey client\n"
+    "  mayfly rdb dump.rdb              what is in an RDB file, and whether it is sound\n"
     "  mayfly bench expiry              compare the expiry strategies on this machine\n"
     "  mayfly bench cache               how fast reads of the cache are\n"
     "  mayfly bench store               the store beside LMDB, SQLite and RocksDB\n"
@@ -88,6 +90,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", fmt::format("mayfly {}", kVersion), "Show the version");
   app.footer(kExamples);
   const ServeCommand serve(app);
+  const RdbCommand rdb(app);
   const BenchCommand bench(app);
   collect_unknown_words(app);
 
@@ -111,7 +114,7 @@ int run(int argc, char** argv) {
   }
   if (app.get_subcommands().empty()) fmt::print("{}", app.help());
 
-  const Status status = bench.run();
+  const Status status = rdb.is_chosen() ? rdb.run() : bench.run();
   return status ? 0 : fail(app, status.error().message);
 }
 

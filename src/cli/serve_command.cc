@@ -20,8 +20,8 @@ constexpr const char* kHelp =
     "  mayfly serve /etc/valkey/valkey.conf --port 7000\n"
     "  mayfly serve --notify-keyspace-events KEA --requirepass secret\n"
     "Words of its own:\n"
-    "  --strict      refuse what would only be a warning: directives that have no effect here, and\n"
-    "                files with keys of a type that cannot be held\n"
+    "  --strict      refuse what is only a warning otherwise: directives without an effect here,\n"
+    "                and files with keys of a type that cannot be held\n"
     "  --any-port    take the next free port if the first one is in use\n"
     "Talk to it with any client:  redis-cli -p 6379 HSETEX user:1 EX 60 FIELDS 1 token abc\n"
     "It ends with Ctrl-C, SIGTERM or the command SHUTDOWN. Exit code 1: it could not start.";

@@ -75,6 +75,12 @@ void copy(Call& call) {
 
   const Slot slot = call.find_to_read(from);
   if (slot == kNoSlot) return call.reply().integer(0);
+  // Fields that are due are not copied. A replica copies all that it has, so it must be rid of them
+  // before it hears of the copy.
+  constexpr std::size_t kAtOnce = 1024;  // names in one HDEL
+  while (call.keyspace().policy() == Policy::reclaim &&
+         source.sweep_key(from, kAtOnce, Found::on_access) == kAtOnce) {
+  }
   const Slot taken = target.find(to);
   if (taken != kNoSlot && !options->replace) return call.reply().integer(0);
   if (taken != kNoSlot) target.erase(taken);

@@ -193,6 +193,10 @@ Slot Database::copy(Slot slot, Database& to, std::string_view key) {
   return target;
 }
 
+void Database::fit() {
+  contents_->table.fit([this](Slot other) { return hash_of(key(other)); });
+}
+
 void Database::clear() {
   keyspace_.graveyard().bury(std::exchange(contents_, std::make_unique<Contents>()));
 }

@@ -34,6 +34,9 @@ namespace mayfly {
 
 class Keyspace;
 
+// Who noticed that something was due.
+enum class Found { on_access, by_sweep };
+
 // All that a database holds: what FLUSHDB takes away at once and frees in slices.
 struct Contents {
   Contents() = default;
@@ -133,6 +136,10 @@ class Database {
   Slot move(Slot slot, Database& to, std::string_view key);
   Slot copy(Slot slot, Database& to, std::string_view key);
 
+  // Room for so many keys in an empty database, some 9 bytes each; and back with what was too much.
+  void reserve(std::size_t keys) { contents_->table.reserve(keys); }
+  void fit();
+
   void clear();
   void swap_contents(Database& other);
 
@@ -167,8 +174,8 @@ class Database {
   // Removes what is due, at most `limit` keys and fields; returns how many.
   std::size_t sweep(std::size_t limit);
 
-  // The same of one key: the key itself, or at most `limit` of its fields.
-  void sweep_key(std::string_view key, std::size_t limit);
+  // The same of one key: the key itself, or at most `limit` of its fields. Returns how many fields.
+  std::size_t sweep_key(std::string_view key, std::size_t limit, Found found = Found::by_sweep);
 
   std::size_t average_ttl_ms() const;
   std::size_t table_bytes() const { return contents_->table.bytes(); }
@@ -189,7 +196,7 @@ class Database {
   bool reclaim(Slot slot);  // a dead key; by policy. Returns whether it is gone.
   std::size_t sweep_keys(std::size_t limit);
   std::size_t sweep_members(std::size_t limit);
-  std::size_t sweep_fields(Slot slot, std::size_t limit);
+  std::size_t sweep_fields(Slot slot, std::size_t limit, Found found);
 
   Keyspace& keyspace_;
   const int number_;

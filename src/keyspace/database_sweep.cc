@@ -109,12 +109,13 @@ std::size_t Database::sweep_members(std::size_t limit) {
     due.clear();
     if (contents_->members.take_due(now, 1, due) == 0) break;
     place(due.front().slot)->has_field_deadlines = 0;
-    swept += sweep_fields(due.front().slot, std::min(limit - swept, kFieldsAtOnce));
+    swept +=
+        sweep_fields(due.front().slot, std::min(limit - swept, kFieldsAtOnce), Found::by_sweep);
   }
   return swept;
 }
 
-std::size_t Database::sweep_fields(Slot slot, std::size_t limit) {
+std::size_t Database::sweep_fields(Slot slot, std::size_t limit, Found found) {
   const Time now = keyspace_.now();
   std::vector<std::string> fields;
   std::vector<Time> deadlines;
@@ -127,20 +128,20 @@ std::size_t Database::sweep_fields(Slot slot, std::size_t limit) {
     node.table_hash().take_due(now, limit, fields, &deadlines);
   }
   refile(slot);
-  for (const Time deadline : deadlines) keyspace_.note_expired(Found::by_sweep, deadline, 0, 1);
+  for (const Time deadline : deadlines) keyspace_.note_expired(found, deadline, 0, 1);
 
   const bool emptied = hash(slot).stored() == 0;
   if (fields.empty()) return 0;
   const std::string key(this->key(slot));
   if (emptied) unlink(slot);
-  keyspace_.listener().fields_expired(*this, key, fields, emptied, Found::by_sweep);
+  keyspace_.listener().fields_expired(*this, key, fields, emptied, found);
   return fields.size();
 }
 
-void Database::sweep_key(std::string_view key, std::size_t limit) {
+std::size_t Database::sweep_key(std::string_view key, std::size_t limit, Found found) {
   const Slot slot = find(key);  // a dead one is reclaimed here
-  if (slot == kNoSlot || !is_hash(slot)) return;
-  if (is_due(earliest_field(slot), keyspace_.now())) sweep_fields(slot, limit);
+  if (slot == kNoSlot || !is_hash(slot)) return 0;
+  return is_due(earliest_field(slot), keyspace_.now()) ? sweep_fields(slot, limit, found) : 0;
 }
 
 std::size_t Database::average_ttl_ms() const {

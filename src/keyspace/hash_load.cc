@@ -29,10 +29,11 @@ bool has_twins_pairwise(std::span<const HashField> fields) {
 
 }  // namespace
 
-void HashLoad::begin(Database& database, std::string_view key) {
+void HashLoad::begin(Database& database, std::string_view key, std::size_t expected) {
   assert(slot_ == kNoSlot);
   database_ = &database;
   key_.assign(key);
+  expected_ = expected;
 }
 
 bool HashLoad::add(std::span<const HashField> fields) {
@@ -44,6 +45,9 @@ bool HashLoad::add(std::span<const HashField> fields) {
 }
 
 Slot HashLoad::end() {
+  if (slot_ != kNoSlot && database_->kind(slot_) == Kind::table_hash) {
+    database_->node(slot_).table_hash().fit();
+  }
   database_ = nullptr;
   return std::exchange(slot_, kNoSlot);
 }
@@ -85,16 +89,16 @@ bool HashLoad::make_packed(std::span<const HashField> fields) {
 }
 
 bool HashLoad::fill_table(std::span<const HashField> fields) {
-  if (slot_ == kNoSlot) {
+  const bool is_first = slot_ == kNoSlot;
+  if (is_first) {
     KeyNode* const node = make_node(Kind::packed_hash, key_, kPackedEmptySize);
     packed_create(node->value_data());
     slot_ = database_->add(node);
   }
   if (database_->kind(slot_) == Kind::packed_hash) HashRef(*database_, slot_).turn_into_table();
   TableHash& table = database_->node(slot_).table_hash();
-  return std::ranges::all_of(fields, [&](const HashField& field) {
-    return table.put(field.field, field.value, field.deadline);
-  });
+  if (is_first) table.reserve(std::max(expected_, fields.size()));
+  return table.put_new(fields);
 }
 
 }  // namespace mayfly

@@ -31,8 +31,9 @@ class Database;
 
 class HashLoad {
  public:
+  // A hash of about `expected` fields: room for them may be taken at once, some 9 bytes each.
   // REQUIRES: no key of this name is stored, and the hash before has ended.
-  void begin(Database& database, std::string_view key);
+  void begin(Database& database, std::string_view key, std::size_t expected = 0);
 
   // Returns false if a field is there twice, here or in a batch before. Then end() gives a hash
   // with some of this batch's fields, or none. REQUIRES: the texts are not part of the database.
@@ -49,6 +50,7 @@ class HashLoad {
 
   Database* database_ = nullptr;
   std::string key_;
+  std::size_t expected_ = 0;
   Slot slot_ = kNoSlot;
 
   // Of has_twins(): which field stands where, by hash; 1 + its number, 0 if none.

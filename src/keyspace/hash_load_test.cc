@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// HashLoad: makes of many fields what puts would have made of them, and finds those that are there
+// twice.
+
 #include "keyspace/hash_load.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include "keyspace/keyspace_fixture.h"
+#include "keyspace/table_hash.h"
 
 namespace mayfly {
 namespace {
@@ -113,6 +117,13 @@ TEST_F(HashLoadTest, FilesTheEarliestDeadlineOnce) {
   advance(20);
   EXPECT_EQ(keyspace.sweep(10), 1u);
   EXPECT_EQ(database.hash(slot).size(), 2u);
+}
+
+TEST_F(HashLoadTest, TakesNoMoreRoomThanItNeedsInTheEnd) {
+  load.begin(database, "h", 10'000'000);
+  EXPECT_TRUE(add(numbered(600)));
+  EXPECT_EQ(database.check_invariants(), "");
+  EXPECT_LT(database.node(load.end()).table_hash().bytes(), 600 * 64u);
 }
 
 TEST_F(HashLoadTest, IsSoundBetweenBatches) {

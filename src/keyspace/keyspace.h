@@ -35,9 +35,6 @@ enum class Policy {
   show,     // it is there like any other: commands from the primary, and loading
 };
 
-// Who noticed that something was due.
-enum class Found { on_access, by_sweep };
-
 struct KeyspaceOptions {
   int databases = 16;
   std::size_t packed_entries_max = 512;  // hash-max-listpack-entries

@@ -68,6 +68,7 @@ Table& Table::operator=(Table&& other) noexcept {
   overflow_ = std::exchange(other.overflow_, {});
   mask_ = std::exchange(other.mask_, 0);
   size_ = std::exchange(other.size_, 0);
+  is_reserved_ = std::exchange(other.is_reserved_, false);
   return *this;
 }
 
@@ -75,6 +76,22 @@ void Table::insert(std::uint64_t hash, Slot slot, HashOfSlot hash_of) {
   if (size_ + 1 > kDense * lines()) split(hash_of);
   append(home(hash), {slot, tag_of(hash)});
   ++size_;
+}
+
+void Table::reserve(std::size_t slots) {
+  if (size_ > 0) return;
+  // Some chains will take an overflow bucket: as many lines as there would have been without this.
+  const std::size_t count = slots / kDense - slots / kDense / 8;
+  while (buckets_.size() < count) buckets_.push_back();
+  if (buckets_.size() > 0) mask_ = std::bit_ceil(buckets_.size()) - 1;
+  is_reserved_ = true;
+}
+
+void Table::fit(HashOfSlot hash_of) {
+  if (!is_reserved_) return;
+  if (size_ == 0) return clear();
+  while (buckets_.size() > 1 && size_ < kSparse * lines()) join(hash_of);
+  is_reserved_ = false;
 }
 
 void Table::erase(std::uint64_t hash, Slot slot, HashOfSlot hash_of) {
@@ -223,7 +240,7 @@ std::string Table::check_invariants(HashOfSlot hash_of) const {
   if (links.size() != overflow_.size()) return "an overflow bucket in no chain";
   if (slots.size() != size_) return "a wrong size";
   if (size_ > 200 && size_ > 2 * kDense * lines()) return "too dense";
-  if (buckets_.size() > 64 && size_ * 2 < kSparse * lines()) return "too sparse";
+  if (!is_reserved_ && buckets_.size() > 64 && size_ * 2 < kSparse * lines()) return "too sparse";
   return "";
 }
 

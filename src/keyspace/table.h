@@ -105,6 +105,11 @@ class Table {
     if (size_ > 0) __builtin_prefetch(&home(hash));
   }
 
+  // Room for so many slots at once, so that inserting them moves none. Does nothing unless the
+  // table is empty. What turns out to be too much, fit() gives back; an owner calls it in the end.
+  void reserve(std::size_t slots);
+  void fit(HashOfSlot hash_of);
+
   void clear() { *this = Table(); }
 
   std::size_t size() const { return size_; }
@@ -203,6 +208,7 @@ class Table {
   Buckets overflow_;        // each in the chain of one bucket: no gaps
   std::uint64_t mask_ = 0;  // 2^k - 1 >= buckets_.size() - 1, the least such
   std::size_t size_ = 0;
+  bool is_reserved_ = false;  // and so may be sparse
 };
 
 inline std::array<std::uint64_t, 2> Table::Bucket::match(std::uint8_t tag) const {

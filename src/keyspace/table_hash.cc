@@ -2,6 +2,7 @@
 #include "keyspace/table_hash.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cstring>
@@ -91,6 +92,36 @@ bool TableHash::put(std::string_view field, std::string_view value, Time deadlin
   node_bytes_ += (*nodes_)[slot].bytes();
   schedule(slot, deadline);
   return is_new;
+}
+
+bool TableHash::add(const HashField& field, std::uint64_t hash) {
+  if (slot_of(field.field, hash) != kNoSlot) return false;
+  const Slot slot = nodes_->emplace(field.field, field.value);
+  table_.insert(hash, slot, [this](Slot other) { return hash_of((*nodes_)[other].field()); });
+  if (index_) index_->reserve(nodes_->extent());
+  node_bytes_ += (*nodes_)[slot].bytes();
+  schedule(slot, field.deadline);
+  return true;
+}
+
+bool TableHash::put_new(std::span<const HashField> fields) {
+  // Buckets lie anywhere in memory: each is asked for well ahead of its turn.
+  std::array<std::uint64_t, 16> hashes{};
+  const std::size_t ahead = std::min(fields.size(), hashes.size());
+  const auto look_ahead = [&](std::size_t i) {
+    hashes[i % hashes.size()] = hash_of(fields[i].field);
+    table_.prefetch(hashes[i % hashes.size()]);
+  };
+  for (std::size_t i = 0; i < ahead; ++i) look_ahead(i);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!add(fields[i], hashes[i % hashes.size()])) return false;
+    if (i + hashes.size() < fields.size()) look_ahead(i + hashes.size());
+  }
+  return true;
+}
+
+void TableHash::fit() {
+  table_.fit([this](Slot other) { return hash_of((*nodes_)[other].field()); });
 }
 
 bool TableHash::set_deadline(std::string_view field, Time deadline) {

@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,13 @@ class TableHash {
   // Sets the field's value and its deadline; kNever means none. Returns whether the field is new.
   // REQUIRES: the value is not a view into this hash.
   bool put(std::string_view field, std::string_view value, Time deadline);
+
+  // Puts fields that are not there yet, faster than put(). Returns false at the first one that is.
+  bool put_new(std::span<const HashField> fields);
+
+  // Room for so many fields in an empty hash; and back with what was too much, in the end.
+  void reserve(std::size_t fields) { table_.reserve(fields); }
+  void fit();
 
   // These return whether the field is there.
   bool set_deadline(std::string_view field, Time deadline);
@@ -135,6 +143,7 @@ class TableHash {
   HashField at(Slot slot) const;
   std::uint64_t hash_of(std::string_view field) const;
   Slot slot_of(std::string_view field, std::uint64_t hash) const;
+  bool add(const HashField& field, std::uint64_t hash);
   void schedule(Slot slot, Time deadline);
   void remove(Slot slot, std::uint64_t hash);
 

@@ -193,6 +193,35 @@ TEST_F(TableTest, ScansEachSlotOnceWhenNothingChanges) {
   }
 }
 
+TEST_F(TableTest, MovesNearlyNoSlotIfRoomWasReserved) {
+  int moved = 0;
+  const auto count_moved = [&](Slot slot) {
+    ++moved;
+    return spread(slot);
+  };
+  table_.reserve(20'000);
+  for (Slot slot = 0; slot < 20'000; ++slot) table_.insert(spread(slot), slot, count_moved);
+  EXPECT_LT(moved, 2'000);
+  EXPECT_LT(bytes_a_slot(), 8.5);
+  for (Slot slot = 0; slot < 20'000; ++slot) ASSERT_EQ(find(slot), slot);
+  table_.fit(spread);
+  EXPECT_EQ(table_.size(), 20'000u);
+}
+
+TEST_F(TableTest, GivesBackReservedRoomThatWasNotNeeded) {
+  table_.reserve(1'000'000);
+  insert(0, 1'000);
+  EXPECT_EQ(table_.check_invariants(spread), "");
+  table_.fit(spread);
+  EXPECT_LT(bytes_a_slot(), 12);
+  for (Slot slot = 0; slot < 1'000; ++slot) ASSERT_EQ(find(slot), slot);
+
+  Table empty;
+  empty.reserve(1'000'000);
+  empty.fit(spread);
+  EXPECT_EQ(empty.bytes(), 0u);
+}
+
 TEST_F(TableTest, EndsAScanFromAnyCursor) {
   insert(0, 1'000);
   Random random(3);

@@ -73,6 +73,7 @@ void Aof::close() {
   background_.wait();
   file_.reset();
   buffer_.clear();
+  synced_ = appended_;  // nothing is left to be synced; synced_offset() does not tell: see frozen_
   cut_to_.reset();
   database_ = -1;
   older_bytes_ = 0;

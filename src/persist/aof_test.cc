@@ -428,6 +428,25 @@ TEST_F(AofTest, ALogSwitchedOnAgainLeavesTheOldOneUntilItsBaseIsThere) {
             "file appendonly.aof.2.incr.aof seq 2 type i\n");
 }
 
+TEST_F(AofTest, WhatAnAbortedBeginningDroppedCastsNoDoubt) {
+  Aof aof(disk, options);
+  ASSERT_TRUE(aof.begin_rewrite());
+  aof.append(0, kSet);
+  aof.abort_rewrite();
+  EXPECT_EQ(aof.synced_offset(), 0u);
+  const Result<std::string> base = aof.begin_rewrite();
+  ASSERT_TRUE(base);
+  aof.append(0, kSet);
+  disk.fail_next(Op::sync);
+  EXPECT_FALSE(aof.flush(at(0)));
+  EXPECT_FALSE(aof.is_doubtful());
+  ASSERT_TRUE(aof.flush(at(0)));
+  EXPECT_EQ(aof.synced_offset(), 0u);
+  write_base(*base);
+  ASSERT_TRUE(aof.finish_rewrite());
+  EXPECT_EQ(aof.synced_offset(), aof.appended_offset());
+}
+
 // ---- The file of a Redis before 7 ----
 
 TEST_F(AofTest, AnOldFileIsTakenOverAsTheBase) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BlobBytes: reads over the bytes of a blob that may be damaged. What is not there is zero or empty,
-// and is_short() tells; so a reader may take several things and check once.
+// BlobBytes: reads over the bytes of a blob that may be damaged. What is not there is zero or
+// empty, and is_short() tells; so a reader may take several things and check once.
 
 #pragma once
 

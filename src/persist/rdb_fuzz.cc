@@ -9,7 +9,7 @@
 //       src/keyspace/{database,database_sweep,eviction,graveyard,hash_load,hash_ref}.cc
 //       src/keyspace/{key_node,keyspace,packed_hash,table,table_hash}.cc
 //       src/expiry/volatile_{bucket,set,tree,walk}.cc -lfmt -llzf -o /tmp/rdb_fuzz
-//   mkdir -p /tmp/rdb_corpus && cp tests/data/golden/*.rdb tests/data/golden/*/*.rdb /tmp/rdb_corpus
+//   mkdir /tmp/rdb_corpus && cp tests/data/golden/*.rdb tests/data/golden/*/*.rdb /tmp/rdb_corpus
 //   /tmp/rdb_fuzz -max_len=70000 -rss_limit_mb=1024 -max_total_time=120 /tmp/rdb_corpus
 //
 // The checksum of a file is not the point: it is taken for one that is not checked.

@@ -81,7 +81,8 @@ TEST_P(RdbGolden, HoldsWhatItsServerSaid) {
   EXPECT_EQ(fixture.keyspace[0].check_invariants(), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, RdbGolden, testing::Values("redis70", "redis70_types", "redis74", "valkey9"),
+INSTANTIATE_TEST_SUITE_P(Files, RdbGolden,
+                         testing::Values("redis70", "redis70_types", "redis74", "valkey9"),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

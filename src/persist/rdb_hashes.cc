@@ -15,7 +15,7 @@
 namespace mayfly {
 namespace {
 
-// What is handed over at once. More fields than a packed hash has, so that one of those comes whole.
+// What is handed over at once. More fields than a packed hash has, so that such a one comes whole.
 constexpr std::size_t kBatchFields = 4096;
 constexpr std::size_t kBatchBytes = 1 << 20;  // 1 MiB
 

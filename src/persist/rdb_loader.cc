@@ -41,6 +41,15 @@ void RdbLoader::Handler::aux(std::string_view name, std::string_view value) {
   if (report.aux.size() < kMost) report.aux.insert_or_assign(std::string(name), value);
 }
 
+void RdbLoader::Handler::database(int number, std::uint64_t keys, std::uint64_t) {
+  if (number < keyspace_.count()) keyspace_[number].reserve(believable(keys));
+}
+
+void RdbLoader::Handler::fit() {
+  hash_.end();  // if there is one
+  for (int i = 0; i < keyspace_.count(); ++i) keyspace_[i].fit();
+}
+
 Status RdbLoader::Handler::function(std::string_view) {
   if (options_.is_strict) return Error{Code::unsupported, "functions cannot be loaded"};
   ++report.skipped["function"];
@@ -82,7 +91,16 @@ Status RdbLoader::Handler::string(const RdbKey& key, std::string_view value) {
   return Done{};
 }
 
-Status RdbLoader::Handler::hash_begin(const RdbKey& key, std::uint64_t) {
+// Keys and fields have different names, and so bytes of their own: most of a large number of them
+// takes more than this.
+std::size_t RdbLoader::Handler::believable(std::uint64_t count) const {
+  constexpr std::uint64_t kLeastBytes = 5;
+  constexpr std::uint64_t kUnseen = 1 << 20;  // room of some 9 MiB
+  const std::uint64_t most = bytes_left == 0 ? kUnseen : bytes_left / kLeastBytes;
+  return static_cast<std::size_t>(std::min(count, most));
+}
+
+Status RdbLoader::Handler::hash_begin(const RdbKey& key, std::uint64_t fields) {
   if (Status status = admit(key); !status) return status;
   key_ = key;
   is_left_out_ = leaves_out(key.deadline);
@@ -90,7 +108,7 @@ Status RdbLoader::Handler::hash_begin(const RdbKey& key, std::uint64_t) {
   if (is_left_out_) return Done{};
   Database& database = keyspace_[key.database];
   if (database.peek(key.name) != kNoSlot) return already_there();
-  hash_.begin(database, key.name);
+  hash_.begin(database, key.name, believable(fields));
   return Done{};
 }
 
@@ -131,13 +149,21 @@ Status RdbLoader::Handler::skipped(const RdbKey& key, std::string_view type, std
 }
 
 RdbLoader::RdbLoader(ByteSource& source, Keyspace& keyspace, const RdbLoadOptions& options)
-    : keyspace_(keyspace), handler_(keyspace, options), parser_(source, handler_) {}
+    : source_(source),
+      keyspace_(keyspace),
+      handler_(keyspace, options),
+      parser_(source, handler_) {}
 
 Result<bool> RdbLoader::step(std::size_t keys) {
   const ShowsAll shows_all(keyspace_);
   handler_.done = 0;
   Result<bool> ended = false;
-  while (ended && !*ended && handler_.done < keys) ended = parser_.step();
+  while (ended && !*ended && handler_.done < keys) {
+    const std::uint64_t size = source_.size();
+    handler_.bytes_left = size > parser_.offset() ? size - parser_.offset() : 0;
+    ended = parser_.step();
+  }
+  if (!ended || *ended) handler_.fit();
   handler_.report.version = parser_.version();
   handler_.report.bytes = parser_.offset();
   return ended;

@@ -68,6 +68,7 @@ class RdbLoader {
     Handler(Keyspace& keyspace, const RdbLoadOptions& options);
 
     void aux(std::string_view name, std::string_view value) override;
+    void database(int number, std::uint64_t keys, std::uint64_t deadlines) override;
     Status function(std::string_view code) override;
     Status string(const RdbKey& key, std::string_view value) override;
     Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
@@ -76,12 +77,17 @@ class RdbLoader {
     Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                    std::uint64_t bytes) override;
 
+    // Gives back room that was taken for more. For the end, whichever it is.
+    void fit();
+
     RdbReport report;
-    std::size_t done = 0;  // keys in this slice
+    std::size_t done = 0;          // keys in this slice
+    std::uint64_t bytes_left = 0;  // about so many can still come; 0 if nobody knows
 
    private:
     Status admit(const RdbKey& key);
     bool leaves_out(Time deadline) const;
+    std::size_t believable(std::uint64_t count) const;
     void settle(Database& database, Slot slot, const RdbKey& key);
 
     Keyspace& keyspace_;
@@ -95,6 +101,7 @@ class RdbLoader {
     std::vector<HashField> kept_;
   };
 
+  ByteSource& source_;
   Keyspace& keyspace_;
   Handler handler_;
   RdbParser parser_;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// RdbLoader: what a file puts into a keyspace, what is left out, and what ends a load.
+
 #include "persist/rdb_loader.h"
 
 #include <gtest/gtest.h>

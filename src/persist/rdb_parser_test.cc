@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// RdbParser: reads every type and opcode as written, and refuses what cannot be, saying where.
+
 #include "persist/rdb_parser.h"
 
 #include <gtest/gtest.h>

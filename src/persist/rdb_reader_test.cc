@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// RdbReader: lengths and strings in all their forms, views that stay good, lengths that lie.
+
 #include "persist/rdb_reader.h"
 
 #include <gtest/gtest.h>

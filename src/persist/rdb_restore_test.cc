@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// RESTORE: gives back what DUMP wrote, and leaves nothing behind when a payload is wrong.
+
 #include "persist/rdb_restore.h"
 
 #include <gtest/gtest.h>

@@ -16,6 +16,9 @@ namespace {
 
 std::string flags_of(const Client& client) {
   std::string flags;
+  if (client.is_primary) flags += 'M';
+  if (client.replica && client.replica->is_attached()) flags += 'S';
+  if (client.wait) flags += 'b';
   if (client.is_monitor) flags += 'O';
   if (client.is_subscriber()) flags += 'P';
   if (client.is_in_multi) flags += 'x';
@@ -54,7 +57,8 @@ bool parse_ids(ClientCall& call, std::size_t& i, std::vector<std::uint64_t>& ids
 bool parse_type(ClientCall& call, std::string_view word, ClientFilter& filter) {
   filter.type = lowered(word);
   if (*filter.type == "slave") filter.type = "replica";
-  for (const std::string_view known : {"normal", "pubsub", "master", "primary", "replica"}) {
+  if (*filter.type == "primary") filter.type = "master";
+  for (const std::string_view known : {"normal", "pubsub", "master", "replica"}) {
     if (*filter.type == known) return true;
   }
   call.fail(fmt::format("ERR Unknown client type '{}'", word));
@@ -96,6 +100,8 @@ bool is_plain_word(std::string_view text) {
 }
 
 std::string_view type_of(const Client& client) {
+  if (client.is_primary) return "master";
+  if (client.replica && client.replica->is_attached()) return "replica";
   return client.is_subscriber() ? "pubsub" : "normal";
 }
 

@@ -115,7 +115,8 @@ class ClusterFixture {
     std::int64_t port() const override { return kFirstPort + number; }
     void connect(const std::string&, int to, Acceptor connected,
                  std::function<void(const Error&)> failed) override {
-      cluster.pending_.push_back({number, to - kFirstPort, std::move(connected), std::move(failed)});
+      cluster.pending_.push_back(
+          {number, to - kFirstPort, std::move(connected), std::move(failed)});
     }
     using ServerFixture::connect;
 

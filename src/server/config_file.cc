@@ -116,9 +116,6 @@ Status Loader::refuse(const Statement& statement, const Error& error) const {
 void Loader::warn(const Statement& statement) {
   if (is_inert(statement.name)) {
     warnings_.push_back(fmt::format("{}: {} has no effect here", statement.where, statement.name));
-  } else if (equals(statement.name, "appendonly") && config_.appendonly) {
-    warnings_.push_back(
-        fmt::format("{}: appendonly has no effect yet: data is in memory only", statement.where));
   }
 }
 

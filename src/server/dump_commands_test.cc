@@ -166,10 +166,9 @@ TEST_F(DumpTest, FieldsThatAreDueAreRestoredHidden) {
 
 TEST_F(DumpTest, AHiddenKeyIsReplacedToo) {
   run("SET k v PX 1000");
-  run("SET l w");
+  run("HSET l f w");
   const std::string payload = dump("l");
   fixture_.advance(Millis(1000));
-  run("CLIENT PAUSE 100000 WRITE");
   // What a replica's client does: dead keys are hidden, and stay.
   Server& server = fixture_.server();
   server.keyspace().set_now(fixture_.wall().now());

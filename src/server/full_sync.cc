@@ -16,8 +16,8 @@
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kRoom = 1 << 20;        // of a connection's output
-constexpr std::size_t kPiece = 64 * 1024;     // of a file
+constexpr std::size_t kRoom = 1 << 20;          // of a connection's output
+constexpr std::size_t kPiece = 64 * 1024;       // of a file
 constexpr std::string_view kName = "sync.rdb";  // of the file that is sent
 
 OnSaveProgress told_to(const OnChildProgress& progress) {
@@ -78,9 +78,8 @@ bool FullSync::is_time(const std::vector<Client*>& waiting, Time now) const {
     return true;
   }
   const auto delay = std::chrono::seconds(config.repl_diskless_sync_delay);
-  return std::ranges::any_of(waiting, [&](const Client* client) {
-    return is_due(client->replica->since + delay, now);
-  });
+  return std::ranges::any_of(
+      waiting, [&](const Client* client) { return is_due(client->replica->since + delay, now); });
 }
 
 // "+FULLRESYNC": whose history it is, and the number of the byte that follows the data.
@@ -95,9 +94,9 @@ void FullSync::announce(Client& client) {
 void FullSync::start(const std::vector<Client*>& waiting, Time now) {
   const Config& config = server_.config();
   Replication& replication = server_.replication();
-  is_diskless_ =
-      config.repl_diskless_sync &&
-      std::ranges::all_of(waiting, [](const Client* one) { return one->replica->takes_eof; });
+  is_diskless_ = config.repl_diskless_sync && std::ranges::all_of(waiting, [](const Client* one) {
+                   return one->replica->takes_eof;
+                 });
   start_ = replication.log().end();
   ++done_;
   // Whoever begins here knows of no database yet. A replica's stream is not ours to change; there
@@ -130,9 +129,8 @@ void FullSync::start(const std::vector<Client*>& waiting, Time now) {
         Job::sync, now,
         [this, &keyspace, options](const OnChildProgress& progress) -> Status {
           const auto saved =
-              save_rdb_file(server_.surroundings().disk(), server_.config().dir,
-                            std::string(kName), "temp-sync.rdb", keyspace, options,
-                            told_to(progress));
+              save_rdb_file(server_.surroundings().disk(), server_.config().dir, std::string(kName),
+                            "temp-sync.rdb", keyspace, options, told_to(progress));
           if (!saved) return saved.error();
           return Done{};
         },
@@ -169,6 +167,9 @@ void FullSync::streamed(const Status& status) {
   for (Client* const client : in_phase(ReplicaPhase::streaming)) {
     client->replica->phase = ReplicaPhase::loading;
     client->replica->since = server_.wall().now();
+    if (client->replica->has_loaded) {
+      server_.replication().replicas().enter_online(*client, server_.wall().now());
+    }
   }
 }
 

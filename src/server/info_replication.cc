@@ -71,10 +71,10 @@ void info_replicas(Server& server, std::string& text) {
   std::size_t number = 0;
   for (const Client* const client : replicas.all()) {
     const ReplicaState& replica = *client->replica;
-    text += fmt::format("slave{}:ip={},port={},state={},offset={},lag={},type=replica\r\n",
-                        number++, replica_host(*client), replica.port, phase_text(replica.phase),
-                        replica.acked,
-                        replica.is_online() ? seconds_since(replica.acked_at, now) : 0);
+    text +=
+        fmt::format("slave{}:ip={},port={},state={},offset={},lag={},type=replica\r\n", number++,
+                    replica_host(*client), replica.port, phase_text(replica.phase), replica.acked,
+                    replica.is_online() ? seconds_since(replica.acked_at, now) : 0);
   }
 }
 
@@ -92,8 +92,7 @@ void info_replication(Server& server, std::string& text) {
   info_line(text, "replicas_waiting_psync", 0);
   info_line(text, "master_failover_state", replication.failover().state_text());
   info_line(text, "master_replid", history.id);
-  info_line(text, "master_replid2",
-            history.former.empty() ? std::string(40, '0') : history.former);
+  info_line(text, "master_replid2", history.former.empty() ? std::string(40, '0') : history.former);
   info_line(text, "master_repl_offset", log.end());
   info_line(text, "second_repl_offset",
             history.former.empty() ? -1 : static_cast<std::int64_t>(history.former_end) + 1);

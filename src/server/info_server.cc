@@ -10,6 +10,7 @@
 #include "server/info.h"
 #include "server/info_lines.h"
 #include "server/memory.h"
+#include "server/replication.h"
 #include "server/version.h"
 
 namespace mayfly {
@@ -116,9 +117,10 @@ void info_memory(Server& server, std::string& text) {
   info_excess(text, "rss_overhead", numbers.rss, numbers.resident);
   info_excess(text, "mem_fragmentation", numbers.rss, numbers.used);
   info_line(text, "mem_not_counted_for_evict", 0);
-  info_line(text, "mem_replication_backlog", 0);
+  info_line(text, "mem_replication_backlog", server.replication().log().memory());
   info_line(text, "mem_clients_slaves", 0);
-  info_line(text, "mem_aof_buffer", 0);
+  const Aof* const log = server.persistence().aof().log();
+  info_line(text, "mem_aof_buffer", log == nullptr ? 0 : log->buffered());
   info_line(text, "mem_allocator", numbers.allocator);
   info_line(text, "active_defrag_running", 0);
   info_line(text, "lazyfree_pending_objects", server.keyspace().graveyard().waiting());

@@ -8,6 +8,7 @@
 #include "server/command_times.h"
 #include "server/info.h"
 #include "server/info_lines.h"
+#include "server/replication.h"
 
 namespace mayfly {
 namespace {
@@ -47,14 +48,15 @@ void info_stats(Server& server, std::string& text) {
   info_line(text, "total_net_input_bytes", stats.bytes_in);
   info_line(text, "total_net_output_bytes", stats.bytes_out);
   info_line(text, "rejected_connections", stats.rejected_connections);
-  info_line(text, "sync_full", 0);
-  info_line(text, "sync_partial_ok", 0);
-  info_line(text, "sync_partial_err", 0);
+  info_line(text, "sync_full", stats.full_syncs);
+  info_line(text, "sync_partial_ok", stats.partial_syncs);
+  info_line(text, "sync_partial_err", stats.refused_partial_syncs);
   info_line(text, "expired_keys", keys.expired_keys);
   info_line(text, "expired_fields", keys.expired_fields);
   info_line(text, "expired_stale_perc", stale_percent(server.keyspace()));
   info_line(text, "expired_time_cap_reached_count", stats.sweep_slices_cut);
   info_line(text, "expire_cycle_cpu_milliseconds", stats.sweep_micros / 1000);
+  info_line(text, "slave_expires_tracked_keys", server.replication().local_expiries().size());
   info_line(text, "evicted_keys", keys.evicted_keys);
   info_line(text, "evicted_clients", 0);
   info_line(text, "keyspace_hits", stats.hits);

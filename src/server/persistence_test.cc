@@ -206,6 +206,29 @@ TEST_F(PersistenceTest, ASnapshotRemembersWhereReplicationWas) {
   EXPECT_TRUE(info_has("master_replid2:" + id) || info_has("master_replid:" + id));
 }
 
+TEST_F(PersistenceTest, WhatIsLoadedInPartIsNeitherSavedNorRewritten) {
+  class EndlessTask final : public LoadTask {
+    Result<bool> step(std::size_t) override { return false; }
+    std::uint64_t offset() const override { return 0; }
+    std::uint64_t total() const override { return 0; }
+  };
+  Config config = logged_;
+  config.save = {{1, 1}};
+  config.auto_aof_rewrite_min_size = 1;
+  start(config);
+  for (int i = 0; i < 10; ++i) client_->run("SET k v");
+  server().loading().begin(std::make_unique<EndlessTask>(), now(), [](const Status&) {});
+  server().keyspace()[0].clear();  // as at the beginning of a transfer
+  clock_.advance(Millis(60'000));
+  turn();
+  turn();
+  EXPECT_EQ(server().background().forks(), 0u);
+  EXPECT_TRUE(persistence().shut_down(true));
+  EXPECT_FALSE(disk_.exists(kFile));
+  EXPECT_EQ(restart(config), "");
+  EXPECT_EQ(run("GET k"), "\"v\"");
+}
+
 // ---- The end ----
 
 TEST_F(PersistenceTest, ShutdownSavesIfThereAreRules) {

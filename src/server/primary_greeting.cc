@@ -91,14 +91,13 @@ void PrimaryLink::greeted(std::string_view line) {
   if (step_ == kPsync) return synchronise(line);
   const bool is_error = line.starts_with('-');
   // Whether a password is needed is not known before; and old ones do not know all of this.
-  const bool may_fail =
-      step_ > kAuth || line.starts_with("-NOAUTH") || line.starts_with("-NOPERM") ||
-      line.starts_with("-ERR operation not permitted");
+  const bool may_fail = step_ > kAuth || line.starts_with("-NOAUTH") ||
+                        line.starts_with("-NOPERM") ||
+                        line.starts_with("-ERR operation not permitted");
   if (is_error && !may_fail) {
-    server_.log().write(
-        Level::warning,
-        fmt::format("The primary {}:{} says '{}'{}", host_, port_, line.substr(1),
-                    step_ == kAuth ? ": see masterauth and masteruser" : ""));
+    server_.log().write(Level::warning,
+                        fmt::format("The primary {}:{} says '{}'{}", host_, port_, line.substr(1),
+                                    step_ == kAuth ? ": see masterauth and masteruser" : ""));
     return disconnect("it refuses us");
   }
   if (step_ == kPing && is_error && server_.config().primaryauth.empty()) {
@@ -121,11 +120,11 @@ void PrimaryLink::synchronise(std::string_view line) {
                         fmt::format("The primary goes on at {}", replication.log().end() + 1));
     return begin_stream();
   }
-  const auto offset = words.size() == 3 ? parse_integer(words[2]) : std::nullopt;
-  if (words[0] == "+FULLRESYNC" && words[1].size() == 40 && offset && *offset >= 0) {
+  const std::int64_t offset = words.size() == 3 ? parse_integer(words[2]).value_or(-1) : -1;
+  if (words[0] == "+FULLRESYNC" && offset >= 0 && words[1].size() == 40) {
     if (takes_over_) replication.failover().accepted();
     takes_over_ = false;
-    return begin_transfer(words[1], static_cast<std::uint64_t>(*offset));
+    return begin_transfer(words[1], static_cast<std::uint64_t>(offset));
   }
   server_.log().write(Level::warning, fmt::format("The primary does not synchronise: {}", line));
   if (takes_over_) replication.failover().refused(line);

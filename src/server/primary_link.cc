@@ -57,7 +57,8 @@ PrimaryLink::PrimaryLink(Server& server, std::string host, int port, std::uint64
 PrimaryLink::~PrimaryLink() {
   if (client_) server_.forget(*client_);
   if (state_ == LinkState::loading) server_.loading().abandon();
-  if (file_ || state_ == LinkState::loading) (void)server_.surroundings().disk().remove(file_path());
+  if (file_ || state_ == LinkState::loading)
+    (void)server_.surroundings().disk().remove(file_path());
   if (link_ != nullptr) link_->close_now("we do not follow it any more");
 }
 

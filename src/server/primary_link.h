@@ -97,7 +97,7 @@ class PrimaryLink {
   Time next_ack_ = Time::min();
   bool owes_ack_ = false;
   int database_ = 0;
-  std::string held_;                // of a transaction
+  std::string held_;               // of a transaction
   std::uint64_t safe_offset_ = 0;  // of the stream: on our own disk
 
   int step_ = 0;  // of the greeting

@@ -26,8 +26,7 @@ void clear_all(Server& server) {
 }  // namespace
 
 std::string PrimaryLink::file_path() const {
-  return fmt::format("{}/temp-primary-{}.rdb", server_.config().dir,
-                     server_.run_id().substr(0, 8));
+  return fmt::format("{}/temp-primary-{}.rdb", server_.config().dir, server_.run_id().substr(0, 8));
 }
 
 void PrimaryLink::begin_transfer(std::string_view id, std::uint64_t offset) {
@@ -35,8 +34,9 @@ void PrimaryLink::begin_transfer(std::string_view id, std::uint64_t offset) {
   new_offset_ = offset;
   state_ = LinkState::transfer;
   has_header_ = false;
-  server_.log().write(Level::notice, fmt::format("Full synchronisation with {}:{}: history {} at {}",
-                                                 host_, port_, id, offset));
+  server_.log().write(
+      Level::notice,
+      fmt::format("Full synchronisation with {}:{}: history {} at {}", host_, port_, id, offset));
 }
 
 // "$<bytes>", or "$EOF:<mark>" if nobody knows how many.
@@ -50,12 +50,11 @@ void PrimaryLink::transfer_header(std::string_view line) {
   tail_.clear();
   to_transfer_ = 0;
   transferred_ = 0;
-  const auto length =
-      line.starts_with('$') ? parse_integer(line.substr(1)) : std::nullopt;
+  const std::int64_t length = line.starts_with('$') ? parse_integer(line.substr(1)).value_or(0) : 0;
   if (line.starts_with("$EOF:") && line.size() == 5 + kMarkSize) {
     mark_ = line.substr(5);
-  } else if (length && *length > 0) {
-    to_transfer_ = static_cast<std::uint64_t>(*length);
+  } else if (length > 0) {
+    to_transfer_ = static_cast<std::uint64_t>(length);
   } else {
     server_.log().write(Level::warning, fmt::format("Bad begin of a transfer: '{}'", line));
     return disconnect("it does not send what it should");
@@ -104,7 +103,8 @@ void PrimaryLink::transfer(InputBuffer& input) {
 
 void PrimaryLink::load() {
   file_ = nullptr;
-  server_.log().write(Level::notice, fmt::format("Loading {} bytes from the primary", transferred_));
+  server_.log().write(Level::notice,
+                      fmt::format("Loading {} bytes from the primary", transferred_));
   auto source = server_.surroundings().disk().open(file_path());
   if (!source) {
     server_.log().write(Level::warning, source.error().message);
@@ -119,20 +119,20 @@ void PrimaryLink::load() {
       std::move(*source), server_.keyspace(),
       RdbLoadOptions{.now = server_.wall().now(), .keeps_due = true, .is_strict = false});
   RdbTask* const running = task.get();
-  server_.loading().begin(std::move(task), server_.wall().now(), [this, running](const Status& ended) {
-    const auto& aux = running->report().aux;
-    const auto found = aux.find("repl-stream-db");
-    database_ = found == aux.end()
-                    ? 0
-                    : static_cast<int>(parse_integer(found->second).value_or(0));
-    database_ = std::clamp(database_, 0, server_.keyspace().count() - 1);
-    for (const auto& [type, count] : running->report().skipped) {
-      server_.log().write(Level::warning,
-                          fmt::format("{} keys of type {} were left out: it is not held here",
-                                      count, type));
-    }
-    loaded(ended);
-  });
+  server_.loading().begin(
+      std::move(task), server_.wall().now(), [this, running](const Status& ended) {
+        const auto& aux = running->report().aux;
+        const auto found = aux.find("repl-stream-db");
+        database_ =
+            found == aux.end() ? 0 : static_cast<int>(parse_integer(found->second).value_or(0));
+        database_ = std::clamp(database_, 0, server_.keyspace().count() - 1);
+        for (const auto& [type, count] : running->report().skipped) {
+          server_.log().write(
+              Level::warning,
+              fmt::format("{} keys of type {} were left out: it is not held here", count, type));
+        }
+        loaded(ended);
+      });
 }
 
 void PrimaryLink::loaded(const Status& status) {

@@ -166,6 +166,7 @@ void ServerProcess::catch_signals() {
   sigaction(SIGINT, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is as a full disk
 }
 
 Result<std::unique_ptr<Child>> ServerProcess::start_child(const ChildWork& work) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,7 +50,10 @@ std::uint64_t private_bytes() {
   return std::uint64_t{kilobytes} * 1024;
 }
 
-[[noreturn]] void run_child(Shared& shared, const ChildWork& work) {
+[[noreturn]] void run_child(Shared& shared, const ChildWork& work, pid_t parent) {
+  // A server that was killed may be started again at once: nobody may go on writing its files.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGINT, SIG_IGN);  // Ctrl-C reaches the whole group; our parent decides
   const Status status = work([&](const ChildProgress& progress) {
@@ -116,15 +120,16 @@ class ProcessChild final : public Child {
 }  // namespace
 
 Result<std::unique_ptr<Child>> fork_child(const ChildWork& work) {
-  void* const page = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const page =
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) {
     return Error{Code::io, fmt::format("no memory to share with a child: {}", strerror(errno))};
   }
   SharedPage shared(new (page) Shared);
+  const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return Error{Code::io, fmt::format("cannot fork: {}", strerror(errno))};
-  if (pid == 0) run_child(*shared, work);
+  if (pid == 0) run_child(*shared, work, parent);
   return std::unique_ptr<Child>(std::make_unique<ProcessChild>(pid, std::move(shared)));
 }
 

@@ -30,6 +30,7 @@ struct ReplicaState {
   bool takes_eof = false;    // a transfer whose length is not known at first
   bool knows_ids = false;    // that histories can change their names
   bool is_old = false;       // it said SYNC
+  bool has_loaded = false;   // it has said so before our child had ended
   Time since{};              // of the phase
   std::uint64_t cursor = 0;  // the next byte of the log that goes to it
   std::uint64_t acked = 0;   // it has applied all bytes before this one

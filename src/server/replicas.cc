@@ -38,12 +38,12 @@ void Replicas::synchronise(Client& client, std::string_view id, std::int64_t off
   const bool is_ours = id == history.id || (!history.former.empty() && id == history.former &&
                                             from <= history.former_end);
   if (!replication.has_log() || offset < 1 || !is_ours || !replication.log().contains(from)) {
+    if (id != "?") ++server_.stats().refused_partial_syncs;
     return synchronise_fully(client);
   }
-  server_.log().write(
-      Level::notice,
-      fmt::format("Replica {} goes on at {}: {} bytes behind", client.link().address(), offset,
-                  replication.log().end() - from));
+  server_.log().write(Level::notice,
+                      fmt::format("Replica {} goes on at {}: {} bytes behind",
+                                  client.link().address(), offset, replication.log().end() - from));
   client.output() +=
       client.replica->knows_ids ? fmt::format("+CONTINUE {}\r\n", history.id) : "+CONTINUE\r\n";
   if (std::ranges::find(all_, &client) == all_.end()) all_.push_back(&client);
@@ -76,6 +76,7 @@ void Replicas::acknowledged(Client& client, std::uint64_t offset, std::uint64_t 
   replica.acked = std::max(replica.acked, offset);
   replica.acked_aof = std::max(replica.acked_aof, aof_offset);
   replica.acked_at = now;
+  if (replica.phase == ReplicaPhase::streaming) replica.has_loaded = true;
   if (replica.phase == ReplicaPhase::loading) {
     enter_online(client, now);
     pump(client);
@@ -132,8 +133,7 @@ void Replicas::pump(Client& client) {
 std::uint64_t Replicas::pending(const Client& client) const {
   const ReplicaState& replica = *client.replica;
   const bool has_cursor = replica.phase > ReplicaPhase::waiting;
-  const std::uint64_t behind =
-      has_cursor ? server_.replication().log().end() - replica.cursor : 0;
+  const std::uint64_t behind = has_cursor ? server_.replication().log().end() - replica.cursor : 0;
   return behind + client.link().pending();
 }
 
@@ -180,8 +180,7 @@ void Replicas::before_sleep(Time now) {
 void Replicas::keep_alive(Time now) {
   if (is_due(next_ping_, now) && !server_.is_replica()) {
     // While we hand over, the replica must be able to get to the end of the log.
-    const bool is_handing_over =
-        server_.replication().failover().state() != Failover::State::none;
+    const bool is_handing_over = server_.replication().failover().state() != Failover::State::none;
     if (next_ping_ != Time::min() && online() > 0 && !is_handing_over) {
       std::string ping;
       append_words(ping, {"PING"});

@@ -60,8 +60,10 @@ class Replicas final : public PropagationSink {
   void ask_for_acks();  // at the end of this turn
   void before_sleep(Time now);
 
- private:
+  // It has the data set: the log follows.
   void enter_online(Client& client, Time now);
+
+ private:
   void keep_alive(Time now);
   void drop_silent(Time now);
   void trim();

@@ -71,15 +71,12 @@ void Replication::follow_nobody() {
   open_log();
   replicas_.select_anew();
   replicas_.disconnect_all("the replica it follows is a primary now");
-  server_.log().write(Level::notice,
-                      fmt::format("A primary from now on; the history {} ends at {}",
-                                  history_.former, history_.former_end));
+  server_.log().write(Level::notice, fmt::format("A primary from now on; the history {} ends at {}",
+                                                 history_.former, history_.former_end));
 }
 
 // What is ours and our old primary's ends here.
-void Replication::begin_history() {
-  history_ = {random_id(), history_.id, log_.end()};
-}
+void Replication::begin_history() { history_ = {random_id(), history_.id, log_.end()}; }
 
 std::string Replication::why_no_writes(Time now) const {
   const Config& config = server_.config();
@@ -117,14 +114,11 @@ RdbAux Replication::aux() const {
 }
 
 void Replication::restore(const std::string& id, std::uint64_t offset, int database) {
-  if (is_replica()) {
-    adopt(id, offset);
-    primary_->set_database(database);
-  } else {
-    // What was written since is in no log: only the past is shared.
-    log_.restart(offset);
-    history_ = {random_id(), id, offset};
-  }
+  // A primary has left out what was due when it loaded, and nobody has told its replicas: they get
+  // everything anew.
+  if (!is_replica()) return;
+  adopt(id, offset);
+  primary_->set_database(database);
 }
 
 void Replication::before_sleep(Time now) {

@@ -33,8 +33,8 @@ class Server;
 
 struct History {
   std::string id;
-  std::string former;              // the history it comes from, or empty
-  std::uint64_t former_end = 0;    // they are the same up to here
+  std::string former;            // the history it comes from, or empty
+  std::uint64_t former_end = 0;  // they are the same up to here
 };
 
 class Replication {
@@ -79,7 +79,7 @@ class Replication {
   // ---- Saved with the data, for going on after a restart ----
 
   RdbAux aux() const;
-  // From the aux fields of what was loaded at the start.
+  // From the aux fields of what was loaded at the start: a replica can go on from there.
   void restore(const std::string& id, std::uint64_t offset, int database);
 
   void before_sleep(Time now);
@@ -91,7 +91,6 @@ class Replication {
   History history_;
   ReplicationLog log_;
   bool has_log_ = false;
-  int restored_database_ = 0;
   Replicas replicas_;
   Waiters waiters_;
   Failover failover_;

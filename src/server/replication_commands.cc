@@ -186,9 +186,10 @@ std::optional<Time> end_of_wait(Call& call, std::size_t word) {
 void wait(Call& call) {
   ClientCall& here = client_call(call);
   if (here.server.is_replica()) {
-    return call.fail("ERR WAIT cannot be used with replica instances. Please also note that since "
-                     "Redis 4.0 if a replica is configured to be writable (which is not the "
-                     "default) writes to replicas are just local and are not propagated.");
+    return call.fail(
+        "ERR WAIT cannot be used with replica instances. Please also note that since "
+        "Redis 4.0 if a replica is configured to be writable (which is not the "
+        "default) writes to replicas are just local and are not propagated.");
   }
   const auto replicas = call.integer(1);
   if (!replicas) return;
@@ -212,8 +213,9 @@ void waitaof(Call& call) {
   const auto until = end_of_wait(call, 3);
   if (!until) return;
   if (here.server.is_replica()) {
-    return call.fail("ERR WAITAOF cannot be used with replica instances. Please also note that "
-                     "writes to replicas are just local and are not propagated.");
+    return call.fail(
+        "ERR WAITAOF cannot be used with replica instances. Please also note that "
+        "writes to replicas are just local and are not propagated.");
   }
   if (*local > 0 && !here.server.config().appendonly) {
     return call.fail("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
@@ -265,8 +267,9 @@ void failover(Call& call) {
   Failover& failover = client_call(call).server.replication().failover();
   if (aborts && call.count() > 2) return call.fail_syntax();
   if (plan.is_forced && (plan.until == kNever || plan.host.empty())) {
-    return call.fail("ERR FAILOVER with force option requires both a timeout and target HOST and "
-                     "IP options.");
+    return call.fail(
+        "ERR FAILOVER with force option requires both a timeout and target HOST and "
+        "IP options.");
   }
   const std::string error = aborts ? failover.abort() : failover.begin(plan);
   if (!error.empty()) return call.fail(error);

@@ -53,7 +53,7 @@ class Snapshots {
   bool last_worked() const { return last_worked_; }  // of those by a child
   std::optional<Millis> last_took() const { return last_took_; }
   std::uint64_t last_copied_bytes() const { return last_copied_bytes_; }
-  std::uint64_t count() const { return count_; }                  // that worked, since the start
+  std::uint64_t count() const { return count_; }  // that worked, since the start
 
   std::string path() const;  // of the file
 

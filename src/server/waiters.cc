@@ -25,8 +25,8 @@ void Waiters::reply(Client& client, const Wait& wait) {
   if (!wait.is_aof) {
     return reply.integer(static_cast<std::int64_t>(replicas.acked(wait.offset)));
   }
-  const bool is_safe_here = server_.config().appendonly &&
-                            server_.persistence().synced_offset() >= wait.aof_offset;
+  const bool is_safe_here =
+      server_.config().appendonly && server_.persistence().synced_offset() >= wait.aof_offset;
   reply.array(2);
   reply.integer(is_safe_here ? 1 : 0);
   reply.integer(static_cast<std::int64_t>(replicas.acked_aof(wait.offset)));
@@ -50,8 +50,9 @@ void Waiters::check(Time now, bool everybody) {
     client->wait.reset();
     if (everybody) {
       Reply(client->output(), client->protocol())
-          .error("UNBLOCKED force unblock from blocking operation, instance state changed "
-                 "(master -> replica?)");
+          .error(
+              "UNBLOCKED force unblock from blocking operation, instance state changed "
+              "(master -> replica?)");
     } else {
       reply(*client, wait);
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ends the server by SIGKILL at random moments of random writes, again and again in one folder: what
-was promised is there, nothing expired is back, and no deadline has moved by a millisecond.
+"""Ends the server by SIGKILL at random moments of random writes, again and again in one folder:
+what was promised is there, nothing expired is back, and no deadline has moved by a millisecond.
 
     MAYFLY=build/release/mayfly python3 tests/persist/kill_test.py [--seed N] [--long]
 """
@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "server"))
 from contents import contents, now_ms  # noqa: E402
 from mayfly_server import Mayfly  # noqa: E402
 from resp_client import Closed  # noqa: E402
-from workload import DATABASES, Deadline, Hash, Text, Writer  # noqa: E402
+from workload import DATABASES, Writer, modelled  # noqa: E402
 
 KILLS, KILLS_LONG = 5, 50  # for each test
 BALLAST = 20_000  # so that a snapshot takes a while
@@ -158,16 +158,6 @@ class KillTest(unittest.TestCase):
 
     def test_snapshots_only(self):
         self.run_kills(4, 1, [("BGSAVE",), ("INFO", "persistence")], False, "--save", "1 50")
-
-
-def modelled(entry):
-    """What was read, as a writer has it."""
-    deadline = Deadline(entry.deadline) if entry.deadline >= 0 else None
-    if entry.kind == "string":
-        return Text(entry.value, deadline)
-    return Hash({name.decode(): (value, Deadline(entry.deadlines[name])
-                                 if name in entry.deadlines else None)
-                 for name, value in entry.value.items()}, deadline)
 
 
 if __name__ == "__main__":

@@ -319,6 +319,16 @@ def matches(entry, seen, begin, end):
     return seen is None if entry is None else entry.matches(seen, begin, end)
 
 
+def modelled(entry):
+    """What was read, as a writer has it."""
+    deadline = Deadline(entry.deadline) if entry.deadline >= 0 else None
+    if entry.kind == "string":
+        return Text(entry.value, deadline)
+    return Hash({name.decode(): (value, Deadline(entry.deadlines[name])
+                                 if name in entry.deadlines else None)
+                 for name, value in entry.value.items()}, deadline)
+
+
 # ---- Strings ----
 
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/rdb_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "cli/bench_output.h"
+#include "cli/progress.h"
+#include "cli/rdb_check.h"
+#include "cli/rdb_dump.h"
+#include "cli/rdb_report.h"
+#include "cli/rdb_summary.h"
+#include "mayfly/clock.h"
+#include "persist/disk.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::uint64_t kLargeFile = 64 << 20;  // 64 MiB: a fraction of a second
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  mayfly rdb dump.rdb                      what is in it: types, sizes, deadlines\n"
+    "  mayfly rdb dump.rdb --json               the same as data\n"
+    "  mayfly rdb dump.rdb --dump               every key and value, a line of JSON each\n"
+    "  mayfly rdb dump.rdb --dump --keys 'user:*' | jq .key\n"
+    "  mayfly rdb dump.rdb --check              is it sound? if not, which key, and where\n"
+    "\n"
+    "It reads files of Redis 6 to 8, Valkey 8 and 9, and Mayfly; none is ever changed. Deadlines\n"
+    "are in milliseconds since 1970. Bytes that are not UTF-8 are printed as {\"base64\": ...}.\n"
+    "Exit code 0: sound; 1: damaged, or it could not be read.";
+
+}  // namespace
+
+RdbCommand::RdbCommand(CLI::App& app)
+    : rdb_(app.add_subcommand("rdb", "Look into an RDB file, or check it")) {
+  rdb_->footer(kExamples);
+  rdb_->add_option("FILE", path_, "An RDB file")->required();
+  rdb_->add_option("--keys", keys_, "Only keys whose names match (default *)")->type_name("GLOB");
+  rdb_->add_flag("--json", as_json_, "What is in it, as JSON");
+  CLI::Option* const dump =
+      rdb_->add_flag("--dump", dumps_, "Each key with its value, a line of JSON each");
+  rdb_->add_flag("--check", checks_, "Only say whether it is sound")->excludes(dump);
+}
+
+bool RdbCommand::is_chosen() const { return rdb_->parsed(); }
+
+Status RdbCommand::run() const {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path_, ignored)) {
+    return Error{Code::invalid, fmt::format("{} is a directory, not an RDB file", path_)};
+  }
+  SystemDisk disk;
+  const Result<std::unique_ptr<ByteSource>> source = disk.open(path_);
+  if (!source) return source.error();
+  if (checks_) return check(**source);
+  return dumps_ ? dump(**source) : summarize(**source);
+}
+
+Status RdbCommand::walk(RdbParser& parser, ByteSource& source) const {
+  const bool is_watched = source.size() > kLargeFile && is_terminal(STDERR_FILENO) &&
+                          !(dumps_ && is_terminal(STDOUT_FILENO));
+  Progress progress(stderr, is_watched, static_cast<double>(source.size()));
+  progress.begin(path_);
+  std::uint64_t shown = 0;
+  for (;;) {
+    const Result<bool> ended = parser.step();
+    if (!ended) {
+      return Error{ended.error().code, fmt::format("{}: {}", path_, ended.error().message)};
+    }
+    if (*ended) return Done{};
+    if (parser.offset() - shown < kLargeFile / 64) continue;
+    progress.add(static_cast<double>(parser.offset() - shown));
+    shown = parser.offset();
+  }
+}
+
+Status RdbCommand::summarize(ByteSource& source) const {
+  RdbCounter counter(SystemClock().now());
+  RdbFilter filter(keys_, counter);
+  RdbParser parser(source, filter);
+  counter.watch(parser);
+  if (Status status = walk(parser, source); !status) return status;
+  const RdbSummary summary = counter.summary();
+  fmt::print("{}", as_json_ ? rdb_summary_to_json(path_, summary)
+                            : render_rdb_summary(path_, summary, Colours(wants_colours())));
+  return Done{};
+}
+
+Status RdbCommand::dump(ByteSource& source) const {
+  RdbDump printer(stdout);
+  RdbFilter filter(keys_, printer);
+  RdbParser parser(source, filter);
+  return walk(parser, source);
+}
+
+Status RdbCommand::check(ByteSource& source) const {
+  RdbCheck checker;
+  RdbParser parser(source, checker);
+  if (Status status = walk(parser, source); !status) return status;
+  fmt::print("{}: sound, {} keys, {} bytes\n", path_, checker.keys(), parser.offset());
+  return Done{};
+}
+
+}  // namespace mayfly
