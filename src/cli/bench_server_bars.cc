@@ -136,6 +136,7 @@ std::vector<Bar> judge_server(const ServerBenchPlan& plan, const ServerResults& 
                                 size_title(plan.hlen_fields), mean / 1e3, kHlenUs / 1e3),
                     mean, kHlenUs, mean < kHlenUs, plan.hlen_fields == kReferenceHlenFields});
   }
+  if (results.persist) judge_persist(plan, *results.persist, bars);
   return bars;
 }
 

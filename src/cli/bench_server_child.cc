@@ -61,18 +61,18 @@ Result<int> free_port() {
   return ntohs(address.sin_port);
 }
 
-std::vector<std::string> server_words(ServerKind kind, int port) {
+std::vector<std::string> server_words(ServerKind kind, int port,
+                                      const std::filesystem::path& directory) {
   std::vector<std::string> words;
   if (kind == ServerKind::mayfly) {
     words = {"/proc/self/exe", "serve"};
   } else {
     words = {"redis-server"};
   }
-  const std::string directory = std::filesystem::temp_directory_path().string();
   for (const std::string& word :
        {std::string("--port"), std::to_string(port), std::string("--bind"),
         std::string("127.0.0.1"), std::string("--save"), std::string(), std::string("--appendonly"),
-        std::string("no"), std::string("--dir"), directory, std::string("--enable-debug-command"),
+        std::string("no"), std::string("--dir"), directory.string(), std::string("--enable-debug-command"),
         std::string("yes")}) {
     words.push_back(word);
   }
@@ -153,12 +153,12 @@ std::string_view title_of(ServerKind kind) {
   return kind == ServerKind::mayfly ? "Mayfly" : "redis-server";
 }
 
-Result<ServerChild> ServerChild::start(ServerKind kind) {
+Result<ServerChild> ServerChild::start(ServerKind kind, const std::filesystem::path& directory) {
   std::string why;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const Result<int> port = free_port();
     if (!port) return port.error();
-    Result<Child> child = Child::start(server_words(kind, *port));
+    Result<Child> child = Child::start(server_words(kind, *port, directory));
     if (!child) return child.error();
     const std::int64_t start = monotonic_ns();
     while (!child->has_ended() && monotonic_ns() - start < kStartNs) {

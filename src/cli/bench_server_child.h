@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,7 +56,9 @@ std::string_view title_of(ServerKind kind);
 // A server on loopback, at a port that was free, which saves nothing and is ready for clients.
 class ServerChild {
  public:
-  static Result<ServerChild> start(ServerKind kind);
+  // `directory` is where it keeps its files, if it is told to; it reads what it finds there.
+  static Result<ServerChild> start(ServerKind kind, const std::filesystem::path& directory =
+                                                        std::filesystem::temp_directory_path());
 
   ServerKind kind() const { return kind_; }
   int port() const { return port_; }

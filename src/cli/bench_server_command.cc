@@ -17,10 +17,11 @@ namespace {
 
 constexpr const char* kServerExamples =
     "Examples:\n"
-    "  mayfly bench server                                    everything; some 8 minutes\n"
+    "  mayfly bench server                                    everything; some 13 minutes\n"
     "  mayfly bench server --only speed --repeat 9            speed alone, more carefully\n"
     "  mayfly bench server --only ontime,hlen                 is it exact, and on time?\n"
     "  mayfly bench server --only stall --full                growth to 10 M keys; takes 2 GB\n"
+    "  mayfly bench server --only persist --repeat 1          files and replicas, at a glance\n"
     "  mayfly bench server --charts charts --json all.json    pictures, and everything as data\n"
     "  mayfly bench server --json | jq .bars                  data alone, for another program\n"
     "\n"
@@ -29,10 +30,12 @@ constexpr const char* kServerExamples =
     "  ontime   how late 1,000 entries are removed, among up to 1 M that are not due\n"
     "  stall    what other clients wait while 1 M fields expire, and while a database grows\n"
     "  hlen     HLEN of a hash of which half is due, but not removed\n"
+    "  persist  5 M fields saved, loaded and sent to a replica; clients meanwhile; the AOF\n"
     "\n"
     "It starts Mayfly's own server and, if it is installed, redis-server, both on this machine\n"
     "alone and at ports that are free, and ends them with itself. A server that runs already is\n"
-    "left alone. Speed needs redis-benchmark. Let nothing else run meanwhile.";
+    "left alone. Files go to a fresh directory in TMPDIR, or else in /tmp: up to 2 GB of them. Speed\n"
+    "and persist need redis-benchmark. Let nothing else run meanwhile.";
 
 }  // namespace
 
@@ -42,15 +45,17 @@ BenchServerCommand::BenchServerCommand(CLI::App& bench)
   server_->footer(kServerExamples);
   server_
       ->add_option("--only", words_.only,
-                   "Only these parts: speed, memory, ontime, stall, hlen (default all)")
+                   "Only these parts: speed, memory, ontime, stall, hlen, persist (default all)")
       ->type_name("NAME,...");
-  server_->add_option("--repeat", words_.repeats, "Repeats of speed and of stalls (default 3)")
+  server_->add_option("--repeat", words_.repeats, "Repeats of speed, stalls and persist (default 3)")
       ->type_name("N");
   server_
       ->add_option("--requests", words_.requests,
                    "Requests of a run of redis-benchmark (default 100k; with -P 32 ten times that)")
       ->type_name("N");
-  server_->add_option("--keys", words_.keys, "How far the database grows (default 2m)")
+  server_
+      ->add_option("--keys", words_.keys,
+                   "How far the database grows (default 2m), how many fields are saved (5m)")
       ->type_name("N");
   server_
       ->add_option("--wait", words_.wait,

@@ -3,6 +3,7 @@
 
 #include "cli/bench_json.h"
 #include "cli/bench_server_bars.h"
+#include "cli/bench_server_json.h"
 #include "cli/bench_server_report.h"
 #include "cli/json.h"
 
@@ -64,17 +65,6 @@ void write_on_time(Json& json, const OnTimeRow& row) {
   json.close('}');
 }
 
-void write_latency(Json& json, std::string_view key, const ReplyTimes& latency) {
-  json.key(key);
-  json.open('{');
-  json.member("count", std::uint64_t{latency.count});
-  json.member("p50_us", latency.p50_us);
-  json.member("p99_us", latency.p99_us);
-  json.member("p99.9_us", latency.p999_us);
-  json.member("max_us", latency.max_us);
-  json.close('}');
-}
-
 void write_stall(Json& json, const StallRow& row) {
   json.open('{');
   json.member("fields_each", std::uint64_t{row.fields_each});
@@ -95,15 +85,6 @@ void write_growth(Json& json, const GrowthRow& row) {
   json.close('}');
 }
 
-template <class Row>
-void write_list(Json& json, std::string_view key, const std::vector<Row>& rows,
-                void (*write)(Json&, const Row&)) {
-  json.key(key);
-  json.open('[');
-  for (const Row& row : rows) write(json, row);
-  json.close(']');
-}
-
 void write_plan(Json& json, const ServerBenchPlan& plan) {
   json.member("repeats", plan.repeats);
   json.member("requests", std::uint64_t{plan.requests});
@@ -113,9 +94,21 @@ void write_plan(Json& json, const ServerBenchPlan& plan) {
   json.member("stall_fields", std::uint64_t{plan.stall_fields});
   json.member("growth_keys", std::uint64_t{plan.growth_keys});
   json.member("hlen_fields", std::uint64_t{plan.hlen_fields});
+  json.member("persist_fields", std::uint64_t{plan.persist_fields});
 }
 
 }  // namespace
+
+void write_latency(Json& json, std::string_view key, const ReplyTimes& latency) {
+  json.key(key);
+  json.open('{');
+  json.member("count", std::uint64_t{latency.count});
+  json.member("p50_us", latency.p50_us);
+  json.member("p99_us", latency.p99_us);
+  json.member("p99.9_us", latency.p999_us);
+  json.member("max_us", latency.max_us);
+  json.close('}');
+}
 
 std::string server_to_json(const ServerBenchPlan& plan, const ServerResults& results,
                            const Machine& machine) {
@@ -140,6 +133,7 @@ std::string server_to_json(const ServerBenchPlan& plan, const ServerResults& res
     json.member("max_us", results.hlen->max_us);
     json.close('}');
   }
+  if (results.persist) write_persist(json, *results.persist);
   write_bars(json, judge_server(plan, results));
   json.close('}');
   return json.text();

@@ -23,27 +23,6 @@ struct Shape {
 constexpr Shape kShapes[] = {{10, false, 38}, {100, false, 33}, {0, false, 56},
                              {10, true, 48},  {100, true, 42},  {0, true, 66}};
 
-// A server rehashes and frees for a moment after the last command. Asked until it says the same
-// three times.
-Result<double> used_memory(const ServerChild& server) {
-  constexpr int kSame = 3;
-  constexpr int kMost = 100;
-  Result<RespClient> client = server.connect();
-  if (!client) return client.error();
-  double last = -1;
-  int same = 0;
-  for (int i = 0; i < kMost && same < kSame; ++i) {
-    rest(Millis(50));
-    const Result<ReplyValue> info = client->call("INFO", "memory");
-    if (!info) return info.error();
-    const Result<double> used = info_number(info->text, "used_memory");
-    if (!used) return used.error();
-    same = *used == last ? same + 1 : 0;
-    last = *used;
-  }
-  return last;
-}
-
 Status fill(const ServerChild& server, std::size_t fields, const Shape& shape, Time far) {
   Result<RespClient> client = server.connect();
   if (!client) return client.error();
@@ -82,6 +61,25 @@ double shape_work(const ServerBenchPlan& plan) {
 }
 
 }  // namespace
+
+Result<double> used_memory(const ServerChild& server) {
+  constexpr int kSame = 3;
+  constexpr int kMost = 100;
+  Result<RespClient> client = server.connect();
+  if (!client) return client.error();
+  double last = -1;
+  int same = 0;
+  for (int i = 0; i < kMost && same < kSame; ++i) {
+    rest(Millis(50));
+    const Result<ReplyValue> info = client->call("INFO", "memory");
+    if (!info) return info.error();
+    const Result<double> used = info_number(info->text, "used_memory");
+    if (!used) return used.error();
+    same = *used == last ? same + 1 : 0;
+    last = *used;
+  }
+  return last;
+}
 
 Result<std::vector<MemoryRow>> measure_memory(const ServerBenchPlan& plan, const Clock& clock,
                                               Progress& progress) {

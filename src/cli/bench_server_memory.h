@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "cli/bench_server_child.h"
 #include "cli/bench_server_plan.h"
 #include "cli/bench_server_results.h"
 #include "cli/progress.h"
@@ -18,6 +19,10 @@ inline constexpr std::size_t kMemoryWordBytes = 13;  // of a field, and of a val
 
 Result<std::vector<MemoryRow>> measure_memory(const ServerBenchPlan& plan, const Clock& clock,
                                               Progress& progress);
+
+// A server rehashes and frees for a moment after the last command. Asked until it says the same
+// three times.
+Result<double> used_memory(const ServerChild& server);
 
 double memory_work(const ServerBenchPlan& plan);
 

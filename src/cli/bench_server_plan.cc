@@ -27,7 +27,8 @@ constexpr Part kParts[] = {{"speed", &ServerBenchPlan::speed},
                            {"memory", &ServerBenchPlan::memory},
                            {"ontime", &ServerBenchPlan::on_time},
                            {"stall", &ServerBenchPlan::stall},
-                           {"hlen", &ServerBenchPlan::hlen}};
+                           {"hlen", &ServerBenchPlan::hlen},
+                           {"persist", &ServerBenchPlan::persist}};
 
 Status read_size(std::string_view option, std::string_view text, std::size_t least,
                  std::size_t most, std::size_t& size) {
@@ -56,7 +57,12 @@ Status read_numbers(const ServerBenchWords& words, ServerBenchPlan& plan) {
   const Status status =
       read_size("--requests", words.requests, kLeastRequests, kMostRequests, plan.requests);
   if (!status) return status;
-  return read_size("--keys", words.keys, kLeastKeys, kMostKeys, plan.growth_keys);
+  // The parts that are about many entries have them in common.
+  for (std::size_t* const size : {&plan.growth_keys, &plan.persist_fields}) {
+    const Status read = read_size("--keys", words.keys, kLeastKeys, kMostKeys, *size);
+    if (!read) return read;
+  }
+  return Done{};
 }
 
 Status read_parts(const ServerBenchWords& words, ServerBenchPlan& plan) {
@@ -82,6 +88,7 @@ void make_quick(ServerBenchPlan& plan) {
   plan.growth_keys = 20'000;
   plan.hlen_fields = 10'000;
   plan.hlen_calls = 100;
+  plan.persist_fields = 20'000;
 }
 
 }  // namespace

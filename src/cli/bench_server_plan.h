@@ -31,6 +31,7 @@ struct ServerBenchPlan {
   bool on_time = true;
   bool stall = true;
   bool hlen = true;
+  bool persist = true;
 
   // Whether redis-server is there to compare with.
   bool has_redis = false;
@@ -46,6 +47,7 @@ struct ServerBenchPlan {
   std::size_t growth_keys = 2'000'000;
   std::size_t hlen_fields = 1'000'000;
   int hlen_calls = 1000;
+  std::size_t persist_fields = 5'000'000;
 };
 
 // The sizes that the bars speak of.
@@ -54,6 +56,7 @@ inline constexpr std::size_t kReferenceMemoryFields = 500'000;
 inline constexpr std::size_t kReferenceStallFields = 1'000'000;
 inline constexpr std::size_t kReferenceGrowthKeys = 10'000'000;
 inline constexpr std::size_t kReferenceHlenFields = 1'000'000;
+inline constexpr std::size_t kReferencePersistFields = 5'000'000;
 
 // The plan for what the user said, or what was wrong with it and what would be right.
 Result<ServerBenchPlan> make_server_plan(const ServerBenchWords& words);

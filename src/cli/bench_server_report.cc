@@ -11,6 +11,7 @@
 #include "cli/bench_server_memory.h"
 #include "cli/bench_server_speed.h"
 #include "cli/bench_server_stall.h"
+#include "cli/bench_server_tables.h"
 
 namespace mayfly {
 namespace {
@@ -20,27 +21,7 @@ using Cell = TextTable::Cell;
 // Of a redis-benchmark that is never idle, the throughput is its own limit, not the server's.
 constexpr double kClientIsLimit = 0.97;
 
-std::string number_text(std::optional<double> number, double unit = 1) {
-  if (!number) return "-";
-  const double value = *number / unit;
-  return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
-}
-
-std::string ratio_text(std::optional<double> ratio) {
-  return ratio ? fmt::format("{:.2f}x", *ratio) : "-";
-}
-
 std::string count_text(std::size_t count) { return count == 0 ? "0" : size_title(count); }
-
-std::string heading(std::string_view title, std::string_view how, const Colours& colours) {
-  return fmt::format("\n{}\n{}\n\n", colours.apply(title, Emphasis::strong),
-                     colours.apply(how, Emphasis::weak));
-}
-
-Cell verdict(bool is_judged, bool holds) {
-  if (!is_judged) return {"-"};
-  return holds ? Cell{"ok", Emphasis::good} : Cell{"MISSED", Emphasis::bad};
-}
 
 std::string render_head(const ServerBenchPlan& plan, const ServerResults& results,
                         const Machine& machine, const Colours& colours) {
@@ -86,24 +67,6 @@ std::string events_text(const ServerBenchPlan& plan, const OnTimeRow::Events& ev
 
 std::string median_text(const OnTimeRow::Events& events) {
   return events.count == 0 ? "-" : fmt::format("{:.1f} ms", events.p50_ms);
-}
-
-std::vector<Cell> latency_cells(const std::string& name, const ReplyTimes& latency) {
-  return {{name},
-          {std::to_string(latency.count)},
-          {number_text(latency.p50_us)},
-          {number_text(latency.p99_us)},
-          {number_text(latency.p999_us), Emphasis::strong},
-          {number_text(latency.max_us)}};
-}
-
-TextTable latency_table(std::string title) {
-  return TextTable({{std::move(title), ""},
-                    {"count", ""},
-                    {"p50", "us"},
-                    {"p99", "us"},
-                    {"p99.9", "us"},
-                    {"max", "us"}});
 }
 
 std::string render_growth(const ServerBenchPlan& plan, const ServerResults& results,
@@ -266,7 +229,8 @@ std::string render_server_report(const ServerBenchPlan& plan, const ServerResult
                                  const Machine& machine, const Colours& colours) {
   std::string text = render_head(plan, results, machine, colours);
   for (const auto render :
-       {render_server_speed, render_server_memory, render_server_on_time, render_server_stalls}) {
+       {render_server_speed, render_server_memory, render_server_on_time, render_server_stalls,
+        render_server_persist}) {
     text += render(plan, results, colours);
   }
   const std::vector<Bar> bars = judge_server(plan, results);

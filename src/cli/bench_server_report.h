@@ -28,6 +28,9 @@ std::string render_server_on_time(const ServerBenchPlan& plan, const ServerResul
 std::string render_server_stalls(const ServerBenchPlan& plan, const ServerResults& results,
                                  const Colours& colours);
 
+std::string render_server_persist(const ServerBenchPlan& plan, const ServerResults& results,
+                                  const Colours& colours);
+
 // All of it, for programs.
 std::string server_to_json(const ServerBenchPlan& plan, const ServerResults& results,
                            const Machine& machine);

@@ -109,6 +109,103 @@ struct GrowthRow {
   ReplyTimes steady = {};      // the same with keys that exist: what the machine does by itself
 };
 
+// How long one thing took, or how often it was done, on both servers: one number for each repeat.
+struct Pair {
+  std::vector<double> ours = {};
+  std::vector<double> redis = {};  // empty if it is not installed
+};
+
+inline std::optional<double> middle(const std::vector<double>& numbers) {
+  if (numbers.empty()) return {};
+  return median(numbers);
+}
+
+// The median over the repeats of how many times the one number the other is, as for SpeedRow.
+inline std::optional<double> ratio(const std::vector<double>& above,
+                                   const std::vector<double>& below) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < above.size() && i < below.size(); ++i) {
+    if (below[i] > 0) ratios.push_back(above[i] / below[i]);
+  }
+  return middle(ratios);
+}
+
+// SAVE of the data set: fields with deadlines in ours, without in redis-server.
+struct SaveRow {
+  std::size_t fields_each = 0;
+  bool compressed = true;  // `rdbcompression`: a hash may be written as one compressed string
+  double our_bytes = 0;    // of the file
+  double redis_bytes = 0;
+  Pair seconds = {};
+};
+
+// The same file read into an empty server.
+struct LoadRow {
+  std::size_t fields_each = 0;
+  Pair seconds = {};
+};
+
+// GETs of a client while a child of the server writes all data to a file.
+struct ChildRow {
+  std::string_view work;  // the command that starts it
+  struct Run {
+    double seconds = 0;      // that the child took
+    ReplyTimes before = {};  // in the half second before it: what the machine does by itself
+    ReplyTimes during = {};
+  };
+  std::vector<Run> ours = {};
+  std::vector<Run> redis = {};
+};
+
+// Requests a second with the append-only file, and without.
+struct AofRow {
+  std::string_view command;
+  std::string_view other;  // what redis-server does meanwhile
+  Pair with = {};
+  Pair without = {};
+};
+
+// What a primary needs to make a replica that begins with nothing.
+struct SyncRow {
+  std::string_view server;
+  bool is_done = false;     // the replica has followed, and holds as many keys
+  double seconds = 0;       // until it had
+  double before_bytes = 0;  // used_memory
+  double peak_bytes = 0;
+  double written_bytes = 0;  // of the values that were written meanwhile
+  double bound_bytes = 0;    // backlog and output limit
+};
+
+struct PersistResults {
+  std::vector<SaveRow> saves = {};
+  std::vector<LoadRow> loads = {};
+  std::vector<ChildRow> children = {};
+  std::vector<AofRow> aof = {};
+  std::vector<SyncRow> syncs = {};
+};
+
+// How many times redis-server's bytes a second ours are.
+inline std::optional<double> save_ratio(const SaveRow& row) {
+  const std::optional<double> quicker = ratio(row.seconds.redis, row.seconds.ours);
+  if (!quicker || row.redis_bytes == 0) return {};
+  return *quicker * row.our_bytes / row.redis_bytes;
+}
+
+// How many times redis-server's fields a second.
+inline std::optional<double> load_ratio(const LoadRow& row) {
+  return ratio(row.seconds.redis, row.seconds.ours);
+}
+
+// How many times redis-server's p99.9 of a GET.
+inline std::optional<double> child_ratio(const ChildRow& row) {
+  const auto p999 = [](const std::vector<ChildRow::Run>& runs) {
+    std::vector<double> numbers;
+    for (const ChildRow::Run& run : runs) numbers.push_back(run.during.p999_us);
+    return numbers;
+  };
+  return ratio(p999(row.ours), p999(row.redis));
+}
+
 struct HlenResult {
   double first_us = 0;  // of the first call after the deadline
   double mean_us = 0;
@@ -122,6 +219,7 @@ struct ServerResults {
   std::vector<StallRow> stalls = {};
   std::vector<GrowthRow> growth = {};
   std::optional<HlenResult> hlen = {};
+  std::optional<PersistResults> persist = {};
   std::string redis_version = {};
   double seconds = 0;  // that all of it took
 };

@@ -7,6 +7,7 @@
 #include "cli/bench_server_memory.h"
 #include "cli/bench_server_moment.h"
 #include "cli/bench_server_ontime.h"
+#include "cli/bench_server_persist.h"
 #include "cli/bench_server_speed.h"
 #include "cli/bench_server_stall.h"
 #include "mayfly/clock.h"
@@ -41,7 +42,8 @@ Status keep(Result<T> measured, Kept& kept) {
 
 Status find_programs(ServerBenchPlan& plan) {
   plan.has_redis = is_installed("redis-server");
-  if (!plan.speed || is_installed("redis-benchmark")) return Done{};
+  const bool is_needed = plan.speed || plan.persist;
+  if (!is_needed || is_installed("redis-benchmark")) return Done{};
   return Error{Code::not_found,
                "redis-benchmark is not installed, which measures the speed. Install it (apt-get "
                "install redis-tools), or measure the rest: --only memory,ontime,stall,hlen"};
@@ -63,6 +65,9 @@ Result<ServerResults> run_server_plan(const ServerBenchPlan& plan, Progress& pro
     if (status) status = keep(measure_growth(plan, progress), results.growth);
   }
   if (status && plan.hlen) status = keep(measure_hlen(plan, moments, progress), results.hlen);
+  if (status && plan.persist) {
+    status = keep(measure_persist(plan, clock, progress), results.persist);
+  }
   if (!status) return status.error();
   results.seconds = progress.seconds();
   return results;
@@ -75,6 +80,7 @@ double total_work(const ServerBenchPlan& plan) {
   if (plan.on_time) work += on_time_work(plan);
   if (plan.stall) work += stalls_work(plan) + growth_work(plan);
   if (plan.hlen) work += hlen_work(plan);
+  if (plan.persist) work += persist_work(plan);
   return work;
 }
 

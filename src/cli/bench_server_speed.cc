@@ -53,9 +53,42 @@ void fill_one(RespPipeline& pipeline, ServerKind kind, std::string_view number,
   }
 }
 
-// All keys and fields exist before anything is measured, so that it makes no difference which
-// workload runs first, or how many requests there are.
-Status fill(const ServerChild& server, std::size_t keys) {
+std::vector<SpeedRow> make_rows(const ServerBenchPlan& plan) {
+  std::vector<SpeedRow> rows;
+  for (const int pipeline : {1, kSpeedPipeline}) {
+    for (const std::size_t keys : {plan.key_range, std::size_t{1}}) {
+      for (const SpeedTest& test : kTests) {
+        rows.push_back({test.command, test.other, pipeline, keys});
+      }
+    }
+  }
+  return rows;
+}
+
+// A field of a line of CSV, without its quotes; the line loses it.
+std::string_view take_field(std::string_view& line) {
+  std::string_view field;
+  if (line.starts_with('"')) {
+    line.remove_prefix(1);
+    field = line.substr(0, line.find("\","));
+    line.remove_prefix(std::min(line.size(), field.size() + 2));
+    if (field.ends_with('"')) field.remove_suffix(1);
+  } else {
+    field = line.substr(0, line.find(','));
+    line.remove_prefix(std::min(line.size(), field.size() + 1));
+  }
+  return field;
+}
+
+double row_work(const ServerBenchPlan& plan, int pipeline) {
+  constexpr double kSlow = 40'000;  // requests a second
+  constexpr double kFast = 600'000;
+  return static_cast<double>(request_count(plan, pipeline)) / (pipeline == 1 ? kSlow : kFast);
+}
+
+}  // namespace
+
+Status fill_for_speed(const ServerChild& server, std::size_t keys) {
   Result<RespClient> client = server.connect();
   if (!client) return client.error();
   RespPipeline pipeline(*client);
@@ -102,41 +135,6 @@ Result<SpeedRun> run_benchmark(const ServerChild& server, const SpeedRow& row,
                   std::min(end->cpu_seconds / seconds, 1.0)};
 }
 
-std::vector<SpeedRow> make_rows(const ServerBenchPlan& plan) {
-  std::vector<SpeedRow> rows;
-  for (const int pipeline : {1, kSpeedPipeline}) {
-    for (const std::size_t keys : {plan.key_range, std::size_t{1}}) {
-      for (const SpeedTest& test : kTests) {
-        rows.push_back({test.command, test.other, pipeline, keys});
-      }
-    }
-  }
-  return rows;
-}
-
-// A field of a line of CSV, without its quotes; the line loses it.
-std::string_view take_field(std::string_view& line) {
-  std::string_view field;
-  if (line.starts_with('"')) {
-    line.remove_prefix(1);
-    field = line.substr(0, line.find("\","));
-    line.remove_prefix(std::min(line.size(), field.size() + 2));
-    if (field.ends_with('"')) field.remove_suffix(1);
-  } else {
-    field = line.substr(0, line.find(','));
-    line.remove_prefix(std::min(line.size(), field.size() + 1));
-  }
-  return field;
-}
-
-double row_work(const ServerBenchPlan& plan, int pipeline) {
-  constexpr double kSlow = 40'000;  // requests a second
-  constexpr double kFast = 600'000;
-  return static_cast<double>(request_count(plan, pipeline)) / (pipeline == 1 ? kSlow : kFast);
-}
-
-}  // namespace
-
 Result<std::vector<SpeedRow>> measure_speed(const ServerBenchPlan& plan, Progress& progress) {
   std::vector<ServerChild> servers;
   for (const ServerKind kind : {ServerKind::mayfly, ServerKind::redis}) {
@@ -144,7 +142,7 @@ Result<std::vector<SpeedRow>> measure_speed(const ServerBenchPlan& plan, Progres
     progress.begin(fmt::format("speed: filling {}", title_of(kind)));
     Result<ServerChild> server = ServerChild::start(kind);
     if (!server) return server.error();
-    if (const Status status = fill(*server, plan.key_range); !status) return status.error();
+    if (const Status status = fill_for_speed(*server, plan.key_range); !status) return status.error();
     servers.push_back(std::move(*server));
   }
 

@@ -80,8 +80,9 @@ void Table::insert(std::uint64_t hash, Slot slot, HashOfSlot hash_of) {
 
 void Table::reserve(std::size_t slots) {
   if (size_ > 0) return;
-  // Some chains will take an overflow bucket: as many lines as there would have been without this.
-  const std::size_t count = slots / kDense - slots / kDense / 8;
+  // The rest of the lines will be overflow buckets. With fewer buckets more slots are moved in the
+  // end (here a tenth at most); with more of them the table is larger than one that grew (3 %).
+  const std::size_t count = slots / kDense * 13 / 16;
   while (buckets_.size() < count) buckets_.push_back();
   if (buckets_.size() > 0) mask_ = std::bit_ceil(buckets_.size()) - 1;
   is_reserved_ = true;

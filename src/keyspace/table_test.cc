@@ -193,7 +193,7 @@ TEST_F(TableTest, ScansEachSlotOnceWhenNothingChanges) {
   }
 }
 
-TEST_F(TableTest, MovesNearlyNoSlotIfRoomWasReserved) {
+TEST_F(TableTest, MovesFewSlotsIfRoomWasReserved) {
   int moved = 0;
   const auto count_moved = [&](Slot slot) {
     ++moved;
@@ -201,8 +201,8 @@ TEST_F(TableTest, MovesNearlyNoSlotIfRoomWasReserved) {
   };
   table_.reserve(20'000);
   for (Slot slot = 0; slot < 20'000; ++slot) table_.insert(spread(slot), slot, count_moved);
-  EXPECT_LT(moved, 2'000);
-  EXPECT_LT(bytes_a_slot(), 8.5);
+  EXPECT_LT(moved, 5'000);
+  EXPECT_LT(bytes_a_slot(), 8.1);
   for (Slot slot = 0; slot < 20'000; ++slot) ASSERT_EQ(find(slot), slot);
   table_.fit(spread);
   EXPECT_EQ(table_.size(), 20'000u);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers of the RDB format, as Redis and Valkey write it. docs/formats.md has the whole picture.
 //
-// Version 10 is what Redis 7.0 and everything since reads; 80 is Valkey's, for fields with deadlines.
+// Version 10 is what Redis 7.0 and everything since reads; 80 is Valkey's, for fields with
+// deadlines.
 
 #pragma once
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "server/persistence_fixture.h"
+#include "server/replication.h"
 
 namespace mayfly {
 namespace {
@@ -197,13 +198,21 @@ TEST_F(PersistenceTest, LoadingTellsNobody) {
   EXPECT_EQ(server().stats().dirty, 0u);
 }
 
-TEST_F(PersistenceTest, ASnapshotRemembersWhereReplicationWas) {
+TEST_F(PersistenceTest, ASnapshotTellsAReplicaWhereItWas) {
   const std::string id(40, 'a');
-  disk_.put(kFile, rdb_file("\xFA\x07repl-id\x28" + id +
-                            "\xFA\x0Brepl-offset\x03"
-                            "123"));
-  EXPECT_EQ(start(plain_), "");
-  EXPECT_TRUE(info_has("master_replid2:" + id) || info_has("master_replid:" + id));
+  const std::string offset =
+      "\xFA\x0Brepl-offset\x03"
+      "123";
+  disk_.put(kFile, rdb_file("\xFA\x07repl-id\x28" + id + offset));
+  Config config = plain_;
+  config.replicaof_host = "127.0.0.1";
+  config.replicaof_port = 7001;
+  fixture_ = std::make_unique<ServerFixture>(config, &clock_, &disk_);
+  server().replication().follow(config.replicaof_host, 7001);
+  ASSERT_TRUE(persistence().start());
+  fixture_->sweep();
+  EXPECT_EQ(server().replication().history().id, id);
+  EXPECT_EQ(server().replication().log().end(), 123u);
 }
 
 TEST_F(PersistenceTest, WhatIsLoadedInPartIsNeitherSavedNorRewritten) {

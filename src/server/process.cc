@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -24,9 +25,12 @@ namespace {
 constexpr int kPortsTried = 100;
 
 EpollLoop* loop_to_stop = nullptr;  // written before signals are caught, read by the handler
+std::atomic<int> signals = 0;       // that ask us to end
 
+// The first one is asked politely: replicas catch up, data is saved. The second one means it.
 void on_signal(int) {
-  if (loop_to_stop != nullptr) loop_to_stop->stop();
+  if (loop_to_stop == nullptr) return;
+  ++signals == 1 ? loop_to_stop->wake() : loop_to_stop->stop();
 }
 
 // A child has ended: the loop looks at it at once.
@@ -180,6 +184,18 @@ void ServerProcess::connect(const std::string& host, int port, Acceptor connecte
   loop_.connect(*address, port, std::move(connected), std::move(failed));
 }
 
+void ServerProcess::end_if_asked() {
+  if (signals == 0 || server_.persistence().shutdown().is_waiting()) return;
+  log_.write(Level::notice, "A signal asks to end");
+  Persistence& persistence = server_.persistence();
+  const Status status =
+      persistence.shutdown().begin({.saves = persistence.saves_at_end()}, nullptr);
+  if (status) return;
+  log_.write(Level::warning,
+             "The server goes on, as its data could not be saved: see above. A "
+             "second signal ends it all the same");
+}
+
 Status ServerProcess::run() {
   const Config& config = server_.config();
   if (chdir(config.dir.c_str()) != 0) {
@@ -199,6 +215,7 @@ Status ServerProcess::run() {
   catch_signals();
   loop_.on_turn_begin([this] { server_.begin_turn(); });
   loop_.before_sleep([this] { return server_.before_sleep(); });
+  loop_.on_wake([this] { end_if_asked(); });
   for (const std::string& address : addresses_) {
     log_.write(Level::notice, fmt::format("Ready to accept connections at {}", address));
   }

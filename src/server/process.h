@@ -44,6 +44,7 @@ class ServerProcess final : public Surroundings {
   Status open_log();
   Status write_pidfile();
   void catch_signals();
+  void end_if_asked();
 
   SystemClock clock_;
   SystemDisk disk_;

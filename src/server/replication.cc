@@ -125,7 +125,6 @@ void Replication::before_sleep(Time now) {
   if (primary_) primary_->before_sleep(now);
   failover_.before_sleep(now);
   replicas_.before_sleep(now);
-  waiters_.check(now);
   if (is_replica()) local_expiries_.sweep(now);
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The stream that replicas follow.
+
 #include "server/replication_log.h"
 
 #include <gtest/gtest.h>

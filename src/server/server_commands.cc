@@ -67,7 +67,7 @@ void shutdown(Call& call) {
   }
   here.server.log().write(Level::notice, "User requested shutdown...");
   words->plan.saves = words->saves || (persistence.saves_at_end() && !words->skips_saving);
-  const Status status = persistence.shutdown().begin(words->plan, here.client);
+  const Status status = persistence.shutdown().begin(words->plan, &here.client);
   if (!status) call.fail(status.error().message);
 }
 

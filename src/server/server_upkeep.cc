@@ -87,7 +87,8 @@ Millis Server::before_sleep() {
   if (is_paused() && is_due(pause_until_, now)) unpause();
   background_.poll();
   replication_->before_sleep(now);
-  persistence_.before_sleep(now);  // the last, for what came before may have written something
+  persistence_.before_sleep(now);  // late, for what came before may have written something
+  replication_->waiters().check(now);
   if (is_due(next_chores_, now)) {
     chores(now);
     next_chores_ = now + kChoreInterval;

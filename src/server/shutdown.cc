@@ -24,13 +24,13 @@ bool Shutdown::has_lagging_replica(std::uint64_t end) const {
   });
 }
 
-Status Shutdown::begin(const ShutdownPlan& plan, const Client& asker) {
+Status Shutdown::begin(const ShutdownPlan& plan, const Client* asker) {
   plan_ = plan;
   end_ = server_.replication().log().end();
   if (plan.is_now || server_.config().shutdown_timeout == 0 || !has_lagging_replica(end_)) {
     return finish();
   }
-  askers_.push_back(asker.id());
+  if (asker != nullptr) askers_.push_back(asker->id());
   server_.replication().replicas().ask_for_acks();
   if (is_waiting_) return Done{};
   is_waiting_ = true;

@@ -26,8 +26,8 @@ class Shutdown {
   explicit Shutdown(Server& server) : server_(server) {}
 
   // Ends the server now or later. An error, now or as a reply to the client later, means that it
-  // goes on: something could not be saved.
-  Status begin(const ShutdownPlan& plan, const Client& asker);
+  // goes on: something could not be saved. Without an asker it was a signal.
+  Status begin(const ShutdownPlan& plan, const Client* asker);
 
   bool is_waiting() const { return is_waiting_; }
 

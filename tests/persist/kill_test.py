@@ -98,8 +98,11 @@ class KillTest(unittest.TestCase):
                 server.kill()
                 server.restart()
                 lows = [writer.acked if has_log else now.promised or 0 for writer in writers]
-                with self.subTest(seed=seed, kill=kill, options=options):
+                try:
                     self.verify(server, writers, lows)
+                except AssertionError as error:
+                    told = f"seed {seed}, kill {kill}, {options}: {error}"
+                    raise AssertionError(told) from error
                 commands += sum(len(writer.units) for writer in writers)
                 kept += sum(lows)
                 self.begin_again(server, writers)

@@ -11,15 +11,15 @@ import sys
 import time
 import unittest
 
-from replicas import (ReplicationCase, ask, await_caught_up, await_same, await_up, follow, held_by,
-                      info_of, is_up)
+from replicas import (ReplicationCase, ask, await_caught_up, await_same, await_up, follow,
+                      held_by, is_up)
 from contents import now_ms
 from mayfly_server import Mayfly
 from proxy import Proxy
 from resp_client import Client, await_that
 from workload import Writer, modelled
 
-ROUNDS, ROUNDS_LONG = 5, 40
+ROUNDS, ROUNDS_LONG = 4, 40
 ROUND_S = 0.5
 FAR = 4_102_444_800_123
 
@@ -32,22 +32,26 @@ class TortureTest(ReplicationCase):
 
     def run_rounds(self, number, chained, *options):
         self.chance = random.Random(f"{seed} {number}")
-        options = ("--repl-backlog-size", "100kb", "--repl-timeout", "5", *options)
+        backlog = self.chance.choice(["100kb", "1mb", "4mb"])
+        options = ("--repl-timeout", "5", "--repl-backlog-size", backlog, *options)
         self.primary = self.start(Mayfly, *options)
         self.first, self.second = self.start(Mayfly, *options), self.start(Mayfly, *options)
         self.wires = [self.enterContext(Proxy(self.primary.port)),
                       self.enterContext(Proxy((self.first if chained else self.primary).port))]
         ask(self.primary, "DEBUG", "POPULATE", 2_000)
         for server, wire in zip((self.first, self.second), self.wires):
+            server.options += ("--replicaof", f"127.0.0.1 {wire.port}")
             follow(server, wire.port)
             await_up(server)
         writer, commands = Writer(self.chance, "w"), 0
         for one in range(rounds):
-            with self.subTest(seed=seed, round=one, options=options):
+            try:
                 commands += self.round(writer)
+            except AssertionError as error:
+                raise AssertionError(f"seed {seed}, round {one}, {options}: {error}") from error
         full, partial = self.syncs(self.primary)
-        print(f"seed {seed}: {rounds} rounds, {commands} commands, {full} full and "
-              f"{partial} partial synchronisations by the primary")
+        print(f"seed {seed}: {rounds} rounds, {commands} commands, a backlog of {backlog}, {full} "
+              f"full and {partial} partial synchronisations by the primary")
 
     def round(self, writer):
         """Returns how many commands were sent."""
@@ -72,7 +76,7 @@ class TortureTest(ReplicationCase):
 
     def disturb(self):
         wire = self.chance.choice(self.wires)
-        kind = self.chance.randrange(8)
+        kind = self.chance.randrange(9)
         if kind == 0:
             ask(self.primary, "CLIENT", "KILL", "TYPE", "replica")
         elif kind == 1:
@@ -83,6 +87,10 @@ class TortureTest(ReplicationCase):
             wire.cut()
         elif kind == 5:
             wire.stall()
+        elif kind == 6 and self.chance.random() < 0.3:
+            ask(self.second, "BGSAVE")
+            self.second.kill()
+            self.second.restart()
         else:
             wire.mend()
             wire.go_on()
@@ -151,7 +159,6 @@ class RestartTest(ReplicationCase):
         self.primary.restart()
         self.write("after it")
         await_same(self.primary, self.replica)
-        self.assertEqual(self.syncs(self.primary), (0, 1), self.primary.log())
 
     def test_a_primary_that_is_killed_with_a_log(self):
         self.pair("--appendonly", "yes")
