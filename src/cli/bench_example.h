@@ -33,8 +33,8 @@ inline Comparison comparison(Layer layer, std::size_t size, Distribution distrib
            {"wheel", costs(10, true, 16), 2}}};
 }
 
-inline Lateness lateness(int ms, double share) {
-  Lateness result;
+inline LatenessResult lateness(int ms, double share) {
+  LatenessResult result;
   result.p50 = Millis(ms / 4);
   result.p99 = Millis(ms / 2);
   result.max = Millis(ms);

@@ -29,7 +29,7 @@ class Simulation {
     while (put_ < traffic.keys) put_one();
   }
 
-  Lateness run() {
+  LatenessResult run() {
     for (Millis passed{1}; passed <= traffic_.length; passed += Millis(1)) {
       now_ = kBenchStart + passed;
       sweep();
@@ -77,7 +77,7 @@ class Simulation {
         present == 0 ? 0 : static_cast<double>(late) / static_cast<double>(present));
   }
 
-  Lateness conclude() {
+  LatenessResult conclude() {
     for (std::size_t slot = 0; slot < put_; ++slot) {
       if (!is_present_[slot] || !is_due(traffic_.deadlines[slot], now_)) continue;
       lateness_.push_back(now_ - traffic_.deadlines[slot]);
@@ -101,7 +101,7 @@ class Simulation {
   std::vector<bool> is_present_;
   std::vector<Due> taken_;
   std::vector<Millis> lateness_;  // of all that were removed
-  Lateness result_;
+  LatenessResult result_;
 };
 
 // The common deadline of what is put at `now`. There are three within the run, and none on a whole
@@ -137,16 +137,16 @@ Traffic make_traffic(std::size_t keys, Millis length, Distribution distribution,
 }
 
 template <class Index>
-Lateness simulate_lateness(const Traffic& traffic) {
+LatenessResult simulate_lateness(const Traffic& traffic) {
   return Simulation<Index>(traffic).run();
 }
 
-template Lateness simulate_lateness<LazyIndex>(const Traffic&);
-template Lateness simulate_lateness<DeadlineHeap>(const Traffic&);
-template Lateness simulate_lateness<Sampler>(const Traffic&);
-template Lateness simulate_lateness<WindowQueue>(const Traffic&);
-template Lateness simulate_lateness<TimerWheel>(const Traffic&);
-template Lateness simulate_lateness<VolatileSet>(const Traffic&);
-template Lateness simulate_lateness<DeadlineTree>(const Traffic&);
+template LatenessResult simulate_lateness<LazyIndex>(const Traffic&);
+template LatenessResult simulate_lateness<DeadlineHeap>(const Traffic&);
+template LatenessResult simulate_lateness<Sampler>(const Traffic&);
+template LatenessResult simulate_lateness<WindowQueue>(const Traffic&);
+template LatenessResult simulate_lateness<TimerWheel>(const Traffic&);
+template LatenessResult simulate_lateness<VolatileSet>(const Traffic&);
+template LatenessResult simulate_lateness<DeadlineTree>(const Traffic&);
 
 }  // namespace mayfly

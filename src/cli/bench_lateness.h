@@ -35,6 +35,6 @@ Traffic make_traffic(std::size_t keys, Millis length, Distribution distribution,
 // Entries that are due and still there at the end count with the lateness they have by then.
 // Instantiated in bench_lateness.cc for all strategies.
 template <class Index>
-Lateness simulate_lateness(const Traffic& traffic);
+LatenessResult simulate_lateness(const Traffic& traffic);
 
 }  // namespace mayfly

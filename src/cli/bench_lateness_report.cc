@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kSparkWidth = 32;
 
-double peak_of(const Lateness& lateness) {
+double peak_of(const LatenessResult& lateness) {
   return lateness.share.empty() ? 0 : *std::ranges::max_element(lateness.share);
 }
 

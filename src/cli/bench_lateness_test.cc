@@ -25,12 +25,12 @@ class LatenessTest : public testing::TestWithParam<DistributionName> {
 };
 
 TEST_P(LatenessTest, MostEntriesExpireWithinTheRun) {
-  const Lateness lateness = simulate_lateness<DeadlineHeap>(traffic_);
+  const LatenessResult lateness = simulate_lateness<DeadlineHeap>(traffic_);
   EXPECT_GT(lateness.expired, traffic_.deadlines.size() / 2);
 }
 
 TEST_P(LatenessTest, ExactIndexesAreNeverLate) {
-  for (const Lateness& lateness :
+  for (const LatenessResult& lateness :
        {simulate_lateness<DeadlineHeap>(traffic_), simulate_lateness<TimerWheel>(traffic_)}) {
     EXPECT_EQ(lateness.max, Millis(0));
     EXPECT_EQ(lateness.left, 0u);
@@ -39,12 +39,12 @@ TEST_P(LatenessTest, ExactIndexesAreNeverLate) {
 }
 
 TEST_P(LatenessTest, WindowsAreLateByLessThanOneWindow) {
-  const Lateness lateness = simulate_lateness<WindowQueue>(traffic_);
+  const LatenessResult lateness = simulate_lateness<WindowQueue>(traffic_);
   EXPECT_LE(lateness.max, Millis(999));
 }
 
 TEST_P(LatenessTest, WithoutAnIndexDueEntriesPileUp) {
-  const Lateness lateness = simulate_lateness<LazyIndex>(traffic_);
+  const LatenessResult lateness = simulate_lateness<LazyIndex>(traffic_);
   EXPECT_GT(lateness.left, lateness.expired / 4);
   EXPECT_GT(*std::ranges::max_element(lateness.share), 0.3);
   EXPECT_LE(lateness.p50, lateness.p99);

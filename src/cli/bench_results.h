@@ -68,7 +68,7 @@ struct Comparison {
 };
 
 // How late a strategy removed what was due, in a simulation.
-struct Lateness {
+struct LatenessResult {
   Millis p50{0};
   Millis p99{0};
   Millis max{0};
@@ -81,7 +81,7 @@ inline constexpr Millis kShareStep{100};
 struct LatenessComparison {
   struct Row {
     std::string_view strategy;
-    Lateness lateness;
+    LatenessResult lateness;
   };
 
   Distribution distribution;

@@ -72,8 +72,8 @@ std::vector<std::string> server_words(ServerKind kind, int port,
   for (const std::string& word :
        {std::string("--port"), std::to_string(port), std::string("--bind"),
         std::string("127.0.0.1"), std::string("--save"), std::string(), std::string("--appendonly"),
-        std::string("no"), std::string("--dir"), directory.string(), std::string("--enable-debug-command"),
-        std::string("yes")}) {
+        std::string("no"), std::string("--dir"), directory.string(),
+        std::string("--enable-debug-command"), std::string("yes")}) {
     words.push_back(word);
   }
   return words;

@@ -34,7 +34,8 @@ constexpr const char* kServerExamples =
     "\n"
     "It starts Mayfly's own server and, if it is installed, redis-server, both on this machine\n"
     "alone and at ports that are free, and ends them with itself. A server that runs already is\n"
-    "left alone. Files go to a fresh directory in TMPDIR, or else in /tmp: up to 2 GB of them. Speed\n"
+    "left alone. Files go to a fresh directory in TMPDIR, or else in /tmp: up to 2 GB of them. "
+    "Speed\n"
     "and persist need redis-benchmark. Let nothing else run meanwhile.";
 
 }  // namespace
@@ -47,7 +48,8 @@ BenchServerCommand::BenchServerCommand(CLI::App& bench)
       ->add_option("--only", words_.only,
                    "Only these parts: speed, memory, ontime, stall, hlen, persist (default all)")
       ->type_name("NAME,...");
-  server_->add_option("--repeat", words_.repeats, "Repeats of speed, stalls and persist (default 3)")
+  server_
+      ->add_option("--repeat", words_.repeats, "Repeats of speed, stalls and persist (default 3)")
       ->type_name("N");
   server_
       ->add_option("--requests", words_.requests,

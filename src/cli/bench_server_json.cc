@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `mayfly bench server` found, for programs. Declared in bench_server_report.h.
 
+#include "cli/bench_server_json.h"
+
 #include "cli/bench_json.h"
 #include "cli/bench_server_bars.h"
-#include "cli/bench_server_json.h"
 #include "cli/bench_server_report.h"
 #include "cli/json.h"
 

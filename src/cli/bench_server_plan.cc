@@ -23,12 +23,10 @@ struct Part {
   bool ServerBenchPlan::*is_on;
 };
 
-constexpr Part kParts[] = {{"speed", &ServerBenchPlan::speed},
-                           {"memory", &ServerBenchPlan::memory},
-                           {"ontime", &ServerBenchPlan::on_time},
-                           {"stall", &ServerBenchPlan::stall},
-                           {"hlen", &ServerBenchPlan::hlen},
-                           {"persist", &ServerBenchPlan::persist}};
+constexpr Part kParts[] = {
+    {"speed", &ServerBenchPlan::speed},    {"memory", &ServerBenchPlan::memory},
+    {"ontime", &ServerBenchPlan::on_time}, {"stall", &ServerBenchPlan::stall},
+    {"hlen", &ServerBenchPlan::hlen},      {"persist", &ServerBenchPlan::persist}};
 
 Status read_size(std::string_view option, std::string_view text, std::size_t least,
                  std::size_t most, std::size_t& size) {

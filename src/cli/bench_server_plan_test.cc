@@ -15,7 +15,7 @@ std::string refusal(const ServerBenchWords& words) {
 
 TEST(ServerBenchPlanTest, UnlessToldMeasuresEverythingAtTheSizesOfTheBars) {
   const ServerBenchPlan plan = *make_server_plan({});
-  EXPECT_TRUE(plan.speed && plan.memory && plan.on_time && plan.stall && plan.hlen);
+  EXPECT_TRUE(plan.speed && plan.memory && plan.on_time && plan.stall && plan.hlen && plan.persist);
   EXPECT_EQ(plan.repeats, 3);
   EXPECT_EQ(plan.requests, kReferenceRequests);
   EXPECT_EQ(plan.memory_fields, kReferenceMemoryFields);
@@ -23,12 +23,14 @@ TEST(ServerBenchPlanTest, UnlessToldMeasuresEverythingAtTheSizesOfTheBars) {
   EXPECT_EQ(plan.stall_fields, kReferenceStallFields);
   EXPECT_EQ(plan.hlen_fields, kReferenceHlenFields);
   EXPECT_EQ(plan.growth_keys, 2'000'000u);
+  EXPECT_EQ(plan.persist_fields, kReferencePersistFields);
 }
 
 TEST(ServerBenchPlanTest, TakesOnlyThePartsThatAreNamed) {
   const ServerBenchPlan plan = *make_server_plan({.only = "ontime,hlen"});
   EXPECT_TRUE(plan.on_time && plan.hlen);
-  EXPECT_FALSE(plan.speed || plan.memory || plan.stall);
+  EXPECT_FALSE(plan.speed || plan.memory || plan.stall || plan.persist);
+  EXPECT_TRUE(make_server_plan({.only = "persist"})->persist);
 }
 
 TEST(ServerBenchPlanTest, TakesNumbersAsPeopleWriteThem) {
@@ -37,6 +39,7 @@ TEST(ServerBenchPlanTest, TakesNumbersAsPeopleWriteThem) {
   EXPECT_EQ(plan.repeats, 7);
   EXPECT_EQ(plan.requests, 20'000u);
   EXPECT_EQ(plan.growth_keys, 3'000'000u);
+  EXPECT_EQ(plan.persist_fields, 3'000'000u);
   EXPECT_EQ(plan.patience, Millis(60'000));
   EXPECT_EQ(request_count(plan, 1), 20'000u);
   EXPECT_EQ(request_count(plan, 32), 200'000u);
@@ -46,6 +49,7 @@ TEST(ServerBenchPlanTest, FullGrowsToTheSizeOfTheBarAndQuickIsSmall) {
   EXPECT_EQ(make_server_plan({.full = true})->growth_keys, kReferenceGrowthKeys);
   EXPECT_EQ(make_server_plan({.keys = "4m", .full = true})->growth_keys, 4'000'000u);
   EXPECT_LT(make_server_plan({.quick = true})->stall_fields, kReferenceStallFields);
+  EXPECT_LT(make_server_plan({.quick = true})->persist_fields, kReferencePersistFields);
   EXPECT_EQ(make_server_plan({.requests = "500", .quick = true})->requests, 500u);
 }
 

@@ -228,9 +228,8 @@ std::string render_server_stalls(const ServerBenchPlan& plan, const ServerResult
 std::string render_server_report(const ServerBenchPlan& plan, const ServerResults& results,
                                  const Machine& machine, const Colours& colours) {
   std::string text = render_head(plan, results, machine, colours);
-  for (const auto render :
-       {render_server_speed, render_server_memory, render_server_on_time, render_server_stalls,
-        render_server_persist}) {
+  for (const auto render : {render_server_speed, render_server_memory, render_server_on_time,
+                            render_server_stalls, render_server_persist}) {
     text += render(plan, results, colours);
   }
   const std::vector<Bar> bars = judge_server(plan, results);

@@ -41,6 +41,21 @@ Status save(const ServerSeat& seat, SaveRow& row) {
   return Done{};
 }
 
+// Whether all hashes are there again, and the first one is whole.
+Status check(RespClient& client, std::size_t keys, std::size_t fields_each) {
+  const Result<ReplyValue> size = client.call("DBSIZE");
+  if (!size) return size.error();
+  const Result<ReplyValue> length = client.call("HLEN", "hash:0000000");
+  if (!length) return length.error();
+  if (size->integer == static_cast<std::int64_t>(keys) &&
+      length->integer == static_cast<std::int64_t>(fields_each)) {
+    return Done{};
+  }
+  return Error{Code::corrupt, fmt::format("loaded {} keys, {} fields in the first, instead of {} "
+                                          "and {}",
+                                          size->integer, length->integer, keys, fields_each)};
+}
+
 // What was there is freed before the clock runs: it is not what a server does that starts.
 Status load(const ServerSeat& seat, std::size_t keys, LoadRow& row) {
   Result<RespClient> client = seat.server.connect();
@@ -51,12 +66,7 @@ Status load(const ServerSeat& seat, std::size_t keys, LoadRow& row) {
   const auto reply = call_slowly(*client, "DEBUG", "RELOAD", "NOSAVE");
   if (!reply) return reply.error();
   (is_ours(seat) ? row.seconds.ours : row.seconds.redis).push_back(seconds_since(start));
-  const Result<ReplyValue> size = client->call("DBSIZE");
-  if (!size) return size.error();
-  if (size->integer == static_cast<std::int64_t>(keys)) return Done{};
-  return Error{Code::corrupt,
-               fmt::format("{} has loaded {} keys of {}", title_of(seat.server.kind()),
-                           size->integer, keys)};
+  return check(*client, keys, row.fields_each);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kWritten = 100;                   // fields of one HSET
+constexpr std::size_t kWritten = 100;                    // fields of one HSET
 constexpr std::int64_t kPatienceNs = 1'800'000'000'000;  // 30 min, for 100 M fields
 constexpr Millis kLook(20);
 
@@ -38,7 +38,8 @@ Status fill_redis(RespClient& client, std::size_t fields, std::size_t fields_eac
     const std::string key = fmt::format("hash:{:07}", i / fields_each);
     const std::size_t left = fields_each - i % fields_each;
     std::vector<std::string_view> words = {"HSET", key};
-    for (std::size_t end = std::min({i + kWritten, i + left, fields}), j = 0; i < end; ++i, j += 2) {
+    for (std::size_t end = std::min({i + kWritten, i + left, fields}), j = 0; i < end;
+         ++i, j += 2) {
       texts[j] = fmt::format("field:{:07}", i);
       texts[j + 1] = fmt::format("value:{:07}", i);
       words.insert(words.end(), {texts[j], texts[j + 1]});

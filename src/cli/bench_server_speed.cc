@@ -142,7 +142,8 @@ Result<std::vector<SpeedRow>> measure_speed(const ServerBenchPlan& plan, Progres
     progress.begin(fmt::format("speed: filling {}", title_of(kind)));
     Result<ServerChild> server = ServerChild::start(kind);
     if (!server) return server.error();
-    if (const Status status = fill_for_speed(*server, plan.key_range); !status) return status.error();
+    if (const Status status = fill_for_speed(*server, plan.key_range); !status)
+      return status.error();
     servers.push_back(std::move(*server));
   }
 

@@ -20,10 +20,10 @@ constexpr std::int64_t kAfterNs = 500'000'000;         // 500 ms, for what is se
 Status set_limits(RespClient& client) {
   const std::string backlog = std::to_string(kSyncBacklogBytes);
   const std::string limit = fmt::format("replica {} 0 0", kSyncOutputBytes);
-  for (const auto& [name, value] : {std::pair<std::string_view, std::string_view>{
-                                        "repl-backlog-size", backlog},
-                                    {"client-output-buffer-limit", limit},
-                                    {"repl-diskless-sync-delay", "0"}}) {
+  for (const auto& [name, value] :
+       {std::pair<std::string_view, std::string_view>{"repl-backlog-size", backlog},
+        {"client-output-buffer-limit", limit},
+        {"repl-diskless-sync-delay", "0"}}) {
     if (const Status status = set_config(client, name, value); !status) return status;
   }
   return Done{};

@@ -13,8 +13,8 @@
 
 namespace mayfly {
 
-inline constexpr std::size_t kSyncBacklogBytes = std::size_t{10} << 20;  // 10 MB
-inline constexpr std::size_t kSyncOutputBytes = std::size_t{256} << 20;  // 256 MB
+inline constexpr std::size_t kSyncBacklogBytes = std::size_t{10} << 20;        // 10 MB
+inline constexpr std::size_t kSyncOutputBytes = std::size_t{256} << 20;        // 256 MB
 inline constexpr WriteLoad kSyncLoad = {.keys = 10'000, .value_bytes = 1000};  // 10 MB a second
 
 // Makes a second server a replica of this one, which holds the data already.

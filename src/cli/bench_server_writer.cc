@@ -17,8 +17,8 @@ constexpr std::uint64_t kStride = 7'919;  // a prime: the keys in no order
 SteadyWriter::SteadyWriter(RespClient& client, const WriteLoad& load)
     : client_(client),
       load_(load),
-      interval_ns_(static_cast<std::int64_t>(static_cast<double>(load.batch) * 1e9 /
-                                             load.per_second)),
+      interval_ns_(
+          static_cast<std::int64_t>(static_cast<double>(load.batch) * 1e9 / load.per_second)),
       value_(load.value_bytes, 'x') {}
 
 std::string SteadyWriter::key(std::uint64_t number) const {

@@ -19,12 +19,15 @@ constexpr const char* kHelp =
     "  mayfly serve --port 7000 --maxmemory 100mb --maxmemory-policy allkeys-lru\n"
     "  mayfly serve /etc/valkey/valkey.conf --port 7000\n"
     "  mayfly serve --notify-keyspace-events KEA --requirepass secret\n"
+    "  mayfly serve --dir data --appendonly yes         keep every write, also in a crash\n"
+    "  mayfly serve --port 7001 --dir copy --replicaof 127.0.0.1 6379\n"
     "Words of its own:\n"
     "  --strict      refuse what is only a warning otherwise: directives without an effect here,\n"
     "                and files with keys of a type that cannot be held\n"
     "  --any-port    take the next free port if the first one is in use\n"
     "Talk to it with any client:  redis-cli -p 6379 HSETEX user:1 EX 60 FIELDS 1 token abc\n"
-    "It ends with Ctrl-C, SIGTERM or the command SHUTDOWN. Exit code 1: it could not start.";
+    "It ends with Ctrl-C, SIGTERM or the command SHUTDOWN, and saves all data in dump.rdb then,\n"
+    "which the next start loads. Exit code 1: it could not start, or not save.";
 
 // Takes a word of our own out of the list.
 bool take(std::vector<std::string>& words, std::string_view word) {

@@ -26,7 +26,7 @@ struct Strategy {
 
   Costs (*measure_index)(const Workload&);
   Costs (*measure_cache)(const Workload&);
-  Lateness (*simulate)(const Traffic&);
+  LatenessResult (*simulate)(const Traffic&);
 };
 
 // All of them, in the order in which they are shown.

@@ -170,6 +170,10 @@ void EpollLink::watch() {
 
 void EpollLink::bury() {
   assert(gone_);
+  // A child of this process may still have the socket. Then closing it here would end neither the
+  // connection nor what epoll knows of it.
+  if (added_) ::epoll_ctl(lists_.epoll, EPOLL_CTL_DEL, fd_.get(), nullptr);
+  ::shutdown(fd_.get(), SHUT_RDWR);
   peer_->closed(why_);
   peer_.reset();
 }

@@ -36,6 +36,20 @@ TEST_F(LoopTest, EchoesOnTcp) {
   EXPECT_FALSE(log_.link->is_unix());
 }
 
+// A forked child has the same sockets, as a duplicate has.
+TEST_F(LoopTest, EndsAConnectionThatAChildStillHas) {
+  TestClient client = TestClient::tcp(listen());
+  client.send("hello");
+  expect_answer(client, "hello");
+  const Fd copy(::dup(log_.link->fd()));
+  log_.link->close_now("the test says so");
+  run_until([&] { return !client.receive(); });
+  std::string_view more = "more";
+  client.send_some(more);
+  for (int i = 0; i < 3; ++i) loop_.run_once(Millis(1));  // nobody is called who is gone
+  EXPECT_EQ(log_.closed.size(), 1u);
+}
+
 // Replies to whole lines only.
 class LinePeer : public EchoPeer {
  public:

@@ -153,11 +153,13 @@ void AofKeeper::flush(Time now) {
                                     status.error().message));
   }
   failure_ = status.error().message;
-  if (aof_->options().sync == AofSync::always && aof_->is_in_force()) close_unsafe_clients();
+  if (aof_->is_in_force()) close_unsafe_clients();
 }
 
 void AofKeeper::close_unsafe_clients() {
-  const std::uint64_t safe = synced_offset();
+  // With `always` a reply means that it is on disk, otherwise that it is with the kernel.
+  const bool is_always = aof_->options().sync == AofSync::always;
+  const std::uint64_t safe = is_always ? synced_offset() : aof_->written_offset();
   for (const auto& [id, client] : server_.clients()) {
     if (client->written_to_aof <= safe || client->is_primary || client->link().closing()) continue;
     client->link().close_now("the append-only file could not be written");

@@ -10,10 +10,11 @@
 
 namespace mayfly {
 
-Status Background::start(Job job, Time now, const ChildWork& work, Ended ended) {
+Status Background::start(Job job, Time now, const ChildWork& work, Ended ended,
+                         const std::vector<int>& kept) {
   assert(!is_busy());
   const std::int64_t begin = monotonic_ns();
-  Result<std::unique_ptr<Child>> child = start_(work);
+  Result<std::unique_ptr<Child>> child = start_(work, kept);
   fork_micros_ = (monotonic_ns() - begin) / 1000;
   ++forks_;
   if (!child) return child.error();

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "mayfly/time.h"
 #include "server/child.h"
@@ -20,7 +21,8 @@ namespace mayfly {
 enum class Job { save, rewrite, sync };
 
 // Makes children: a process, or in tests something that can be looked into.
-using StartChild = std::function<Result<std::unique_ptr<Child>>(const ChildWork&)>;
+using StartChild =
+    std::function<Result<std::unique_ptr<Child>>(const ChildWork&, const std::vector<int>& kept)>;
 
 class Background {
  public:
@@ -28,8 +30,9 @@ class Background {
 
   explicit Background(StartChild start) : start_(std::move(start)) {}
 
-  // REQUIRES: !is_busy().
-  Status start(Job job, Time now, const ChildWork& work, Ended ended);
+  // The child keeps these descriptors open, and no others. REQUIRES: !is_busy().
+  Status start(Job job, Time now, const ChildWork& work, Ended ended,
+               const std::vector<int>& kept = {});
 
   bool is_busy() const { return child_ != nullptr; }
   bool is_doing(Job job) const { return is_busy() && job_ == job; }

@@ -20,7 +20,8 @@ struct ChildProgress {
 
 using OnChildProgress = std::function<void(const ChildProgress&)>;
 
-// What the child does. It has a copy of everything, and whatever it changes is lost but for files.
+// What the child does. Of the descriptors that are open it has only those it was given. It has a
+// copy of everything else, and whatever it changes is lost but for files.
 using ChildWork = std::function<Status(const OnChildProgress&)>;
 
 class Child {

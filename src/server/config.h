@@ -53,6 +53,7 @@ struct Config {
   std::int64_t databases = 16;
   std::string requirepass;
   std::string dir = ".";
+  std::string start_directory;  // that a relative `dir` is below; empty: where the process is
   std::string dbfilename = "dump.rdb";
   std::string pidfile;
   std::string logfile;              // empty: standard output

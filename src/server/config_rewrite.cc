@@ -122,6 +122,7 @@ Status rewrite_config(const Config& config) {
     return Error{Code::not_found, "The server is running without a config file"};
   }
   Config old;
+  old.start_directory = config.start_directory;
   std::ifstream in(config.file);
   if (in) {
     std::vector<std::string> warnings;

@@ -57,16 +57,18 @@ Status set_dir(Config& config, Values values, bool) {
   auto word = only_word(values);
   if (!word) return word.error();
   std::error_code error;
-  if (!std::filesystem::is_directory(*word, error)) {
+  const std::filesystem::path path = std::filesystem::path(config.start_directory) / *word;
+  if (!std::filesystem::is_directory(path, error)) {
     return bad_value(error ? error.message() : "Not a directory");
   }
-  config.dir = std::move(*word);
+  config.dir = path.string();
   return Done{};
 }
 
 std::string show_dir(const Config& config) {
   std::error_code error;
-  const auto path = std::filesystem::canonical(config.dir, error);
+  const auto path =
+      std::filesystem::canonical(std::filesystem::path(config.start_directory) / config.dir, error);
   return error ? config.dir : path.string();
 }
 

@@ -57,7 +57,7 @@ void do_nothing(Call& call) { call.reply().ok(); }
 void help(Call& call) {
   static constexpr std::string_view kLines[] = {
       "CHANGE-REPL-ID",
-      "    Does nothing: there is no replication yet.",
+      "    Does nothing: a history changes its name by itself.",
       "DICT-RESIZING <0|1>",
       "    Does nothing: tables grow and shrink in small steps.",
       "DIGEST",

@@ -16,15 +16,21 @@
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kRoom = 1 << 20;          // of a connection's output
-constexpr std::size_t kPiece = 64 * 1024;       // of a file
-constexpr std::string_view kName = "sync.rdb";  // of the file that is sent
+constexpr std::size_t kRoom = 1 << 20;     // of a connection's output
+constexpr std::size_t kPiece = 64 * 1024;  // of a file
 
 OnSaveProgress told_to(const OnChildProgress& progress) {
   return [&progress](const SaveProgress& at) { progress({at.keys, at.bytes, 0}); };
 }
 
-std::string file_path(Server& server) { return fmt::format("{}/{}", server.config().dir, kName); }
+// Of the file that is sent.
+std::string file_name(Server& server) {
+  return fmt::format("sync-{}.rdb", server.surroundings().port());
+}
+
+std::string file_path(Server& server) {
+  return fmt::format("{}/{}", server.config().dir, file_name(server));
+}
 
 // "$EOF:<mark>", the data, and the mark again.
 Status stream_to(std::vector<int> sockets, const std::string& mark, Millis longest,
@@ -123,14 +129,14 @@ void FullSync::start(const std::vector<Client*>& waiting, Time now) {
         [=, &keyspace](const OnChildProgress& progress) {
           return stream_to(sockets, mark, longest, keyspace, options, progress);
         },
-        [this](const Status& ended, const ChildProgress&) { streamed(ended); });
+        [this](const Status& ended, const ChildProgress&) { streamed(ended); }, sockets);
   } else {
     status = server_.background().start(
         Job::sync, now,
         [this, &keyspace, options](const OnChildProgress& progress) -> Status {
           const auto saved =
-              save_rdb_file(server_.surroundings().disk(), server_.config().dir, std::string(kName),
-                            "temp-sync.rdb", keyspace, options, told_to(progress));
+              save_rdb_file(server_.surroundings().disk(), server_.config().dir, file_name(server_),
+                            "temp-" + file_name(server_), keyspace, options, told_to(progress));
           if (!saved) return saved.error();
           return Done{};
         },

@@ -60,7 +60,20 @@ SaveOptions Persistence::save_options() {
 
 // ---- Loading ----
 
+// What we were writing when somebody killed us.
+void Persistence::remove_debris() {
+  const std::string& dir = server_.config().dir;
+  const std::int64_t port = server_.surroundings().port();
+  for (const std::string& name :
+       {fmt::format("temp-{}-{}", port, server_.config().dbfilename),
+        fmt::format("temp-primary-{}.rdb", port), fmt::format("sync-{}.rdb", port),
+        fmt::format("temp-sync-{}.rdb", port)}) {
+    (void)server_.surroundings().disk().remove(dir + "/" + name);
+  }
+}
+
 Status Persistence::start() {
+  remove_debris();
   const Config& config = server_.config();
   Disk& disk = server_.surroundings().disk();
   bool has_no_log = false;
@@ -120,7 +133,8 @@ void Persistence::begin_aof(const Loading::Ended& ended) {
 Status Persistence::note_rdb(const RdbReport& report, const std::string& file) {
   loaded_keys_ = report.keys;
   due_keys_ = report.due_keys;
-  if (!report.skipped.empty()) {
+  has_skipped_ = !report.skipped.empty();
+  if (has_skipped_) {
     const std::string what =
         fmt::format("'{}' has keys that cannot be held here: {}", file, counts_of(report.skipped));
     if (server_.config().rdb_strict) return Error{Code::unsupported, what};
@@ -204,7 +218,11 @@ void Persistence::apply_config() {
 
 // ---- The end ----
 
-bool Persistence::saves_at_end() const { return !server_.config().save.empty(); }
+bool Persistence::saves_at_end() const {
+  // A file of which we could load a part only stays as it is unless there is something new.
+  const bool would_only_lose = has_skipped_ && server_.stats().dirty == 0;
+  return !server_.config().save.empty() && !would_only_lose;
+}
 
 void Persistence::stop_child() {
   if (server_.background().is_doing(Job::save)) snapshots_.cancel();

@@ -97,6 +97,7 @@ class Persistence {
   void load_ended(const Status& status, bool goes_on);
   void fail(const Error& error);
   void clear_all();
+  void remove_debris();
   void stop_child();
 
   Server& server_;
@@ -105,6 +106,7 @@ class Persistence {
   Shutdown shutdown_;
   std::optional<Error> fatal_;
   std::optional<bool> end_saves_;  // how the server was shut down
+  bool has_skipped_ = false;       // the RDB file has keys that we cannot hold
   bool is_ready_ = false;          // what there was at the start is loaded
   std::uint64_t loaded_keys_ = 0;
   std::uint64_t due_keys_ = 0;

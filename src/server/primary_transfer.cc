@@ -26,7 +26,7 @@ void clear_all(Server& server) {
 }  // namespace
 
 std::string PrimaryLink::file_path() const {
-  return fmt::format("{}/temp-primary-{}.rdb", server_.config().dir, server_.run_id().substr(0, 8));
+  return fmt::format("{}/temp-primary-{}.rdb", server_.config().dir, server_.surroundings().port());
 }
 
 void PrimaryLink::begin_transfer(std::string_view id, std::uint64_t offset) {
@@ -115,9 +115,10 @@ void PrimaryLink::load() {
   clear_all(server_);
   link_->pause_reading();
   state_ = LinkState::loading;
-  auto task = std::make_unique<RdbTask>(
-      std::move(*source), server_.keyspace(),
-      RdbLoadOptions{.now = server_.wall().now(), .keeps_due = true, .is_strict = false});
+  auto task = std::make_unique<RdbTask>(std::move(*source), server_.keyspace(),
+                                        RdbLoadOptions{.now = server_.wall().now(),
+                                                       .keeps_due = true,
+                                                       .is_strict = server_.config().rdb_strict});
   RdbTask* const running = task.get();
   server_.loading().begin(
       std::move(task), server_.wall().now(), [this, running](const Status& ended) {
@@ -141,6 +142,8 @@ void PrimaryLink::loaded(const Status& status) {
     server_.log().write(Level::warning, fmt::format("What the primary sent cannot be loaded: {}",
                                                     status.error().message));
     clear_all(server_);
+    server_.replication().forget_history();
+    server_.persistence().data_replaced();
     state_ = LinkState::transfer;
     if (link_ == nullptr) return closed("it left meanwhile");
     return disconnect("what it sent cannot be loaded");

@@ -25,12 +25,11 @@ namespace {
 constexpr int kPortsTried = 100;
 
 EpollLoop* loop_to_stop = nullptr;  // written before signals are caught, read by the handler
-std::atomic<int> signals = 0;       // that ask us to end
+std::atomic<bool> is_asked_to_end = false;
 
-// The first one is asked politely: replicas catch up, data is saved. The second one means it.
 void on_signal(int) {
-  if (loop_to_stop == nullptr) return;
-  ++signals == 1 ? loop_to_stop->wake() : loop_to_stop->stop();
+  is_asked_to_end = true;
+  if (loop_to_stop != nullptr) loop_to_stop->wake();
 }
 
 // A child has ended: the loop looks at it at once.
@@ -173,8 +172,9 @@ void ServerProcess::catch_signals() {
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is as a full disk
 }
 
-Result<std::unique_ptr<Child>> ServerProcess::start_child(const ChildWork& work) {
-  return fork_child(work);
+Result<std::unique_ptr<Child>> ServerProcess::start_child(const ChildWork& work,
+                                                          const std::vector<int>& kept) {
+  return fork_child(work, kept);
 }
 
 void ServerProcess::connect(const std::string& host, int port, Acceptor connected,
@@ -184,26 +184,30 @@ void ServerProcess::connect(const std::string& host, int port, Acceptor connecte
   loop_.connect(*address, port, std::move(connected), std::move(failed));
 }
 
+// The first signal asks: replicas catch up, data is saved. The second one means it.
 void ServerProcess::end_if_asked() {
-  if (signals == 0 || server_.persistence().shutdown().is_waiting()) return;
-  log_.write(Level::notice, "A signal asks to end");
+  if (!is_asked_to_end.exchange(false)) return;
   Persistence& persistence = server_.persistence();
+  if (persistence.shutdown().is_waiting() || has_refused_to_end_) return loop_.stop();
+  log_.write(Level::notice, "A signal asks to end");
   const Status status =
       persistence.shutdown().begin({.saves = persistence.saves_at_end()}, nullptr);
+  has_refused_to_end_ = !status;
   if (status) return;
   log_.write(Level::warning,
-             "The server goes on, as its data could not be saved: see above. A "
-             "second signal ends it all the same");
+             "The server goes on, as its data could not be saved: see above. A second signal ends "
+             "it all the same");
 }
 
 Status ServerProcess::run() {
   const Config& config = server_.config();
+  std::error_code failure;
+  server_.config().start_directory = std::filesystem::current_path(failure).string();
   if (chdir(config.dir.c_str()) != 0) {
     return Error{Code::io, fmt::format("cannot change to the directory '{}' (dir): {}", config.dir,
                                        std::strerror(errno))};
   }
   // It may have been relative to where we were; now all files are named by it.
-  std::error_code failure;
   if (const auto here = std::filesystem::current_path(failure); !failure) {
     server_.config().dir = here.string();
   }

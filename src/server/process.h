@@ -32,7 +32,8 @@ class ServerProcess final : public Surroundings {
   std::string executable() const override { return executable_; }
   void shut_down() override { loop_.stop(); }
   Disk& disk() override { return disk_; }
-  Result<std::unique_ptr<Child>> start_child(const ChildWork& work) override;
+  Result<std::unique_ptr<Child>> start_child(const ChildWork& work,
+                                             const std::vector<int>& kept) override;
   void connect(const std::string& host, int port, Acceptor connected,
                std::function<void(const Error&)> failed) override;
   const std::vector<std::string>& addresses() const { return addresses_; }
@@ -53,6 +54,7 @@ class ServerProcess final : public Surroundings {
   Server server_;
   EpollLoop loop_;
   std::int64_t port_ = 0;
+  bool has_refused_to_end_ = false;  // by a signal, as something could not be saved
   std::vector<std::string> addresses_;
 };
 

@@ -50,6 +50,17 @@ std::uint64_t private_bytes() {
   return std::uint64_t{kilobytes} * 1024;
 }
 
+void close_all_but(std::vector<int>& kept) {
+  std::ranges::sort(kept);
+  unsigned next = STDERR_FILENO + 1;
+  for (const int fd : kept) {
+    const auto number = static_cast<unsigned>(fd);
+    if (number > next) close_range(next, number - 1, 0);
+    next = std::max(next, number + 1);
+  }
+  close_range(next, ~0u, 0);
+}
+
 [[noreturn]] void run_child(Shared& shared, const ChildWork& work, pid_t parent) {
   // A server that was killed may be started again at once: nobody may go on writing its files.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -119,7 +130,7 @@ class ProcessChild final : public Child {
 
 }  // namespace
 
-Result<std::unique_ptr<Child>> fork_child(const ChildWork& work) {
+Result<std::unique_ptr<Child>> fork_child(const ChildWork& work, std::vector<int> kept) {
   void* const page =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) {
@@ -129,7 +140,10 @@ Result<std::unique_ptr<Child>> fork_child(const ChildWork& work) {
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return Error{Code::io, fmt::format("cannot fork: {}", strerror(errno))};
-  if (pid == 0) run_child(*shared, work, parent);
+  if (pid == 0) {
+    close_all_but(kept);
+    run_child(*shared, work, parent);
+  }
   return std::unique_ptr<Child>(std::make_unique<ProcessChild>(pid, std::move(shared)));
 }
 

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "server/child.h"
 
 namespace mayfly {
 
-// Starts it. Errors say why there is no process.
-Result<std::unique_ptr<Child>> fork_child(const ChildWork& work);
+// Starts it. Of our descriptors it keeps only these: others would keep connections alive and ports
+// taken. Errors say why there is no process.
+Result<std::unique_ptr<Child>> fork_child(const ChildWork& work, std::vector<int> kept);
 
 }  // namespace mayfly

@@ -71,6 +71,8 @@ class Replication {
 
   // The history of the primary is ours from now on; the first byte that comes has this number.
   void adopt(const std::string& id, std::uint64_t next);
+  // What we have belongs to no history any more: the next synchronisation brings everything.
+  void forget_history() { close_log(); }
   // The primary has a new name for the history that we share.
   void rename_history(const std::string& id);
   // Bytes of the stream were applied.

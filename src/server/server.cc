@@ -71,7 +71,9 @@ Server::Server(const Clock& clock, Config config, Log& log, Surroundings& surrou
       log_(log),
       surroundings_(surroundings),
       keyspace_(keyspace_options(config_), *this),
-      background_([this](const ChildWork& work) { return surroundings_.start_child(work); }),
+      background_([this](const ChildWork& work, const std::vector<int>& kept) {
+        return surroundings_.start_child(work, kept);
+      }),
       persistence_(*this),
       replication_(std::make_unique<Replication>(*this)),
       run_id_(random_id()) {

@@ -56,7 +56,8 @@ class Surroundings {
   virtual std::int64_t port() const { return 0; }
   virtual std::string executable() const { return {}; }
   virtual Disk& disk() = 0;
-  virtual Result<std::unique_ptr<Child>> start_child(const ChildWork& work) = 0;
+  virtual Result<std::unique_ptr<Child>> start_child(const ChildWork& work,
+                                                     const std::vector<int>& kept) = 0;
 
   // As Loop::connect(), but `host` may be a name.
   virtual void connect(const std::string& host, int port, Acceptor connected,

@@ -212,7 +212,8 @@ class ServerFixture : public Surroundings {
 
   void shut_down() override { is_shut_down = true; }
   Disk& disk() override { return disk_; }
-  Result<std::unique_ptr<Child>> start_child(const ChildWork& work) override {
+  Result<std::unique_ptr<Child>> start_child(const ChildWork& work,
+                                             const std::vector<int>&) override {
     return std::unique_ptr<Child>(std::make_unique<InlineChild>(work, holds_children));
   }
   void connect(const std::string& host, int, Acceptor,

@@ -16,7 +16,11 @@ namespace {
 constexpr Millis kRetryDelay{5000};  // after a failure
 
 // One that a crash left is overwritten by the next.
-std::string temporary_name(const Config& config) { return "temp-" + config.dbfilename; }
+// No two servers write the same one, even in the same directory; and one that was killed while it
+// wrote finds its own.
+std::string temporary_name(Server& server) {
+  return fmt::format("temp-{}-{}", server.surroundings().port(), server.config().dbfilename);
+}
 
 }  // namespace
 
@@ -46,7 +50,7 @@ void Snapshots::begin(Time now) {
 Result<SaveProgress> Snapshots::write(const SaveOptions& options, const OnSaveProgress& progress) {
   const Config& config = server_.config();
   return save_rdb_file(server_.surroundings().disk(), config.dir, config.dbfilename,
-                       temporary_name(config), server_.keyspace(), options, progress);
+                       temporary_name(server_), server_.keyspace(), options, progress);
 }
 
 Status Snapshots::save(Time now) {
@@ -110,7 +114,7 @@ void Snapshots::ended(const Status& status, const ChildProgress& progress) {
   }
   const Config& config = server_.config();
   const Status removed =
-      server_.surroundings().disk().remove(config.dir + "/" + temporary_name(config));
+      server_.surroundings().disk().remove(config.dir + "/" + temporary_name(server_));
   if (!removed) server_.log().write(Level::warning, removed.error().message);
   if (std::exchange(is_cancelled_, false)) {
     server_.log().write(Level::notice, "Background saving was cancelled");

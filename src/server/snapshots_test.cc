@@ -66,7 +66,7 @@ TEST_F(SnapshotsTest, AFailedSaveSaysWhyAndLeavesTheOldFile) {
   disk_.fail_next(FakeDisk::Op::sync);
   EXPECT_TRUE(run("SAVE").starts_with("(error) ERR "));
   EXPECT_EQ(disk_.bytes(kFile), old);
-  EXPECT_FALSE(disk_.exists("./temp-dump.rdb"));
+  EXPECT_FALSE(disk_.exists("./temp-0-dump.rdb"));
   EXPECT_TRUE(log_has("Cannot save the data in './dump.rdb'"));
 }
 

@@ -127,17 +127,19 @@ class LogTest(DiskCase):
                 self.restart()
 
     def test_killed_while_it_is_full_it_has_what_was_promised(self):
-        self.start_log("always")
-        self.ballast(600_000)
-        self.write_until_full()
-        self.assert_refuses()
-        self.server.kill()
-        self.make_room()
-        self.server.restart()
-        self.client = self.server.client()
-        self.assert_holds()
-        self.assertEqual(self.write(99_999), "OK")
-        self.restart()
+        for policy in ("always", "everysec", "no"):
+            with self.subTest(policy):
+                self.start_log(policy)
+                self.ballast(600_000)
+                self.write_until_full()
+                self.assert_refuses()
+                self.server.kill()
+                self.make_room()
+                self.server.restart()
+                self.client = self.server.client()
+                self.assert_holds()
+                self.assertEqual(self.write(99_999), "OK")
+                self.restart()
 
     def test_a_rewrite_that_does_not_fit_leaves_the_log_as_it_was(self):
         self.start_log("everysec")

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "server"))
 
 from contents import contents, difference, now_ms  # noqa: E402
 from mayfly_server import Mayfly  # noqa: E402
-from resp_client import Closed, Failure, await_that  # noqa: E402
+from resp_client import Client, Closed, Failure, await_that  # noqa: E402
 
 FAR = 4_102_444_800_123
 MANY = 100_000
@@ -221,6 +221,32 @@ class BackgroundTest(SaveCase):
         self.server.kill()
         self.again()
         self.assertEqual(sorted(self.client.ok("KEYS", "*")), [b"a", b"b", b"c"])
+
+    def test_connections_come_and_go_while_a_child_saves(self):
+        """The child, which is held up here, has a copy of every connection."""
+        self.start()
+        self.client.ok("SET", "a", 1)
+        others = [self.server.client() for _ in range(20)]
+        numbers = [other.ok("CLIENT", "ID") for other in others]
+        self.populate(4 * MANY)
+        self.client.ok("BGSAVE")
+        child = int(re.search(r"saving started by pid (\d+)", self.server.log()).group(1))
+        os.kill(child, signal.SIGSTOP)
+        try:
+            self.assertEqual(self.client.info("rdb_bgsave_in_progress"), 1)
+            for other in others[:10]:
+                other.close()
+            for _ in range(50):
+                with Client(self.server.port) as other:
+                    self.assertEqual(other.ask("GET", "a"), b"1")
+            for other, number in zip(others[10:], numbers[10:]):
+                self.assertEqual(self.client.ask("CLIENT", "KILL", "ID", number), 1)
+                with self.assertRaises(Closed):
+                    other.receive()
+            self.assertEqual(len(self.client.ok("CLIENT", "LIST").splitlines()), 1)
+        finally:
+            os.kill(child, signal.SIGCONT)
+        self.await_saved()
 
     def test_what_a_killed_child_leaves_does_no_harm(self):
         """The server is killed while a child saves; the next server saves in the same place."""

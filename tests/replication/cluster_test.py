@@ -202,7 +202,8 @@ class MemoryTest(ReplicationCase):
     BACKLOG_MB, LIMIT_MB, SLACK_MB = 2, 8, 6
 
     def test_a_full_synchronisation_under_load_needs_little(self):
-        primary = self.start(Mayfly, "--repl-backlog-size", f"{self.BACKLOG_MB}mb",
+        primary = self.start(Mayfly, "--rdbcompression", "no",
+                             "--repl-backlog-size", f"{self.BACKLOG_MB}mb",
                              "--client-output-buffer-limit", f"replica {self.LIMIT_MB}mb 0 0")
         replica = self.start(Mayfly)
         client = primary.client()

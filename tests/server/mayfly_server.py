@@ -11,6 +11,7 @@ What it has written stays in its folder until the end, so it can be ended and st
 """
 
 import contextlib
+import ctypes
 import os
 import random
 import re
@@ -23,6 +24,8 @@ import tempfile
 from resp_client import PATIENCE_S, Client, Closed, await_that, pause
 
 ATTEMPTS = 20
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
 PORTS = range(15_000, 32_000)
 HURT = re.compile(r"Sanitizer|runtime error:|Assertion|terminate called|CHECK failed|BUG REPORT")
 
@@ -41,6 +44,11 @@ def free_port():
 def environment(server):
     """What programs find the server by, for those that run in another process."""
     return {**os.environ, "PORT": str(server.port)}
+
+
+def end_with_the_test():
+    """Said by a new process: a test that is killed, for it took too long, can end nothing itself."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Server:
@@ -94,7 +102,8 @@ class Server:
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(self.words(), stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=subprocess.STDOUT, cwd=self.folder,
-                                            start_new_session=True)
+                                            start_new_session=True,
+                                            preexec_fn=end_with_the_test)
         self.groups.append(self.process.pid)
 
     def start(self):

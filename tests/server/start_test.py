@@ -61,9 +61,9 @@ class RefusedTest(unittest.TestCase):
     def test_a_directive_we_do_not_have_is_named_in_a_warning(self):
         with Mayfly("--cluster-enabled", "no", "--tls-port", "0", "--rdbchecksum", "yes") as server:
             self.assertEqual(server.client().ask("PING"), "PONG")
-        with Mayfly("--repl-diskless-sync-delay", "5") as server:
+        with Mayfly("--repl-diskless-load", "swapdb") as server:
             log = server.log()
-        self.assertIn("repl-diskless-sync-delay", log)
+        self.assertIn("repl-diskless-load", log)
 
 
 class FileTest(unittest.TestCase):
