@@ -29,7 +29,7 @@ Status set_limits(RespClient& client) {
   return Done{};
 }
 
-// Notes the memory; tells whether a replica has got everything.
+// Notes the memory; tells whether the replica follows.
 Result<bool> look(RespClient& watcher, SyncRow& row) {
   const Result<ReplyValue> memory = watcher.call("INFO", "memory");
   if (!memory) return memory.error();
@@ -38,7 +38,7 @@ Result<bool> look(RespClient& watcher, SyncRow& row) {
   row.peak_bytes = std::max(row.peak_bytes, *used);
   const Result<ReplyValue> replication = watcher.call("INFO", "replication");
   if (!replication) return replication.error();
-  return replication->text.find("state=online") != std::string::npos;
+  return replica_follows(replication->text);
 }
 
 // Writes until the replica follows, and a moment longer.
@@ -46,7 +46,7 @@ Status write_meanwhile(SteadyWriter& writer, RespClient& watcher, SyncRow& row) 
   const std::int64_t start = monotonic_ns();
   std::int64_t next_look = start;
   std::int64_t end = start + kPatienceNs;
-  bool is_online = false;
+  bool follows = false;
   while (monotonic_ns() < end) {
     const Result<bool> sent = writer.send_due();
     if (!sent) return sent.error();
@@ -56,11 +56,11 @@ Status write_meanwhile(SteadyWriter& writer, RespClient& watcher, SyncRow& row) 
       rest(Millis(1));
     }
     if (monotonic_ns() < next_look) continue;
-    const Result<bool> online = look(watcher, row);
-    if (!online) return online.error();
+    const Result<bool> now = look(watcher, row);
+    if (!now) return now.error();
     next_look = monotonic_ns() + kLookNs;
-    if (!*online || is_online) continue;
-    is_online = true;
+    if (!*now || follows) continue;
+    follows = true;
     row.seconds = static_cast<double>(monotonic_ns() - start) / 1e9;
     end = monotonic_ns() + kAfterNs;
   }
@@ -79,6 +79,12 @@ Result<bool> is_same(RespClient& writer, RespClient& replica) {
 }
 
 }  // namespace
+
+bool replica_follows(std::string_view info) {
+  constexpr std::string_view kOnline = "state=online,offset=";
+  const std::size_t at = info.find(kOnline);
+  return at != std::string_view::npos && !info.substr(at + kOnline.size()).starts_with("0,");
+}
 
 Result<SyncRow> measure_sync(const ServerSeat& primary) {
   const ServerKind kind = primary.server.kind();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "cli/bench_server_results.h"
 #include "cli/bench_server_seat.h"
@@ -19,5 +20,9 @@ inline constexpr WriteLoad kSyncLoad = {.keys = 10'000, .value_bytes = 1000};  /
 
 // Makes a second server a replica of this one, which holds the data already.
 Result<SyncRow> measure_sync(const ServerSeat& primary);
+
+// Whether the first replica in the primary's INFO has loaded what it was sent: it acknowledges
+// what came behind it. It may be online before, when all of it is on the way.
+bool replica_follows(std::string_view info);
 
 }  // namespace mayfly

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "mayfly/stopwatch.h"
 
 namespace mayfly {
@@ -34,7 +32,8 @@ Status SteadyWriter::fill() {
 Result<bool> SteadyWriter::send_due() {
   const std::int64_t now = monotonic_ns();
   if (now < due_ns_) return false;
-  due_ns_ = std::max(due_ns_ + interval_ns_, now);
+  const bool is_late = now - due_ns_ >= interval_ns_;
+  due_ns_ = (is_late ? now : due_ns_) + interval_ns_;
   for (std::size_t i = 0; i < load_.batch; ++i) client_.add("SET", key(written_++), value_);
   if (const Status status = client_.send(); !status) return status.error();
   return true;

@@ -89,7 +89,9 @@ TEST_F(AofKeeperTest, AFullDiskRefusesWritesAndRecoversByItself) {
   start(logged_);
   run("SET k v");
   disk_.set_room(10);
-  EXPECT_EQ(run("SET k w"), "OK");  // taken; then it could not be written
+  EXPECT_EQ(run("SET k w"), "OK");  // in its output; then it could not be written
+  EXPECT_FALSE(client_->is_connected()) << "so that nobody takes it for safe";
+  client_ = &fixture_->connect();
   EXPECT_TRUE(is_refused("SET k x"));
   EXPECT_TRUE(is_refused("PING"));
   EXPECT_EQ(run("GET k"), "\"w\"") << "reads go on";
@@ -163,11 +165,15 @@ TEST_F(AofKeeperTest, WithAlwaysAClientWhoseWriteIsNotSafeIsClosedAndHearsNothin
   EXPECT_EQ(earlier.run("SET k w"), "OK");
 }
 
-TEST_F(AofKeeperTest, WithEverysecNobodyIsClosed) {
+// There a reply means that a kill loses nothing, so the kernel must have it.
+TEST_F(AofKeeperTest, WithEverysecAFailedSyncClosesNobodyAndAFailedWriteDoes) {
   start(logged_);
-  disk_.fail_next(FakeDisk::Op::write);
+  disk_.fail_next(FakeDisk::Op::sync);
   run("SET k v");
   EXPECT_TRUE(client_->is_connected());
+  disk_.fail_next(FakeDisk::Op::write);
+  run("SET k w");
+  EXPECT_FALSE(client_->is_connected());
 }
 
 // ---- Rewriting ----

@@ -176,21 +176,22 @@ TEST_F(ConfigTest, AliasesAreTheSameDirective) {
   EXPECT_EQ(show("replica-priority"), "9");
   EXPECT_EQ(set("REPLICA-PRIORITY", {"8"}), "");
   EXPECT_EQ(show("slave-priority"), "8");
-  EXPECT_EQ(config_.inert.size(), 1u);
+  EXPECT_EQ(config_.replica_priority, 8);
 }
 
 TEST_F(ConfigTest, InertDirectivesKeepTheirValueInItsForm) {
-  EXPECT_TRUE(is_inert("appendfsync"));
-  EXPECT_FALSE(is_inert("maxmemory"));
-  EXPECT_EQ(show("appendfsync"), "everysec");
-  EXPECT_EQ(set("appendfsync", {"always"}, false), "");
-  EXPECT_EQ(show("appendfsync"), "always");
-  EXPECT_EQ(set("repl-backlog-size", {"1mb"}), "");
-  EXPECT_EQ(show("repl-backlog-size"), "1048576");
+  EXPECT_TRUE(is_inert("repl-diskless-load"));
+  EXPECT_FALSE(is_inert("appendfsync"));
+  EXPECT_EQ(show("repl-diskless-load"), "disabled");
+  EXPECT_EQ(set("repl-diskless-load", {"swapdb"}, false), "");
+  EXPECT_EQ(show("repl-diskless-load"), "swapdb");
+  EXPECT_EQ(config_.inert.size(), 1u);
+  EXPECT_EQ(set("replica-full-sync-buffer-limit", {"1mb"}), "");
+  EXPECT_EQ(show("replica-full-sync-buffer-limit"), "1048576");
   EXPECT_EQ(set("oom-score-adj-values", {"0", "100", "200"}), "");
   EXPECT_EQ(show("oom-score-adj-values"), "0 100 200");
-  EXPECT_EQ(set("rdbcompression", {"maybe"}), "argument must be 'yes' or 'no'");
-  EXPECT_EQ(set("repl-timeout", {"x"}), "argument couldn't be parsed into an integer");
+  EXPECT_EQ(set("repl-mptcp", {"maybe"}), "argument must be 'yes' or 'no'");
+  EXPECT_EQ(set("rdb-key-save-delay", {"x"}), "argument couldn't be parsed into an integer");
 }
 
 TEST_F(ConfigTest, AnUnknownDirectiveComesWithASuggestion) {

@@ -380,5 +380,39 @@ class FailoverTest(PairCase):
         await_same(self.primary, self.replica, far)
 
 
+class ShutdownTest(PairCase):
+    def setUp(self):
+        super().setUp()
+        self.wire = self.enterContext(Proxy(self.primary.port))
+        self.far = self.start()
+        follow(self.far, self.wire.port)
+        await_up(self.far)
+        self.left.ok("SET", "a", 0)
+        self.assertEqual(self.left.ok("WAIT", 2, 20_000), 2)
+        self.wire.stall()
+        self.left.ok("SET", "a", 1)
+        self.asker = self.primary.client()
+        self.asker.send("SHUTDOWN")
+
+    def test_a_replica_that_lags_is_waited_for(self):
+        await_that(lambda: "waiting" in self.primary.log().lower(), self.primary.log)
+        self.primary.check_health()
+        self.assertEqual(self.left.ask("GET", "a"), b"1", "reads go on")
+        self.wire.go_on()
+        self.primary.wait_for_end()
+        self.assertEqual(ask(self.far, "GET", "a"), b"1")
+
+    def test_it_can_be_called_off(self):
+        await_that(lambda: self.left.ask("SHUTDOWN", "ABORT") == "OK", self.primary.log)
+        self.assertRegex(self.asker.receive(), "^ERR ")
+        self.assertEqual(self.left.ask("SET", "a", 2), "OK")
+        self.wire.go_on()
+        await_same(self.primary, self.replica, self.far)
+
+    def test_now_means_now(self):
+        self.left.send("SHUTDOWN", "NOW")
+        self.primary.wait_for_end()
+
+
 if __name__ == "__main__":
     unittest.main()

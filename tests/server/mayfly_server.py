@@ -47,7 +47,7 @@ def environment(server):
 
 
 def end_with_the_test():
-    """Said by a new process: a test that is killed, for it took too long, can end nothing itself."""
+    """Said by a new process: a test that is killed, since it took too long, can end nothing."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
