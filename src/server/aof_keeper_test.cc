@@ -130,6 +130,7 @@ TEST_F(AofKeeperTest, ASweepGoesOnWhileTheDiskIsFullAndIsLoggedLater) {
   run("HSET h b 2");
   disk_.set_room(0);
   run("SET k v");
+  client_ = &fixture_->connect();
   clock_.advance(Millis(1000));
   fixture_->sweep();
   EXPECT_EQ(run("HGETALL h"), R"(["b", "2"])");
@@ -372,6 +373,7 @@ TEST_F(AofKeeperTest, SwitchedOffAFailureIsNoConcern) {
   start(logged_);
   disk_.fail_next(FakeDisk::Op::write, 100);
   run("SET k v");
+  client_ = &fixture_->connect();
   EXPECT_TRUE(is_refused("SET k w"));
   EXPECT_EQ(run("CONFIG SET appendonly no"), "OK");
   EXPECT_EQ(run("SET k w"), "OK");

@@ -19,7 +19,9 @@ constexpr std::uint64_t kBacklogLeast = 16 * 1024;
 Status set_replicaof(Config& config, Values values, bool) {
   const std::vector<std::string> words = split_words(values);
   const bool is_empty = words.empty() || (words.size() == 1 && words[0].empty());
-  if (!is_empty && words.size() != 2) return bad_value("replicaof takes a host and a port, or NO ONE");
+  if (!is_empty && words.size() != 2) {
+    return bad_value("replicaof takes a host and a port, or NO ONE");
+  }
   if (is_empty || (equals(words[0], "no") && equals(words[1], "one"))) {
     config.replicaof_host.clear();
     config.replicaof_port = 0;
