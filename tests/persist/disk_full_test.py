@@ -9,6 +9,7 @@ size of files has to do, and the rest is skipped, and says so.
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import unittest
@@ -34,6 +35,7 @@ def mount(folder):
 class DiskCase(unittest.TestCase):
     def start(self, *options, mounts=True):
         server = Mayfly(*options)
+        self.addCleanup(shutil.rmtree, server.folder, ignore_errors=True)  # when it is unmounted
         self.disk = server.path("disk")
         os.mkdir(self.disk)
         if mounts:
