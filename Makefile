@@ -20,6 +20,7 @@ build: build/release/build.ninja ## Build build/release/mayfly, libmayfly.a and 
 
 NINJA_FILES = build/release/build.ninja build/dev/build.ninja build/tsan/build.ninja
 test: test-packages $(NINJA_FILES) ## Build and run all tests, in all three presets
+	cmake --preset release >/dev/null  # it may be older than the packages of the tests
 	cmake --build build/release
 	cmake --build build/dev
 	cmake --build build/tsan
