@@ -49,9 +49,9 @@ std::string_view Failover::state_text() const {
 
 void Failover::accepted() { end("the replica has taken over"); }
 
-void Failover::refused(std::string_view why) {
-  if (state_ != State::in_progress) return;
-  server_.log().write(Level::warning, fmt::format("FAILOVER: the replica refuses: {}", why));
+// We are the primary again.
+void Failover::take_back() {
+  server_.log().write(Level::warning, fmt::format("FAILOVER: the replica refuses: {}", *refusal_));
   server_.replication().follow_nobody();
   end("the replica refused");
 }
@@ -61,6 +61,7 @@ void Failover::end(std::string_view why) {
   server_.log().write(Level::notice, fmt::format("FAILOVER ends: {}", why));
   state_ = State::none;
   plan_ = {};
+  refusal_.reset();
   server_.unpause();
 }
 
@@ -85,6 +86,7 @@ void Failover::hand_over(Client& target) {
 }
 
 void Failover::before_sleep(Time now) {
+  if (state_ == State::in_progress && refusal_) return take_back();
   if (state_ != State::waiting_for_sync) return;
   if (Client* const target = find_target()) return hand_over(*target);
   if (!is_due(plan_.until, now)) return;  // a replica tells how far it is every second

@@ -36,20 +36,23 @@ class Failover {
   State state() const { return state_; }
   std::string_view state_text() const;
 
-  // What the link to the new primary has become.
+  // What the link to the new primary has become. The link calls this itself, so that being refused,
+  // which is its end, takes effect when the turn ends.
   void accepted();
-  void refused(std::string_view why);
+  void refused(std::string_view why) { refusal_ = why; }
 
   void before_sleep(Time now);
 
  private:
   Client* find_target() const;
   void hand_over(Client& target);
+  void take_back();
   void end(std::string_view why);
 
   Server& server_;
   State state_ = State::none;
   FailoverPlan plan_;
+  std::optional<std::string> refusal_;
 };
 
 }  // namespace mayfly

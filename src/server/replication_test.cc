@@ -183,6 +183,28 @@ TEST_F(ReplicationTest, FailoverHandsOverWithoutLosingAWrite) {
   expect_equal(0, 1);
 }
 
+TEST_F(ReplicationTest, AFailoverThatIsRefusedIsTakenBack) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(0, "FAILOVER"), "OK");
+  for (int i = 0; i < 20 && !cluster_.server(0).is_replica(); ++i) cluster_.turn();
+  ASSERT_TRUE(cluster_.server(0).is_replica());
+  cluster_.lead(1);  // so that it is nobody's replica any more when it is asked
+  for (int i = 0; i < 40; ++i) cluster_.turn();
+  EXPECT_FALSE(cluster_.server(0).is_replica());
+  EXPECT_EQ(run(0, "SET a 1"), "OK");
+}
+
+TEST_F(ReplicationTest, AFailoverToWhoCannotBeReachedIsTakenBack) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(0, "FAILOVER"), "OK");
+  cluster_.set_reachable(1, false);
+  for (int i = 0; i < 40; ++i) cluster_.turn();
+  EXPECT_FALSE(cluster_.server(0).is_replica());
+  EXPECT_EQ(run(0, "SET a 1"), "OK");
+}
+
 TEST_F(ReplicationTest, TooFewReplicasMeanNoWrites) {
   cluster_.server(0).config().min_replicas_to_write = 1;
   EXPECT_EQ(run(0, "SET a 1"), "(error) NOREPLICAS Not enough good replicas to write.");
