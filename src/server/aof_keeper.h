@@ -9,8 +9,8 @@
 //
 // The disk may fail or run full. Then nothing is lost: what was not written stays in memory, is
 // tried again, and meanwhile no more writes are taken (MISCONF). Clients whose writes
-// are not as safe as `appendfsync` promises (on disk, or at least with the kernel) get no reply, but
-// are closed, for they must not believe that they are.
+// are not as safe as `appendfsync` promises (on disk, or at least with the kernel) get no reply.
+// They are closed, for they must not believe that they are.
 
 #pragma once
 
