@@ -6,11 +6,11 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 
-#include "cli/bench_command.h"
-#include "cli/nearest.h"
+#include "bench/bench_command.h"
+#include "tools/nearest.h"
 #include "cli/rdb_command.h"
 #include "cli/serve_command.h"
-#include "cli/version.h"
+#include "tools/version.h"
 #include "mayfly/result.h"
 
 namespace mayfly {

@@ -7,14 +7,14 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "cli/bench_output.h"
-#include "cli/progress.h"
 #include "cli/rdb_check.h"
 #include "cli/rdb_dump.h"
 #include "cli/rdb_report.h"
 #include "cli/rdb_summary.h"
 #include "mayfly/clock.h"
 #include "persist/disk.h"
+#include "tools/progress.h"
+#include "tools/terminal.h"
 
 namespace mayfly {
 namespace {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "cli/json.h"
-#include "cli/progress.h"
+#include "tools/json.h"
+#include "tools/progress.h"
 #include "cli/rdb_bytes.h"
 #include "resp/numbers.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/rdb_summary.h"
-#include "cli/text_table.h"
+#include "tools/text_table.h"
 
 namespace mayfly {
 

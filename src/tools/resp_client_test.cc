@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client, at one end of a pair of sockets; the test is the server at the other.
+
+#include "tools/resp_client.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+namespace mayfly {
+namespace {
+
+// A client, and the other end of its connection.
+class RespClientTest : public testing::Test {
+ protected:
+  RespClientTest() {
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    client_ = std::make_unique<RespClient>(Fd(ends[0]));
+    server_ = Fd(ends[1]);
+  }
+
+  // What the server says is there before it is asked.
+  void answer(std::string_view bytes) {
+    EXPECT_EQ(::write(server_.get(), bytes.data(), bytes.size()),
+              static_cast<ssize_t>(bytes.size()));
+  }
+
+  std::string asked() {
+    std::string bytes(4096, '\0');
+    const ssize_t got = ::recv(server_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    return bytes;
+  }
+
+  std::unique_ptr<RespClient> client_;
+  Fd server_;
+};
+
+TEST_F(RespClientTest, SendsArraysOfBulksAndReadsTheReply) {
+  answer("$3\r\none\r\n");
+  const Result<ReplyValue> reply = client_->call("GET", "k");
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->text, "one");
+  EXPECT_EQ(asked(), "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n");
+}
+
+TEST_F(RespClientTest, ReadsRepliesThatCameTogetherOneByOne) {
+  answer(":1\r\n:2\r\n*1\r\n$1\r\nx\r\n");
+  EXPECT_EQ(client_->read()->integer, 1);
+  EXPECT_EQ(client_->read()->integer, 2);
+  EXPECT_EQ(client_->read()->to_text(), "[\"x\"]");
+}
+
+TEST_F(RespClientTest, AnErrorReplyIsAnErrorOfACallButNotOfRead) {
+  answer("-ERR no\r\n-ERR no\r\n");
+  const Result<ReplyValue> called = client_->call("NO");
+  ASSERT_FALSE(called);
+  EXPECT_NE(called.error().message.find("ERR no"), std::string::npos);
+  EXPECT_TRUE(client_->read());
+}
+
+TEST_F(RespClientTest, NothingWithinTheTimeIsNoError) {
+  const auto none = client_->read_within(Millis(0));
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(none->has_value());
+  answer("+OK\r\n");
+  const auto one = client_->read_within(Millis(0));
+  ASSERT_TRUE(one);
+  EXPECT_EQ((*one)->text, "OK");
+}
+
+TEST_F(RespClientTest, SaysThatTheServerIsGone) {
+  server_ = Fd();
+  const Result<ReplyValue> reply = client_->read();
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Code::io);
+}
+
+TEST_F(RespClientTest, APipelineReadsAsManyRepliesAsItSentCommands) {
+  answer("+OK\r\n+OK\r\n+OK\r\n:7\r\n");
+  RespPipeline pipeline(*client_, 2);
+  for (int i = 0; i < 3; ++i) pipeline.add("SET", "k", "v");
+  EXPECT_TRUE(pipeline.finish());
+  EXPECT_EQ(client_->read()->integer, 7);
+}
+
+TEST_F(RespClientTest, APipelineStopsAtTheFirstErrorAndTellsIt) {
+  answer("+OK\r\n-OOM full\r\n");
+  RespPipeline pipeline(*client_, 2);
+  for (int i = 0; i < 2; ++i) pipeline.add("SET", "k", "v");
+  EXPECT_FALSE(asked().empty());
+  pipeline.add("SET", "k", "v");
+  const Status status = pipeline.finish();
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().message.find("OOM full"), std::string::npos);
+  EXPECT_EQ(asked(), "");
+}
+
+TEST(InfoNumberTest, FindsTheWholeNameAtTheBeginningOfALine) {
+  const std::string_view info =
+      "# "
+      "Memory\r\nused_memory_rss:7\r\nmax_used_memory:8\r\nused_memory:42\r\nused_memory_human:1K";
+  EXPECT_EQ(*info_number(info, "used_memory"), 42);
+  EXPECT_FALSE(info_number(info, "used"));
+  EXPECT_FALSE(info_number(info, "used_memory_human"));
+  EXPECT_FALSE(info_number("", "used_memory"));
+}
+
+}  // namespace
+}  // namespace mayfly
