@@ -23,6 +23,8 @@ class BenchCommand {
   // Adds `bench` and what is below it to the program. The command must outlive the parsing.
   explicit BenchCommand(CLI::App& program);
 
+  CLI::App& app() const { return *bench_; }
+
   // Does what was parsed. Nothing, if it was another command.
   Status run() const;
 

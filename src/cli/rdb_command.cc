@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
+#include <memory>
 
 #include "cli/rdb_check.h"
 #include "cli/rdb_dump.h"
@@ -35,18 +35,20 @@ constexpr const char* kExamples =
 
 }  // namespace
 
-RdbCommand::RdbCommand(CLI::App& app)
-    : rdb_(app.add_subcommand("rdb", "Look into an RDB file, or check it")) {
-  rdb_->footer(kExamples);
-  rdb_->add_option("FILE", path_, "An RDB file")->required();
-  rdb_->add_option("--keys", keys_, "Only keys whose names match (default *)")->type_name("GLOB");
-  rdb_->add_flag("--json", as_json_, "What is in it, as JSON");
-  CLI::Option* const dump =
-      rdb_->add_flag("--dump", dumps_, "Each key with its value, a line of JSON each");
-  rdb_->add_flag("--check", checks_, "Only say whether it is sound")->excludes(dump);
+void add_rdb_command(Program& program) {
+  CLI::App& rdb = program.add("rdb", "Look into an RDB file, or check it", kExamples);
+  const auto command = std::make_shared<RdbCommand>(rdb);
+  program.on(rdb, [command] { return exit_of(command->run()); });
 }
 
-bool RdbCommand::is_chosen() const { return rdb_->parsed(); }
+RdbCommand::RdbCommand(CLI::App& rdb) {
+  rdb.add_option("FILE", path_, "An RDB file")->required();
+  rdb.add_option("--keys", keys_, "Only keys whose names match (default *)")->type_name("GLOB");
+  rdb.add_flag("--json", as_json_, "What is in it, as JSON");
+  CLI::Option* const dump =
+      rdb.add_flag("--dump", dumps_, "Each key with its value, a line of JSON each");
+  rdb.add_flag("--check", checks_, "Only say whether it is sound")->excludes(dump);
+}
 
 Status RdbCommand::run() const {
   std::error_code ignored;

@@ -5,22 +5,19 @@
 
 #include <string>
 
+#include "cli/program.h"
 #include "mayfly/result.h"
 #include "persist/rdb_parser.h"
 
-namespace CLI {
-class App;
-}
-
 namespace mayfly {
+
+void add_rdb_command(Program& program);
 
 class RdbCommand {
  public:
-  // Adds `rdb` to the program. The command must outlive the parsing.
-  explicit RdbCommand(CLI::App& app);
+  // Takes its words from `rdb`. The command must outlive the parsing.
+  explicit RdbCommand(CLI::App& rdb);
 
-  // Whether it was asked for.
-  bool is_chosen() const;
   Status run() const;
 
  private:
@@ -29,7 +26,6 @@ class RdbCommand {
   Status check(ByteSource& source) const;
   Status walk(RdbParser& parser, ByteSource& source) const;
 
-  CLI::App* rdb_;
   std::string path_;
   std::string keys_ = "*";
   bool as_json_ = false;

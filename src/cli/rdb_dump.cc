@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/rdb_bytes.h"
 #include "resp/glob.h"
+#include "tools/byte_text.h"
 
 namespace mayfly {
 namespace {

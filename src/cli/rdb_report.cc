@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "resp/numbers.h"
+#include "tools/byte_text.h"
 #include "tools/json.h"
 #include "tools/progress.h"
-#include "cli/rdb_bytes.h"
-#include "resp/numbers.h"
 
 namespace mayfly {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/rdb_bytes.h"
+#include "tools/byte_text.h"
 
 namespace mayfly {
 namespace {

@@ -46,18 +46,7 @@ void greet(const ServerProcess& process, bool is_quiet) {
   std::fflush(stdout);
 }
 
-}  // namespace
-
-ServeCommand::ServeCommand(CLI::App& app)
-    : app_(app.add_subcommand("serve", "Start a server that speaks the Valkey protocol")) {
-  app_->prefix_command();
-  app_->footer(kHelp);
-}
-
-bool ServeCommand::is_chosen() const { return app_->parsed(); }
-
-Status ServeCommand::run() const {
-  std::vector<std::string> words = app_->remaining();
+Status serve(std::vector<std::string> words) {
   const bool strict = take(words, "--strict");
   const bool any_port = take(words, "--any-port");
 
@@ -71,6 +60,14 @@ Status ServeCommand::run() const {
   if (Status status = process.listen(any_port); !status) return status;
   greet(process, is_quiet);
   return process.run();
+}
+
+}  // namespace
+
+void add_serve_command(Program& program) {
+  CLI::App& app = program.add("serve", "Start a server that speaks the Valkey protocol", kHelp);
+  app.prefix_command();
+  program.on(app, [&app] { return exit_of(serve(app.remaining())); });
 }
 
 }  // namespace mayfly

@@ -3,24 +3,10 @@
 
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <string>
-#include <vector>
-
-#include "mayfly/result.h"
+#include "cli/program.h"
 
 namespace mayfly {
 
-class ServeCommand {
- public:
-  explicit ServeCommand(CLI::App& app);
-
-  // Whether it was asked for.
-  bool is_chosen() const;
-  Status run() const;
-
- private:
-  CLI::App* app_;
-};
+void add_serve_command(Program& program);
 
 }  // namespace mayfly

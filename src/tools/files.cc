@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <fstream>
+#include <iostream>
+#include <iterator>
 #include <system_error>
 
 namespace mayfly {
@@ -43,6 +45,26 @@ Status check_writable(const std::filesystem::path& path) { return write(path, ""
 
 Status write_file(const std::filesystem::path& path, std::string_view content) {
   return write(path, content, std::ios::trunc);
+}
+
+Result<std::string> read_file(const std::filesystem::path& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string content;
+  if (file) content.assign(std::istreambuf_iterator<char>(file), {});
+  if (!file.is_open() || file.bad() || std::filesystem::is_directory(path)) {
+    const std::error_code why = std::filesystem::is_directory(path)
+                                    ? std::make_error_code(std::errc::is_a_directory)
+                                    : last_failure();
+    return Error{Code::io, fmt::format("cannot read '{}': {}", path.string(), why.message())};
+  }
+  return content;
+}
+
+Result<std::string> read_input() {
+  std::string content(std::istreambuf_iterator<char>(std::cin), {});
+  if (std::cin.bad()) return Error{Code::io, "cannot read the standard input"};
+  return content;
 }
 
 }  // namespace mayfly

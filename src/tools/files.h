@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing files, with errors that say which file and why.
+// Reading and writing files, with errors that say which file and why.
 
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "mayfly/result.h"
@@ -19,5 +20,9 @@ Status check_writable(const std::filesystem::path& path);
 
 // Writes a file, replacing the one that may be there.
 Status write_file(const std::filesystem::path& path, std::string_view content);
+
+// All of a file; all of the standard input.
+Result<std::string> read_file(const std::filesystem::path& path);
+Result<std::string> read_input();
 
 }  // namespace mayfly

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/advice.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <vector>
+
+#include "tools/nearest.h"
+
+namespace mayfly {
+namespace {
+
+std::vector<std::string> right_words(const CLI::App& app, bool options) {
+  std::vector<std::string> words;
+  if (options) {
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->get_group().empty()) continue;  // hidden
+      for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+    }
+  } else {
+    for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
+      words.push_back(below->get_name());
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::string> unknown_words(const CLI::App& app) {
+  std::vector<std::string> words = app.remaining();
+  std::erase(words, "--");  // which only says that no option follows
+  return words;
+}
+
+const CLI::App& reached(const CLI::App& app) {
+  if (!unknown_words(app).empty()) return app;
+  const auto below = app.get_subcommands();
+  return below.empty() ? app : reached(*below.front());
+}
+
+std::string full_name(const CLI::App& app) {
+  if (app.get_parent() == nullptr) return app.get_name();
+  return full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+std::string unknown_word(const CLI::App& app, const std::string& word) {
+  const bool is_option = word.starts_with("-") && word != "-";
+  const std::vector<std::string> words = right_words(app, is_option);
+  const std::vector<std::string_view> views(words.begin(), words.end());
+  const std::string name = word.substr(0, is_option ? word.find('=') : word.npos);
+  const std::string_view guess = nearest(name, views);
+
+  if (!is_option && views.empty()) {
+    return fmt::format(
+        "'{}' is one word too many for '{}'; put quotes around what belongs together", name,
+        full_name(app));
+  }
+  std::string message = fmt::format("'{}' is not {} of '{}'", name,
+                                    is_option ? "an option" : "a command", full_name(app));
+  if (!guess.empty()) {
+    message += fmt::format("; did you mean '{}'?", guess);
+  } else {
+    message += fmt::format("; it knows {}", listed(views));
+    if (is_option) message += ". A word that begins with '-' and is no option goes behind '--'";
+  }
+  return message;
+}
+
+std::string explanation(const CLI::App& app, const CLI::ParseError& wrong) {
+  const std::string_view message = wrong.what();
+  const std::string_view name = message.substr(0, message.find(':'));
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&wrong) != nullptr) {
+    return fmt::format("{} needs a value", name);  // "--sizes: 1 required N,... missing"
+  }
+  if (dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr) {
+    // An option that is not known may have swallowed nothing and still be the real mistake.
+    const CLI::App& chosen = reached(app);
+    for (const std::string& word : unknown_words(chosen)) {
+      if (word.starts_with("-")) return unknown_word(chosen, word);
+    }
+    const std::string_view what = message.substr(0, message.find(" is required"));
+    return fmt::format("'{}' needs {}", full_name(chosen), what);  // "KEY is required"
+  }
+  return std::string(message);
+}
+
+}  // namespace mayfly

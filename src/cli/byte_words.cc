@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/byte_words.h"
+
+#include <fmt/format.h>
+
+#include "tools/byte_text.h"
+#include "tools/files.h"
+
+namespace mayfly {
+
+void ByteWords::add_options(CLI::App& command) {
+  const char* const group = command.get_parent() == nullptr ? "" : "Bytes";
+  CLI::Option* const as_hex =
+      command.add_flag("--hex", is_hex_, "Keys and values are written in hexadecimal");
+  CLI::Option* const as_base64 =
+      command.add_flag("--base64", is_base64_, "Keys and values are written in base64");
+  CLI::Option* const literal = command.add_flag(
+      "--literal", is_literal_, "A word is itself, also if it is - or begins with @");
+  as_base64->excludes(as_hex);
+  for (CLI::Option* const option : {as_hex, as_base64, literal}) option->group(group);
+}
+
+Result<std::string> ByteWords::read(const std::string& word) const {
+  if (!is_literal_) {
+    if (word == "-") return read_input();
+    if (word.starts_with("@@")) return word.substr(1);
+    if (word.starts_with("@")) return read_file(word.substr(1));
+  }
+  if (is_hex_) return from_hex(word);
+  if (is_base64_) return from_base64(word);
+  return word;
+}
+
+std::string ByteWords::text(std::string_view bytes) const {
+  if (is_hex_) return hex(bytes);
+  if (is_base64_) return base64(bytes);
+  return is_utf8(bytes) ? std::string(bytes) : "<hex:" + hex(bytes) + ">";
+}
+
+std::string ByteWords::json(std::string_view bytes) const {
+  if (is_hex_) return fmt::format("\"{}\"", hex(bytes));
+  if (is_base64_) return fmt::format("\"{}\"", base64(bytes));
+  return bytes_as_json(bytes);
+}
+
+}  // namespace mayfly

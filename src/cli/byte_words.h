@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// ByteWords: how keys and values are written on the command line and printed.
+//
+//   word       these bytes, as they are             @FILE    what is in a file
+//   -          what comes on the standard input     @@word   a word that begins with @
+//   --hex and --base64 are for words, and for what is printed; files and input are always raw.
+
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <string_view>
+
+#include "mayfly/result.h"
+
+namespace mayfly {
+
+class ByteWords {
+ public:
+  void add_options(CLI::App& command);
+
+  // The bytes that a word stands for. The standard input can be asked for once.
+  Result<std::string> read(const std::string& word) const;
+
+  // As text on a line: UTF-8 as it is, other bytes as <hex:...>; or all as --hex or --base64 say.
+  std::string text(std::string_view bytes) const;
+
+  // As a value of JSON: a string; or, if it is no UTF-8, {"base64": "..."}.
+  std::string json(std::string_view bytes) const;
+
+ private:
+  bool is_hex_ = false;
+  bool is_base64_ = false;
+  bool is_literal_ = false;
+};
+
+}  // namespace mayfly

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/program.h"
+
+#include <fmt/format.h>
+
+#include "cli/advice.h"
+#include "tools/version.h"
+
+namespace mayfly {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  mayfly serve                                  a server for any Redis or Valkey client\n"
+    "  mayfly put --db app.db session:42 alice --ttl 30m\n"
+    "  mayfly get --db app.db session:42             a store in a file; no server is needed\n"
+    "  mayfly shell --db app.db                      the same, with a prompt\n"
+    "  mayfly top                                    what a running server does\n"
+    "  mayfly import redis://127.0.0.1:6379 --db app.db\n"
+    "  mayfly bench expiry                           how fast it is on this machine\n"
+    "  mayfly put --help                             each command has examples of its own\n"
+    "\n"
+    "Exit codes: 0 done, 1 an error, which is explained on stderr, 2 there is no such key.";
+
+// Words that no option or subcommand wants are collected, so that what is said about them is ours.
+void collect_unknown_words(CLI::App& app) {
+  app.allow_extras();
+  for (CLI::App* const below : app.get_subcommands({})) collect_unknown_words(*below);
+}
+
+}  // namespace
+
+Program::Program() : app_("Mayfly: a home for data that knows when to die.", "mayfly") {
+  app_.set_version_flag("--version", fmt::format("mayfly {}", kVersion), "Show the version");
+  app_.footer(kExamples);
+}
+
+CLI::App& Program::add(const std::string& name, const std::string& what, const char* examples) {
+  return add(app_, name, what, examples);
+}
+
+CLI::App& Program::add(CLI::App& above, const std::string& name, const std::string& what,
+                       const char* examples) {
+  CLI::App& command = *above.add_subcommand(name, what);
+  command.footer(examples);
+  return command;
+}
+
+void Program::on(CLI::App& command, Run run) { commands_.emplace_back(&command, std::move(run)); }
+
+int Program::fail(const Error& error) const {
+  fmt::print(stderr, "mayfly: {}\n", error.message);
+  if (error.code == Code::invalid) {
+    fmt::print(stderr, "Try '{} --help'.\n", full_name(reached(app_)));
+  }
+  return static_cast<int>(Exit::failed);
+}
+
+int Program::misused(const std::string& message) const { return fail({Code::invalid, message}); }
+
+int Program::run(int argc, char** argv) {
+  collect_unknown_words(app_);
+  try {
+    app_.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help or --version
+    return app_.exit(asked);
+  } catch (const CLI::ParseError& wrong) {
+    return misused(explanation(app_, wrong));
+  }
+  return run_chosen();
+}
+
+// A command above may run all that are below it.
+const Program::Run* Program::runner_of(const CLI::App& command) const {
+  for (const auto& [app, run] : commands_) {
+    if (app == &command) return &run;
+  }
+  return command.get_parent() == nullptr ? nullptr : runner_of(*command.get_parent());
+}
+
+int Program::run_chosen() {
+  const CLI::App& chosen = reached(app_);
+  const std::vector<std::string> unknown = unknown_words(chosen);
+  if (!unknown.empty() && !chosen.get_prefix_command()) {
+    return misused(unknown_word(chosen, unknown.front()));
+  }
+  const Run* const run = runner_of(chosen);
+  if (run == nullptr) {
+    fmt::print("{}", chosen.help());
+    return static_cast<int>(Exit::ok);
+  }
+  const Result<Exit> result = (*run)();
+  return result ? static_cast<int>(*result) : fail(result.error());
+}
+
+}  // namespace mayfly

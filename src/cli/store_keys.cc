@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// put, set-if-absent, get, exists and del: one key, or those with a prefix.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "cli/store_commands.h"
+#include "cli/ttl_words.h"
+#include "tools/files.h"
+
+namespace mayfly {
+namespace {
+
+using Use = StoreFile::Use;
+
+constexpr const char* kPutExamples =
+    "Examples:\n"
+    "  mayfly put --db app.db session:42 alice --ttl 30m        gone in half an hour\n"
+    "  mayfly put --db app.db offer text --ttl 2026-12-31T23:59Z    gone at that moment\n"
+    "  mayfly put --db app.db picture @cat.png                  what is in a file\n"
+    "  date | mayfly put --db app.db now -                      what comes on the standard input\n"
+    "  mayfly put --db app.db --hex 00ff 0102                   any bytes\n"
+    "  mayfly put --db app.db -- key -5                         a word that begins with -\n"
+    "The file is made if it is not there. A key that had a TTL and is put without one loses it.";
+
+constexpr const char* kAbsentExamples =
+    "Examples:\n"
+    "  mayfly set-if-absent --db app.db lock:report worker-7 --ttl 30s\n"
+    "It prints 'inserted' or 'already exists', and exits with 0 in both cases.";
+
+constexpr const char* kGetExamples =
+    "Examples:\n"
+    "  mayfly get --db app.db session:42               the value, and a new line\n"
+    "  mayfly get --db app.db picture --raw >cat.png   the bytes and nothing else\n"
+    "  mayfly get --db app.db picture --out cat.png    the same\n"
+    "  mayfly get --db app.db session:42 --json        with its deadline\n"
+    "Exit code 2: there is no such key, or it has expired.";
+
+constexpr const char* kExistsExamples =
+    "Examples:\n"
+    "  mayfly exists --db app.db session:42 && echo there\n"
+    "It prints 'true' or 'false'. Exit code 2: there is no such key, or it has expired.";
+
+constexpr const char* kDelExamples =
+    "Examples:\n"
+    "  mayfly del --db app.db session:42\n"
+    "  mayfly del --db app.db --prefix session:        all that begin so, in one transaction\n"
+    "Exit code 2: there is no such key, or it has expired.";
+
+struct Words {
+  std::string key;
+  std::string value;
+  std::string ttl;
+  std::string prefix;
+  std::string out;
+  bool is_raw = false;
+};
+
+Result<Expires> expires_of(const Words& words, const StoreFile& file) {
+  if (words.ttl.empty()) return Expires();
+  return parse_expires(words.ttl, file.clock().now());
+}
+
+// The key, the value and the deadline that were written.
+struct Item {
+  std::string key;
+  std::string value;
+  Expires expires;
+};
+
+Result<Item> item_of(const Words& words, const StoreFile& file) {
+  if (words.key == "-" && words.value == "-") {
+    return Error{Code::invalid, "the standard input cannot be both the key and the value"};
+  }
+  Result<std::string> key = file.bytes().read(words.key);
+  if (!key) return key.error();
+  Result<std::string> value = file.bytes().read(words.value);
+  if (!value) return value.error();
+  const Result<Expires> expires = expires_of(words, file);
+  if (!expires) return expires.error();
+  return Item{std::move(*key), std::move(*value), *expires};
+}
+
+Result<Exit> put(const Words& words, const StoreFile& file) {
+  const Result<Item> item = item_of(words, file);
+  if (!item) return item.error();
+  Result<StoreFile::Opened> opened = file.open_family(Use::write);
+  if (!opened) return opened.error();
+  const Status status = opened->store.put(item->key, item->value, item->expires, opened->family);
+  if (!status) return status.error();
+  if (file.is_json())
+    fmt::print("{{\"key\": {}, \"stored\": true}}\n", file.bytes().json(item->key));
+  return Exit::ok;
+}
+
+Result<Exit> set_if_absent(const Words& words, const StoreFile& file) {
+  const Result<Item> item = item_of(words, file);
+  if (!item) return item.error();
+  Result<StoreFile::Opened> opened = file.open_family(Use::write);
+  if (!opened) return opened.error();
+  const Result<bool> inserted =
+      opened->store.put_if_absent(item->key, item->value, item->expires, opened->family);
+  if (!inserted) return inserted.error();
+  if (file.is_json()) {
+    fmt::print("{{\"key\": {}, \"inserted\": {}}}\n", file.bytes().json(item->key), *inserted);
+  } else {
+    fmt::print("{}\n", *inserted ? "inserted" : "already exists");
+  }
+  return Exit::ok;
+}
+
+void print_entry(const std::string& key, const OwnedEntry& entry, const StoreFile& file) {
+  std::string ttl = "null";
+  if (entry.ttl) ttl = fmt::format("{:.3f}", static_cast<double>(entry.ttl->count()) / 1000);
+  const bool ends = entry.deadline != kNever;
+  fmt::print("{{\"key\": {}, \"value\": {}, \"ttl\": {}, \"deadline_ms\": {}}}\n",
+             file.bytes().json(key), file.bytes().json(entry.value), ttl,
+             ends ? fmt::to_string(entry.deadline.time_since_epoch().count()) : "null");
+}
+
+Result<Exit> get(const Words& words, const StoreFile& file) {
+  const Result<std::string> key = file.bytes().read(words.key);
+  if (!key) return key.error();
+  const Result<StoreFile::Opened> opened = file.open_family(Use::read);
+  if (!opened) return opened.error();
+  const Result<std::optional<OwnedEntry>> entry = opened->store.get_entry(*key, opened->family);
+  if (!entry) return entry.error();
+  if (!*entry) return not_found(*key, file);
+  const std::string& value = (*entry)->value;
+  if (!words.out.empty()) return exit_of(write_file(words.out, value));
+  if (words.is_raw) {
+    std::fwrite(value.data(), 1, value.size(), stdout);
+  } else if (file.is_json()) {
+    print_entry(*key, **entry, file);
+  } else {
+    fmt::print("{}\n", file.bytes().text(value));
+  }
+  return Exit::ok;
+}
+
+Result<Exit> exists(const Words& words, const StoreFile& file) {
+  const Result<std::string> key = file.bytes().read(words.key);
+  if (!key) return key.error();
+  const Result<StoreFile::Opened> opened = file.open_family(Use::read);
+  if (!opened) return opened.error();
+  const Result<bool> found = opened->store.contains(*key, opened->family);
+  if (!found) return found.error();
+  if (file.is_json()) {
+    fmt::print("{{\"key\": {}, \"exists\": {}}}\n", file.bytes().json(*key), *found);
+  } else {
+    fmt::print("{}\n", *found);
+  }
+  return *found ? Exit::ok : Exit::not_found;
+}
+
+Result<Exit> del_prefix(const std::string& prefix, const StoreFile& file) {
+  Result<StoreFile::Opened> opened = file.open_family(Use::write);
+  if (!opened) return opened.error();
+  Result<WriteTxn> txn = opened->store.write();
+  if (!txn) return txn.error();
+  std::vector<std::string> keys;
+  {
+    Result<Cursor> cursor = txn->cursor({.prefix = prefix}, opened->family);
+    if (!cursor) return cursor.error();
+    for (bool on = cursor->first(); on; on = cursor->next()) keys.emplace_back(cursor->key());
+    if (!cursor->status()) return cursor->status().error();
+  }
+  for (const std::string& key : keys) txn->erase(key, opened->family);
+  if (const Status status = txn->commit(); !status) return status.error();
+  if (file.is_json()) {
+    fmt::print("{{\"deleted\": {}}}\n", keys.size());
+  } else {
+    fmt::print("{}\n", keys.size());
+  }
+  return Exit::ok;
+}
+
+Result<Exit> del(const Words& words, const StoreFile& file) {
+  if (words.key.empty() == words.prefix.empty()) {
+    return Error{Code::invalid, "what is to be deleted? Say KEY or --prefix PREFIX, one of them"};
+  }
+  const Result<std::string> bytes = file.bytes().read(words.key.empty() ? words.prefix : words.key);
+  if (!bytes) return bytes.error();
+  if (words.key.empty()) return del_prefix(*bytes, file);
+  Result<StoreFile::Opened> opened = file.open_family(Use::read);  // it makes no file
+  if (!opened) return opened.error();
+  const Result<bool> erased = opened->store.erase(*bytes, opened->family);
+  if (!erased) return erased.error();
+  if (!*erased) return not_found(*bytes, file);
+  if (file.is_json()) fmt::print("{{\"key\": {}, \"deleted\": true}}\n", file.bytes().json(*bytes));
+  return Exit::ok;
+}
+
+using Work = Result<Exit> (*)(const Words&, const StoreFile&);
+
+// A command of this file, with the words that all of them take.
+CLI::App& add(Program& program, const SharedFile& file, const std::shared_ptr<Words>& words,
+              const char* name, const char* what, const char* examples, Work work) {
+  CLI::App& command = program.add(name, what, examples);
+  CLI::Option* const key = command.add_option("KEY", words->key, "The key");
+  if (work != del) key->required();
+  file->add_options(command);
+  file->add_byte_options(command);
+  program.on(command, [words, file, work] { return work(*words, *file); });
+  return command;
+}
+
+}  // namespace
+
+Exit not_found(std::string_view key, const StoreFile& file) {
+  if (file.is_json()) {
+    fmt::print("{{\"key\": {}, \"error\": \"not found\"}}\n", file.bytes().json(key));
+  } else {
+    fmt::print(stderr, "mayfly: there is no key '{}' in {}\n", file.bytes().text(key), file.path());
+  }
+  return Exit::not_found;
+}
+
+void add_key_commands(Program& program, const SharedFile& file) {
+  const auto words = std::make_shared<Words>();
+  const auto add_value = [&](CLI::App& command) {
+    command.add_option("VALUE", words->value, "The value: a word, @FILE, or - for the input")
+        ->required();
+    command.add_option("--ttl", words->ttl, "How long it lives: 90s, 15m, 2h30m, 7d or a date")
+        ->type_name("TIME");
+  };
+  add_value(add(program, file, words, "put", "Store a value under a key", kPutExamples, put));
+  add_value(add(program, file, words, "set-if-absent", "Store a value unless the key has one",
+                kAbsentExamples, set_if_absent));
+  CLI::App& getting =
+      add(program, file, words, "get", "Print the value of a key", kGetExamples, get);
+  getting.add_flag("--raw", words->is_raw, "Print the bytes and nothing else");
+  getting.add_option("--out", words->out, "Write the bytes to a file")->type_name("FILE");
+  add(program, file, words, "exists", "Say whether there is such a key", kExistsExamples, exists);
+  add(program, file, words, "del", "Delete a key, or all with a prefix", kDelExamples, del)
+      .add_option("--prefix", words->prefix, "All keys that begin with this")
+      ->type_name("PREFIX");
+}
+
+}  // namespace mayfly

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long something is to live, as people write it, and how long it has still to live.
+//
+//   90 or 90s    15m    2h30m    7d    1w    250ms    1.5h        from now on
+//   2026-12-31    2026-12-31T23:59Z    2026-12-31T23:59:30+01:00    a moment; without a zone, local
+
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "mayfly/expires.h"
+#include "mayfly/result.h"
+
+namespace mayfly {
+
+// Code::invalid for what is none of these, for no time at all, and for a moment that is past.
+// `now` is only for that: a TTL is counted from the transaction that takes it.
+Result<Expires> parse_expires(std::string_view text, Time now);
+
+// A duration alone: 90s, 2h30m.
+Result<Millis> parse_duration(std::string_view text);
+
+// A moment, or a duration from `now` on; it may be past.
+Result<Time> parse_moment(std::string_view text, Time now);
+
+// "2h 30m", "45.250s", "3d 4h": the two largest units that matter.
+std::string time_left_text(Millis duration);
+
+// "2026-12-31T23:59:00.000Z"; "never" for kNever.
+std::string moment_text(Time moment);
+
+}  // namespace mayfly

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/byte_text.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+namespace mayfly {
+namespace {
+
+// How many bytes the character at the front has; 0 if they are no character.
+std::size_t character_size(std::string_view bytes) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || bytes.size() < size) return 0;
+  std::uint32_t code = first & (0x7Fu >> size);
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3F);
+  }
+  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool is_surrogate = code >= 0xD800 && code < 0xE000;
+  return code < kLeast[size] || code > 0x10FFFF || is_surrogate ? 0 : size;
+}
+
+constexpr std::string_view kBase64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kHex = "0123456789abcdef";
+
+int hex_digit(char letter) {
+  if (letter >= '0' && letter <= '9') return letter - '0';
+  if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
+  if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
+  return -1;
+}
+
+Error not_written_so(std::string_view text, std::string_view what) {
+  constexpr std::size_t kShown = 40;
+  const bool is_long = text.size() > kShown;
+  return {Code::invalid,
+          fmt::format("'{}{}' is not {}", text.substr(0, kShown), is_long ? "..." : "", what)};
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t size = character_size(bytes);
+    if (size == 0) return false;
+    bytes.remove_prefix(size);
+  }
+  return true;
+}
+
+std::string base64(std::string_view bytes) {
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::string_view part = bytes.substr(at, 3);
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      bits = bits << 8 | (i < part.size() ? static_cast<unsigned char>(part[i]) : 0u);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      text += i <= part.size() ? kBase64[bits >> (18 - 6 * i) & 0x3F] : '=';
+    }
+  }
+  return text;
+}
+
+Result<std::string> from_base64(std::string_view text) {
+  const Error wrong = not_written_so(text, "base64");
+  while (text.ends_with('=')) text.remove_suffix(1);
+  if (text.size() % 4 == 1) return wrong;
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char letter : text) {
+    const std::size_t digit = kBase64.find(letter);
+    if (digit == std::string_view::npos) return wrong;
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes += static_cast<char>(bits >> count & 0xFF);
+  }
+  return bytes;
+}
+
+std::string hex(std::string_view bytes) {
+  std::string text;
+  for (const char letter : bytes) {
+    const auto byte = static_cast<unsigned char>(letter);
+    text += kHex[byte >> 4];
+    text += kHex[byte & 0xF];
+  }
+  return text;
+}
+
+Result<std::string> from_hex(std::string_view text) {
+  const Error wrong = not_written_so(text, "hexadecimal: pairs of the digits 0 to 9 and a to f");
+  if (text.size() % 2 != 0) return wrong;
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const int high = hex_digit(text[i]);
+    const int low = hex_digit(text[i + 1]);
+    if (high < 0 || low < 0) return wrong;
+    bytes += static_cast<char>(high << 4 | low);
+  }
+  return bytes;
+}
+
+std::string bytes_as_json(std::string_view bytes) {
+  if (!is_utf8(bytes)) return R"({"base64": ")" + base64(bytes) + "\"}";
+  std::string text = "\"";
+  for (const char letter : bytes) {
+    if (letter == '"' || letter == '\\') {
+      text += '\\';
+      text += letter;
+    } else if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F) {
+      text += fmt::format("\\u{:04x}", static_cast<unsigned>(letter));
+    } else {
+      text += letter;
+    }
+  }
+  return text + "\"";
+}
+
+}  // namespace mayfly

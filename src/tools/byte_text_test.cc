@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/byte_text.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+namespace mayfly {
+namespace {
+
+TEST(ByteText, AnyBytesComeBackFromHexAndBase64) {
+  EXPECT_TRUE(rc::check("round trip", [](const std::string& bytes) {
+    RC_ASSERT(*from_hex(hex(bytes)) == bytes);
+    RC_ASSERT(*from_base64(base64(bytes)) == bytes);
+  }));
+}
+
+TEST(ByteText, IsWrittenAsEverybodyDoes) {
+  EXPECT_EQ(hex("\x01\xFFz"), "01ff7a");
+  EXPECT_EQ(base64("hello"), "aGVsbG8=");
+  EXPECT_EQ(*from_base64("aGVsbG8"), "hello");  // without the end that some leave out
+  EXPECT_EQ(*from_hex("01Ff7A"), "\x01\xFFz");
+}
+
+TEST(ByteText, SaysWhatIsWrong) {
+  EXPECT_EQ(from_hex("0g").error().message,
+            "'0g' is not hexadecimal: pairs of the digits 0 to 9 and a to f");
+  EXPECT_FALSE(from_hex("abc"));
+  EXPECT_EQ(from_base64("a*==").error().message, "'a*==' is not base64");
+  EXPECT_FALSE(from_base64("aGVsb"));
+}
+
+TEST(ByteText, JsonHasAStringWhereThatCanHoldIt) {
+  EXPECT_EQ(bytes_as_json("a\"b\n"), "\"a\\\"b\\u000a\"");
+  EXPECT_EQ(bytes_as_json("\xFF"), R"({"base64": "/w=="})");
+}
+
+}  // namespace
+}  // namespace mayfly
