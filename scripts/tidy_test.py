@@ -32,7 +32,7 @@ GOOD = {
     "src/cache/cache_test.cc": TOP + '#include "mayfly/heap.h"\n#include "mayfly/time.h"\n',
     "scripts/modules.json": json.dumps(TABLE),
     "scripts/run.sh": "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n# What it does.\nls\n",
-    "examples/first.cc": TOP + '#include "mayfly/heap.h"\n\nint main() {}\n',
+    "examples/cpp/first.cc": TOP + '#include "mayfly/heap.h"\n\nint main() {}\n',
     "build/debug/bad.cc": "using namespace std;\n",
 }
 MARKER = "TO" + "DO"
@@ -220,7 +220,7 @@ class StructureTest(TidyTest):
     def test_private_header_in_an_example(self):
         self.write("src/base/bits.h", HEADER)
         text = TOP + '#include "base/bits.h"\n'
-        self.expect("module includes", "examples/first.cc", text, line=4)
+        self.expect("module includes", "examples/cpp/first.cc", text, line=4)
 
     def test_private_header_in_a_public_one(self):
         self.write("src/base/bits.h", HEADER)
@@ -243,6 +243,16 @@ class StructureTest(TidyTest):
     def test_header_that_does_not_compile_alone(self):
         text = HEADER + "inline std::string name;\n"
         self.expect("lone header", "include/mayfly/heap.h", text, compiling=True)
+
+    def test_header_that_its_source_does_not_begin_with(self):
+        self.write("src/base/a.cc", TOP + '#include <ostream>\n#include "base/a.h"\n')
+        text = HEADER + "inline std::ostream* out = nullptr;\n"
+        self.expect("lone header", "src/base/a.h", text, compiling=True)
+
+    def test_header_that_its_source_begins_with_is_left_to_the_build(self):
+        self.write("src/base/a.cc", TOP + '#include "base/a.h"\n')
+        self.write("src/base/a.h", HEADER + "inline std::ostream* out = nullptr;\n")
+        self.assertEqual(self.problems(compiling=True), [])
 
 
 class ProgramTest(TidyTest):

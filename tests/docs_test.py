@@ -180,7 +180,7 @@ class DocsTest(unittest.TestCase):
         self.assertLess(sum(block.is_marked for block in blocks) * 10, len(blocks))
 
     def test_the_readme_shows_the_example_as_it_is(self):
-        example = read("examples/quick_start.cc")
+        example = read("examples/cpp/quick_start.cc")
         code = example[example.index("#include"):]
         self.assertIn(code, [block.code for block in cpp_blocks() if block.path == "README.md"])
 

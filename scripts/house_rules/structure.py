@@ -12,6 +12,7 @@ import tempfile
 from house_rules.tree import CPP, Problem
 
 TABLE = "scripts/modules.json"
+PROGRAM_FOLDERS = ("examples/c", "examples/cpp", "tests")  # each file in them is a program
 BUILD = "CMakeLists.txt"
 MODULE_CALL = re.compile(r"^[ \t]*mayfly_module\(\s*(\w+)([^)]*)\)", re.MULTILINE)
 
@@ -101,7 +102,7 @@ def dead_source(tree):
     modules = {name for _, name, _ in module_calls(tree)}
     for file in tree.ending(".cc", ".c"):
         in_module = len(file.folders) == 2 and file.folders[0] == "src"
-        if in_module and file.folders[1] in modules or file.folders in (["examples"], ["tests"]):
+        if in_module and file.folders[1] in modules or "/".join(file.folders) in PROGRAM_FOLDERS:
             continue
         yield file.problem(1, f"is in no target: put it in src/MODULE, and MODULE in {BUILD}")
     included = {
@@ -136,9 +137,11 @@ COMMON = """#include <algorithm>
 def lone_header(tree):
     """Every header compiles by itself, and twice over.
 
-    Private ones may take the standard library's for granted here, public ones nothing at all.
+    Private ones may take the standard library's for granted here, public ones nothing at all. What
+    its own source includes before all else has been compiled so when we get here.
     """
-    headers = [file for file in tree.ending(".h") if file.include_name]
+    headers = [file for file in tree.ending(".h")
+               if file.include_name and not is_first_of_its_source(tree, file)]
     with tempfile.TemporaryDirectory() as folder:
         common = pathlib.Path(folder) / "common.h"
         common.write_text(COMMON)
@@ -148,6 +151,15 @@ def lone_header(tree):
             for file, error in zip(headers, errors):
                 if error:
                     yield file.problem(1, f"does not compile alone: {error}; include what it uses")
+
+
+def is_first_of_its_source(tree, file):
+    """Whether src/m/x.cc begins with its header m/x.h, which the build then compiles alone."""
+    source = pathlib.Path(tree.root, file.path).with_suffix(".cc")
+    if not file.path.startswith("src/") or not source.exists():
+        return False
+    first = re.search(r'^#include (.*)', source.read_text(encoding="utf-8"), re.MULTILINE)
+    return first is not None and first.group(1) == f'"{file.include_name}"'
 
 
 def compiler():

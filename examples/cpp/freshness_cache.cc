@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages that are dear to render, shared by many threads: rendered once however many ask, rendered
-// anew while others still read the old one, and removed on time by a thread of the cache's own.
+// Cache with a freshness window: a page that is dear to render is good for a minute.
+//
+// A page is an entry with a TTL, so the cache never shows one that is older, and whoever finds none
+// renders it: once, however many threads ask. From 45 seconds on (`refresh_after`) one caller
+// renders it anew while the others still get the old one, so that nobody waits at the deadline.
+// What nobody asks for any more is removed on time by a thread of the cache's own.
 
 #include <atomic>
 #include <future>

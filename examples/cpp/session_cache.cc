@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions that end after half an hour without a request, and after eight hours in any case. A
-// listener learns of every session that ends, and why.
+// Session store in memory: sessions that end after half an hour without a request, and after eight
+// hours in any case. A listener learns of every session that ends, and why.
+//
+// The TTL slides: reading a session puts its deadline off, and the cache does it by itself. Where
+// sessions have to outlive the program, see session_store.cc.
 
 #include <iostream>
 #include <string>

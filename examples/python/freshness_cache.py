@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Cache with a freshness window: the answer of a slow service is good for a minute.
+
+An answer is an entry with a TTL, so what is found is fresh, and whoever finds nothing asks the
+service: no age is kept or compared. `ttl_cache` does that for a function. A `Cache` does it where
+there is more to say: here answers tell themselves how long they are good, threads that ask at the
+same time share one question, and only so many answers are kept.
+"""
+
+import threading
+
+import mayfly
+
+
+class ManualClock:
+    """Stands still until it is moved. A cache that is given no timer asks the system."""
+
+    def __init__(self):
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+clock = ManualClock()
+
+
+class Service:
+    """Slow and dear. It counts how often it was troubled."""
+
+    asked = 0
+
+    def ask(self, city: str) -> str:
+        self.asked += 1
+        return f"{city}: answer {self.asked}"
+
+
+service = Service()
+
+
+@mayfly.ttl_cache(ttl=60, timer=clock)
+def forecast(city: str) -> str:
+    return service.ask(city)
+
+
+class Forecasts:
+    def __init__(self):
+        self.cache = mayfly.Cache(capacity=1000, timer=clock, listener=self.note)
+        self.journal = []
+
+    def look_up(self, city: str) -> str:
+        good_for = 600 if city == "cairo" else 60  # the weather there is more constant
+        return self.cache.get_or_load(city, service.ask, ttl=good_for)
+
+    def note(self, city: str, _answer: str, cause: str) -> None:
+        self.journal.append(f"{city} {cause}")
+
+
+def claim(what: str, holds: bool) -> None:
+    if not holds:
+        raise SystemExit(f"  NO:  {what}")
+    print(f"  yes: {what}")
+
+
+def try_the_decorator() -> None:
+    answers = {forecast("rome") for _ in range(100)}
+    claim("a hundred calls ask once", answers == {"rome: answer 1"} and service.asked == 1)
+    clock.now += 59.999
+    claim("for a minute the answer is good", forecast("rome") == "rome: answer 1")
+    clock.now += 0.001
+    claim("then it is asked for again", forecast("rome") == "rome: answer 2")
+
+
+def try_the_cache() -> None:
+    forecasts = Forecasts()
+    answers = set()
+    threads = [threading.Thread(target=lambda: answers.add(forecasts.look_up("oslo")))
+               for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    claim("eight threads share one question", answers == {"oslo: answer 3"})
+
+    forecasts.look_up("cairo")
+    clock.now += 60
+    claim("each answer has its own window", forecasts.look_up("cairo") == "cairo: answer 4")
+    claim("and that of oslo is over", forecasts.cache.get("oslo") is None)
+    clock.now += 540
+    claim("what has expired is not counted", len(forecasts.cache) == 0)
+    forecasts.cache.purge()
+    claim("a listener is told", forecasts.journal == ["oslo expired", "cairo expired"])
+
+
+if __name__ == "__main__":
+    try_the_decorator()
+    try_the_cache()
