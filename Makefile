@@ -3,8 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test torture bench microbench check format clean packages test-packages \
-        bench-packages
+.PHONY: help run build test torture bench microbench python package check format clean packages \
+        test-packages bench-packages
 
 JOBS := $(shell nproc)
 SOURCES = $(shell find include src examples tests -name '*.h' -o -name '*.cc' -o -name '*.c' | sort)
@@ -20,12 +20,32 @@ build: build/release/build.ninja ## Build build/release/mayfly, libmayfly.a and 
 
 NINJA_FILES = build/release/build.ninja build/dev/build.ninja build/tsan/build.ninja
 test: test-packages $(NINJA_FILES) ## Build and run all tests, in all three presets
-	cmake --preset release >/dev/null  # it may be older than the packages of the tests
+	# It may be older than the packages of the tests.
+	cmake --preset release -DMAYFLY_PYTHON=ON -DPython3_EXECUTABLE=$(PYTHON) >/dev/null
 	cmake --build build/release
 	cmake --build build/dev
 	cmake --build build/tsan
 	@echo 'subdirs(release dev tsan)' >build/CTestTestfile.cmake
 	ctest --test-dir build -j$(JOBS) --output-on-failure --no-tests=error
+
+# Debian's own Python first: that is what Debian's headers and pytest are for.
+PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
+python: packages ## Install the Python package into build/venv and say how to use it
+	@scripts/bootstrap.sh python
+	cmake --preset release -DMAYFLY_PYTHON=ON -DPython3_EXECUTABLE=$(PYTHON) >/dev/null
+	cmake --build build/release --target python_module
+	test -x build/venv/bin/pip || $(PYTHON) -m venv build/venv
+	build/venv/bin/pip install --quiet --no-index --disable-pip-version-check .
+	@echo 'Installed. Start build/venv/bin/python and say: import mayfly'
+
+# Without the peers of the benchmarks, which a package would need.
+package: packages ## Make Debian packages of the program, the library and the Python package
+	@scripts/bootstrap.sh python package
+	cmake --preset release -B build/package -DMAYFLY_PEERS=OFF -DMAYFLY_PYTHON=ON \
+	      -DPython3_EXECUTABLE=$(PYTHON) >/dev/null
+	cmake --build build/package --target product python_module
+	cd build/package && cpack
+	@ls build/package/packages/*.deb
 
 torture: test-packages build ## Kill servers and cut links many more times than the tests do
 	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/persist/kill_test.py --long

@@ -3,13 +3,16 @@
 # Installs the Debian packages that are missing. Where none is, it does nothing: no network, no
 # output, some milliseconds.
 #
-#   scripts/bootstrap.sh SET...     one or more of: build, test, bench, check
+#   scripts/bootstrap.sh SET...     one or more of: build, python, package, test, bench, check
 set -euo pipefail
 
 build=(g++ cmake ninja-build make pkg-config libfmt-dev libcli11-dev liblmdb-dev libxxhash-dev
-       libjemalloc-dev liblzf-dev)
-test=(python3 libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev valgrind
-      redis-server redis-tools libhiredis-dev python3-redis)
+       libjemalloc-dev liblzf-dev libedit-dev)
+python=(pybind11-dev python3-dev python3-venv python3-pip)
+package=(dpkg-dev file)
+test=("${python[@]}" "${package[@]}" python3 python3-pytest python3-hypothesis python3-gdbm
+      libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev valgrind redis-server redis-tools
+      libhiredis-dev python3-redis bash zsh fish)
 bench=(libsqlite3-dev librocksdb-dev redis-server redis-tools)  # to compare with
 check=(python3 clang-format clang-tidy)
 
@@ -21,11 +24,13 @@ wanted=()
 for set in "$@"; do
   case "$set" in
     build) wanted+=("${build[@]}") ;;
+    python) wanted+=("${python[@]}") ;;
+    package) wanted+=("${package[@]}") ;;
     test) wanted+=("${test[@]}" "${bench[@]}") ;;
     bench) wanted+=("${bench[@]}") ;;
     check) wanted+=("${check[@]}") ;;
     *)
-      echo "bootstrap: there is no set '$set': say build, test, bench or check" >&2
+      echo "bootstrap: there is no set '$set': say build, python, package, test, bench or check" >&2
       exit 2
       ;;
   esac

@@ -19,14 +19,23 @@ std::vector<std::string> right_words(const CLI::App& app, bool options) {
       for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
     }
   } else {
-    for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
-      words.push_back(below->get_name());
-    }
+    for (const CLI::App* below : commands_below(app)) words.push_back(below->get_name());
   }
   return words;
 }
 
 }  // namespace
+
+std::vector<const CLI::App*> commands_below(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* below) { return !below->get_group().empty(); });
+}
+
+const CLI::App* command_named(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* below : commands_below(app)) {
+    if (below->check_name(name)) return below;
+  }
+  return nullptr;
+}
 
 std::vector<std::string> unknown_words(const CLI::App& app) {
   std::vector<std::string> words = app.remaining();

@@ -9,6 +9,10 @@
 
 namespace mayfly {
 
+// The commands below `app` that its help shows, and the one of that name; null if there is none.
+std::vector<const CLI::App*> commands_below(const CLI::App& app);
+const CLI::App* command_named(const CLI::App& app, const std::string& name);
+
 // What was written for `app` and is nothing that it knows.
 std::vector<std::string> unknown_words(const CLI::App& app);
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tools/byte_text.h"
 #include "tools/files.h"
 
@@ -26,15 +28,27 @@ Result<std::string> ByteWords::read(const std::string& word) const {
     if (word.starts_with("@@")) return word.substr(1);
     if (word.starts_with("@")) return read_file(word.substr(1));
   }
+  return decode(word);
+}
+
+Result<std::string> ByteWords::decode(std::string_view word) const {
   if (is_hex_) return from_hex(word);
   if (is_base64_) return from_base64(word);
-  return word;
+  return std::string(word);
 }
 
 std::string ByteWords::text(std::string_view bytes) const {
   if (is_hex_) return hex(bytes);
   if (is_base64_) return base64(bytes);
   return is_utf8(bytes) ? std::string(bytes) : "<hex:" + hex(bytes) + ">";
+}
+
+std::string ByteWords::line(std::string_view bytes) const {
+  const auto is_control = [](char letter) {
+    return static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F;
+  };
+  const bool is_plain = is_hex_ || is_base64_ || std::ranges::none_of(bytes, is_control);
+  return is_plain ? text(bytes) : "<hex:" + hex(bytes) + ">";
 }
 
 std::string ByteWords::json(std::string_view bytes) const {

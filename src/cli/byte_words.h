@@ -22,8 +22,15 @@ class ByteWords {
   // The bytes that a word stands for. The standard input can be asked for once.
   Result<std::string> read(const std::string& word) const;
 
+  // The same for a word in a line of input, where - and @ mean nothing.
+  Result<std::string> decode(std::string_view word) const;
+
   // As text on a line: UTF-8 as it is, other bytes as <hex:...>; or all as --hex or --base64 say.
   std::string text(std::string_view bytes) const;
+
+  // The same, but always on one line: what has a new line or another control character in it is
+  // <hex:...>, too.
+  std::string line(std::string_view bytes) const;
 
   // As a value of JSON: a string; or, if it is no UTF-8, {"base64": "..."}.
   std::string json(std::string_view bytes) const;

@@ -6,9 +6,12 @@
 #include <exception>
 
 #include "bench/bench_command.h"
+#include "cli/completion_command.h"
+#include "cli/manual_command.h"
 #include "cli/program.h"
 #include "cli/rdb_command.h"
 #include "cli/serve_command.h"
+#include "cli/server_commands.h"
 #include "cli/store_commands.h"
 
 namespace mayfly {
@@ -16,11 +19,20 @@ namespace {
 
 int run(int argc, char** argv) {
   Program program;
+  StoreFile* const file = program.keep<StoreFile>();
+  file->add_to_program(program.app());
+  program.begin_group("A server");
   add_serve_command(program);
-  add_store_commands(program);
+  add_server_commands(program, file);
+  program.begin_group("A store in a file");
+  add_store_commands(program, file);
+  program.begin_group("Files, measurements, help");
   add_rdb_command(program);
   const BenchCommand bench(program.app());
+  bench.app().group("Files, measurements, help");
   program.on(bench.app(), [&] { return exit_of(bench.run()); });
+  add_completion_commands(program);
+  add_manual_command(program);
   return program.run(argc, argv);
 }
 

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
 #include "cli/advice.h"
 #include "tools/version.h"
 
@@ -33,6 +37,7 @@ void collect_unknown_words(CLI::App& app) {
 Program::Program() : app_("Mayfly: a home for data that knows when to die.", "mayfly") {
   app_.set_version_flag("--version", fmt::format("mayfly {}", kVersion), "Show the version");
   app_.footer(kExamples);
+  app_.require_subcommand(0, 1);  // so that a key may be called as a command is
 }
 
 CLI::App& Program::add(const std::string& name, const std::string& what, const char* examples) {
@@ -43,6 +48,8 @@ CLI::App& Program::add(CLI::App& above, const std::string& name, const std::stri
                        const char* examples) {
   CLI::App& command = *above.add_subcommand(name, what);
   command.footer(examples);
+  command.group(&above == &app_ ? group_ : "Commands");
+  above.require_subcommand(0, 1);
   return command;
 }
 
@@ -90,7 +97,12 @@ int Program::run_chosen() {
     return static_cast<int>(Exit::ok);
   }
   const Result<Exit> result = (*run)();
-  return result ? static_cast<int>(*result) : fail(result.error());
+  if (!result) return fail(result.error());
+  // What is printed may wait in a buffer, and the disk below it be full.
+  if (std::fflush(stdout) != 0 && errno != EPIPE) {
+    return fail({Code::io, fmt::format("cannot write the output: {}", std::strerror(errno))});
+  }
+  return static_cast<int>(*result);
 }
 
 }  // namespace mayfly

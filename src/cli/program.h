@@ -2,18 +2,19 @@
 // Program: the commands of `mayfly`, and what becomes of the words behind it.
 //
 //   Program program;
-//   auto words = std::make_shared<GetWords>();
+//   GetWords* const words = program.keep<GetWords>();
 //   CLI::App& get = program.add("get", "Print the value of a key", kExamples);
 //   get.add_option("KEY", words->key, "...")->required();
 //   program.on(get, [words] { return print_value(*words); });
 //   return program.run(argc, argv);
 //
-// What a command needs to keep between parsing and running is captured by its function.
+// What a command needs to keep between parsing and running is kept by the program.
 
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,9 +45,20 @@ class Program {
   CLI::App& add(CLI::App& above, const std::string& name, const std::string& what,
                 const char* examples);
 
+  // The title under which help lists the commands that are added from now on.
+  void begin_group(const std::string& title) { group_ = title; }
+
   // What is done when the command was asked for. A command without that is a group of others, and
   // shows its help.
   void on(CLI::App& command, Run run);
+
+  // Makes something that lives as long as the program, for options to be bound to.
+  template <class T, class... Arguments>
+  T* keep(Arguments&&... arguments) {
+    T* const made = new T(std::forward<Arguments>(arguments)...);
+    kept_.emplace_back(made, [](void* kept) { delete static_cast<T*>(kept); });
+    return made;
+  }
 
   CLI::App& app() { return app_; }
 
@@ -59,7 +71,9 @@ class Program {
   int misused(const std::string& message) const;
   int fail(const Error& error) const;
 
+  std::vector<std::unique_ptr<void, void (*)(void*)>> kept_;  // options of app_ point into them
   CLI::App app_;
+  std::string group_ = "Commands";
   std::vector<std::pair<CLI::App*, Run>> commands_;
 };
 

@@ -37,7 +37,7 @@ constexpr const char* kExamples =
 
 void add_rdb_command(Program& program) {
   CLI::App& rdb = program.add("rdb", "Look into an RDB file, or check it", kExamples);
-  const auto command = std::make_shared<RdbCommand>(rdb);
+  const auto command = program.keep<RdbCommand>(rdb);
   program.on(rdb, [command] { return exit_of(command->run()); });
 }
 

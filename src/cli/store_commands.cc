@@ -3,10 +3,23 @@
 
 namespace mayfly {
 
-void add_store_commands(Program& program) {
-  const auto file = std::make_shared<StoreFile>();
-  file->add_to_program(program.app());
+void add_store_commands(Program& program, StoreFile* file) {
   add_key_commands(program, file);
+  add_expiry_commands(program, file);
+  add_scan_commands(program, file);
+  add_family_commands(program, file);
+  add_upkeep_commands(program, file);
+  add_dump_command(program, file);
+  add_load_command(program, file);
+  add_txn_command(program, file);
+}
+
+CLI::Option* add_word(CLI::App& command, const char* name, std::string& word, const char* type,
+                      const char* what) {
+  return command.add_option(name, word, what)->type_name(type)->check([](const std::string& text) {
+    return text.empty() ? "the value is empty" : "";
+  });
+  add_shell_command(program, file);
 }
 
 }  // namespace mayfly

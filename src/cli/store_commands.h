@@ -3,7 +3,6 @@
 
 #pragma once
 
-#include <memory>
 #include <string_view>
 
 #include "cli/program.h"
@@ -11,11 +10,25 @@
 
 namespace mayfly {
 
-void add_store_commands(Program& program);
+// `file` holds the words that they share.
+void add_store_commands(Program& program, StoreFile* file);
 
 // Groups of them, each in the file of its name.
-using SharedFile = std::shared_ptr<StoreFile>;
-void add_key_commands(Program& program, const SharedFile& file);  // store_keys.cc
+void add_key_commands(Program& program, StoreFile* file);      // store_keys.cc
+void add_expiry_commands(Program& program, StoreFile* file);   // store_expiry.cc
+void add_expiring_command(Program& program, StoreFile* file);  // store_expiring.cc
+void add_scan_commands(Program& program, StoreFile* file);     // store_scan.cc
+void add_family_commands(Program& program, StoreFile* file);   // store_families.cc
+void add_upkeep_commands(Program& program, StoreFile* file);   // store_upkeep.cc
+void add_dump_command(Program& program, StoreFile* file);      // store_dump.cc
+void add_load_command(Program& program, StoreFile* file);      // store_load.cc
+void add_txn_command(Program& program, StoreFile* file);       // store_txn.cc
+
+// An option whose value must not be empty: --ttl "$TTL" must not make what lives for ever only
+// because nobody has set TTL. Returns the option.
+CLI::Option* add_word(CLI::App& command, const char* name, std::string& word, const char* type,
+                      const char* what);
+void add_shell_command(Program& program, const SharedFile& file);  // store_shell.cc
 
 // Says that there is no such key, which is an answer and no error.
 Exit not_found(std::string_view key, const StoreFile& file);

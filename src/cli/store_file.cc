@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "tools/option_words.h"
 
 namespace mayfly {
@@ -13,28 +15,38 @@ constexpr const char* kHidden = "";
 
 }  // namespace
 
+// Read before the words are, so that what is said by either of the two --db wins.
+StoreFile::StoreFile() {
+  const char* const path = std::getenv("MAYFLY_DB");
+  if (path != nullptr) path_ = path;
+}
+
 void StoreFile::add_options(CLI::App& command) {
   const bool is_program = command.get_parent() == nullptr;
   const char* const group = is_program ? kHidden : kGroup;
   command.add_option("--db", path_, "The file (or set MAYFLY_DB)")
       ->type_name("FILE")
-      ->envname("MAYFLY_DB")
+      ->take_last()
       ->group(group);
   command.add_option("--cf", family_, "The column family (default: the one called default)")
       ->type_name("NAME")
+      ->take_last()
+      ->each([this](const std::string&) { has_family_ = true; })
       ->group(group);
   command.add_option("--timeout", timeout_ms_, "How long to wait for another writer (3000)")
       ->type_name("MS")
-      ->check(CLI::NonNegativeNumber)
+      ->take_last()
       ->group(group);
   command.add_option("--sync", sync_, "What a power cut may cost: off, normal or full (normal)")
       ->type_name("LEVEL")
+      ->take_last()
       ->check(CLI::IsMember({"off", "normal", "full"}))
       ->group(group);
   command.add_flag("--read-only", is_read_only_, "Change nothing, not even what has expired")
       ->group(group);
   command.add_option("--format", format_, "text or json (text)")
       ->type_name("FORMAT")
+      ->take_last()
       ->check(CLI::IsMember({"text", "json"}))
       ->group(group);
   command.add_flag("--json", is_json_, "The same as --format json")->group(group);
@@ -55,11 +67,13 @@ Result<StoreOptions> StoreFile::options(Use use) const {
   if (path_.empty()) {
     return Error{Code::invalid, "which store? Say --db FILE, or set MAYFLY_DB"};
   }
+  const auto timeout = parse_number<std::int64_t>("--timeout", timeout_ms_, 0, INT32_MAX);
+  if (!timeout) return timeout.error();
   StoreOptions options;
   options.durability = sync_ == "off"    ? Durability::off
                        : sync_ == "full" ? Durability::full
                                          : Durability::normal;
-  options.busy_timeout = Millis(timeout_ms_);
+  options.busy_timeout = Millis(*timeout);
   options.read_only = is_read_only_;
   options.create = use == Use::write && !is_read_only_;
   return options;

@@ -20,6 +20,8 @@ namespace mayfly {
 
 class StoreFile {
  public:
+  StoreFile();
+
   // Adds the options to a command, in groups of their own in its help. Commands that take keys or
   // values also get those that say how bytes are written.
   void add_options(CLI::App& command);
@@ -32,6 +34,9 @@ class StoreFile {
   enum class Use { read, write };
   Result<Store> open(Use use) const;
 
+  // An empty store without a file, gone when it is closed.
+  Result<Store> open_scratch() const { return Store::open("", clock_); }
+
   // The family that was named. To write into one that is not there is an error, too: a typing
   // mistake must not make a family.
   Result<Family> family(const Store& store) const;
@@ -43,10 +48,11 @@ class StoreFile {
   };
   Result<Opened> open_family(Use use) const;
 
-  const SystemClock& clock() const { return clock_; }
+  Time now() const { return clock_.now(); }
   const ByteWords& bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
   const std::string& family_name() const { return family_; }
+  bool has_family() const { return has_family_; }  // whether one was named
   bool is_json() const { return is_json_ || format_ == "json"; }
 
  private:
@@ -58,8 +64,9 @@ class StoreFile {
   std::string family_ = "default";
   std::string format_ = "text";
   std::string sync_ = "normal";
+  std::string timeout_ms_ = "3000";
   std::string ignored_;  // what SNKV's tool takes and has no meaning here
-  std::int64_t timeout_ms_ = 3000;
+  bool has_family_ = false;
   bool is_read_only_ = false;
   bool is_json_ = false;
   bool is_ignored_ = false;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "cli/store_answers.h"
 #include "cli/store_commands.h"
 #include "cli/ttl_words.h"
 #include "tools/files.h"
@@ -60,7 +61,7 @@ struct Words {
 
 Result<Expires> expires_of(const Words& words, const StoreFile& file) {
   if (words.ttl.empty()) return Expires();
-  return parse_expires(words.ttl, file.clock().now());
+  return parse_expires(words.ttl, file.now());
 }
 
 // The key, the value and the deadline that were written.
@@ -112,12 +113,9 @@ Result<Exit> set_if_absent(const Words& words, const StoreFile& file) {
 }
 
 void print_entry(const std::string& key, const OwnedEntry& entry, const StoreFile& file) {
-  std::string ttl = "null";
-  if (entry.ttl) ttl = fmt::format("{:.3f}", static_cast<double>(entry.ttl->count()) / 1000);
-  const bool ends = entry.deadline != kNever;
-  fmt::print("{{\"key\": {}, \"value\": {}, \"ttl\": {}, \"deadline_ms\": {}}}\n",
-             file.bytes().json(key), file.bytes().json(entry.value), ttl,
-             ends ? fmt::to_string(entry.deadline.time_since_epoch().count()) : "null");
+  const Time now = entry.ttl ? entry.deadline - *entry.ttl : Time();  // when it was read
+  fmt::print("{{\"key\": {}, \"value\": {}, {}}}\n", file.bytes().json(key),
+             file.bytes().json(entry.value), deadline_json(entry.deadline, now));
 }
 
 Result<Exit> get(const Words& words, const StoreFile& file) {
@@ -156,7 +154,7 @@ Result<Exit> exists(const Words& words, const StoreFile& file) {
 }
 
 Result<Exit> del_prefix(const std::string& prefix, const StoreFile& file) {
-  Result<StoreFile::Opened> opened = file.open_family(Use::write);
+  Result<StoreFile::Opened> opened = file.open_family(Use::read);  // it makes no file
   if (!opened) return opened.error();
   Result<WriteTxn> txn = opened->store.write();
   if (!txn) return txn.error();
@@ -196,8 +194,8 @@ Result<Exit> del(const Words& words, const StoreFile& file) {
 using Work = Result<Exit> (*)(const Words&, const StoreFile&);
 
 // A command of this file, with the words that all of them take.
-CLI::App& add(Program& program, const SharedFile& file, const std::shared_ptr<Words>& words,
-              const char* name, const char* what, const char* examples, Work work) {
+CLI::App& add(Program& program, StoreFile* file, Words* words, const char* name, const char* what,
+              const char* examples, Work work) {
   CLI::App& command = program.add(name, what, examples);
   CLI::Option* const key = command.add_option("KEY", words->key, "The key");
   if (work != del) key->required();
@@ -218,13 +216,13 @@ Exit not_found(std::string_view key, const StoreFile& file) {
   return Exit::not_found;
 }
 
-void add_key_commands(Program& program, const SharedFile& file) {
-  const auto words = std::make_shared<Words>();
+void add_key_commands(Program& program, StoreFile* file) {
+  const auto words = program.keep<Words>();
   const auto add_value = [&](CLI::App& command) {
     command.add_option("VALUE", words->value, "The value: a word, @FILE, or - for the input")
         ->required();
-    command.add_option("--ttl", words->ttl, "How long it lives: 90s, 15m, 2h30m, 7d or a date")
-        ->type_name("TIME");
+    add_word(command, "--ttl", words->ttl, "TIME",
+             "How long it lives: 90s, 15m, 2h30m, 7d or a date");
   };
   add_value(add(program, file, words, "put", "Store a value under a key", kPutExamples, put));
   add_value(add(program, file, words, "set-if-absent", "Store a value unless the key has one",
@@ -232,7 +230,7 @@ void add_key_commands(Program& program, const SharedFile& file) {
   CLI::App& getting =
       add(program, file, words, "get", "Print the value of a key", kGetExamples, get);
   getting.add_flag("--raw", words->is_raw, "Print the bytes and nothing else");
-  getting.add_option("--out", words->out, "Write the bytes to a file")->type_name("FILE");
+  add_word(getting, "--out", words->out, "FILE", "Write the bytes to a file");
   add(program, file, words, "exists", "Say whether there is such a key", kExistsExamples, exists);
   add(program, file, words, "del", "Delete a key, or all with a prefix", kDelExamples, del)
       .add_option("--prefix", words->prefix, "All keys that begin with this")

@@ -73,7 +73,8 @@ std::optional<std::chrono::seconds> zone_offset(std::string_view text, Time writ
   if (text == "Z" || text == "z") return std::chrono::seconds(0);
   if (text.empty()) {
     std::tm local{};
-    const std::time_t guess = std::chrono::system_clock::to_time_t(written);
+    const std::time_t guess =
+        std::chrono::floor<std::chrono::seconds>(written).time_since_epoch().count();
     gmtime_r(&guess, &local);
     local.tm_isdst = -1;
     return std::chrono::seconds(guess - std::mktime(&local));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// TTLs and moments, as people write them.
 #include "cli/ttl_words.h"
 
 #include <gtest/gtest.h>

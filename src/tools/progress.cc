@@ -44,6 +44,12 @@ std::string progress_line(double done, std::string_view what, double seconds) {
   return line;
 }
 
+std::string rate_text(double per_second) {
+  if (per_second >= 1e6) return fmt::format("{:.1f} M/s", per_second / 1e6);
+  if (per_second >= 1e3) return fmt::format("{:.1f} K/s", per_second / 1e3);
+  return fmt::format("{:.0f}/s", per_second);
+}
+
 std::string text_bar(double share, std::size_t width) {
   constexpr std::array<std::string_view, 8> kPart = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const double eighths = std::clamp(share, 0.0, 1.0) * static_cast<double>(width) * 8;

@@ -47,6 +47,9 @@ class Progress {
 // The line itself: `done` from 0 to 1, after `seconds`.
 std::string progress_line(double done, std::string_view what, double seconds);
 
+// "12.3 K/s": how many in a second.
+std::string rate_text(double per_second);
+
 // A bar `width` characters long, drawn in eighths of a character; `share` from 0 to 1.
 std::string text_bar(double share, std::size_t width);
 

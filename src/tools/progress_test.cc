@@ -38,5 +38,11 @@ TEST(ProgressLine, FitsIntoEightyColumns) {
   EXPECT_LE(display_width(progress_line(1, "lateness, same-deadline, volatile set", 1)), 80u);
 }
 
+TEST(RateText, HasAUnitThatFits) {
+  EXPECT_EQ(rate_text(12), "12/s");
+  EXPECT_EQ(rate_text(12'345), "12.3 K/s");
+  EXPECT_EQ(rate_text(2.5e6), "2.5 M/s");
+}
+
 }  // namespace
 }  // namespace mayfly

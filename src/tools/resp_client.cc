@@ -3,21 +3,30 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <iterator>
+#include <memory>
+
+#include "tools/server_address.h"
 
 namespace mayfly {
 namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kDialogueBytes = 32 * 1024;  // less than any socket takes without a reader
+constexpr std::size_t kDialogueCommands = 256;
 constexpr timeval kPatience = {.tv_sec = 60, .tv_usec = 0};
+constexpr timeval kPatienceAtFirst = {.tv_sec = 5, .tv_usec = 0};  // it may be no such server
 
 Error lost(std::string_view what, int error) {
   const bool is_late = error == EAGAIN || error == EWOULDBLOCK;
@@ -25,7 +34,94 @@ Error lost(std::string_view what, int error) {
           fmt::format("{}: {}", what, is_late ? "the server is silent" : errno_text(error))};
 }
 
+void set_patience(int socket, const timeval& patience) {
+  (void)::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  (void)::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+}
+
+struct FreeAddresses {
+  void operator()(addrinfo* list) const { freeaddrinfo(list); }
+};
+
+// A connected socket: the first of the host's addresses that answers.
+Result<Fd> connect_to_host(const ServerAddress& to) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* list = nullptr;
+  const int unknown =
+      ::getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(), &hints, &list);
+  if (unknown != 0) {
+    return Error{Code::io,
+                 fmt::format("there is no host '{}': {}", to.host, gai_strerror(unknown))};
+  }
+  const std::unique_ptr<addrinfo, FreeAddresses> addresses(list);
+  int error = 0;
+  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
+    Fd socket(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    set_patience(socket.get(), kPatienceAtFirst);
+    if (::connect(socket.get(), one->ai_addr, one->ai_addrlen) == 0) return socket;
+    error = errno;
+  }
+  return Error{Code::io, fmt::format("no server at {}:{}: {}", to.host, to.port,
+                                     error == EINPROGRESS ? "no answer" : errno_text(error))};
+}
+
+Result<Fd> connect_to_path(const ServerAddress& to) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (to.path.size() >= sizeof address.sun_path) {
+    return Error{Code::invalid, fmt::format("the path of a unix socket has at most {} bytes: {}",
+                                            sizeof address.sun_path - 1, to.path)};
+  }
+  std::memcpy(address.sun_path, to.path.c_str(), to.path.size() + 1);
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  set_patience(socket.get(), kPatienceAtFirst);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return lost(fmt::format("no server at {}", to.path), errno);
+  }
+  return socket;
+}
+
+Error no_entry(const ServerAddress& to, const Error& why) {
+  if (why.code == Code::corrupt) {
+    return {why.code, fmt::format("what listens at {} is no Redis, Valkey or Mayfly server: {}",
+                                  to.text(), why.message)};
+  }
+  const bool needs_password = why.message.find("NOAUTH") != std::string::npos;
+  return {why.code == Code::unsupported ? Code::denied : why.code,
+          fmt::format("{}: {}{}", to.text(), why.message,
+                      needs_password ? "; write redis://:PASSWORD@host" : "")};
+}
+
+// Says who we are and which database we mean.
+Status introduce(RespClient& client, const ServerAddress& to) {
+  if (!to.password.empty()) {
+    const Result<ReplyValue> let_in = to.user.empty() ? client.call("AUTH", to.password)
+                                                      : client.call("AUTH", to.user, to.password);
+    if (!let_in) return let_in.error();
+  }
+  if (const Result<ReplyValue> pong = client.call("PING"); !pong) return pong.error();
+  if (to.database == 0) return Done{};
+  const Result<ReplyValue> chosen = client.call("SELECT", std::to_string(to.database));
+  return chosen ? Status(Done{}) : chosen.error();
+}
+
 }  // namespace
+
+Result<RespClient> RespClient::connect(const ServerAddress& address) {
+  Result<Fd> socket = address.path.empty() ? connect_to_host(address) : connect_to_path(address);
+  if (!socket) return socket.error();
+  const int fd = socket->get();
+  const int yes = 1;
+  (void)::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  RespClient client(std::move(*socket));
+  if (const Status status = introduce(client, address); !status) {
+    return no_entry(address, status.error());
+  }
+  set_patience(fd, kPatience);
+  return client;
+}
 
 Result<RespClient> RespClient::connect(int port) {
   Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -39,8 +135,7 @@ Result<RespClient> RespClient::connect(int port) {
   }
   const int yes = 1;
   (void)::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  set_patience(socket.get(), kPatience);
   return RespClient(std::move(socket));
 }
 
@@ -127,16 +222,52 @@ Status RespPipeline::finish() {
   return status_;
 }
 
-Result<double> info_number(std::string_view info, std::string_view name) {
+void RespDialogue::ask(Take take, Words words) {
+  if (!status_) return;
+  client_.add(words);
+  waiting_.push_back(std::move(take));
+  if (waiting_.size() >= kDialogueCommands || client_.unsent_bytes() >= kDialogueBytes) flush();
+}
+
+void RespDialogue::flush() {
+  status_ = client_.send();
+  for (const Take& take : waiting_) {
+    if (!status_) break;
+    Result<ReplyValue> reply = client_.read();
+    status_ = reply ? take(*reply) : Status(reply.error());
+  }
+  waiting_.clear();
+}
+
+Status RespDialogue::finish() {
+  if (status_) flush();
+  return status_;
+}
+
+Result<bool> knows_command(RespClient& client, std::string_view name) {
+  client.add(name);
+  if (const Status status = client.send(); !status) return status.error();
+  const Result<ReplyValue> reply = client.read();
+  if (!reply) return reply.error();
+  return reply->text.find("unknown command") == std::string::npos;
+}
+
+std::string_view info_value(std::string_view info, std::string_view name) {
   while (!info.empty()) {
     const std::string_view line = info.substr(0, info.find("\r\n"));
     info.remove_prefix(std::min(info.size(), line.size() + 2));
-    if (!line.starts_with(name) || line.substr(name.size(), 1) != ":") continue;
-    const std::string_view text = line.substr(name.size() + 1);
-    double number = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (failure == std::errc() && end == text.data() + text.size()) return number;
+    if (line.starts_with(name) && line.substr(name.size(), 1) == ":") {
+      return line.substr(name.size() + 1);
+    }
   }
+  return {};
+}
+
+Result<double> info_number(std::string_view info, std::string_view name) {
+  const std::string_view text = info_value(info, name);
+  double number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (!text.empty() && failure == std::errc() && end == text.data() + text.size()) return number;
   return Error{Code::not_found, fmt::format("INFO of the server has no number '{}'", name)};
 }
 

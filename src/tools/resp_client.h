@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RespClient: a small blocking client for servers that speak the Valkey protocol, for benchmarks.
+// RespClient: a small blocking client for servers that speak the Valkey protocol.
 //
-//   Result<RespClient> client = RespClient::connect(6379);
+//   Result<RespClient> client = RespClient::connect(6379);    // or a ServerAddress
 //   if (!client) return client.error();
 //   const Result<ReplyValue> reply = client->call("HLEN", "cart");
 //
@@ -13,9 +13,11 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mayfly/result.h"
 #include "mayfly/time.h"
@@ -24,10 +26,16 @@
 
 namespace mayfly {
 
+struct ServerAddress;
+
 class RespClient {
  public:
   // To a server on this machine.
   static Result<RespClient> connect(int port);
+
+  // To any server. It has said who it is (AUTH), chosen the database and been answered, so that
+  // what is there is a server that lets it in.
+  static Result<RespClient> connect(const ServerAddress& address);
 
   // REQUIRES: a connected socket, in blocking mode.
   explicit RespClient(Fd socket) : socket_(std::move(socket)) {}
@@ -39,6 +47,7 @@ class RespClient {
     add(Words(std::array<std::string_view, sizeof...(words)>{words...}));
   }
   Status send();
+  std::size_t unsent_bytes() const { return output_.size(); }
 
   // The next reply, whatever it says. Code::io when the server is gone, or silent for a minute.
   Result<ReplyValue> read();
@@ -93,7 +102,39 @@ class RespPipeline {
   Status status_ = Done{};
 };
 
-// The value of `name` in a reply of INFO; Code::not_found if it has none.
+// As RespPipeline, but each reply goes to the function that came with the command, errors too.
+class RespDialogue {
+ public:
+  using Take = std::function<Status(ReplyValue& reply)>;
+
+  // `client` must outlive it, and serve nobody else meanwhile.
+  explicit RespDialogue(RespClient& client) : client_(client) {}
+
+  void ask(Take take, Words words);
+  template <class... Word>
+  void ask(Take take, const Word&... words) {
+    ask(std::move(take), Words(std::array<std::string_view, sizeof...(words)>{words...}));
+  }
+
+  // Reads what is still to be read, and tells what went wrong first.
+  Status finish();
+
+ private:
+  void flush();
+
+  RespClient& client_;
+  std::vector<Take> waiting_;
+  Status status_ = Done{};
+};
+
+// Whether the server has such a command. It is sent alone, so that it does nothing.
+// REQUIRES: one that needs words behind its name.
+Result<bool> knows_command(RespClient& client, std::string_view name);
+
+// The text of `name` in a reply of INFO; empty if it has none.
+std::string_view info_value(std::string_view info, std::string_view name);
+
+// The same as a number; Code::not_found if it is none.
 Result<double> info_number(std::string_view info, std::string_view name);
 
 }  // namespace mayfly

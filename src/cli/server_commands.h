@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands that talk to running servers.
+
+#pragma once
+
+#include "cli/program.h"
+#include "cli/store_file.h"
+
+namespace mayfly {
+
+void add_server_commands(Program& program, StoreFile* file);
+
+// Each in the file of its name.
+void add_import_command(Program& program, StoreFile* file);
+
+}  // namespace mayfly

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be asked of the shell, besides the changes of store_lines.h.
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "cli/store_answers.h"
+#include "cli/store_commands.h"
+#include "cli/store_shell.h"
+#include "cli/store_stat.h"
+#include "cli/ttl_words.h"
+#include "tools/option_words.h"
+#include "tools/terminal.h"
+
+namespace mayfly {
+namespace {
+
+// Whether Ctrl-C was pressed since the command began. The shell holds that signal back.
+bool is_interrupted() {
+  sigset_t waiting;
+  sigemptyset(&waiting);
+  return sigpending(&waiting) == 0 && sigismember(&waiting, SIGINT) == 1;
+}
+
+// [PREFIX] [--prefix PREFIX] [--seek KEY] [--limit N] [--reverse] [--ttl], as list and scan take.
+struct WalkWords {
+  std::string prefix;
+  std::string seek;
+  std::uint64_t limit = UINT64_MAX;
+  bool is_reverse = false;
+  bool has_ttl = false;
+};
+
+Result<std::string> next_bytes(LineWords& words, std::string_view what, const ByteWords& bytes) {
+  const Result<std::string> word = words.next(what);
+  if (!word) return word.error();
+  return bytes.decode(*word);
+}
+
+Result<std::uint64_t> next_limit(LineWords& words) {
+  const Result<std::string> word = words.next("a number");
+  if (!word) return word.error();
+  return parse_number<std::uint64_t>("--limit", *word, 0, INT64_MAX);
+}
+
+Result<WalkWords> walk_words(LineWords& words, const ByteWords& bytes) {
+  WalkWords walk;
+  while (!words.at_end()) {
+    const bool is_quoted = words.rest().starts_with('"');
+    const Result<std::string> word = words.next("a word");
+    if (!word) return word.error();
+    if (*word == "--reverse") {
+      walk.is_reverse = true;
+    } else if (*word == "--ttl") {
+      walk.has_ttl = true;
+    } else if (*word == "--limit") {
+      const Result<std::uint64_t> limit = next_limit(words);
+      if (!limit) return limit.error();
+      walk.limit = *limit;
+    } else if (*word == "--prefix" || *word == "--seek") {
+      Result<std::string> key = next_bytes(words, "a key", bytes);
+      if (!key) return key.error();
+      (*word == "--seek" ? walk.seek : walk.prefix) = std::move(*key);
+    } else if (walk.prefix.empty() && (is_quoted || !word->starts_with("--"))) {
+      Result<std::string> prefix = bytes.decode(*word);
+      if (!prefix) return prefix.error();
+      walk.prefix = std::move(*prefix);
+    } else {
+      return Error{Code::invalid, fmt::format("'{}' is too much, or no option", *word)};
+    }
+  }
+  return walk;
+}
+
+bool start(Cursor& cursor, const WalkWords& walk) {
+  if (walk.seek.empty()) return walk.is_reverse ? cursor.last() : cursor.first();
+  return walk.is_reverse ? cursor.seek_before(walk.seek) : cursor.seek(walk.seek);
+}
+
+std::string walk_line(const Cursor& cursor, const WalkWords& walk, bool has_values, Time now,
+                      const StoreFile& file) {
+  const bool is_json = file.is_json();
+  std::string line =
+      is_json ? "{\"key\": " + file.bytes().json(cursor.key()) : file.bytes().line(cursor.key());
+  if (has_values) {
+    line += is_json ? ", \"value\": " + file.bytes().json(cursor.value())
+                    : "\t" + file.bytes().line(cursor.value());
+  }
+  if (walk.has_ttl) {
+    const Time deadline = cursor.deadline();
+    line += is_json              ? ", " + deadline_json(deadline, now)
+            : deadline == kNever ? "\tno ttl"
+                                 : "\t" + time_left_text(remaining(deadline, now));
+  }
+  return line + (is_json ? "}\n" : "\n");
+}
+
+}  // namespace
+
+std::span<const Shell::Row> Shell::rows() {
+  static constexpr Row kRows[] = {
+      {"get", "get KEY", "print a value", &Shell::get},
+      {"exists", "exists KEY", "true or false", &Shell::exists},
+      {"ttl", "ttl KEY", "what it has still to live", &Shell::ttl},
+      {"list", "list [PREFIX] [--limit N] [--seek KEY] [--reverse] [--ttl]", "keys", &Shell::list},
+      {"scan", "scan [PREFIX] and the options of list", "keys and values", &Shell::scan},
+      {"count", "count [PREFIX]", "how many keys there are", &Shell::count},
+      {"expiring", "expiring [TIME] [--limit N]", "what ends until then (1h), soonest first",
+       &Shell::expiring},
+      {"purge", "purge", "remove what has expired", &Shell::purge},
+      {"cf", "cf [list | use NAME | create NAME | drop NAME]", "column families", &Shell::families},
+      {"stat", "stat", "what is in the file", &Shell::stat},
+      {"begin", "begin", "begin a transaction; other writers wait until it ends", &Shell::begin},
+      {"commit", "commit", "make its changes last", &Shell::commit},
+      {"rollback", "rollback", "undo them", &Shell::rollback},
+      {"help", "help [COMMAND]", "this", &Shell::help},
+      {"quit", "quit", "leave; so does Ctrl-D", &Shell::quit},
+      {"exit", "exit", "the same", &Shell::quit},
+  };
+  return kRows;
+}
+
+std::vector<std::string_view> Shell::names() {
+  std::vector<std::string_view> all;
+  for (const VerbForm& form : verb_forms()) all.push_back(form.name);
+  for (const Row& row : rows()) all.push_back(row.name);
+  return all;
+}
+
+Result<std::string> Shell::key_of(LineWords& words) const {
+  Result<std::string> key = next_bytes(words, "KEY", file_.bytes());
+  if (!key) return key.error();
+  if (const Status status = words.finish(); !status) return status.error();
+  return key;
+}
+
+Result<Exit> Shell::get(LineWords& words) {
+  const Result<std::string> key = key_of(words);
+  if (!key) return key.error();
+  return reading([&](const ReadTxn& txn) -> Result<Exit> {
+    const Result<std::optional<Entry>> entry = txn.get_entry(*key, family_);
+    if (!entry) return entry.error();
+    if (!*entry) return not_found(*key, file_);
+    const ByteWords& bytes = file_.bytes();
+    if (file_.is_json()) {
+      fmt::print("{{\"key\": {}, \"value\": {}, {}}}\n", bytes.json(*key),
+                 bytes.json((*entry)->value), deadline_json((*entry)->deadline, txn.now()));
+    } else {
+      fmt::print("{}\n", bytes.text((*entry)->value));
+    }
+    return Exit::ok;
+  });
+}
+
+Result<Exit> Shell::exists(LineWords& words) {
+  const Result<std::string> key = key_of(words);
+  if (!key) return key.error();
+  return reading([&](const ReadTxn& txn) -> Result<Exit> {
+    const Result<bool> found = txn.contains(*key, family_);
+    if (!found) return found.error();
+    fmt::print(fmt::runtime(file_.is_json() ? "{{\"exists\": {}}}\n" : "{}\n"), *found);
+    return Exit::ok;
+  });
+}
+
+Result<Exit> Shell::ttl(LineWords& words) {
+  const Result<std::string> key = key_of(words);
+  if (!key) return key.error();
+  return reading([&](const ReadTxn& txn) -> Result<Exit> {
+    const Result<std::optional<Time>> deadline = txn.deadline(*key, family_);
+    if (!deadline) return deadline.error();
+    if (!*deadline) return not_found(*key, file_);
+    if (file_.is_json()) {
+      fmt::print("{{\"key\": {}, {}}}\n", file_.bytes().json(*key),
+                 deadline_json(**deadline, txn.now()));
+    } else if (**deadline == kNever) {
+      fmt::print("no ttl\n");
+    } else {
+      fmt::print("{}s remaining\n", seconds_json(remaining(**deadline, txn.now())));
+    }
+    return Exit::ok;
+  });
+}
+
+Result<Exit> Shell::walk(LineWords& words, bool has_values) const {
+  const Result<WalkWords> walk = walk_words(words, file_.bytes());
+  if (!walk) return walk.error();
+  return reading([&](const ReadTxn& txn) -> Result<Exit> {
+    Result<Cursor> cursor = txn.cursor({.prefix = walk->prefix}, family_);
+    if (!cursor) return cursor.error();
+    Lines lines;
+    std::uint64_t left = walk->limit;
+    for (bool on = left > 0 && start(*cursor, *walk); on;
+         on = --left > 0 && (walk->is_reverse ? cursor->prev() : cursor->next())) {
+      lines.text() += walk_line(*cursor, *walk, has_values, txn.now(), file_);
+      if (!lines.go_on() || is_interrupted()) break;
+    }
+    const Status written = lines.finish();
+    if (const Status read = cursor->status(); !read) return read.error();
+    return exit_of(written);
+  });
+}
+
+Result<Exit> Shell::count(LineWords& words) {
+  std::string prefix;
+  if (!words.at_end()) {
+    Result<std::string> word = key_of(words);
+    if (!word) return word.error();
+    prefix = std::move(*word);
+  }
+  return reading([&](const ReadTxn& txn) -> Result<Exit> {
+    const Result<FamilyCounts> counts = txn.count(family_);
+    if (!counts) return counts.error();
+    std::uint64_t entries = prefix.empty() ? counts->live : 0;
+    if (!prefix.empty()) {
+      Result<Cursor> cursor = txn.cursor({.prefix = prefix}, family_);
+      if (!cursor) return cursor.error();
+      for (bool on = cursor->first(); on; on = cursor->next()) ++entries;
+    }
+    fmt::print(fmt::runtime(file_.is_json() ? "{{\"count\": {}}}\n" : "{}\n"), entries);
+    return Exit::ok;
+  });
+}
+
+Result<Exit> Shell::expiring(LineWords& words) {
+  std::string time = "1h";
+  std::uint64_t limit = SIZE_MAX;
+  while (!words.at_end()) {
+    const Result<std::string> word = words.next("TIME");
+    if (!word) return word.error();
+    if (*word != "--limit") {
+      time = *word;
+      continue;
+    }
+    const Result<std::uint64_t> number = next_limit(words);
+    if (!number) return number.error();
+    limit = *number;
+  }
+  return reading([&](const ReadTxn& txn) -> Result<Exit> {
+    const Time now = txn.now();
+    const Result<Time> until = parse_moment(time, now);
+    if (!until) return until.error();
+    const auto found = txn.expiring(now, *until, limit, family_);
+    if (!found) return found.error();
+    Lines lines;
+    for (const Expiring& entry : *found) {
+      const std::string left = time_left_text(remaining(entry.deadline, now));
+      lines.text() += file_.is_json()
+                          ? fmt::format("{{\"key\": {}, {}}}\n", file_.bytes().json(entry.key),
+                                        deadline_json(entry.deadline, now))
+                          : fmt::format("{}\tin {}\t{}\n", file_.bytes().line(entry.key), left,
+                                        moment_text(entry.deadline));
+      if (!lines.go_on() || is_interrupted()) break;
+    }
+    return exit_of(lines.finish());
+  });
+}
+
+Result<Exit> Shell::purge(LineWords& words) {
+  if (const Status status = words.finish(); !status) return status.error();
+  std::uint64_t removed = 0;
+  if (txn_) {
+    removed = txn_->purge_expired(UINT64_MAX, family_);
+    if (!txn_->status()) return in_open_transaction(Exit::ok);
+  } else {
+    const Purged purged =
+        store_.purge_expired({}, family_);  // in steps, between which others write
+    if (!purged.status) return purged.status.error();
+    removed = purged.removed;
+  }
+  fmt::print(fmt::runtime(file_.is_json() ? "{{\"removed\": {}}}\n" : "{}\n"), removed);
+  return Exit::ok;
+}
+
+Status Shell::use_family(const std::string& name) {
+  const Result<Family> found = name == "default" ? Result(Family())
+                               : txn_            ? txn_->family(name)
+                                                 : store_.family(name);
+  if (!found) return found.error();
+  family_ = *found;
+  family_name_ = name;
+  return Done{};
+}
+
+// The family may have gone with a transaction, or with a drop.
+void Shell::find_family_again() {
+  if (!use_family(family_name_)) (void)use_family("default");
+}
+
+Result<Exit> Shell::families(LineWords& words) {
+  const Result<std::string> verb = words.at_end() ? Result<std::string>("list") : words.next("");
+  if (!verb) return verb.error();
+  if (*verb == "list" && words.at_end()) {
+    return reading([&](const ReadTxn& txn) -> Result<Exit> {
+      for (const std::string& name : txn.families()) {
+        fmt::print("{}\n", file_.is_json() ? "{\"name\": " + file_.bytes().json(name) + "}"
+                                           : file_.bytes().line(name));
+      }
+      return Exit::ok;
+    });
+  }
+  const bool is_verb = *verb == "use" || *verb == "create" || *verb == "drop";
+  const Result<std::string> name = is_verb ? words.next("NAME") : verb;
+  if (!name) return name.error();
+  if (const Status status = words.finish(); !status) return status.error();
+  if (*verb == "create") {
+    return writing([&](WriteTxn& txn) -> Result<Exit> {
+      const Result<Family> made = txn.create_family(*name);
+      if (!made) return made.error();
+      return Exit::ok;
+    });
+  }
+  if (*verb != "drop") return exit_of(use_family(*name));  // also 'cf NAME', as in txn
+  const Result<Exit> dropped =
+      writing([&](WriteTxn& txn) { return exit_of(txn.drop_family(*name)); });
+  find_family_again();
+  return dropped;
+}
+
+Result<Exit> Shell::stat(LineWords& words) {
+  if (const Status status = words.finish(); !status) return status.error();
+  const Result<StoreSummary> summary = summarize(store_);
+  if (!summary) return summary.error();
+  fmt::print("{}",
+             file_.is_json() ? stat_json(*summary) : stat_text(*summary, Colours(wants_colours())));
+  return Exit::ok;
+}
+
+Result<Exit> Shell::begin(LineWords& words) {
+  if (const Status status = words.finish(); !status) return status.error();
+  if (txn_) return Error{Code::busy, "there is a transaction already; 'commit' or 'rollback' it"};
+  Result<WriteTxn> txn = store_.write();
+  if (!txn) return txn.error();
+  txn_.emplace(std::move(*txn));
+  return Exit::ok;
+}
+
+Result<Exit> Shell::commit(LineWords& words) {
+  if (const Status status = words.finish(); !status) return status.error();
+  if (!txn_) return Error{Code::not_found, "there is no transaction; 'begin' begins one"};
+  const Status status = txn_->commit();
+  txn_.reset();
+  find_family_again();
+  return exit_of(status);
+}
+
+Result<Exit> Shell::rollback(LineWords& words) {
+  if (const Status status = words.finish(); !status) return status.error();
+  if (!txn_) return Error{Code::not_found, "there is no transaction; 'begin' begins one"};
+  txn_.reset();
+  find_family_again();
+  return Exit::ok;
+}
+
+Result<Exit> Shell::help(LineWords& words) {
+  const std::string wanted(words.rest());
+  bool is_found = false;
+  const auto show = [&](std::string_view name, std::string_view usage, std::string_view what) {
+    if (!wanted.empty() && wanted != name) return;
+    is_found = true;
+    const std::string gap(usage.size() < 38 ? 38 - usage.size() : 2, ' ');
+    fmt::print("  {}{}{}\n", usage, gap, what);
+  };
+  for (const VerbForm& form : verb_forms()) show(form.name, form.usage, form.what);
+  for (const Row& row : rows()) show(row.name, row.usage, row.what);
+  if (!is_found) return unknown_verb(wanted, names());
+  if (!wanted.empty()) return Exit::ok;
+  fmt::print(
+      "A key with spaces or any bytes in it is written in quotes: get \"a key\\x00\". So is a "
+      "value;\nwithout quotes it is the rest of the line: put greeting hello world --ttl 15m\n");
+  return Exit::ok;
+}
+
+Result<Exit> Shell::quit(LineWords& words) {
+  if (const Status status = words.finish(); !status) return status.error();
+  is_done_ = true;
+  return Exit::ok;
+}
+
+}  // namespace mayfly
