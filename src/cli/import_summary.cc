@@ -57,7 +57,7 @@ std::string summary_json(const CopySummary& summary, const CopyCounts& counts) {
   json.member("resumed", summary.is_resumed);
   json.member("seconds", summary.seconds);
   json.close('}');
-  return json.text() + "\n";
+  return json.text();
 }
 
 }  // namespace mayfly

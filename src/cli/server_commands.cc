@@ -3,6 +3,9 @@
 
 namespace mayfly {
 
-void add_server_commands(Program& program, StoreFile* file) { add_import_command(program, file); }
+void add_server_commands(Program& program, StoreFile* file) {
+  add_import_command(program, file);
+  add_export_command(program, file);
+}
 
 }  // namespace mayfly

@@ -10,7 +10,7 @@ namespace mayfly {
 
 void add_server_commands(Program& program, StoreFile* file);
 
-// Each in the file of its name.
-void add_import_command(Program& program, StoreFile* file);
+void add_import_command(Program& program, StoreFile* file);  // import_command.cc
+void add_export_command(Program& program, StoreFile* file);  // export_command.cc
 
 }  // namespace mayfly

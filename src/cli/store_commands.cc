@@ -12,6 +12,7 @@ void add_store_commands(Program& program, StoreFile* file) {
   add_dump_command(program, file);
   add_load_command(program, file);
   add_txn_command(program, file);
+  add_shell_command(program, file);
 }
 
 CLI::Option* add_word(CLI::App& command, const char* name, std::string& word, const char* type,
@@ -19,7 +20,6 @@ CLI::Option* add_word(CLI::App& command, const char* name, std::string& word, co
   return command.add_option(name, word, what)->type_name(type)->check([](const std::string& text) {
     return text.empty() ? "the value is empty" : "";
   });
-  add_shell_command(program, file);
 }
 
 }  // namespace mayfly

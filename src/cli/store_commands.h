@@ -23,12 +23,12 @@ void add_upkeep_commands(Program& program, StoreFile* file);   // store_upkeep.c
 void add_dump_command(Program& program, StoreFile* file);      // store_dump.cc
 void add_load_command(Program& program, StoreFile* file);      // store_load.cc
 void add_txn_command(Program& program, StoreFile* file);       // store_txn.cc
+void add_shell_command(Program& program, StoreFile* file);     // store_shell.cc
 
 // An option whose value must not be empty: --ttl "$TTL" must not make what lives for ever only
 // because nobody has set TTL. Returns the option.
 CLI::Option* add_word(CLI::App& command, const char* name, std::string& word, const char* type,
                       const char* what);
-void add_shell_command(Program& program, const SharedFile& file);  // store_shell.cc
 
 // Says that there is no such key, which is an answer and no error.
 Exit not_found(std::string_view key, const StoreFile& file);

@@ -184,7 +184,8 @@ void Shell::report(const Operation& operation, const Applied& applied) const {
 Completion Shell::complete(std::string_view before) const {
   const std::size_t space = before.find_last_of(' ');
   const std::string_view typed = before.substr(space == before.npos ? 0 : space + 1);
-  Completion completion{.typed = typed.size()};
+  Completion completion;
+  completion.typed = typed.size();
   LineWords words(before.substr(0, before.size() - typed.size()));
   const bool is_command = words.at_end();
   const Result<std::string> command = words.next("a command");
@@ -212,8 +213,8 @@ Completion Shell::complete(std::string_view before) const {
   return completion;
 }
 
-void add_shell_command(Program& program, const SharedFile& file) {
-  const auto is_stopping = std::make_shared<bool>(false);
+void add_shell_command(Program& program, StoreFile* file) {
+  const auto is_stopping = program.keep<bool>(false);
   CLI::App& command = program.add("shell", "Work on a store with a prompt", kExamples);
   command.add_flag("--stop", *is_stopping, "In a script: end at the first line that is wrong");
   file->add_options(command);

@@ -16,7 +16,7 @@ class ManualTest(TestCase):
         """All commands below one, as lists of words: what its help lists."""
         text = self.program.run(*above, "--help").out.decode()
         listed = text.partition("Examples:")[0]
-        for name in re.findall(r"^  ([a-z][a-z-]*)(?:, ?[a-z]+)* ", listed, re.MULTILINE):
+        for name in re.findall(r"^  ([a-z][a-z-]*)(?:, ?[a-z]+)*  +\S", listed, re.MULTILINE):
             yield [*above, name]
             yield from self.commands(*above, name)
 

@@ -91,6 +91,11 @@ class TestCase(unittest.TestCase):
         """A command on the test's store. (`command` may be two words: "cf list".)"""
         return self.program.run(*command.split(), "--db", self.db, *words, input=input, env=env)
 
+    def mayfly_to(self, out: Any, command: str, *words: Any) -> subprocess.CompletedProcess:
+        """The same, with the standard output to a file that is open."""
+        return subprocess.run([self.program.path, *command.split(), "--db", self.db, *words],
+                              stdout=out, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
+
     def done(self, command: str, *words: Any, input: bytes = b"") -> Outcome:
         """The same, and it must succeed without a complaint."""
         outcome = self.mayfly(command, *words, input=input)
