@@ -4,8 +4,8 @@
 //   {"cf":"sessions","key":"a","value":{"base64":"/w=="},"deadline_ms":1790000000000}
 //
 // Bytes are a string, or {"base64": "..."} if they are no UTF-8. When an entry ends is said by
-// "deadline_ms", by "deadline" (a date) or by "ttl" (a number of seconds, or text: "15m"); the first
-// of these that is there counts, and null is never.
+// "deadline_ms", by "deadline" (a date) or by "ttl" (a number of seconds, or text: "15m"). The
+// first of these that is there counts, and null is never.
 
 #pragma once
 

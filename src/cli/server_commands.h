@@ -10,7 +10,8 @@ namespace mayfly {
 
 void add_server_commands(Program& program, StoreFile* file);
 
-void add_import_command(Program& program, StoreFile* file);  // import_command.cc
-void add_export_command(Program& program, StoreFile* file);  // export_command.cc
+void add_import_command(Program& program, StoreFile* file);     // import_command.cc
+void add_export_command(Program& program, StoreFile* file);     // export_command.cc
+void add_top_command(Program& program, const StoreFile* file);  // top_command.cc
 
 }  // namespace mayfly

@@ -121,28 +121,18 @@ Result<Exit> drop(const Words& words, const StoreFile& file) {
   return Exit::ok;
 }
 
-// The TTL that was written, if any: nothing for "none".
+// The TTL that was written; nothing for "none".
 Result<std::optional<Millis>> ttl_of(const std::string& text) {
-  if (text == "none") return std::optional<Millis>();
+  if (text.empty() || text == "none") return std::optional<Millis>();
   const Result<Millis> duration = parse_duration(text);
-  if (!duration) {
-    return Error{Code::invalid,
-                 fmt::format("'{}' is not a TTL: write 90s, 15m, 2h30m, 7d or none", text)};
-  }
-  if (*duration > Millis::zero()) return std::optional<Millis>(*duration);
-  return Error{Code::invalid, fmt::format("'{}' is no time to live: it must be above 0", text)};
-}
-
-Status set_ttl(Store& store, Family family, const std::string& text) {
-  const Result<std::optional<Millis>> ttl = ttl_of(text);
-  if (!ttl) return ttl.error();
-  return store.set_default_ttl(*ttl, family);
+  if (duration) return std::optional<Millis>(*duration);
+  return Error{Code::invalid,
+               fmt::format("'{}' is not a TTL: write 90s, 15m, 2h30m, 7d or none", text)};
 }
 
 Result<Exit> ttl(const Words& words, const StoreFile& file) {
-  if (!words.time.empty()) {  // what is wrong with it is said before the file is looked at
-    if (const auto wanted = ttl_of(words.time); !wanted) return wanted.error();
-  }
+  const Result<std::optional<Millis>> wanted = ttl_of(words.time);
+  if (!wanted) return wanted.error();
   Result<Store> store = file.open(Use::read);  // it makes no file
   if (!store) return store.error();
   Family family;
@@ -153,7 +143,7 @@ Result<Exit> ttl(const Words& words, const StoreFile& file) {
     family = *found;
   }
   if (!words.time.empty()) {
-    if (const Status set = set_ttl(*store, family, words.time); !set) return set.error();
+    if (const Status set = store->set_default_ttl(*wanted, family); !set) return set.error();
   }
   const Result<std::optional<Millis>> now = store->default_ttl(family);
   if (!now) return now.error();

@@ -69,9 +69,9 @@ Exit talk(Shell& shell) {
       fmt::print("\n");
       break;
     }
+    forget_interrupts();
     if (const Result<Exit> exit = shell.run(*line); !exit) complain(exit.error());
     std::fflush(stdout);
-    forget_interrupts();
   }
   end_shell(shell);
   return Exit::ok;
@@ -163,21 +163,27 @@ Result<Exit> Shell::change(const Operation& operation) {
 
 // What the program's own commands print.
 void Shell::report(const Operation& operation, const Applied& applied) const {
+  const auto print = [&](std::string_view member, std::string_view json, std::string_view text) {
+    if (file_.is_json()) {
+      fmt::print("{{\"key\": {}, \"{}\": {}}}\n", file_.bytes().json(operation.key), member, json);
+    } else if (!text.empty()) {
+      fmt::print("{}\n", text);
+    }
+  };
+  const std::string_view truth = applied.is_changed ? "true" : "false";
   switch (operation.verb) {
     case Verb::put:
+      return print("stored", "true", "");
     case Verb::del:
-      break;
+      return print("deleted", "true", "");
     case Verb::set_if_absent:
-      fmt::print("{}\n", applied.is_changed ? "inserted" : "already exists");
-      break;
+      return print("inserted", truth, applied.is_changed ? "inserted" : "already exists");
     case Verb::incr:
-      fmt::print("{}\n", applied.sum);
-      break;
+      return print("value", fmt::to_string(applied.sum), fmt::to_string(applied.sum));
     case Verb::expire:
     case Verb::touch:
     case Verb::persist:
-      fmt::print("{}\n", applied.is_changed ? "changed" : "unchanged");
-      break;
+      return print("changed", truth, applied.is_changed ? "changed" : "unchanged");
   }
 }
 

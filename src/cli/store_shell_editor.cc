@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <clocale>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -82,7 +83,13 @@ struct LineEditor::State {
     el_cursor(editor, static_cast<int>(display_width(after)));
     el_deletestr(editor, length);
     el_insertstr(editor, "\n");  // an empty line is no end of the input
+    std::fputs("^C\n", stdout);
     return CC_NEWLINE;
+  }
+
+  static unsigned char on_suspend(EditLine*, int) {
+    std::raise(SIGTSTP);  // libedit puts the terminal in order before and after
+    return CC_REDISPLAY;
   }
 
   unsigned char complete_word() {
@@ -147,10 +154,12 @@ LineEditor::LineEditor(Complete complete, std::string history) : state_(std::mak
   el_set(editor, EL_SIGNAL, 1);
   el_set(editor, EL_ADDFN, "mayfly-complete", "Complete a command or a key", &State::on_tab);
   el_set(editor, EL_ADDFN, "mayfly-interrupt", "Leave this line", &State::on_interrupt);
+  el_set(editor, EL_ADDFN, "mayfly-suspend", "Back to the other shell", &State::on_suspend);
   el_set(editor, EL_BIND, "^I", "mayfly-complete", nullptr);
   el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
-  el_set(editor, EL_SETTY, "-d", "intr=", nullptr);  // Ctrl-C is a key like others
+  el_set(editor, EL_SETTY, "-d", "-isig", nullptr);  // Ctrl-C and Ctrl-Z are keys like others
   el_set(editor, EL_BIND, "^C", "mayfly-interrupt", nullptr);
+  el_set(editor, EL_BIND, "^Z", "mayfly-suspend", nullptr);
   el_source(editor, nullptr);  // ~/.editrc: how its user likes it
 }
 
@@ -162,6 +171,7 @@ LineEditor::~LineEditor() {
 std::optional<std::string> LineEditor::read(const std::string& prompt) {
   state_->prompt = prompt;
   int length = 0;
+  el_set(state_->editor, EL_PREP_TERM, 1);  // before the prompt: then a key is one at once
   const char* const read = el_gets(state_->editor, &length);
   if (read == nullptr || length <= 0) return std::nullopt;
   std::string line(read, static_cast<std::size_t>(length));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineEditor: asks a person for lines, who can edit them, call up old ones and have words completed.
+// LineEditor: asks a person for lines, who can edit them, call up old ones and complete words.
 //
 // It is libedit and not readline: that one's licence, the GPL, would become ours.
 

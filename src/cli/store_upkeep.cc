@@ -206,9 +206,8 @@ void add_upkeep_commands(Program& program, StoreFile* file) {
   CLI::App& compacting = add("compact", "Make the file smaller", kCompactExamples, compact);
   compacting.alias("vacuum");
   compacting.add_option("--pages", words->ignored, "No effect; SNKV's tool has it")->group("");
-  add("backup", "Copy the store to a new file", kBackupExamples, backup)
-      .add_option("FILE", words->file, "The new file")
-      ->required();
+  CLI::App& copying = add("backup", "Copy the store to a new file", kBackupExamples, backup);
+  add_word(copying, "FILE", words->file, "", "The new file")->required();
   CLI::App& syncing = add("sync", "Wait until all is on disk", kSyncExamples, sync);
   syncing.alias("checkpoint");
   syncing.add_option("--mode", words->ignored, "No effect; SNKV's tool has it")->group("");

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <system_error>
 
 namespace mayfly {
@@ -27,6 +26,19 @@ Status write(const std::filesystem::path& path, std::string_view content, std::i
   file.close();
   if (!file) return io_error("write", path, last_failure());
   return Done{};
+}
+
+// What fails makes the stream bad; iterators over its buffer would throw.
+std::string read_all(std::istream& in) {
+  constexpr std::size_t kPieceBytes = 65'536;
+  std::string content;
+  while (in) {
+    const std::size_t size = content.size();
+    content.resize(size + kPieceBytes);
+    in.read(content.data() + size, kPieceBytes);
+    content.resize(size + static_cast<std::size_t>(in.gcount()));
+  }
+  return content;
 }
 
 }  // namespace
@@ -51,7 +63,7 @@ Result<std::string> read_file(const std::filesystem::path& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string content;
-  if (file) content.assign(std::istreambuf_iterator<char>(file), {});
+  if (file) content = read_all(file);
   if (!file.is_open() || file.bad() || std::filesystem::is_directory(path)) {
     const std::error_code why = std::filesystem::is_directory(path)
                                     ? std::make_error_code(std::errc::is_a_directory)
@@ -62,7 +74,7 @@ Result<std::string> read_file(const std::filesystem::path& path) {
 }
 
 Result<std::string> read_input() {
-  std::string content(std::istreambuf_iterator<char>(std::cin), {});
+  std::string content = read_all(std::cin);
   if (std::cin.bad()) return Error{Code::io, "cannot read the standard input"};
   return content;
 }

@@ -145,7 +145,8 @@ class Session:
         done = subprocess.run(["bash", path], cwd=self.work, env=self.environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=PATIENCE_S, check=False)
-        parts = re.split(rf"{MARK}(\d+)\n", done.stdout.decode("utf-8", "replace"))
+        text = done.stdout.decode("utf-8", "replace").replace("\r\n", "\n")
+        parts = re.split(rf"{MARK}(\d+)\n", text)
         return [Outcome(int(code), output) for output, code in zip(parts[0::2], parts[1::2])]
 
 
@@ -184,6 +185,15 @@ class DocsCommandsTest(unittest.TestCase):
                     if not found:
                         break
                 self.assertEqual("\n\n".join(found), "")
+
+    def test_compatibility_lists_every_command_of_the_server(self):
+        text = (ROOT / "docs/compatibility.md").read_text(encoding="utf-8")
+        listed = set(re.findall(r"[A-Z][A-Z0-9_-]+", text.partition("## Differences")[0]))
+        with Mayfly() as server:
+            known = {name.decode().upper() for name in server.client().ask("COMMAND", "LIST")}
+        self.assertGreater(len(known), 200)
+        missing = {name for name in known if set(name.split("|")) - listed}
+        self.assertEqual(missing, set())
 
     def test_the_guide_has_many_commands(self):
         text = (ROOT / "docs/cli.md").read_text(encoding="utf-8")

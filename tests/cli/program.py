@@ -110,10 +110,13 @@ class TestCase(unittest.TestCase):
         """Entries that have expired when this returns, and are still in the file."""
         for key in keys:
             self.done("put", key, "short", "--ttl", "20ms", *words)
-        end = time.monotonic() + PATIENCE_S
         for key in keys:
-            while self.mayfly("exists", key, "--read-only", *words).code == OK:
-                self.assertLess(time.monotonic(), end, f"{key} does not expire")
+            self.wait_until_gone(key, *words)
+
+    def wait_until_gone(self, key: str, *words: str) -> None:
+        end = time.monotonic() + PATIENCE_S
+        while self.mayfly("exists", key, "--read-only", *words).code == OK:
+            self.assertLess(time.monotonic(), end, f"{key} does not expire")
 
     def refused(self, outcome: Outcome, *parts: str) -> None:
         """An error: exit code 1, nothing on the standard output, and a message with these parts."""

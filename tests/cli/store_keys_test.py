@@ -30,7 +30,8 @@ class PutAndGetTest(TestCase):
     def test_words_in_front_of_the_command_and_the_environment_say_the_same(self):
         self.put(name="alice")
         self.assertEqual(self.program.run("--db", self.db, "get", "name").text, "alice\n")
-        self.assertEqual(self.program.run("get", "name", env={"MAYFLY_DB": self.db}).text, "alice\n")
+        env = {"MAYFLY_DB": self.db}
+        self.assertEqual(self.program.run("get", "name", env=env).text, "alice\n")
         before = self.program.run("--db", self.db, "--json", "get", "name")
         self.assertEqual(before.json["value"], "alice")
         self.assertEqual(self.done("get", "name", "--format", "json").json, before.json)

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""txn: are all lines done, or none, and does each mean what it says?"""
+
+import os
+import unittest
+
+import program
+
+
+class TxnTest(program.TestCase):
+    def txn(self, *lines: str, words: tuple = ()) -> program.Outcome:
+        return self.mayfly("txn", *words, input="".join(line + "\n" for line in lines).encode())
+
+    def committed(self, *lines: str, words: tuple = ()) -> str:
+        outcome = self.txn(*lines, words=words)
+        self.assertEqual((outcome.code, outcome.errors), (program.OK, ""))
+        return outcome.text
+
+    def value(self, key: str, *words) -> str:
+        return self.done("get", key, *words).text[:-1]
+
+    def ttl(self, key: str) -> float:
+        return self.done("ttl", key, "--json").json["ttl"]
+
+    def test_puts_and_deletes_as_snkv_writes_them(self):
+        self.put(old="1")
+        text = self.committed("# a comment", "", "put greeting hello  world ", "  put a b",
+                              "del old", "del absent")
+        self.assertEqual(text, "committed 4 operations, 1 without effect\n")
+        self.assertEqual(self.value("greeting"), "hello  world")
+        self.assertEqual(self.done("list").lines, ["a", "greeting"])
+
+    def test_counts_operations_and_no_other_lines(self):
+        self.done("cf create", "x")
+        self.assertEqual(self.committed("#", "", "cf x", "put a 1"), "committed 1 operations\n")
+        self.assertEqual(self.committed(), "committed 0 operations\n")
+        outcome = self.mayfly("txn", "--json", input=b"del a\nput a 1\n")
+        self.assertEqual(outcome.json, {"operations": 2, "without_effect": 1, "committed": True})
+
+    def test_a_ttl_comes_last_and_quotes_protect_what_looks_like_one(self):
+        self.committed("put a some words --ttl 15m", "put b word --ttl=15m",
+                       'put c "--ttl 15m"', 'put d "x --ttl 15m" --ttl 1h', "put e x--ttl 5",
+                       "set-if-absent f v --ttl 2100-01-01T00:00Z")
+        self.assertEqual([self.value(key) for key in "abcdef"],
+                         ["some words", "word", "--ttl 15m", "x --ttl 15m", "x--ttl 5", "v"])
+        self.assertTrue(890 < self.ttl("a") <= 900 and 890 < self.ttl("b") <= 900)
+        self.assertEqual([self.ttl(key) for key in "ce"], [None, None])
+        self.assertTrue(3590 < self.ttl("d") <= 3600)
+
+    def test_quotes_hold_any_bytes(self):
+        self.committed(r'put "a \"key\"" "two\nlines\t\x00\xff\\"', r"put 'b' 'it\'s'", 'put c ""',
+                       'put d {"a": "b"}', 'put e say "it"')
+        self.assertEqual(self.done("get", 'a "key"', "--raw").out, b"two\nlines\t\x00\xff\\")
+        self.assertEqual([self.value(key) for key in "bcde"],
+                         ["it's", "", '{"a": "b"}', 'say "it"'])
+
+    def test_hex_and_base64_are_for_all_keys_and_values(self):
+        self.committed("put 00ff 0102 --ttl 1h", "del 01", words=("--hex",))
+        self.assertEqual(self.done("get", "--hex", "00ff").text, "0102\n")
+        self.committed("put AP8= /w==", words=("--base64",))
+        self.assertEqual(self.done("get", "--hex", "00ff").text, "ff\n")
+        self.refused(self.txn("put 0 00", words=("--hex",)), "line 1", "hexadecimal")
+        self.refused(self.txn("put * 00", words=("--base64",)), "line 1", "base64")
+
+    def test_changes_deadlines_and_numbers(self):
+        self.put(a="1", b="2", c="3")
+        self.done("expire", "b", "1h")
+        self.done("expire", "c", "1h")
+        self.committed("expire a 15m", "persist b", "touch c 2h", "incr n", "incr n +41",
+                       "incr n -2")
+        self.assertTrue(890 < self.ttl("a") <= 900)
+        self.assertIsNone(self.ttl("b"))
+        self.assertTrue(7100 < self.ttl("c") <= 7200)
+        self.assertEqual(self.value("n"), "40")
+        self.assertEqual(self.committed("expire x 1h", "persist x", "touch x 1h", "persist b"),
+                         "committed 4 operations, 4 without effect\n")
+
+    def test_lines_of_json_hold_anything(self):
+        self.done("cf create", "x")
+        self.committed('{"op":"put","key":{"base64":"AP8="},"value":"v","ttl":60,"cf":"x"}',
+                       '{"op":"put","key":"a","value":"w","ttl":"15m"}',
+                       '{"op":"set-if-absent","key":"a","value":"z"}',
+                       '{"op":"incr","key":"n","by":5}', '{"op":"expire","key":"n","ttl":60}',
+                       '{"op":"put","key":"d","value":"","deadline_ms":4102444800000}',
+                       '{"op":"del","key":"absent"}')
+        self.assertEqual(self.done("get", "--hex", "00ff", "--cf", "x").text, "76\n")
+        self.assertEqual((self.value("a"), self.value("n")), ("w", "5"))
+        self.assertEqual(self.done("ttl", "d", "--json").json["deadline_ms"], 4102444800000)
+
+    def test_lines_are_for_the_family_that_was_named_last(self):
+        for name in ["x", "y"]:
+            self.done("cf create", name)
+        self.committed("put a 0", "cf x", "put a 1", "cf y", "put a 2", "cf default", "put b 3")
+        self.committed("put c 4", words=("--cf", "x"))
+        self.assertEqual([self.value("a"), self.value("a", "--cf", "x"),
+                          self.value("a", "--cf", "y"), self.value("b"),
+                          self.value("c", "--cf", "x")], ["0", "1", "2", "3", "4"])
+
+    def test_a_wrong_line_changes_nothing(self):
+        self.put(text="word", key="old")
+        for line, parts in [
+                ("pt a b", ["'pt'", "did you mean 'put'?"]),
+                ("frobnicate", ["no command", "put"]),
+                ("put", ["KEY is missing"]),
+                ("put a", ["VALUE is missing"]),
+                ("put a --ttl 5m", ["VALUE is missing"]),
+                ("put a b --ttl", ["a time is missing"]),
+                ("put a b --ttl soon", ["soon", "15m"]),
+                ("put a b --ttl 0", ["above 0"]),
+                ('put a "b', ["quote", "no end"]),
+                ('put "a"b c', ["quote", "space"]),
+                ('put a "b" c', ["'c' is too much"]),
+                ('put "" c', ["key is empty"]),
+                ("del a b", ["'b' is too much"]),
+                ("expire a", ["TIME is missing"]),
+                ("expire a 2001-01-01", ["past"]),
+                ("incr a 1.5", ["1.5", "whole number"]),
+                ("incr text", ["number"]),
+                ("cf", ["name of a column family"]),
+                ("cf nobody\nput a b", ["nobody", "cf create"]),
+                ('{"op":"put","key":"a"', ["column 22"]),
+                ('{"op":"pit","key":"a"}', ["did you mean 'put'?"]),
+                ('{"key":"a"}', ['"op" is missing']),
+                ('{"op":"put","key":"a","value":{"base64":"!"}}', ['"value"', "not base64"]),
+                ('{"op":"put","key":"a","value":"b","tttl":5}', ['did you mean "ttl"?']),
+                ('{"op":"del","key":"a","value":"b"}', ['"value"']),
+                ('{"op":"put","key":"a","value":"b","ttl":-1}', ["later than now"]),
+                ('{"op":"touch","key":"a"}', ['"ttl"'])]:
+            with self.subTest(line=line):
+                outcome = self.txn("put key new", *line.split("\n"))
+                number = 2 + line.count("\n")
+                self.refused(outcome, f"line {number}: ", "nothing was changed", *parts)
+                self.assertEqual(self.value("key"), "old")
+
+    def test_a_dry_run_tries_all_and_changes_nothing(self):
+        self.assertEqual(self.committed("put a b", "incr n", words=("--dry-run",)),
+                         "dry run: 2 operations\n")
+        self.assertFalse(os.path.exists(self.db))
+        self.refused(self.txn("put a b", "incr a", words=("--dry-run",)), "line 2")
+        self.put(a="b")
+        self.committed("put a c", words=("--dry-run",))
+        self.refused(self.txn("incr a", words=("--dry-run",)), "line 1", "number")
+        self.assertEqual(self.value("a"), "b")
+        self.assertEqual(self.mayfly("txn", "--dry-run", "--json", input=b"del a\n").json,
+                         {"operations": 1, "without_effect": 0, "committed": False})
+
+    def test_reads_a_file(self):
+        self.write("changes.txt", b"put a b\r\nput c d")
+        self.assertEqual(self.done("txn", "changes.txt").text, "committed 2 operations\n")
+        self.assertEqual((self.value("a"), self.value("c")), ("b", "d"))
+
+    def test_fails_with_a_reason(self):
+        self.refuses_wrong_input("txn", makes_file=True)
+        self.refused(self.mayfly("txn", "absent.txt"), "absent.txt", "No such file")
+        self.put(a="1")
+        self.refuses_unknown_family("txn")
+        self.refused(self.mayfly("txn", "--read-only", input=b"put a b\n"), "read-only")
+        self.assertIn("Examples:", self.program.run("txn", "--help").text)
+
+
+if __name__ == "__main__":
+    unittest.main()

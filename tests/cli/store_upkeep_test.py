@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""stat, check, compact, backup, sync and clear, with the real program."""
+
+import contextlib
+import json
+import os
+import subprocess
+import unittest
+
+from program import FAILED, OK, PATIENCE_S, TestCase
+
+ENTRIES = 2_000
+
+
+class UpkeepTestCase(TestCase):
+    def load(self, entries=ENTRIES):
+        lines = (json.dumps({"key": f"key:{i:04}", "value": "v" * 200}) for i in range(entries))
+        self.done("load", "-", input="\n".join(lines).encode())
+
+    @contextlib.contextmanager
+    def reader(self):
+        """A process that reads, and cannot end before its output is read."""
+        with subprocess.Popen([self.program.path, "scan", "--db", self.db],
+                              stdout=subprocess.PIPE) as child:
+            child.stdout.read(1)
+            yield child
+            child.stdout.read()
+            self.assertEqual(child.wait(PATIENCE_S), 0)
+
+
+class StatTest(UpkeepTestCase):
+    def setUp(self):
+        super().setUp()
+        self.done("cf create", "sessions")
+        self.done("cf ttl", "sessions", "30m")
+        self.put(a="x", b="x")
+        self.done("put", "c", "x", "--ttl", "2h")
+        self.done("put", "s", "x", "--cf", "sessions")
+        self.put_short_lived("gone")
+
+    def test_tells_of_the_file_and_its_families(self):
+        stat = self.done("stat", "--json", "--read-only").json
+        self.assertEqual((stat["live"], stat["with_ttl"], stat["expired"]), (4, 2, 1))
+        self.assertEqual(stat["file"], self.db)
+        self.assertEqual(stat["file_bytes"], os.path.getsize(self.db))
+        self.assertGreaterEqual(stat["file_bytes"], stat["pages"] * stat["page_bytes"])
+        self.assertGreater(stat["pages"], stat["free_pages"])
+        self.assertGreater(stat["last_transaction"], 5)
+        self.assertEqual(stat["readers"], [])
+        default, sessions = stat["families"]
+        self.assertEqual((default["name"], default["live"], default["with_ttl"], default["expired"],
+                          default["default_ttl"]), ("default", 3, 1, 1, None))
+        self.assertEqual((sessions["name"], sessions["live"], sessions["with_ttl"],
+                          sessions["expired"], sessions["default_ttl"]),
+                         ("sessions", 1, 1, 0, 1800))
+
+    def test_the_next_deadline_is_that_of_what_still_lives(self):
+        stat = self.done("stat", "--json", "--read-only").json
+        default, sessions = stat["families"]
+        self.assertEqual(default["next"]["deadline_ms"],
+                         self.done("ttl", "c", "--json").json["deadline_ms"])
+        self.assertEqual(stat["next"], sessions["next"])
+
+    def test_people_get_a_table(self):
+        text = self.done("stat", "--read-only").text
+        self.assertIn(f"{self.db}: ", text)
+        self.assertRegex(text, r"default +3 +1 +1 +in 1h 59m +none")
+        self.assertRegex(text, r"sessions +1 +1 +0 +in 29m \d+s +30m")
+        self.assertRegex(text, r"all +4 +2 +1 +in 29m")
+        self.assertNotIn("\x1b", text)
+
+    def test_other_names(self):
+        shown = self.done("stat", "--json", "--read-only").json
+        for command in ["stats", "info"]:
+            again = self.done(command, "--json", "--read-only", "--reset").json
+            self.assertEqual(again["live"], shown["live"])
+
+    def test_readers_are_seen(self):
+        self.load()
+        with self.reader() as child:
+            self.put(more="x")
+            readers = self.done("stat", "--json").json["readers"]
+            self.assertEqual([(reader["process"], reader["behind"]) for reader in readers],
+                             [(child.pid, 1)])
+            self.assertRegex(self.done("stat").text, rf"Readers.*\n.*\n.*\n +{child.pid} +1\n")
+        self.assertEqual(self.done("stat", "--json").json["readers"], [])
+
+
+class CheckTest(UpkeepTestCase):
+    def test_a_sound_file_is_ok(self):
+        self.load()
+        self.assertRegex(self.done("check").text, r"^ok: \d+ pages and 2000 rows looked at\n$")
+        report = self.done("check", "--json", "--read-only").json
+        self.assertEqual(report, report | {"ok": True, "rows": ENTRIES, "problems": []})
+        self.assertGreater(report["pages"], 10)
+
+    def test_damage_is_told_and_exit_code_1(self):
+        self.load()
+        with open(self.db, "r+b") as file:
+            content = file.read()
+            self.assertIn(b"key:1000", content)
+            file.seek(0)
+            file.write(content.replace(b"key:1000", b"\xffey:1000"))
+        outcome = self.mayfly("check")
+        self.assertEqual((outcome.code, outcome.text), (FAILED, ""))
+        self.assertIn(f"{self.db} is damaged: ", outcome.errors)
+        self.assertGreaterEqual(len(outcome.errors.splitlines()), 2)
+        outcome = self.mayfly("check", "--json")
+        self.assertEqual((outcome.code, outcome.errors, outcome.json["ok"]), (FAILED, "", False))
+        self.assertGreaterEqual(len(outcome.json["problems"]), 1)
+
+    def test_what_cannot_be_opened_is_damaged_too(self):
+        self.write("test.db", b"x" * 8192)
+        outcome = self.mayfly("check", "--json")
+        self.assertEqual((outcome.code, outcome.json["ok"]), (FAILED, False))
+        self.assertIn("not a store", outcome.json["problems"][0])
+        self.refused(self.mayfly("check"), "not a store", "is damaged: 1 problem")
+
+
+class CompactTest(UpkeepTestCase):
+    def test_makes_the_file_smaller(self):
+        self.load()
+        self.done("del", "--prefix", "key:1")
+        before = os.path.getsize(self.db)
+        found = self.done("compact", "--json").json
+        after = os.path.getsize(self.db)
+        self.assertEqual(found, {"before_bytes": before, "after_bytes": after})
+        self.assertLess(after, before * 3 // 4)
+        self.assertEqual(self.done("count").text, "1000\n")
+        self.assertEqual(self.done("check", "--json").json["ok"], True)
+
+    def test_says_both_sizes(self):
+        self.load()
+        self.assertRegex(self.done("vacuum", "--pages", "7").text,
+                         r"^\d+\.\d [KM]B -> \d+\.\d [KM]B\n$")
+
+    def test_needs_the_store_for_itself(self):
+        self.load()
+        with self.reader():
+            self.refused(self.mayfly("compact"), "another process")
+        self.refused(self.mayfly("compact", "--read-only"), "read-only")
+
+
+class BackupTest(UpkeepTestCase):
+    def test_a_backup_is_a_store_with_the_same_content(self):
+        self.load()
+        self.done("cf create", "sessions")
+        self.done("put", "s", "x", "--cf", "sessions", "--ttl", "2100-01-01T00:00Z")
+        copy = self.path("copy.db")
+        self.assertRegex(self.done("backup", copy).text, rf"^{copy}: \d+\.\d [KM]B\n$")
+        self.assertEqual(self.program.run("scan", "--db", copy), self.done("scan"))
+        sessions = self.program.run("scan", "--cf", "sessions", "--ttl", "--json", "--db", copy)
+        self.assertEqual((sessions.json["key"], sessions.json["deadline_ms"]),
+                         ("s", 4_102_444_800_000))
+        self.assertEqual(self.program.run("check", "--db", copy).code, OK)
+        self.assertFalse(os.path.exists(copy + ".part"))
+
+    def test_works_while_others_read_and_says_how_large_it_is(self):
+        self.load()
+        with self.reader():
+            found = self.done("backup", self.path("copy.db"), "--json", "--read-only").json
+        self.assertEqual(found, {"file": self.path("copy.db"),
+                                 "bytes": os.path.getsize(self.path("copy.db"))})
+
+    def test_what_is_there_is_left_alone(self):
+        self.put(name="alice")
+        self.refused(self.mayfly("backup", self.write("there", b"mine")), "there", "exists already")
+        self.refused(self.mayfly("backup", self.db), "exists already")
+        self.refused(self.mayfly("backup", self.folder), "exists already")
+        with open(self.path("there"), "rb") as file:
+            self.assertEqual(file.read(), b"mine")
+
+    def test_places_where_nothing_can_be_written(self):
+        self.put(name="alice")
+        self.refused(self.mayfly("backup", self.path("no/where.db")), "no/where.db")
+        self.refused(self.mayfly("backup", ""), "FILE")
+        self.refused(self.mayfly("backup"), "FILE")
+
+
+class SyncTest(UpkeepTestCase):
+    def test_does_it_without_a_word(self):
+        self.put(name="alice")
+        self.assertEqual(self.done("sync").text, "")
+        self.assertEqual(self.done("sync", "--json").json, {"synced": True})
+        self.assertEqual(self.done("checkpoint", "--mode", "truncate").text, "")
+        self.assertEqual(self.done("get", "name").text, "alice\n")
+
+
+class ClearTest(UpkeepTestCase):
+    def test_removes_all_of_a_family_and_says_how_many(self):
+        self.done("cf create", "sessions")
+        self.done("put", "s", "x", "--cf", "sessions")
+        self.put(a="x", b="x")
+        self.put_short_lived("gone")
+        self.assertEqual(self.done("clear").text, "2\n")
+        self.assertEqual(self.done("list").text, "")
+        self.assertEqual(self.done("stat", "--json").json["expired"], 0)
+        self.assertEqual(self.done("list", "--cf", "sessions").lines, ["s"])
+        self.assertEqual(self.done("clear", "--cf", "sessions", "--json").json, {"removed": 1})
+        self.assertEqual(self.done("cf list").lines, ["sessions"])
+
+    def test_not_read_only(self):
+        self.put(a="x")
+        self.refused(self.mayfly("clear", "--read-only"), "read-only")
+        self.refuses_unknown_family("clear")
+        self.assertEqual(self.done("count").text, "1\n")
+
+
+class WrongInputTest(UpkeepTestCase):
+    def test_every_command(self):
+        for command in ["stat", "check", "compact", "backup", "sync", "clear"]:
+            words = ("copy",) if command == "backup" else ()
+            with self.subTest(command):
+                self.refuses_wrong_input(command, *words)
+                self.refused(self.mayfly(command, *words, "word", "more"), "word")
+                self.assertIn(f"Examples:\n  mayfly {command}",
+                              self.program.run(command, "--help").text)
+        self.refused(self.program.run("compat"), "compat", "compact")
+
+
+if __name__ == "__main__":
+    unittest.main()
