@@ -20,11 +20,13 @@ std::string line(std::uint64_t number, std::string_view what) {
 }  // namespace
 
 std::string summary_text(const CopySummary& summary, const CopyCounts& counts) {
-  std::string text =
-      fmt::format("Copied {} keys from {} to {} in {:.1f} s ({:.0f} keys/s){}.\n",
-                  counts.all_keys(), summary.from, summary.to, summary.seconds,
-                  static_cast<double>(counts.all_keys()) / std::max(summary.seconds, 0.001),
-                  summary.is_resumed ? ", the part before the interruption included" : "");
+  const std::uint64_t keys = counts.all_keys();
+  std::string text = fmt::format("Copied {} key{} from {} to {} in {:.1f} s", keys,
+                                 keys == 1 ? "" : "s", summary.from, summary.to, summary.seconds);
+  text += summary.is_resumed
+              ? " since the interruption.\n"
+              : fmt::format(", {:.0f} a second.\n",
+                            static_cast<double>(keys) / std::max(summary.seconds, 0.001));
   for (std::size_t i = 0; i < kMany.size(); ++i) text += line(counts.keys[i], kMany[i]);
   text += line(counts.members, "fields, members and elements");
   text += line(counts.key_deadlines, "keys have a deadline");

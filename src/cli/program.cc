@@ -55,15 +55,15 @@ CLI::App& Program::add(CLI::App& above, const std::string& name, const std::stri
 
 void Program::on(CLI::App& command, Run run) { commands_.emplace_back(&command, std::move(run)); }
 
-int Program::fail(const Error& error) const {
-  fmt::print(stderr, "mayfly: {}\n", error.message);
-  if (error.code == Code::invalid) {
-    fmt::print(stderr, "Try '{} --help'.\n", full_name(reached(app_)));
-  }
+int Program::fail(const std::string& message) const {
+  fmt::print(stderr, "mayfly: {}\n", message);
   return static_cast<int>(Exit::failed);
 }
 
-int Program::misused(const std::string& message) const { return fail({Code::invalid, message}); }
+int Program::misused(const std::string& message) const {
+  fmt::print(stderr, "mayfly: {}\nTry '{} --help'.\n", message, full_name(reached(app_)));
+  return static_cast<int>(Exit::failed);
+}
 
 int Program::run(int argc, char** argv) {
   collect_unknown_words(app_);
@@ -97,10 +97,10 @@ int Program::run_chosen() {
     return static_cast<int>(Exit::ok);
   }
   const Result<Exit> result = (*run)();
-  if (!result) return fail(result.error());
+  if (!result) return fail(result.error().message);
   // What is printed may wait in a buffer, and the disk below it be full.
   if (std::fflush(stdout) != 0 && errno != EPIPE) {
-    return fail({Code::io, fmt::format("cannot write the output: {}", std::strerror(errno))});
+    return fail(fmt::format("cannot write the output: {}", std::strerror(errno)));
   }
   return static_cast<int>(*result);
 }

@@ -69,7 +69,7 @@ class Program {
   int run_chosen();
   const Run* runner_of(const CLI::App& command) const;
   int misused(const std::string& message) const;
-  int fail(const Error& error) const;
+  int fail(const std::string& message) const;
 
   std::vector<std::unique_ptr<void, void (*)(void*)>> kept_;  // options of app_ point into them
   CLI::App app_;

@@ -203,7 +203,8 @@ Result<Exit> dump_to_file(const std::string& path, const ReadTxn& txn, const Sto
     fmt::print("{{\"file\": {}, \"entries\": {}, \"families\": {}}}\n", bytes_as_json(path),
                dumped->entries, dumped->families);
   } else {
-    fmt::print("dumped {} entries of {} column {} to {}\n", dumped->entries, dumped->families,
+    fmt::print("dumped {} {} of {} column {} to {}\n", dumped->entries,
+               dumped->entries == 1 ? "entry" : "entries", dumped->families,
                dumped->families == 1 ? "family" : "families", path);
   }
   return Exit::ok;

@@ -77,6 +77,10 @@ Result<Item> item_of(const Words& words, const StoreFile& file) {
   }
   Result<std::string> key = file.bytes().read(words.key);
   if (!key) return key.error();
+  if (key->empty() || key->size() > kStoreKeyMax) {  // before a file is made for it
+    return Error{Code::invalid, fmt::format("a key has 1 to {} bytes; this one has {}",
+                                            kStoreKeyMax, key->size())};
+  }
   Result<std::string> value = file.bytes().read(words.value);
   if (!value) return value.error();
   const Result<Expires> expires = expires_of(words, file);

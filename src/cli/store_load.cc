@@ -262,8 +262,8 @@ void print(const Loaded& loaded, bool is_dry_run, const StoreFile& file) {
         loaded.entries, loaded.expired, loaded.kept, loaded.others, made, is_dry_run);
     return;
   }
-  std::string text =
-      fmt::format("{} {} entries", is_dry_run ? "dry run: would load" : "loaded", loaded.entries);
+  std::string text = fmt::format("{} {} {}", is_dry_run ? "dry run: would load" : "loaded",
+                                 loaded.entries, loaded.entries == 1 ? "entry" : "entries");
   const auto add = [&text](std::uint64_t count, std::string_view what) {
     if (count > 0) text += fmt::format("; {} {}", count, what);
   };
@@ -277,8 +277,7 @@ void print(const Loaded& loaded, bool is_dry_run, const StoreFile& file) {
   fmt::print("{}\n", text);
 }
 
-Result<Exit> load(const Words& words, const StoreFile& file) {
-  if (file.path().empty()) return file.open(StoreFile::Use::read).error();  // says what is missing
+Result<Loaded> load_lines(const Words& words, const StoreFile& file) {
   Result<InputLines> input = InputLines::open(words.path);
   if (!input) return input.error();
   Loader loader(words, file);
@@ -306,9 +305,15 @@ Result<Exit> load(const Words& words, const StoreFile& file) {
                                rate_text(static_cast<double>(committed) / progress.seconds())));
     progress.add(static_cast<double>(input->bytes_read() - shown));
     shown = input->bytes_read();
-    if (!is_more) break;
+    if (!is_more) return loader.loaded();
   }
-  print(loader.loaded(), words.is_dry_run, file);
+}
+
+Result<Exit> load(const Words& words, const StoreFile& file) {
+  if (file.path().empty()) return file.open(StoreFile::Use::read).error();  // says what is missing
+  const Result<Loaded> loaded = load_lines(words, file);
+  if (!loaded) return loaded.error();
+  print(*loaded, words.is_dry_run, file);
   return Exit::ok;
 }
 

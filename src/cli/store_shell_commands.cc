@@ -2,9 +2,9 @@
 // What can be asked of the shell, besides the changes of store_lines.h.
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "cli/store_answers.h"
 #include "cli/store_commands.h"

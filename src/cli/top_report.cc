@@ -244,9 +244,10 @@ std::vector<std::string> top_lines(const TopView& view, const TopHistory& histor
   lines.push_back(row("evicted", fmt::format("{} keys; in all {}", rate(view.evicted_rate),
                                              count(view.evicted_keys))));
   if (view.hit_share) lines.push_back(row("hits", fmt::format("{:.1f} %", 100 * *view.hit_share)));
-  if (view.in_rate && view.out_rate) {
-    lines.push_back(row(
-        "network", fmt::format("{}/s in, {}/s out", bytes(*view.in_rate), bytes(*view.out_rate))));
+  if (view.in_rate) {
+    std::string text = bytes(*view.in_rate) + "/s in";
+    if (view.out_rate) text += fmt::format(", {}/s out", bytes(*view.out_rate));
+    lines.push_back(row("network", text));
   }
   lines.push_back(row("persistence", persistence_text(view)));
   if (!view.role.empty()) lines.push_back(row("replication", replication_text(view)));

@@ -191,7 +191,10 @@ TopView view_of(const TopSample* before, const TopSample& now, double wall_s) {
   view.clients = number(info, "connected_clients");
   view.blocked_clients = number(info, "blocked_clients");
   view.in_rate = rates.of("total_net_input_bytes");
-  view.out_rate = rates.of("total_net_output_bytes");
+  // One that answers and has sent nothing does not count it.
+  if (number(info, "total_net_output_bytes") != 0) {
+    view.out_rate = rates.of("total_net_output_bytes");
+  }
   view.hit_share = hit_share(info, rates);
   see_commands(view, info, rates);
   see_memory(view, info);

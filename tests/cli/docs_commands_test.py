@@ -9,8 +9,8 @@
     $ echo $?                          after a command that fails this must come
     2
 
-The blocks of a document are run by one bash, in a directory of their own, with `mayfly` in the path.
-Ports are names: 6379, which redis-cli speaks to, and 7001 are servers of ours, 7002 is a
+The blocks of a document are run by one bash, in a directory of their own, with `mayfly` in the
+path. Ports are names: 6379, which redis-cli speaks to, and 7001 are servers of ours, 7002 is a
 redis-server. A block that is not to be run has the comment <!-- no-run --> before it.
 """
 

@@ -54,7 +54,7 @@ class DumpTest(program.TestCase):
         with open(old, "rb") as still_open:
             outcome = self.done("dump", "out.jsonl")
             self.assertEqual(still_open.read(), b"old", "it was written over, not replaced")
-        self.assertEqual(outcome.text, "dumped 1 entries of 1 column family to out.jsonl\n")
+        self.assertEqual(outcome.text, "dumped 1 entry of 1 column family to out.jsonl\n")
         with open(old, "rb") as new:
             self.assertEqual(new.read(), self.done("dump").out)
         self.assertEqual(self.done("dump", "out.jsonl", "--json").json,
@@ -129,7 +129,7 @@ class LoadTest(program.TestCase):
 
     def test_leaves_out_what_has_expired_and_counts_it(self):
         outcome = self.load('{"key":"a","value":"1","deadline_ms":1000}', '{"key":"b","value":"2"}')
-        self.assertEqual(outcome.text, "loaded 1 entries; 1 had expired\n")
+        self.assertEqual(outcome.text, "loaded 1 entry; 1 had expired\n")
         self.assertEqual([entry["key"] for entry in self.entries()], ["b"])
 
     def test_takes_a_ttl_or_a_date_and_what_scan_prints(self):
@@ -187,7 +187,7 @@ class LoadTest(program.TestCase):
     def test_a_dry_run_checks_and_changes_nothing(self):
         good = '{"key":"a","value":"b"}'
         outcome = self.load(good, words=("--dry-run",))
-        self.assertEqual(outcome.text, "dry run: would load 1 entries\n")
+        self.assertEqual(outcome.text, "dry run: would load 1 entry\n")
         self.assertFalse(os.path.exists(self.db))
         self.refused(self.load(good, "x", words=("--dry-run",)), "line 2")
 

@@ -146,7 +146,7 @@ class BytesTest(TestCase):
         self.refused(self.mayfly("put", "name", "@" + self.path("absent")), "absent")
         self.refused(self.mayfly("put", "name", "@" + self.folder), self.folder)
         self.refused(self.mayfly("put", "-", "-", input=b"x"), "both")
-        self.refused(self.mayfly("put", "", "value"), "the key is empty")
+        self.refused(self.mayfly("put", "", "value"), "1 to 65536 bytes")
         self.refused(self.mayfly("get", "name", "--out", self.path("no/where")), "no/where")
         self.assertEqual(self.done("get", "name").text, "alice\n")
 
