@@ -56,7 +56,6 @@ class CopyTarget {
 bool drop_due(CopyItem& item, Time now);
 
 struct CopyPlan {
-  std::string verb;   // "import"
   std::string match;  // empty: all
   std::string state_path;
   bool is_strict = false;  // what cannot be copied is an error

@@ -39,9 +39,8 @@ struct CopyWords {
         ->excludes(resume);
   }
 
-  CopyPlan plan(const char* verb, const std::string& default_state, bool is_json) const {
-    return {.verb = verb,
-            .match = match,
+  CopyPlan plan(const std::string& default_state, bool is_json) const {
+    return {.match = match,
             .state_path = state.empty() ? default_state : state,
             .is_strict = is_strict,
             .must_resume = is_resume,

@@ -151,6 +151,13 @@ class Database {
   std::size_t member_deadline_count() const { return contents_->members.size(); }
   Time next_deadline() const;  // of a key or a field; nothing is due before
 
+  // Keys whose deadline is at or before `moment`; keys with a field of which that is so. Dead ones
+  // too. Cost: O(buckets until then), a thousand keys each.
+  std::size_t deadline_count(Time moment) const { return contents_->keys.count_due(moment); }
+  std::size_t member_deadline_count(Time moment) const {
+    return contents_->members.count_due(moment);
+  }
+
   // An alive key, evenly chosen, or kNoSlot.
   Slot random(Random& random) const;
 

@@ -92,6 +92,24 @@ TEST_F(InfoTest, TellsHowLateThingsExpired) {
   EXPECT_EQ(value("stats", "expired_keys"), "2");
 }
 
+TEST_F(InfoTest, CountsWhatIsGoingToExpireSoon) {
+  run("SET a 1 PX 1000");
+  run("SET b 1 PX 1001");
+  run("SET c 1 EX 3600");
+  run("SET d 1");
+  run("HSET h f 1 g 2 k 3");
+  run("HPEXPIRE h 500 FIELDS 2 f g");
+  EXPECT_EQ(value("expiry", "expiry_keys_due_within_1s"), "1");
+  EXPECT_EQ(value("expiry", "expiry_keys_due_within_10s"), "2");
+  EXPECT_EQ(value("expiry", "expiry_keys_due_within_10m"), "2");
+  EXPECT_EQ(value("expiry", "expiry_keys_due_within_1h"), "3");
+  EXPECT_EQ(value("expiry", "expiry_hashes_with_fields_due_within_1s"), "1");
+
+  fixture_.advance(Millis(1000));  // what is due already is not going to be
+  EXPECT_EQ(value("expiry", "expiry_keys_due_within_1s"), "1");
+  EXPECT_EQ(value("expiry", "expiry_hashes_with_fields_due_within_1h"), "0");
+}
+
 TEST_F(InfoTest, CountsHitsMissesAndErrors) {
   run("SET k v");
   run("GET k");
