@@ -52,6 +52,7 @@ void EpollLink::flush() {
     return;
   }
   sent_ += static_cast<std::size_t>(taken);
+  sent_ever_ += static_cast<std::size_t>(taken);
   if (sent_ == output_.size()) {
     sent_ = 0;
     output_.clear();

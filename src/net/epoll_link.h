@@ -53,6 +53,7 @@ class EpollLink final : public Link, public Watched {
   std::string& output() override;
   void flush() override;
   std::size_t pending() const override { return output_.size() - sent_; }
+  std::uint64_t sent() const override { return sent_ever_; }
   std::size_t output_capacity() const override { return output_.capacity(); }
   void close_after_flush() override;
   void close_now(std::string_view why) override;
@@ -91,6 +92,7 @@ class EpollLink final : public Link, public Watched {
   InputBuffer input_;
   std::string output_;
   std::size_t sent_ = 0;  // bytes of output_ that the kernel has taken
+  std::uint64_t sent_ever_ = 0;
   std::string why_;       // the connection is gone
 
   bool added_ = false;         // to epoll

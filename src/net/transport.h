@@ -64,6 +64,9 @@ class Link {
   // How many bytes the kernel has not taken yet. If it only grows, the other side does not read.
   virtual std::size_t pending() const = 0;
 
+  // How many it has taken, ever.
+  virtual std::uint64_t sent() const = 0;
+
   // Memory that the connection holds for output, sent or not.
   virtual std::size_t output_capacity() const = 0;
 

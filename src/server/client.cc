@@ -63,7 +63,10 @@ void Client::drained() {
   if (replica) server_.replication().replicas().pump(*this);
 }
 
-void Client::closed(std::string_view) { server_.forget(*this); }
+void Client::closed(std::string_view) {
+  server_.stats().bytes_out += link_.sent();
+  server_.forget(*this);
+}
 
 void Client::end_request() {
   is_running_ = false;

@@ -114,7 +114,7 @@ std::string describe(Client& client, Server& server) {
       "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} db={} sub={} psub={} ssub={} "
       "multi={} watch={} qbuf={} qbuf-free={} argv-mem=0 multi-mem={} rbs={} rbp={} obl={} oll=0 "
       "omem={} tot-mem={} events=r{} cmd={} user=default redir=-1 resp={} lib-name={} lib-ver={} "
-      "tot-net-in={} tot-net-out=0 tot-cmds={}",
+      "tot-net-in={} tot-net-out={} tot-cmds={}",
       client.id(), link.address(), link.local_address(), link.fd(), client.name,
       seconds_between(client.created, now), seconds_between(client.used, now), flags_of(client),
       client.database(), client.channels.size(), client.patterns.size(),
@@ -124,7 +124,7 @@ std::string describe(Client& client, Server& server) {
       link.input().capacity() - std::min(link.input().capacity(), link.input().size()),
       client.queued_bytes, link.output_capacity(), waiting, waiting, waiting, memory,
       waiting > 0 ? "w" : "", last_command(client), client.protocol(), client.lib_name,
-      client.lib_version, client.bytes_in, client.commands);
+      client.lib_version, client.bytes_in, link.sent(), client.commands);
 }
 
 bool matches(const ClientFilter& filter, Client& client, Time now) {

@@ -22,6 +22,13 @@ std::size_t dead_keys(Keyspace& keyspace) {
   return dead;
 }
 
+// Of connections that are closed, and of those that are not.
+std::uint64_t bytes_out(Server& server) {
+  std::uint64_t bytes = server.stats().bytes_out;
+  for (const auto& [id, client] : server.clients()) bytes += client->link().sent();
+  return bytes;
+}
+
 double stale_percent(Keyspace& keyspace) {
   std::size_t volatile_keys = 0;
   for (int i = 0; i < keyspace.count(); ++i) {
@@ -80,7 +87,7 @@ void info_stats(Server& server, std::string& text) {
   info_line(text, "instantaneous_ops_per_sec",
             static_cast<std::uint64_t>(stats.commands_per_second + 0.5));
   info_line(text, "total_net_input_bytes", stats.bytes_in);
-  info_line(text, "total_net_output_bytes", stats.bytes_out);
+  info_line(text, "total_net_output_bytes", bytes_out(server));
   info_line(text, "rejected_connections", stats.rejected_connections);
   info_line(text, "sync_full", stats.full_syncs);
   info_line(text, "sync_partial_ok", stats.partial_syncs);

@@ -33,6 +33,7 @@ class TestLink final : public Link {
   std::string& output() override { return output_; }
   void flush() override {}
   std::size_t pending() const override { return output_.size(); }
+  std::uint64_t sent() const override { return 0; }
   std::size_t output_capacity() const override { return output_.capacity(); }
   void close_after_flush() override { is_closing_ = true; }
   void close_now(std::string_view why) override {
