@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cache: a dict in memory whose entries expire."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import ItemsView, KeysView, MutableMapping, ValuesView
+from datetime import timedelta
+from typing import Any, Callable, Hashable, Iterator, Optional
+
+from . import _mayfly
+from ._moments import TTL
+
+_REQUIRED = object()
+_ABSENT = object()
+
+
+class _Keys(KeysView):
+    def __iter__(self):
+        return iter(self._mapping)
+
+
+class _Values(ValuesView):
+    def __iter__(self):
+        return (value for _, value in self._mapping._entries())
+
+    def __contains__(self, value):
+        return any(value is found or value == found for found in self)
+
+
+class _Items(ItemsView):
+    def __iter__(self):
+        return iter(self._mapping._entries())
+
+
+class _Flight:
+    """A load that is under way: one thread loads, others wait for it."""
+
+    def __init__(self):
+        self.done = threading.Event()
+        self.value: Any = None
+        self.error: Optional[BaseException] = None
+
+
+class Cache(_mayfly.Cache):
+    """A mapping in memory, in which any entry may have an expiry, and which may be bounded.
+
+    >>> cache = mayfly.Cache(capacity=1000, ttl=60)
+    >>> cache["a"] = 1                       # for a minute
+    >>> cache.put("b", 2, ttl=5)             # for five seconds
+    >>> cache["a"], cache.get("c"), len(cache)
+    (1, None, 2)
+
+    `capacity`: the most entries; None is no limit. When it is full, what has expired goes first,
+    then what was not read for long. `ttl`: for entries that are put without one; None is no expiry.
+    `sliding`: a TTL counts from the last read. `jitter`: makes each TTL longer or shorter by up to
+    this part (0.1 is a tenth), so that what was put together does not expire together.
+    `listener(key, value, cause)` is told of each entry that goes, after it is gone; `cause` is
+    "expired", "replaced", "erased", "evicted" or "cleared". `timer`: for tests, a callable that
+    returns seconds.
+
+    Threads may share it. len() is exact: what has expired is not counted, whether or not it has
+    been removed. A put removes some of what has expired; purge() removes all of it.
+    """
+
+    def __init__(
+        self,
+        capacity: Optional[int] = None,
+        ttl=None,
+        *,
+        sliding: bool = False,
+        jitter: float = 0.0,
+        listener: Optional[Callable[[Any, Any, str], Any]] = None,
+        timer: Optional[Callable[[], float]] = None,
+    ):
+        if capacity is not None and capacity <= 0:
+            raise ValueError(f"a capacity must be above 0, or None, not {capacity!r}")
+        if ttl is not None and not (ttl > timedelta(0) if isinstance(ttl, timedelta) else ttl > 0):
+            raise ValueError(f"a default TTL must be above 0 seconds, or None, not {ttl!r}")
+        if not 0 <= jitter < 1:
+            raise ValueError(f"a jitter must be at least 0 and below 1, not {jitter!r}")
+        super().__init__(capacity or 0, ttl, sliding, jitter, timer, listener)
+        self._capacity = capacity
+        self._flights: dict = {}
+        self._flights_lock = threading.Lock()
+
+    @property
+    def capacity(self) -> Optional[int]:
+        """The most entries that it holds; None is no limit."""
+        return self._capacity
+
+    def ttl(self, key: Hashable) -> Optional[float]:
+        """The seconds that `key` has left; None if it never expires; KeyError if it is absent."""
+        left_ms = self._ttl_ms(key)
+        if left_ms == -2:
+            raise KeyError(key)
+        return None if left_ms == -1 else left_ms / 1000
+
+    def purge(self, limit: Optional[int] = None) -> int:
+        """Removes what has expired, `limit` entries at most, and returns how many."""
+        return self._purge(-1 if limit is None else max(0, limit))
+
+    def get_or_load(self, key: Hashable, loader: Callable[[Any], Any], ttl: Optional[TTL] = None):
+        """The value of `key`; if there is none, what `loader(key)` returns, which is put.
+
+        Threads that ask for the same key meanwhile wait for it. What `loader` raises goes to all
+        of them, and nothing is put.
+
+        >>> cache = mayfly.Cache(ttl=60)
+        >>> cache.get_or_load("answer", lambda key: 42)
+        42
+        """
+        value = self.get(key, _ABSENT)
+        if value is not _ABSENT:
+            return value
+        with self._flights_lock:
+            flight = self._flights.get(key)
+            is_mine = flight is None
+            if is_mine:
+                flight = self._flights[key] = _Flight()
+        if not is_mine:
+            flight.done.wait()
+            if flight.error is not None:
+                raise flight.error
+            return flight.value
+        try:
+            flight.value = loader(key)
+            self.put(key, flight.value, ttl)
+            return flight.value
+        except BaseException as error:
+            flight.error = error
+            raise
+        finally:
+            with self._flights_lock:
+                del self._flights[key]
+            flight.done.set()
+
+    # --- The rest of a MutableMapping
+
+    def __iter__(self) -> Iterator:
+        return iter([key for key, _ in self._entries()])
+
+    def keys(self) -> KeysView:
+        """A view of the keys, in no order."""
+        return _Keys(self)
+
+    def values(self) -> ValuesView:
+        """A view of the values."""
+        return _Values(self)
+
+    def items(self) -> ItemsView:
+        """A view of the pairs (key, value)."""
+        return _Items(self)
+
+    def pop(self, key: Hashable, default: Any = _REQUIRED):
+        """Removes `key` and returns its value; `default`, or KeyError, if it is absent."""
+        value = self._pop(key, default)
+        if value is _REQUIRED:
+            raise KeyError(key)
+        return value
+
+    def popitem(self) -> tuple:
+        """Removes some entry and returns it. KeyError if there is none."""
+        for key, _ in self._entries():
+            value = self._pop(key, _REQUIRED)
+            if value is not _REQUIRED:
+                return key, value
+        raise KeyError("the cache is empty")
+
+    def setdefault(self, key: Hashable, default: Any = None, ttl: Optional[TTL] = None):
+        """The value of `key`; if there is none, `default` is put and returned."""
+        value = self.get(key, _ABSENT)
+        if value is _ABSENT:
+            self.put(key, default, ttl)
+            return default
+        return value
+
+    def update(self, other=(), /, *, ttl: Optional[TTL] = None, **entries) -> None:
+        """Puts all of a mapping or of pairs, and the keywords."""
+        pairs = other.items() if hasattr(other, "items") else other
+        for key, value in [*pairs, *entries.items()]:
+            self.put(key, value, ttl)
+
+    def __repr__(self) -> str:
+        return f"<mayfly.Cache of {len(self)} entries, capacity {self._capacity}>"
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("a Cache can't be pickled or copied: take dict(cache.items())")
+
+
+MutableMapping.register(Cache)

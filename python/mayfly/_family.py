@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a store and a column family have in common, but for what is in C++, and ColumnFamily.
+
+The methods that are called most often are those of the C++ class itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from datetime import datetime, timedelta
+from typing import Iterator as Iterable_
+from typing import Mapping, Optional
+
+from . import _mayfly
+from ._mayfly import Iterator, NotFoundError
+from ._moments import TTL, Between, to_datetime, to_range
+from ._views import StoreItems, StoreKeys, StoreValues
+
+_REQUIRED = object()
+_CONDITIONS = {None: 0, "nx": 1, "xx": 2, "gt": 4, "lt": 8}
+
+
+class FamilyMethods:
+    """The methods of KVStore and ColumnFamily that are written in Python."""
+
+    # --- Expiry
+
+    def expire(self, key, ttl: TTL, condition: Optional[str] = None) -> bool:
+        """Changes when `key` expires, and leaves its value alone; what has passed removes it.
+
+        With a condition only if the key has no expiry ("nx"), has one ("xx"), or the new one is
+        later ("gt") or earlier ("lt"). Returns whether it was changed. NotFoundError if there is
+        no such key.
+
+        >>> db = mayfly.KVStore()
+        >>> db["a"] = "1"
+        >>> db.expire("a", 60), db.expire("a", 30, "gt")
+        (True, False)
+        """
+        if condition not in _CONDITIONS:
+            raise ValueError(f"a condition must be 'nx', 'xx', 'gt' or 'lt', not {condition!r}")
+        return self._expire(key, ttl, _CONDITIONS[condition])
+
+    def expire_at(self, key, deadline: TTL, condition: Optional[str] = None) -> bool:
+        """The same with a moment: a datetime, or seconds since 1970 as time.time() gives them."""
+        if not isinstance(deadline, datetime):
+            deadline = to_datetime(round(deadline * 1000))
+        return self.expire(key, deadline, condition)
+
+    def deadline(self, key) -> Optional[datetime]:
+        """When `key` expires, as an aware datetime; None if never. NotFoundError if it is absent.
+
+        >>> db = mayfly.KVStore(clock=lambda: 0)
+        >>> db.put("a", "1", ttl=90)
+        >>> db.deadline("a").isoformat()
+        '1970-01-01T00:01:30+00:00'
+        """
+        expire_ms = self._deadline_ms(key)
+        return to_datetime(expire_ms) if expire_ms else None
+
+    def expiring(self, between: Between, limit: Optional[int] = None):
+        """What expires in a stretch of time, soonest first, as pairs (key, datetime).
+
+        `between` is how far from now to look, or a pair: from when to when (the latter not
+        included). Either may be seconds or a timedelta from now, or a datetime; None is now, or
+        for ever. What has expired is left out.
+
+        >>> db = mayfly.KVStore(clock=lambda: 1000)
+        >>> db.put_many([("a", "1", 30), ("b", "2", 10), ("c", "3", 300)])
+        >>> [key for key, when in db.expiring(60)]
+        [b'b', b'a']
+        >>> [key for key, when in db.expiring((20, None))]
+        [b'a', b'c']
+        """
+        if limit is not None and limit <= 0:
+            return iter(())
+        from_ms, to_ms = to_range(between, self._now_ms())
+        found = self._expiring(max(from_ms, 1), max(to_ms, 1), limit or 0)
+        return iter([(key, to_datetime(expire_ms)) for key, expire_ms in found])
+
+    def next_deadline(self) -> Optional[datetime]:
+        """The earliest expiry in this column family, one that has passed included, or None."""
+        expire_ms = self._next_deadline_ms()
+        return to_datetime(expire_ms) if expire_ms else None
+
+    def purge_expired(
+        self,
+        limit: Optional[int] = None,
+        seconds: Optional[float] = None,
+        *,
+        all_families: bool = False,
+    ) -> int:
+        """Removes expired entries from the file, oldest first, and returns how many.
+
+        It stops after `limit` of them, and after about so many seconds. They are removed in small
+        transactions, so that others can write in between. Reads don't need it: what has expired is
+        not seen by anybody.
+        """
+        if limit is not None and limit <= 0:
+            return 0
+        return self._purge(limit or 0, seconds, all_families)
+
+    @property
+    def default_ttl(self) -> Optional[float]:
+        """The seconds that an entry gets from calls that name no TTL; None is no expiry.
+
+        It is kept in the file. Assign seconds, a timedelta or None.
+        """
+        ttl_ms = self._get_default_ttl_ms()
+        return None if ttl_ms == -1 else ttl_ms / 1000
+
+    @default_ttl.setter
+    def default_ttl(self, ttl) -> None:
+        if ttl is None:
+            self._set_default_ttl_ms(-1)
+            return
+        if isinstance(ttl, timedelta):
+            ttl = ttl.total_seconds()
+        if not ttl > 0:
+            raise ValueError(f"a default TTL must be above 0 seconds, or None, not {ttl!r}")
+        self._set_default_ttl_ms(max(1, round(ttl * 1000)))
+
+    # --- Walking
+
+    def iterator(self, *, reverse: bool = False, prefix=None) -> Iterator:
+        """An Iterator over (key, value), of one moment, or of the transaction of this thread."""
+        return Iterator(self, prefix, reverse)
+
+    def prefix_iterator(self, prefix) -> Iterator:
+        """An Iterator over the keys that begin with `prefix`."""
+        return Iterator(self, prefix, False)
+
+    def reverse_iterator(self) -> Iterator:
+        """An Iterator from the last key to the first."""
+        return Iterator(self, None, True)
+
+    def reverse_prefix_iterator(self, prefix) -> Iterator:
+        """An Iterator over the keys that begin with `prefix`, from the last to the first."""
+        return Iterator(self, prefix, True)
+
+    # --- The rest of a MutableMapping
+
+    def __iter__(self) -> Iterable_[bytes]:
+        return iter(StoreKeys(self))
+
+    def __reversed__(self) -> Iterable_[bytes]:
+        return reversed(StoreKeys(self))
+
+    def keys(self) -> StoreKeys:
+        """A view of the keys, in byte order."""
+        return StoreKeys(self)
+
+    def values(self) -> StoreValues:
+        """A view of the values."""
+        return StoreValues(self)
+
+    def items(self) -> StoreItems:
+        """A view of the pairs (key, value)."""
+        return StoreItems(self)
+
+    def pop(self, key, default=_REQUIRED):
+        """Removes `key` and returns its value, in one transaction.
+
+        If it is not there, `default` is returned, or NotFoundError raised if there is none.
+        """
+        try:
+            return self._pop(key)
+        except NotFoundError:
+            if default is _REQUIRED:
+                raise
+            return default
+
+    def popitem(self) -> tuple[bytes, bytes]:
+        """Removes the first entry and returns it. NotFoundError if there is none."""
+        for key in self:
+            return key, self.pop(key)
+        raise NotFoundError("the store is empty")
+
+    def setdefault(self, key, default=b"", ttl: Optional[TTL] = None) -> bytes:
+        """The value of `key`; if there is none, `default` is stored and returned."""
+        while not self.put_if_absent(key, default, ttl):
+            value = self.get(key)
+            if value is not None:
+                return value
+            if ttl is not None:
+                break
+        return default.encode() if isinstance(default, str) else bytes(default)
+
+    def update(self, other=(), /, *, ttl: Optional[TTL] = None, **entries) -> None:
+        """Stores all of a mapping or of pairs, and the keywords, in one transaction."""
+        pairs = list(other.items() if isinstance(other, Mapping) else other)
+        self.put_many(pairs + list(entries.items()), ttl)
+
+    # --- What it refuses
+
+    def __reduce_ex__(self, protocol):
+        name = type(self).__name__
+        raise TypeError(f"a {name} can't be pickled or copied: open the file again instead")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace) -> None:
+        self.close()
+
+
+class ColumnFamily(FamilyMethods, _mayfly.Family):
+    """A key space of its own within a store: same methods, and transactions in common.
+
+    >>> db = mayfly.KVStore()
+    >>> with db.create_column_family("cache") as cache:
+    ...     cache["item", 10] = "data"
+    ...     len(cache), len(db)
+    (1, 0)
+    """
+
+    def __init__(self, store, name: str, create: bool):
+        super().__init__(store, name, create)
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._name
+
+    @property
+    def _db(self) -> "RawCalls":
+        return RawCalls(self)
+
+    def __repr__(self) -> str:
+        return f"<mayfly.ColumnFamily {self._name!r}>"
+
+
+class RawCalls:
+    """The calls that take a moment in milliseconds, as snkv's own module has them."""
+
+    def __init__(self, family):
+        self._family = family
+
+    def put_ttl(self, key, value, expire_ms: int) -> None:
+        """Stores a value that expires at `expire_ms`; 0 is never."""
+        self._family._put_at(key, value, expire_ms)
+
+    def get_ttl(self, key) -> tuple[bytes, int]:
+        """The value, and the milliseconds left or NO_TTL. NotFoundError if it is absent."""
+        left = self._family.ttl(key)
+        return self._family[key], -1 if left is None else round(left * 1000)
+
+
+MutableMapping.register(ColumnFamily)

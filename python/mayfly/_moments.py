@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moments as Python code says them, and in milliseconds since 1970, as the store keeps them."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta, timezone
+from typing import Optional, Tuple, Union
+
+#: How long, or until when: seconds, a timedelta, or a datetime.
+TTL = Union[int, float, timedelta, datetime]
+#: A stretch of time: from now on for so long, or from one moment to another.
+Between = Union[TTL, Tuple[Optional[TTL], Optional[TTL]]]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_END_OF_TIME_MS = 2**63 - 1
+
+
+def to_datetime(ms: int) -> datetime:
+    """A moment as an aware datetime in UTC. What is beyond the calendar is its last moment."""
+    try:
+        return _EPOCH + timedelta(milliseconds=ms)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=timezone.utc)
+
+
+def to_ms(moment: TTL, now_ms: int) -> int:
+    """The moment that is meant: a datetime is itself, all else is counted from now."""
+    if isinstance(moment, datetime):
+        return math.ceil(round(moment.timestamp() * 1000, 3))
+    seconds = moment.total_seconds() if isinstance(moment, timedelta) else moment
+    if seconds * 1000 > _END_OF_TIME_MS - now_ms:
+        return _END_OF_TIME_MS
+    return now_ms + math.ceil(round(seconds * 1000, 3))
+
+
+def to_range(between: Between, now_ms: int) -> tuple[int, int]:
+    """The first moment that is meant and the first that is not."""
+    start, end = between if isinstance(between, tuple) else (None, between)
+    start_ms = now_ms if start is None else to_ms(start, now_ms)
+    return start_ms, _END_OF_TIME_MS if end is None else to_ms(end, now_ms)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""KVStore: a store in a file. See the package for an example."""
+
+from __future__ import annotations
+
+import atexit
+import difflib
+import os
+import weakref
+from collections.abc import MutableMapping
+from typing import Callable, Optional
+
+from . import _mayfly
+from ._constants import JOURNAL_WAL, SYNC_NORMAL, SYNC_OFF
+from ._family import ColumnFamily, FamilyMethods, RawCalls
+from ._snapshot import Snapshot
+
+_NO_SYNC = -1  # in C: there 0 can't be told from a field that was left alone
+_WITHOUT_EFFECT = ("cache_size", "page_size", "wal_size_limit", "full_mutex")
+_KEYWORDS = ("sync_level", "read_only", "busy_timeout", "clock", *_WITHOUT_EFFECT)
+
+_open_stores: weakref.WeakSet = weakref.WeakSet()
+
+
+def _abandon_all() -> None:
+    _mayfly.forget_other_threads()
+    for store in _open_stores:
+        store._abandon()
+
+
+os.register_at_fork(after_in_child=_abandon_all)
+atexit.register(_mayfly.prepare_exit)
+
+
+class Transaction:
+    """What begin() and transaction() return: a transaction that a `with` block ends."""
+
+    def __init__(self, store: "KVStore"):
+        self._store = store
+
+    def __enter__(self) -> "KVStore":
+        return self._store
+
+    def __exit__(self, kind, error, trace) -> None:
+        if self._store.closed:
+            return  # which has undone it
+        if kind is None:
+            self._store.commit()
+        else:
+            self._store.rollback()
+
+
+class KVStore(FamilyMethods, _mayfly.Store):
+    """Keys and values of bytes in one file, in which any key may have an expiry.
+
+    >>> with mayfly.KVStore("sessions.db") as db:
+    ...     db.put("session:42", "token", ttl=1800)
+    ...     db["session:43", 60] = b"another"
+    ...     db["session:42"], len(db)
+    (b'token', 2)
+
+    `path` None is a temporary store, gone when it is closed. Keywords: `sync_level` (SYNC_...),
+    `read_only`, `busy_timeout` (how many milliseconds a writer waits for others), `clock` (for
+    tests: a callable that returns seconds since 1970). `cache_size`, `page_size`,
+    `wal_size_limit`, `full_mutex` and `journal_mode` are accepted and have no effect.
+    """
+
+    def __init__(self, path=None, *, journal_mode: int = JOURNAL_WAL, **config):
+        for name in config:
+            if name not in _KEYWORDS:
+                raise TypeError(f"KVStore has no keyword {name!r}{_suggest(name)}")
+        sync_level = config.get("sync_level", SYNC_NORMAL)
+        super().__init__(
+            None if path is None else os.fsencode(path),
+            _NO_SYNC if sync_level == SYNC_OFF else sync_level,
+            bool(config.get("read_only", False)),
+            config.get("busy_timeout", 0),
+            config.get("clock"),
+        )
+        self._path = path
+        _open_stores.add(self)
+
+    @property
+    def path(self):
+        """Where the file is; None if the store is temporary."""
+        return self._path
+
+    # --- Transactions
+
+    def begin(self, write: bool = False) -> Transaction:
+        """Begins a transaction of this thread, which lasts until commit() or rollback().
+
+        With `write` all that this thread writes takes effect together, at the commit, or not at
+        all; without, it reads the store as it is now. What it returns can be used in a `with`
+        block, as that of transaction() can.
+        """
+        self._begin(write)
+        return Transaction(self)
+
+    def transaction(self, write: bool = True) -> Transaction:
+        """Begins a transaction for a `with` block: committed at its end, undone by an exception.
+
+        >>> db = mayfly.KVStore()
+        >>> with db.transaction():
+        ...     db["a"] = "1"
+        ...     db["b"] = "2"
+        >>> with db.transaction():
+        ...     db["c"] = "3"
+        ...     raise ValueError
+        Traceback (most recent call last):
+        ValueError
+        >>> list(db)
+        [b'a', b'b']
+        """
+        return self.begin(write)
+
+    def snapshot(self) -> Snapshot:
+        """The store as it is now, to be read for as long as you keep it. Close it soon."""
+        return Snapshot(_mayfly.Snapshot(self))
+
+    # --- Column families
+
+    def create_column_family(self, name: str) -> ColumnFamily:
+        """Makes a column family. Error if there is one of that name."""
+        return ColumnFamily(self, name, True)
+
+    def open_column_family(self, name: str) -> ColumnFamily:
+        """Opens a column family. NotFoundError if there is none of that name."""
+        return ColumnFamily(self, name, False)
+
+    def default_column_family(self) -> ColumnFamily:
+        """The column family that the methods of the store itself are about."""
+        return ColumnFamily(self, "default", False)
+
+    def column_family(self, name: str) -> ColumnFamily:
+        """Opens a column family, or makes it if there is none of that name."""
+        try:
+            return self.open_column_family(name)
+        except _mayfly.NotFoundError:
+            return self.create_column_family(name)
+
+    # --- Maintenance
+
+    def backup(self, path) -> None:
+        """Writes a compact copy of this moment to `path`, which must not exist."""
+        self._backup(os.fsencode(path))
+
+    @classmethod
+    def open_encrypted(cls, path, password) -> "KVStore":
+        """Raises Error: stores are not encrypted."""
+        raise _mayfly.Error("stores are not encrypted: encrypt the disk, or the values")
+
+    def is_encrypted(self) -> bool:
+        """False: stores are not encrypted."""
+        return False
+
+    def reencrypt(self, password) -> None:
+        """Raises Error: stores are not encrypted."""
+        raise _mayfly.Error("stores are not encrypted: there is no password to change")
+
+    def remove_encryption(self) -> None:
+        """Raises Error: stores are not encrypted."""
+        raise _mayfly.Error("stores are not encrypted: there is nothing to remove")
+
+    @property
+    def _db(self) -> RawCalls:
+        return RawCalls(self)
+
+    def __repr__(self) -> str:
+        state = "closed " if self.closed else ""
+        place = "temporary" if self._path is None else repr(self._path)
+        return f"<mayfly.KVStore {state}{place}>"
+
+
+def _suggest(name: str) -> str:
+    near: Optional[list] = difflib.get_close_matches(name, _KEYWORDS, 1)
+    return f": did you mean {near[0]!r}?" if near else f": there are {', '.join(_KEYWORDS)}"
+
+
+MutableMapping.register(KVStore)
+Clock = Callable[[], float]

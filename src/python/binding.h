@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the bindings have in common: how a method calls into the store, and how it fails.
+//
+//   .def("clear", [](FamilyHandle& family) { run(family, kvstore_cf_clear); })
+
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string_view>
+
+#include "kvstore.h"
+#include "python/arguments.h"
+#include "python/errors.h"
+#include "python/handles.h"
+
+namespace mayfly {
+
+namespace py = pybind11;
+
+void bind_family(py::module_& module);
+void bind_store(py::module_& module);
+void bind_iterator(py::module_& module);
+void bind_snapshot(py::module_& module);
+void bind_cache(py::module_& module);
+
+inline py::bytes to_bytes(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+
+// Throws what raise_code() sets.
+[[noreturn]] inline void throw_code(const FamilyHandle& family, int code) {
+  raise_code(family.home->kv, code);
+  throw py::error_already_set();
+}
+
+inline BytesArg bytes_of(py::handle object, const char* what) {
+  BytesArg bytes;
+  if (!bytes.read(object.ptr(), what)) throw py::error_already_set();
+  return bytes;
+}
+
+inline Expires expires_of(py::handle ttl) {
+  Expires expires;
+  if (!read_ttl(ttl.ptr(), expires)) throw py::error_already_set();
+  return expires;
+}
+
+// The number that `work(cf)` returns, which is called without the GIL.
+template <class Work>
+int run_code(FamilyHandle& family, Work work) {
+  KVColumnFamily* const cf = family.usable();
+  if (cf == nullptr) throw py::error_already_set();
+  return unlocked(family, [&] { return work(cf); });
+}
+
+// The same; what is not KVSTORE_OK is thrown.
+template <class Work>
+void run(FamilyHandle& family, Work work) {
+  const int code = run_code(family, work);
+  if (code != KVSTORE_OK) throw_code(family, code);
+}
+
+// The same with a key: `work(cf, key)`. KVSTORE_NOTFOUND is NotFoundError(key).
+template <class Work>
+void run_for(FamilyHandle& family, py::handle key, Work work) {
+  const BytesArg bytes = bytes_of(key, "key");
+  const int code = run_code(family, [&](KVColumnFamily* cf) { return work(cf, bytes); });
+  if (code == KVSTORE_NOTFOUND) {
+    raise_missing(key.ptr());
+    throw py::error_already_set();
+  }
+  if (code != KVSTORE_OK) throw_code(family, code);
+}
+
+}  // namespace mayfly

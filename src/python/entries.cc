@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/entries.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "capi/call.h"
+#include "mayfly/condition.h"
+#include "mayfly/stopwatch.h"
+
+namespace mayfly {
+namespace {
+
+int clamp_size(std::string_view bytes) {
+  constexpr std::size_t kMost = std::numeric_limits<int>::max();
+  return static_cast<int>(std::min(bytes.size(), kMost));
+}
+
+int check_name(KVStore& kv, std::string_view key) {
+  return check_key(kv, key.data(), clamp_size(key));
+}
+
+int check_item(KVStore& kv, const Item& item) {
+  if (const int code = check_name(kv, item.key)) return code;
+  return check_value(kv, item.value.data(), clamp_size(item.value));
+}
+
+// Runs `body(kv, txn)` in a write transaction once `check(kv)` has nothing to say.
+template <class Check, class Body>
+int checked_write(KVColumnFamily* cf, Check check, Body body) {
+  return call(cf, [&](KVStore& kv) {
+    if (const int code = check(kv)) return code;
+    return with_write(kv, cf->family, [&](WriteTxn& txn) { return body(kv, txn); });
+  });
+}
+
+bool is_gone_at_once(const Expires& expires, Time now) {
+  return is_due(expires.deadline(now, kNever, Millis::max()), now);
+}
+
+// The number in the value, after checking that `delta` can be added: a WriteTxn that is told to add
+// what can't be added could not be committed any more.
+int check_sum(KVStore& kv, std::string_view value, std::int64_t delta) {
+  std::int64_t number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stop, problem] = std::from_chars(value.data(), end, number);
+  if (problem != std::errc() || stop != end) {
+    return fail(kv, KVSTORE_ERROR, "the value is not a decimal number of 64 bits");
+  }
+  if (__builtin_add_overflow(number, delta, &number)) {
+    return fail(kv, KVSTORE_ERROR, "the sum does not fit into 64 bits");
+  }
+  return KVSTORE_OK;
+}
+
+// The order of the keys, and the place of each; the later of two equal ones comes later. Neighbours
+// in the file are then written one after the other, and fewer pages are touched twice. Numbers are
+// compared for the 8 bytes after what all keys begin with, since whole keys are all over memory.
+class KeyOrder {
+ public:
+  explicit KeyOrder(std::span<const Item> items) : items_(items) {
+    if (items.empty()) return;
+    common_ = items[0].key.size();
+    for (const Item& item : items) common_ = std::min(common_, common_with_first(item.key));
+    places_.reserve(items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) places_.push_back({head(items[i].key), i});
+    std::ranges::sort(places_, [this](const Place& a, const Place& b) { return is_before(a, b); });
+  }
+
+  // Items and their bytes lie anywhere in memory, so they are asked for some way ahead.
+  template <class Visit>
+  void visit(Visit visit) const {
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      if (i + 2 * kAhead < places_.size()) __builtin_prefetch(&item(i + 2 * kAhead));
+      if (i + kAhead < places_.size()) {
+        __builtin_prefetch(item(i + kAhead).key.data());
+        __builtin_prefetch(item(i + kAhead).value.data());
+      }
+      visit(item(i));
+    }
+  }
+
+ private:
+  struct Place {
+    std::uint64_t head;
+    std::size_t index;
+  };
+
+  static constexpr std::size_t kAhead = 8;
+
+  const Item& item(std::size_t i) const { return items_[places_[i].index]; }
+
+  std::size_t common_with_first(std::string_view key) const {
+    const std::string_view first = items_[0].key.substr(0, common_);
+    return static_cast<std::size_t>(std::ranges::mismatch(first, key).in1 - first.begin());
+  }
+
+  std::uint64_t head(std::string_view key) const {
+    std::uint64_t bytes = 0;
+    const std::string_view rest = key.substr(common_, sizeof bytes);
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      bytes |= std::uint64_t{static_cast<unsigned char>(rest[i])} << (56 - 8 * i);
+    }
+    return bytes;
+  }
+
+  bool is_before(const Place& a, const Place& b) const {
+    if (a.head != b.head) return a.head < b.head;
+    const int order = items_[a.index].key.compare(items_[b.index].key);
+    return order != 0 ? order < 0 : a.index < b.index;
+  }
+
+  std::span<const Item> items_;
+  std::size_t common_ = 0;  // so many bytes are the same in all keys
+  std::vector<Place> places_;
+};
+
+bool is_allowed(int flags, Time present, Time wanted) {
+  if ((flags & KVSTORE_EXPIRE_NX) != 0 && present != kNever) return false;
+  if ((flags & KVSTORE_EXPIRE_XX) != 0 && present == kNever) return false;
+  if ((flags & KVSTORE_EXPIRE_GT) != 0 && wanted <= present) return false;
+  return (flags & KVSTORE_EXPIRE_LT) == 0 || wanted < present;
+}
+
+}  // namespace
+
+int put_entry(KVColumnFamily* cf, const Item& item) {
+  return checked_write(
+      cf, [&](KVStore& kv) { return check_item(kv, item); },
+      [&](KVStore&, WriteTxn& txn) {
+        txn.put(item.key, item.value, item.expires, cf->family);
+        return KVSTORE_OK;
+      });
+}
+
+int put_absent(KVColumnFamily* cf, const Item& item, bool& inserted) {
+  return checked_write(
+      cf, [&](KVStore& kv) { return check_item(kv, item); },
+      [&](KVStore&, WriteTxn& txn) {
+        inserted = !is_gone_at_once(item.expires, txn.now()) &&
+                   txn.put_if_absent(item.key, item.value, item.expires, cf->family);
+        return KVSTORE_OK;
+      });
+}
+
+int swap_entry(KVColumnFamily* cf, const Item& item, std::optional<std::string_view> expected,
+               bool& swapped) {
+  return checked_write(
+      cf, [&](KVStore& kv) { return check_item(kv, item); },
+      [&](KVStore&, WriteTxn& txn) {
+        if (expected) {
+          swapped =
+              txn.compare_and_set(item.key, expected, item.value, Expires::unchanged(), cf->family);
+        } else {
+          swapped = txn.put_if_absent(item.key, item.value, item.expires, cf->family);
+        }
+        return KVSTORE_OK;
+      });
+}
+
+int add_to_entry(KVColumnFamily* cf, std::string_view key, std::int64_t delta, Expires expires,
+                 std::int64_t& sum) {
+  return checked_write(
+      cf, [&](KVStore& kv) { return check_name(kv, key); },
+      [&](KVStore& kv, WriteTxn& txn) {
+        const auto found = txn.get(key, cf->family);
+        if (!found) return fail(kv, found.error());
+        if (*found) {
+          if (const int code = check_sum(kv, **found, delta)) return code;
+        }
+        sum = txn.increment(key, delta, expires, cf->family);
+        return KVSTORE_OK;
+      });
+}
+
+int expire_entry(KVColumnFamily* cf, std::string_view key, Expires expires, int flags,
+                 bool& changed) {
+  return checked_write(
+      cf, [&](KVStore& kv) { return check_name(kv, key); },
+      [&](KVStore& kv, WriteTxn& txn) {
+        const auto present = txn.deadline(key, cf->family);
+        if (!present) return fail(kv, present.error());
+        if (!*present) return KVSTORE_NOTFOUND;
+        const Time wanted = expires.deadline(txn.now(), **present, Millis::max());
+        changed = is_allowed(flags, **present, wanted) &&
+                  txn.expire(key, expires, When::always, cf->family);
+        return KVSTORE_OK;
+      });
+}
+
+int touch_entry(KVColumnFamily* cf, std::string_view key, Expires expires) {
+  return checked_write(
+      cf, [&](KVStore& kv) { return check_name(kv, key); },
+      [&](KVStore&, WriteTxn& txn) {
+        return txn.touch(key, expires, cf->family) ? KVSTORE_OK : KVSTORE_NOTFOUND;
+      });
+}
+
+int pop_entry(KVColumnFamily* cf, std::string_view key, std::string& value) {
+  return checked_write(
+      cf, [&](KVStore& kv) { return check_name(kv, key); },
+      [&](KVStore& kv, WriteTxn& txn) {
+        const auto found = txn.get(key, cf->family);
+        if (!found) return fail(kv, found.error());
+        if (!*found) return KVSTORE_NOTFOUND;
+        value.assign(**found);
+        txn.erase(key, cf->family);
+        return KVSTORE_OK;
+      });
+}
+
+int put_entries(KVColumnFamily* cf, std::span<const Item> items) {
+  const auto check = [&](KVStore& kv) {
+    for (const Item& item : items) {
+      if (const int code = check_item(kv, item)) return code;
+    }
+    return KVSTORE_OK;
+  };
+  return checked_write(cf, check, [&](KVStore&, WriteTxn& txn) {
+    KeyOrder(items).visit(
+        [&](const Item& item) { txn.put(item.key, item.value, item.expires, cf->family); });
+    return KVSTORE_OK;
+  });
+}
+
+int delete_entries(KVColumnFamily* cf, std::span<const std::string_view> keys,
+                   std::size_t& deleted) {
+  const auto check = [&](KVStore& kv) {
+    for (const std::string_view key : keys) {
+      if (const int code = check_name(kv, key)) return code;
+    }
+    return KVSTORE_OK;
+  };
+  return checked_write(cf, check, [&](KVStore&, WriteTxn& txn) {
+    deleted = txn.erase_many(keys, cf->family);
+    return KVSTORE_OK;
+  });
+}
+
+int get_entries(KVColumnFamily* cf, std::span<const std::string_view> keys, Values& values) {
+  return call(cf, [&](KVStore& kv) {
+    for (const std::string_view key : keys) {
+      if (const int code = check_name(kv, key)) return code;
+    }
+    return with_read(kv, [&](const ReadTxn& txn) {
+      const auto found = txn.get_many(keys, cf->family);
+      if (!found) return fail(kv, found.error());
+      values.ends.reserve(keys.size());
+      for (const auto& value : *found) {
+        if (value) values.bytes.append(*value);
+        values.ends.push_back(value ? static_cast<std::int64_t>(values.bytes.size()) : -1);
+      }
+      return KVSTORE_OK;
+    });
+  });
+}
+
+int purge_for(KVColumnFamily* cf, std::int64_t limit, std::optional<std::int64_t> budget_ns,
+              bool everywhere, std::int64_t& purged) {
+  constexpr std::int64_t kStep = 256;  // what the C API removes in one transaction
+  const std::int64_t start = monotonic_ns();
+  purged = 0;
+  while (true) {
+    std::int64_t step = budget_ns ? kStep : limit;
+    if (limit > 0) step = step == 0 ? limit : std::min(step, limit - purged);
+    std::int64_t done = 0;
+    const int code = everywhere ? kvstore_purge_all(cf->kv, step, &done)
+                                : kvstore_cf_purge_expired_limit(cf, step, &done);
+    purged += done;
+    const bool is_late = budget_ns && monotonic_ns() - start >= *budget_ns;
+    const bool is_full = limit > 0 && purged >= limit;
+    if (code != KVSTORE_OK || !budget_ns || done < step || is_late || is_full) return code;
+  }
+}
+
+std::int64_t now_ms(KVColumnFamily* cf) {
+  return cf->kv->chosen_clock().now().time_since_epoch().count();
+}
+
+bool in_transaction(KVColumnFamily* cf) {
+  bool is_open = false;
+  call(cf, [&](KVStore& kv) {
+    is_open = kv.open_txn() != nullptr;
+    return KVSTORE_OK;
+  });
+  return is_open;
+}
+
+}  // namespace mayfly

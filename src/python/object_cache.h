@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// ObjectCache: the cache for Python objects, any of them as keys and as values.
+//
+// The trouble with Python objects is that nearly everything can run Python code, and so come back
+// and change the cache, or let another thread do so: comparing two keys, letting go of a value,
+// asking a clock, telling a listener. None of that may happen while the core is at work. Therefore
+//
+//   - the time is asked, and the key hashed, before;
+//   - keys are compared within the core only if that runs no Python code: the same object, or plain
+//     ones (str, bytes, int, float, None, and tuples of these). Others with the same hash are set
+//     aside, compared afterwards, and the look-up is repeated if anything changed meanwhile;
+//   - what is removed is kept until the core is whole again, and let go then.
+//
+// Threads: the GIL guards it, since the core does not let it go.
+
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "mayfly/cache_core.h"
+#include "mayfly/clock.h"
+#include "mayfly/volatile_set.h"
+
+namespace mayfly {
+
+struct ObjectKey {
+  pybind11::object object;
+  Py_hash_t hash;
+};
+
+// A key that is sought. Those that may be equal, but only Python can tell, are added to `doubtful`.
+struct Sought {
+  PyObject* object;
+  Py_hash_t hash;
+  std::vector<pybind11::object>* doubtful;
+};
+
+struct ObjectHash {
+  std::size_t operator()(const ObjectKey& key) const { return static_cast<std::size_t>(key.hash); }
+  std::size_t operator()(const Sought& key) const { return static_cast<std::size_t>(key.hash); }
+};
+
+struct ObjectEqual {
+  bool operator()(const ObjectKey& stored, const ObjectKey& key) const {
+    return stored.object.is(key.object);
+  }
+  bool operator()(const ObjectKey& stored, const Sought& key) const;
+};
+
+class ObjectCache {
+ public:
+  using Options = CacheOptions<ObjectKey, pybind11::object>;
+
+  // A timer and a listener may be None.
+  ObjectCache(Options options, pybind11::object timer, pybind11::object listener);
+  ~ObjectCache();
+  ObjectCache(const ObjectCache&) = delete;
+  ObjectCache& operator=(const ObjectCache&) = delete;
+
+  // A borrowed reference, good until the cache is used again; null if there is none. Counts as a
+  // hit or a miss. All that follow throw what Python code raises.
+  PyObject* get(pybind11::handle key);
+  bool contains(pybind11::handle key);
+
+  // A null TTL is the default.
+  void put(pybind11::handle key, pybind11::handle value, PyObject* ttl);
+
+  // Whether the key was there. `pop` gives out the value.
+  bool erase(pybind11::handle key);
+  pybind11::object pop(pybind11::handle key);  // null if it was not there
+
+  bool expire(pybind11::handle key, pybind11::handle ttl);
+  bool persist(pybind11::handle key);
+
+  // The milliseconds left; -1 if it never expires, -2 if it is not there.
+  std::int64_t ttl_ms(pybind11::handle key);
+
+  std::size_t purge(std::size_t limit);
+  void clear();
+  std::size_t size();
+  std::vector<std::pair<pybind11::object, pybind11::object>> entries();
+  CacheStats stats() const;
+
+  // For the garbage collector.
+  int traverse(visitproc visit, void* arg) const;
+  void drop_all();
+
+ private:
+  using Core = CacheCore<ObjectKey, pybind11::object, VolatileSet, ObjectHash, ObjectEqual>;
+  using Map = Core::Map;
+
+  Time now() const;
+  Expiry to_expiry(PyObject* ttl, Time now) const;
+
+  // The key as it is stored, if an equal one is; else the key itself.
+  ObjectKey resolve(pybind11::handle key);
+  Slot peek(pybind11::handle key, Time now);
+
+  // To be called when the core is whole: lets go of what was removed, and tells the listener.
+  void settle();
+
+  SteadyClock clock_;
+  pybind11::object timer_;
+  pybind11::object listener_;
+  Expiry default_expiry_;
+  Core core_;
+  std::uint64_t version_ = 0;  // of what is stored: resolve() begins again if it changes
+};
+
+}  // namespace mayfly
