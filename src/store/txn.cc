@@ -87,7 +87,9 @@ bool Txn::resolve(FamilyView& view, Family family) {
     }
     return number == 0 ? MDB_dbi{0} : owner_.environment.table(number);
   };
-  if (view.writer != nullptr) ::mdb_cursor_close(std::exchange(view.writer, nullptr));
+  for (MDB_cursor** const cursor : {&view.writer, &view.key_writer, &view.deadline_writer}) {
+    if (*cursor != nullptr) ::mdb_cursor_close(std::exchange(*cursor, nullptr));
+  }
   view.family = family;
   view.data = handle(record->data);
   view.keys = handle(record->keys);

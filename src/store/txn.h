@@ -50,6 +50,8 @@ struct FamilyView {
   // Of a write transaction that puts more than once: where the last row was put, since the next one
   // often belongs beside it. LMDB closes it when the transaction ends.
   MDB_cursor* writer = nullptr;
+  MDB_cursor* key_writer = nullptr;
+  MDB_cursor* deadline_writer = nullptr;
   bool has_put = false;
 };
 
@@ -116,6 +118,11 @@ class Txn {
   // Writing. These keep the invariant; `old` is what deadline_row() says.
   int put_row(FamilyView& view, const StoredKey& key, std::string_view value);
   int set_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline);
+
+  // The first half of set_deadline() for a key that may have none yet, without asking for it first:
+  // if it has none, `old` is kNever, and file_deadline() must follow; else nothing is changed.
+  int claim_deadline(FamilyView& view, std::string_view stored, Time deadline, Time& old);
+  int file_deadline(FamilyView& view, std::string_view stored, Time deadline);
   int remove(FamilyView& view, std::string_view stored, Time old);
   int clear(FamilyView& view);
 
@@ -165,6 +172,8 @@ class Txn {
   int owned_by(FamilyView& view, const StoredKey& key);
   int charge(FamilyView& view, std::size_t bytes);
   std::uint64_t table_pages(FamilyView& view) const;
+  int put_through(MDB_cursor*& cursor, MDB_dbi table, bool is_first, MDB_val& name, MDB_val& value,
+                  unsigned flags);
   int put_data(FamilyView& view, MDB_val& name, MDB_val& value, unsigned flags);
   Catalog& change_catalog();
   Result<MDB_dbi> table(std::uint32_t number);

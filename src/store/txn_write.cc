@@ -61,14 +61,19 @@ int Txn::owned_by(FamilyView& view, const StoredKey& key) {
 
 // A cursor that stands on the right page does not go down from the root. It is worth its memory
 // from the second row on.
-int Txn::put_data(FamilyView& view, MDB_val& name, MDB_val& value, unsigned flags) {
-  const bool is_first = !std::exchange(view.has_put, true);
-  if (is_first) return ::mdb_put(lmdb_, view.data, &name, &value, flags);
-  if (view.writer == nullptr) {
-    const int code = ::mdb_cursor_open(lmdb_, view.data, &view.writer);
+int Txn::put_through(MDB_cursor*& cursor, MDB_dbi table, bool is_first, MDB_val& name,
+                     MDB_val& value, unsigned flags) {
+  if (is_first) return ::mdb_put(lmdb_, table, &name, &value, flags);
+  if (cursor == nullptr) {
+    const int code = ::mdb_cursor_open(lmdb_, table, &cursor);
     if (code != 0) return code;
   }
-  return ::mdb_cursor_put(view.writer, &name, &value, flags);
+  return ::mdb_cursor_put(cursor, &name, &value, flags);
+}
+
+int Txn::put_data(FamilyView& view, MDB_val& name, MDB_val& value, unsigned flags) {
+  const bool is_first = !std::exchange(view.has_put, true);
+  return put_through(view.writer, view.data, is_first, name, value, flags);
 }
 
 int Txn::put_row(FamilyView& view, const StoredKey& key, std::string_view value) {
@@ -106,13 +111,29 @@ int Txn::set_deadline(FamilyView& view, std::string_view stored, Time old, Time 
   const DeadlineBytes bytes = encode_deadline(deadline);
   MDB_val value = to_val(bytes.view());
   code = ::mdb_put(lmdb_, view.keys, &key, &value, 0);
-  if (code != 0) return code;
+  return code != 0 ? code : file_deadline(view, stored, deadline);
+}
+
+int Txn::claim_deadline(FamilyView& view, std::string_view stored, Time deadline, Time& old) {
+  MDB_val key = to_val(stored);
+  const DeadlineBytes bytes = encode_deadline(deadline);
+  MDB_val value = to_val(bytes.view());
+  old = kNever;
+  const int code =
+      put_through(view.key_writer, view.keys, !view.has_put, key, value, MDB_NOOVERWRITE);
+  if (code != MDB_KEYEXIST) return code;
+  if (value.mv_size != kDeadlineBytes) return MDB_CORRUPTED;
+  old = decode_deadline(to_view(value));
+  return 0;
+}
+
+int Txn::file_deadline(FamilyView& view, std::string_view stored, Time deadline) {
   const ExpiryKey row(deadline, stored);
   MDB_val name = to_val(row.bytes());
   MDB_val nothing{0, nullptr};
   view.has_ttl = true;
   if (is_due(deadline, now())) view.has_expired = true;
-  return ::mdb_put(lmdb_, view.deadlines, &name, &nothing, 0);
+  return put_through(view.deadline_writer, view.deadlines, !view.has_put, name, nothing, 0);
 }
 
 int Txn::remove(FamilyView& view, std::string_view stored, Time old) {

@@ -44,9 +44,15 @@ class Write {
       if (const Status made = txn_.make_ttl_tables(*view_); !made) return txn_.fail(made.error());
     }
     Time old = kNever;
-    if (!done(txn_.deadline_row(*view_, key_.bytes(), old))) return;
+    const bool claims = deadline != kNever;
+    if (!done(claims ? txn_.claim_deadline(*view_, key_.bytes(), deadline, old)
+                     : txn_.deadline_row(*view_, key_.bytes(), old))) {
+      return;
+    }
     if (!done(txn_.put_row(*view_, key_, value))) return;
-    done(txn_.set_deadline(*view_, key_.bytes(), old, deadline));
+    const bool is_claimed = claims && old == kNever;
+    done(is_claimed ? txn_.file_deadline(*view_, key_.bytes(), deadline)
+                    : txn_.set_deadline(*view_, key_.bytes(), old, deadline));
   }
 
   void move_deadline(Time present, Time deadline) {
