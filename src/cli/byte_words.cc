@@ -10,16 +10,16 @@
 
 namespace mayfly {
 
-void ByteWords::add_options(CLI::App& command) {
-  const char* const group = command.get_parent() == nullptr ? "" : "Bytes";
-  CLI::Option* const as_hex =
+void ByteWords::add_options(CliCommand command) {
+  const char* const group = command.is_program() ? "" : "Bytes";
+  const CliOption as_hex =
       command.add_flag("--hex", is_hex_, "Keys and values are written in hexadecimal");
-  CLI::Option* const as_base64 =
+  const CliOption as_base64 =
       command.add_flag("--base64", is_base64_, "Keys and values are written in base64");
-  CLI::Option* const literal = command.add_flag(
-      "--literal", is_literal_, "A word is itself, also if it is - or begins with @");
-  as_base64->excludes(as_hex);
-  for (CLI::Option* const option : {as_hex, as_base64, literal}) option->group(group);
+  const CliOption literal = command.add_flag("--literal", is_literal_,
+                                             "A word is itself, also if it is - or begins with @");
+  as_base64.excludes(as_hex);
+  for (const CliOption option : {as_hex, as_base64, literal}) option.group(group);
 }
 
 Result<std::string> ByteWords::read(const std::string& word) const {

@@ -7,17 +7,17 @@
 
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 
+#include "cli/cli_command.h"
 #include "mayfly/result.h"
 
 namespace mayfly {
 
 class ByteWords {
  public:
-  void add_options(CLI::App& command);
+  void add_options(CliCommand command);
 
   // The bytes that a word stands for. The standard input can be asked for once.
   Result<std::string> read(const std::string& word) const;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/advice.h"
@@ -213,23 +214,23 @@ std::string complete(const CLI::App& program, const Words& words) {
 }
 
 void add_completion_commands(Program& program) {
-  CLI::App& completion =
+  const CliCommand completion =
       program.add("completion", "Print a script that completes words in a shell", kExamples);
   const auto shell = program.keep<std::string>();
   completion.add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+      .required()
+      .type_name("NAME")
+      .one_of({"bash", "zsh", "fish"});
   program.on(completion, [shell]() -> Result<Exit> {
     fmt::print("{}", *shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish);
     return Exit::ok;
   });
 
-  CLI::App& asked = program.add("complete", "What a word could become; for the scripts", "");
-  asked.group("");
+  const CliCommand asked = program.add("complete", "What a word could become; for the scripts", "");
+  asked.app()->group("");
   asked.prefix_command();
-  asked.set_help_flag();  // the word to be completed may be --help
-  program.on(asked, [&program, &asked]() -> Result<Exit> {
+  asked.app()->set_help_flag();  // the word to be completed may be --help
+  program.on(asked, [&program, asked]() -> Result<Exit> {
     fmt::print("{}", complete(program.app(), asked.remaining()));
     return Exit::ok;
   });

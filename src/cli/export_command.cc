@@ -44,10 +44,10 @@ Result<Exit> copy_out(const CopyWords& words, const StoreFile& file) {
 
 void add_export_command(Program& program, StoreFile* file) {
   CopyWords* const words = program.keep<CopyWords>();
-  CLI::App& command =
+  CliCommand command =
       program.add("export", "Copy a store into a running Redis, Valkey or Mayfly", kExamples);
   command.add_option("TARGET", words->server, "redis://[[user]:password@]host[:port][/database]")
-      ->required();
+      .required();
   words->add_options(command);
   file->add_options(command);
   program.on(command, [words, file] { return copy_out(*words, *file); });

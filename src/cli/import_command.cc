@@ -97,12 +97,12 @@ Result<Exit> copy_in(const ImportWords& words, const StoreFile& file) {
 
 void add_import_command(Program& program, StoreFile* file) {
   ImportWords* const words = program.keep<ImportWords>();
-  CLI::App& command = program.add(
+  CliCommand command = program.add(
       "import", "Copy a running Redis, Valkey or Mayfly into a store or a server", kExamples);
   command.add_option("SOURCE", words->server, "redis://[[user]:password@]host[:port][/database]")
-      ->required();
+      .required();
   command.add_option("--to", words->to, "Into another server: redis://host:port")
-      ->type_name("SERVER");
+      .type_name("SERVER");
   words->add_options(command);
   file->add_options(command);
   program.on(command, [words, file] { return copy_in(*words, *file); });

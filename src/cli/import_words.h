@@ -3,9 +3,9 @@
 
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "cli/cli_command.h"
 #include "cli/import_copy.h"
 
 namespace mayfly {
@@ -21,22 +21,21 @@ struct CopyWords {
   bool is_strict = false;
   bool drops_field_ttls = false;
 
-  void add_options(CLI::App& command) {
+  void add_options(CliCommand command) {
     command.add_option("--match", match, "Only keys that match a pattern: session:*")
-        ->type_name("GLOB");
+        .type_name("GLOB");
     command.add_option("--batch", batch, "About how many keys are copied at a time (1000)")
-        ->type_name("N")
-        ->check(CLI::Range(1, 1'000'000));
+        .type_name("N")
+        .range(1, 1'000'000);
     command.add_flag("--if-absent", is_if_absent, "Keys that the target has stay as they are");
     command.add_flag("--strict", is_strict, "What cannot be copied is an error, and not skipped");
     command.add_flag("--drop-field-ttls", drops_field_ttls,
                      "Where the target has no deadlines of fields, write fields without");
-    command.add_option("--state", state, "Where to remember how far it has come")
-        ->type_name("FILE");
-    CLI::Option* const resume =
+    command.add_option("--state", state, "Where to remember how far it has come").type_name("FILE");
+    const CliOption resume =
         command.add_flag("--resume", is_resume, "There must be one to go on with");
     command.add_flag("--restart", is_restart, "Begin anew, also if there is one to go on with")
-        ->excludes(resume);
+        .excludes(resume);
   }
 
   CopyPlan plan(const std::string& default_state, bool is_json) const {

@@ -20,7 +20,7 @@ namespace {
 int run(int argc, char** argv) {
   Program program;
   StoreFile* const file = program.keep<StoreFile>();
-  file->add_to_program(program.app());
+  file->add_to_program(program.whole());
   program.begin_group("A server");
   add_serve_command(program);
   add_server_commands(program, file);
@@ -29,8 +29,7 @@ int run(int argc, char** argv) {
   program.begin_group("Files, measurements, help");
   add_rdb_command(program);
   const BenchCommand bench(program.app());
-  bench.app().group("Files, measurements, help");
-  program.on(bench.app(), [&] { return exit_of(bench.run()); });
+  program.on(CliCommand(&bench.app()), [&] { return exit_of(bench.run()); });
   add_completion_commands(program);
   add_manual_command(program);
   return program.run(argc, argv);

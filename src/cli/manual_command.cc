@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
@@ -171,11 +172,12 @@ std::string manual_page(const CLI::App& app) {
 }
 
 void add_manual_command(Program& program) {
-  CLI::App& manual = program.add("manual", "Print a manual page, or write all of them", kExamples);
+  const CliCommand manual =
+      program.add("manual", "Print a manual page, or write all of them", kExamples);
   const auto names = program.keep<std::vector<std::string>>();
   const auto directory = program.keep<std::string>();
   manual.add_option("COMMAND", *names, "Whose page; without one, that of the program");
-  manual.add_option("--write", *directory, "Write all pages into a directory")->type_name("DIR");
+  manual.add_option("--write", *directory, "Write all pages into a directory").type_name("DIR");
   program.on(manual,
              [&program, names, directory] { return run(program.app(), *names, *directory); });
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -34,26 +35,33 @@ void collect_unknown_words(CLI::App& app) {
 
 }  // namespace
 
-Program::Program() : app_("Mayfly: a home for data that knows when to die.", "mayfly") {
-  app_.set_version_flag("--version", fmt::format("mayfly {}", kVersion), "Show the version");
-  app_.footer(kExamples);
-  app_.require_subcommand(0, 1);  // so that a key may be called as a command is
+Program::Program()
+    : app_(
+          std::make_unique<CLI::App>("Mayfly: a home for data that knows when to die.", "mayfly")) {
+  app_->set_version_flag("--version", fmt::format("mayfly {}", kVersion), "Show the version");
+  app_->footer(kExamples);
+  app_->require_subcommand(0, 1);  // so that a key may be called as a command is
 }
 
-CLI::App& Program::add(const std::string& name, const std::string& what, const char* examples) {
-  return add(app_, name, what, examples);
+Program::~Program() = default;
+
+CliCommand Program::add(const std::string& name, const std::string& what, const char* examples) {
+  return add(whole(), name, what, examples);
 }
 
-CLI::App& Program::add(CLI::App& above, const std::string& name, const std::string& what,
-                       const char* examples) {
-  CLI::App& command = *above.add_subcommand(name, what);
-  command.footer(examples);
-  command.group(&above == &app_ ? group_ : "Commands");
-  above.require_subcommand(0, 1);
-  return command;
+CliCommand Program::add(CliCommand above, const std::string& name, const std::string& what,
+                        const char* examples) {
+  CLI::App* const command = above.app()->add_subcommand(name, what);
+  command->footer(examples);
+  command->group(above.is_program() ? group_ : "Commands");
+  above.app()->require_subcommand(0, 1);
+  return CliCommand(command);
 }
 
-void Program::on(CLI::App& command, Run run) { commands_.emplace_back(&command, std::move(run)); }
+void Program::on(CliCommand command, Run run) {
+  if (command.app()->get_group() == "Subcommands") command.app()->group(group_);  // not our add()
+  commands_.emplace_back(command.app(), std::move(run));
+}
 
 int Program::fail(const std::string& message) const {
   fmt::print(stderr, "mayfly: {}\n", message);
@@ -61,18 +69,18 @@ int Program::fail(const std::string& message) const {
 }
 
 int Program::misused(const std::string& message) const {
-  fmt::print(stderr, "mayfly: {}\nTry '{} --help'.\n", message, full_name(reached(app_)));
+  fmt::print(stderr, "mayfly: {}\nTry '{} --help'.\n", message, full_name(reached(*app_)));
   return static_cast<int>(Exit::failed);
 }
 
 int Program::run(int argc, char** argv) {
-  collect_unknown_words(app_);
+  collect_unknown_words(*app_);
   try {
-    app_.parse(argc, argv);
+    app_->parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help or --version
-    return app_.exit(asked);
+    return app_->exit(asked);
   } catch (const CLI::ParseError& wrong) {
-    return misused(explanation(app_, wrong));
+    return misused(explanation(*app_, wrong));
   }
   return run_chosen();
 }
@@ -86,7 +94,7 @@ const Program::Run* Program::runner_of(const CLI::App& command) const {
 }
 
 int Program::run_chosen() {
-  const CLI::App& chosen = reached(app_);
+  const CLI::App& chosen = reached(*app_);
   const std::vector<std::string> unknown = unknown_words(chosen);
   if (!unknown.empty() && !chosen.get_prefix_command()) {
     return misused(unknown_word(chosen, unknown.front()));

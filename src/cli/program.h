@@ -3,8 +3,8 @@
 //
 //   Program program;
 //   GetWords* const words = program.keep<GetWords>();
-//   CLI::App& get = program.add("get", "Print the value of a key", kExamples);
-//   get.add_option("KEY", words->key, "...")->required();
+//   CliCommand get = program.add("get", "Print the value of a key", kExamples);
+//   get.add_option("KEY", words->key, "...").required();
 //   program.on(get, [words] { return print_value(*words); });
 //   return program.run(argc, argv);
 //
@@ -12,13 +12,13 @@
 
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/cli_command.h"
 #include "mayfly/result.h"
 
 namespace mayfly {
@@ -37,20 +37,21 @@ class Program {
   using Run = std::function<Result<Exit>()>;
 
   Program();
+  ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   // A command of the program, or one below `above`. `examples` is what its --help ends with.
-  CLI::App& add(const std::string& name, const std::string& what, const char* examples);
-  CLI::App& add(CLI::App& above, const std::string& name, const std::string& what,
-                const char* examples);
+  CliCommand add(const std::string& name, const std::string& what, const char* examples);
+  CliCommand add(CliCommand above, const std::string& name, const std::string& what,
+                 const char* examples);
 
   // The title under which help lists the commands that are added from now on.
   void begin_group(const std::string& title) { group_ = title; }
 
   // What is done when the command was asked for. A command without that is a group of others, and
   // shows its help.
-  void on(CLI::App& command, Run run);
+  void on(CliCommand command, Run run);
 
   // Makes something that lives as long as the program, for options to be bound to.
   template <class T, class... Arguments>
@@ -60,7 +61,8 @@ class Program {
     return made;
   }
 
-  CLI::App& app() { return app_; }
+  CLI::App& app() { return *app_; }
+  CliCommand whole() { return CliCommand(app_.get()); }  // for options before any command
 
   // Parses, runs what was asked for, and says what is wrong. Returns the exit code.
   int run(int argc, char** argv);
@@ -72,7 +74,7 @@ class Program {
   int fail(const std::string& message) const;
 
   std::vector<std::unique_ptr<void, void (*)(void*)>> kept_;  // options of app_ point into them
-  CLI::App app_;
+  std::unique_ptr<CLI::App> app_;
   std::string group_ = "Commands";
   std::vector<std::pair<CLI::App*, Run>> commands_;
 };

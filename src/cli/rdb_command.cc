@@ -36,18 +36,18 @@ constexpr const char* kExamples =
 }  // namespace
 
 void add_rdb_command(Program& program) {
-  CLI::App& rdb = program.add("rdb", "Look into an RDB file, or check it", kExamples);
+  CliCommand rdb = program.add("rdb", "Look into an RDB file, or check it", kExamples);
   const auto command = program.keep<RdbCommand>(rdb);
   program.on(rdb, [command] { return exit_of(command->run()); });
 }
 
-RdbCommand::RdbCommand(CLI::App& rdb) {
-  rdb.add_option("FILE", path_, "An RDB file")->required();
-  rdb.add_option("--keys", keys_, "Only keys whose names match (default *)")->type_name("GLOB");
+RdbCommand::RdbCommand(CliCommand rdb) {
+  rdb.add_option("FILE", path_, "An RDB file").required();
+  rdb.add_option("--keys", keys_, "Only keys whose names match (default *)").type_name("GLOB");
   rdb.add_flag("--json", as_json_, "What is in it, as JSON");
-  CLI::Option* const dump =
+  const CliOption dump =
       rdb.add_flag("--dump", dumps_, "Each key with its value, a line of JSON each");
-  rdb.add_flag("--check", checks_, "Only say whether it is sound")->excludes(dump);
+  rdb.add_flag("--check", checks_, "Only say whether it is sound").excludes(dump);
 }
 
 Status RdbCommand::run() const {

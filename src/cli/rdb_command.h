@@ -16,7 +16,7 @@ void add_rdb_command(Program& program);
 class RdbCommand {
  public:
   // Takes its words from `rdb`. The command must outlive the parsing.
-  explicit RdbCommand(CLI::App& rdb);
+  explicit RdbCommand(CliCommand rdb);
 
   Status run() const;
 

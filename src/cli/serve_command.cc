@@ -65,9 +65,10 @@ Status serve(std::vector<std::string> words) {
 }  // namespace
 
 void add_serve_command(Program& program) {
-  CLI::App& app = program.add("serve", "Start a server that speaks the Valkey protocol", kHelp);
+  const CliCommand app =
+      program.add("serve", "Start a server that speaks the Valkey protocol", kHelp);
   app.prefix_command();
-  program.on(app, [&app] { return exit_of(serve(app.remaining())); });
+  program.on(app, [app] { return exit_of(serve(app.remaining())); });
 }
 
 }  // namespace mayfly

@@ -15,9 +15,9 @@ void add_store_commands(Program& program, StoreFile* file) {
   add_shell_command(program, file);
 }
 
-CLI::Option* add_word(CLI::App& command, const char* name, std::string& word, const char* type,
-                      const char* what) {
-  return command.add_option(name, word, what)->type_name(type)->check([](const std::string& text) {
+CliOption add_word(CliCommand command, const char* name, std::string& word, const char* type,
+                   const char* what) {
+  return command.add_option(name, word, what).type_name(type).check([](const std::string& text) {
     return text.empty() ? "the value is empty" : "";
   });
 }

@@ -27,8 +27,8 @@ void add_shell_command(Program& program, StoreFile* file);     // store_shell.cc
 
 // An option whose value must not be empty: --ttl "$TTL" must not make what lives for ever only
 // because nobody has set TTL. Returns the option.
-CLI::Option* add_word(CLI::App& command, const char* name, std::string& word, const char* type,
-                      const char* what);
+CliOption add_word(CliCommand command, const char* name, std::string& word, const char* type,
+                   const char* what);
 
 // Says that there is no such key, which is an answer and no error.
 Exit not_found(std::string_view key, const StoreFile& file);

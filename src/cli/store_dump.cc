@@ -227,7 +227,7 @@ Result<Exit> dump(const std::string& path, const StoreFile& file) {
 
 void add_dump_command(Program& program, StoreFile* file) {
   const auto path = program.keep<std::string>();
-  CLI::App& command = program.add("dump", "Write all entries as lines of JSON", kExamples);
+  CliCommand command = program.add("dump", "Write all entries as lines of JSON", kExamples);
   command.add_option("FILE", *path, "Where to (standard output)");
   file->add_options(command);
   program.on(command, [path, file] { return dump(*path, *file); });

@@ -177,7 +177,7 @@ Result<Exit> expiring(const Words& words, const StoreFile& file) {
 
 void add_expiring_command(Program& program, StoreFile* file) {
   const auto words = program.keep<Words>();
-  CLI::App& command = program.add("expiring", "List the keys that expire soon", kExamples);
+  CliCommand command = program.add("expiring", "List the keys that expire soon", kExamples);
   add_word(command, "--within", words->within, "TIME", "Those that end until then (1h)");
   add_word(command, "--from", words->from, "TIME", "Those that end then or later (now)");
   add_word(command, "--to", words->to, "TIME", "Those that end before that moment (never)");

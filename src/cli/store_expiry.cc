@@ -234,13 +234,13 @@ Result<Exit> purge(const PurgeWords& words, const StoreFile& file) {
 
 using Work = Result<Exit> (*)(const Words&, const StoreFile&);
 
-CLI::App& add(Program& program, StoreFile* file, Words* words, const char* name, const char* what,
-              const char* examples, Work work) {
-  CLI::App& command = program.add(name, what, examples);
-  command.add_option("KEY", words->key, "The key")->required();
+CliCommand add(Program& program, StoreFile* file, Words* words, const char* name, const char* what,
+               const char* examples, Work work) {
+  CliCommand command = program.add(name, what, examples);
+  command.add_option("KEY", words->key, "The key").required();
   if (work == expire || work == touch) {
     command.add_option("TIME", words->time, "How long from now: 90s, 15m, 2h30m, 7d; or a date")
-        ->required();
+        .required();
   }
   file->add_options(command);
   file->add_byte_options(command);
@@ -250,7 +250,7 @@ CLI::App& add(Program& program, StoreFile* file, Words* words, const char* name,
 
 void add_purge(Program& program, StoreFile* file) {
   const auto words = program.keep<PurgeWords>();
-  CLI::App& command = program.add("purge", "Remove what has expired", kPurgeExamples);
+  CliCommand command = program.add("purge", "Remove what has expired", kPurgeExamples);
   add_word(command, "--limit", words->limit, "N", "The most entries to remove");
   add_word(command, "--seconds", words->seconds, "S", "The most time to take");
   command.add_flag("--all", words->is_all, "In all column families");
@@ -263,7 +263,7 @@ void add_purge(Program& program, StoreFile* file) {
 void add_expiry_commands(Program& program, StoreFile* file) {
   const auto words = program.keep<Words>();
   add(program, file, words, "ttl", "Say how long a key has still to live", kTtlExamples, ttl);
-  CLI::App& expiring =
+  CliCommand expiring =
       add(program, file, words, "expire", "Say when a key is to expire", kExpireExamples, expire);
   expiring.add_flag("--nx", words->is_nx, "Only if it has no deadline");
   expiring.add_flag("--xx", words->is_xx, "Only if it has one");

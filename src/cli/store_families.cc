@@ -162,15 +162,15 @@ using Work = Result<Exit> (*)(const Words&, const StoreFile&);
 
 void add_family_commands(Program& program, StoreFile* file) {
   const auto words = program.keep<Words>();
-  CLI::App& above = program.add("cf", "Column families: key spaces of their own", kExamples);
+  CliCommand above = program.add("cf", "Column families: key spaces of their own", kExamples);
   const auto add = [&](const char* name, const char* what, const char* examples, Work work) {
-    CLI::App& command = program.add(above, name, what, examples);
-    if (work != list) command.add_option("NAME", words->name, "The family")->required();
+    CliCommand command = program.add(above, name, what, examples);
+    if (work != list) command.add_option("NAME", words->name, "The family").required();
     if (work == ttl) {
       add_word(command, "TIME", words->time, "", "The new one: 90s, 15m, 2h30m, 7d, or none");
     }
     file->add_options(command);
-    command.remove_option(command.get_option("--cf"));  // NAME says it
+    command.remove_option("--cf");  // NAME says it
     program.on(command, [words, file, work] { return work(*words, *file); });
   };
   add("list", "List the column families", kListExamples, list);

@@ -21,44 +21,44 @@ StoreFile::StoreFile() {
   if (path != nullptr) path_ = path;
 }
 
-void StoreFile::add_options(CLI::App& command) {
-  const bool is_program = command.get_parent() == nullptr;
+void StoreFile::add_options(CliCommand command) {
+  const bool is_program = command.is_program();
   const char* const group = is_program ? kHidden : kGroup;
   command.add_option("--db", path_, "The file (or set MAYFLY_DB)")
-      ->type_name("FILE")
-      ->take_last()
-      ->group(group);
+      .type_name("FILE")
+      .take_last()
+      .group(group);
   command.add_option("--cf", family_, "The column family (default: the one called default)")
-      ->type_name("NAME")
-      ->take_last()
-      ->each([this](const std::string&) { has_family_ = true; })
-      ->group(group);
+      .type_name("NAME")
+      .take_last()
+      .each([this](const std::string&) { has_family_ = true; })
+      .group(group);
   command.add_option("--timeout", timeout_ms_, "How long to wait for another writer (3000)")
-      ->type_name("MS")
-      ->take_last()
-      ->group(group);
+      .type_name("MS")
+      .take_last()
+      .group(group);
   command.add_option("--sync", sync_, "What a power cut may cost: off, normal or full (normal)")
-      ->type_name("LEVEL")
-      ->take_last()
-      ->check(CLI::IsMember({"off", "normal", "full"}))
-      ->group(group);
+      .type_name("LEVEL")
+      .take_last()
+      .one_of({"off", "normal", "full"})
+      .group(group);
   command.add_flag("--read-only", is_read_only_, "Change nothing, not even what has expired")
-      ->group(group);
+      .group(group);
   command.add_option("--format", format_, "text or json (text)")
-      ->type_name("FORMAT")
-      ->take_last()
-      ->check(CLI::IsMember({"text", "json"}))
-      ->group(group);
-  command.add_flag("--json", is_json_, "The same as --format json")->group(group);
+      .type_name("FORMAT")
+      .take_last()
+      .one_of({"text", "json"})
+      .group(group);
+  command.add_flag("--json", is_json_, "The same as --format json").group(group);
   for (const char* name : {"--journal", "--cache-size", "--page-size", "--wal-limit"}) {
-    command.add_option(name, ignored_, "No effect; SNKV's tool has it")->group(kHidden);
+    command.add_option(name, ignored_, "No effect; SNKV's tool has it").group(kHidden);
   }
-  command.add_flag("--full-mutex", is_ignored_, "No effect; SNKV's tool has it")->group(kHidden);
+  command.add_flag("--full-mutex", is_ignored_, "No effect; SNKV's tool has it").group(kHidden);
 }
 
-void StoreFile::add_byte_options(CLI::App& command) { bytes_.add_options(command); }
+void StoreFile::add_byte_options(CliCommand command) { bytes_.add_options(command); }
 
-void StoreFile::add_to_program(CLI::App& program) {
+void StoreFile::add_to_program(CliCommand program) {
   add_options(program);
   add_byte_options(program);
 }

@@ -8,11 +8,11 @@
 
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 
 #include "cli/byte_words.h"
+#include "cli/cli_command.h"
 #include "mayfly/clock.h"
 #include "mayfly/store.h"
 
@@ -24,11 +24,11 @@ class StoreFile {
 
   // Adds the options to a command, in groups of their own in its help. Commands that take keys or
   // values also get those that say how bytes are written.
-  void add_options(CLI::App& command);
-  void add_byte_options(CLI::App& command);
+  void add_options(CliCommand command);
+  void add_byte_options(CliCommand command);
 
   // The same in front of the command, where help does not show them.
-  void add_to_program(CLI::App& program);
+  void add_to_program(CliCommand program);
 
   // Nothing is made by a command that only reads: where there is no file, that is an error.
   enum class Use { read, write };

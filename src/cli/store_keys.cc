@@ -198,11 +198,11 @@ Result<Exit> del(const Words& words, const StoreFile& file) {
 using Work = Result<Exit> (*)(const Words&, const StoreFile&);
 
 // A command of this file, with the words that all of them take.
-CLI::App& add(Program& program, StoreFile* file, Words* words, const char* name, const char* what,
-              const char* examples, Work work) {
-  CLI::App& command = program.add(name, what, examples);
-  CLI::Option* const key = command.add_option("KEY", words->key, "The key");
-  if (work != del) key->required();
+CliCommand add(Program& program, StoreFile* file, Words* words, const char* name, const char* what,
+               const char* examples, Work work) {
+  CliCommand command = program.add(name, what, examples);
+  const CliOption key = command.add_option("KEY", words->key, "The key");
+  if (work != del) key.required();
   file->add_options(command);
   file->add_byte_options(command);
   program.on(command, [words, file, work] { return work(*words, *file); });
@@ -222,23 +222,23 @@ Exit not_found(std::string_view key, const StoreFile& file) {
 
 void add_key_commands(Program& program, StoreFile* file) {
   const auto words = program.keep<Words>();
-  const auto add_value = [&](CLI::App& command) {
+  const auto add_value = [&](CliCommand command) {
     command.add_option("VALUE", words->value, "The value: a word, @FILE, or - for the input")
-        ->required();
+        .required();
     add_word(command, "--ttl", words->ttl, "TIME",
              "How long it lives: 90s, 15m, 2h30m, 7d or a date");
   };
   add_value(add(program, file, words, "put", "Store a value under a key", kPutExamples, put));
   add_value(add(program, file, words, "set-if-absent", "Store a value unless the key has one",
                 kAbsentExamples, set_if_absent));
-  CLI::App& getting =
+  CliCommand getting =
       add(program, file, words, "get", "Print the value of a key", kGetExamples, get);
   getting.add_flag("--raw", words->is_raw, "Print the bytes and nothing else");
   add_word(getting, "--out", words->out, "FILE", "Write the bytes to a file");
   add(program, file, words, "exists", "Say whether there is such a key", kExistsExamples, exists);
   add(program, file, words, "del", "Delete a key, or all with a prefix", kDelExamples, del)
       .add_option("--prefix", words->prefix, "All keys that begin with this")
-      ->type_name("PREFIX");
+      .type_name("PREFIX");
 }
 
 }  // namespace mayfly

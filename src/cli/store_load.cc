@@ -321,12 +321,12 @@ Result<Exit> load(const Words& words, const StoreFile& file) {
 
 void add_load_command(Program& program, StoreFile* file) {
   const auto words = program.keep<Words>();
-  CLI::App& command = program.add("load", "Put the entries of a dump into a store", kExamples);
+  CliCommand command = program.add("load", "Put the entries of a dump into a store", kExamples);
   command.add_option("FILE", words->path, "Where from (standard input)");
-  CLI::Option* const replacing =
+  const CliOption replacing =
       command.add_flag("--replace", words->is_replacing, "Keys that are there are replaced (so)");
   command.add_flag("--if-absent", words->is_if_absent, "Keys that are there stay as they are")
-      ->excludes(replacing);
+      .excludes(replacing);
   command.add_flag("--dry-run", words->is_dry_run, "Check all lines and change nothing");
   file->add_options(command);
   program.on(command, [words, file] { return load(*words, *file); });

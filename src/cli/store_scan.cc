@@ -162,13 +162,13 @@ Result<Exit> count(const Words& words, const StoreFile& file) {
 Words* add(Program& program, StoreFile* file, const char* name, const char* what,
            const char* examples) {
   const auto words = program.keep<Words>();
-  CLI::App& command = program.add(name, what, examples);
+  CliCommand command = program.add(name, what, examples);
   command.add_option("--prefix", words->prefix, "Only keys that begin with this")
-      ->type_name("PREFIX");
+      .type_name("PREFIX");
   const bool is_count = std::string_view(name) == "count";
   if (!is_count) {
     command.add_option("--seek", words->seek, "Begin at this key, or the next one there is")
-        ->type_name("KEY");
+        .type_name("KEY");
     add_word(command, "--limit", words->limit, "N", "The most entries to show (all)");
     command.add_flag("--reverse", words->is_reverse, "From the last to the first");
     command.add_flag("--ttl", words->is_ttl, "Show what each has still to live");

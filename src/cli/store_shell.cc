@@ -221,7 +221,7 @@ Completion Shell::complete(std::string_view before) const {
 
 void add_shell_command(Program& program, StoreFile* file) {
   const auto is_stopping = program.keep<bool>(false);
-  CLI::App& command = program.add("shell", "Work on a store with a prompt", kExamples);
+  CliCommand command = program.add("shell", "Work on a store with a prompt", kExamples);
   command.add_flag("--stop", *is_stopping, "In a script: end at the first line that is wrong");
   file->add_options(command);
   file->add_byte_options(command);

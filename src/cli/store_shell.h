@@ -40,12 +40,12 @@ class Shell {
   Completion complete(std::string_view before) const;
 
  private:
-  using Command = Result<Exit> (Shell::*)(LineWords& words);
+  using CliCommand = Result<Exit> (Shell::*)(LineWords& words);
   struct Row {
     std::string_view name;
     std::string_view usage;
     std::string_view what;
-    Command command;
+    CliCommand command;
   };
   static std::span<const Row> rows();
   static std::vector<std::string_view> names();

@@ -151,7 +151,7 @@ Result<Exit> txn(const Words& words, const StoreFile& file) {
 
 void add_txn_command(Program& program, StoreFile* file) {
   const auto words = program.keep<Words>();
-  CLI::App& command = program.add("txn", "Do many changes, all of them or none", kExamples);
+  CliCommand command = program.add("txn", "Do many changes, all of them or none", kExamples);
   command.add_option("FILE", words->path, "Where the lines are (standard input)");
   command.add_flag("--dry-run", words->is_dry_run, "Try it and change nothing");
   file->add_options(command);

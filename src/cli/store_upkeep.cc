@@ -192,25 +192,25 @@ using Work = Result<Exit> (*)(const Words&, const StoreFile&);
 void add_upkeep_commands(Program& program, StoreFile* file) {
   const auto words = program.keep<Words>();
   const auto add = [&](const char* name, const char* what, const char* examples,
-                       Work work) -> CLI::App& {
-    CLI::App& command = program.add(name, what, examples);
+                       Work work) -> CliCommand {
+    CliCommand command = program.add(name, what, examples);
     file->add_options(command);
-    if (work != clear) command.remove_option(command.get_option("--cf"));  // it is about them all
+    if (work != clear) command.remove_option("--cf");  // it is about them all
     program.on(command, [words, file, work] { return work(*words, *file); });
     return command;
   };
-  CLI::App& stats = add("stat", "Tell what is in the file", kStatExamples, stat);
-  stats.alias("stats")->alias("info");
-  stats.add_flag("--reset", words->is_ignored, "No effect; SNKV's tool has it")->group("");
+  CliCommand stats = add("stat", "Tell what is in the file", kStatExamples, stat);
+  stats.alias("stats").alias("info");
+  stats.add_flag("--reset", words->is_ignored, "No effect; SNKV's tool has it").group("");
   add("check", "Look whether the file is sound", kCheckExamples, check);
-  CLI::App& compacting = add("compact", "Make the file smaller", kCompactExamples, compact);
+  CliCommand compacting = add("compact", "Make the file smaller", kCompactExamples, compact);
   compacting.alias("vacuum");
-  compacting.add_option("--pages", words->ignored, "No effect; SNKV's tool has it")->group("");
-  CLI::App& copying = add("backup", "Copy the store to a new file", kBackupExamples, backup);
-  add_word(copying, "FILE", words->file, "", "The new file")->required();
-  CLI::App& syncing = add("sync", "Wait until all is on disk", kSyncExamples, sync);
+  compacting.add_option("--pages", words->ignored, "No effect; SNKV's tool has it").group("");
+  CliCommand copying = add("backup", "Copy the store to a new file", kBackupExamples, backup);
+  add_word(copying, "FILE", words->file, "", "The new file").required();
+  CliCommand syncing = add("sync", "Wait until all is on disk", kSyncExamples, sync);
   syncing.alias("checkpoint");
-  syncing.add_option("--mode", words->ignored, "No effect; SNKV's tool has it")->group("");
+  syncing.add_option("--mode", words->ignored, "No effect; SNKV's tool has it").group("");
   add("clear", "Remove all entries of a column family", kClearExamples, clear);
 }
 

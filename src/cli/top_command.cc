@@ -208,14 +208,14 @@ Result<Exit> top(const TopWords& words, bool is_json) {
 
 void add_top_command(Program& program, const StoreFile* file) {
   TopWords* const words = program.keep<TopWords>();
-  CLI::App& command = program.add("top", "Show what a running server does", kExamples);
+  CliCommand command = program.add("top", "Show what a running server does", kExamples);
   command.add_option("SERVER", words->server, "redis://[[user]:password@]host[:port]");
   command.add_option("--port", words->port, "A server of this machine (6379)")
-      ->type_name("PORT")
-      ->check(CLI::Range(1, 65'535));
+      .type_name("PORT")
+      .range(1, 65'535);
   command.add_option("--interval", words->interval_s, "Seconds between two looks (1)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.05, 86'400.0));
+      .type_name("SECONDS")
+      .range(0.05, 86'400.0);
   command.add_flag("--once", words->is_once, "Print one report, and end");
   bool* const is_json = program.keep<bool>(false);
   command.add_flag("--json", *is_json, "An object of JSON on a line, for each look");
