@@ -17,7 +17,11 @@ add_custom_command(
   COMMAND mayfly completion zsh > ${made}/_mayfly
   COMMAND mayfly completion fish > ${made}/mayfly.fish
   DEPENDS mayfly COMMENT "Writing manual pages and completions" VERBATIM)
-add_custom_target(texts DEPENDS ${made}/mayfly.1)
+set(always "")
+if(MAYFLY_TESTS STREQUAL product)
+  set(always ALL)
+endif()
+add_custom_target(texts ${always} DEPENDS ${made}/mayfly.1)
 add_dependencies(product texts)
 
 install(TARGETS mayfly COMPONENT server)

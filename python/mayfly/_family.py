@@ -13,7 +13,7 @@ from typing import Mapping, Optional
 
 from . import _mayfly
 from ._mayfly import Iterator, NotFoundError
-from ._moments import TTL, Between, to_datetime, to_range
+from ._moments import TTL, Between, ceil_ms, to_datetime, to_range
 from ._views import StoreItems, StoreKeys, StoreValues
 
 _REQUIRED = object()
@@ -44,7 +44,7 @@ class FamilyMethods:
     def expire_at(self, key, deadline: TTL, condition: Optional[str] = None) -> bool:
         """The same with a moment: a datetime, or seconds since 1970 as time.time() gives them."""
         if not isinstance(deadline, datetime):
-            deadline = to_datetime(round(deadline * 1000))
+            deadline = to_datetime(ceil_ms(deadline))
         return self.expire(key, deadline, condition)
 
     def deadline(self, key) -> Optional[datetime]:
@@ -118,7 +118,7 @@ class FamilyMethods:
             ttl = ttl.total_seconds()
         if not ttl > 0:
             raise ValueError(f"a default TTL must be above 0 seconds, or None, not {ttl!r}")
-        self._set_default_ttl_ms(max(1, round(ttl * 1000)))
+        self._set_default_ttl_ms(ceil_ms(ttl))
 
     # --- Walking
 

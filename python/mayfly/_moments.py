@@ -24,14 +24,20 @@ def to_datetime(ms: int) -> datetime:
         return datetime.max.replace(tzinfo=timezone.utc)
 
 
+def ceil_ms(seconds: float) -> int:
+    """In milliseconds. A fraction of one is rounded up, so that nothing is ever early, but not what
+    is no more than the noise of a float."""
+    return math.ceil(round(seconds * 1000, 3))
+
+
 def to_ms(moment: TTL, now_ms: int) -> int:
     """The moment that is meant: a datetime is itself, all else is counted from now."""
     if isinstance(moment, datetime):
-        return math.ceil(round(moment.timestamp() * 1000, 3))
+        return ceil_ms(moment.timestamp())
     seconds = moment.total_seconds() if isinstance(moment, timedelta) else moment
     if seconds * 1000 > _END_OF_TIME_MS - now_ms:
         return _END_OF_TIME_MS
-    return now_ms + math.ceil(round(seconds * 1000, 3))
+    return now_ms + ceil_ms(seconds)
 
 
 def to_range(between: Between, now_ms: int) -> tuple[int, int]:

@@ -212,6 +212,25 @@ def test_compare_and_set_swaps_only_what_is_expected(place):
     assert place.compare_and_set("missing", "1", "2") is False
 
 
+def test_compare_and_set_moves_the_expiry_if_it_is_told_to(place):
+    place.put("k", "1", ttl=9)
+    assert place.compare_and_set("k", "1", "2", ttl=100) is True
+    assert 99 < place.ttl("k") <= 100
+    assert place.compare_and_set("k", "2", "3") is True
+    assert 99 < place.ttl("k") <= 100
+
+
+def test_a_default_ttl_is_rounded_up(place):
+    place.default_ttl = 1.0004
+    assert place.default_ttl == 1.001
+
+
+def test_a_moment_in_seconds_is_rounded_up(place):
+    place["k"] = "1"
+    assert place.expire_at("k", 4_000_000_000.0004)
+    assert place.deadline("k").microsecond == 1000
+
+
 def test_a_failing_clock_is_shown_and_does_no_harm(path):
     seen = []
     hook, threading.excepthook = threading.excepthook, seen.append

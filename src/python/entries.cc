@@ -150,8 +150,9 @@ int swap_entry(KVColumnFamily* cf, const Item& item, std::optional<std::string_v
       cf, [&](KVStore& kv) { return check_item(kv, item); },
       [&](KVStore&, WriteTxn& txn) {
         if (expected) {
-          swapped =
-              txn.compare_and_set(item.key, expected, item.value, Expires::unchanged(), cf->family);
+          const bool has_ttl = item.expires.kind() != Expires::Kind::by_default;
+          swapped = txn.compare_and_set(item.key, expected, item.value,
+                                        has_ttl ? item.expires : Expires::unchanged(), cf->family);
         } else {
           swapped = txn.put_if_absent(item.key, item.value, item.expires, cf->family);
         }

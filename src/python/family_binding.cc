@@ -169,7 +169,7 @@ void bind_keys(Family_& type) {
       .def("compare_and_set", compare_and_set, arg("key"), arg("expected"), arg("value"),
            arg("ttl") = py::none(),
            "Replaces the value if it is now `expected` (None: if there is none). Returns whether\n"
-           "it did. The expiry stays; `ttl` is for a key that is made.\n")
+           "it did. Without `ttl` the expiry stays.\n")
       .def("increment", increment, arg("key"), arg("delta") = 1, arg("ttl") = py::none(),
            "Adds to the decimal number in the value and returns the sum; an absent key counts as\n"
            "0. The expiry stays; `ttl` is for a key that is made.\n")

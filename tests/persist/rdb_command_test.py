@@ -154,7 +154,7 @@ class RdbCommandTest(unittest.TestCase):
         self.assert_refused(run(self.write(b"REDIS0099")), "REDIS0099 is not supported")
 
     def test_refuses_wrong_words(self):
-        self.assert_refused(run(), "FILE is required")
+        self.assert_refused(run(), "needs FILE")
         self.assert_refused(run(golden("redis70.rdb"), "--chek"), "did you mean '--check'?")
         self.assert_refused(run(golden("redis70.rdb"), "--check", "--dump"), "--check")
 
