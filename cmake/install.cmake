@@ -55,6 +55,7 @@ install(FILES ${PROJECT_BINARY_DIR}/mayfly.pc DESTINATION ${CMAKE_INSTALL_LIBDIR
 if(MAYFLY_PYTHON)
   set(python_dir lib/python3/dist-packages)  # where Debian's Python looks
   install(DIRECTORY python/mayfly DESTINATION ${python_dir} COMPONENT python
-          PATTERN __pycache__ EXCLUDE)
+          PATTERN __pycache__ EXCLUDE
+          PATTERN "*.so" EXCLUDE)  # what an editable install leaves there
   install(TARGETS python_module LIBRARY DESTINATION ${python_dir}/mayfly COMPONENT python)
 endif()

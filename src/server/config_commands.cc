@@ -80,6 +80,10 @@ void config_set(Call& call) {
 void config_resetstat(Call& call) {
   Server& server = client_call(call).server;
   server.stats().reset();
+  // What connections have sent they count themselves, for ever: see info_stats.cc.
+  for (const auto& [id, client] : server.clients()) {
+    server.stats().bytes_out -= client->link().sent();
+  }
   server.keyspace().stats() = {};
   call.reply().ok();
 }
