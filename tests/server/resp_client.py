@@ -55,14 +55,22 @@ def pause(seconds):
 
 
 def await_that(check, what, patience=PATIENCE_S):
-    """Looks until it is so, and returns what `check` did. `what`: a text, or a function for it."""
+    """Looks until it is so, and returns what `check` did. `what`: a text, or a function for it.
+    A look whose connection is closed counts as "not yet": whoever makes a server a replica may
+    close its clients (Sentinel sends CLIENT KILL), the one that is looking among them. A server
+    that is gone refuses the next connection, which ends the waiting."""
     end = time.monotonic() + patience
-    while not (found := check()):
+    while True:
+        closed = None
+        try:
+            if found := check():
+                return found
+        except Closed as error:
+            closed = error
         if time.monotonic() > end:
             told = what() if callable(what) else what
-            raise AssertionError(f"not within {patience} s: {told}")
+            raise AssertionError(f"not within {patience} s: {told}") from closed
         pause(0.01)
-    return found
 
 
 def as_bytes(word):
