@@ -71,13 +71,13 @@ class PythonPackageTest(unittest.TestCase):
         cls.wheel = next(wheels.glob("*.whl"))
         subprocess.run([*pip, "install", "--no-index", cls.wheel], check=True)
 
-    def run_python(self, *arguments, **keywords):
+    def run_python(self, *arguments, codes=(0,), **keywords):
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
         environment.pop("PYTHONPATH", None)
         keywords.setdefault("cwd", self.folder)
         done = subprocess.run([self.python, *arguments], env=environment, text=True,
                               capture_output=True, check=False, **keywords)
-        self.assertEqual(done.returncode, 0, done.stdout[-20_000:] + done.stderr[-5000:])
+        self.assertIn(done.returncode, codes, done.stdout[-20_000:] + done.stderr[-5000:])
         return done.stdout
 
     def test_the_package_passes_its_own_tests(self):
@@ -117,6 +117,19 @@ class PythonPackageTest(unittest.TestCase):
         for wanted in ("/pyproject.toml\n", "/PKG-INFO\n", "/src/python/module.cc\n",
                        "/python/mayfly/__init__.py\n", "/CMakeLists.txt\n"):
             self.assertIn(wanted, said)
+
+    def test_the_benchmarks_measure_everything_they_promise(self):
+        """What they measure is another matter: how fast a machine is fails no test."""
+        folder, quickly = ROOT / "python", ("--quick", "--json")
+        said = json.loads(self.run_python(folder / "bench.py", *quickly, codes=(0, 1)))
+        for bar in said["bars"]:
+            for contender in (bar["ours"], *bar["peers"]):
+                self.assertTrue(all(said["microseconds"][bar["workload"]][contender]), contender)
+        said = json.loads(self.run_python(folder / "bench_batches.py", *quickly))
+        self.assertEqual(len(said["cases"]), 8)
+        for case in said["cases"]:
+            self.assertEqual([set(times) for times in case["microseconds"]],
+                             [{"put_many", "loop", "sqlite"}] * 3)
 
     def test_the_python_in_the_documents_runs(self):
         documents = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -112,7 +112,9 @@ class WriteTxn : public ReadTxn {
   WriteTxn& operator=(WriteTxn&&) noexcept = default;
 
   // Stores `value` and replaces what `key` had: the value and the deadline. Without `expires` the
-  // key gets the family's default TTL; if there is none, it never expires.
+  // key gets the family's default TTL; if there is none, it never expires. Small puts in a row are
+  // gathered, up to 32 MiB, and written in the order of their keys when anything else is asked of
+  // the transaction; so an error of the disk may show as late as at commit().
   void put(std::string_view key, std::string_view value, Expires expires = {}, Family family = {});
 
   // Stores nothing and returns false if the key is there and not expired. Its deadline stays.

@@ -54,68 +54,6 @@ int check_sum(KVStore& kv, std::string_view value, std::int64_t delta) {
   return KVSTORE_OK;
 }
 
-// The order of the keys, and the place of each; the later of two equal ones comes later. Neighbours
-// in the file are then written one after the other, and fewer pages are touched twice. Numbers are
-// compared for the 8 bytes after what all keys begin with, since whole keys are all over memory.
-class KeyOrder {
- public:
-  explicit KeyOrder(std::span<const Item> items) : items_(items) {
-    if (items.empty()) return;
-    common_ = items[0].key.size();
-    for (const Item& item : items) common_ = std::min(common_, common_with_first(item.key));
-    places_.reserve(items.size());
-    for (std::size_t i = 0; i < items.size(); ++i) places_.push_back({head(items[i].key), i});
-    std::ranges::sort(places_, [this](const Place& a, const Place& b) { return is_before(a, b); });
-  }
-
-  // Items and their bytes lie anywhere in memory, so they are asked for some way ahead.
-  template <class Visit>
-  void visit(Visit visit) const {
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      if (i + 2 * kAhead < places_.size()) __builtin_prefetch(&item(i + 2 * kAhead));
-      if (i + kAhead < places_.size()) {
-        __builtin_prefetch(item(i + kAhead).key.data());
-        __builtin_prefetch(item(i + kAhead).value.data());
-      }
-      visit(item(i));
-    }
-  }
-
- private:
-  struct Place {
-    std::uint64_t head;
-    std::size_t index;
-  };
-
-  static constexpr std::size_t kAhead = 8;
-
-  const Item& item(std::size_t i) const { return items_[places_[i].index]; }
-
-  std::size_t common_with_first(std::string_view key) const {
-    const std::string_view first = items_[0].key.substr(0, common_);
-    return static_cast<std::size_t>(std::ranges::mismatch(first, key).in1 - first.begin());
-  }
-
-  std::uint64_t head(std::string_view key) const {
-    std::uint64_t bytes = 0;
-    const std::string_view rest = key.substr(common_, sizeof bytes);
-    for (std::size_t i = 0; i < rest.size(); ++i) {
-      bytes |= std::uint64_t{static_cast<unsigned char>(rest[i])} << (56 - 8 * i);
-    }
-    return bytes;
-  }
-
-  bool is_before(const Place& a, const Place& b) const {
-    if (a.head != b.head) return a.head < b.head;
-    const int order = items_[a.index].key.compare(items_[b.index].key);
-    return order != 0 ? order < 0 : a.index < b.index;
-  }
-
-  std::span<const Item> items_;
-  std::size_t common_ = 0;  // so many bytes are the same in all keys
-  std::vector<Place> places_;
-};
-
 bool is_allowed(int flags, Time present, Time wanted) {
   if ((flags & KVSTORE_EXPIRE_NX) != 0 && present != kNever) return false;
   if ((flags & KVSTORE_EXPIRE_XX) != 0 && present == kNever) return false;
@@ -219,8 +157,7 @@ int put_entries(KVColumnFamily* cf, std::span<const Item> items) {
     return KVSTORE_OK;
   };
   return checked_write(cf, check, [&](KVStore&, WriteTxn& txn) {
-    KeyOrder(items).visit(
-        [&](const Item& item) { txn.put(item.key, item.value, item.expires, cf->family); });
+    for (const Item& item : items) txn.put(item.key, item.value, item.expires, cf->family);
     return KVSTORE_OK;
   });
 }

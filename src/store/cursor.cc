@@ -35,6 +35,7 @@ Result<Cursor> Cursor::State::open(Txn& txn, std::unique_ptr<Txn> own, CursorOpt
                                    Family family) {
   FamilyView* const view = txn.view(family);
   if (view == nullptr) return txn.missing_family();
+  txn.stop_gathering();
   auto state =
       std::unique_ptr<State>(new State(txn, std::move(own), std::move(options.prefix), family));
   int code = state->rows_.open(txn.lmdb(), view->data, !txn.writes());

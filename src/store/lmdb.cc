@@ -52,6 +52,7 @@ struct Meaning {
 constexpr Meaning kMeanings[] = {
     {MDB_MAP_FULL, Code::full,
      "the file has reached the size reserved for it; open the store with larger map_bytes"},
+    {MDB_KEYEXIST, Code::unsupported, "the key has the same hash as another long key"},
     {MDB_TXN_FULL, Code::full, "the transaction changes too many pages; commit earlier"},
     {MDB_READERS_FULL, Code::busy, "too many read transactions and cursors are open"},
     {MDB_INVALID, Code::corrupt, "the file is not a store"},

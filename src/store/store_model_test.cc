@@ -34,7 +34,7 @@ struct Reached {
   std::uint64_t operations = 0, committed = 0, rolled_back = 0, first_ttl_undone = 0;
   std::uint64_t to_ttl = 0, to_permanent = 0, expired_overwritten = 0, long_keys = 0;
   std::uint64_t ttl_all_gone = 0, dropped_with_ttl = 0, purged = 0, lazily = 0, reopened = 0;
-  std::uint64_t compacted = 0, drops_undone = 0, revived = 0;
+  std::uint64_t compacted = 0, drops_undone = 0, revived = 0, gathered = 0;
 };
 
 class Driver {
@@ -369,7 +369,7 @@ class Driver {
       for (auto& [name, family] : model_) family.in_transaction = true;
       const std::uint64_t operations = below(8) + 1;
       for (std::uint64_t i = 0; i < operations; ++i) {
-        operate(txn);
+        below(6) == 0 ? put_several(txn) : operate(txn);
         if (below(10) == 0) clock_.advance(Millis(below(10)));
         if (below(10) == 0) look_from_outside(model_before, handles_before);
         if (below(10) == 0) compare_family(txn, any_family(), txn.now());
@@ -396,6 +396,32 @@ class Driver {
     }
     model_ = model_before;
     handles_ = handles_before;
+  }
+
+  // Puts in a row, which the transaction gathers. Few keys, so that some are put twice; an open
+  // cursor, which must see each at once, keeps it from gathering.
+  void put_several(WriteTxn& txn) {
+    doing_ = "put several";
+    std::optional<Cursor> cursor;
+    const std::uint64_t count = below(40) + 2;
+    reached_.gathered += count;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::string name = any_family();
+      const std::string key = any_key();
+      const std::string value = any_value(key);
+      const Expires expires = below(8) == 0 ? any_expires() : Expires(Millis(below(90)));
+      txn.put(key, value, expires, handles_.at(name));
+      model_.at(name).put(key, value, expires, txn.now());
+      if (i == 3 && below(8) == 0) cursor = must(txn.cursor({}, handles_.at("default")));
+    }
+    if (!cursor) return;
+    std::vector<std::string> live;
+    for (const auto& [key, entry] : model_.at("default").entries) {
+      if (!is_due(entry.deadline, txn.now())) live.push_back(key);
+    }
+    std::vector<std::string> shown;
+    for (const Shown& row : rows_of(*cursor)) shown.push_back(row.key);
+    require(shown == live, "what a cursor shows");
   }
 
   // While somebody writes, others read what was committed before, and remove nothing.
@@ -613,6 +639,7 @@ TEST_P(StoreModelTest, AgreesWithPlainMaps) {
   EXPECT_GT(reached.revived, least);
   EXPECT_GT(reached.reopened, least);
   EXPECT_GT(reached.compacted, least);
+  EXPECT_GT(reached.gathered, steps);
 }
 
 // Many short lives find what only happens early in one.

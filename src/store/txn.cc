@@ -67,6 +67,11 @@ void Txn::read_clock() {
   timed_ = true;
 }
 
+FamilyView* Txn::settled_view(Family family) {
+  write_gathered();
+  return view_to_put(family);
+}
+
 FamilyView* Txn::find_view(Family family) {
   for (const auto& view : others_) {
     if (view->resolved && view->family == family) return view.get();
@@ -155,6 +160,7 @@ void Txn::end() {
 
 Status Txn::commit() {
   if (ended()) return ended_error();
+  write_gathered();
   if (!failed() && !met_.empty()) {
     std::uint64_t removed = 0;
     const int code = remove_met(met_, kNoBudget, removed);

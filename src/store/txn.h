@@ -29,6 +29,7 @@
 #include "mayfly/store_stats.h"
 #include "store/catalog.h"
 #include "store/environment.h"
+#include "store/gathered_puts.h"
 #include "store/stored_key.h"
 #include "store/tally.h"
 
@@ -103,8 +104,15 @@ class Txn {
     return now_;
   }
 
-  // Null if there is no such family. Fails only if the file does; then code() tells.
+  // Null if there is no such family. What was gathered is written first, so that the tables tell
+  // all; if that fails, so does the transaction.
   FamilyView* view(Family family) {
+    const bool is_first = first_.resolved && first_.family == family && !ended();
+    return is_first && gathered_ == nullptr ? &first_ : settled_view(family);
+  }
+
+  // The same for who only puts, and does not look at the tables.
+  FamilyView* view_to_put(Family family) {
     if (first_.resolved && first_.family == family && !ended()) return &first_;
     return find_view(family);
   }
@@ -116,14 +124,16 @@ class Txn {
   int deadline_row(FamilyView& view, std::string_view stored, Time& deadline);  // kNever: no row
 
   // Writing. These keep the invariant; `old` is what deadline_row() says.
-  int put_row(FamilyView& view, const StoredKey& key, std::string_view value);
+  int put(FamilyView& view, const StoredKey& key, std::string_view value, Time deadline);
   int set_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline);
-
-  // The first half of set_deadline() for a key that may have none yet, without asking for it first:
-  // if it has none, `old` is kNever, and file_deadline() must follow; else nothing is changed.
-  int claim_deadline(FamilyView& view, std::string_view stored, Time deadline, Time& old);
-  int file_deadline(FamilyView& view, std::string_view stored, Time deadline);
   int remove(FamilyView& view, std::string_view stored, Time old);
+
+  // Keeps a put in mind, to be written with others. False if it has to be put at once.
+  bool gather(const GatheredPut& put);
+  void write_gathered();
+
+  // From now on puts are written at once: a cursor may look at the tables at any time.
+  void stop_gathering() { gathers_ = false; }
   int clear(FamilyView& view);
 
   // Takes down the entries that are due, nearest deadline first: `limit` at most.
@@ -165,12 +175,22 @@ class Txn {
 
   void read_clock();
   void end();
+  FamilyView* settled_view(Family family);
   FamilyView* find_view(Family family);
   bool resolve(FamilyView& view, Family family);
   void look_ahead(FamilyView& view);
   void forget_views();
   int owned_by(FamilyView& view, const StoredKey& key);
+  static std::uint64_t pages_of(std::size_t bytes);  // that a put takes, at most
   int charge(FamilyView& view, std::size_t bytes);
+  void count_put(std::size_t bytes);
+  int put_row(FamilyView& view, const StoredKey& key, std::string_view value);
+  int replace(FamilyView& view, const StoredKey& key, std::string_view value, Time deadline,
+              Time& old);
+  int claim_deadline(FamilyView& view, std::string_view stored, Time deadline, Time& old);
+  int change_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline);
+  int file_deadline(FamilyView& view, std::string_view stored, Time deadline);
+  int write_in_order();
   std::uint64_t table_pages(FamilyView& view) const;
   int put_through(MDB_cursor*& cursor, MDB_dbi table, bool is_first, MDB_val& name, MDB_val& value,
                   unsigned flags);
@@ -198,6 +218,8 @@ class Txn {
   std::uint64_t charged_ = 0;  // pages that it has taken, at most
   std::uint64_t room_ = 0;     // pages that it could take when it began, at least
   bool is_room_exact_ = false;
+  bool gathers_ = true;
+  std::unique_ptr<GatheredPuts> gathered_;  // made with the second put
 };
 
 }  // namespace mayfly

@@ -29,10 +29,7 @@ class TxnPurgeTest : public testing::Test {
     FamilyView& view = *txn->view({});
     if (view.keys == 0) must(txn->make_ttl_tables(view));
     const StoredKey stored(key, 0);
-    Time old = kNever;
-    ASSERT_EQ(txn->deadline_row(view, key, old), 0);
-    ASSERT_EQ(txn->put_row(view, stored, "value"), 0);
-    ASSERT_EQ(txn->set_deadline(view, key, old, deadline), 0);
+    ASSERT_EQ(txn->put(view, stored, "value", deadline), 0);
     must(txn->commit());
   }
   void erase(std::string_view key, Time deadline) {

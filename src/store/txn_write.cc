@@ -18,12 +18,14 @@ constexpr std::size_t kPageBytesLeast = 4096;
 
 }  // namespace
 
+std::uint64_t Txn::pages_of(std::size_t bytes) { return kPagesOfPut + bytes / kPageBytesLeast; }
+
 // Whether there is room for one more row of the family, and then for removals: a put is refused
 // before it takes the last pages, since without any nothing could be removed either. No more pages
 // can have been taken than the tables have now.
 int Txn::charge(FamilyView& view, std::size_t bytes) {
   const std::uint64_t reserved = owner_.environment.reserved_pages();
-  charged_ += kPagesOfPut + bytes / kPageBytesLeast;
+  charged_ += pages_of(bytes);
   if (charged_ + reserved <= room_) return 0;
   if (!is_room_exact_) {
     room_ = owner_.environment.room(lmdb_, false);
@@ -76,11 +78,13 @@ int Txn::put_data(FamilyView& view, MDB_val& name, MDB_val& value, unsigned flag
   return put_through(view.writer, view.data, is_first, name, value, flags);
 }
 
+void Txn::count_put(std::size_t bytes) {
+  tally_.add(Count::puts);
+  tally_.add(Count::bytes_written, bytes);
+}
+
 int Txn::put_row(FamilyView& view, const StoredKey& key, std::string_view value) {
   MDB_val name = to_val(key.bytes());
-  tally_.add(Count::puts);
-  tally_.add(Count::bytes_written, key.key().size() + value.size());
-  if (const int code = charge(view, key.key().size() + value.size()); code != 0) return code;
   if (!key.long_form()) {
     MDB_val bytes = to_val(value);
     return put_data(view, name, bytes, 0);
@@ -94,7 +98,36 @@ int Txn::put_row(FamilyView& view, const StoredKey& key, std::string_view value)
   return 0;
 }
 
+// All of a put but that a new deadline has to be filed, which is for the caller to do; `old` is
+// what the key had.
+int Txn::replace(FamilyView& view, const StoredKey& key, std::string_view value, Time deadline,
+                 Time& old) {
+  const std::string_view stored = key.bytes();
+  int code = deadline == kNever ? deadline_row(view, stored, old)
+                                : claim_deadline(view, stored, deadline, old);
+  if (code == 0) code = put_row(view, key, value);
+  const bool is_claimed = deadline != kNever && old == kNever;
+  return code != 0 || is_claimed ? code : change_deadline(view, stored, old, deadline);
+}
+
+int Txn::put(FamilyView& view, const StoredKey& key, std::string_view value, Time deadline) {
+  const std::size_t bytes = key.key().size() + value.size();
+  count_put(bytes);
+  Time old = kNever;
+  int code = charge(view, bytes);
+  if (code == 0) code = replace(view, key, value, deadline, old);
+  if (code != 0 || deadline == kNever || deadline == old) return code;
+  return file_deadline(view, key.bytes(), deadline);
+}
+
 int Txn::set_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline) {
+  const int code = change_deadline(view, stored, old, deadline);
+  if (code != 0 || deadline == kNever || deadline == old) return code;
+  return file_deadline(view, stored, deadline);
+}
+
+// All of set_deadline() but filing the new one.
+int Txn::change_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline) {
   if (old == deadline) return 0;
   int code = 0;
   MDB_val key = to_val(stored);
@@ -110,10 +143,11 @@ int Txn::set_deadline(FamilyView& view, std::string_view stored, Time old, Time 
   }
   const DeadlineBytes bytes = encode_deadline(deadline);
   MDB_val value = to_val(bytes.view());
-  code = ::mdb_put(lmdb_, view.keys, &key, &value, 0);
-  return code != 0 ? code : file_deadline(view, stored, deadline);
+  return ::mdb_put(lmdb_, view.keys, &key, &value, 0);
 }
 
+// change_deadline() for a key that may have none yet, without asking for it first. If it has one,
+// that is `old`, and nothing is changed.
 int Txn::claim_deadline(FamilyView& view, std::string_view stored, Time deadline, Time& old) {
   MDB_val key = to_val(stored);
   const DeadlineBytes bytes = encode_deadline(deadline);

@@ -17,14 +17,14 @@ namespace {
 // One write of one key: its arguments, checked, and what the key has now.
 class Write {
  public:
-  Write(Txn& txn, std::string_view key, Family family, std::string_view doing)
+  Write(Txn& txn, std::string_view key, Family family, std::string_view doing, bool looks = true)
       : txn_(txn), doing_(doing), key_(key, txn.catalog().hash_seed()) {
     if (txn.failed()) return;
     if (!good_key(key)) {
       txn.fail(bad_key(key));
       return;
     }
-    view_ = txn.view(family);
+    view_ = looks ? txn.view(family) : txn.view_to_put(family);
     if (view_ == nullptr) txn.fail(txn.missing_family());
   }
 
@@ -39,26 +39,19 @@ class Write {
 
   // Stores the value with the deadline. What the key had, alive or expired, is replaced.
   void put(std::string_view value, Time deadline) {
-    if (!good_value(value)) return txn_.fail(bad_value(value));
-    if (deadline != kNever && view_->keys == 0) {
-      if (const Status made = txn_.make_ttl_tables(*view_); !made) return txn_.fail(made.error());
-    }
-    Time old = kNever;
-    const bool claims = deadline != kNever;
-    if (!done(claims ? txn_.claim_deadline(*view_, key_.bytes(), deadline, old)
-                     : txn_.deadline_row(*view_, key_.bytes(), old))) {
-      return;
-    }
-    if (!done(txn_.put_row(*view_, key_, value))) return;
-    const bool is_claimed = claims && old == kNever;
-    done(is_claimed ? txn_.file_deadline(*view_, key_.bytes(), deadline)
-                    : txn_.set_deadline(*view_, key_.bytes(), old, deadline));
+    if (can_put(value, deadline)) done(txn_.put(*view_, key_, value, deadline));
+  }
+
+  // The same, sooner or later. For who has not looked at the key, as one page of many is not at
+  // hand then.
+  void put_unseen(std::string_view value, Time deadline) {
+    if (!can_put(value, deadline)) return;
+    if (txn_.gather({view_, key_.key(), value, deadline}) || !ok()) return;
+    done(txn_.put(*view_, key_, value, deadline));
   }
 
   void move_deadline(Time present, Time deadline) {
-    if (deadline != kNever && view_->keys == 0) {
-      if (const Status made = txn_.make_ttl_tables(*view_); !made) return txn_.fail(made.error());
-    }
+    if (!has_tables_for(deadline)) return;
     done(txn_.set_deadline(*view_, key_.bytes(), present, deadline));
   }
 
@@ -73,13 +66,20 @@ class Write {
   }
 
  private:
-  bool done(int code) {
-    if (code == MDB_KEYEXIST) {
-      txn_.fail({Code::unsupported, "the key has the same hash as another long key"});
-    } else if (code != 0) {
-      txn_.fail(code, doing_);
-    }
-    return code == 0;
+  void done(int code) {
+    if (code != 0) txn_.fail(code, doing_);
+  }
+
+  bool can_put(std::string_view value, Time deadline) {
+    if (!good_value(value)) txn_.fail(bad_value(value));
+    return ok() && has_tables_for(deadline);
+  }
+
+  bool has_tables_for(Time deadline) {
+    if (deadline == kNever || view_->keys != 0) return true;
+    const Status made = txn_.make_ttl_tables(*view_);
+    if (!made) txn_.fail(made.error());
+    return made.ok();
   }
 
   Txn& txn_;
@@ -91,10 +91,12 @@ class Write {
 }  // namespace
 
 void WriteTxn::put(std::string_view key, std::string_view value, Expires expires, Family family) {
-  Write write(*txn_, key, family, "put a key");
+  const bool looks = expires.kind() == Expires::Kind::unchanged;
+  Write write(*txn_, key, family, "put a key", looks);
   if (!write.ok()) return;
+  if (!looks) return write.put_unseen(value, write.first_deadline(expires));
   Found found;
-  if (expires.kind() == Expires::Kind::unchanged && write.find(found)) {
+  if (write.find(found)) {
     write.put(value, found.deadline);
   } else if (write.ok()) {
     write.put(value, write.first_deadline(expires));
