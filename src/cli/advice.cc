@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/nearest.h"
+#include "base/nearest.h"
 
 namespace mayfly {
 namespace {

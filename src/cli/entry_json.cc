@@ -7,7 +7,7 @@
 
 #include "cli/ttl_words.h"
 #include "tools/byte_text.h"
-#include "tools/nearest.h"
+#include "base/nearest.h"
 
 namespace mayfly {
 

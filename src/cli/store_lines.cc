@@ -10,7 +10,7 @@
 #include "cli/ttl_words.h"
 #include "resp/inline_words.h"
 #include "tools/byte_text.h"
-#include "tools/nearest.h"
+#include "base/nearest.h"
 
 namespace mayfly {
 namespace {

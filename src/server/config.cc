@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
+#include "base/nearest.h"
 #include "commands/words.h"
 #include "server/config_table.h"
 #include "server/config_values.h"
@@ -19,32 +19,9 @@ namespace {
 constexpr std::int64_t kLongMin = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kLongMax = std::numeric_limits<std::int64_t>::max();
 
-// Levenshtein's distance.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (lower(a[i]) == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 std::string suggestion(std::string_view name) {
-  std::string_view best;
-  std::size_t least = name.size() / 3 + 1;  // more letters wrong than this is no slip
-  for (const std::string_view known : directive_names()) {
-    const std::size_t edits = distance(name, known);
-    if (edits < least || (edits == least && best.empty())) {
-      least = edits;
-      best = known;
-    }
-  }
-  return best.empty() ? std::string() : fmt::format("; did you mean {}?", best);
+  const std::string_view meant = nearest(lowered(name), directive_names());
+  return meant.empty() ? std::string() : fmt::format("; did you mean {}?", meant);
 }
 
 Error unknown(std::string_view name) {

@@ -252,13 +252,6 @@ Status Persistence::shut_down(bool saves, bool is_forced) {
 
 // ---- For DEBUG ----
 
-void Persistence::clear_all() {
-  for (int i = 0; i < server_.keyspace().count(); ++i) {
-    server_.keyspace()[i].clear();
-    server_.database_changed(i);
-  }
-}
-
 Status Persistence::reload(bool saves, bool flushes) {
   if (server_.loading().is_active()) return Error{Code::busy, "data is being loaded already"};
   if (saves) {
@@ -272,7 +265,7 @@ Status Persistence::reload(bool saves, bool flushes) {
   // What is due stays until it is swept, for whoever follows us must be told.
   const Status begun = begin_rdb(true, loaded, [&](const Status& status) { ended = status; });
   if (!begun) return begun;
-  if (flushes) clear_all();
+  if (flushes) server_.clear_all();
   server_.loading().finish();
   if (!saves || !flushes) aof_.begin_anew();  // the log says something else
   return ended;
@@ -284,7 +277,7 @@ Status Persistence::load_aof() {
     return Error{Code::invalid, "there is no append-only file in force"};
   }
   if (Status status = aof_.sync_now(); !status) return status;
-  clear_all();
+  server_.clear_all();
   Status ended = Done{};
   begin_aof([&](const Status& status) { ended = status; });
   server_.loading().finish();

@@ -96,7 +96,6 @@ class Persistence {
   void restore_history(const RdbReport& report);
   void load_ended(const Status& status, bool goes_on);
   void fail(const Error& error);
-  void clear_all();
   void remove_debris();
   void stop_child();
 

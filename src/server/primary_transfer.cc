@@ -15,14 +15,6 @@ namespace {
 
 constexpr std::size_t kMarkSize = 40;
 
-// All that was there goes: what comes takes its place.
-void clear_all(Server& server) {
-  for (int number = 0; number < server.keyspace().count(); ++number) {
-    server.database_changed(number);
-    server.keyspace()[number].clear();
-  }
-}
-
 }  // namespace
 
 std::string PrimaryLink::file_path() const {
@@ -112,7 +104,7 @@ void PrimaryLink::load() {
   }
   server_.replication().replicas().disconnect_all("the data it follows is replaced");
   server_.replication().local_expiries().clear();
-  clear_all(server_);
+  server_.clear_all();
   link_->pause_reading();
   state_ = LinkState::loading;
   auto task = std::make_unique<RdbTask>(std::move(*source), server_.keyspace(),
@@ -141,7 +133,7 @@ void PrimaryLink::loaded(const Status& status) {
   if (!status) {
     server_.log().write(Level::warning, fmt::format("What the primary sent cannot be loaded: {}",
                                                     status.error().message));
-    clear_all(server_);
+    server_.clear_all();
     server_.replication().forget_history();
     server_.persistence().data_replaced();
     state_ = LinkState::transfer;

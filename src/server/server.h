@@ -129,6 +129,9 @@ class Server final : public Host, public KeyspaceListener {
   // Puts what the configuration says into effect, after a change.
   void apply_config();
 
+  // All keys of all databases go: what is loaded takes their place.
+  void clear_all();
+
   // Frees memory until it is below maxmemory. False if that cannot be done.
   bool make_room();
 

@@ -72,6 +72,14 @@ void Server::database_changed(int database) {
   if (!watches_.is_empty()) watches_.database_changed(database, keyspace_);
 }
 
+// Watches are told before: whether a key that they watch is there makes a difference to them.
+void Server::clear_all() {
+  for (int number = 0; number < keyspace_.count(); ++number) {
+    database_changed(number);
+    keyspace_[number].clear();
+  }
+}
+
 void Server::key_expired(Database& database, std::string_view key, Found found) {
   key_changed(database.number(), key);
   notify(Event::expired, "expired", key, database.number());

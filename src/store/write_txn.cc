@@ -42,8 +42,8 @@ class Write {
     if (can_put(value, deadline)) done(txn_.put(*view_, key_, value, deadline));
   }
 
-  // The same, sooner or later. For who has not looked at the key, as one page of many is not at
-  // hand then.
+  // The same, now or together with others. For who has not looked at the key: where it belongs is
+  // still to be found.
   void put_unseen(std::string_view value, Time deadline) {
     if (!can_put(value, deadline)) return;
     if (txn_.gather({view_, key_.key(), value, deadline}) || !ok()) return;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tools/nearest.h"
+#include "base/nearest.h"
 
 namespace mayfly {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Are suggestions the word that was meant, and silent when nothing is near?
 
-#include "tools/nearest.h"
+#include "base/nearest.h"
 
 #include <gtest/gtest.h>
 
