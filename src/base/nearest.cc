@@ -28,9 +28,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest(std::string_view wrong, std::span<const std::string_view> words) {
   if (wrong.empty()) return {};
-  for (const std::string_view word : words) {
-    if (word.starts_with(wrong)) return word;
-  }
   std::string_view best;
   std::size_t least = std::max<std::size_t>(1, wrong.size() / 3) + 1;  // one letter in three is off
   for (const std::string_view word : words) {
@@ -40,7 +37,10 @@ std::string_view nearest(std::string_view wrong, std::span<const std::string_vie
       best = word;
     }
   }
-  return best;
+  if (least <= 1) return best;
+  const auto longer = std::ranges::find_if(
+      words, [wrong](std::string_view word) { return word.starts_with(wrong); });
+  return longer == words.end() ? best : *longer;
 }
 
 std::string listed(std::span<const std::string_view> words) {

@@ -28,6 +28,11 @@ TEST(Nearest, FindsTheWordThatWasMistyped) {
 
 TEST(Nearest, TakesABeginningForTheWhole) { EXPECT_EQ(nearest("vol", kWords), "volatile-set"); }
 
+TEST(Nearest, ASlipIsLikelierThanABeginning) {
+  constexpr std::array<std::string_view, 2> kBoth = {"protected", "port"};
+  EXPECT_EQ(nearest("prot", kBoth), "port");
+}
+
 TEST(Nearest, SaysNothingWhenNothingIsNear) {
   EXPECT_EQ(nearest("quicksort", kWords), "");
   EXPECT_EQ(nearest("", kWords), "");
