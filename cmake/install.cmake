@@ -59,3 +59,13 @@ if(MAYFLY_PYTHON)
           PATTERN "*.so" EXCLUDE)  # what an editable install leaves there
   install(TARGETS python_module LIBRARY DESTINATION ${python_dir}/mayfly COMPONENT python)
 endif()
+
+# Debian asks every package to say under which license it comes.
+foreach(part server:mayfly lib:libmayfly${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+        dev:libmayfly-dev python:python3-mayfly)
+  string(REPLACE ":" ";" part ${part})
+  list(GET part 0 component)
+  list(GET part 1 package)
+  install(FILES share/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package}
+          COMPONENT ${component})
+endforeach()

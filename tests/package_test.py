@@ -67,6 +67,11 @@ class PackageTest(unittest.TestCase):
         self.assertIn(f"libmayfly0.1 (= {version()})", self.field("libmayfly-dev", "Depends"))
         self.assertIn("python3", self.field("python3-mayfly", "Depends"))
 
+    def test_each_says_under_which_license_it_comes(self):
+        for package in self.packages:
+            with open(self.at("share/doc", package, "copyright"), encoding="utf-8") as file:
+                self.assertIn("Apache-2.0", file.read())
+
     def test_the_server_starts(self):
         installed = Mayfly()
         installed.command = [self.at("bin/mayfly"), "serve"]
