@@ -380,8 +380,8 @@ void kvstore_iterator_close(KVIterator* iterator);
 
 // ---- Transactions
 //
-// All column families together. Time stands still in one. End it on the thread that began it,
-// before that thread ends.
+// All column families together. Time stands still in one. It is ended by the thread that began it;
+// if that thread ends before, it is undone.
 
 // `write` 1: from now on this thread's writes take effect together, at the commit, or not at all.
 // KVSTORE_BUSY if another writer does not end in time. `write` 0: this thread's reads see the store
@@ -397,6 +397,7 @@ int kvstore_rollback(KVStore* kv);
 // ---- Maintenance
 
 // Returns when all that was committed, by anybody, is on disk. An open transaction stays open.
+// Unlike SNKV, whose kvstore_sync() commits, and syncs nothing.
 // There is no log, so both numbers (or NULL) are 0 and all modes do the same; any other mode is
 // KVSTORE_ERROR. kvstore_checkpoint() is KVSTORE_BUSY while this thread has a write transaction
 // open.

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The documents keep their word: links lead somewhere, and the C++ in them compiles.
+"""The documents keep their word: links lead somewhere, and the C++ and the C in them compile.
 
 A ```cpp block of README.md or docs/ compiles as it stands if it has a main. Otherwise it is put
 into a function, or into a namespace if it begins by declaring a type, after PRELUDE, which has what
-such blocks may use. A block that cannot compile has the comment <!-- not compiled --> before it.
+such blocks may use. A ```c block is put into a function that has an open store, `kv`; one with a
+main is linked and run. A block that cannot compile has the comment <!-- not compiled --> before it.
 """
 
 import os
@@ -125,10 +126,14 @@ def broken_links(path):
             yield f"{path}: {link}: there is no such section"
 
 
-def cpp_blocks():
+def blocks_of(language):
     for path in documents():
         if path == "README.md" or path.startswith("docs/"):
-            yield from (block for block in split(path, read(path))[0] if block.language == "cpp")
+            yield from (block for block in split(path, read(path))[0] if block.language == language)
+
+
+def cpp_blocks():
+    return blocks_of("cpp")
 
 
 def has_main(block):
@@ -141,6 +146,14 @@ def wrap(number, block):
     if re.match(r"(//.*\n)*(class|struct|template|using|static_assert)\b", block.code):
         return f"namespace documents::block_{number} {{\n{place}{block.code}}}\n"
     return f"namespace documents {{\nvoid block_{number}() {{ {{\n{place}{block.code}}} }}\n}}\n"
+
+
+def c_unit(number, block):
+    place = f'#line {block.line} "{block.path}"\n'
+    if has_main(block):
+        return place + block.code
+    return (f'#include <stdio.h>\n#include "kvstore.h"\nvoid block_{number}(KVStore* kv) {{\n'
+            f"{place}{block.code}}}\n")
 
 
 def translation_units():
@@ -169,11 +182,31 @@ class DocsTest(unittest.TestCase):
             for number, text in enumerate(translation_units()):
                 source = pathlib.Path(folder) / f"unit_{number}.cc"
                 source.write_text(text, encoding="utf-8")
-                command = [compiler, "-fsyntax-only", "-std=c++20", "-I", ROOT / "include", source]
+                command = [compiler, "-fsyntax-only", "-std=c++20", "-Werror=unused-result",
+                           "-I", ROOT / "include", source]
                 jobs.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
             messages = [job.communicate()[1] for job in jobs]
             for job, message in zip(jobs, messages):
                 self.assertEqual(job.returncode, 0, message)
+
+    def test_every_c_block_compiles_and_programs_run(self):
+        blocks = list(blocks_of("c"))
+        self.assertGreater(len(blocks), 5, "the blocks are not found")
+        self.assertTrue(any(map(has_main, blocks)))
+        build = os.environ["MAYFLY_BUILD"]
+        for number, block in enumerate(blocks):
+            with self.subTest(place=f"{block.path}:{block.line}"), \
+                    tempfile.TemporaryDirectory() as folder:
+                source = pathlib.Path(folder) / "block.c"
+                source.write_text(c_unit(number, block), encoding="utf-8")
+                command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", source,
+                           "-I", ROOT / "include"]
+                if not has_main(block):
+                    subprocess.run([*command, "-fsyntax-only"], check=True)
+                    continue
+                subprocess.run([*command, f"-L{build}", "-lmayfly", f"-Wl,-rpath,{build}",
+                                "-o", source.with_suffix("")], check=True)
+                subprocess.run([source.with_suffix("")], cwd=folder, check=True)
 
     def test_few_blocks_are_exempt(self):
         blocks = list(cpp_blocks())

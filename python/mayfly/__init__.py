@@ -12,6 +12,7 @@
 for that. `Cache` and `ttl_cache` are for memory, `mayfly.aio` is for asyncio.
 """
 
+from . import _mayfly as _snkv  # noqa: F401, as programs for snkv know it
 from ._cache import Cache
 from ._constants import *  # noqa: F403
 from ._family import ColumnFamily

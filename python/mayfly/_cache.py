@@ -38,6 +38,7 @@ class _Flight:
 
     def __init__(self):
         self.done = threading.Event()
+        self.thread = threading.get_ident()
         self.value: Any = None
         self.error: Optional[BaseException] = None
 
@@ -77,6 +78,8 @@ class Cache(_mayfly.Cache):
             raise ValueError(f"a capacity must be above 0, or None, not {capacity!r}")
         if ttl is not None and not (ttl > timedelta(0) if isinstance(ttl, timedelta) else ttl > 0):
             raise ValueError(f"a default TTL must be above 0 seconds, or None, not {ttl!r}")
+        if listener is not None and not callable(listener):
+            raise TypeError(f"a listener must be callable, or None, not {listener!r}")
         if not 0 <= jitter < 1:
             raise ValueError(f"a jitter must be at least 0 and below 1, not {jitter!r}")
         super().__init__(capacity or 0, ttl, sliding, jitter, timer, listener)
@@ -119,6 +122,8 @@ class Cache(_mayfly.Cache):
             if is_mine:
                 flight = self._flights[key] = _Flight()
         if not is_mine:
+            if flight.thread == threading.get_ident():
+                raise RuntimeError(f"the loader of {key!r} asks for that key itself")
             flight.done.wait()
             if flight.error is not None:
                 raise flight.error

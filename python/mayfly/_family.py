@@ -6,6 +6,7 @@ The methods that are called most often are those of the C++ class itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import MutableMapping
 from datetime import datetime, timedelta
 from typing import Iterator as Iterable_
@@ -13,7 +14,7 @@ from typing import Mapping, Optional
 
 from . import _mayfly
 from ._mayfly import Iterator, NotFoundError
-from ._moments import TTL, Between, ceil_ms, to_datetime, to_range
+from ._moments import END_OF_TIME_MS, TTL, Between, ceil_ms, to_datetime, to_range
 from ._views import StoreItems, StoreKeys, StoreValues
 
 _REQUIRED = object()
@@ -43,8 +44,11 @@ class FamilyMethods:
 
     def expire_at(self, key, deadline: TTL, condition: Optional[str] = None) -> bool:
         """The same with a moment: a datetime, or seconds since 1970 as time.time() gives them."""
+        if isinstance(deadline, timedelta):
+            raise TypeError("a moment must be a datetime or seconds since 1970, not a timedelta")
         if not isinstance(deadline, datetime):
-            deadline = to_datetime(ceil_ms(deadline))
+            is_never = deadline * 1000 >= END_OF_TIME_MS
+            deadline = math.inf if is_never else to_datetime(ceil_ms(deadline))
         return self.expire(key, deadline, condition)
 
     def deadline(self, key) -> Optional[datetime]:
@@ -98,6 +102,10 @@ class FamilyMethods:
         """
         if limit is not None and limit <= 0:
             return 0
+        if isinstance(seconds, timedelta):
+            seconds = seconds.total_seconds()
+        if seconds is not None and not isinstance(seconds, (int, float)):
+            raise TypeError(f"seconds must be a number, a timedelta or None, not {seconds!r}")
         return self._purge(limit or 0, seconds, all_families)
 
     @property
@@ -118,7 +126,7 @@ class FamilyMethods:
             ttl = ttl.total_seconds()
         if not ttl > 0:
             raise ValueError(f"a default TTL must be above 0 seconds, or None, not {ttl!r}")
-        self._set_default_ttl_ms(ceil_ms(ttl))
+        self._set_default_ttl_ms(-1 if ttl * 1000 >= END_OF_TIME_MS else max(ceil_ms(ttl), 1))
 
     # --- Walking
 

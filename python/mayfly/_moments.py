@@ -13,7 +13,7 @@ TTL = Union[int, float, timedelta, datetime]
 Between = Union[TTL, Tuple[Optional[TTL], Optional[TTL]]]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_END_OF_TIME_MS = 2**63 - 1
+END_OF_TIME_MS = 2**63 - 1
 
 
 def to_datetime(ms: int) -> datetime:
@@ -35,8 +35,8 @@ def to_ms(moment: TTL, now_ms: int) -> int:
     if isinstance(moment, datetime):
         return ceil_ms(moment.timestamp())
     seconds = moment.total_seconds() if isinstance(moment, timedelta) else moment
-    if seconds * 1000 > _END_OF_TIME_MS - now_ms:
-        return _END_OF_TIME_MS
+    if seconds * 1000 > END_OF_TIME_MS - now_ms:
+        return END_OF_TIME_MS
     return now_ms + ceil_ms(seconds)
 
 
@@ -44,4 +44,4 @@ def to_range(between: Between, now_ms: int) -> tuple[int, int]:
     """The first moment that is meant and the first that is not."""
     start, end = between if isinstance(between, tuple) else (None, between)
     start_ms = now_ms if start is None else to_ms(start, now_ms)
-    return start_ms, _END_OF_TIME_MS if end is None else to_ms(end, now_ms)
+    return start_ms, END_OF_TIME_MS if end is None else to_ms(end, now_ms)

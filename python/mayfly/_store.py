@@ -37,8 +37,12 @@ class Transaction:
 
     def __init__(self, store: "KVStore"):
         self._store = store
+        self._entered = False
 
     def __enter__(self) -> "KVStore":
+        if self._entered:
+            raise _mayfly.Error("this transaction has had its `with` block: begin another one")
+        self._entered = True
         return self._store
 
     def __exit__(self, kind, error, trace) -> None:
@@ -70,12 +74,18 @@ class KVStore(FamilyMethods, _mayfly.Store):
             if name not in _KEYWORDS:
                 raise TypeError(f"KVStore has no keyword {name!r}{_suggest(name)}")
         sync_level = config.get("sync_level", SYNC_NORMAL)
+        clock = config.get("clock")
+        if clock is not None and not callable(clock):
+            raise TypeError(f"a clock must be callable, or None, not {clock!r}")
+        name = None if path is None else os.fsencode(path)
+        if name is not None and b"\0" in name:
+            raise ValueError("embedded null byte")  # as open() says it
         super().__init__(
-            None if path is None else os.fsencode(path),
+            name,
             _NO_SYNC if sync_level == SYNC_OFF else sync_level,
             bool(config.get("read_only", False)),
             config.get("busy_timeout", 0),
-            config.get("clock"),
+            clock,
         )
         self._path = path
         _open_stores.add(self)
@@ -115,7 +125,10 @@ class KVStore(FamilyMethods, _mayfly.Store):
         return self.begin(write)
 
     def snapshot(self) -> Snapshot:
-        """The store as it is now, to be read for as long as you keep it. Close it soon."""
+        """The store as it is now, to be read for as long as you keep it. Close it soon.
+
+        It has what was committed: not what an open transaction has written.
+        """
         return Snapshot(_mayfly.Snapshot(self))
 
     # --- Column families
@@ -142,7 +155,10 @@ class KVStore(FamilyMethods, _mayfly.Store):
     # --- Maintenance
 
     def backup(self, path) -> None:
-        """Writes a compact copy of this moment to `path`, which must not exist."""
+        """Writes a compact copy of this moment to `path`, which must not exist.
+
+        It has what was committed: not what an open transaction has written.
+        """
         self._backup(os.fsencode(path))
 
     @classmethod

@@ -42,34 +42,53 @@ def ttl_cache(
     (16, 16, 1)
 
     The function has `cache_info()`, `cache_clear()`, `cache_parameters()`, `cache` (the Cache) and
-    `__wrapped__`. `maxsize` None is no limit; the arguments must be hashable; with `typed`, 3 and
+    `__wrapped__`. `maxsize` None is no limit, 0 remembers nothing; the arguments must be hashable; with `typed`, 3 and
     3.0 are different.
     """
     if callable(ttl):  # @ttl_cache, without brackets
         return ttl_cache()(ttl)
 
     def decorate(function):
-        cache = Cache(maxsize, ttl, timer=timer)
+        cache = Cache(1 if maxsize == 0 else maxsize, ttl, timer=timer)
         make = _async_wrapper if inspect.iscoroutinefunction(function) else _sync_wrapper
-        wrapper = functools.update_wrapper(make(function, cache, typed), function)
+        put = _forget if maxsize == 0 else cache.put
+        wrapper = functools.update_wrapper(make(function, cache, put, typed), function)
+        counted = _Counted(cache, maxsize)
         wrapper.cache = cache
-        wrapper.cache_clear = cache.clear
-        wrapper.cache_info = lambda: _info(cache)
+        wrapper.cache_clear = counted.clear
+        wrapper.cache_info = counted.info
         wrapper.cache_parameters = lambda: {"ttl": ttl, "maxsize": maxsize, "typed": typed}
         return wrapper
 
     return decorate
 
 
-def _info(cache: Cache) -> CacheInfo:
-    stats = cache.stats()
-    return CacheInfo(
-        stats["hits"], stats["misses"], cache.capacity, len(cache), stats["expirations"]
-    )
+def _forget(key, value) -> None:
+    """What takes the place of put() where nothing is to be remembered."""
 
 
-def _sync_wrapper(function, cache, typed):
-    get, put, make_key, absent = cache.get, cache.put, _make_key, _ABSENT
+class _Counted:
+    """cache_info() and cache_clear(), which also begins to count anew."""
+
+    def __init__(self, cache: Cache, maxsize: Optional[int]):
+        self._cache, self._maxsize = cache, maxsize
+        self._before = (0, 0, 0)
+
+    def _counts(self) -> tuple:
+        stats = self._cache.stats()
+        return stats["hits"], stats["misses"], stats["expirations"]
+
+    def clear(self) -> None:
+        self._cache.clear()
+        self._before = self._counts()
+
+    def info(self) -> CacheInfo:
+        hits, misses, expired = (now - then for now, then in zip(self._counts(), self._before))
+        return CacheInfo(hits, misses, self._maxsize, len(self._cache), expired)
+
+
+def _sync_wrapper(function, cache, put, typed):
+    get, make_key, absent = cache.get, _make_key, _ABSENT
 
     def wrapper(*args, **keywords):
         key = make_key(args, keywords, typed)
@@ -82,7 +101,7 @@ def _sync_wrapper(function, cache, typed):
     return wrapper
 
 
-def _async_wrapper(function, cache, typed):
+def _async_wrapper(function, cache, put, typed):
     flights: dict[Any, asyncio.Future] = {}
 
     async def wrapper(*args, **keywords):
@@ -95,7 +114,7 @@ def _async_wrapper(function, cache, typed):
         if flight is not None and flight.get_loop() is loop and not flight.cancelled():
             return await asyncio.shield(flight)
         # A task of its own: whoever asked first may be cancelled, the others still get the value.
-        flight = loop.create_task(_load(function, args, keywords, cache, key))
+        flight = loop.create_task(_load(function, args, keywords, put, key))
         flights[key] = flight
         flight.add_done_callback(lambda done: _land(flights, key, done))
         return await asyncio.shield(flight)
@@ -103,9 +122,9 @@ def _async_wrapper(function, cache, typed):
     return wrapper
 
 
-async def _load(function, args, keywords, cache, key):
+async def _load(function, args, keywords, put, key):
     value = await function(*args, **keywords)
-    cache.put(key, value)
+    put(key, value)
     return value
 
 

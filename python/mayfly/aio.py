@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import functools
 import itertools
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +32,10 @@ from ._store import KVStore
 __all__ = ["open", "AsyncKVStore", "AsyncColumnFamily"]
 
 _PAGE = 256  # entries that are read in one go of the thread
+
+# The transactions that a task is in. A task that is made inside of one, as asyncio.gather() and
+# asyncio.wait_for() do, begins with a copy, and so is in it as well.
+_INSIDE: contextvars.ContextVar[tuple] = contextvars.ContextVar("mayfly transactions", default=())
 
 
 def _forwarded(name: str, of: type) -> Callable:
@@ -148,10 +153,14 @@ class AsyncKVStore(_AsyncFamily):
         """Runs a function in the thread, unless a transaction of another task is under way."""
         if self._target is None:
             raise Error("the store is not open: use `async with`, or await it")
-        if self._holder is asyncio.current_task():
+        if self._is_inside():
             return await self._submit(function, *args, **keywords)
         async with self._turn:
             return await self._submit(function, *args, **keywords)
+
+    def _is_inside(self) -> bool:
+        """Whether the transaction that is under way is that of this task."""
+        return self._holder is not None and self._holder in _INSIDE.get()
 
     async def _submit(self, function, *args, **keywords):
         call = functools.partial(function, *args, **keywords)
@@ -166,16 +175,19 @@ class AsyncKVStore(_AsyncFamily):
     async def transaction(self, write: bool = True):
         """A transaction of this task: committed at its end, undone by an exception.
 
-        The calls of other tasks wait until it has ended.
+        Tasks that are made inside of it belong to it, such as those of asyncio.gather(). The calls
+        of other tasks wait until it has ended.
         """
         if self._target is None:
             raise Error("the store is not open: use `async with`, or await it")
-        if self._holder is asyncio.current_task():
+        if self._is_inside():
             raise Error("this task has a transaction open already")
         async with self._turn:
+            before = _INSIDE.get()
             try:
                 await self._submit(self._target.begin, write)
-                self._holder = asyncio.current_task()
+                self._holder = object()
+                _INSIDE.set((*before, self._holder))
                 yield self
                 await asyncio.shield(self._submit(self._target.commit))
             except BaseException:
@@ -184,6 +196,7 @@ class AsyncKVStore(_AsyncFamily):
                 raise
             finally:
                 self._holder = None
+                _INSIDE.set(before)
 
     async def create_column_family(self, name: str) -> AsyncColumnFamily:
         """As KVStore.create_column_family()."""

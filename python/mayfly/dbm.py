@@ -28,7 +28,7 @@ from typing import Optional
 from ._mayfly import Error
 from ._store import KVStore
 
-error = Error
+error = (Error, OSError)  # both, as in the standard module
 _GROUP = 10_000  # writes that are committed together
 
 

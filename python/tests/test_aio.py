@@ -156,3 +156,41 @@ def test_a_store_may_be_awaited_and_is_closed_safely(path):
             await aio.open(path + "/nowhere/x")
 
     asyncio.run(main())
+
+
+def test_tasks_that_are_made_in_a_transaction_belong_to_it(path, clock):
+    async def body(db):
+        with pytest.raises(ValueError):
+            async with db.transaction():
+                await asyncio.gather(db.put("a", "1"), db.put("b", "2"))
+                await asyncio.wait_for(db.put("c", "3"), 60)
+                assert await db.count() == 3
+                raise ValueError
+        assert await db.count() == 0
+        async with db.transaction():
+            await asyncio.gather(*(db.put(str(i), "v") for i in range(20)))
+            with pytest.raises(mayfly.Error, match="already"):
+                await asyncio.wait_for(db.transaction().__aenter__(), 60)
+        return await db.count()
+
+    assert run(path, clock, body) == 20
+
+
+def test_a_task_that_outlives_the_transaction_is_on_its_own(path, clock):
+    async def body(db):
+        gate = asyncio.Event()
+
+        async def later():
+            await gate.wait()
+            await db.put("late", "1")
+            async with db.transaction():
+                await db.put("later", "2")
+
+        async with db.transaction():
+            task = asyncio.create_task(later())
+            await db.put("a", "1")
+        gate.set()
+        await asyncio.wait_for(task, 60)
+        return await db.count()
+
+    assert run(path, clock, body) == 3

@@ -329,3 +329,15 @@ def test_threads_that_load_the_same_key_share_one_load():
     for thread in [first, *others]:
         thread.join()
     assert results == [42] * 6 and calls == ["k"]
+
+
+def test_a_loader_that_asks_for_its_own_key_is_told_so(cache):
+    with pytest.raises(RuntimeError, match="itself"):
+        cache.get_or_load("a", lambda key: cache.get_or_load("a", lambda key: 1))
+    assert cache.get_or_load("a", lambda key: 2) == 2
+
+
+def test_expire_needs_a_ttl(cache):
+    cache.put("a", 1)
+    with pytest.raises(TypeError, match="persist"):
+        cache.expire("a", None)

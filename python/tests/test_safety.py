@@ -305,3 +305,50 @@ def test_the_interpreter_ends_while_daemon_threads_are_inside(config):
     for _ in range(3):
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_transaction_that_a_thread_leaves_open_is_undone_when_the_thread_ends(path):
+    db = mayfly.KVStore(path)
+    db["a"] = "1"
+
+    def forget():
+        db.begin(write=True)
+        db["b"] = "2"
+
+    for _ in range(2):
+        thread = threading.Thread(target=forget)
+        thread.start()
+        thread.join()
+    # The end of a thread is seen before the system has taken it down.
+    deadline = 100
+    while deadline:
+        try:
+            db["c"] = "3"
+            break
+        except mayfly.BusyError:
+            deadline -= 1
+            threading.Event().wait(0.05)
+    assert dict(db.items()) == {b"a": b"1", b"c": b"3"}
+    db.close()
+    with mayfly.KVStore(path) as again:
+        assert again["c"] == b"3"
+
+
+@pytest.mark.parametrize("use", [
+    lambda db: db.column_family("a\0b"), lambda db: db.create_column_family("\0"),
+    lambda db: db.open_column_family("a\0"), lambda db: db.drop_column_family("a\0b"),
+    lambda db: mayfly.KVStore("a\0b"), lambda db: mayfly.KVStore(b"a\0b"),
+])
+def test_a_name_is_not_cut_at_a_zero_byte(path, use):
+    db = mayfly.KVStore(path)
+    db.create_column_family("a")["k"] = "v"
+    with pytest.raises(ValueError, match="null byte"):
+        use(db)
+    assert db.list_column_families() == ["a"]
+
+
+def test_what_is_called_must_be_callable():
+    with pytest.raises(TypeError, match="clock"):
+        mayfly.KVStore(clock=5)
+    with pytest.raises(TypeError, match="listener"):
+        mayfly.Cache(listener=5)

@@ -193,3 +193,25 @@ def test_e11_a_write_in_a_read_transaction_is_refused_and_not_committed(db):
         db.put("k", "v")
     db.rollback()
     assert "k" not in db
+
+
+def test_time_stands_still_for_all_that_tell_it(path, clock):
+    db = mayfly.KVStore(path, clock=clock)
+    db.put("k", "v", ttl=5)
+    for write in (False, True):
+        with db.begin(write):
+            clock.advance(10)
+            assert db.ttl("k") == 5.0 == db.iterator().first().ttl
+            assert [key for key, _ in db.expiring(6)] == [b"k"]
+        clock.advance(-10)
+
+
+def test_a_with_block_is_for_one_transaction(path):
+    db = mayfly.KVStore(path)
+    transaction = db.transaction()
+    with transaction:
+        db["a"] = "1"
+    with pytest.raises(mayfly.Error, match="begin another"):
+        with transaction:
+            db["b"] = "2"
+    assert list(db) == [b"a"]

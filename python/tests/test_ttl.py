@@ -242,3 +242,35 @@ def test_a_failing_clock_is_shown_and_does_no_harm(path):
     finally:
         threading.excepthook, sys.unraisablehook = hook, unraisable
     assert seen and seen[0].exc_type is ZeroDivisionError
+
+
+def test_never_and_long_ago_can_be_said_everywhere(place):
+    place.put("k", "v", 60)
+    assert place.expire_at("k", float("inf")) and place.ttl("k") is None
+    place.default_ttl = 5
+    place.default_ttl = float("inf")
+    assert place.default_ttl is None
+    place.default_ttl = 1e300
+    assert place.default_ttl is None
+    place.put("k", "v", 10**400)
+    assert place.ttl("k") is None
+    for past in (-(10**400), datetime.min):
+        place.put("k", "v", past)
+        assert place.get("k") is None
+    place.put("k", "v", 1e-300)
+    assert place.ttl("k") == 0.001
+
+
+def test_what_is_no_time_is_a_type_error(place):
+    place.put("k", "v", 60)
+    with pytest.raises(TypeError, match="timedelta"):
+        place.expire_at("k", timedelta(1))
+    with pytest.raises(TypeError, match="seconds"):
+        place.purge_expired(seconds="x")
+    assert place.purge_expired(seconds=timedelta(seconds=1)) == 0
+
+
+def test_keys_that_can_change_can_be_asked_for_together(place):
+    place.put_many({"a": "1", "b": "2"})
+    asked = [bytearray(b"a"), memoryview(b"b"), "c"]
+    assert place.get_many(asked) == {b"a": b"1", b"b": b"2"}

@@ -155,3 +155,20 @@ def test_a_coroutine_that_fails_is_not_remembered_and_fails_for_all(clock):
 
     asyncio.run(main())
     assert len(calls) == 2
+
+
+def test_clearing_begins_to_count_anew_and_no_size_remembers_nothing(clock):
+    @mayfly.ttl_cache(ttl=5, timer=clock)
+    def square(number):
+        return number * number
+
+    assert square(2) == square(2) == 4
+    square.cache_clear()
+    assert square.cache_info() == (0, 0, 128, 0, 0)
+    assert square(2) == 4 and square.cache_info().misses == 1
+
+    calls = []
+    never = mayfly.ttl_cache(ttl=5, maxsize=0, timer=clock)(calls.append)
+    never(1)
+    never(1)
+    assert calls == [1, 1] and never.cache_info() == (0, 2, 0, 0, 0)

@@ -241,8 +241,8 @@ int kvstore_iterator_ttl(KVIterator* iterator, int64_t* remaining_ms) {
   return call_on(iterator, [&](KVStore& kv, KVIterator& it) {
     if (const int code = check_place(kv, it, remaining_ms)) return code;
     const Time deadline = it.deadline();
-    *remaining_ms =
-        deadline == kNever ? KVSTORE_NO_TTL : remaining(deadline, kv.chosen_clock().now()).count();
+    const Time now = it.txn != nullptr ? it.txn->txn().now() : kv.chosen_clock().now();
+    *remaining_ms = deadline == kNever ? KVSTORE_NO_TTL : remaining(deadline, now).count();
     return KVSTORE_OK;
   });
 }

@@ -20,6 +20,13 @@ static pthread_t start(void* (*body)(void*), Shared* shared) {
   return thread;
 }
 
+static void* leave_open(void* argument) {
+  Shared* const my = argument;
+  OK(kvstore_begin(my->kv, 1));
+  OK(kvstore_put(my->kv, "left", 4, "v", 1));
+  return NULL;
+}
+
 static void in_another_thread(void* (*body)(void*), Shared* shared) {
   OK(pthread_join(start(body, shared), NULL));
 }
@@ -65,6 +72,21 @@ static void share_a_handle(int busy_timeout) {
 static void b03_threads_share_a_handle_without_asking(void) {
   share_a_handle(0);
   share_a_handle(60000);
+}
+
+// Nobody else could end it, and nobody could write any more.
+static void a_transaction_that_is_left_open_is_undone_with_its_thread(void) {
+  KVStoreConfig config = test_config();
+  Shared shared = {0};
+  config.busyTimeout = 60000;
+  OK(kvstore_open_v2(test_path("db"), &shared.kv, &config));
+  for (int i = 0; i < 3; ++i) in_another_thread(leave_open, &shared);
+  OK(kvstore_put(shared.kv, "key", 3, "value", 5));
+  int64_t n = 0;
+  OK(kvstore_count(shared.kv, &n));
+  CHECK_INT(n, 1);
+  CHECK(sound(shared.kv));
+  OK(kvstore_close(shared.kv));
 }
 
 // Every key is there twice, or not at all, in the eyes of an iterator.
@@ -300,6 +322,7 @@ int main(void) {
   RUN(b03_threads_share_a_handle_without_asking);
   RUN(b04_a_writer_does_not_disturb_iterators);
   RUN(b05_a_transaction_belongs_to_its_thread);
+  RUN(a_transaction_that_is_left_open_is_undone_with_its_thread);
   RUN(b06_readers_wait_for_nobody);
   RUN(b07_closing_waits_for_calls_and_stops_new_ones);
   RUN(a_thread_sees_its_own_message);

@@ -1,15 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transactions that a thread begins and ends itself.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "capi/call.h"
 #include "capi/iterator.h"
 
 namespace mayfly {
 namespace {
+
+int end(KVStore* store, bool commit);
+
+// The stores in which this thread has a write transaction open. One that is open when the thread
+// ends is undone: nobody else could do it, and nobody could ever write again.
+class ThreadTxns {
+ public:
+  ~ThreadTxns() {
+    if (process_ != ::getpid()) return;  // the child of a fork must not touch them
+    while (!stores_.empty()) {
+      end(stores_.back(), false);
+      forget(*stores_.back());
+    }
+  }
+
+  void add(KVStore& kv) {
+    process_ = ::getpid();
+    stores_.push_back(&kv);
+    kv.retain();
+  }
+  void forget(KVStore& kv) {
+    const auto found = std::ranges::find(stores_, &kv);
+    if (found == stores_.end()) return;
+    stores_.erase(found);
+    kv.release();
+  }
+
+ private:
+  std::vector<KVStore*> stores_;
+  pid_t process_ = 0;
+};
+
+thread_local ThreadTxns thread_txns;
 
 // Fills in the one of the two that is wanted.
 Status start(KVStore& kv, bool write, OpenTxn& open) {
@@ -29,6 +65,7 @@ Status start(KVStore& kv, bool write, OpenTxn& open) {
 int enlist(KVStore& kv, std::unique_ptr<OpenTxn> open) {
   const std::lock_guard lock(kv.txns_mutex);
   if (kv.closing) return refuse_closed(kv);
+  if (open->write) thread_txns.add(kv);
   kv.txns.push_back(std::move(open));
   kv.txn_count.fetch_add(1, std::memory_order_release);
   return KVSTORE_OK;
@@ -54,6 +91,13 @@ int end(KVStore* store, bool commit) {
   });
 }
 
+// The store may go with the last who knows it, so this is the last thing that is done with it.
+int end_and_forget(KVStore* store, bool commit) {
+  const int code = end(store, commit);
+  if (store != nullptr) thread_txns.forget(*store);
+  return code;
+}
+
 }  // namespace
 
 extern "C" {
@@ -69,9 +113,9 @@ int kvstore_begin(KVStore* kv, int write) {
   });
 }
 
-int kvstore_commit(KVStore* kv) { return end(kv, true); }
+int kvstore_commit(KVStore* kv) { return end_and_forget(kv, true); }
 
-int kvstore_rollback(KVStore* kv) { return end(kv, false); }
+int kvstore_rollback(KVStore* kv) { return end_and_forget(kv, false); }
 
 }  // extern "C"
 }  // namespace mayfly

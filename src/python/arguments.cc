@@ -14,8 +14,12 @@ namespace {
 constexpr double kMsMax = 9.2e18;
 
 bool read_number(PyObject* object, Expires& expires) {
-  const double seconds = PyFloat_AsDouble(object);
-  if (seconds == -1.0 && PyErr_Occurred() != nullptr) return false;
+  double seconds = PyFloat_AsDouble(object);
+  if (seconds == -1.0 && PyErr_Occurred() != nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0 || !PyLong_Check(object)) return false;
+    PyErr_Clear();  // an int beyond all floats
+    seconds = _PyLong_Sign(object) < 0 ? -kMsMax : kMsMax;
+  }
   if (std::isnan(seconds)) {
     PyErr_SetString(PyExc_ValueError, "a TTL must be a number of seconds, not nan");
     return false;
@@ -33,7 +37,16 @@ Millis length_of(PyObject* delta) {
 
 bool read_moment(PyObject* datetime, Expires& expires) {
   PyObject* const seconds = PyObject_CallMethod(datetime, "timestamp", nullptr);
-  if (seconds == nullptr) return false;
+  if (seconds == nullptr) {  // local time at either end of the calendar has no UTC
+    if (PyErr_ExceptionMatches(PyExc_ValueError) == 0 &&
+        PyErr_ExceptionMatches(PyExc_OverflowError) == 0) {
+      return false;
+    }
+    PyErr_Clear();
+    const bool is_past = PyDateTime_GET_YEAR(datetime) < 1970;
+    expires = is_past ? Expires(Time(Millis::zero())) : Expires::never();
+    return true;
+  }
   expires = Expires(Time(Millis(to_ms(PyFloat_AsDouble(seconds)))));
   Py_DECREF(seconds);
   return true;
@@ -112,6 +125,7 @@ std::int64_t to_ms(double seconds) {
   const double ms = std::clamp(seconds * 1000, -kMsMax, kMsMax);
   const double nearest = std::round(ms);
   const bool is_exact = std::abs(ms - nearest) <= 1e-15 * std::max(1.0, std::abs(ms));
+  if (is_exact && nearest == 0 && ms > 0) return 1;  // however little is not nothing
   return static_cast<std::int64_t>(is_exact ? nearest : std::ceil(ms));
 }
 

@@ -59,7 +59,12 @@ void run(FamilyHandle& family, Work work) {
   if (code != KVSTORE_OK) throw_code(family, code);
 }
 
-// The same with a key: `work(cf, key)`. KVSTORE_NOTFOUND is NotFoundError(key).
+// The C API takes names up to their first zero byte, which would be another name.
+inline void refuse_zero_byte(const std::string& name) {
+  if (name.find('\0') != std::string::npos) throw py::value_error("embedded null byte");
+}
+
+// run() with a key: `work(cf, key)`. KVSTORE_NOTFOUND is NotFoundError(key).
 template <class Work>
 void run_for(FamilyHandle& family, py::handle key, Work work) {
   const BytesArg bytes = bytes_of(key, "key");

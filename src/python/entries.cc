@@ -213,7 +213,12 @@ int purge_for(KVColumnFamily* cf, std::int64_t limit, std::optional<std::int64_t
 }
 
 std::int64_t now_ms(KVColumnFamily* cf) {
-  return cf->kv->chosen_clock().now().time_since_epoch().count();
+  Time now = cf->kv->chosen_clock().now();
+  call(cf, [&](KVStore& kv) {
+    if (const OpenTxn* const open = kv.open_txn()) now = open->txn().now();
+    return KVSTORE_OK;
+  });
+  return now.time_since_epoch().count();
 }
 
 bool in_transaction(KVColumnFamily* cf) {

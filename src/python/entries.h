@@ -65,7 +65,7 @@ int get_entries(KVColumnFamily* cf, std::span<const std::string_view> keys, Valu
 int purge_for(KVColumnFamily* cf, std::int64_t limit, std::optional<std::int64_t> budget_ns,
               bool everywhere, std::int64_t& purged);
 
-// The time by the clock of the store, in ms since 1970.
+// The time in ms since 1970: the moment of this thread's transaction, or by the store's clock.
 std::int64_t now_ms(KVColumnFamily* cf);
 
 // Whether this thread has begun a transaction.

@@ -145,6 +145,7 @@ py::list expiring(FamilyHandle& family, std::int64_t from_ms, std::int64_t to_ms
 }
 
 void open(FamilyHandle& family, py::object store, const std::string& name, bool create) {
+  refuse_zero_byte(name);
   auto& home = store.cast<StoreHandle&>();
   const auto make = create ? kvstore_cf_create : kvstore_cf_open;
   const int code =

@@ -158,6 +158,10 @@ void bind_iterator(py::module_& module) {
           "eof",
           [](IteratorHandle& self) {
             expect(self.check());
+            if (self.home != nullptr && !self.home->is_open) {
+              raise_error("the store is closed");
+              throw py::error_already_set();
+            }
             return kvstore_iterator_eof(self.iterator) != 0;
           },
           "Whether it is not on an entry: at the end, or not yet put anywhere.")

@@ -90,7 +90,11 @@ py::dict get_many(FamilyHandle& family, py::handle keys) {
     const std::int64_t end = values.ends[i];
     if (end < 0) continue;
     const std::string_view all = values.bytes;
-    found[asked[i]] = to_bytes(
+    const py::object asked_for = asked[i];
+    const bool may_change =
+        PyByteArray_Check(asked_for.ptr()) || PyMemoryView_Check(asked_for.ptr());
+    const py::object name = may_change ? py::object(to_bytes(views[i])) : asked_for;
+    found[name] = to_bytes(
         all.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(end - start)));
     start = end;
   }

@@ -162,6 +162,7 @@ py::object ObjectCache::pop(py::handle key) {
 }
 
 bool ObjectCache::expire(py::handle key, py::handle ttl) {
+  if (ttl.is_none()) throw py::type_error("expire() needs a TTL; persist() is for None");
   const Time moment = now();
   const Expiry expiry = to_expiry(ttl.ptr(), moment);
   const Slot slot = peek(key, moment);

@@ -135,6 +135,7 @@ py::list list_families(StoreHandle& store) {
 }
 
 void drop_family(StoreHandle& store, const std::string& name) {
+  refuse_zero_byte(name);
   const int code =
       run_code(store, [&](KVColumnFamily*) { return kvstore_cf_drop(store.kv, name.c_str()); });
   if (code == KVSTORE_NOTFOUND) {

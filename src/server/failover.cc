@@ -47,7 +47,10 @@ std::string_view Failover::state_text() const {
   return state_ == State::in_progress ? "failover-in-progress" : "no-failover";
 }
 
-void Failover::accepted() { end("the replica has taken over"); }
+void Failover::accepted() {
+  server_.replication().replicas().disconnect_all("another one has taken over");
+  end("the replica has taken over");
+}
 
 // We are the primary again.
 void Failover::take_back() {

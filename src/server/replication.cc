@@ -56,8 +56,9 @@ void Replication::follow(const std::string& host, int port) {
   server_.config().replicaof_host = host;
   server_.config().replicaof_port = port;
   waiters_.check(server_.wall().now(), true);
-  // They learn that the history may change its name; most can go on.
-  replicas_.disconnect_all("its primary follows another one");
+  // They learn that the history may change its name; most can go on. The one that is to take over
+  // keeps its link until it has: without one it might not even answer a PING.
+  if (!takes_over) replicas_.disconnect_all("its primary follows another one");
   server_.log().write(Level::notice, fmt::format("Following {}:{} from now on", host, port));
 }
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <string>
 
 #include "store/environment.h"
 #include "store/lmdb.h"
@@ -16,39 +17,66 @@ namespace {
 
 constexpr mode_t kFileMode = 0644;
 
-// Writes a compact copy of the environment into a file that must not exist, and syncs it.
+// Writes a compact copy of the environment into a file, and syncs it. `path` is for messages.
+Status fill_copy(MDB_env* env, int file, const std::string& path) {
+  const std::string doing = "write " + path;
+  const int code = ::mdb_env_copyfd2(env, file, MDB_CP_COMPACT);
+  if (code != 0) return lmdb_error(code, doing);
+  if (::fsync(file) != 0) return system_error(errno, doing);
+  return Done{};
+}
+
+// The same into a new file, which is gone again if that fails.
 Status write_copy(MDB_env* env, const std::string& path) {
-  std::string doing = "write ";
-  doing += path;
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
   if (file < 0) {
     if (errno == EEXIST) return Error{Code::invalid, path + " exists already"};
-    return system_error(errno, doing);
+    return system_error(errno, "write " + path);
   }
-  const int code = ::mdb_env_copyfd2(env, file, MDB_CP_COMPACT);
-  const int synced = ::fsync(file) == 0 ? 0 : errno;
+  const Status filled = fill_copy(env, file, path);
   ::close(file);
-  if (code == 0 && synced == 0) return Done{};
-  ::unlink(path.c_str());
-  return code != 0 ? lmdb_error(code, doing) : system_error(synced, doing);
+  if (!filled) ::unlink(path.c_str());
+  return filled;
+}
+
+// Unlike a rename, a link does not replace what somebody else has put there meanwhile.
+Status give_name(const std::string& file, const std::string& path) {
+  if (::linkat(AT_FDCWD, file.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+    return Done{};
+  }
+  return system_error(errno, "name the copy " + path);
+}
+
+// For file systems that have no files without a name.
+Status copy_by_part(MDB_env* env, const std::string& path) {
+  const std::string part = path + ".part";
+  if (const Status copied = write_copy(env, part); !copied) return copied;
+  const Status named = give_name(part, path);
+  ::unlink(part.c_str());
+  return named;
+}
+
+// The copy gets its name when it is whole. Until then it has none, so that nothing is left of one
+// that was interrupted.
+Status copy_whole(MDB_env* env, const std::string& path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  const int file = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kFileMode);
+  if (file < 0) return copy_by_part(env, path);
+  Status done = fill_copy(env, file, path);
+  if (done) done = give_name("/proc/self/fd/" + std::to_string(file), path);
+  ::close(file);
+  return done;
 }
 
 }  // namespace
 
-// The copy gets its name when it is whole.
 Status Environment::copy_to(const std::string& path) {
   if (std::filesystem::exists(path)) return Error{Code::invalid, path + " exists already"};
-  const std::string part = path + ".part";
   enter();
-  const Status copied = write_copy(env_, part);
+  const Status copied = copy_whole(env_, path);
   leave();
-  if (!copied) return copied;
-  // Unlike a rename, a link does not replace what somebody else has put there meanwhile.
-  const bool named = ::link(part.c_str(), path.c_str()) == 0;
-  const int number = errno;
-  ::unlink(part.c_str());
-  if (!named) return system_error(number, "name the copy " + path);
-  return sync_directory_of(path);
+  return copied ? sync_directory_of(path) : copied;
 }
 
 Status Environment::sync() {

@@ -27,6 +27,7 @@ Code code_of_errno(int number) {
       return Code::busy;
     case EINVAL:
     case EISDIR:
+    case ELOOP:
     case ENAMETOOLONG:
       return Code::invalid;
     default:

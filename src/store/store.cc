@@ -30,6 +30,22 @@ Status check_options(const StoreOptions& options) {
   return Done{};
 }
 
+// The one name of the file: those of its locks and its undo log are made of it, so who comes by a
+// symbolic link must find the same ones.
+Result<std::string> real_path(const std::filesystem::path& path) {
+  constexpr int kLinksMost = 40;
+  std::error_code problem;
+  std::filesystem::path real = std::filesystem::absolute(path, problem);
+  if (problem) return Error{Code::invalid, "the path is bad: " + problem.message()};
+  for (int i = 0; i < kLinksMost; ++i) {
+    if (!std::filesystem::is_symlink(real, problem)) return real.string();
+    const std::filesystem::path target = std::filesystem::read_symlink(real, problem);
+    if (problem) return system_error(problem.value(), "follow the link " + real.string());
+    real = real.parent_path() / target;
+  }
+  return system_error(ELOOP, "open the store " + path.string());
+}
+
 // A name for a store that is gone when it is closed.
 Result<std::string> temporary_path() {
   std::error_code problem;
@@ -81,9 +97,9 @@ Result<Store> Store::open(const std::filesystem::path& path, const Clock& clock,
     if (!made) return made.error();
     file = *made;
   } else {
-    std::error_code problem;
-    file = std::filesystem::absolute(path, problem).string();
-    if (problem) return Error{Code::invalid, "the path is bad: " + problem.message()};
+    auto real = real_path(path);
+    if (!real) return real.error();
+    file = *real;
   }
   auto environment = acquire_environment(file, used);
   if (!environment) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "mayfly/store.h"
 #include "store/store_damage.h"
@@ -63,6 +64,17 @@ TEST_F(StoreUpkeepTest, ABackupNeverOverwrites) {
   EXPECT_EQ(code_of(store_.backup(folder_ / "none" / "copy")), Code::not_found);
   EXPECT_EQ(value("key"), "value");
   EXPECT_EQ(value_of(must(Store::open(folder_ / "copy", clock_)), "key"), "value");
+}
+
+TEST_F(StoreUpkeepTest, ABackupHasNoOtherNameWhileItIsMade) {
+  const auto names = [this] {
+    return std::distance(std::filesystem::directory_iterator(folder_.path()), {});
+  };
+  std::ofstream(folder_ / "copy.part") << "of a user";
+  const auto before = names();
+  must(store_.backup(folder_ / "copy"));
+  EXPECT_EQ(names(), before + 1);
+  EXPECT_EQ(std::filesystem::file_size(folder_ / "copy.part"), 9u);
 }
 
 TEST_F(StoreUpkeepTest, ABackupIsCompact) {
@@ -276,6 +288,33 @@ TEST_F(StoreUpkeepTest, AllPathsToAFileLeadToOneStore) {
     auto writer = must(store_.write());
     EXPECT_EQ(code_of(other.put("key", "value")), Code::busy);
   }
+}
+
+// Other processes find the locks by the name of the file, so there must be one name only.
+TEST_F(StoreUpkeepTest, ALinkToAStoreHasNoFilesOfItsOwn) {
+  must(store_.put("key", "value"));
+  must(store_.close());
+  std::filesystem::create_symlink("store", folder_ / "link");
+  std::filesystem::create_symlink(folder_ / "link", folder_ / "link of a link");
+  store_ = must(Store::open(folder_ / "link of a link", clock_));
+  EXPECT_EQ(value("key"), "value");
+  must(store_.put("key", "more"));
+  must(store_.compact());
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+    const std::string name = entry.path().filename().string();
+    EXPECT_EQ(entry.is_symlink(), name.starts_with("link")) << name;
+  }
+  reopen();
+  EXPECT_EQ(value("key"), "more");
+}
+
+TEST_F(StoreUpkeepTest, ALinkToNothingMakesWhatItLeadsTo) {
+  std::filesystem::create_symlink("new", folder_ / "link");
+  const Store made = must(Store::open(folder_ / "link", clock_));
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder_ / "new"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "new-lock"));
+  std::filesystem::create_symlink("circle", folder_ / "circle");
+  EXPECT_EQ(code_of(Store::open(folder_ / "circle", clock_)), Code::invalid);
 }
 
 TEST_F(StoreUpkeepTest, TheFileIsSmallWhenItHoldsLittle) {

@@ -361,6 +361,14 @@ class FailoverTest(PairCase):
         self.right.ok("SET", "a", 1)
         await_same(self.replica, self.primary)
 
+    def test_a_replica_that_hides_stale_data_can_take_over(self):
+        """Without a link it answers MASTERDOWN to all, the greeting of its old primary included."""
+        for client in (self.left, self.right):
+            client.ok("CONFIG", "SET", "replica-serve-stale-data", "no")
+        self.hand_over(self.primary, self.replica)
+        self.right.ok("SET", "a", 1)
+        await_same(self.replica, self.primary)
+
     def test_a_replica_that_lags_cannot_take_over_in_time(self):
         wire = self.enterContext(Proxy(self.primary.port))
         far = self.start()
