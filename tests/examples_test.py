@@ -28,21 +28,39 @@ USE_CASES = {"session_store", "freshness_cache", "rate_limiter", "one_time_token
 ENDINGS = {"cpp": ".cc", "c": ".c", "python": ".py", "node": ".mjs"}
 
 
+def node(path, around):
+    return subprocess.run(["node", path], cwd=path.parent, env=around, capture_output=True,
+                          text=True, check=False, timeout=60)
+
+
 class ExamplesTest(unittest.TestCase):
-    def test_those_of_node_hold_against_a_server(self):
+    def copies_for_node(self):
+        """The programs, in a folder with the packages."""
         install()
-        with tempfile.TemporaryDirectory() as folder, Mayfly() as server:
-            shutil.copytree(EXAMPLES / "node", folder, dirs_exist_ok=True,
-                            ignore=shutil.ignore_patterns("node_modules"))
-            os.symlink(TESTS / "node" / "node_modules", os.path.join(folder, "node_modules"))
-            for path in sorted(pathlib.Path(folder).glob("*.mjs")):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        shutil.copytree(EXAMPLES / "node", folder, dirs_exist_ok=True,
+                        ignore=shutil.ignore_patterns("node_modules"))
+        os.symlink(TESTS / "node" / "node_modules", folder / "node_modules")
+        return sorted(folder.glob("*.mjs"))
+
+    def test_those_of_node_hold_against_a_server(self):
+        with Mayfly() as server:
+            for path in self.copies_for_node():
                 with self.subTest(path.name):
-                    done = subprocess.run(["node", path], cwd=folder, env=environment(server),
-                                          capture_output=True, text=True, check=False, timeout=60)
+                    done = node(path, environment(server))
                     self.assertEqual(done.returncode, 0, "\n" + done.stdout + done.stderr)
                     self.assertIn("  yes: ", done.stdout)
             left = [key.decode() for key in server.client().ask("KEYS", "*")]
             self.assertEqual(left, [], "a program that ends well leaves nothing behind")
+
+    def test_those_of_node_say_in_a_line_that_there_is_no_server(self):
+        with Mayfly() as server:
+            nowhere = environment(server)
+        for path in self.copies_for_node():
+            with self.subTest(path.name):
+                done = node(path, nowhere)
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, r"\Aconnect ECONNREFUSED .*\n\Z")
 
     def test_every_language_has_every_use_case(self):
         for language, ending in ENDINGS.items():

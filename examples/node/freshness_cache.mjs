@@ -15,6 +15,10 @@ const AHEAD_MS = 15_000; // asked again when less than this is left
 const PATIENCE_MS = 5_000; // how long others leave that to the one who began
 
 const client = createClient({ url: `redis://127.0.0.1:${process.env.PORT ?? 6379}` });
+client.on("error", (error) => {
+  console.error(error.message); // connect ECONNREFUSED, say: is there a server?
+  process.exit(1); // a program that is to go on logs it: the client connects again by itself
+});
 await client.connect();
 
 let asked = 0;

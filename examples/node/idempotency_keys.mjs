@@ -17,6 +17,10 @@ const LEASE_S = 30;
 const AT_WORK = "at work";
 
 const client = createClient({ url: `redis://127.0.0.1:${process.env.PORT ?? 6379}` });
+client.on("error", (error) => {
+  console.error(error.message); // connect ECONNREFUSED, say: is there a server?
+  process.exit(1); // a program that is to go on logs it: the client connects again by itself
+});
 await client.connect();
 
 // What is answered to the request: as the first time, if there was one within the window.

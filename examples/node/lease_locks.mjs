@@ -23,6 +23,10 @@ class Worker {
   // A connection of its own, since WATCH belongs to the connection.
   constructor() {
     this.client = createClient({ url: `redis://127.0.0.1:${process.env.PORT ?? 6379}` });
+    this.client.on("error", (error) => {
+      console.error(error.message); // connect ECONNREFUSED, say: is there a server?
+      process.exit(1); // a program that is to go on logs it: the client connects again by itself
+    });
     this.name = randomUUID();
   }
 

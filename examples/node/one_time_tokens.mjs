@@ -13,6 +13,10 @@ import { createClient } from "redis";
 const GOOD_FOR_S = 10 * 60;
 
 const client = createClient({ url: `redis://127.0.0.1:${process.env.PORT ?? 6379}` });
+client.on("error", (error) => {
+  console.error(error.message); // connect ECONNREFUSED, say: is there a server?
+  process.exit(1); // a program that is to go on logs it: the client connects again by itself
+});
 await client.connect();
 
 // A new token for the user. NX, since a token that somebody else has now must not change hands.

@@ -16,6 +16,10 @@ const LIMIT = 10;
 const WINDOW_S = 60;
 
 const client = createClient({ url: `redis://127.0.0.1:${process.env.PORT ?? 6379}` });
+client.on("error", (error) => {
+  console.error(error.message); // connect ECONNREFUSED, say: is there a server?
+  process.exit(1); // a program that is to go on logs it: the client connects again by itself
+});
 await client.connect();
 
 // Whether the user may make this call; if not, in how many milliseconds the next one.

@@ -16,6 +16,10 @@ const IDLE_S = 30 * 60;
 const TRUSTED_S = 10 * 60;
 
 const client = createClient({ url: `redis://127.0.0.1:${process.env.PORT ?? 6379}` });
+client.on("error", (error) => {
+  console.error(error.message); // connect ECONNREFUSED, say: is there a server?
+  process.exit(1); // a program that is to go on logs it: the client connects again by itself
+});
 await client.connect();
 
 async function logIn(token, user) {
