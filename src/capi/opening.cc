@@ -137,6 +137,7 @@ int kvstore_close(KVStore* kv) {
   if (!start_closing(*kv)) {
     return fail(*kv, KVSTORE_BUSY, "another thread has a write transaction open");
   }
+  kvstore_rollback(kv);  // of this thread, which need not remember it any more
   int code = KVSTORE_OK;
   {
     const std::lock_guard lock(kv->gate);
