@@ -81,13 +81,18 @@ std::string explanation(const CLI::App& app, const CLI::ParseError& wrong) {
   const std::string_view message = wrong.what();
   const std::string_view name = message.substr(0, message.find(':'));
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&wrong) != nullptr) {
+    if (message.find(": At Most 1 required but received ") != message.npos) {
+      const std::string_view times = message.substr(message.rfind(' ') + 1);
+      return fmt::format("{} was given {} times; give it once", name, times);
+    }
     return fmt::format("{} needs a value", name);  // "--sizes: 1 required N,... missing"
   }
   if (dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr) {
     // An option that is not known may have swallowed nothing and still be the real mistake.
     const CLI::App& chosen = reached(app);
     for (const std::string& word : unknown_words(chosen)) {
-      if (word.starts_with("-")) return unknown_word(chosen, word);
+      const bool is_command = !commands_below(chosen).empty();  // or what was to be one
+      if (word.starts_with("-") || is_command) return unknown_word(chosen, word);
     }
     const std::string_view what = message.substr(0, message.find(" is required"));
     return fmt::format("'{}' needs {}", full_name(chosen), what);  // "KEY is required"

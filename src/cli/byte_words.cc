@@ -22,11 +22,23 @@ void ByteWords::add_options(CliCommand command) {
   for (const CliOption option : {as_hex, as_base64, literal}) option.group(group);
 }
 
+namespace {
+
+Result<std::string> read_named(const std::string& word) {
+  Result<std::string> bytes = read_file(word.substr(1));
+  if (bytes) return bytes;
+  return Error{bytes.error().code,
+               fmt::format("{}; a word that begins with @ names a file: for '{}' itself say '@{}'",
+                           bytes.error().message, word, word)};
+}
+
+}  // namespace
+
 Result<std::string> ByteWords::read(const std::string& word) const {
   if (!is_literal_) {
     if (word == "-") return read_input();
     if (word.starts_with("@@")) return word.substr(1);
-    if (word.starts_with("@")) return read_file(word.substr(1));
+    if (word.starts_with("@")) return read_named(word);
   }
   return decode(word);
 }

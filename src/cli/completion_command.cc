@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
+#include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "cli/advice.h"
+#include "cli/completion_scripts.h"
 #include "mayfly/clock.h"
 #include "mayfly/store.h"
 #include "tools/byte_text.h"
@@ -22,55 +25,8 @@ constexpr const char* kExamples =
     "  mayfly completion fish >~/.config/fish/completions/mayfly.fish\n"
     "Commands, options, their values, files, families and keys of the store are completed.";
 
-// The scripts know nothing: they ask the program, which knows its own words.
-constexpr const char* kBash = R"(# bash completion of mayfly, made by `mayfly completion bash`
-_mayfly() {
-  local IFS=$'\n' line
-  COMPREPLY=()
-  for line in $(mayfly complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null); do
-    if [[ $line == :files ]]; then
-      compopt -o filenames
-      COMPREPLY+=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))
-    else
-      COMPREPLY+=("${line%%$'\t'*}")
-    fi
-  done
-}
-COMP_WORDBREAKS=${COMP_WORDBREAKS//:}
-complete -F _mayfly mayfly
-)";
-constexpr const char* kZsh = R"(#compdef mayfly
-# zsh completion of mayfly, made by `mayfly completion zsh`
-_mayfly() {
-  local line
-  local -a words_found
-  for line in "${(@f)$(mayfly complete "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
-    [[ -z $line ]] && continue
-    if [[ $line == :files ]]; then
-      _files
-      continue
-    fi
-    words_found+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
-  done
-  (( $#words_found )) && _describe mayfly words_found
-}
-if [[ $funcstack[1] == _mayfly ]]; then _mayfly "$@"; else compdef _mayfly mayfly; fi
-)";
-constexpr const char* kFish = R"(# fish completion of mayfly, made by `mayfly completion fish`
-function __mayfly_complete
-  set -l words (commandline -opc) (commandline -ct)
-  for line in (mayfly complete $words[2..-1] 2>/dev/null)
-    if test "$line" = ":files"
-      __fish_complete_path (commandline -ct)
-    else
-      echo $line
-    end
-  end
-end
-complete -c mayfly -f -a '(__mayfly_complete)'
-)";
-
 constexpr std::size_t kMostKeys = 50;  // more than anybody would read
+constexpr const char* kFiles = ":files\n";
 
 using Words = std::vector<std::string>;
 
@@ -81,10 +37,18 @@ const CLI::Option* option_named(const CLI::App& app, const std::string& word) {
 
 bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
+// Whether a line of a shell can hold it, and a line of the answer.
+bool is_plain(std::string_view word) {
+  const auto is_control = [](char letter) {
+    return static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F;
+  };
+  return is_utf8(word) && std::ranges::none_of(word, is_control);
+}
+
 // One line of the answer, if it begins with what was written so far.
 void offer(std::string& answer, const std::string& begun, const std::string& word,
            const std::string& what) {
-  if (word.starts_with(begun)) answer += fmt::format("{}\t{}\n", word, what);
+  if (word.starts_with(begun) && is_plain(word)) answer += fmt::format("{}\t{}\n", word, what);
 }
 
 // Values that an option may have: "LEVEL:{off,normal,full}".
@@ -100,29 +64,55 @@ Words choices(const CLI::Option& option) {
 struct Place {
   const CLI::App* app = nullptr;
   const CLI::Option* asks = nullptr;  // the option whose value is being written
+  bool is_behind_dashes = false;      // behind '--' no word is an option
   std::size_t positionals = 0;        // before this one
   std::string file;                   // behind --db
   std::string family;                 // behind --cf
 };
 
+// What is before and behind the first '=' of "--db=FILE"; nothing if `word` is no such thing.
+std::optional<std::pair<std::string, std::string>> halves(const std::string& word) {
+  const std::size_t sign = word.find('=');
+  if (!word.starts_with("--") || sign == std::string::npos) return std::nullopt;
+  return std::pair(word.substr(0, sign), word.substr(sign + 1));
+}
+
+void note_value(Place& place, const CLI::Option& option, const std::string& value) {
+  if (option.check_name("--db")) place.file = value;
+  if (option.check_name("--cf")) place.family = value;
+}
+
+void pass_option(Place& place, const std::string& word) {
+  const auto parts = halves(word);
+  const CLI::Option* const option = option_named(*place.app, parts ? parts->first : word);
+  if (word == "--") {
+    place.is_behind_dashes = true;
+  } else if (option != nullptr && parts) {
+    note_value(place, *option, parts->second);
+  } else if (option != nullptr && takes_value(*option)) {
+    place.asks = option;
+  }
+}
+
+void pass_word(Place& place, const CLI::App& program, const std::string& word) {
+  if (place.asks != nullptr) {
+    note_value(place, *place.asks, word);
+    place.asks = nullptr;
+    return;
+  }
+  if (word.starts_with("-") && !place.is_behind_dashes) return pass_option(place, word);
+  const CLI::App* const below = place.is_behind_dashes ? nullptr : command_named(*place.app, word);
+  if (below == nullptr) {
+    ++place.positionals;
+  } else {
+    place.app = word == "help" ? &program : below;  // which takes the names of commands
+  }
+}
+
 Place place_of(const CLI::App& program, const Words& words) {
   Place place;
   place.app = &program;
-  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    if (place.asks != nullptr) {
-      if (place.asks->check_name("--db")) place.file = words[i];
-      if (place.asks->check_name("--cf")) place.family = words[i];
-      place.asks = nullptr;
-      continue;
-    }
-    if (const CLI::Option* option = option_named(*place.app, words[i])) {
-      if (takes_value(*option)) place.asks = option;
-    } else if (const CLI::App* below = command_named(*place.app, words[i])) {
-      place.app = below;
-    } else if (!words[i].starts_with("-")) {
-      ++place.positionals;
-    }
-  }
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) pass_word(place, program, words[i]);
   return place;
 }
 
@@ -145,6 +135,14 @@ Result<Store> open_to_read(const Place& place, const SystemClock& clock) {
   return Store::open(path, clock, {.read_only = true, .create = false});
 }
 
+// A key as it is written behind a command: '@' at its beginning would name a file, and '-' an
+// option. Empty if it cannot be written.
+std::string key_word(const std::string& key, const Place& place) {
+  if (key == "-" || !is_plain(key)) return "";
+  if (key.starts_with("-") && !place.is_behind_dashes) return "";
+  return key.starts_with("@") ? "@" + key : key;
+}
+
 std::string keys_of_store(const Place& place, const std::string& begun) {
   std::string answer;
   const SystemClock clock;
@@ -153,11 +151,13 @@ std::string keys_of_store(const Place& place, const std::string& begun) {
   const bool is_named = !place.family.empty() && place.family != "default";
   const Result<Family> family = is_named ? store->family(place.family) : Family();
   if (!family) return answer;
-  Result<Cursor> cursor = store->cursor({.prefix = begun}, *family);
+  const std::string prefix = begun.starts_with("@") ? begun.substr(1) : begun;
+  Result<Cursor> cursor = store->cursor({.prefix = prefix}, *family);
   if (!cursor) return answer;
   std::size_t left = kMostKeys;
   for (bool on = cursor->first(); on && left > 0; on = cursor->next(), --left) {
-    if (is_utf8(cursor->key())) answer += fmt::format("{}\tkey\n", cursor->key());
+    const std::string word = key_word(std::string(cursor->key()), place);
+    if (!word.empty()) offer(answer, begun, word, "key");
   }
   return answer;
 }
@@ -179,15 +179,40 @@ std::string values_of(const Place& place, const CLI::Option& option, const std::
   std::string answer;
   for (const std::string& choice : choices(option)) offer(answer, begun, choice, "");
   if (!answer.empty()) return answer;
-  if (option.check_name("--cf")) return families_of_store(place, begun);
   const std::string type = option.get_type_name();
   const std::string name = option.get_name(true);
+  // `cf drop NAME` names one that is there; `cf create NAME` does not.
+  const bool is_family = name == "NAME" && full_name(*place.app).starts_with("mayfly cf ") &&
+                         place.app->get_name() != "create";
+  if (is_family || option.check_name("--cf")) return families_of_store(place, begun);
   if (name == "KEY" || name == "PREFIX") return keys_of_store(place, begun);
   const bool is_file = type.starts_with("FILE") || type.starts_with("DIR") || name == "FILE";
-  return is_file ? ":files\n" : "";
+  return is_file ? kFiles : "";
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// Of "--db=FI" the value is completed, and the answer has the option in front of it.
+std::string options_of(const Place& place, const std::string& begun) {
+  std::string answer;
+  if (const auto parts = halves(begun)) {
+    const CLI::Option* const option = option_named(*place.app, parts->first);
+    if (option == nullptr || !takes_value(*option)) return answer;
+    const std::string values = values_of(place, *option, parts->second);
+    if (values.starts_with(kFiles)) return values;
+    for (const std::string& line : CLI::detail::split(values, '\n')) {
+      if (!line.empty()) answer += fmt::format("{}={}\n", parts->first, line);
+    }
+    return answer;
+  }
+  for (const CLI::Option* option : place.app->get_options()) {
+    if (option->get_group().empty()) continue;
+    for (const std::string& name : option->get_lnames()) {
+      offer(answer, begun, "--" + name, first_line(option->get_description()));
+    }
+  }
+  return answer;
+}
 
 }  // namespace
 
@@ -195,19 +220,12 @@ std::string complete(const CLI::App& program, const Words& words) {
   const std::string begun = words.empty() ? "" : words.back();
   const Place place = place_of(program, words);
   if (place.asks != nullptr) return values_of(place, *place.asks, begun);
-
+  if (begun.starts_with("-") && !place.is_behind_dashes) return options_of(place, begun);
   std::string answer;
-  if (begun.starts_with("-")) {
-    for (const CLI::Option* option : place.app->get_options()) {
-      if (option->get_group().empty()) continue;
-      for (const std::string& name : option->get_lnames()) {
-        offer(answer, begun, "--" + name, first_line(option->get_description()));
-      }
+  if (!place.is_behind_dashes && place.positionals == 0) {
+    for (const CLI::App* below : commands_below(*place.app)) {
+      offer(answer, begun, below->get_name(), first_line(below->get_description()));
     }
-    return answer;
-  }
-  for (const CLI::App* below : commands_below(*place.app)) {
-    offer(answer, begun, below->get_name(), first_line(below->get_description()));
   }
   if (const CLI::Option* next = next_positional(place)) answer += values_of(place, *next, begun);
   return answer;
@@ -222,7 +240,7 @@ void add_completion_commands(Program& program) {
       .type_name("NAME")
       .one_of({"bash", "zsh", "fish"});
   program.on(completion, [shell]() -> Result<Exit> {
-    fmt::print("{}", *shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish);
+    fmt::print("{}", completion_script(*shell));
     return Exit::ok;
   });
 

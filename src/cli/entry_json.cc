@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "cli/ttl_words.h"
 #include "tools/byte_text.h"
-#include "base/nearest.h"
 
 namespace mayfly {
 
@@ -86,8 +86,10 @@ std::optional<Expires> Members::expires(Time now) {
     }
     if (name == "ttl" && found->is(Kind::number)) {
       const std::optional<double> seconds = found->number();
-      if (seconds) return Expires(to_millis(std::chrono::duration<double>(*seconds)));
-      fail(name, "the number does not fit");
+      if (seconds && *seconds > 0) {
+        return Expires(to_millis(std::chrono::duration<double>(*seconds)));
+      }
+      fail(name, seconds ? "a time to live must be above 0" : "the number does not fit");
       return std::nullopt;
     }
     const std::optional<std::string> written = text(name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An entry as an object of JSON: as `mayfly dump` writes it, and `load` and `txn` read it.
 //
-//   {"cf":"sessions","key":"a","value":{"base64":"/w=="},"deadline_ms":1790000000000}
+//   {"cf":"sessions","key":"a","value":{"base64":"/w=="},"deadline_ms":4102444740000}
 //
 // Bytes are a string, or {"base64": "..."} if they are no UTF-8. When an entry ends is said by
 // "deadline_ms", by "deadline" (a date) or by "ttl" (a number of seconds, or text: "15m"). The

@@ -36,7 +36,7 @@ Result<Exit> copy_out(const CopyWords& words, const StoreFile& file) {
   Result<std::unique_ptr<ServerTarget>> target =
       ServerTarget::open(*to, {words.is_if_absent, words.drops_field_ttls}, clock);
   if (!target) return target.error();
-  const CopyPlan plan = words.plan(file.path() + ".export", file.is_json());
+  const CopyPlan plan = words.plan(file.family_name(), file.path() + ".export", file.is_json());
   return run_copy(*source, **target, plan, stop);
 }
 

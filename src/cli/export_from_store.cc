@@ -33,7 +33,10 @@ void settle_deadline(CopyItem& item) {
 }  // namespace
 
 Result<StoreSource> StoreSource::open(const Store& store, const std::string& path, Choice choice) {
+  const Result<StoreMark> mark = StoreMark::of(store, choice.family);
+  if (!mark) return mark.error();
   StoreSource source(store, path, std::move(choice));
+  source.mark_ = *mark;
   bool has_any = false;
   for (std::size_t i = 0; i < kCopyTypes.size(); ++i) {
     const std::string name = family_name(source.choice_.family, static_cast<CopyType>(i));

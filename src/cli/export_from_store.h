@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/import_copy.h"
+#include "cli/import_store_mark.h"
 #include "mayfly/store.h"
 
 namespace mayfly {
@@ -28,7 +29,12 @@ class StoreSource final : public CopySource {
   static Result<StoreSource> open(const Store& store, const std::string& path, Choice choice);
 
   std::string name() const override { return path_; }
-  std::string identity() const override { return "store"; }  // places are keys, and stay good
+
+  // Places are keys, and stay good as long as it is the same store with the same families.
+  std::string identity() const override { return mark_.text(); }
+  std::string change_since(std::string_view identity) const override {
+    return mark_.change_since(StoreMark::parse(identity));
+  }
   Result<double> total() override;
   Result<std::vector<CopyItem>> read(CopyCounts& counts) override;
   std::string place() const override;
@@ -51,6 +57,7 @@ class StoreSource final : public CopySource {
   const Store& store_;
   const std::string path_;
   const Choice choice_;
+  StoreMark mark_;
   std::array<std::optional<Family>, kCopyTypes.size()> families_;
   std::size_t type_ = 0;   // the family that is being read
   std::string next_;       // what is before this key in it has been read

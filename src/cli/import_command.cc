@@ -49,7 +49,7 @@ Result<Exit> into_store(const ImportWords& words, const ServerAddress& from,
   Result<Store> store = file.open(StoreFile::Use::write);
   if (!store) return store.error();
   StoreTarget target(*store, file.path(), file.family_name(), words.is_if_absent);
-  const CopyPlan plan = words.plan(file.path() + ".import", file.is_json());
+  const CopyPlan plan = words.plan(file.family_name(), file.path() + ".import", file.is_json());
   const Result<Exit> done = run_copy(**source, target, plan, stop);
   if (!done) return done;
   const Status closed = store->close();
@@ -73,7 +73,7 @@ Result<Exit> into_server(const ImportWords& words, const ServerAddress& from, bo
   const std::string state =
       from.path.empty() ? fmt::format("mayfly-{}-{}-{}.import", from.host, from.port, from.database)
                         : fmt::format("mayfly-unix-{}.import", from.database);
-  return run_copy(**source, **target, words.plan(state, is_json), stop);
+  return run_copy(**source, **target, words.plan("", state, is_json), stop);
 }
 
 Result<Exit> copy_in(const ImportWords& words, const StoreFile& file) {

@@ -32,6 +32,9 @@ class Copy {
 
  private:
   Status resume(CopyState& before);
+  Result<std::string> change_since(const CopyState& before) const;
+  Status check_differences(const CopyState& before) const;
+  Status check_promises(const CopyCounts& before) const;
   Status batch();
   Status check_skipped(const CopyCounts& counts) const;
   Result<bool> copy_all(StopSignals& stop);
@@ -46,7 +49,8 @@ class Copy {
   const CopyPlan& plan_;
   const std::int64_t start_ns_;
   CopyState state_;
-  std::int64_t noted_ns_ = 0;  // when the state was written last; 0: never
+  std::int64_t noted_ns_ = 0;     // when the state was written last; 0: never
+  std::uint64_t noted_keys_ = 0;  // that it says to be copied
   std::uint64_t seen_before_ = 0;
   bool is_resumed_ = false;
 };
@@ -55,9 +59,11 @@ void say(const std::string& text) { fmt::print(stderr, "mayfly: {}\n", text); }
 
 // Takes up what an earlier run has left, unless it is of no use.
 Status Copy::begin() {
-  state_.from = source_.name();
-  state_.to = target_.name();
-  state_.match = plan_.match;
+  state_.from = on_one_line(source_.name());
+  state_.to = on_one_line(target_.name());
+  state_.match = on_one_line(plan_.match);
+  state_.family = on_one_line(plan_.family);
+  state_.if_absent = plan_.keeps ? "yes" : "no";
   state_.run = source_.identity();
   if (plan_.is_restart) return Done{};
   Result<std::optional<CopyState>> before = load_state(plan_.state_path);
@@ -68,21 +74,74 @@ Status Copy::begin() {
                fmt::format("there is nothing to go on with: no state file '{}'", plan_.state_path)};
 }
 
-Status Copy::resume(CopyState& before) {
-  if (before.from != state_.from || before.to != state_.to || before.match != state_.match) {
-    return Error{
-        Code::invalid,
-        fmt::format("'{}' is the state of another copy, from {} to {}{}{}; finish that one first, "
-                    "choose another --state FILE, or drop it with --restart",
-                    plan_.state_path, before.from, before.to, before.match.empty() ? "" : " of ",
-                    before.match)};
+// What was copied by other words would be missing where these look for it.
+Status Copy::check_differences(const CopyState& before) const {
+  std::string all;
+  const auto compare = [&](std::string_view then, std::string_view now) {
+    if (then != now) all += fmt::format("{}{}, not {}", all.empty() ? "" : ", and ", then, now);
+  };
+  const auto option = [](std::string_view name, std::string_view value) {
+    return value.empty() ? fmt::format("without {}", name) : fmt::format("with {} {}", name, value);
+  };
+  const auto if_absent = [](const CopyState& state) {
+    return state.if_absent == "yes" ? "with --if-absent" : "without --if-absent";
+  };
+  compare(fmt::format("from {}", before.from), fmt::format("from {}", state_.from));
+  compare(fmt::format("to {}", before.to), fmt::format("to {}", state_.to));
+  compare(option("--match", before.match), option("--match", state_.match));
+  compare(option("--cf", before.family), option("--cf", state_.family));
+  compare(if_absent(before), if_absent(state_));
+  if (all.empty()) return Done{};
+  return Error{Code::invalid,
+               fmt::format("'{}' is the state of another copy, begun {}; say the same to go on "
+                           "with it, choose another --state FILE, or drop it with --restart",
+                           plan_.state_path, all)};
+}
+
+// Some options only say what must not happen. They may be added or left out on the way, unless it
+// has happened.
+Status Copy::check_promises(const CopyCounts& before) const {
+  if (plan_.is_strict && before.all_skipped() > 0) {
+    return Error{Code::invalid,
+                 fmt::format("--strict: the copy to go on with has skipped {} keys; go on without "
+                             "--strict, or begin anew with --restart",
+                             before.all_skipped())};
   }
-  if (before.run != state_.run) {
-    say(fmt::format("{} has been restarted since the interruption; beginning anew", state_.from));
+  if (!plan_.drops_field_ttls && before.dropped > 0) {
+    return Error{Code::invalid,
+                 fmt::format("the copy to go on with has given up {} deadlines of fields; go on "
+                             "with --drop-field-ttls, or begin anew with --restart",
+                             before.dropped)};
+  }
+  return Done{};
+}
+
+// Why what that state says is not true any more; empty: it is.
+Result<std::string> Copy::change_since(const CopyState& before) const {
+  if (const std::string change = source_.change_since(before.run); !change.empty()) {
+    return fmt::format("{} {}", source_.name(), change);
+  }
+  const Result<std::string> loss = target_.loss_since(before.target);
+  if (!loss || loss->empty()) return loss;
+  return fmt::format("{} {}", target_.name(), *loss);
+}
+
+Status Copy::resume(CopyState& before) {
+  if (const Status status = check_differences(before); !status) return status;
+  const Result<std::string> change = change_since(before);
+  if (!change) return change.error();
+  if (!change->empty()) {
+    say(fmt::format("{}; beginning anew", *change));
+    // If this one ends before it has written a state, that one must not be true by chance.
+    std::error_code ignored;
+    std::filesystem::remove(plan_.state_path, ignored);
     return Done{};
   }
+  if (const Status status = check_promises(before.counts); !status) return status;
   if (const Status status = source_.go_to(before.place); !status) return status;
   state_ = std::move(before);
+  state_.run = source_.identity();
+  noted_keys_ = state_.counts.all_keys();
   seen_before_ = state_.counts.seen;
   is_resumed_ = true;
   if (!plan_.is_json) {
@@ -119,8 +178,13 @@ Status Copy::note(bool at_once) {
   const std::int64_t now_ns = monotonic_ns();
   if (!at_once && noted_ns_ != 0 && now_ns - noted_ns_ < kStateEveryNs) return Done{};
   if (const Status status = target_.settle(); !status) return status;
+  const Result<std::string> mark = target_.mark();
+  if (!mark) return mark.error();
+  state_.target = *mark;
+  if (const Status status = save_state(plan_.state_path, state_); !status) return status;
   noted_ns_ = now_ns;
-  return save_state(plan_.state_path, state_);
+  noted_keys_ = state_.counts.all_keys();
+  return Done{};
 }
 
 std::string Copy::rate() const {
@@ -136,7 +200,7 @@ Error Copy::with_advice(const Error& error) const {
   const Code code = error.code == Code::invalid ? Code::io : error.code;
   return {code, fmt::format("{}\nmayfly: {} keys are copied; the same command goes on from there "
                             "(state in {})",
-                            error.message, state_.counts.all_keys(), plan_.state_path)};
+                            error.message, noted_keys_, plan_.state_path)};
 }
 
 Exit Copy::interrupted() const {
@@ -150,7 +214,7 @@ Result<Exit> Copy::finish() {
   std::error_code ignored;
   std::filesystem::remove(plan_.state_path, ignored);
   const double seconds = static_cast<double>(monotonic_ns() - start_ns_) / 1e9;
-  const CopySummary summary = {state_.from, state_.to, seconds, is_resumed_};
+  const CopySummary summary = {source_.name(), target_.name(), seconds, is_resumed_};
   fmt::print("{}", plan_.is_json ? summary_json(summary, state_.counts)
                                  : summary_text(summary, state_.counts));
   return Exit::ok;

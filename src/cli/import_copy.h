@@ -8,6 +8,9 @@
 // file, a few times a second at most. A copy that ends before its time, be it by Ctrl-C, kill -9 or
 // a lost server, goes on from that place when the same command is given again; what was written
 // since is written once more, which changes nothing, since keys are replaced as a whole.
+//
+// It goes on only if that gives all of it. With other options it would not, and is refused. If the
+// source or the target is not what it was, it begins anew and says why.
 
 #pragma once
 
@@ -27,9 +30,13 @@ class CopySource {
  public:
   virtual ~CopySource() = default;
 
-  virtual std::string name() const = 0;      // "redis://127.0.0.1:6379/0", "app.db"
-  virtual std::string identity() const = 0;  // places mean nothing to another one
-  virtual Result<double> total() = 0;        // about how many keys or entries it will show
+  virtual std::string name() const = 0;  // "redis://127.0.0.1:6379/0", "app.db"
+  virtual Result<double> total() = 0;    // about how many keys or entries it will show
+
+  // What it is, on one line; and why places that were good for what had that identity mean nothing
+  // any more, as the end of a sentence. Empty: they do.
+  virtual std::string identity() const = 0;
+  virtual std::string change_since(std::string_view identity) const = 0;
 
   // The next keys, none too. What it shows and cannot give is counted.
   virtual Result<std::vector<CopyItem>> read(CopyCounts& counts) = 0;
@@ -46,6 +53,12 @@ class CopyTarget {
   virtual ~CopyTarget() = default;
 
   virtual std::string name() const = 0;
+
+  // What it is and has, on one line; and why what was written before it had that mark may not be
+  // there any more, as the end of a sentence. Empty: it is.
+  virtual Result<std::string> mark() = 0;
+  virtual Result<std::string> loss_since(std::string_view mark) = 0;
+
   virtual Status write(std::vector<CopyItem>& items, CopyCounts& counts) = 0;
 
   // Returns when all that was written would survive a power cut, as far as the target promises it.
@@ -56,9 +69,12 @@ class CopyTarget {
 bool drop_due(CopyItem& item, Time now);
 
 struct CopyPlan {
-  std::string match;  // empty: all
+  std::string match;   // empty: all
+  std::string family;  // as --cf says it; empty: there is no store in it
   std::string state_path;
-  bool is_strict = false;  // what cannot be copied is an error
+  bool keeps = false;             // --if-absent
+  bool drops_field_ttls = false;  // deadlines of fields may be given up
+  bool is_strict = false;         // what cannot be copied is an error
   bool must_resume = false;
   bool is_restart = false;
   bool is_json = false;

@@ -63,8 +63,7 @@ Result<std::unique_ptr<ServerSource>> ServerSource::open(const ServerAddress& ad
 }
 
 Status ServerSource::look_around() {
-  const Result<ReplyValue> info = client_.call("INFO", "server");
-  if (info) run_id_ = info_value(info->text, "run_id");
+  mark_ = ServerMark::identify(client_);
   const Result<bool> tells_moments = knows_command(client_, "PEXPIRETIME");
   if (!tells_moments) return tells_moments.error();
   const Result<bool> expires_fields = knows_command(client_, "HPEXPIRETIME");

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cli/import_copy.h"
+#include "cli/import_server_mark.h"
 #include "mayfly/clock.h"
 #include "tools/resp_client.h"
 #include "tools/server_address.h"
@@ -35,7 +36,10 @@ class ServerSource final : public CopySource {
                                                     const Clock& clock);
 
   std::string name() const override { return address_.text(); }
-  std::string identity() const override { return run_id_; }
+  std::string identity() const override { return mark_.text(); }
+  std::string change_since(std::string_view identity) const override {
+    return mark_.change_since(ServerMark::parse(identity));
+  }
   Result<double> total() override;
   Result<std::vector<CopyItem>> read(CopyCounts& counts) override;
   std::string place() const override { return cursor_; }
@@ -70,7 +74,7 @@ class ServerSource final : public CopySource {
   const ServerAddress address_;
   const Choice choice_;
   const Clock& clock_;
-  std::string run_id_;
+  ServerMark mark_;
   bool tells_moments_ = false;   // knows PEXPIRETIME
   bool expires_fields_ = false;  // knows HPEXPIRETIME
   std::string cursor_ = "0";

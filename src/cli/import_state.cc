@@ -14,13 +14,7 @@
 namespace mayfly {
 namespace {
 
-constexpr std::string_view kTitle = "mayfly copy 1";
-
-// The lines are those of the header. A value must not make lines of its own.
-std::string on_one_line(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
-  return text;
-}
+constexpr std::string_view kTitle = "mayfly copy 2\n";
 
 std::uint64_t number_in(std::string_view text) {
   return static_cast<std::uint64_t>(parse_integer(text).value_or(0));
@@ -38,7 +32,10 @@ void read_line(std::string_view line, CopyState& state) {
   if (name == "from") state.from = line;
   if (name == "to") state.to = line;
   if (name == "match") state.match = line;
+  if (name == "cf") state.family = line;
+  if (name == "if-absent") state.if_absent = line;
   if (name == "run") state.run = line;
+  if (name == "target") state.target = line;
   if (name == "place") state.place = line;
   if (name == "skipped") {
     const std::uint64_t number = number_in(take_word(line));
@@ -54,10 +51,29 @@ void read_line(std::string_view line, CopyState& state) {
 
 }  // namespace
 
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  for (const char byte : text) {
+    if (byte == '\\') line += "\\\\";
+    if (byte == '\n') line += "\\n";
+    if (byte != '\\' && byte != '\n') line += byte;
+  }
+  return line;
+}
+
 Status save_state(const std::string& path, const CopyState& state) {
-  std::string text = fmt::format("{}\nfrom {}\nto {}\nmatch {}\nrun {}\nplace {}\n", kTitle,
-                                 on_one_line(state.from), on_one_line(state.to),
-                                 on_one_line(state.match), state.run, state.place);
+  std::string text(kTitle);
+  const auto add = [&](std::string_view name, std::string_view value) {
+    text += fmt::format("{} {}\n", name, value);
+  };
+  add("from", state.from);
+  add("to", state.to);
+  add("match", state.match);
+  add("cf", state.family);
+  add("if-absent", state.if_absent);
+  add("run", state.run);
+  add("target", state.target);
+  add("place", state.place);
   CopyCounts::each(state.counts, [&](std::string_view name, std::uint64_t number) {
     text += fmt::format("count {} {}\n", name, number);
   });
@@ -79,7 +95,9 @@ Result<std::optional<CopyState>> load_state(const std::string& path) {
   std::string_view rest = *content;
   if (!rest.starts_with(kTitle) || !rest.ends_with("\nend\n")) {
     return Error{Code::corrupt,
-                 fmt::format("'{}' is not the state of a copy; choose another --state FILE", path)};
+                 fmt::format("'{}' is not the state of a copy, or was written by another version "
+                             "of mayfly; choose another --state FILE, or drop it with --restart",
+                             path)};
   }
   CopyState state;
   while (!rest.empty()) {

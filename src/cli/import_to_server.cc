@@ -75,6 +75,7 @@ Result<std::unique_ptr<ServerTarget>> ServerTarget::open(const ServerAddress& ad
 }
 
 Status ServerTarget::look_around() {
+  mark_ = ServerMark::identify(client_);
   const Result<ReplyValue> info = client_.call("INFO", "server");
   if (info) sets_moments_ = is_version_at_least(info_value(info->text, "redis_version"), 6, 2);
   for (std::size_t i = 0; i < kWriters.size(); ++i) {
@@ -86,6 +87,18 @@ Status ServerTarget::look_around() {
   if (!expires_fields) return expires_fields.error();
   expires_fields_ = *expires_fields;
   return Done{};
+}
+
+// If somebody empties it while it is written to, the mark still says how often it had been emptied
+// before: whoever goes on notices it.
+Result<std::string> ServerTarget::mark() {
+  if (const Status status = mark_.count(client_); !status) return status.error();
+  return mark_.text();
+}
+
+Result<std::string> ServerTarget::loss_since(std::string_view mark) {
+  if (const Status status = mark_.count(client_); !status) return status.error();
+  return mark_.loss_since(ServerMark::parse(mark));
 }
 
 // Takes out those that the server has and that are to be kept. Strings are asked for by SET itself.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/import_copy.h"
+#include "cli/import_server_mark.h"
 #include "mayfly/clock.h"
 #include "tools/resp_client.h"
 #include "tools/server_address.h"
@@ -30,6 +31,8 @@ class ServerTarget final : public CopyTarget {
                                                     const Clock& clock);
 
   std::string name() const override { return address_.text(); }
+  Result<std::string> mark() override;
+  Result<std::string> loss_since(std::string_view mark) override;
   Status write(std::vector<CopyItem>& items, CopyCounts& counts) override;
   Status settle() override { return Done{}; }  // it has replied, and promises no more
 
@@ -46,6 +49,7 @@ class ServerTarget final : public CopyTarget {
   const ServerAddress address_;
   const Choice choice_;
   const Clock& clock_;
+  ServerMark mark_;  // who it is, from when it was opened on
   std::array<bool, kCopyTypes.size()> has_type_{};
   bool sets_moments_ = false;    // SET with PXAT: Redis 6.2 and later
   bool expires_fields_ = false;  // knows HPEXPIREAT

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/import_layout.h"
+#include "cli/import_store_mark.h"
 
 namespace mayfly {
 namespace {
@@ -27,6 +28,18 @@ StoreTarget::StoreTarget(Store& store, std::string path, std::string family, boo
     const Result<Family> found = name == "default" ? Family() : store_.family(name);
     if (found) families_[i] = *found;
   }
+}
+
+Result<std::string> StoreTarget::mark() {
+  const Result<StoreMark> now = StoreMark::of(store_, family_);
+  if (!now) return now.error();
+  return now->text();
+}
+
+Result<std::string> StoreTarget::loss_since(std::string_view mark) {
+  const Result<StoreMark> now = StoreMark::of(store_, family_);
+  if (!now) return now.error();
+  return now->loss_since(StoreMark::parse(mark));
 }
 
 Status StoreTarget::make_families(const std::vector<CopyItem>& items) {

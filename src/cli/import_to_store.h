@@ -21,6 +21,8 @@ class StoreTarget final : public CopyTarget {
   StoreTarget(Store& store, std::string path, std::string family, bool keeps);
 
   std::string name() const override { return path_; }
+  Result<std::string> mark() override;
+  Result<std::string> loss_since(std::string_view mark) override;
   Status write(std::vector<CopyItem>& items, CopyCounts& counts) override;
   Status settle() override { return store_.sync(); }
 

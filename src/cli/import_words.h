@@ -38,9 +38,13 @@ struct CopyWords {
         .excludes(resume);
   }
 
-  CopyPlan plan(const std::string& default_state, bool is_json) const {
+  // `family` is what --cf says; empty if both are servers.
+  CopyPlan plan(const std::string& family, const std::string& default_state, bool is_json) const {
     return {.match = match,
+            .family = family,
             .state_path = state.empty() ? default_state : state,
+            .keeps = is_if_absent,
+            .drops_field_ttls = drops_field_ttls,
             .is_strict = is_strict,
             .must_resume = is_resume,
             .is_restart = is_restart,

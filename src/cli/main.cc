@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `mayfly`: all its commands.
 
-#include <fmt/format.h>
+#include <fcntl.h>
 
+#include <cstdio>
 #include <exception>
 
 #include "bench/bench_command.h"
@@ -16,6 +17,15 @@
 
 namespace mayfly {
 namespace {
+
+// A stream that was closed by whoever started us (`>&-`) stays useless, but its number is taken: a
+// store that is opened next would get it, and what is printed would be written into the store.
+void occupy_closed_streams() {
+  for (const int stream : {0, 1, 2}) {
+    if (::fcntl(stream, F_GETFD) == -1)
+      (void)::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
+  }
+}
 
 int run(int argc, char** argv) {
   Program program;
@@ -32,6 +42,7 @@ int run(int argc, char** argv) {
   program.on(CliCommand(&bench.app()), [&] { return exit_of(bench.run()); });
   add_completion_commands(program);
   add_manual_command(program);
+  program.add_help_command();
   return program.run(argc, argv);
 }
 
@@ -46,10 +57,13 @@ const char* const malloc_conf = "background_thread:true";
 }
 
 int main(int argc, char** argv) {
+  mayfly::occupy_closed_streams();
   try {
     return mayfly::run(argc, argv);
-  } catch (const std::exception& failure) {  // memory has run out, or the output is closed
-    fmt::print(stderr, "mayfly: {}\n", failure.what());
+  } catch (const std::exception& failure) {  // memory has run out, or nobody hears complaints
+    std::fputs("mayfly: ", stderr);
+    std::fputs(failure.what(), stderr);
+    std::fputs("\n", stderr);
     return static_cast<int>(mayfly::Exit::failed);
   }
 }

@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
+#include <sstream>
+#include <system_error>
 
 #include "cli/advice.h"
+#include "tools/output.h"
 #include "tools/version.h"
 
 namespace mayfly {
@@ -26,6 +27,11 @@ constexpr const char* kExamples =
     "  mayfly put --help                             each command has examples of its own\n"
     "\n"
     "Exit codes: 0 done, 1 an error, which is explained on stderr, 2 there is no such key.";
+
+constexpr const char* kHelpExamples =
+    "Examples:\n"
+    "  mayfly help put         the same as mayfly put --help\n"
+    "  mayfly help cf create   of a command below another";
 
 // Words that no option or subcommand wants are collected, so that what is said about them is ours.
 void collect_unknown_words(CLI::App& app) {
@@ -64,7 +70,7 @@ void Program::on(CliCommand command, Run run) {
 }
 
 int Program::fail(const std::string& message) const {
-  fmt::print(stderr, "mayfly: {}\n", message);
+  std::fputs(fmt::format("mayfly: {}\n", message).c_str(), stderr);  // which may be closed itself
   return static_cast<int>(Exit::failed);
 }
 
@@ -74,11 +80,26 @@ int Program::misused(const std::string& message) const {
 }
 
 int Program::run(int argc, char** argv) {
+  try {
+    const int code = run_words(argc, argv);
+    if (code != static_cast<int>(Exit::failed)) flush_output();  // the disk below may be full
+    return code;
+  } catch (const std::system_error& failure) {
+    if (std::ferror(stdout) == 0) throw;
+    if (failure.code() == std::errc::broken_pipe) return static_cast<int>(Exit::ok);
+    return fail(fmt::format("cannot write the output: {}", failure.code().message()));
+  }
+}
+
+int Program::run_words(int argc, char** argv) {
   collect_unknown_words(*app_);
   try {
     app_->parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help or --version
-    return app_->exit(asked);
+    std::ostringstream text;
+    const int code = app_->exit(asked, text, text);
+    write_output(text.str());
+    return code;
   } catch (const CLI::ParseError& wrong) {
     return misused(explanation(*app_, wrong));
   }
@@ -101,16 +122,32 @@ int Program::run_chosen() {
   }
   const Run* const run = runner_of(chosen);
   if (run == nullptr) {
-    fmt::print("{}", chosen.help());
+    write_output(app_->help());  // of the command that was reached
     return static_cast<int>(Exit::ok);
   }
   const Result<Exit> result = (*run)();
   if (!result) return fail(result.error().message);
-  // What is printed may wait in a buffer, and the disk below it be full.
-  if (std::fflush(stdout) != 0 && errno != EPIPE) {
-    return fail(fmt::format("cannot write the output: {}", std::strerror(errno)));
-  }
   return static_cast<int>(*result);
+}
+
+Result<Exit> Program::show_help(const std::vector<std::string>& words) const {
+  const CLI::App* shown = app_.get();
+  for (const std::string& word : words) {
+    const CLI::App* const below = command_named(*shown, word);
+    if (below == nullptr) return Error{Code::invalid, unknown_word(*shown, word)};
+    shown = below;
+  }
+  // help() goes down to the command that was asked for, which is the one that shows it.
+  write_output(
+      shown->get_formatter()->make_help(shown, full_name(*shown), CLI::AppFormatMode::Normal));
+  return Exit::ok;
+}
+
+void Program::add_help_command() {
+  CliCommand help = add("help", "Show what a command does", kHelpExamples);
+  const auto words = keep<std::vector<std::string>>();
+  help.add_option("COMMAND", *words, "The command; none: all of them");
+  on(help, [this, words] { return show_help(*words); });
 }
 
 }  // namespace mayfly

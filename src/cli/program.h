@@ -61,14 +61,21 @@ class Program {
     return made;
   }
 
+  // `help [COMMAND...]`, which knows the commands that are there when it is asked.
+  void add_help_command();
+
   CLI::App& app() { return *app_; }
   CliCommand whole() { return CliCommand(app_.get()); }  // for options before any command
 
-  // Parses, runs what was asked for, and says what is wrong. Returns the exit code.
+  // Parses, runs what was asked for, and says what is wrong: also if the output cannot be written,
+  // be it at the end or before (see tools/output.h). That nobody reads it any more is not wrong.
+  // Returns the exit code.
   int run(int argc, char** argv);
 
  private:
+  int run_words(int argc, char** argv);
   int run_chosen();
+  Result<Exit> show_help(const std::vector<std::string>& words) const;
   const Run* runner_of(const CLI::App& command) const;
   int misused(const std::string& message) const;
   int fail(const std::string& message) const;

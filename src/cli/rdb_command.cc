@@ -13,6 +13,7 @@
 #include "cli/rdb_summary.h"
 #include "mayfly/clock.h"
 #include "persist/disk.h"
+#include "tools/byte_text.h"
 #include "tools/progress.h"
 #include "tools/terminal.h"
 
@@ -25,12 +26,14 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  mayfly rdb dump.rdb                      what is in it: types, sizes, deadlines\n"
     "  mayfly rdb dump.rdb --json               the same as data\n"
-    "  mayfly rdb dump.rdb --dump               every key and value, a line of JSON each\n"
+    "  mayfly rdb dump.rdb --dump               a line of JSON for every key\n"
     "  mayfly rdb dump.rdb --dump --keys 'user:*' | jq .key\n"
     "  mayfly rdb dump.rdb --check              is it sound? if not, which key, and where\n"
     "\n"
     "It reads files of Redis 6 to 8, Valkey 8 and 9, and Mayfly; none is ever changed. Deadlines\n"
     "are in milliseconds since 1970. Bytes that are not UTF-8 are printed as {\"base64\": ...}.\n"
+    "--dump prints the values of strings and hashes; of lists, sets, sorted sets and streams it\n"
+    "prints how many elements they have.\n"
     "Exit code 0: sound; 1: damaged, or it could not be read.";
 
 }  // namespace
@@ -38,19 +41,19 @@ constexpr const char* kExamples =
 void add_rdb_command(Program& program) {
   CliCommand rdb = program.add("rdb", "Look into an RDB file, or check it", kExamples);
   const auto command = program.keep<RdbCommand>(rdb);
-  program.on(rdb, [command] { return exit_of(command->run()); });
+  program.on(rdb, [command] { return command->run(); });
 }
 
 RdbCommand::RdbCommand(CliCommand rdb) {
   rdb.add_option("FILE", path_, "An RDB file").required();
   rdb.add_option("--keys", keys_, "Only keys whose names match (default *)").type_name("GLOB");
-  rdb.add_flag("--json", as_json_, "What is in it, as JSON");
+  rdb.add_flag("--json", as_json_, "What is in it, or what --check says, as JSON");
   const CliOption dump =
-      rdb.add_flag("--dump", dumps_, "Each key with its value, a line of JSON each");
+      rdb.add_flag("--dump", dumps_, "Each key, with the value of strings and hashes, as JSON");
   rdb.add_flag("--check", checks_, "Only say whether it is sound").excludes(dump);
 }
 
-Status RdbCommand::run() const {
+Result<Exit> RdbCommand::run() const {
   std::error_code ignored;
   if (std::filesystem::is_directory(path_, ignored)) {
     return Error{Code::invalid, fmt::format("{} is a directory, not an RDB file", path_)};
@@ -59,7 +62,7 @@ Status RdbCommand::run() const {
   const Result<std::unique_ptr<ByteSource>> source = disk.open(path_);
   if (!source) return source.error();
   if (checks_) return check(**source);
-  return dumps_ ? dump(**source) : summarize(**source);
+  return exit_of(dumps_ ? dump(**source) : summarize(**source));
 }
 
 Status RdbCommand::walk(RdbParser& parser, ByteSource& source) const {
@@ -93,18 +96,27 @@ Status RdbCommand::summarize(ByteSource& source) const {
 }
 
 Status RdbCommand::dump(ByteSource& source) const {
-  RdbDump printer(stdout);
+  RdbDump printer;
   RdbFilter filter(keys_, printer);
   RdbParser parser(source, filter);
   return walk(parser, source);
 }
 
-Status RdbCommand::check(ByteSource& source) const {
+Result<Exit> RdbCommand::check(ByteSource& source) const {
   RdbCheck checker;
   RdbParser parser(source, checker);
-  if (Status status = walk(parser, source); !status) return status;
-  fmt::print("{}: sound, {} keys, {} bytes\n", path_, checker.keys(), parser.offset());
-  return Done{};
+  const Status status = walk(parser, source);
+  if (!status && (!as_json_ || status.error().code != Code::corrupt)) return status.error();
+  if (!as_json_) {
+    fmt::print("{}: sound, {} keys, {} bytes\n", path_, checker.keys(), parser.offset());
+    return Exit::ok;
+  }
+  // Damage is a finding, and not only a complaint.
+  const std::string problem = status ? "null" : bytes_as_json(status.error().message);
+  fmt::print(R"({{"file": {}, "ok": {}, "keys": {}, "bytes": {}, "problem": {}}})",
+             bytes_as_json(path_), status.ok(), checker.keys(), parser.offset(), problem);
+  fmt::print("\n");
+  return status ? Exit::ok : Exit::failed;
 }
 
 }  // namespace mayfly

@@ -18,12 +18,12 @@ class RdbCommand {
   // Takes its words from `rdb`. The command must outlive the parsing.
   explicit RdbCommand(CliCommand rdb);
 
-  Status run() const;
+  Result<Exit> run() const;
 
  private:
   Status summarize(ByteSource& source) const;
   Status dump(ByteSource& source) const;
-  Status check(ByteSource& source) const;
+  Result<Exit> check(ByteSource& source) const;
   Status walk(RdbParser& parser, ByteSource& source) const;
 
   std::string path_;

@@ -5,6 +5,7 @@
 
 #include "resp/glob.h"
 #include "tools/byte_text.h"
+#include "tools/output.h"
 
 namespace mayfly {
 namespace {
@@ -22,8 +23,8 @@ std::string beginning(const RdbKey& key, std::string_view type) {
 }  // namespace
 
 Status RdbDump::print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), out_) == text.size()) return Done{};
-  return Error{Code::io, "cannot write to the standard output"};
+  write_output(text);
+  return Done{};
 }
 
 Status RdbDump::string(const RdbKey& key, std::string_view value) {

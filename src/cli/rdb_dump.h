@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,11 +16,9 @@
 
 namespace mayfly {
 
-// Prints what it hears. Large hashes are printed as they come.
+// Prints what it hears on the standard output. Large hashes are printed as they come.
 class RdbDump final : public RdbHandler {
  public:
-  explicit RdbDump(std::FILE* out) : out_(out) {}
-
   Status string(const RdbKey& key, std::string_view value) override;
   Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
   Status hash_fields(std::span<const HashField> fields) override;
@@ -32,7 +29,6 @@ class RdbDump final : public RdbHandler {
  private:
   Status print(const std::string& text);
 
-  std::FILE* const out_;
   bool is_first_ = true;  // of the fields of a hash
 };
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "server/config.h"
 #include "server/process.h"
@@ -59,7 +60,9 @@ Status serve(std::vector<std::string> words) {
   for (const std::string& warning : warnings) process.log().write(Level::warning, warning);
   if (Status status = process.listen(any_port); !status) return status;
   greet(process, is_quiet);
-  return process.run();
+  Status ended = process.run();
+  std::clearerr(stdout);  // a log that the disk had no room for does not make its end a failure
+  return ended;
 }
 
 }  // namespace

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands on a store print: long answers line by line, deadlines, sizes.
+// What the commands on a store print: long answers line by line, deadlines, sizes; and the answers
+// that the shell gives, too, which are the same there.
 
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "mayfly/result.h"
 #include "mayfly/time.h"
 
 namespace mayfly {
+
+class ReadTxn;
+class StoreFile;
 
 // Lines for the standard output, written in large pieces.
 //
@@ -26,7 +31,7 @@ class Lines {
   // To be asked after each line: whether anybody still reads.
   bool go_on() { return text_.size() < kPieceBytes || write(); }
 
-  // Writes the rest. That whoever read has left (`mayfly list | head`) is no error.
+  // Writes the rest. What cannot be written is thrown, as tools/output.h does.
   Status finish();
 
  private:
@@ -37,7 +42,7 @@ class Lines {
   int failure_ = 0;  // errno
 };
 
-// "ttl": 29.5, "deadline_ms": 1790000000000, "deadline": "2026-..Z"; each null if it never expires.
+// "ttl": 29.5, "deadline_ms": 4102444740000, "deadline": "2099-..Z"; each null if it never expires.
 std::string deadline_json(Time deadline, Time now);
 
 // A duration in seconds, or null if there is none: Millis::max().
@@ -45,5 +50,26 @@ std::string seconds_json(Millis duration);
 
 // "512 B", "12.4 MB": in powers of 1000.
 std::string size_text(std::uint64_t bytes);
+
+// Of one key: its value, whether it is there, what it has still to live, and what became of its
+// deadline, which is `deadline` now.
+void print_entry(std::string_view key, std::string_view value, Time deadline, Time now,
+                 const StoreFile& file);
+void print_exists(std::string_view key, bool is_found, const StoreFile& file);
+void print_ttl(std::string_view key, Time deadline, Time now, const StoreFile& file);
+void print_changed(std::string_view key, bool is_changed, Time deadline, Time now,
+                   const StoreFile& file);
+
+// {"key": "a", "stored": true}; nothing unless it is JSON that is wanted. So for a family's name.
+void print_done(std::string_view key, const char* what, const StoreFile& file);
+void print_family_done(std::string_view name, const char* what, const StoreFile& file);
+
+void print_inserted(std::string_view key, bool is_inserted, const StoreFile& file);
+
+// Of a purge: how much is gone, and whether there is nothing left to remove.
+void print_purged(std::uint64_t removed, bool is_done, const StoreFile& file);
+
+// The column families but for the default one, a line for each.
+Status print_families(const ReadTxn& txn, const StoreFile& file);
 
 }  // namespace mayfly

@@ -2,17 +2,16 @@
 // dump: all of a store as lines of JSON, which load (store_load.cc) reads again.
 //
 //   {"mayfly_dump":1,"families":[{"name":"default","default_ttl_ms":null}]}
-//   {"cf":"default","key":"a","value":"b","deadline_ms":1790000000000}
+//   {"cf":"default","key":"a","value":"b","deadline_ms":4102444740000}
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
 
 #include "cli/store_answers.h"
 #include "cli/store_commands.h"
-#include "persist/disk.h"
+#include "cli/whole_file.h"
 #include "tools/byte_text.h"
 #include "tools/progress.h"
 #include "tools/terminal.h"
@@ -28,7 +27,7 @@ constexpr const char* kExamples =
     "  mayfly dump --db app.db | mayfly load --db new.db\n"
     "A line of JSON for each entry that has not expired, as of one moment, while others may "
     "write:\n"
-    "  {\"cf\":\"default\",\"key\":\"a\",\"value\":\"b\",\"deadline_ms\":1790000000000}\n"
+    "  {\"cf\":\"default\",\"key\":\"a\",\"value\":\"b\",\"deadline_ms\":4102444740000}\n"
     "The first line lists the families. Bytes that are no text are {\"base64\":\"...\"}.\n"
     "For a copy of the file itself see 'mayfly backup'.";
 
@@ -36,67 +35,6 @@ struct NamedFamily {
   std::string name;
   Family family;
   std::uint64_t entries = 0;
-};
-
-// A file under another name, which gets its own when it is complete.
-class DumpFile {
- public:
-  static Result<DumpFile> create(const std::string& path) {
-    namespace fs = std::filesystem;
-    std::error_code ignored;
-    if (fs::is_directory(path, ignored)) {
-      return Error{Code::invalid, fmt::format("'{}' is a directory; name a file", path)};
-    }
-    // What is no file (/dev/null, a named pipe) is written to and not replaced; neither is a link.
-    const bool is_plain = fs::is_regular_file(path, ignored) || !fs::exists(path, ignored);
-    const std::string target = fs::weakly_canonical(path, ignored).string();
-    DumpFile file(target.empty() ? path : target, is_plain);
-    auto opened = is_plain ? file.disk_.create(file.written_) : file.disk_.append(path);
-    if (!opened) return opened.error();
-    file.file_ = std::move(*opened);
-    return file;
-  }
-
-  DumpFile(DumpFile&&) noexcept = default;
-  ~DumpFile() {
-    if (file_ != nullptr && is_plain_) (void)disk_.remove(written_);
-  }
-
-  std::string& text() { return text_; }
-  bool go_on() { return text_.size() < kPieceBytes || write(); }
-
-  Status finish() {
-    if (!write() || !is_plain_) return status_;
-    status_ = file_->sync();
-    if (!status_) return status_;
-    status_ = disk_.rename(written_, path_);
-    if (!status_) return status_;
-    file_ = nullptr;
-    const std::string directory = std::filesystem::path(path_).parent_path().string();
-    return disk_.sync_directory(directory.empty() ? "." : directory);
-  }
-
- private:
-  static constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
-
-  DumpFile(std::string path, bool is_plain)
-      : path_(std::move(path)),
-        written_(fmt::format("{}.{}.partial", path_, getpid())),
-        is_plain_(is_plain) {}
-
-  bool write() {
-    if (status_) status_ = file_->write(text_);
-    text_.clear();
-    return status_.ok();
-  }
-
-  SystemDisk disk_;
-  std::string path_;
-  std::string written_;
-  bool is_plain_;
-  std::unique_ptr<DiskFile> file_;  // null when it has its own name
-  std::string text_;
-  Status status_ = Done{};
 };
 
 Result<std::vector<NamedFamily>> families_of(const ReadTxn& txn, const StoreFile& file) {
@@ -191,11 +129,8 @@ Result<Dumped> dump_to(Out& out, const ReadTxn& txn, const StoreFile& file, bool
 }
 
 Result<Exit> dump_to_file(const std::string& path, const ReadTxn& txn, const StoreFile& file) {
-  std::error_code ignored;
-  if (std::filesystem::equivalent(path, file.path(), ignored)) {
-    return Error{Code::invalid, fmt::format("'{}' is the store itself; name another file", path)};
-  }
-  Result<DumpFile> out = DumpFile::create(path);
+  if (const Status status = check_is_not_store(path, file.path()); !status) return status.error();
+  Result<WholeFile> out = WholeFile::create(path);
   if (!out) return out.error();
   const Result<Dumped> dumped = dump_to(*out, txn, file, is_terminal(STDERR_FILENO));
   if (!dumped) return dumped.error();
@@ -215,7 +150,7 @@ Result<Exit> dump(const std::string& path, const StoreFile& file) {
   if (!opened) return opened.error();
   const Result<ReadTxn> txn = opened->store.read();
   if (!txn) return txn.error();
-  if (!path.empty() && path != "-") return dump_to_file(path, *txn, file);
+  if (!path.empty() && !is_standard_output(path)) return dump_to_file(path, *txn, file);
   Lines lines;
   const bool is_watched = is_terminal(STDERR_FILENO) && !is_terminal(STDOUT_FILENO);
   const Result<Dumped> dumped = dump_to(lines, *txn, file, is_watched);

@@ -27,7 +27,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  mayfly expiring --db app.db                       in the next hour, soonest first\n"
     "  mayfly expiring --db app.db --within 1d --limit 20\n"
-    "  mayfly expiring --db app.db --from 2026-12-31 --to 2027-01-01\n"
+    "  mayfly expiring --db app.db --from 2099-12-31 --to 2100-01-01\n"
     "  mayfly expiring --db app.db --within 1d --summary     a bar for each hour or so\n"
     "A line for each key: the key, what is left, and the moment, with tabs between them.";
 

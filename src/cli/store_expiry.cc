@@ -30,7 +30,7 @@ constexpr const char* kTtlExamples =
 constexpr const char* kExpireExamples =
     "Examples:\n"
     "  mayfly expire --db app.db session:42 30m         half an hour from now\n"
-    "  mayfly expire --db app.db offer 2026-12-31T23:59Z    at that moment\n"
+    "  mayfly expire --db app.db offer 2099-12-31T23:59Z    at that moment\n"
     "  mayfly expire --db app.db session:42 1h --nx     only if it has no deadline yet\n"
     "  mayfly expire --db app.db session:42 1h --gt     only if that puts it off\n"
     "The value stays as it is. It prints 'changed', or 'unchanged' if a condition did not hold.\n"
@@ -75,14 +75,7 @@ Result<Exit> ttl(const Words& words, const StoreFile& file) {
   const Result<std::optional<Time>> deadline = txn->deadline(*key, opened->family);
   if (!deadline) return deadline.error();
   if (!*deadline) return not_found(*key, file);
-  if (file.is_json()) {
-    fmt::print("{{\"key\": {}, {}}}\n", file.bytes().json(*key),
-               deadline_json(**deadline, txn->now()));
-  } else if (**deadline == kNever) {
-    fmt::print("no ttl\n");
-  } else {
-    fmt::print("{}s remaining\n", seconds_json(remaining(**deadline, txn->now())));
-  }
+  print_ttl(*key, **deadline, txn->now(), file);
   return Exit::ok;
 }
 
@@ -91,7 +84,7 @@ template <class Change>
 Result<Exit> change_deadline(const std::string& word, const StoreFile& file, Change change) {
   const Result<std::string> key = file.bytes().read(word);
   if (!key) return key.error();
-  Result<StoreFile::Opened> opened = file.open_family(Use::read);  // it makes no file
+  Result<StoreFile::Opened> opened = file.open_family(Use::change);
   if (!opened) return opened.error();
   Result<WriteTxn> txn = opened->store.write();
   if (!txn) return txn.error();
@@ -103,13 +96,7 @@ Result<Exit> change_deadline(const std::string& word, const StoreFile& file, Cha
   if (!after) return after.error();
   const Time now = txn->now();
   if (const Status status = txn->commit(); !status) return status.error();
-  const bool is_changed = *before != *after;
-  if (file.is_json()) {
-    fmt::print("{{\"key\": {}, \"changed\": {}, {}}}\n", file.bytes().json(*key), is_changed,
-               deadline_json(after->value_or(now), now));
-  } else {
-    fmt::print("{}\n", is_changed ? "changed" : "unchanged");
-  }
+  print_changed(*key, *before != *after, after->value_or(now), now, file);
   return Exit::ok;
 }
 
@@ -214,7 +201,7 @@ Purged purge_watched(Store& store, const std::vector<Family>& families, PurgeLim
 Result<Exit> purge(const PurgeWords& words, const StoreFile& file) {
   const Result<PurgeLimits> limits = limits_of(words, file);
   if (!limits) return limits.error();
-  Result<StoreFile::Opened> opened = file.open_family(Use::read);  // it makes no file
+  Result<StoreFile::Opened> opened = file.open_family(Use::change);
   if (!opened) return opened.error();
   std::vector<Family> families = {opened->family};
   if (words.is_all) {
@@ -224,11 +211,7 @@ Result<Exit> purge(const PurgeWords& words, const StoreFile& file) {
   }
   const Purged purged = purge_watched(opened->store, families, *limits);
   if (!purged.status) return purged.status.error();
-  if (file.is_json()) {
-    fmt::print("{{\"removed\": {}, \"done\": {}}}\n", purged.removed, purged.done);
-  } else {
-    fmt::print("{}\n", purged.removed);
-  }
+  print_purged(purged.removed, purged.done, file);
   return Exit::ok;
 }
 

@@ -67,35 +67,12 @@ Exit no_such_family(const std::string& name, const StoreFile& file) {
   return Exit::not_found;
 }
 
-Result<std::string> family_json(const ReadTxn& txn, const std::string& name,
-                                const StoreFile& file) {
-  const Result<Family> family = txn.family(name);
-  if (!family) return family.error();
-  const Result<FamilyCounts> counts = txn.count(*family);
-  if (!counts) return counts.error();
-  const Result<std::optional<Millis>> ttl = txn.default_ttl(*family);
-  if (!ttl) return ttl.error();
-  return fmt::format(
-      R"({{"name": {}, "live": {}, "with_ttl": {}, "expired": {}, "default_ttl": {}}})",
-      json_name(name, file), counts->live, counts->with_ttl, counts->expired,
-      seconds_json(ttl->value_or(Millis::max())));
-}
-
 Result<Exit> list(const Words&, const StoreFile& file) {
   const Result<Store> store = file.open(Use::read);
   if (!store) return store.error();
   const Result<ReadTxn> txn = store->read();
   if (!txn) return txn.error();
-  for (const std::string& name : txn->families()) {
-    if (!file.is_json()) {
-      fmt::print("{}\n", file.bytes().line(name));
-      continue;
-    }
-    const Result<std::string> line = family_json(*txn, name, file);
-    if (!line) return line.error();
-    fmt::print("{}\n", *line);
-  }
-  return Exit::ok;
+  return exit_of(print_families(*txn, file));
 }
 
 Result<Exit> create(const Words& words, const StoreFile& file) {
@@ -103,21 +80,17 @@ Result<Exit> create(const Words& words, const StoreFile& file) {
   if (!store) return store.error();
   const Result<Family> made = store->create_family(words.name);
   if (!made) return made.error();
-  if (file.is_json()) {
-    fmt::print("{{\"name\": {}, \"created\": true}}\n", json_name(words.name, file));
-  }
+  print_family_done(words.name, "created", file);
   return Exit::ok;
 }
 
 Result<Exit> drop(const Words& words, const StoreFile& file) {
-  Result<Store> store = file.open(Use::read);  // it makes no file
+  Result<Store> store = file.open(Use::change);
   if (!store) return store.error();
   const Status dropped = store->drop_family(words.name);
   if (!dropped && dropped.error().code == Code::not_found) return no_such_family(words.name, file);
   if (!dropped) return dropped.error();
-  if (file.is_json()) {
-    fmt::print("{{\"name\": {}, \"dropped\": true}}\n", json_name(words.name, file));
-  }
+  print_family_done(words.name, "dropped", file);
   return Exit::ok;
 }
 
@@ -133,7 +106,7 @@ Result<std::optional<Millis>> ttl_of(const std::string& text) {
 Result<Exit> ttl(const Words& words, const StoreFile& file) {
   const Result<std::optional<Millis>> wanted = ttl_of(words.time);
   if (!wanted) return wanted.error();
-  Result<Store> store = file.open(Use::read);  // it makes no file
+  Result<Store> store = file.open(Use::change);
   if (!store) return store.error();
   Family family;
   if (words.name != "default") {

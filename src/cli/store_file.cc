@@ -82,7 +82,14 @@ Result<StoreOptions> StoreFile::options(Use use) const {
 Result<Store> StoreFile::open(Use use) const {
   const Result<StoreOptions> chosen = options(use);
   if (!chosen) return chosen.error();
-  return Store::open(path_, clock_, *chosen);
+  Result<Store> store = Store::open(path_, clock_, *chosen);
+  const bool may_only_read =
+      !store && use == Use::read && !is_read_only_ && store.error().code == Code::denied;
+  if (!may_only_read) return store;
+  StoreOptions less = *chosen;
+  less.read_only = true;
+  Result<Store> readable = Store::open(path_, clock_, less);
+  return readable ? std::move(readable) : std::move(store);  // why it can't be written says more
 }
 
 Result<Family> StoreFile::family(const Store& store) const {

@@ -30,8 +30,9 @@ class StoreFile {
   // The same in front of the command, where help does not show them.
   void add_to_program(CliCommand program);
 
-  // Nothing is made by a command that only reads: where there is no file, that is an error.
-  enum class Use { read, write };
+  // Only to write makes a file; to read and to change need one. What may not be written can still
+  // be read.
+  enum class Use { read, change, write };
   Result<Store> open(Use use) const;
 
   // An empty store without a file, gone when it is closed.

@@ -3,13 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <optional>
 
 #include "cli/store_answers.h"
 #include "cli/store_commands.h"
 #include "cli/ttl_words.h"
-#include "tools/files.h"
+#include "cli/whole_file.h"
+#include "tools/byte_text.h"
+#include "tools/output.h"
 
 namespace mayfly {
 namespace {
@@ -19,7 +20,7 @@ using Use = StoreFile::Use;
 constexpr const char* kPutExamples =
     "Examples:\n"
     "  mayfly put --db app.db session:42 alice --ttl 30m        gone in half an hour\n"
-    "  mayfly put --db app.db offer text --ttl 2026-12-31T23:59Z    gone at that moment\n"
+    "  mayfly put --db app.db offer text --ttl 2099-12-31T23:59Z    gone at that moment\n"
     "  mayfly put --db app.db picture @cat.png                  what is in a file\n"
     "  date | mayfly put --db app.db now -                      what comes on the standard input\n"
     "  mayfly put --db app.db --hex 00ff 0102                   any bytes\n"
@@ -35,7 +36,7 @@ constexpr const char* kGetExamples =
     "Examples:\n"
     "  mayfly get --db app.db session:42               the value, and a new line\n"
     "  mayfly get --db app.db picture --raw >cat.png   the bytes and nothing else\n"
-    "  mayfly get --db app.db picture --out cat.png    the same\n"
+    "  mayfly get --db app.db picture --out cat.png    the same, into a file\n"
     "  mayfly get --db app.db session:42 --json        with its deadline\n"
     "Exit code 2: there is no such key, or it has expired.";
 
@@ -95,8 +96,7 @@ Result<Exit> put(const Words& words, const StoreFile& file) {
   if (!opened) return opened.error();
   const Status status = opened->store.put(item->key, item->value, item->expires, opened->family);
   if (!status) return status.error();
-  if (file.is_json())
-    fmt::print("{{\"key\": {}, \"stored\": true}}\n", file.bytes().json(item->key));
+  print_done(item->key, "stored", file);
   return Exit::ok;
 }
 
@@ -108,21 +108,35 @@ Result<Exit> set_if_absent(const Words& words, const StoreFile& file) {
   const Result<bool> inserted =
       opened->store.put_if_absent(item->key, item->value, item->expires, opened->family);
   if (!inserted) return inserted.error();
+  print_inserted(item->key, *inserted, file);
+  return Exit::ok;
+}
+
+// --out FILE.
+Result<Exit> write_value(const std::string& key, const std::string& value, const std::string& path,
+                         const StoreFile& file) {
+  Result<WholeFile> out = WholeFile::create(path);
+  if (!out) return out.error();
+  out->text() = value;
+  if (const Status status = out->finish(); !status) return status.error();
   if (file.is_json()) {
-    fmt::print("{{\"key\": {}, \"inserted\": {}}}\n", file.bytes().json(item->key), *inserted);
-  } else {
-    fmt::print("{}\n", *inserted ? "inserted" : "already exists");
+    fmt::print("{{\"key\": {}, \"file\": {}, \"bytes\": {}}}\n", file.bytes().json(key),
+               bytes_as_json(path), value.size());
   }
   return Exit::ok;
 }
 
-void print_entry(const std::string& key, const OwnedEntry& entry, const StoreFile& file) {
-  const Time now = entry.ttl ? entry.deadline - *entry.ttl : Time();  // when it was read
-  fmt::print("{{\"key\": {}, \"value\": {}, {}}}\n", file.bytes().json(key),
-             file.bytes().json(entry.value), deadline_json(entry.deadline, now));
-}
-
 Result<Exit> get(const Words& words, const StoreFile& file) {
+  const bool is_raw = words.is_raw || is_standard_output(words.out);
+  if (is_raw && file.is_json()) {
+    return Error{Code::invalid,
+                 "--raw and --json exclude each other: the bytes and nothing else, or an object"};
+  }
+  const bool is_file = !words.out.empty() && !is_standard_output(words.out);
+  if (is_file) {  // before the store is opened, which makes files beside it
+    const Status status = check_is_not_store(words.out, file.path());
+    if (!status) return status.error();
+  }
   const Result<std::string> key = file.bytes().read(words.key);
   if (!key) return key.error();
   const Result<StoreFile::Opened> opened = file.open_family(Use::read);
@@ -131,13 +145,13 @@ Result<Exit> get(const Words& words, const StoreFile& file) {
   if (!entry) return entry.error();
   if (!*entry) return not_found(*key, file);
   const std::string& value = (*entry)->value;
-  if (!words.out.empty()) return exit_of(write_file(words.out, value));
-  if (words.is_raw) {
-    std::fwrite(value.data(), 1, value.size(), stdout);
-  } else if (file.is_json()) {
-    print_entry(*key, **entry, file);
+  if (is_file) return write_value(*key, value, words.out, file);
+  const Time deadline = (*entry)->deadline;
+  const Time now = (*entry)->ttl ? deadline - *(*entry)->ttl : Time();  // when it was read
+  if (is_raw) {
+    write_output(value);
   } else {
-    fmt::print("{}\n", file.bytes().text(value));
+    print_entry(*key, value, deadline, now, file);
   }
   return Exit::ok;
 }
@@ -149,16 +163,12 @@ Result<Exit> exists(const Words& words, const StoreFile& file) {
   if (!opened) return opened.error();
   const Result<bool> found = opened->store.contains(*key, opened->family);
   if (!found) return found.error();
-  if (file.is_json()) {
-    fmt::print("{{\"key\": {}, \"exists\": {}}}\n", file.bytes().json(*key), *found);
-  } else {
-    fmt::print("{}\n", *found);
-  }
+  print_exists(*key, *found, file);
   return *found ? Exit::ok : Exit::not_found;
 }
 
 Result<Exit> del_prefix(const std::string& prefix, const StoreFile& file) {
-  Result<StoreFile::Opened> opened = file.open_family(Use::read);  // it makes no file
+  Result<StoreFile::Opened> opened = file.open_family(Use::change);
   if (!opened) return opened.error();
   Result<WriteTxn> txn = opened->store.write();
   if (!txn) return txn.error();
@@ -186,12 +196,12 @@ Result<Exit> del(const Words& words, const StoreFile& file) {
   const Result<std::string> bytes = file.bytes().read(words.key.empty() ? words.prefix : words.key);
   if (!bytes) return bytes.error();
   if (words.key.empty()) return del_prefix(*bytes, file);
-  Result<StoreFile::Opened> opened = file.open_family(Use::read);  // it makes no file
+  Result<StoreFile::Opened> opened = file.open_family(Use::change);
   if (!opened) return opened.error();
   const Result<bool> erased = opened->store.erase(*bytes, opened->family);
   if (!erased) return erased.error();
   if (!*erased) return not_found(*bytes, file);
-  if (file.is_json()) fmt::print("{{\"key\": {}, \"deleted\": true}}\n", file.bytes().json(*bytes));
+  print_done(*bytes, "deleted", file);
   return Exit::ok;
 }
 

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/nearest.h"
 #include "cli/entry_json.h"
 #include "cli/ttl_words.h"
 #include "resp/inline_words.h"
 #include "tools/byte_text.h"
-#include "base/nearest.h"
 
 namespace mayfly {
 namespace {
@@ -167,7 +167,8 @@ Applied change_deadline(const Operation& operation, WriteTxn& txn, Family family
     txn.persist(operation.key, family);
   }
   const auto after = txn.deadline(operation.key, family);
-  return {.is_changed = after && *before != *after};
+  if (!after) return {};  // which the transaction remembers
+  return {.is_changed = *before != *after, .deadline = after->value_or(txn.now())};
 }
 
 }  // namespace

@@ -81,6 +81,7 @@ struct Applied {
   bool is_found = true;     // false: there is no such key
   bool is_changed = false;  // false: all is as it was
   std::int64_t sum = 0;     // of incr
+  Time deadline = kNever;   // of expire, persist and touch: the one that it has now
 };
 
 // Does it. What went wrong is also kept by the transaction, which cannot be committed then.

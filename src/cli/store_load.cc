@@ -28,7 +28,7 @@ constexpr const char* kExamples =
     "  {\"key\":\"a\",\"value\":\"b\",\"ttl\":90}                 or \"ttl\":\"15m\"\n"
     "  "
     "{\"cf\":\"sessions\",\"key\":{\"base64\":\"/"
-    "w==\"},\"value\":\"b\",\"deadline_ms\":1790000000000}\n"
+    "w==\"},\"value\":\"b\",\"deadline_ms\":4102444740000}\n"
     "Keys that are there already are replaced. What has expired is left out. Families that are "
     "not\n"
     "there are made. After a wrong line nothing more is loaded; it says what was loaded before.";

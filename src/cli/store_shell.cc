@@ -11,8 +11,10 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/store_answers.h"
 #include "cli/store_commands.h"
 #include "tools/input_lines.h"
+#include "tools/output.h"
 #include "tools/terminal.h"
 
 namespace mayfly {
@@ -35,7 +37,9 @@ constexpr const char* kExamples =
     "(or\n"
     "in $MAYFLY_HISTORY), but for lines that begin with a space. In a script a wrong line makes "
     "the\n"
-    "exit code 1; the lines behind it are done all the same, unless --stop is said.";
+    "exit code 1; the lines behind it are done all the same, unless --stop is said. A store that "
+    "is\n"
+    "not there is made by the first line that writes.";
 
 void complain(const Error& error) { fmt::print(stderr, "mayfly: {}\n", error.message); }
 
@@ -71,7 +75,7 @@ Exit talk(Shell& shell) {
     }
     forget_interrupts();
     if (const Result<Exit> exit = shell.run(*line); !exit) complain(exit.error());
-    std::fflush(stdout);
+    flush_output();
   }
   end_shell(shell);
   return Exit::ok;
@@ -83,7 +87,7 @@ Result<Exit> run_script(Shell& shell, bool is_stopping) {
   Exit exit = Exit::ok;
   while (!shell.is_done() && input->next()) {
     const Result<Exit> done = shell.run(input->line());
-    std::fflush(stdout);  // so that it is in order with what is complained of
+    flush_output();  // so that it is in order with what is complained of
     if (done) continue;
     complain(
         {done.error().code, fmt::format("line {}: {}", input->number(), done.error().message)});
@@ -95,21 +99,40 @@ Result<Exit> run_script(Shell& shell, bool is_stopping) {
   return shell.has_transaction() ? Exit::failed : exit;
 }
 
+// Whether there is no such store, but could be one: a family that is named has to be there.
+bool can_be_made(const StoreFile& file) {
+  const std::filesystem::path path(file.path());
+  std::error_code ignored;
+  return !path.empty() && file.family_name() == "default" &&
+         !std::filesystem::exists(std::filesystem::symlink_status(path, ignored)) &&
+         std::filesystem::is_directory(std::filesystem::absolute(path).parent_path(), ignored);
+}
+
 Result<Exit> shell(bool is_stopping, const StoreFile& file) {
   const bool is_person = is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO);
   if (is_person) hold_interrupts();  // before the store has threads
-  Result<StoreFile::Opened> opened = file.open_family(StoreFile::Use::write);
-  if (!opened) return opened.error();
-  Shell shell(file, std::move(opened->store), opened->family);
+  Shell shell(file);
+  Status opened = shell.open(StoreFile::Use::read);
+  const bool is_new = !opened && opened.error().code == Code::not_found && can_be_made(file);
+  // A name that was mistyped must not make a store that nobody hears of.
+  if (is_new && is_person) opened = shell.open(StoreFile::Use::write);
+  if (!opened && (is_person || !is_new)) return opened.error();
   if (!is_person) return run_script(shell, is_stopping);
-  fmt::print("{}: 'help' says what can be asked, Ctrl-D ends.\n", file.path());
+  fmt::print("{}: {}'help' says what can be asked, Ctrl-D ends.\n", file.path(),
+             is_new ? "a new store, which was not there before. " : "");
   return talk(shell);
 }
 
 }  // namespace
 
-Shell::Shell(const StoreFile& file, Store store, Family family)
-    : file_(file), store_(std::move(store)), family_(family), family_name_(file.family_name()) {}
+Status Shell::open(StoreFile::Use use) {
+  if (store_) return Done{};
+  Result<StoreFile::Opened> opened = file_.open_family(use);
+  if (!opened) return opened.error();
+  store_.emplace(std::move(opened->store));
+  family_ = opened->family;
+  return Done{};
+}
 
 std::string Shell::prompt() const {
   std::string text = std::filesystem::path(file_.path()).filename().string();
@@ -156,38 +179,31 @@ Result<Exit> Shell::change(const Operation& operation) {
     const Result<Applied> applied = apply(operation, txn, family);
     if (!applied) return applied.error();
     if (!applied->is_found) return not_found(operation.key, file_);
-    report(operation, *applied);
+    report(operation, *applied, txn.now());
     return Exit::ok;
   });
 }
 
-// What the program's own commands print.
-void Shell::report(const Operation& operation, const Applied& applied) const {
-  const auto print = [&](std::string_view member, std::string_view json, std::string_view text) {
-    if (file_.is_json()) {
-      fmt::print("{{\"key\": {}, \"{}\": {}}}\n", file_.bytes().json(operation.key), member, json);
-    } else if (!text.empty()) {
-      fmt::print("{}\n", text);
-    }
-  };
-  const std::string_view truth = applied.is_changed ? "true" : "false";
+void Shell::report(const Operation& operation, const Applied& applied, Time now) const {
+  const std::string& key = operation.key;
   switch (operation.verb) {
     case Verb::put:
-      return print("stored", "true", "");
+      return print_done(key, "stored", file_);
     case Verb::del:
-      return print("deleted", "true", "");
+      return print_done(key, "deleted", file_);
     case Verb::set_if_absent:
-      return print("inserted", truth, applied.is_changed ? "inserted" : "already exists");
+      return print_inserted(key, applied.is_changed, file_);
     case Verb::incr:
-      return print("value", fmt::to_string(applied.sum), fmt::to_string(applied.sum));
+      if (!file_.is_json()) return fmt::print("{}\n", applied.sum);
+      return fmt::print("{{\"key\": {}, \"value\": {}}}\n", file_.bytes().json(key), applied.sum);
     case Verb::expire:
     case Verb::touch:
     case Verb::persist:
-      return print("changed", truth, applied.is_changed ? "changed" : "unchanged");
+      return print_changed(key, applied.is_changed, applied.deadline, now, file_);
   }
 }
 
-Completion Shell::complete(std::string_view before) const {
+Completion Shell::complete(std::string_view before) {
   const std::size_t space = before.find_last_of(' ');
   const std::string_view typed = before.substr(space == before.npos ? 0 : space + 1);
   Completion completion;

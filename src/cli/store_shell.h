@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shell: does what lines say to one open store, in a transaction if one was begun.
 //
-//   Shell shell(file, std::move(store), family);
+//   Shell shell(file);
+//   const Status opened = shell.open(StoreFile::Use::read);
 //   while (!shell.is_done()) report(shell.run(next_line(shell.prompt())));
 //
 // The changes are those of store_lines.h; the rest is in the table of store_shell_commands.cc.
@@ -23,7 +24,11 @@ namespace mayfly {
 class Shell {
  public:
   // `file` must outlive it.
-  Shell(const StoreFile& file, Store store, Family family);
+  explicit Shell(const StoreFile& file) : file_(file), family_name_(file.family_name()) {}
+
+  // Opens the store, unless it is open. A line does so as far as it needs it: where there is no
+  // store, one that reads has an error, and the first one that writes makes it.
+  Status open(StoreFile::Use use);
 
   // An error leaves all as it was, except that it ends a transaction in which a write failed; the
   // message says so.
@@ -37,7 +42,7 @@ class Shell {
   std::string prompt() const;
 
   // Commands, and keys of the family where a key is wanted.
-  Completion complete(std::string_view before) const;
+  Completion complete(std::string_view before);
 
  private:
   using CliCommand = Result<Exit> (Shell::*)(LineWords& words);
@@ -53,16 +58,18 @@ class Shell {
   // Calls work(const ReadTxn&), or work(WriteTxn&), in the transaction that is open, else in one
   // of its own.
   template <class Work>
-  Result<Exit> reading(Work work) const {
+  Result<Exit> reading(Work work) {
     if (txn_) return work(static_cast<const ReadTxn&>(*txn_));
-    const Result<ReadTxn> txn = store_.read();
+    if (const Status opened = open(StoreFile::Use::read); !opened) return opened.error();
+    const Result<ReadTxn> txn = store_->read();
     if (!txn) return txn.error();
     return work(*txn);
   }
   template <class Work>
   Result<Exit> writing(Work work) {
     if (txn_) return in_open_transaction(work(*txn_));
-    Result<WriteTxn> txn = store_.write();
+    if (const Status opened = open(StoreFile::Use::write); !opened) return opened.error();
+    Result<WriteTxn> txn = store_->write();
     if (!txn) return txn.error();
     const Result<Exit> exit = work(*txn);
     if (!exit) return exit;
@@ -73,8 +80,8 @@ class Shell {
 
   Result<std::string> key_of(LineWords& words) const;  // the only word
   Result<Exit> change(const Operation& operation);
-  void report(const Operation& operation, const Applied& applied) const;
-  Result<Exit> walk(LineWords& words, bool has_values) const;
+  void report(const Operation& operation, const Applied& applied, Time now) const;
+  Result<Exit> walk(LineWords& words, bool has_values);
   Status use_family(const std::string& name);
   void find_family_again();
 
@@ -95,7 +102,7 @@ class Shell {
   Result<Exit> quit(LineWords& words);
 
   const StoreFile& file_;
-  Store store_;
+  std::optional<Store> store_;
   Family family_;
   std::string family_name_;
   std::optional<WriteTxn> txn_;  // ends before the store does

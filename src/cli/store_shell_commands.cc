@@ -144,13 +144,7 @@ Result<Exit> Shell::get(LineWords& words) {
     const Result<std::optional<Entry>> entry = txn.get_entry(*key, family_);
     if (!entry) return entry.error();
     if (!*entry) return not_found(*key, file_);
-    const ByteWords& bytes = file_.bytes();
-    if (file_.is_json()) {
-      fmt::print("{{\"key\": {}, \"value\": {}, {}}}\n", bytes.json(*key),
-                 bytes.json((*entry)->value), deadline_json((*entry)->deadline, txn.now()));
-    } else {
-      fmt::print("{}\n", bytes.text((*entry)->value));
-    }
+    print_entry(*key, (*entry)->value, (*entry)->deadline, txn.now(), file_);
     return Exit::ok;
   });
 }
@@ -161,7 +155,7 @@ Result<Exit> Shell::exists(LineWords& words) {
   return reading([&](const ReadTxn& txn) -> Result<Exit> {
     const Result<bool> found = txn.contains(*key, family_);
     if (!found) return found.error();
-    fmt::print(fmt::runtime(file_.is_json() ? "{{\"exists\": {}}}\n" : "{}\n"), *found);
+    print_exists(*key, *found, file_);
     return Exit::ok;
   });
 }
@@ -173,19 +167,12 @@ Result<Exit> Shell::ttl(LineWords& words) {
     const Result<std::optional<Time>> deadline = txn.deadline(*key, family_);
     if (!deadline) return deadline.error();
     if (!*deadline) return not_found(*key, file_);
-    if (file_.is_json()) {
-      fmt::print("{{\"key\": {}, {}}}\n", file_.bytes().json(*key),
-                 deadline_json(**deadline, txn.now()));
-    } else if (**deadline == kNever) {
-      fmt::print("no ttl\n");
-    } else {
-      fmt::print("{}s remaining\n", seconds_json(remaining(**deadline, txn.now())));
-    }
+    print_ttl(*key, **deadline, txn.now(), file_);
     return Exit::ok;
   });
 }
 
-Result<Exit> Shell::walk(LineWords& words, bool has_values) const {
+Result<Exit> Shell::walk(LineWords& words, bool has_values) {
   const Result<WalkWords> walk = walk_words(words, file_.bytes());
   if (!walk) return walk.error();
   return reading([&](const ReadTxn& txn) -> Result<Exit> {
@@ -261,24 +248,24 @@ Result<Exit> Shell::expiring(LineWords& words) {
 
 Result<Exit> Shell::purge(LineWords& words) {
   if (const Status status = words.finish(); !status) return status.error();
-  std::uint64_t removed = 0;
   if (txn_) {
-    removed = txn_->purge_expired(UINT64_MAX, family_);
+    const std::uint64_t removed = txn_->purge_expired(UINT64_MAX, family_);
     if (!txn_->status()) return in_open_transaction(Exit::ok);
-  } else {
-    const Purged purged =
-        store_.purge_expired({}, family_);  // in steps, between which others write
-    if (!purged.status) return purged.status.error();
-    removed = purged.removed;
+    print_purged(removed, true, file_);
+    return Exit::ok;
   }
-  fmt::print(fmt::runtime(file_.is_json() ? "{{\"removed\": {}}}\n" : "{}\n"), removed);
+  if (const Status opened = open(StoreFile::Use::read); !opened) return opened.error();
+  const Purged purged = store_->purge_expired({}, family_);  // in steps, between which others write
+  if (!purged.status) return purged.status.error();
+  print_purged(purged.removed, purged.done, file_);
   return Exit::ok;
 }
 
 Status Shell::use_family(const std::string& name) {
+  if (const Status opened = open(StoreFile::Use::read); !opened) return opened;
   const Result<Family> found = name == "default" ? Result(Family())
                                : txn_            ? txn_->family(name)
-                                                 : store_.family(name);
+                                                 : store_->family(name);
   if (!found) return found.error();
   family_ = *found;
   family_name_ = name;
@@ -294,13 +281,7 @@ Result<Exit> Shell::families(LineWords& words) {
   const Result<std::string> verb = words.at_end() ? Result<std::string>("list") : words.next("");
   if (!verb) return verb.error();
   if (*verb == "list" && words.at_end()) {
-    return reading([&](const ReadTxn& txn) -> Result<Exit> {
-      for (const std::string& name : txn.families()) {
-        fmt::print("{}\n", file_.is_json() ? "{\"name\": " + file_.bytes().json(name) + "}"
-                                           : file_.bytes().line(name));
-      }
-      return Exit::ok;
-    });
+    return reading([&](const ReadTxn& txn) { return exit_of(print_families(txn, file_)); });
   }
   const bool is_verb = *verb == "use" || *verb == "create" || *verb == "drop";
   const Result<std::string> name = is_verb ? words.next("NAME") : verb;
@@ -310,6 +291,7 @@ Result<Exit> Shell::families(LineWords& words) {
     return writing([&](WriteTxn& txn) -> Result<Exit> {
       const Result<Family> made = txn.create_family(*name);
       if (!made) return made.error();
+      print_family_done(*name, "created", file_);
       return Exit::ok;
     });
   }
@@ -317,12 +299,14 @@ Result<Exit> Shell::families(LineWords& words) {
   const Result<Exit> dropped =
       writing([&](WriteTxn& txn) { return exit_of(txn.drop_family(*name)); });
   find_family_again();
+  if (dropped) print_family_done(*name, "dropped", file_);
   return dropped;
 }
 
 Result<Exit> Shell::stat(LineWords& words) {
   if (const Status status = words.finish(); !status) return status.error();
-  const Result<StoreSummary> summary = summarize(store_);
+  if (const Status opened = open(StoreFile::Use::read); !opened) return opened.error();
+  const Result<StoreSummary> summary = summarize(*store_);
   if (!summary) return summary.error();
   fmt::print("{}",
              file_.is_json() ? stat_json(*summary) : stat_text(*summary, Colours(wants_colours())));
@@ -332,7 +316,8 @@ Result<Exit> Shell::stat(LineWords& words) {
 Result<Exit> Shell::begin(LineWords& words) {
   if (const Status status = words.finish(); !status) return status.error();
   if (txn_) return Error{Code::busy, "there is a transaction already; 'commit' or 'rollback' it"};
-  Result<WriteTxn> txn = store_.write();
+  if (const Status opened = open(StoreFile::Use::write); !opened) return opened.error();
+  Result<WriteTxn> txn = store_->write();
   if (!txn) return txn.error();
   txn_.emplace(std::move(*txn));
   return Exit::ok;

@@ -108,7 +108,7 @@ Result<Exit> check(const Words&, const StoreFile& file) {
 }
 
 Result<Exit> compact(const Words&, const StoreFile& file) {
-  Result<Store> store = file.open(Use::read);  // it makes no file
+  Result<Store> store = file.open(Use::change);
   if (!store) return store.error();
   const Result<StoreStats> before = store->stats();
   if (!before) return before.error();
@@ -161,7 +161,7 @@ Result<Exit> backup(const Words& words, const StoreFile& file) {
 }
 
 Result<Exit> sync(const Words&, const StoreFile& file) {
-  Result<Store> store = file.open(Use::read);  // it makes no file
+  Result<Store> store = file.open(Use::change);
   if (!store) return store.error();
   if (const Status status = store->sync(); !status) return status.error();
   if (file.is_json()) fmt::print("{{\"synced\": true}}\n");
@@ -169,7 +169,7 @@ Result<Exit> sync(const Words&, const StoreFile& file) {
 }
 
 Result<Exit> clear(const Words&, const StoreFile& file) {
-  Result<StoreFile::Opened> opened = file.open_family(Use::read);  // it makes no file
+  Result<StoreFile::Opened> opened = file.open_family(Use::change);
   if (!opened) return opened.error();
   Result<WriteTxn> txn = opened->store.write();
   if (!txn) return txn.error();

@@ -13,6 +13,7 @@
 #include "cli/top_screen.h"
 #include "mayfly/clock.h"
 #include "mayfly/stopwatch.h"
+#include "tools/output.h"
 #include "tools/resp_client.h"
 #include "tools/server_address.h"
 #include "tools/stop_signals.h"
@@ -154,7 +155,7 @@ Result<Exit> stream(Watched& server, const TopWords& words, StopSignals& stop) {
     const Status status = server.look();
     if (status) {
       fmt::print("{}\n", top_json(server.view(), server.address(), server.time()));
-      std::fflush(stdout);
+      flush_output();
     } else if (was_there) {
       fmt::print(stderr, "mayfly: {}; trying again each second\n", status.error().message);
     }

@@ -14,6 +14,8 @@ namespace {
 using std::chrono::days;
 using std::chrono::sys_days;
 
+constexpr std::int64_t kDaysOf400Years = 146'097;
+
 struct Unit {
   std::string_view name;
   std::int64_t ms;
@@ -24,7 +26,7 @@ constexpr Unit kUnits[] = {{"w", 604'800'000}, {"d", 86'400'000}, {"h", 3'600'00
 
 Error not_a_time(std::string_view text) {
   return {Code::invalid,
-          fmt::format("'{}' is not a time: write 90s, 15m, 2h30m, 7d or 2026-12-31T23:59Z", text)};
+          fmt::format("'{}' is not a time: write 90s, 15m, 2h30m, 7d or 2099-12-31T23:59Z", text)};
 }
 
 // Takes a number off the front.
@@ -171,12 +173,14 @@ std::string time_left_text(Millis duration) {
 std::string moment_text(Time moment) {
   if (moment == kNever) return "never";
   const sys_days day = std::chrono::floor<days>(moment);
-  const std::chrono::year_month_day date(day);
+  // The calendar repeats itself after 400 years; <chrono> knows none beyond 32767.
+  const std::int64_t cycles = day.time_since_epoch().count() / kDaysOf400Years;
+  const std::chrono::year_month_day date(day - days(cycles * kDaysOf400Years));
   const std::chrono::hh_mm_ss<Millis> clock(moment - day);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
-                     clock.subseconds().count());
+  return fmt::format(
+      "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()) + cycles * 400,
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
+      clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
 }
 
 }  // namespace mayfly

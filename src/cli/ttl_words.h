@@ -2,7 +2,7 @@
 // How long something is to live, as people write it, and how long it has still to live.
 //
 //   90 or 90s    15m    2h30m    7d    1w    250ms    1.5h        from now on
-//   2026-12-31    2026-12-31T23:59Z    2026-12-31T23:59:30+01:00    a moment; without a zone, local
+//   2099-12-31    2099-12-31T23:59Z    2099-12-31T23:59:30+01:00    a moment; without a zone, local
 
 #pragma once
 
@@ -27,7 +27,7 @@ Result<Time> parse_moment(std::string_view text, Time now);
 // "2h 30m", "45.250s", "3d 4h": the two largest units that matter.
 std::string time_left_text(Millis duration);
 
-// "2026-12-31T23:59:00.000Z"; "never" for kNever.
+// "2099-12-31T23:59:00.000Z"; "never" for kNever.
 std::string moment_text(Time moment);
 
 }  // namespace mayfly

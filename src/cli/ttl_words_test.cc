@@ -52,7 +52,7 @@ TEST(TtlWords, RefusesWhatIsNoTime) {
     EXPECT_FALSE(parse_expires(text, kNow)) << text;
   }
   EXPECT_EQ(parse_expires("soon", kNow).error().message,
-            "'soon' is not a time: write 90s, 15m, 2h30m, 7d or 2026-12-31T23:59Z");
+            "'soon' is not a time: write 90s, 15m, 2h30m, 7d or 2099-12-31T23:59Z");
 }
 
 TEST(TtlWords, RefusesWhatWouldBeGoneAtOnce) {

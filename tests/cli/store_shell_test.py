@@ -43,6 +43,37 @@ class ScriptTest(program.TestCase):
                          [{"key": "a", "stored": True}, {"key": "a", "value": "1", **never},
                           {"key": "a"}, {"count": 1}, {"key": "a", "value": 2}])
 
+    def test_its_json_is_that_of_the_commands(self):
+        lines = ["put a 1 --ttl 1h", "set-if-absent a 2", "get a", "exists a", "exists absent",
+                 "ttl a", "expire a 2h", "touch a 3h", "persist a", "list a", "scan a", "count",
+                 "expiring", "purge", "cf create tokens", "cf list", "cf drop tokens", "del a"]
+        told = self.shell(*lines, words=("--json",)).json_lines
+        commands = []
+        for line in lines:
+            name, *words = line.split(" ")
+            if name == "cf":
+                name, words = f"cf {words[0]}", words[1:]
+            if name in ("list", "scan"):
+                words.insert(0, "--prefix")
+            commands += self.mayfly(name, *words, "--json").json_lines
+        shape = lambda answer: (list(answer), [type(value) for value in answer.values()])
+        self.assertEqual([shape(answer) for answer in told], [shape(answer) for answer in commands])
+
+    def test_only_a_line_that_writes_makes_a_store(self):
+        for line in ["get a", "list", "count", "stat", "cf list", "cf use x", "purge", "ttl a"]:
+            with self.subTest(line):
+                self.refused(self.shell(line), "line 1: ", "test.db", "No such file")
+                self.assertFalse(os.path.exists(self.db))
+        self.refused(self.shell("put a 1", words=("--cf", "tokens")), "test.db")
+        self.refused(self.shell("put a 1", words=("--read-only",)), "test.db")
+        self.assertFalse(os.path.exists(self.db))
+        self.assertEqual(self.told("put a 1", "get a"), ["1"])
+
+    def test_a_cf_or_a_transaction_may_be_what_makes_it(self):
+        self.assertEqual(self.told("cf create tokens", "cf list"), ["tokens"])
+        self.db = self.path("other.db")
+        self.assertEqual(self.told("begin", "put a 1", "commit", "get a"), ["1"])
+
     def test_transactions_hold_until_commit(self):
         self.assertEqual(self.told("begin", "put a 1", "get a", "commit", "get a"), ["1", "1"])
         self.assertEqual(self.told("begin", "del a", "exists a", "rollback", "exists a"),
@@ -102,6 +133,14 @@ class ScriptTest(program.TestCase):
 
 
 class TerminalTest(program.TestCase):
+    def test_a_person_is_told_that_the_store_is_new(self):
+        terminal = self.open()
+        self.assertIn("a new store", terminal.expect("test.db> "))
+        self.assertTrue(os.path.exists(self.db))
+        terminal.type("quit\r")
+        terminal.end()
+        self.assertNotIn("a new store", self.open().expect("test.db> "))
+
     def open(self, *words: str, **variables: str) -> Terminal:
         env = {"HOME": self.folder, "PATH": os.environ["PATH"]} | variables
         terminal = Terminal([self.program.path, "shell", "--db", self.db, *words], env, self.folder)

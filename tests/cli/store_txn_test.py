@@ -125,7 +125,7 @@ class TxnTest(program.TestCase):
                 ('{"op":"put","key":"a","value":{"base64":"!"}}', ['"value"', "not base64"]),
                 ('{"op":"put","key":"a","value":"b","tttl":5}', ['did you mean "ttl"?']),
                 ('{"op":"del","key":"a","value":"b"}', ['"value"']),
-                ('{"op":"put","key":"a","value":"b","ttl":-1}', ["later than now"]),
+                ('{"op":"put","key":"a","value":"b","ttl":-1}', ["above 0"]),
                 ('{"op":"touch","key":"a"}', ['"ttl"'])]:
             with self.subTest(line=line):
                 outcome = self.txn("put key new", *line.split("\n"))

@@ -57,6 +57,15 @@ class ReportTest(ServerCase):
         self.assertEqual((sample["role"], sample["replicas"]), ("primary", 0))
         self.assertTrue(sample["server"].startswith("mayfly "))
 
+    def test_an_output_that_cannot_be_written_ends_it(self):
+        server = self.start(Mayfly)
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([self.program.path, "top", "--port", str(server.port), "--json",
+                                   "--interval", "0.05"], stdout=full, stderr=subprocess.PIPE,
+                                  timeout=20, check=False)
+        self.assertEqual(done.returncode, program.FAILED)
+        self.assertIn(b"cannot write the output: No space left on device", done.stderr)
+
     def test_lateness_and_what_has_expired(self):
         server = self.start(Mayfly)
         client = server.client()

@@ -107,6 +107,23 @@ class RdbCommandTest(unittest.TestCase):
         data = json.loads(self.assert_done(run(golden("valkey9.rdb"), "--keys", "h*", "--json")))
         self.assertEqual(list(data["types"]), ["hash"])
 
+    def test_checks_a_file_in_json(self):
+        path = golden("redis70_types.rdb")
+        found = json.loads(self.assert_done(run(path, "--check", "--json")))
+        self.assertEqual((found["file"], found["ok"], found["problem"]), (path, True, None))
+        self.assertEqual(found["bytes"], os.path.getsize(path))
+        with open(path, "rb") as file:
+            damaged = self.write(file.read()[:-20])
+        done = run(damaged, "--check", "--json")
+        self.assertEqual(done.returncode, 1)
+        self.assertFalse(json.loads(done.stdout)["ok"])
+        self.assertIn(damaged, json.loads(done.stdout)["problem"])
+
+    def test_help_says_of_which_types_the_values_are_printed(self):
+        text = " ".join(run("--help").stdout.split())
+        self.assertIn("the values of strings and hashes", text)
+        self.assertIn("how many elements", text)
+
     def test_checks_a_sound_file(self):
         text = self.assert_done(run(golden("redis70_types.rdb"), "--check"))
         self.assertIn("sound, 7 keys, 7252 bytes", text)

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/whole_file.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace mayfly {
+namespace {
+
+namespace fs = std::filesystem;
+
+// From the root on, without links and dots; as it was written if that cannot be found out. What is
+// not there stays relative unless it is made absolute first.
+std::string resolved(const std::string& path) {
+  constexpr int kLinksMost = 40;  // as in the kernel
+  std::error_code problem;
+  fs::path way = fs::absolute(path, problem);
+  // A link to what is still to be made leads there, too.
+  for (int i = 0; i < kLinksMost && fs::is_symlink(way, problem) && !fs::exists(way, problem);
+       ++i) {
+    way = way.parent_path() / fs::read_symlink(way, problem);
+  }
+  const std::string target = fs::weakly_canonical(way, problem).string();
+  return problem || target.empty() ? path : target;
+}
+
+bool is_same(const std::string& one, const std::string& other) {
+  std::error_code ignored;
+  return resolved(one) == resolved(other) || fs::equivalent(one, other, ignored);
+}
+
+}  // namespace
+
+WholeFile::WholeFile(std::string path, bool is_plain)
+    : path_(std::move(path)),
+      written_(fmt::format("{}.{}.partial", path_, getpid())),
+      is_plain_(is_plain) {}
+
+WholeFile::~WholeFile() {
+  if (file_ != nullptr && is_plain_) (void)disk_.remove(written_);
+}
+
+Result<WholeFile> WholeFile::create(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    return Error{Code::invalid, fmt::format("'{}' is a directory; name a file", path)};
+  }
+  const bool is_old = fs::is_regular_file(path, ignored);
+  const bool is_plain = is_old || !fs::exists(path, ignored);
+  WholeFile file(resolved(path), is_plain);
+  auto opened = is_plain ? file.disk_.create(file.written_) : file.disk_.append(path);
+  if (!opened) return opened.error();
+  file.file_ = std::move(*opened);
+  // Who may read the old one may read the new one, and nobody else.
+  if (is_old) fs::permissions(file.written_, fs::status(path, ignored).permissions(), ignored);
+  return file;
+}
+
+bool WholeFile::write() {
+  if (status_) status_ = file_->write(text_);
+  text_.clear();
+  return status_.ok();
+}
+
+Status WholeFile::finish() {
+  if (!write() || !is_plain_) return status_;
+  status_ = file_->sync();
+  if (!status_) return status_;
+  status_ = disk_.rename(written_, path_);
+  if (!status_) return status_;
+  file_ = nullptr;
+  const std::string directory = fs::path(path_).parent_path().string();
+  return disk_.sync_directory(directory.empty() ? "." : directory);
+}
+
+bool is_standard_output(const std::string& path) {
+  return path == "-" || path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
+}
+
+Status check_is_not_store(const std::string& path, const std::string& store) {
+  const std::string file = resolved(store);
+  for (const char* const suffix : {"", "-lock", "-shm", "-undo"}) {
+    if (!is_same(path, file + suffix)) continue;
+    return Error{Code::invalid,
+                 fmt::format("'{}' is {}; name another file", path,
+                             *suffix == '\0' ? "the store itself" : "a file of the store itself")};
+  }
+  return Done{};
+}
+
+}  // namespace mayfly
