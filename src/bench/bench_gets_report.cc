@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "bench/bench_gets.h"
-#include "tools/json.h"
 #include "bench/machine.h"
+#include "tools/json.h"
 #include "tools/text_table.h"
 
 namespace mayfly {

@@ -10,8 +10,8 @@
 #include "bench/bench_bars.h"
 #include "bench/bench_plan.h"
 #include "bench/bench_results.h"
-#include "tools/json.h"
 #include "bench/machine.h"
+#include "tools/json.h"
 
 namespace mayfly {
 

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/resp_client.h"
 #include "mayfly/result.h"
 #include "net/socket.h"
+#include "tools/resp_client.h"
 
 namespace mayfly {
 

@@ -8,9 +8,9 @@
 
 #include "bench/bench_server_plan.h"
 #include "bench/bench_server_results.h"
-#include "tools/progress.h"
 #include "mayfly/clock.h"
 #include "mayfly/result.h"
+#include "tools/progress.h"
 
 namespace mayfly {
 

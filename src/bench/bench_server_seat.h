@@ -10,10 +10,10 @@
 
 #include "bench/bench_server_child.h"
 #include "bench/bench_server_plan.h"
-#include "tools/resp_client.h"
-#include "tools/scratch_directory.h"
 #include "mayfly/result.h"
 #include "mayfly/time.h"
+#include "tools/resp_client.h"
+#include "tools/scratch_directory.h"
 
 namespace mayfly {
 

@@ -9,8 +9,8 @@
 #include "bench/bench_server_child.h"
 #include "bench/bench_server_plan.h"
 #include "bench/bench_server_results.h"
-#include "tools/progress.h"
 #include "mayfly/result.h"
+#include "tools/progress.h"
 
 namespace mayfly {
 

@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <string>
 
-#include "tools/resp_client.h"
 #include "mayfly/result.h"
+#include "tools/resp_client.h"
 
 namespace mayfly {
 

@@ -11,10 +11,10 @@
 #include <filesystem>
 #include <vector>
 
-#include "tools/progress.h"
 #include "mayfly/result.h"
 #include "mayfly/store_options.h"
 #include "mayfly/time.h"
+#include "tools/progress.h"
 
 namespace mayfly {
 

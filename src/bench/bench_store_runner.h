@@ -7,8 +7,8 @@
 
 #include "bench/bench_store_plan.h"
 #include "bench/bench_store_results.h"
-#include "tools/progress.h"
 #include "mayfly/result.h"
+#include "tools/progress.h"
 
 namespace mayfly {
 

@@ -93,7 +93,7 @@ class EpollLink final : public Link, public Watched {
   std::string output_;
   std::size_t sent_ = 0;  // bytes of output_ that the kernel has taken
   std::uint64_t sent_ever_ = 0;
-  std::string why_;       // the connection is gone
+  std::string why_;  // the connection is gone
 
   bool added_ = false;         // to epoll
   std::uint32_t watched_ = 0;  // what it has been told

@@ -41,7 +41,7 @@ class Disk {
                                                    std::uint64_t offset = 0) = 0;
 
   virtual Status rename(const std::string& from, const std::string& to) = 0;  // replaces
-  virtual Status remove(const std::string& path) = 0;  // fine if it is not there
+  virtual Status remove(const std::string& path) = 0;          // fine if it is not there
   virtual Status make_directory(const std::string& path) = 0;  // fine if it is there
   virtual Status sync_directory(const std::string& path) = 0;
   virtual bool exists(const std::string& path) const = 0;

@@ -58,7 +58,7 @@ enum class Type : std::uint8_t {
   hash2 = 22,              // Valkey's: a deadline of 8 bytes after each value
   hash_metadata_pre = 22,  // Redis 7.4 release candidates, in versions 12 to 79
   hash_listpackex_pre = 23,
-  hash_metadata = 24,   // Redis 7.4: least deadline, then deadlines relative to it
+  hash_metadata = 24,    // Redis 7.4: least deadline, then deadlines relative to it
   hash_listpackex = 25,  // Redis 7.4: triples in a listpack
 };
 
