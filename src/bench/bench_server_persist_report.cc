@@ -109,6 +109,7 @@ std::string render_loads(const ServerBenchPlan& plan, const PersistResults& resu
 const ChildRow::Run* middle_run(const std::vector<ChildRow::Run>& runs) {
   if (runs.empty()) return nullptr;
   std::vector<const ChildRow::Run*> sorted;
+  sorted.reserve(runs.size());
   for (const ChildRow::Run& run : runs) sorted.push_back(&run);
   std::ranges::sort(sorted, {}, [](const ChildRow::Run* run) { return run->during.p999_us; });
   return sorted[sorted.size() / 2];

@@ -200,6 +200,7 @@ inline std::optional<double> load_ratio(const LoadRow& row) {
 inline std::optional<double> child_ratio(const ChildRow& row) {
   const auto p999 = [](const std::vector<ChildRow::Run>& runs) {
     std::vector<double> numbers;
+    numbers.reserve(runs.size());
     for (const ChildRow::Run& run : runs) numbers.push_back(run.during.p999_us);
     return numbers;
   };

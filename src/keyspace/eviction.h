@@ -26,8 +26,8 @@ std::uint32_t touched_access(std::uint32_t access, bool lfu, Time now, Random& r
 std::uint64_t idle_seconds(std::uint32_t access, Time now);
 unsigned lfu_frequency(std::uint32_t access, Time now);
 
-// The words that idle for so long, or are used so often: for RESTORE and loading.
-std::uint32_t access_of_idle(std::uint64_t seconds, Time now);
+// The words that idle for so many seconds, or are used so often: for RESTORE and loading.
+std::uint32_t access_of_idle(std::uint64_t idle, Time now);
 std::uint32_t access_of_frequency(unsigned frequency, Time now);
 
 enum class Eviction {

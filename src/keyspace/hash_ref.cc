@@ -163,7 +163,7 @@ void HashRef::turn_into_table() {
     table->put(field.field, field.value, field.deadline);
     return true;
   });
-  node = resize_value(node, sizeof(TableHash*));
+  node = resize_value(node, sizeof(void*));
   node->kind = static_cast<std::uint32_t>(Kind::table_hash) & 0xF;
   node->set_table_hash(table.release());
 }

@@ -30,13 +30,13 @@ void copy_bytes(char* to, std::string_view from) {
 TableHash& KeyNode::table_hash() const {
   assert(type() == Kind::table_hash);
   TableHash* hash = nullptr;
-  std::memcpy(&hash, value().data(), sizeof hash);
+  std::memcpy(&hash, value().data(), sizeof(void*));
   return *hash;
 }
 
 void KeyNode::set_table_hash(TableHash* hash) {
-  assert(value_size == sizeof hash);
-  std::memcpy(value_data(), &hash, sizeof hash);
+  assert(value_size == sizeof(void*));
+  std::memcpy(value_data(), &hash, sizeof(void*));
 }
 
 KeyNode* make_node(Kind kind, std::string_view key, std::size_t value_size) {

@@ -20,6 +20,7 @@ namespace {
 // how much it can hold, with any allocator and without asking it.
 std::size_t class_of(std::size_t size) {
   const std::size_t step = size <= 128 ? 16 : std::bit_floor(size - 1) / 4;
+  assert(step >= 16);
   return (size + step - 1) / step * step;
 }
 

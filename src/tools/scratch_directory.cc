@@ -2,7 +2,7 @@
 #include "tools/scratch_directory.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>  // mkdtemp, which <cstdlib> need not have
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): <cstdlib> need not have mkdtemp
 
 #include <cerrno>
 #include <string>
