@@ -29,6 +29,7 @@ class ThreadTxns {
   }
 
   void add(KVStore& kv) {
+    if (process_ != ::getpid()) stores_.clear();  // those are the parent's
     process_ = ::getpid();
     stores_.push_back(&kv);
     kv.retain();
