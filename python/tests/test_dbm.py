@@ -100,3 +100,8 @@ def test_transactions_are_refused(path):
         for begin in (db.begin, db.transaction):
             with pytest.raises(mayfly.Error, match="KVStore"):
                 begin()
+
+
+def test_error_is_for_files_too_as_in_the_standard_module(tmp_path):
+    with pytest.raises(dbm.error):
+        dbm.open(tmp_path / "nowhere" / "q", "c")

@@ -175,3 +175,11 @@ def test_a_snapshot_ends_with_its_store(path):
     then.close()
     with pytest.raises(mayfly.Error):
         db.snapshot()
+
+
+def test_eof_of_an_iterator_of_a_closed_store_is_an_error(path):
+    db = mayfly.KVStore(path)
+    it = db.iterator()
+    db.close()
+    with pytest.raises(mayfly.Error, match="closed"):
+        it.eof  # noqa: B018
