@@ -67,9 +67,10 @@ struct Command {
   int arity = 0;  // words, the name included; negative: at least so many
   std::uint32_t flags = 0;
   KeyRange keys = {};
-  std::string_view group;    // "hash", "string", "generic", "connection", "server", ...
-  std::string_view since;    // the version of Redis or Valkey that brought it
-  std::string_view summary;  // a sentence, for COMMAND DOCS
+  std::string_view group;        // "hash", "string", "generic", "connection", "server", ...
+  std::string_view since;        // the version of Redis or Valkey that brought it
+  std::string_view syntax = {};  // of its arguments, see syntax.h
+  std::string_view summary;      // a sentence, for COMMAND DOCS
   std::span<const Command> subcommands = {};
   std::string_view parent = {};  // of a subcommand: the name of its container
 };

@@ -137,28 +137,45 @@ constexpr KeyRange kRemove = key(access::rw | access::access | access::remove);
 constexpr Command kCommands[] = {
     // Its longer form has six words at least, and says so itself.
     {"hsetex",       hsetex,       -5, kAdd,   kInsert, "hash", "9.0.0",
+     "key (([condition:(NX | XX)] [fields-condition:(FNX | FXX)] [expiration:(EX seconds:int | "
+     "PX milliseconds:int | EXAT unix-time-seconds:time | PXAT unix-time-milliseconds:time | "
+     "KEEPTTL)] FIELDS numfields:count (field value)...) | ([NX] seconds:int (field value)...))",
      "Sets fields together with their deadline, on conditions if need be."},
     {"hgetex",       hgetex,       -5, kWrite, kTake,   "hash", "9.0.0",
+     "key [expiration:(EX seconds:int | PX milliseconds:int | EXAT unix-time-seconds:time | "
+     "PXAT unix-time-milliseconds:time | PERSIST)] FIELDS numfields:count field...",
      "Returns values of fields, and sets or removes their deadlines."},
     {"hgetdel",      hgetdel,      -5, kWrite, kRemove, "hash", "9.1.0",
+     "key FIELDS numfields:count field...",
      "Returns values of fields, and removes the fields."},
     {"hexpire",      hexpire,      -6, kWrite, kUpdate, "hash", "9.0.0",
+     "key seconds:int [condition:(NX | XX | GT | LT)] FIELDS numfields:count field...",
      "Lets fields expire after so many seconds."},
     {"hpexpire",     hpexpire,     -6, kWrite, kUpdate, "hash", "9.0.0",
+     "key milliseconds:int [condition:(NX | XX | GT | LT)] FIELDS numfields:count field...",
      "Lets fields expire after so many milliseconds."},
     {"hexpireat",    hexpireat,    -6, kWrite, kUpdate, "hash", "9.0.0",
+     "key unix-time-seconds:time [condition:(NX | XX | GT | LT)] FIELDS numfields:count "
+     "field...",
      "Lets fields expire at a Unix time in seconds."},
     {"hpexpireat",   hpexpireat,   -6, kWrite, kUpdate, "hash", "9.0.0",
+     "key unix-time-milliseconds:time [condition:(NX | XX | GT | LT)] FIELDS numfields:count "
+     "field...",
      "Lets fields expire at a Unix time in milliseconds."},
     {"hpersist",     hpersist,     -5, kWrite, kUpdate, "hash", "9.0.0",
+     "key FIELDS numfields:count field...",
      "Removes the deadlines of fields, which then stay."},
     {"httl",         httl,         -5, kRead,  kLook,   "hash", "9.0.0",
+     "key FIELDS numfields:count field...",
      "Returns how many seconds fields have left."},
     {"hpttl",        hpttl,        -5, kRead,  kLook,   "hash", "9.0.0",
+     "key FIELDS numfields:count field...",
      "Returns how many milliseconds fields have left."},
     {"hexpiretime",  hexpiretime,  -5, kRead,  kLook,   "hash", "9.0.0",
+     "key FIELDS numfields:count field...",
      "Returns the Unix times in seconds at which fields expire."},
     {"hpexpiretime", hpexpiretime, -5, kRead,  kLook,   "hash", "9.0.0",
+     "key FIELDS numfields:count field...",
      "Returns the Unix times in milliseconds at which fields expire."},
 };
 // clang-format on

@@ -53,9 +53,13 @@ constexpr KeyRange kSorted{1, 1, 1, access::ro | access::access};
 constexpr Command kCommands[] = {
     {"sort", sort, -2, flag::write | flag::denyoom | flag::movablekeys | flag::dangerous, kSorted,
      "generic", "1.0.0",
+     "key [BY pattern:pattern] [LIMIT offset:int count:int] [GET pattern:pattern]... "
+     "[order:(ASC | DESC)] [ALPHA] [STORE destination:key]",
      "Sorts a list, a set or a sorted set, and returns or stores the result."},
     {"sort_ro", sort, -2, flag::readonly | flag::movablekeys | flag::dangerous, kSorted,
      "generic", "7.0.0",
+     "key [BY pattern:pattern] [LIMIT offset:int count:int] [GET pattern:pattern]... "
+     "[order:(ASC | DESC)] [ALPHA]",
      "Sorts a list, a set or a sorted set, and returns the result."},
 };
 // clang-format on

@@ -218,36 +218,53 @@ constexpr std::uint32_t kFlags = flag::noscript | flag::loading | flag::stale;
 constexpr std::uint32_t kAdmin = kFlags | flag::admin | flag::dangerous;
 
 constexpr Command part(std::string_view name, Handler handler, int arity, std::uint32_t flags,
-                       std::string_view since, std::string_view summary) {
+                       std::string_view since, std::string_view syntax, std::string_view summary) {
   return {.name = name,
           .handler = handler,
           .arity = arity,
           .flags = flags,
           .group = "connection",
           .since = since,
+          .syntax = syntax,
           .summary = summary,
           .parent = "client"};
 }
 
 constexpr std::array kParts = {
-    part("id", id, 2, kFlags, "5.0.0", "The number of this connection."),
-    part("info", info, 2, kFlags, "6.2.0", "Describes this connection."),
-    part("list", list, -2, kAdmin, "2.4.0", "Describes connections."),
-    part("kill", kill, -3, kAdmin, "2.4.0", "Closes connections."),
-    part("setname", setname, 3, kFlags, "2.6.9", "Names this connection."),
-    part("getname", getname, 2, kFlags, "2.6.9", "The name of this connection."),
-    part("setinfo", setinfo, 4, kFlags, "7.2.0", "Tells which client library this is."),
-    part("no-evict", no_evict, 3, kAdmin, "7.0.0", "Keeps this connection when memory is short."),
-    part("no-touch", no_touch, 3, kFlags, "7.2.0", "Makes reads of this connection no uses."),
-    part("reply", reply_mode, 3, kFlags, "3.2.0", "Whether commands are answered."),
-    part("pause", pause, -3, kAdmin, "3.0.0", "Lets commands of all connections wait."),
-    part("unpause", unpause, 2, kAdmin, "6.2.0", "Ends a pause."),
-    part("tracking", tracking, -3, kFlags, "6.0.0", "Client-side caching; only OFF."),
-    part("trackinginfo", trackinginfo, 2, kFlags, "6.2.0", "Tells that nothing is tracked."),
-    part("caching", caching, 3, kFlags, "6.0.0", "Client-side caching, which is not there."),
-    part("getredir", getredir, 2, kFlags, "6.0.0", "Where invalidations go: nowhere."),
-    part("unblock", unblock, -3, kAdmin, "5.0.0", "Wakes a client that blocks: none does."),
-    part("help", help, 2, flag::loading | flag::stale, "5.0.0", "Explains the subcommands."),
+    part("id", id, 2, kFlags, "5.0.0", "", "The number of this connection."),
+    part("info", info, 2, kFlags, "6.2.0", "", "Describes this connection."),
+    part("list", list, -2, kAdmin, "2.4.0",
+         "[TYPE type:(NORMAL | MASTER | PRIMARY | REPLICA | PUBSUB)] [ID client-id:int...]",
+         "Describes connections."),
+    part("kill", kill, -3, kAdmin, "2.4.0",
+         "target:(ip-port | ([ID client-id:int...] [TYPE type:(NORMAL | MASTER | PRIMARY | "
+         "REPLICA | PUBSUB)] [USER username] [ADDR ip-port] [LADDR ip-port] [SKIPME skip:(YES | "
+         "NO)] [MAXAGE age:int]))",
+         "Closes connections."),
+    part("setname", setname, 3, kFlags, "2.6.9", "connection-name", "Names this connection."),
+    part("getname", getname, 2, kFlags, "2.6.9", "", "The name of this connection."),
+    part("setinfo", setinfo, 4, kFlags, "7.2.0", "attribute:((LIB-NAME name) | (LIB-VER version))",
+         "Tells which client library this is."),
+    part("no-evict", no_evict, 3, kAdmin, "7.0.0", "enabled:(ON | OFF)",
+         "Keeps this connection when memory is short."),
+    part("no-touch", no_touch, 3, kFlags, "7.2.0", "enabled:(ON | OFF)",
+         "Makes reads of this connection no uses."),
+    part("reply", reply_mode, 3, kFlags, "3.2.0", "mode:(ON | OFF | SKIP)",
+         "Whether commands are answered."),
+    part("pause", pause, -3, kAdmin, "3.0.0", "timeout:int [mode:(WRITE | ALL)]",
+         "Lets commands of all connections wait."),
+    part("unpause", unpause, 2, kAdmin, "6.2.0", "", "Ends a pause."),
+    part("tracking", tracking, -3, kFlags, "6.0.0",
+         "status:(ON | OFF) [REDIRECT client-id:int] [PREFIX prefix]... [BCAST] [OPTIN] "
+         "[OPTOUT] [NOLOOP]",
+         "Client-side caching; only OFF."),
+    part("trackinginfo", trackinginfo, 2, kFlags, "6.2.0", "", "Tells that nothing is tracked."),
+    part("caching", caching, 3, kFlags, "6.0.0", "mode:(YES | NO)",
+         "Client-side caching, which is not there."),
+    part("getredir", getredir, 2, kFlags, "6.0.0", "", "Where invalidations go: nowhere."),
+    part("unblock", unblock, -3, kAdmin, "5.0.0", "client-id:int [answer:(TIMEOUT | ERROR)]",
+         "Wakes a client that blocks: none does."),
+    part("help", help, 2, flag::loading | flag::stale, "5.0.0", "", "Explains the subcommands."),
 };
 
 constexpr std::array kRows = {

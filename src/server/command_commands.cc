@@ -169,24 +169,29 @@ constexpr std::uint32_t kFlags = flag::loading | flag::stale;
 // clang-format off
 constexpr Command kSubcommands[] = {
     {"count",   command_count,    2, kFlags, {}, "connection", "2.8.13",
-     "Returns how many commands there are.", {}, "command"},
+     "", "Returns how many commands there are.", {}, "command"},
     {"info",    command_info,    -2, kFlags, {}, "connection", "2.8.13",
+     "[command-name...]",
      "Returns all that is known about some commands.", {}, "command"},
     {"docs",    command_docs,    -2, kFlags, {}, "connection", "7.0.0",
+     "[command-name...]",
      "Tells in words what commands do.", {}, "command"},
     {"list",    command_list,    -2, kFlags, {}, "connection", "7.0.0",
+     "[FILTERBY filter:(MODULE module-name | ACLCAT category | PATTERN pattern:pattern)]",
      "Returns the names of commands.", {}, "command"},
     {"getkeys", command_getkeys, -3, kFlags, {}, "connection", "2.8.13",
+     "command [arg...]",
      "Returns the keys in a request.", {}, "command"},
     {"getkeysandflags", command_getkeysandflags, -3, kFlags, {}, "connection", "7.0.0",
+     "command [arg...]",
      "Returns the keys in a request, and what it does to them.", {}, "command"},
     {"help",    command_help,     2, kFlags, {}, "connection", "5.0.0",
-     "Tells how COMMAND is used.", {}, "command"},
+     "", "Tells how COMMAND is used.", {}, "command"},
 };
 
 constexpr Command kCommands[] = {
     {"command", command_all, -1, kFlags, {}, "connection", "2.8.13",
-     "Returns all that is known about all commands.", kSubcommands},
+     "", "Returns all that is known about all commands.", kSubcommands},
 };
 // clang-format on
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "commands/syntax.h"
 #include "server/command_times.h"
 #include "server/server_fixture.h"
 
@@ -53,9 +54,25 @@ TEST_F(CommandCommandsTest, DocsHaveSummaryAndSubcommands) {
   run("HELLO 3");
   EXPECT_EQ(run("COMMAND DOCS hget nosuch"),
             R"({"hget": {"summary": "Returns the value of a field.", "since": "2.0.0", )"
-            R"("group": "hash"}})");
+            R"("group": "hash", "arguments": [{"name": "key", "type": "key", )"
+            R"("display_text": "key", "key_spec_index": (integer) 0}, {"name": "field", )"
+            R"("type": "string", "display_text": "field"}]}})");
   const std::string docs = run("COMMAND DOCS config");
   EXPECT_NE(docs.find(R"("subcommands": {"config|get": {"summary":)"), std::string::npos);
+}
+
+TEST_F(CommandCommandsTest, DocsDescribeOptionsAndChoices) {
+  run("HELLO 3");
+  const std::string docs = run("COMMAND DOCS hgetex");
+  EXPECT_NE(docs.find(R"({"name": "expiration", "type": "oneof", "flags": (set) [optional], )"
+                      R"("arguments": [{"name": "seconds", "type": "integer", )"
+                      R"("display_text": "seconds", "token": "EX"})"),
+            std::string::npos)
+      << docs;
+  EXPECT_NE(docs.find(R"({"name": "field", "type": "string", "display_text": "field", )"
+                      R"("flags": (set) [multiple]})"),
+            std::string::npos)
+      << docs;
 }
 
 TEST_F(CommandCommandsTest, ListCanBeFiltered) {
@@ -100,6 +117,151 @@ TEST_F(CommandCommandsTest, RowsAreComplete) {
       check(subcommand);
       EXPECT_EQ(subcommand.parent, row->name);
     }
+  }
+}
+
+// ---- The syntax of every row, against its arity and against what the handler takes ----
+
+using Request = std::vector<std::string>;
+
+// Words that an argument can stand for.
+struct Piece {
+  Request words;
+  int times = 1;  // how often a repeated argument occurs in them
+};
+using Pieces = std::vector<Piece>;
+
+Pieces pieces_of(const Argument& argument);
+
+void append(Request& words, const Request& more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
+// The first piece of each argument, but for argument `place`, which has `piece`.
+Request join(const std::vector<Argument>& arguments, const std::vector<Pieces>& pieces,
+             std::size_t place, std::size_t piece) {
+  Request words;
+  const auto chosen = [&](std::size_t i) { return pieces[i][i == place ? piece : 0]; };
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    append(words, chosen(i).words);
+    if (arguments[i].is_count) words.back() = std::to_string(chosen(i + 1).times);
+  }
+  return words;
+}
+
+// The shortest form, and then one for each other piece of each argument.
+Pieces pieces_of(const std::vector<Argument>& arguments) {
+  std::vector<Pieces> all;
+  for (const Argument& argument : arguments) all.push_back(pieces_of(argument));
+  Pieces joined = {{join(arguments, all, 0, 0)}};
+  for (std::size_t place = 0; place < all.size(); ++place) {
+    for (std::size_t piece = 1; piece < all[place].size(); ++piece) {
+      joined.push_back({join(arguments, all, place, piece)});
+    }
+  }
+  return joined;
+}
+
+Pieces values_of(const Argument& argument) {
+  using enum ArgumentKind;
+  Pieces pieces;
+  switch (argument.kind) {
+    case token:
+      return {{}};
+    case block:
+      return pieces_of(argument.parts);
+    case choice:
+      for (const Argument& part : argument.parts) {
+        for (Piece& piece : pieces_of(part)) pieces.push_back(std::move(piece));
+      }
+      return pieces;
+    case integer:
+      return {{{"1"}}};
+    case number:
+      return {{{"1.5"}}};
+    case unix_time:
+      return {{{"9999999999"}}};
+    default:
+      return {{{argument.name}}};
+  }
+}
+
+Pieces pieces_of(const Argument& argument) {
+  Pieces pieces = values_of(argument);
+  if (!argument.token.empty()) {
+    for (Piece& piece : pieces) piece.words.insert(piece.words.begin(), argument.token);
+  }
+  if (argument.is_repeated) {
+    Piece twice = pieces.front();
+    const bool skips_token = !argument.token.empty() && !argument.repeats_token;
+    append(twice.words, Request(twice.words.begin() + skips_token, twice.words.end()));
+    twice.times = 2;
+    pieces.push_back(std::move(twice));
+  }
+  if (argument.is_optional) pieces.insert(pieces.begin(), Piece{});
+  return pieces;
+}
+
+std::vector<Request> requests_of(const Command& row) {
+  std::vector<Request> requests;
+  for (const Piece& piece : pieces_of(*parse_syntax(row.syntax))) {
+    Request request;
+    if (!row.parent.empty()) request.emplace_back(row.parent);
+    request.emplace_back(row.name);
+    append(request, piece.words);
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+std::vector<const Command*> all_rows(const Server& server) {
+  std::vector<const Command*> rows;
+  for (const Command* const row : server.commands().rows()) {
+    if (row->handler != nullptr && row->subcommands.empty()) rows.push_back(row);
+    for (const Command& subcommand : row->subcommands) rows.push_back(&subcommand);
+  }
+  return rows;
+}
+
+TEST_F(CommandCommandsTest, SyntaxAgreesWithArityAndKeys) {
+  for (const Command* const row : all_rows(fixture_.server())) {
+    const auto arguments = parse_syntax(row->syntax);
+    ASSERT_TRUE(arguments.ok()) << full_name(*row) << ": " << arguments.error().message;
+    const WordCount words = count_words(*arguments);
+    const int least = words.least + (row->parent.empty() ? 1 : 2);
+    const bool is_fixed = words.most == words.least;
+    EXPECT_EQ(row->arity, is_fixed ? least : -least) << full_name(*row) << ": " << row->syntax;
+  }
+}
+
+// A reply that says that the request is not of the form that the syntax describes.
+bool says_wrong_form(const std::string& reply) {
+  for (const std::string_view sign : {"syntax error", "wrong number of arguments", "nknown",
+                                      "Unrecognized", "numfields", "Unsupported option"}) {
+    if (reply.find(sign) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST_F(CommandCommandsTest, HandlersTakeWhatTheSyntaxDescribes) {
+  for (const Command* const row : all_rows(fixture_.server())) {
+    for (const Request& request : requests_of(*row)) {
+      ServerFixture fixture;  // some requests change the state of the whole server
+      const std::string reply = fixture.connect().run(request);
+      EXPECT_FALSE(says_wrong_form(reply)) << testing::PrintToString(request) << ": " << reply;
+    }
+  }
+}
+
+TEST_F(CommandCommandsTest, HandlersTakeNothingBehindIt) {
+  for (const Command* const row : all_rows(fixture_.server())) {
+    const auto arguments = parse_syntax(row->syntax);
+    if (!count_words(*arguments).most) continue;  // the word could be a repeated one
+    Request request = requests_of(*row).front();
+    request.push_back("nosuchword");
+    ServerFixture fixture;
+    const std::string reply = fixture.connect().run(request);
+    EXPECT_TRUE(reply.starts_with("(error)")) << testing::PrintToString(request) << ": " << reply;
   }
 }
 

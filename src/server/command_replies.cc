@@ -6,6 +6,7 @@
 #include <bit>
 #include <string>
 
+#include "commands/syntax.h"
 #include "server/acl_categories.h"
 #include "server/command_times.h"
 
@@ -99,6 +100,44 @@ void reply_key_specs(Reply& reply, const KeyRange& keys) {
   reply_field(reply, "limit", 0);
 }
 
+void reply_arguments(Reply& reply, const std::vector<Argument>& arguments);
+
+void reply_text(Reply& reply, std::string_view name, std::string_view text) {
+  reply.bulk(name);
+  reply.bulk(text);
+}
+
+void reply_argument_flags(Reply& reply, const Argument& argument) {
+  std::vector<std::string_view> flags;
+  if (argument.is_optional) flags.push_back("optional");
+  if (argument.is_repeated) flags.push_back("multiple");
+  if (argument.repeats_token) flags.push_back("multiple_token");
+  reply.bulk("flags");
+  reply.set(flags.size());
+  for (const std::string_view flag : flags) reply.simple(flag);
+}
+
+void reply_argument(Reply& reply, const Argument& argument) {
+  const bool has_parts = !argument.parts.empty();
+  const bool has_flags = argument.is_optional || argument.is_repeated;
+  const bool is_key = argument.kind == ArgumentKind::key;
+  reply.map(std::size_t{3} + is_key + !argument.token.empty() + has_flags);
+  reply_text(reply, "name", argument.name);
+  reply_text(reply, "type", kind_name(argument.kind));
+  if (!has_parts) reply_text(reply, "display_text", argument.name);
+  if (is_key) reply_field(reply, "key_spec_index", 0);
+  if (!argument.token.empty()) reply_text(reply, "token", argument.token);
+  if (has_flags) reply_argument_flags(reply, argument);
+  if (!has_parts) return;
+  reply.bulk("arguments");
+  reply_arguments(reply, argument.parts);
+}
+
+void reply_arguments(Reply& reply, const std::vector<Argument>& arguments) {
+  reply.array(arguments.size());
+  for (const Argument& argument : arguments) reply_argument(reply, argument);
+}
+
 }  // namespace
 
 void reply_key_flags(Reply& reply, const KeyRange& keys) {
@@ -121,13 +160,16 @@ void reply_command_info(Reply& reply, const Command& command) {
 }
 
 void reply_command_docs(Reply& reply, const Command& command) {
-  reply.map(command.subcommands.empty() ? 3 : 4);
-  reply.bulk("summary");
-  reply.bulk(command.summary);
-  reply.bulk("since");
-  reply.bulk(command.since);
-  reply.bulk("group");
-  reply.bulk(command.group);
+  const bool has_arguments = !command.syntax.empty();
+  reply.map(std::size_t{3} + has_arguments + !command.subcommands.empty());
+  reply_text(reply, "summary", command.summary);
+  reply_text(reply, "since", command.since);
+  reply_text(reply, "group", command.group);
+  if (has_arguments) {
+    reply.bulk("arguments");
+    const Result<std::vector<Argument>> arguments = parse_syntax(command.syntax);
+    reply_arguments(reply, arguments ? *arguments : std::vector<Argument>());
+  }
   if (command.subcommands.empty()) return;
   reply.bulk("subcommands");
   reply.map(command.subcommands.size());

@@ -12,7 +12,7 @@ namespace mayfly {
 // subcommands.
 void reply_command_info(Reply& reply, const Command& command);
 
-// A map: summary, since, group and subcommands.
+// A map: summary, since, group, arguments and subcommands.
 void reply_command_docs(Reply& reply, const Command& command);
 
 // "RO", "access" and so on, as a set.

@@ -124,20 +124,22 @@ constexpr std::uint32_t kHelp = flag::loading | flag::stale;
 // clang-format off
 constexpr Command kSubcommands[] = {
     {"get",       config_get,       -3, kAdmin, {}, "server", "2.0.0",
+     "parameter...",
      "Returns directives and their values.", {}, "config"},
     {"set",       config_set,       -4, kAdmin, {}, "server", "2.0.0",
+     "(parameter value)...",
      "Changes directives, all of them or none.", {}, "config"},
     {"resetstat", config_resetstat,  2, kAdmin, {}, "server", "2.0.0",
-     "Begins to count anew what INFO shows.", {}, "config"},
+     "", "Begins to count anew what INFO shows.", {}, "config"},
     {"rewrite",   config_rewrite,    2, kAdmin, {}, "server", "2.8.0",
-     "Writes what is in effect into the configuration file.", {}, "config"},
+     "", "Writes what is in effect into the configuration file.", {}, "config"},
     {"help",      config_help,       2, kHelp,  {}, "server", "5.0.0",
-     "Tells how CONFIG is used.", {}, "config"},
+     "", "Tells how CONFIG is used.", {}, "config"},
 };
 
 constexpr Command kCommands[] = {
     {"config", nullptr, -2, 0, {}, "server", "2.0.0",
-     "Shows and changes the configuration.", kSubcommands},
+     "", "Shows and changes the configuration.", kSubcommands},
 };
 // clang-format on
 

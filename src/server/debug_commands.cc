@@ -161,6 +161,7 @@ constexpr Command kCommands[] = {
      {},
      "server",
      "1.0.0",
+     "subcommand [arg...]",
      "Looks inside, for tests; only if enable-debug-command allows it."},
 };
 

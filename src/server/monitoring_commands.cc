@@ -70,54 +70,60 @@ constexpr KeyRange kKey{2, 2, 1, access::ro};
 // clang-format off
 constexpr Command kSlowlog[] = {
     {"get",   slowlog_get,   -2, kAdmin, {}, "server", "2.2.12",
+     "[count:int]",
      "Returns the latest commands that took long.", {}, "slowlog"},
     {"len",   slowlog_len,    2, kAdmin, {}, "server", "2.2.12",
-     "Returns how many slow commands are kept.", {}, "slowlog"},
+     "", "Returns how many slow commands are kept.", {}, "slowlog"},
     {"reset", slowlog_reset,  2, kAdmin, {}, "server", "2.2.12",
-     "Forgets the slow commands.", {}, "slowlog"},
+     "", "Forgets the slow commands.", {}, "slowlog"},
     {"help",  slowlog_help,   2, kHelp,  {}, "server", "6.2.0",
-     "Tells how SLOWLOG is used.", {}, "slowlog"},
+     "", "Tells how SLOWLOG is used.", {}, "slowlog"},
 };
 
 constexpr Command kLatencies[] = {
     {"latest",    latency_latest,     2, kLatency, {}, "server", "2.8.13",
-     "Returns the latest sample of each event.", {}, "latency"},
+     "", "Returns the latest sample of each event.", {}, "latency"},
     {"history",   latency_history,    3, kLatency, {}, "server", "2.8.13",
+     "event",
      "Returns the samples of an event.", {}, "latency"},
     {"reset",     latency_reset,     -2, kLatency, {}, "server", "2.8.13",
+     "[event...]",
      "Forgets samples.", {}, "latency"},
     {"doctor",    latency_doctor,     2, kLatency, {}, "server", "2.8.13",
-     "Tells what took long, and what can be done about it.", {}, "latency"},
+     "", "Tells what took long, and what can be done about it.", {}, "latency"},
     {"graph",     latency_graph,      3, kLatency, {}, "server", "2.8.13",
+     "event",
      "Draws the samples of an event.", {}, "latency"},
     {"histogram", latency_histogram, -2, kLatency, {}, "server", "7.0.0",
+     "[command...]",
      "Returns how often commands took how long.", {}, "latency"},
     {"help",      latency_help,       2, kHelp,    {}, "server", "2.8.13",
-     "Tells how LATENCY is used.", {}, "latency"},
+     "", "Tells how LATENCY is used.", {}, "latency"},
 };
 
 constexpr Command kMemory[] = {
     {"usage",        memory_usage,        -3, flag::readonly, kKey, "server", "4.0.0",
+     "key [SAMPLES count:int]",
      "Returns how many bytes a key and its value take.", {}, "memory"},
     {"stats",        memory_stats,         2, 0, {}, "server", "4.0.0",
-     "Returns where memory goes.", {}, "memory"},
+     "", "Returns where memory goes.", {}, "memory"},
     {"doctor",       memory_doctor,        2, 0, {}, "server", "4.0.0",
-     "Tells whether something seems to be wrong with memory.", {}, "memory"},
+     "", "Tells whether something seems to be wrong with memory.", {}, "memory"},
     {"malloc-stats", memory_malloc_stats,  2, 0, {}, "server", "4.0.0",
-     "Returns what the allocator has to say.", {}, "memory"},
+     "", "Returns what the allocator has to say.", {}, "memory"},
     {"purge",        memory_purge,         2, 0, {}, "server", "4.0.0",
-     "Gives empty pages back to the system.", {}, "memory"},
+     "", "Gives empty pages back to the system.", {}, "memory"},
     {"help",         memory_help,          2, kHelp, {}, "server", "4.0.0",
-     "Tells how MEMORY is used.", {}, "memory"},
+     "", "Tells how MEMORY is used.", {}, "memory"},
 };
 
 constexpr Command kCommands[] = {
     {"slowlog", nullptr, -2, 0, {}, "server", "2.2.12",
-     "Shows which commands took long.", kSlowlog},
+     "", "Shows which commands took long.", kSlowlog},
     {"latency", nullptr, -2, 0, {}, "server", "2.8.13",
-     "Shows what took long, and when.", kLatencies},
+     "", "Shows what took long, and when.", kLatencies},
     {"memory",  nullptr, -2, 0, {}, "server", "4.0.0",
-     "Shows where memory goes.", kMemory},
+     "", "Shows where memory goes.", kMemory},
 };
 // clang-format on
 

@@ -86,13 +86,14 @@ constexpr std::uint32_t kQuick = flag::loading | flag::stale | flag::fast;
 // clang-format off
 constexpr Command kCommands[] = {
     {"save",         save,          1, kSaving | flag::no_multi, {}, "server", "1.0.0",
-     "Saves all data in a file, and serves nobody meanwhile."},
+     "", "Saves all data in a file, and serves nobody meanwhile."},
     {"bgsave",       bgsave,       -1, kSaving, {}, "server", "1.0.0",
+     "[SCHEDULE]",
      "Saves all data in a file, in the background."},
     {"lastsave",     lastsave,      1, kQuick | flag::dangerous, {}, "server", "1.0.0",
-     "Returns when data was saved last."},
+     "", "Returns when data was saved last."},
     {"bgrewriteaof", bgrewriteaof,  1, kSaving, {}, "server", "1.0.0",
-     "Rewrites the append-only file, in the background."},
+     "", "Rewrites the append-only file, in the background."},
 };
 // clang-format on
 

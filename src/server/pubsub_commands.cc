@@ -135,48 +135,58 @@ constexpr std::uint32_t kListen = flag::pubsub | flag::noscript | flag::loading 
 constexpr std::uint32_t kAsk = flag::pubsub | flag::loading | flag::stale;
 
 constexpr Command part(std::string_view name, Handler handler, int arity, std::string_view since,
-                       std::string_view summary) {
+                       std::string_view syntax, std::string_view summary) {
   return {.name = name,
           .handler = handler,
           .arity = arity,
           .flags = kAsk,
           .group = "pubsub",
           .since = since,
+          .syntax = syntax,
           .summary = summary,
           .parent = "pubsub"};
 }
 
 constexpr std::array kParts = {
-    part("channels", pubsub_channels, -2, "2.8.0", "Lists channels that have listeners."),
-    part("numpat", pubsub_numpat, 2, "2.8.0", "Counts patterns that have listeners."),
-    part("numsub", pubsub_numsub, -2, "2.8.0", "Counts the listeners of channels."),
-    part("shardchannels", pubsub_shardchannels, -2, "7.0.0", "Lists shard channels."),
-    part("shardnumsub", pubsub_shardnumsub, -2, "7.0.0", "Counts listeners of shard channels."),
-    part("help", pubsub_help, 2, "6.2.0", "Explains the subcommands."),
+    part("channels", pubsub_channels, -2, "2.8.0", "[pattern:pattern]",
+         "Lists channels that have listeners."),
+    part("numpat", pubsub_numpat, 2, "2.8.0", "", "Counts patterns that have listeners."),
+    part("numsub", pubsub_numsub, -2, "2.8.0", "[channel...]", "Counts the listeners of channels."),
+    part("shardchannels", pubsub_shardchannels, -2, "7.0.0", "[pattern:pattern]",
+         "Lists shard channels."),
+    part("shardnumsub", pubsub_shardnumsub, -2, "7.0.0", "[shardchannel...]",
+         "Counts listeners of shard channels."),
+    part("help", pubsub_help, 2, "6.2.0", "", "Explains the subcommands."),
 };
 
 constexpr Command row(std::string_view name, Handler handler, int arity, std::uint32_t flags,
-                      std::string_view since, std::string_view summary) {
+                      std::string_view since, std::string_view syntax, std::string_view summary) {
   return {.name = name,
           .handler = handler,
           .arity = arity,
           .flags = flags,
           .group = "pubsub",
           .since = since,
+          .syntax = syntax,
           .summary = summary};
 }
 
 constexpr std::array kRows = {
-    row("subscribe", subscribe, -2, kListen, "2.0.0", "Listens to channels."),
-    row("unsubscribe", unsubscribe, -1, kListen, "2.0.0", "Listens to channels no more."),
-    row("psubscribe", psubscribe, -2, kListen, "2.0.0", "Listens to channels that fit patterns."),
-    row("punsubscribe", punsubscribe, -1, kListen, "2.0.0", "Listens to patterns no more."),
-    row("ssubscribe", ssubscribe, -2, kListen, "7.0.0", "Listens to shard channels."),
-    row("sunsubscribe", sunsubscribe, -1, kListen, "7.0.0", "Listens to shard channels no more."),
-    row("publish", publish, 3, kAsk | flag::fast | flag::may_replicate, "2.0.0",
+    row("subscribe", subscribe, -2, kListen, "2.0.0", "channel...", "Listens to channels."),
+    row("unsubscribe", unsubscribe, -1, kListen, "2.0.0", "[channel...]",
+        "Listens to channels no more."),
+    row("psubscribe", psubscribe, -2, kListen, "2.0.0", "pattern:pattern...",
+        "Listens to channels that fit patterns."),
+    row("punsubscribe", punsubscribe, -1, kListen, "2.0.0", "[pattern:pattern...]",
+        "Listens to patterns no more."),
+    row("ssubscribe", ssubscribe, -2, kListen, "7.0.0", "shardchannel...",
+        "Listens to shard channels."),
+    row("sunsubscribe", sunsubscribe, -1, kListen, "7.0.0", "[shardchannel...]",
+        "Listens to shard channels no more."),
+    row("publish", publish, 3, kAsk | flag::fast | flag::may_replicate, "2.0.0", "channel message",
         "Sends a message to a channel."),
     row("spublish", spublish, 3, kAsk | flag::fast | flag::may_replicate, "7.0.0",
-        "Sends a message to a shard channel."),
+        "shardchannel message", "Sends a message to a shard channel."),
     Command{.name = "pubsub",
             .arity = -2,
             .flags = kAsk,

@@ -104,14 +104,18 @@ constexpr std::uint32_t kAdmin = flag::admin | flag::noscript;
 // clang-format off
 constexpr Command kCommands[] = {
     {"info",     info,     -1, kAnytime | flag::dangerous, {}, "server", "1.0.0",
+     "[section...]",
      "Tells about the server: numbers for people and programs."},
     {"time",     time,      1, kQuick, {}, "server", "2.6.0",
-     "Returns what time it is for the server."},
+     "", "Returns what time it is for the server."},
     {"shutdown", shutdown, -1, kAdmin | kAnytime | flag::no_multi | flag::allow_busy, {}, "server",
-     "1.0.0", "Ends the server."},
+     "1.0.0",
+     "[saving:(NOSAVE | SAVE)] [NOW] [FORCE] [ABORT]",
+     "Ends the server."},
     {"monitor",  monitor,   1, kAdmin | kAnytime, {}, "server", "1.0.0",
-     "Shows every request that the server gets from now on."},
+     "", "Shows every request that the server gets from now on."},
     {"lolwut",   lolwut,   -1, flag::readonly | flag::fast, {}, "server", "5.0.0",
+     "[VERSION version:int]",
      "Draws a mayfly."},
 };
 // clang-format on

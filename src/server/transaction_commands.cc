@@ -115,6 +115,7 @@ constexpr std::array kRows = {
             .keys = {1, -1, 1, access::ro},
             .group = "transactions",
             .since = "2.2.0",
+            .syntax = "key...",
             .summary = "Makes the next EXEC do nothing if a key is changed before."},
     Command{.name = "unwatch",
             .handler = unwatch,
