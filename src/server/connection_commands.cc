@@ -112,7 +112,7 @@ void reply_hello(ClientCall& call) {
   reply.bulk("mode");
   reply.bulk("standalone");
   reply.bulk("role");
-  reply.bulk("master");
+  reply.bulk(call.server.is_replica() ? "replica" : "master");
   reply.bulk("modules");
   reply.array(0);
 }
@@ -164,12 +164,13 @@ void reset(Call& call) {
 }
 
 constexpr std::uint32_t kAlways = flag::noscript | flag::loading | flag::stale | flag::fast;
+constexpr std::uint32_t kAtOnce = flag::unqueued | flag::for_subscribers;
 
 constexpr std::array kRows = {
     Command{.name = "ping",
             .handler = ping,
             .arity = -1,
-            .flags = flag::fast,
+            .flags = flag::fast | flag::health_check | flag::for_subscribers | flag::from_primary,
             .group = "connection",
             .since = "1.0.0",
             .summary = "Tells that the server is there."},
@@ -199,21 +200,21 @@ constexpr std::array kRows = {
     Command{.name = "select",
             .handler = select,
             .arity = 2,
-            .flags = flag::loading | flag::stale | flag::fast,
+            .flags = flag::loading | flag::stale | flag::fast | flag::from_primary,
             .group = "connection",
             .since = "1.0.0",
             .summary = "Changes to another database."},
     Command{.name = "quit",
             .handler = quit,
             .arity = -1,
-            .flags = kAlways | flag::no_auth | flag::allow_busy,
+            .flags = kAlways | flag::no_auth | flag::allow_busy | kAtOnce,
             .group = "connection",
             .since = "1.0.0",
             .summary = "Closes the connection."},
     Command{.name = "reset",
             .handler = reset,
             .arity = 1,
-            .flags = kAlways | flag::no_auth | flag::allow_busy,
+            .flags = kAlways | flag::no_auth | flag::allow_busy | kAtOnce,
             .group = "connection",
             .since = "6.2.0",
             .summary = "Makes the connection as if it were new."},

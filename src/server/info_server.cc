@@ -79,8 +79,8 @@ void info_clients(Server& server, std::string& text) {
   info_line(text, "maxclients", server.config().maxclients);
   info_line(text, "client_recent_max_input_buffer", input);
   info_line(text, "client_recent_max_output_buffer", output);
-  info_line(text, "blocked_clients", 0);
-  info_line(text, "paused_clients", paused);
+  const Waiters& waiters = server.replication().waiters();
+  info_line(text, "blocked_clients", waiters.size() + paused);
   info_line(text, "tracking_clients", 0);
   info_line(text, "pubsub_clients", std::ranges::count_if(server.clients(), [](const auto& entry) {
               return entry.second->is_subscriber();
@@ -89,8 +89,14 @@ void info_clients(Server& server, std::string& text) {
             std::ranges::count_if(server.clients(), [&](const auto& entry) {
               return server.watches().count(*entry.second) > 0;
             }));
-  info_line(text, "clients_in_timeout_table", 0);
+  info_line(text, "clients_in_timeout_table", waiters.with_timeout());
   info_line(text, "total_watched_keys", server.watches().keys());
+  info_line(text, "total_blocking_keys", 0);
+  info_line(text, "total_blocking_keys_on_nokey", 0);
+  const Pauses::Summary pause = server.pauses().summary(server.wall().now());
+  info_line(text, "paused_reason", pause.reason);
+  info_line(text, "paused_actions", pause.actions);
+  info_line(text, "paused_timeout_milliseconds", pause.remaining_ms);
 }
 
 void info_memory(Server& server, std::string& text) {
