@@ -155,6 +155,9 @@ void quit(Call& call) {
 
 void reset(Call& call) {
   ClientCall& here = client_call(call);
+  if (here.client.is_attached_replica()) {
+    return call.fail("ERR can only reset normal client connections");
+  }
   here.server.pubsub().unsubscribe_all(here.client);
   here.server.watches().unwatch_all(here.client);
   std::erase(here.server.monitors(), &here.client);

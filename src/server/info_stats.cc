@@ -109,8 +109,12 @@ void info_stats(Server& server, std::string& text) {
   info_line(text, "total_forks", server.background().forks());
   info_line(text, "migrate_cached_sockets", 0);
   info_line(text, "tracking_total_keys", 0);
+  info_line(text, "tracking_total_items", 0);
+  info_line(text, "tracking_total_prefixes", 0);
   info_line(text, "unexpected_error_replies", stats.unexpected_errors);
   info_line(text, "total_error_replies", stats.errors);
+  info_line(text, "io_threaded_reads_processed", 0);
+  info_line(text, "io_threaded_writes_processed", 0);
   info_line(text, "client_query_buffer_limit_disconnections", stats.query_limit_disconnections);
   info_line(text, "client_output_buffer_limit_disconnections", stats.output_limit_disconnections);
 }

@@ -238,7 +238,8 @@ void Server::enforce_pauses() {
     client->is_paused = false;
     client->link().resume_reading();
   }
-  if (!is_paused() && config_.maxmemory > 0) make_room();  // maxmemory may have been lowered
+  // maxmemory may have been lowered. In a transaction time stands still: the next write does it.
+  if (!is_paused() && config_.maxmemory > 0 && !is_in_transaction_) make_room();
 }
 
 bool Server::make_room() {
