@@ -39,6 +39,14 @@ inline constexpr std::uint32_t no_multi = 1 << 15;
 inline constexpr std::uint32_t movablekeys = 1 << 16;
 inline constexpr std::uint32_t allow_busy = 1 << 17;
 inline constexpr std::uint32_t dangerous = 1 << 18;  // an ACL category only, not shown as a flag
+
+// How a request is judged (server/verdict.h); not shown either.
+inline constexpr std::uint32_t unqueued = 1 << 19;         // runs at once even after MULTI
+inline constexpr std::uint32_t runs_queue = 1 << 20;       // EXEC: judged by what is queued
+inline constexpr std::uint32_t for_subscribers = 1 << 21;  // allowed to a subscriber by RESP2
+inline constexpr std::uint32_t health_check = 1 << 22;     // refused when writes cannot be saved
+inline constexpr std::uint32_t unpaused = 1 << 23;         // runs even while everything is paused
+inline constexpr std::uint32_t from_primary = 1 << 24;     // no write, but a primary may send it
 }  // namespace flag
 
 // What a command does to its keys.

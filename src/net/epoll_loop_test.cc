@@ -207,6 +207,14 @@ TEST_F(LoopTest, ComesBackToWhatWasLeftAfterResuming) {
   expect_answer(client, "one by one");
 }
 
+// What is left over comes before anything new is read, the end included.
+TEST_F(LoopTest, AnswersWhatWasLeftEvenIfTheClientHasFinishedSending) {
+  TestClient client = TestClient::tcp(listen<SlowPeer>());
+  client.send("one by one");
+  client.finish_sending();
+  expect_answer(client, "one by one");
+}
+
 TEST_F(LoopTest, NoticesThatAPausedClientIsGone) {
   auto client = std::make_unique<TestClient>(TestClient::tcp(listen()));
   run_until([&] { return log_.link != nullptr; });

@@ -8,6 +8,12 @@
 #include "server/server.h"
 
 namespace mayfly {
+namespace {
+
+// A pipeline whose replies are larger goes on in the next turn, when they have been written.
+constexpr std::size_t kOutputAtOnce = 1 << 20;
+
+}  // namespace
 
 Client::Client(Server& server, Link& link, std::uint64_t id, Time now)
     : created(now),
@@ -28,6 +34,7 @@ void Client::set_authenticated(bool is) {
 
 void Client::received(InputBuffer& input) {
   const std::size_t before = input.size();
+  const std::size_t waiting_before = link_.pending();
   const auto consume = [&](std::size_t count) {
     PrimaryLink* const primary = is_primary ? server_.replication().primary() : nullptr;
     if (primary != nullptr) primary->applied(input.view().substr(0, count));
@@ -43,6 +50,11 @@ void Client::received(InputBuffer& input) {
         break;
       }
       consume(parser_.consumed());
+      if (link_.pending() > waiting_before + kOutputAtOnce && !wait) {
+        link_.pause_reading();
+        link_.resume_reading();  // the rest comes in the next turn
+        break;
+      }
     } else if (parsed == Parsed::incomplete) {
       consume(parser_.consumed());
       if (parser_.wanted() > 0) input.want(parser_.wanted());
@@ -57,10 +69,11 @@ void Client::received(InputBuffer& input) {
   bytes_in += taken;
   server_.stats().bytes_in += taken;
   server_.check_input(*this, input.size());
+  server_.count_memory(*this);
 }
 
 void Client::drained() {
-  if (replica) server_.replication().replicas().pump(*this);
+  if (is_attached_replica()) server_.replication().replicas().pump(*this);
 }
 
 void Client::closed(std::string_view) {
@@ -75,11 +88,17 @@ void Client::end_request() {
   waiting_messages_.clear();
 }
 
+void Client::clear_queue() {
+  queue.clear();
+  queued_bytes = 0;
+  queued_flags = 0;
+  queued_lacks = 0;
+}
+
 void Client::reset() {
   is_in_multi = false;
   is_multi_broken = false;
-  queue.clear();
-  queued_bytes = 0;
+  clear_queue();
   is_watch_broken = false;
   reply_mode = ReplyMode::on;
   no_evict = false;

@@ -64,6 +64,9 @@ class Client final : public Peer {
   // Closes when all that was said has been sent.
   void close_after_reply() { link_.close_after_flush(); }
 
+  // Whether it follows us. Saying REPLCONF is not enough: only PSYNC or SYNC makes a replica.
+  bool is_attached_replica() const { return replica && replica->is_attached(); }
+
   bool is_subscriber() const {
     return !channels.empty() || !patterns.empty() || !shard_channels.empty();
   }
@@ -90,12 +93,17 @@ class Client final : public Peer {
   bool is_monitor = false;
   bool no_evict = false;
   bool no_touch = false;
-  bool is_paused = false;  // a request of it waits for the end of a pause
+  bool is_paused = false;     // a request of it waits for the end of a pause
+  bool drops_output = false;  // it is closed for not reading: nobody will get what is said to it
+  bool can_redirect = false;  // CLIENT CAPA redirect
 
   // Between MULTI and EXEC.
   bool is_in_multi = false;
   bool is_multi_broken = false;  // a request could not be queued: EXEC is refused
   std::vector<Queued> queue;
+  std::uint32_t queued_flags = 0;  // that any command in the queue has
+  std::uint32_t queued_lacks = 0;  // that any command in the queue has not
+  void clear_queue();
 
   // WATCH.
   bool is_watch_broken = false;  // a watched key was changed: EXEC does nothing
@@ -112,6 +120,9 @@ class Client final : public Peer {
   std::optional<Wait> wait;               // it reads no more until this is met
   std::uint64_t written_to = 0;           // where its last write ends: in the log,
   std::uint64_t written_to_aof = 0;       // and in the append-only file
+
+  // What it is counted with towards maxmemory-clients.
+  std::size_t counted_memory = 0;
 
   // Since when its output is above the soft limit.
   Time above_soft_limit_since = Time::min();

@@ -9,6 +9,7 @@
 #include "commands/words.h"
 #include "server/client_list.h"
 #include "server/help.h"
+#include "server/replication.h"
 #include "server/server.h"
 
 namespace mayfly {
@@ -30,6 +31,7 @@ void list(Call& call) {
   std::string lines;
   for (const auto& [number, client] : here.server.clients()) {
     if (!matches(*filter, *client, call.now())) continue;
+    if (filter->skips_self.value_or(false) && client == &here.client) continue;
     lines += describe(*client, here.server);
     lines += '\n';
   }
@@ -57,18 +59,13 @@ void kill_address(ClientCall& call) {
 void kill(Call& call) {
   ClientCall& here = client_call(call);
   if (call.count() == 3) return kill_address(here);
-  auto filter = parse_client_filter(here, 2);
+  const auto filter = parse_client_filter(here, 2);
   if (!filter) return;
-  const bool says_skipme = [&] {
-    for (std::size_t i = 2; i < call.count(); i += 1) {
-      if (call.is(i, "skipme")) return true;
-    }
-    return false;
-  }();
-  if (!says_skipme) filter->but_not = here.client.id();
+  const bool skips_self = filter->skips_self.value_or(true);
   std::int64_t killed = 0;
   for (const auto& [number, client] : here.server.clients()) {
     if (client->link().closing() || !matches(*filter, *client, call.now())) continue;
+    if (skips_self && client == &here.client) continue;
     kill_client(here, *client);
     ++killed;
   }
@@ -154,12 +151,13 @@ void pause(Call& call) {
   const auto ms = call.integer(2, kLeast, kMost, "ERR timeout is not an integer or out of range");
   if (!ms) return;
   if (*ms < 0) return call.fail("ERR timeout is negative");
-  here.server.pause(call.now() + Millis(*ms), only_writes);
+  here.server.pause(PauseReason::client_command, call.now() + Millis(*ms),
+                    only_writes ? PauseLevel::writes : PauseLevel::all);
   call.reply().ok();
 }
 
 void unpause(Call& call) {
-  client_call(call).server.unpause();
+  client_call(call).server.unpause(PauseReason::client_command);
   call.reply().ok();
 }
 
@@ -188,16 +186,42 @@ void caching(Call& call) {
 }
 
 void getredir(Call& call) { call.reply().integer(-1); }
-void unblock(Call& call) { call.reply().integer(0); }  // nothing blocks
+
+// CLIENT UNBLOCK id [TIMEOUT | ERROR]
+void unblock(Call& call) {
+  ClientCall& here = client_call(call);
+  if (call.count() > 4) return call.fail_arity();
+  const bool with_error = call.is(3, "error");
+  if (call.count() == 4 && !with_error && !call.is(3, "timeout")) {
+    return call.fail("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
+  }
+  const auto id = call.integer(2);
+  if (!id) return;
+  const auto found = here.server.clients().find(static_cast<std::uint64_t>(*id));
+  const bool is_woken = found != here.server.clients().end() &&
+                        here.server.replication().waiters().unblock(*found->second, with_error);
+  call.reply().integer(is_woken ? 1 : 0);
+}
+
+// CLIENT CAPA option [option ...]: what is not known is for other servers.
+void capa(Call& call) {
+  for (std::size_t i = 2; i < call.count(); ++i) {
+    if (call.is(i, "redirect")) client_call(call).client.can_redirect = true;
+  }
+  call.reply().ok();
+}
 
 void help(Call& call) {
   static constexpr std::string_view kLines[] = {
+      "CAPA <option> [<option> ...]",
+      "    Tells what this client can do: REDIRECT.",
       "GETNAME | SETNAME <name>",
       "    The name of this connection.",
       "ID | INFO",
       "    The number of this connection, or all about it.",
       "KILL <ip:port> | KILL <option> ...",
-      "    Closes connections: ID, ADDR, LADDR, TYPE, USER, NAME, MAXAGE, SKIPME.",
+      "    Closes connections: ID, ADDR, LADDR, IP, TYPE, USER, NAME, FLAGS, CAPA, LIB-NAME,",
+      "    LIB-VER, DB, each also with NOT- before it, and IDLE, MAXAGE, SKIPME.",
       "LIST [<option> ...]",
       "    Describes connections, chosen as for KILL.",
       "NO-EVICT (ON|OFF) | NO-TOUCH (ON|OFF)",
@@ -210,11 +234,13 @@ void help(Call& call) {
       "    Tells which client library this is.",
       "TRACKING OFF",
       "    Client-side caching is not supported.",
+      "UNBLOCK <id> [TIMEOUT|ERROR]",
+      "    Ends the wait of a client in WAIT or WAITAOF.",
   };
   reply_help(call, "CLIENT", kLines);
 }
 
-constexpr std::uint32_t kFlags = flag::noscript | flag::loading | flag::stale;
+constexpr std::uint32_t kFlags = flag::noscript | flag::loading | flag::stale | flag::unpaused;
 constexpr std::uint32_t kAdmin = kFlags | flag::admin | flag::dangerous;
 
 constexpr Command part(std::string_view name, Handler handler, int arity, std::uint32_t flags,
@@ -233,14 +259,27 @@ constexpr Command part(std::string_view name, Handler handler, int arity, std::u
 constexpr std::array kParts = {
     part("id", id, 2, kFlags, "5.0.0", "", "The number of this connection."),
     part("info", info, 2, kFlags, "6.2.0", "", "Describes this connection."),
-    part("list", list, -2, kAdmin, "2.4.0",
-         "[TYPE type:(NORMAL | MASTER | PRIMARY | REPLICA | PUBSUB)] [ID client-id:int...]",
-         "Describes connections."),
-    part("kill", kill, -3, kAdmin, "2.4.0",
-         "target:(ip-port | ([ID client-id:int...] [TYPE type:(NORMAL | MASTER | PRIMARY | "
-         "REPLICA | PUBSUB)] [USER username] [ADDR ip-port] [LADDR ip-port] [SKIPME skip:(YES | "
-         "NO)] [MAXAGE age:int]))",
-         "Closes connections."),
+    part(
+        "list", list, -2, kAdmin, "2.4.0",
+        "[filter:(ID client-id:int... | NOT-ID client-id:int... | TYPE type | NOT-TYPE type | "
+        "ADDR ip-port | NOT-ADDR ip-port | LADDR ip-port | NOT-LADDR ip-port | IP ip | NOT-IP ip | "
+        "USER username | NOT-USER username | FLAGS flags | NOT-FLAGS flags | NAME name | "
+        "NOT-NAME name | LIB-NAME name | NOT-LIB-NAME name | LIB-VER version | NOT-LIB-VER version "
+        "| "
+        "DB db:int | NOT-DB db:int | CAPA capability | NOT-CAPA capability | IDLE seconds:int | "
+        "MAXAGE seconds:int)...]",
+        "Describes connections."),
+    part(
+        "kill", kill, -3, kAdmin, "2.4.0",
+        "target:(ip-port | filter:(ID client-id:int... | NOT-ID client-id:int... | TYPE type | "
+        "NOT-TYPE type | "
+        "ADDR ip-port | NOT-ADDR ip-port | LADDR ip-port | NOT-LADDR ip-port | IP ip | NOT-IP ip | "
+        "USER username | NOT-USER username | FLAGS flags | NOT-FLAGS flags | NAME name | "
+        "NOT-NAME name | LIB-NAME name | NOT-LIB-NAME name | LIB-VER version | NOT-LIB-VER version "
+        "| "
+        "DB db:int | NOT-DB db:int | CAPA capability | NOT-CAPA capability | IDLE seconds:int | "
+        "MAXAGE seconds:int | SKIPME skip:(YES | NO))...)",
+        "Closes connections."),
     part("setname", setname, 3, kFlags, "2.6.9", "connection-name", "Names this connection."),
     part("getname", getname, 2, kFlags, "2.6.9", "", "The name of this connection."),
     part("setinfo", setinfo, 4, kFlags, "7.2.0", "attribute:((LIB-NAME name) | (LIB-VER version))",
@@ -263,8 +302,10 @@ constexpr std::array kParts = {
          "Client-side caching, which is not there."),
     part("getredir", getredir, 2, kFlags, "6.0.0", "", "Where invalidations go: nowhere."),
     part("unblock", unblock, -3, kAdmin, "5.0.0", "client-id:int [answer:(TIMEOUT | ERROR)]",
-         "Wakes a client that blocks: none does."),
-    part("help", help, 2, flag::loading | flag::stale, "5.0.0", "", "Explains the subcommands."),
+         "Ends the wait of a client."),
+    part("capa", capa, -3, kFlags, "8.0.0", "capability...", "Tells what this client can do."),
+    part("help", help, 2, flag::loading | flag::stale | flag::unpaused, "5.0.0", "",
+         "Explains the subcommands."),
 };
 
 constexpr std::array kRows = {

@@ -19,22 +19,45 @@ bool is_plain_word(std::string_view text);
 // One line, without its end.
 std::string describe(Client& client, Server& server);
 
-// "normal", "pubsub"; replicas come later.
+// "normal", "pubsub", "replica", "master".
 std::string_view type_of(const Client& client);
 
-// Which clients are meant; what is not set does not matter.
-struct ClientFilter {
-  std::vector<std::uint64_t> ids;
-  std::optional<std::string> type;
-  std::optional<std::string> address;
-  std::optional<std::string> local_address;
-  std::optional<std::string> user;
-  std::optional<std::string> name;
-  std::optional<std::int64_t> age_seconds_min;
-  std::optional<std::uint64_t> but_not;
+// What the client takes: its state, what it sent and what waits for it, its transaction.
+std::size_t memory_of(const Client& client);
+
+// By what clients are chosen. Of each kind there is one condition, the last that was given.
+enum class ClientKey {
+  id,
+  type,
+  address,
+  local_address,
+  ip,
+  user,
+  flags,
+  name,
+  lib_name,
+  lib_version,
+  database,
+  capa,
+  idle,
+  age,
 };
 
-bool matches(const ClientFilter& filter, Client& client, Time now);
+struct ClientCondition {
+  ClientKey key;
+  bool is_negated = false;  // NOT-...: those that it does not fit
+  std::string text;
+  std::int64_t number = 0;         // of database, idle and age
+  std::vector<std::uint64_t> ids;  // of id
+};
+
+// Which clients are meant: those that all conditions fit.
+struct ClientFilter {
+  std::vector<ClientCondition> conditions;
+  std::optional<bool> skips_self;  // SKIPME
+};
+
+bool matches(const ClientFilter& filter, const Client& client, Time now);
 
 // Reads "TYPE pubsub ADDR ..." from word `i` on. An error reply and nothing if something is wrong.
 std::optional<ClientFilter> parse_client_filter(ClientCall& call, std::size_t i);

@@ -110,7 +110,7 @@ struct Config {
   std::int64_t maxmemory_samples = 5;
   std::uint64_t client_query_buffer_limit = std::uint64_t{1} << 30;
   std::uint64_t proto_max_bulk_len = std::uint64_t{512} << 20;
-  std::uint64_t maxmemory_clients = 0;
+  std::int64_t maxmemory_clients = 0;  // bytes; negative: percent of maxmemory; 0: no limit
   OutputLimit output_normal;
   OutputLimit output_replica = {256u << 20, 64u << 20, 60};
   OutputLimit output_pubsub = {32u << 20, 8u << 20, 60};

@@ -72,6 +72,30 @@ std::string show_dir(const Config& config) {
   return error ? config.dir : path.string();
 }
 
+// Bytes, or a percentage of maxmemory.
+Status set_client_memory(Config& config, Values values, bool) {
+  const auto word = only_word(values);
+  if (!word) return word.error();
+  if (word->ends_with('%')) {
+    const auto percent = read_number(word->substr(0, word->size() - 1), 0, 100);
+    if (!percent) return bad_value("argument must be a memory or percent value");
+    config.maxmemory_clients = -*percent;
+    return Done{};
+  }
+  const auto bytes = read_memory(*word, 0);
+  if (!bytes) return bytes.error();
+  if (*bytes > static_cast<std::uint64_t>(kLongMax)) {
+    return bad_value("argument must be a memory or percent value");
+  }
+  config.maxmemory_clients = static_cast<std::int64_t>(*bytes);
+  return Done{};
+}
+
+std::string show_client_memory(const Config& config) {
+  if (config.maxmemory_clients >= 0) return std::to_string(config.maxmemory_clients);
+  return std::to_string(-config.maxmemory_clients) + "%";
+}
+
 Status set_policy(Config& config, Values values, bool) {
   static constexpr std::string_view kPolicies[] = {
       "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl",
@@ -108,6 +132,7 @@ std::string show_events(const Config& config) {
 constexpr Field kBind{set_bind, show_bind};
 constexpr Field kPerm{set_permissions, show_permissions};
 constexpr Field kDir{set_dir, show_dir};
+constexpr Field kClientMemory{set_client_memory, show_client_memory};
 constexpr Field kPolicy{set_policy, show_policy};
 constexpr Field kOutputLimits{set_output_limits, show_output_limits};
 constexpr Field kEvents{set_events, show_events};
@@ -142,7 +167,7 @@ constexpr Directive kDirectives[] = {
     {"maxmemory",         "", memory<&Config::maxmemory>},
     {"maxmemory-policy",  "", kPolicy},
     {"maxmemory-samples", "", number<&Config::maxmemory_samples, 1, 64>},
-    {"maxmemory-clients", "", memory<&Config::maxmemory_clients>},
+    {"maxmemory-clients", "", kClientMemory},
     {"client-query-buffer-limit", "", memory<&Config::client_query_buffer_limit, kMegabyte>},
     {"proto-max-bulk-len",        "", memory<&Config::proto_max_bulk_len, kMegabyte>},
     {"client-output-buffer-limit", "", kOutputLimits,                     mark::several},

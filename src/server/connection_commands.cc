@@ -112,7 +112,7 @@ void reply_hello(ClientCall& call) {
   reply.bulk("mode");
   reply.bulk("standalone");
   reply.bulk("role");
-  reply.bulk("master");
+  reply.bulk(call.server.is_replica() ? "replica" : "master");
   reply.bulk("modules");
   reply.array(0);
 }
@@ -155,6 +155,9 @@ void quit(Call& call) {
 
 void reset(Call& call) {
   ClientCall& here = client_call(call);
+  if (here.client.is_attached_replica()) {
+    return call.fail("ERR can only reset normal client connections");
+  }
   here.server.pubsub().unsubscribe_all(here.client);
   here.server.watches().unwatch_all(here.client);
   std::erase(here.server.monitors(), &here.client);
@@ -164,12 +167,13 @@ void reset(Call& call) {
 }
 
 constexpr std::uint32_t kAlways = flag::noscript | flag::loading | flag::stale | flag::fast;
+constexpr std::uint32_t kAtOnce = flag::unqueued | flag::for_subscribers;
 
 constexpr std::array kRows = {
     Command{.name = "ping",
             .handler = ping,
             .arity = -1,
-            .flags = flag::fast,
+            .flags = flag::fast | flag::health_check | flag::for_subscribers | flag::from_primary,
             .group = "connection",
             .since = "1.0.0",
             .syntax = "[message]",
@@ -203,7 +207,7 @@ constexpr std::array kRows = {
     Command{.name = "select",
             .handler = select,
             .arity = 2,
-            .flags = flag::loading | flag::stale | flag::fast,
+            .flags = flag::loading | flag::stale | flag::fast | flag::from_primary,
             .group = "connection",
             .since = "1.0.0",
             .syntax = "index:int",
@@ -211,7 +215,7 @@ constexpr std::array kRows = {
     Command{.name = "quit",
             .handler = quit,
             .arity = -1,
-            .flags = kAlways | flag::no_auth | flag::allow_busy,
+            .flags = kAlways | flag::no_auth | flag::allow_busy | kAtOnce,
             .group = "connection",
             .since = "1.0.0",
             .syntax = "[arg...]",
@@ -219,7 +223,7 @@ constexpr std::array kRows = {
     Command{.name = "reset",
             .handler = reset,
             .arity = 1,
-            .flags = kAlways | flag::no_auth | flag::allow_busy,
+            .flags = kAlways | flag::no_auth | flag::allow_busy | kAtOnce,
             .group = "connection",
             .since = "6.2.0",
             .summary = "Makes the connection as if it were new."},

@@ -30,7 +30,7 @@ std::string Failover::begin(const FailoverPlan& plan) {
   plan_ = plan;
   state_ = State::waiting_for_sync;
   server_.log().write(Level::notice, "FAILOVER: writes pause until a replica has all of them");
-  server_.pause(kNever, true);
+  server_.pause(PauseReason::failover, kNever, PauseLevel::writes);
   server_.replication().replicas().ask_for_acks();
   return {};
 }
@@ -65,7 +65,7 @@ void Failover::end(std::string_view why) {
   state_ = State::none;
   plan_ = {};
   refusal_.reset();
-  server_.unpause();
+  server_.unpause(PauseReason::failover);
 }
 
 // The one that is named, or any that has everything.

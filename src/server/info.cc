@@ -86,6 +86,11 @@ void info_cpu(Server&, std::string& text) {
   info_usage(text, "", RUSAGE_SELF);
   info_usage(text, "_children", RUSAGE_CHILDREN);
   info_usage(text, "_main_thread", RUSAGE_THREAD);
+  // The thread never spins: when it is not working it sleeps.
+  rusage usage{};
+  if (::getrusage(RUSAGE_THREAD, &usage) != 0) return;
+  const double active = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+  info_line(text, "used_active_time_main_thread", static_cast<std::int64_t>(active * 1e6));
 }
 
 void info_cluster(Server&, std::string& text) { info_line(text, "cluster_enabled", 0); }

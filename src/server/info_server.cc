@@ -10,6 +10,7 @@
 #include "server/info.h"
 #include "server/info_lines.h"
 #include "server/memory.h"
+#include "server/memory_overhead.h"
 #include "server/replication.h"
 #include "server/version.h"
 
@@ -63,6 +64,11 @@ void info_server(Server& server, std::string& text) {
   info_line(text, "executable", server.surroundings().executable());
   info_line(text, "config_file", server.config().file);
   info_line(text, "io_threads_active", 0);
+  std::string listener = "name=tcp";
+  for (const std::string& address : server.config().bind) listener += ",bind=" + address;
+  if (server.surroundings().port() > 0) {
+    info_line(text, "listener0", fmt::format("{},port={}", listener, server.surroundings().port()));
+  }
 }
 
 void info_clients(Server& server, std::string& text) {
@@ -79,8 +85,8 @@ void info_clients(Server& server, std::string& text) {
   info_line(text, "maxclients", server.config().maxclients);
   info_line(text, "client_recent_max_input_buffer", input);
   info_line(text, "client_recent_max_output_buffer", output);
-  info_line(text, "blocked_clients", 0);
-  info_line(text, "paused_clients", paused);
+  const Waiters& waiters = server.replication().waiters();
+  info_line(text, "blocked_clients", waiters.size() + paused);
   info_line(text, "tracking_clients", 0);
   info_line(text, "pubsub_clients", std::ranges::count_if(server.clients(), [](const auto& entry) {
               return entry.second->is_subscriber();
@@ -89,8 +95,14 @@ void info_clients(Server& server, std::string& text) {
             std::ranges::count_if(server.clients(), [&](const auto& entry) {
               return server.watches().count(*entry.second) > 0;
             }));
-  info_line(text, "clients_in_timeout_table", 0);
+  info_line(text, "clients_in_timeout_table", waiters.with_timeout());
   info_line(text, "total_watched_keys", server.watches().keys());
+  info_line(text, "total_blocking_keys", 0);
+  info_line(text, "total_blocking_keys_on_nokey", 0);
+  const Pauses::Summary pause = server.pauses().summary(server.wall().now());
+  info_line(text, "paused_reason", pause.reason);
+  info_line(text, "paused_actions", pause.actions);
+  info_line(text, "paused_timeout_milliseconds", pause.remaining_ms);
 }
 
 void info_memory(Server& server, std::string& text) {
@@ -102,6 +114,11 @@ void info_memory(Server& server, std::string& text) {
   info_bytes(text, "used_memory_peak", stats.memory_peak);
   text += fmt::format("used_memory_peak_perc:{:.2f}%\r\n",
                       ratio(numbers.used, stats.memory_peak) * 100);
+  const MemoryOverhead overhead = memory_overhead(server);
+  const std::size_t data = numbers.used - std::min(overhead.total(), numbers.used);
+  info_line(text, "used_memory_overhead", overhead.total());
+  info_line(text, "used_memory_dataset", data);
+  text += fmt::format("used_memory_dataset_perc:{:.2f}%\r\n", ratio(data, numbers.used) * 100);
   info_line(text, "allocator_allocated", numbers.allocated);
   info_line(text, "allocator_active", numbers.active);
   info_line(text, "allocator_resident", numbers.resident);
@@ -117,10 +134,12 @@ void info_memory(Server& server, std::string& text) {
   info_excess(text, "rss_overhead", numbers.rss, numbers.resident);
   info_excess(text, "mem_fragmentation", numbers.rss, numbers.used);
   info_line(text, "mem_not_counted_for_evict", 0);
-  info_line(text, "mem_replication_backlog", server.replication().log().memory());
-  info_line(text, "mem_clients_slaves", 0);
-  const Aof* const log = server.persistence().aof().log();
-  info_line(text, "mem_aof_buffer", log == nullptr ? 0 : log->buffered());
+  info_line(text, "mem_replication_backlog", overhead.backlog);
+  info_line(text, "mem_total_replication_buffers", overhead.backlog + overhead.replica_clients);
+  info_line(text, "mem_clients_slaves", overhead.replica_clients);
+  info_line(text, "mem_clients_normal", overhead.normal_clients);
+  info_line(text, "mem_cluster_links", 0);
+  info_line(text, "mem_aof_buffer", overhead.aof_buffer);
   info_line(text, "mem_allocator", numbers.allocator);
   info_line(text, "active_defrag_running", 0);
   info_line(text, "lazyfree_pending_objects", server.keyspace().graveyard().waiting());

@@ -99,7 +99,7 @@ void info_stats(Server& server, std::string& text) {
   info_line(text, "expire_cycle_cpu_milliseconds", stats.sweep_micros / 1000);
   info_line(text, "slave_expires_tracked_keys", server.replication().local_expiries().size());
   info_line(text, "evicted_keys", keys.evicted_keys);
-  info_line(text, "evicted_clients", 0);
+  info_line(text, "evicted_clients", stats.evicted_clients);
   info_line(text, "keyspace_hits", stats.hits);
   info_line(text, "keyspace_misses", stats.misses);
   info_line(text, "pubsub_channels", server.pubsub().channels().size());
@@ -109,8 +109,12 @@ void info_stats(Server& server, std::string& text) {
   info_line(text, "total_forks", server.background().forks());
   info_line(text, "migrate_cached_sockets", 0);
   info_line(text, "tracking_total_keys", 0);
-  info_line(text, "unexpected_error_replies", 0);
+  info_line(text, "tracking_total_items", 0);
+  info_line(text, "tracking_total_prefixes", 0);
+  info_line(text, "unexpected_error_replies", stats.unexpected_errors);
   info_line(text, "total_error_replies", stats.errors);
+  info_line(text, "io_threaded_reads_processed", 0);
+  info_line(text, "io_threaded_writes_processed", 0);
   info_line(text, "client_query_buffer_limit_disconnections", stats.query_limit_disconnections);
   info_line(text, "client_output_buffer_limit_disconnections", stats.output_limit_disconnections);
 }

@@ -143,5 +143,17 @@ TEST_F(InfoTest, BytesForPeople) {
   EXPECT_EQ(human_bytes(std::uint64_t{5} << 30), "5.00G");
 }
 
+TEST_F(InfoTest, HasWhatDashboardsRead) {
+  run("SET k v");
+  EXPECT_GT(std::stoll(value("cpu", "used_active_time_main_thread")), 0);
+  EXPECT_GE(std::stoll(value("memory", "mem_clients_normal")),
+            static_cast<std::int64_t>(sizeof(Client)));
+  EXPECT_EQ(value("memory", "mem_clients_slaves"), "0");
+  const std::int64_t used = std::stoll(value("memory", "used_memory"));
+  EXPECT_LT(std::stoll(value("memory", "used_memory_overhead")), used);
+  EXPECT_LE(std::stoll(value("memory", "used_memory_dataset")), used + (1 << 20));
+  EXPECT_EQ(value("stats", "tracking_total_items"), "0");
+}
+
 }  // namespace
 }  // namespace mayfly

@@ -9,14 +9,14 @@
 #include "server/help.h"
 #include "server/info.h"
 #include "server/memory.h"
+#include "server/memory_overhead.h"
 #include "server/monitoring_handlers.h"
 #include "server/server.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kPlaceBytes = 16;     // of a key in the table and in the list of nodes
-constexpr std::size_t kDeadlineBytes = 15;  // in an index: see VolatileSet
+constexpr std::size_t kPlaceBytes = 16;  // of a key in the table and in the list of nodes
 
 std::size_t key_bytes(const Database& database, Slot slot) {
   const KeyNode& node = database.node(slot);
@@ -24,14 +24,6 @@ std::size_t key_bytes(const Database& database, Slot slot) {
   if (node.type() == Kind::table_hash) bytes += sizeof(TableHash) + node.table_hash().bytes();
   if (database.deadline(slot) != kNever) bytes += kDeadlineBytes;
   if (database.earliest_field(slot) != kNever) bytes += kDeadlineBytes;
-  return bytes;
-}
-
-std::size_t client_bytes(const Server& server) {
-  std::size_t bytes = 0;
-  for (const auto& [id, client] : server.clients()) {
-    bytes += sizeof(Client) + client->link().output_capacity() + client->link().input().size();
-  }
   return bytes;
 }
 
@@ -71,23 +63,17 @@ class MapReply {
   std::size_t count_ = 0;
 };
 
-// Returns the bytes of all tables of keys.
-std::size_t add_databases(MapReply& map, Reply& reply, Keyspace& keyspace) {
-  std::size_t tables = 0;
+void add_databases(MapReply& map, Reply& reply, Keyspace& keyspace) {
   for (int number = 0; number < keyspace.count(); ++number) {
     const Database& database = keyspace[number];
     if (database.size() == 0) continue;
-    const std::size_t deadlines =
-        (database.deadline_count() + database.member_deadline_count()) * kDeadlineBytes;
     map.add(fmt::format("db.{}", number));
     reply.map(2);
     reply.bulk("overhead.hashtable.main");
     reply.integer(static_cast<std::int64_t>(database.table_bytes()));
     reply.bulk("overhead.hashtable.expires");
-    reply.integer(static_cast<std::int64_t>(deadlines));
-    tables += database.table_bytes() + deadlines;
+    reply.integer(static_cast<std::int64_t>(deadline_bytes(database)));
   }
-  return tables;
 }
 
 void add_allocator(MapReply& map, const MemoryNumbers& numbers) {
@@ -152,17 +138,17 @@ void memory_stats(Call& call) {
   MapReply map(call.reply());
   map.add("peak.allocated", peak);
   map.add("total.allocated", numbers.used);
-  map.add("replication.backlog", 0);
-  map.add("clients.slaves", 0);
-  const std::size_t clients = client_bytes(server);
-  map.add("clients.normal", clients);
+  const MemoryOverhead beside = memory_overhead(server);
+  map.add("replication.backlog", beside.backlog);
+  map.add("clients.slaves", beside.replica_clients);
+  map.add("clients.normal", beside.normal_clients);
   map.add("cluster.links", 0);
-  map.add("aof.buffer", 0);
+  map.add("aof.buffer", beside.aof_buffer);
   map.add("lua.caches", 0);
   map.add("functions.caches", 0);
-  const std::size_t overhead = clients + add_databases(map, call.reply(), server.keyspace());
-  const std::size_t data = numbers.used - std::min(overhead, numbers.used);
-  map.add("overhead.total", overhead);
+  add_databases(map, call.reply(), server.keyspace());
+  const std::size_t data = numbers.used - std::min(beside.total(), numbers.used);
+  map.add("overhead.total", beside.total());
   map.add("keys.count", keys);
   map.add("keys.bytes-per-key", keys == 0 ? 0 : data / keys);
   map.add("dataset.bytes", data);

@@ -192,6 +192,7 @@ void PrimaryLink::before_sleep(Time now) {
     }
     return;
   }
+  if (client_ && client_->is_paused) heard_ = now;  // what it sends is left unread
   const auto longest = std::chrono::seconds(server_.config().repl_timeout);
   if (is_due(heard_ + longest, now)) {
     if (link_ == nullptr) return failed("it does not answer");

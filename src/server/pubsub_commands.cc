@@ -20,7 +20,10 @@ std::size_t count_of(const Client& client, Kind kind) {
 
 void confirm(ClientCall& call, std::string_view word, Kind kind,
              std::optional<std::string_view> channel) {
-  Reply reply(call.reply().out(), call.client.protocol());
+  // CLIENT REPLY OFF and SKIP stop replies; this is a message.
+  std::string& out =
+      call.client.reply_mode == ReplyMode::on ? call.reply().out() : call.client.messages();
+  Reply reply(out, call.client.protocol());
   reply.push(3);
   reply.bulk(word);
   channel ? reply.bulk(*channel) : reply.null();
@@ -131,7 +134,8 @@ void pubsub_help(Call& call) {
   reply_help(call, "PUBSUB", kLines);
 }
 
-constexpr std::uint32_t kListen = flag::pubsub | flag::noscript | flag::loading | flag::stale;
+constexpr std::uint32_t kListen =
+    flag::pubsub | flag::noscript | flag::loading | flag::stale | flag::for_subscribers;
 constexpr std::uint32_t kAsk = flag::pubsub | flag::loading | flag::stale;
 
 constexpr Command part(std::string_view name, Handler handler, int arity, std::string_view since,

@@ -126,7 +126,7 @@ void Replication::before_sleep(Time now) {
   if (primary_) primary_->before_sleep(now);
   failover_.before_sleep(now);
   replicas_.before_sleep(now);
-  if (is_replica()) local_expiries_.sweep(now);
+  if (is_replica() && !server_.is_paused()) local_expiries_.sweep(now);
 }
 
 }  // namespace mayfly

@@ -28,7 +28,7 @@ void replicaof(Call& call) {
     replication.follow_nobody();
     return call.reply().ok();
   }
-  if (here.client.replica) {
+  if (here.client.is_attached_replica()) {
     return call.fail("ERR Command is not valid when client is a replica.");
   }
   const auto port = parse_integer(call.word(2));
@@ -75,7 +75,7 @@ bool take_over(ClientCall& call) {
 void psync(Call& call) {
   ClientCall& here = client_call(call);
   Client& client = here.client;
-  if (client.replica && client.replica->is_attached()) return;
+  if (client.is_attached_replica()) return;
   if (call.count() > 4 || (call.count() == 4 && !call.is(3, "failover"))) {
     return call.fail_syntax();
   }
@@ -94,7 +94,7 @@ void psync(Call& call) {
 // SYNC: of those who know nothing of histories.
 void sync(Call& call) {
   ClientCall& here = client_call(call);
-  if (here.client.replica && here.client.replica->is_attached()) return;
+  if (here.client.is_attached_replica()) return;
   if (!can_serve(here)) return;
   replica_state(here.client).is_old = true;
   here.server.replication().replicas().synchronise_fully(here.client);
@@ -110,7 +110,7 @@ void set_replica_option(ReplicaState& replica, std::string_view name, std::strin
 
 // REPLCONF ACK offset [FACK offset]: there is no reply.
 void replconf_ack(ClientCall& call) {
-  if (!call.client.replica || !call.client.replica->is_attached()) return;
+  if (!call.client.is_attached_replica()) return;
   const auto offset = parse_integer(call.word(2));
   const bool has_aof = call.count() == 5 && call.is(3, "fack");
   const auto aof_offset = has_aof ? parse_integer(call.word(4)) : std::nullopt;
@@ -293,8 +293,8 @@ constexpr Command kCommands[] = {
      "Said by replicas: gives the stream of writes from an offset on, or all data."},
     {"sync",      sync,      1, kSaving | flag::no_multi, {}, "server", "1.0.0",
      "", "PSYNC of old replicas."},
-    {"replconf",  replconf, -1, kAdmin | kAnytime | flag::allow_busy, {}, "server", "3.0.0",
-     "[(option value)...]",
+    {"replconf",  replconf, -1, kAdmin | kAnytime | flag::allow_busy | flag::from_primary, {},
+     "server", "3.0.0", "[(option value)...]",
      "Said by replicas: who they are, and how far they have come."},
     {"role",      role,      1, kAnytime | flag::fast | flag::noscript | flag::dangerous, {},
      "server", "2.8.12", "", "Returns the part the server plays in replication."},

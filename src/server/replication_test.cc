@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "server/cluster_fixture.h"
 
@@ -238,6 +240,84 @@ TEST_F(ReplicationTest, AReplicaThatDoesNotReadIsDropped) {
   ASSERT_TRUE(cluster_.settle());
   EXPECT_LT(cluster_.server(0).replication().log().memory(), 300'000u);
   expect_equal(0, 1);
+}
+
+// Makes the primary send a command that it would not send by itself.
+void send_down(ClusterFixture& cluster, std::string_view words) {
+  cluster.server(0).replication().log().append(std::string(words) + "\r\n");
+}
+
+bool has_line(const std::vector<std::string>& lines, std::string_view part) {
+  return std::ranges::any_of(
+      lines, [&](const std::string& line) { return line.find(part) != std::string::npos; });
+}
+
+TEST_F(ReplicationTest, APrimaryCannotGiveOrders) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  for (const char* const order : {"REPLICAOF NO ONE", "SHUTDOWN NOSAVE", "CONFIG SET maxmemory 1",
+                                  "CLIENT KILL TYPE normal", "DEBUG RELOAD", "SUBSCRIBE a"}) {
+    send_down(cluster_, order);
+  }
+  run(0, "SET after 1");
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_TRUE(cluster_.is_up(1));
+  EXPECT_FALSE(cluster_[1].is_shut_down);
+  EXPECT_EQ(cluster_.server(1).config().maxmemory, 0u);
+  EXPECT_EQ(run(1, "GET after"), "\"1\"");
+  EXPECT_EQ(cluster_.server(1).stats().unexpected_errors, 6u);
+  EXPECT_TRUE(has_line(cluster_[1].lines, "'replicaof' is not accepted from a primary"));
+}
+
+TEST_F(ReplicationTest, WhatFailsOfTheStreamIsLoggedAndCounted) {
+  cluster_.follow(1, 0);
+  run(0, "SET s v");
+  ASSERT_TRUE(cluster_.settle());
+  send_down(cluster_, "NOSUCHCOMMAND a");
+  send_down(cluster_, "HSET s f v");
+  send_down(cluster_, "HSET s f v");
+  run(0, "SET after 1");
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(1, "GET after"), "\"1\"");
+  EXPECT_EQ(cluster_.server(1).stats().unexpected_errors, 3u);
+  EXPECT_TRUE(has_line(cluster_[1].lines, "ERR unknown command 'NOSUCHCOMMAND'"));
+  const auto count = std::ranges::count_if(cluster_[1].lines, [](const std::string& line) {
+    return line.find("WRONGTYPE") != std::string::npos;
+  });
+  EXPECT_EQ(count, 1);  // once a second
+}
+
+TEST_F(ReplicationTest, AStreamThatBreaksTheProtocolEndsTheLinkWithoutAReply) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  send_down(cluster_, "*1\r\n$x");
+  cluster_.turn();
+  cluster_.turn();
+  EXPECT_FALSE(cluster_.is_up(1));
+  EXPECT_TRUE(has_line(cluster_[1].lines, "its stream breaks the protocol"));
+}
+
+TEST_F(ReplicationTest, APausedReplicaAppliesNothingAndKeepsItsLink) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  run(1, "CLIENT PAUSE 200000 WRITE");
+  run(0, "SET k v");
+  for (int i = 0; i < 100; ++i) {
+    cluster_.advance(1000ms);
+    cluster_.turn();
+  }
+  EXPECT_EQ(run(1, "GET k"), "(nil)");
+  EXPECT_TRUE(cluster_.is_up(1));
+  run(1, "CLIENT UNPAUSE");
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(1, "GET k"), "\"v\"");
+}
+
+TEST_F(ReplicationTest, HelloTellsTheRole) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_NE(run(0, "HELLO").find("\"role\", \"master\""), std::string::npos) << run(0, "HELLO");
+  EXPECT_NE(run(1, "HELLO").find("\"role\", \"replica\""), std::string::npos);
 }
 
 }  // namespace

@@ -12,13 +12,10 @@
 #include "commands/words.h"
 #include "mayfly/stopwatch.h"
 #include "server/command_times.h"
-#include "server/primary_link.h"
 #include "server/replication.h"
 
 namespace mayfly {
 namespace {
-
-constexpr std::string_view kOutOfMemory = "OOM command not allowed when used memory > 'maxmemory'.";
 
 KeyspaceOptions keyspace_options(const Config& config) {
   std::random_device device;
@@ -44,24 +41,8 @@ std::string unknown_subcommand(const Command& command, Words words) {
   return fmt::format("ERR unknown subcommand '{:.128}'. Try {} HELP.", words[1], name);
 }
 
-bool is_one_of(const Command& command, std::initializer_list<std::string_view> names) {
-  return std::ranges::find(names, command.name) != names.end();
-}
-
 // A browser can be made to send a request whose lines are commands of ours.
 bool is_http(std::string_view word) { return equals(word, "post") || equals(word, "host:"); }
-
-// What a subscriber may still do when it speaks RESP2, where messages look like replies.
-bool suits_subscribers(const Command& command) {
-  return is_one_of(command, {"subscribe", "psubscribe", "ssubscribe", "unsubscribe", "punsubscribe",
-                             "sunsubscribe", "ping", "quit", "reset"});
-}
-
-// What runs at once even after MULTI.
-bool suits_multi(const Command& command) {
-  return command.parent.empty() &&
-         is_one_of(command, {"exec", "discard", "multi", "watch", "quit", "reset"});
-}
 
 }  // namespace
 
@@ -106,88 +87,41 @@ bool Server::handle(Client& client, Words words) {
     refuse_unknown(client, found, command, words);
     return true;
   }
-  if (const std::string error = why_not(client, *command); !error.empty()) {
-    ++stats_.by_command[command].rejected;
-    refuse(client, error);
-    return true;
-  }
-  if (must_wait(client, *command)) return false;
-  if (client.is_in_multi && !suits_multi(*command)) {
-    queue(client, words);
-  } else {
-    run(client, *command, words);
+  Verdict verdict = judge(client, *command);
+  switch (verdict.kind) {
+    case Verdict::Kind::wait:
+      return false;
+    case Verdict::Kind::refuse:
+      ++stats_.by_command[command].rejected;
+      refuse(client, command, words, verdict.error);
+      return true;
+    case Verdict::Kind::queue:
+      queue(client, *command, words);
+      return true;
+    case Verdict::Kind::run:
+      run(client, *command, words);
+      return true;
   }
   return true;
 }
 
 void Server::refuse_unknown(Client& client, const Command* found, const Command* command,
                             Words words) {
-  if (!client.is_authenticated()) return refuse(client, "NOAUTH Authentication required.");
-  if (found == nullptr) return refuse(client, unknown_command(words));
-  if (command == nullptr) return refuse(client, unknown_subcommand(*found, words));
+  if (!client.is_authenticated()) {
+    return refuse(client, command, words, "NOAUTH Authentication required.");
+  }
+  if (found == nullptr) return refuse(client, nullptr, words, unknown_command(words));
+  if (command == nullptr) return refuse(client, nullptr, words, unknown_subcommand(*found, words));
   ++stats_.by_command[command].rejected;
-  const std::string error =
-      fmt::format("ERR wrong number of arguments for '{}' command", full_name(*command));
-  if (command->name != "exec") return refuse(client, error);
-  refuse(client, fmt::format("EXECABORT Transaction discarded because of: {}", error.substr(4)));
-  leave_multi(client);
+  refuse(client, command, words,
+         fmt::format("ERR wrong number of arguments for '{}' command", full_name(*command)));
 }
 
 void Server::leave_multi(Client& client) {
   client.is_in_multi = false;
   client.is_multi_broken = false;
-  client.queue.clear();
-  client.queued_bytes = 0;
+  client.clear_queue();
   watches_.unwatch_all(client);
-}
-
-std::string Server::why_not(Client& client, const Command& command) {
-  if (client.is_primary) return {};  // it has decided already
-  if (!client.is_authenticated() && (command.flags & flag::no_auth) == 0) {
-    return "NOAUTH Authentication required.";
-  }
-  if (client.is_in_multi && (command.flags & flag::no_multi) != 0) {
-    return "ERR Command not allowed inside a transaction";
-  }
-  if ((command.flags & flag::denyoom) != 0 && !make_room()) return std::string(kOutOfMemory);
-  if (client.is_subscriber() && client.protocol() == 2 && !suits_subscribers(command)) {
-    return fmt::format(
-        "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
-        "allowed in this context",
-        command.name);
-  }
-  if (std::string why = why_no_data(command); !why.empty()) return why;
-  return why_no_write(client, command);
-}
-
-std::string Server::why_no_data(const Command& command) const {
-  if (loading_.is_active() && (command.flags & flag::loading) == 0) {
-    return "LOADING Mayfly is loading the dataset in memory";
-  }
-  const PrimaryLink* const primary = replication_->primary();
-  if (primary != nullptr && !primary->is_up() && !config_.replica_serve_stale_data &&
-      (command.flags & flag::stale) == 0) {
-    return "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.";
-  }
-  return {};
-}
-
-std::string Server::why_no_write(const Client& client, const Command& command) {
-  const bool writes = (command.flags & flag::write) != 0 ||
-                      (command.name == "exec" && client.is_in_multi && queues_writes(client));
-  const bool counts = writes || command.name == "ping";  // so that health checks notice
-  if (!counts) return {};
-  if (!is_replica()) {
-    if (std::string why = persistence_.why_no_writes(); !why.empty()) return why;
-  }
-  return writes ? replication_->why_no_writes(clock_.now()) : std::string();
-}
-
-bool Server::queues_writes(const Client& client) const {
-  return std::ranges::any_of(client.queue, [&](const Queued& queued) {
-    const Command* const one = commands_.find(queued.front());
-    return one != nullptr && (one->flags & (flag::write | flag::may_replicate)) != 0;
-  });
 }
 
 bool Server::is_replica() const { return replication_->is_replica(); }
@@ -197,15 +131,38 @@ Policy Server::policy_for(const Client* client) const {
   return is_replica() || is_paused() ? Policy::hide : Policy::reclaim;
 }
 
-void Server::refuse(Client& client, std::string_view error) {
-  if (client.is_in_multi) client.is_multi_broken = true;
-  count_error(error);
-  if (client.reply_mode == ReplyMode::on) Reply(client.output(), client.protocol()).error(error);
+// An EXEC that is refused ends its transaction. Any other command breaks the one it belongs to.
+void Server::refuse(Client& client, const Command* command, Words words, std::string_view error) {
+  std::string text(error);
+  if (command != nullptr && (command->flags & flag::runs_queue) != 0) {
+    if (text.starts_with("ERR ")) text.erase(0, 4);
+    text.insert(0, "EXECABORT Transaction discarded because of: ");
+    leave_multi(client);
+  } else if (client.is_in_multi) {
+    client.is_multi_broken = true;
+  }
+  count_error(text);
+  note_peer_error(client, words, text);
+  if (client.reply_mode == ReplyMode::on) Reply(client.output(), client.protocol()).error(text);
   if (client.reply_mode == ReplyMode::skip) client.reply_mode = ReplyMode::on;
+}
+
+// Errors that nobody reads: what a primary sends was fine there, and what a replica says is a
+// matter of the protocol between us.
+void Server::note_peer_error(const Client& client, Words words, std::string_view error) {
+  if (!client.is_primary && !client.is_attached_replica()) return;
+  ++stats_.unexpected_errors;
+  stream_errors_.add(log_, clock_.now(),
+                     {client.is_primary ? "primary" : "replica", client.link().address(),
+                      words.empty() ? std::string_view() : words[0], error});
 }
 
 void Server::refuse_protocol(Client& client, std::string_view error) {
   count_error("ERR");
+  if (client.is_primary) {  // it does not read replies, and would take one for a request
+    note_peer_error(client, {}, error);
+    return client.link().close_now("its stream breaks the protocol");
+  }
   log_.write(Level::verbose, fmt::format("{} from client {}", error, client.link().address()));
   Reply(client.output(), client.protocol()).error(fmt::format("ERR {}", error));
   client.close_after_reply();
@@ -222,8 +179,10 @@ void Server::count_error(std::string_view error) {
   }
 }
 
-void Server::queue(Client& client, Words words) {
+void Server::queue(Client& client, const Command& command, Words words) {
   client.queue.emplace_back(words.begin(), words.end());
+  client.queued_flags |= command.flags;
+  client.queued_lacks |= ~command.flags;
   for (const std::string_view word : words)
     client.queued_bytes += word.size() + sizeof(std::string);
   if (client.queued_bytes > config_.client_query_buffer_limit) {
@@ -254,7 +213,19 @@ void Server::run(Client& client, const Command& command, Words words) {
 
   note_command(client, command);  // again: of EXEC, what it ran came between
   finish(client, command, words, call, start, (monotonic_ns() - begin) / 1000);
-  if (is_outermost) client.end_request();
+  finish_output(client, start, is_outermost);
+}
+
+// The reply is complete: it is dropped if it is not wanted, and counts towards the output limit.
+void Server::finish_output(Client& client, std::size_t start, bool is_outermost) {
+  if (is_outermost) {
+    if (client.reply_mode != ReplyMode::on) client.output().resize(start);
+    if (client.reply_mode == ReplyMode::skip) client.reply_mode = ReplyMode::on;
+    if (client.reply_mode == ReplyMode::skip_next) client.reply_mode = ReplyMode::skip;
+    client.end_request();
+  }
+  check_output(client);
+  if (client.drops_output && client.output().size() > start) client.output().resize(start);
 }
 
 void Server::note_command(Client& client, const Command& command) {
@@ -277,9 +248,10 @@ void Server::finish(Client& client, const Command& command, Words words, const C
   std::string& out = client.output();
   if (out.size() > start && out[start] == '-') {
     ++stats.failed;
-    count_error(std::string_view(out).substr(start + 1, 64));
+    const std::string_view error = std::string_view(out).substr(start + 1);
+    count_error(error.substr(0, 64));
+    note_peer_error(client, words, error.substr(0, error.find('\r')));
   }
-  if (client.reply_mode != ReplyMode::on) settle_reply_mode(client, start);
 
   if (call.changes() > 0) stats_.dirty += static_cast<std::uint64_t>(call.changes());
   if (propagation_.is_wanted()) propagate(client, command, words, call);
@@ -292,12 +264,6 @@ void Server::finish(Client& client, const Command& command, Words words, const C
     latency_.add((command.flags & flag::fast) != 0 ? "fast-command" : "command", micros / 1000,
                  config_.latency_monitor_threshold, keyspace_.now());
   }
-}
-
-void Server::settle_reply_mode(Client& client, std::size_t start) {
-  client.output().resize(start);
-  if (client.reply_mode == ReplyMode::skip) client.reply_mode = ReplyMode::on;
-  if (client.reply_mode == ReplyMode::skip_next) client.reply_mode = ReplyMode::skip;
 }
 
 void Server::propagate(Client& client, const Command& command, Words words, const Call& call) {

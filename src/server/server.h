@@ -7,7 +7,7 @@
 //   loop.on_turn_begin([&] { server.begin_turn(); });
 //   loop.before_sleep([&] { return server.before_sleep(); });
 //
-// A request goes: Client::received -> Server::handle (is it allowed, is it queued) -> Server::run
+// A request goes: Client::received -> Server::handle -> Server::judge (verdict.h) -> Server::run
 // (the clock is read, the handler called, what it did is counted, logged and propagated).
 //
 // Threads: one.
@@ -37,11 +37,14 @@
 #include "server/latency.h"
 #include "server/loading.h"
 #include "server/log.h"
+#include "server/pauses.h"
 #include "server/persistence.h"
 #include "server/propagation.h"
 #include "server/pubsub.h"
 #include "server/slowlog.h"
 #include "server/stats.h"
+#include "server/stream_errors.h"
+#include "server/verdict.h"
 #include "server/watches.h"
 
 namespace mayfly {
@@ -83,6 +86,10 @@ class Server final : public Host, public KeyspaceListener {
 
   // Answers one request. False if it must wait (CLIENT PAUSE): the client keeps it.
   bool handle(Client& client, Words words);
+
+  // What becomes of a request of this client. It may evict, to make room for a write.
+  Verdict judge(Client& client, const Command& command);
+
   void refuse_protocol(Client& client, std::string_view error);  // and close
   void forget(Client& client);
   // A client that is no accepted connection: the primary that we follow.
@@ -121,10 +128,11 @@ class Server final : public Host, public KeyspaceListener {
   bool is_sweeping() const { return is_sweeping_; }  // DEBUG SET-ACTIVE-EXPIRE
   void set_sweeping(bool sweeps) { is_sweeping_ = sweeps; }
 
-  // CLIENT PAUSE: until when, and whether only writes wait.
-  void pause(Time until, bool only_writes);
-  void unpause();
-  bool is_paused() const { return pause_until_ != Time::min(); }
+  // A server that is paused changes nothing by itself: nothing is evicted, swept or propagated.
+  void pause(PauseReason reason, Time until, PauseLevel level);
+  void unpause(PauseReason reason);
+  bool is_paused() const { return pauses_.level() != PauseLevel::none; }
+  const Pauses& pauses() const { return pauses_; }
 
   // Puts what the configuration says into effect, after a change.
   void apply_config();
@@ -132,8 +140,14 @@ class Server final : public Host, public KeyspaceListener {
   // All keys of all databases go: what is loaded takes their place.
   void clear_all();
 
-  // Frees memory until it is below maxmemory. False if that cannot be done.
+  // Frees memory until it is below maxmemory. False if that cannot be done. While the server is
+  // paused it does nothing and returns true.
   bool make_room();
+
+  // How much memory clients may take together, replicas not counted; 0: no limit.
+  std::size_t client_memory_limit() const;
+  // The memory of a client is as it is now: keeps the sum.
+  void count_memory(Client& client);
 
   // Ends what MULTI began: for EXEC and DISCARD.
   void leave_multi(Client& client);
@@ -155,25 +169,28 @@ class Server final : public Host, public KeyspaceListener {
   void key_evicted(Database& database, std::string_view key) override;
 
  private:
+  // Judging a request (verdict.cc); an empty error is none.
+  std::string primary_error(const Command& command) const;
+  std::string error_of(Client& client, const Command& command);
+  std::string write_error(const Client& client, const Command& command);
+  std::string data_error(const Client& client, const Command& command) const;
+  bool must_wait(const Client& client, const Command& command) const;
+
   // The way of a request
   void refuse_unknown(Client& client, const Command* found, const Command* command, Words words);
-  std::string why_not(Client& client, const Command& command);  // empty: it may run
-  std::string why_no_data(const Command& command) const;        // loading, or out of touch
-  std::string why_no_write(const Client& client, const Command& command);
   Policy policy_for(const Client* client) const;
-  bool must_wait(const Client& client, const Command& command) const;
-  void refuse(Client& client, std::string_view error);
-  void queue(Client& client, Words words);
+  void refuse(Client& client, const Command* command, Words words, std::string_view error);
+  void queue(Client& client, const Command& command, Words words);
   void finish(Client& client, const Command& command, Words words, const Call& call,
               std::size_t start, std::int64_t micros);
   void note_command(Client& client, const Command& command);
-  void settle_reply_mode(Client& client, std::size_t start);
+  void finish_output(Client& client, std::size_t start, bool is_outermost);
   void propagate(Client& client, const Command& command, Words words, const Call& call);
   void propagate_removal(Database& database, std::string_view key, Found found);
   void count_error(std::string_view error);
+  void note_peer_error(const Client& client, Words words, std::string_view error);
   void feed_monitors(const Client& client, Words words);
 
-  bool queues_writes(const Client& client) const;
   OutputLimit replica_limit() const;
 
   // Between requests
@@ -181,6 +198,9 @@ class Server final : public Host, public KeyspaceListener {
   void sweep_slice();
   void free_slice();
   void chores(Time now);
+  void update_pauses();
+  void enforce_pauses();
+  void evict_clients();
 
   const Clock& clock_;
   Config config_;
@@ -207,9 +227,11 @@ class Server final : public Host, public KeyspaceListener {
   bool is_sweeping_ = true;
   bool is_in_transaction_ = false;
   bool has_backlog_ = false;  // the last slice did not get to the end of what is due
-  Time pause_until_ = Time::min();
-  bool pauses_only_writes_ = false;
-  int slice_growth_ = 0;  // how many slices in a row were cut short
+  Pauses pauses_;
+  PauseLevel enforced_pause_ = PauseLevel::none;  // at which clients were told to wait
+  StreamErrors stream_errors_;
+  std::size_t client_memory_ = 0;  // of all clients that may be evicted; see count_memory()
+  int slice_growth_ = 0;           // how many slices in a row were cut short
   Time next_chores_ = Time::min();
   std::uint64_t counted_commands_ = 0;  // at the last chores
 };

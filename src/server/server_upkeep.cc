@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "keyspace/packed_hash.h"
 #include "mayfly/stopwatch.h"
+#include "server/client_list.h"
 #include "server/memory.h"
 #include "server/replication.h"
 #include "server/server.h"
@@ -34,6 +37,7 @@ void Server::apply_config() {
   }
   log_.set_level(parse_level(config_.loglevel));
   if (config_.maxmemory > 0) make_room();
+  for (const auto& [id, client] : clients_) count_memory(*client);
   persistence_.apply_config();
 }
 
@@ -64,6 +68,7 @@ void Server::forget(Client& client) {
   std::erase(monitors_, &client);
   replication_->replicas().forget(client);
   replication_->waiters().forget(client);
+  client_memory_ -= std::exchange(client.counted_memory, 0);
   clients_.erase(client.id());
 }
 
@@ -84,7 +89,7 @@ void Server::begin_turn() {
 Millis Server::before_sleep() {
   const Time now = clock_.now();
   keyspace_.set_now(now);
-  if (is_paused() && is_due(pause_until_, now)) unpause();
+  update_pauses();
   background_.poll();
   replication_->before_sleep(now);
   persistence_.before_sleep(now);  // late, for what came before may have written something
@@ -93,11 +98,12 @@ Millis Server::before_sleep() {
     chores(now);
     next_chores_ = now + kChoreInterval;
   }
+  evict_clients();
   if (loading_.is_active() || !keyspace_.graveyard().is_empty()) return Millis(0);
   if (has_backlog_ && sweeps()) return Millis(0);
   Time next = std::min(next_chores_, replication_->waiters().next_timeout());
   if (sweeps()) next = std::min(next, keyspace_.next_deadline());
-  if (is_paused()) next = std::min(next, pause_until_);
+  if (is_paused()) next = std::min(next, pauses_.next_end());
   return remaining(next, now);
 }
 
@@ -154,7 +160,7 @@ void Server::chores(Time now) {
   for (Client* const client : clients) {
     check_output(*client);
     const bool may_idle = client->is_subscriber() || client->is_monitor || client->is_paused ||
-                          client->is_primary || client->replica || client->wait;
+                          client->is_primary || client->is_attached_replica() || client->wait;
     if (config_.timeout > 0 && !may_idle &&
         is_due(client->used + std::chrono::seconds(config_.timeout), now)) {
       client->link().close_now("it was idle for longer than `timeout`");
@@ -172,7 +178,8 @@ void Server::check_input(Client& client, std::size_t waiting) {
 }
 
 void Server::check_output(Client& client) {
-  const bool is_attached = client.replica != nullptr && client.replica->is_attached();
+  count_memory(client);
+  const bool is_attached = client.is_attached_replica();
   OutputLimit limit = client.is_subscriber() ? config_.output_pubsub : config_.output_normal;
   if (is_attached) limit = replica_limit();
   const std::uint64_t waiting =
@@ -193,6 +200,7 @@ void Server::check_output(Client& client) {
   log_.write(Level::warning,
              fmt::format("Closing client {}: it does not read, and {} bytes wait for it",
                          client.link().address(), waiting));
+  client.drops_output = true;
   client.link().close_now("its output exceeds client-output-buffer-limit");
 }
 
@@ -205,34 +213,41 @@ OutputLimit Server::replica_limit() const {
   return limit;
 }
 
-void Server::pause(Time until, bool only_writes) {
-  // A second pause may make the first one longer and stricter, never the other way.
-  pauses_only_writes_ = is_paused() ? pauses_only_writes_ && only_writes : only_writes;
-  pause_until_ = std::max(pause_until_, until);
+void Server::pause(PauseReason reason, Time until, PauseLevel level) {
+  pauses_.begin(reason, until, level);
+  enforce_pauses();
 }
 
-void Server::unpause() {
-  pause_until_ = Time::min();
+void Server::unpause(PauseReason reason) {
+  pauses_.end(reason);
+  enforce_pauses();
+}
+
+void Server::update_pauses() {
+  if (!is_paused()) return;
+  pauses_.update(clock_.now());
+  enforce_pauses();
+}
+
+// If fewer requests have to wait than before, all those that wait are judged anew.
+void Server::enforce_pauses() {
+  const PauseLevel before = std::exchange(enforced_pause_, pauses_.level());
+  if (enforced_pause_ >= before) return;
   for (const auto& [id, client] : clients_) {
     if (!client->is_paused) continue;
     client->is_paused = false;
     client->link().resume_reading();
   }
-}
-
-bool Server::must_wait(const Client& client, const Command& command) const {
-  if (!is_paused() || client.is_primary || client.replica) return false;
-  if (is_due(pause_until_, clock_.now())) return false;
-  if (!pauses_only_writes_) return command.parent != "client";
-  constexpr std::uint32_t kWrites = flag::write | flag::may_replicate;
-  if ((command.flags & kWrites) != 0) return true;
-  return command.name == "exec" && client.is_in_multi && queues_writes(client);
+  // maxmemory may have been lowered. In a transaction time stands still: the next write does it.
+  if (!is_paused() && config_.maxmemory > 0 && !is_in_transaction_) make_room();
 }
 
 bool Server::make_room() {
   if (is_replica() || loading_.is_active()) return true;  // the primary evicts for us
+  if (is_paused()) return true;
   if (config_.maxmemory == 0 || used_memory() <= config_.maxmemory) return true;
   keyspace_.set_now(clock_.now());
+  keyspace_.set_policy(policy_for(nullptr));
   // What is due goes first, and what nobody can see any more.
   while (used_memory() > config_.maxmemory && keyspace_.sweep(kSweptForRoom) > 0) {
   }
@@ -247,6 +262,46 @@ bool Server::make_room() {
     }
   }
   return true;
+}
+
+std::size_t Server::client_memory_limit() const {
+  constexpr std::size_t kLeast = 128 * 1024;  // with less nobody could say a word
+  const std::int64_t given = config_.maxmemory_clients;
+  if (given == 0 || (given < 0 && config_.maxmemory == 0)) return 0;
+  const std::uint64_t bytes = given > 0
+                                  ? static_cast<std::uint64_t>(given)
+                                  : config_.maxmemory / 100 * static_cast<std::uint64_t>(-given);
+  return std::max<std::size_t>(bytes, kLeast);
+}
+
+void Server::count_memory(Client& client) {
+  if (config_.maxmemory_clients == 0 && client.counted_memory == 0) return;
+  const bool counts =
+      config_.maxmemory_clients != 0 && !client.is_primary && !client.is_attached_replica();
+  client_memory_ -= client.counted_memory;
+  client.counted_memory = counts ? memory_of(client) : 0;
+  client_memory_ += client.counted_memory;
+}
+
+// The largest clients are closed until those that are left take less than maxmemory-clients.
+void Server::evict_clients() {
+  const std::size_t limit = client_memory_limit();
+  if (limit == 0 || client_memory_ < limit) return;
+  std::vector<Client*> candidates;
+  for (const auto& [id, client] : clients_) {
+    count_memory(*client);  // some has been sent meanwhile
+    if (client->counted_memory > 0 && !client->no_evict) candidates.push_back(client);
+  }
+  std::ranges::sort(candidates, std::greater<>(), &Client::counted_memory);
+  for (Client* const client : candidates) {
+    if (client_memory_ < limit) return;
+    client_memory_ -= std::exchange(client->counted_memory, 0);
+    if (client->link().closing()) continue;
+    ++stats_.evicted_clients;
+    log_.write(Level::notice, fmt::format("Evicting client: {}", describe(*client, *this)));
+    client->drops_output = true;
+    client->link().close_now("clients take more memory than maxmemory-clients");
+  }
 }
 
 }  // namespace mayfly

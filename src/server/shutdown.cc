@@ -35,7 +35,7 @@ Status Shutdown::begin(const ShutdownPlan& plan, const Client* asker) {
   if (is_waiting_) return Done{};
   is_waiting_ = true;
   until_ = server_.wall().now() + std::chrono::seconds(server_.config().shutdown_timeout);
-  server_.pause(until_, true);
+  server_.pause(PauseReason::shutdown, kNever, PauseLevel::writes);
   server_.log().write(Level::notice,
                       fmt::format("Shutting down: waiting up to {} seconds for replicas that lag",
                                   server_.config().shutdown_timeout));
@@ -68,7 +68,7 @@ bool Shutdown::abort() {
 
 void Shutdown::go_on() {
   is_waiting_ = false;
-  server_.unpause();
+  server_.unpause(PauseReason::shutdown);
   for (const std::uint64_t id : askers_) {
     const auto found = server_.clients().find(id);
     if (found == server_.clients().end()) continue;

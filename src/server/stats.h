@@ -38,6 +38,8 @@ struct Stats {
   std::uint64_t output_waiting_max = 0;  // the most that waited for one client
   std::uint64_t output_limit_disconnections = 0;
   std::uint64_t query_limit_disconnections = 0;
+  std::uint64_t evicted_clients = 0;
+  std::uint64_t unexpected_errors = 0;  // of commands of the primary, or of a replica
   std::uint64_t sweep_slices = 0;
   std::uint64_t sweep_slices_cut = 0;  // by time: there was more to do
   std::uint64_t sweep_micros = 0;

@@ -39,13 +39,6 @@ void run_queue(ClientCall& call, const std::vector<Queued>& queue) {
   call.client.written_to_aof = call.server.persistence().appended_offset();
 }
 
-bool needs_memory(const ClientCall& call) {
-  return std::ranges::any_of(call.client.queue, [&](const Queued& queued) {
-    const Command* const command = call.server.commands().find(queued.front());
-    return (command->flags & flag::denyoom) != 0;
-  });
-}
-
 void exec(Call& call) {
   ClientCall& here = client_call(call);
   Client& client = here.client;
@@ -53,12 +46,6 @@ void exec(Call& call) {
   if (client.is_multi_broken) {
     here.server.leave_multi(client);
     return call.fail("EXECABORT Transaction discarded because of previous errors.");
-  }
-  if (needs_memory(here) && !here.server.make_room()) {
-    here.server.leave_multi(client);
-    return call.fail(
-        "EXECABORT Transaction discarded because of: OOM command not allowed when used memory > "
-        "'maxmemory'.");
   }
   const bool is_broken =
       client.is_watch_broken || here.server.watches().has_expired(client, here.server.keyspace());
@@ -90,28 +77,29 @@ constexpr std::array kRows = {
     Command{.name = "multi",
             .handler = multi,
             .arity = 1,
-            .flags = kFlags,
+            .flags = kFlags | flag::unqueued | flag::from_primary,
             .group = "transactions",
             .since = "1.2.0",
             .summary = "Begins a transaction."},
     Command{.name = "exec",
             .handler = exec,
             .arity = 1,
-            .flags = flag::noscript | flag::loading | flag::stale | flag::skip_slowlog,
+            .flags = flag::noscript | flag::loading | flag::stale | flag::skip_slowlog |
+                     flag::unqueued | flag::runs_queue | flag::from_primary,
             .group = "transactions",
             .since = "1.2.0",
             .summary = "Runs what was queued since MULTI, all at once."},
     Command{.name = "discard",
             .handler = discard,
             .arity = 1,
-            .flags = kFlags,
+            .flags = kFlags | flag::unqueued,
             .group = "transactions",
             .since = "2.0.0",
             .summary = "Forgets what was queued since MULTI."},
     Command{.name = "watch",
             .handler = watch,
             .arity = -2,
-            .flags = kFlags,
+            .flags = kFlags | flag::unqueued,
             .keys = {1, -1, 1, access::ro},
             .group = "transactions",
             .since = "2.2.0",

@@ -160,5 +160,66 @@ TEST_F(TransactionTest, ResetLeavesIt) {
   EXPECT_EQ(client.run("EXEC"), "(error) ERR EXEC without MULTI");
 }
 
+// Loads for as long as the test likes.
+class EndlessTask final : public LoadTask {
+ public:
+  Result<bool> step(std::size_t) override { return false; }
+  std::uint64_t offset() const override { return 0; }
+  std::uint64_t total() const override { return 0; }
+};
+
+TEST_F(TransactionTest, ExecIsRefusedWhileLoadingIfWhatIsQueuedWouldBe) {
+  client.run("SET k 1");
+  client.run("MULTI");
+  client.run("GET k");
+  other.run("MULTI");
+  other.run("ECHO hello");
+  server().loading().begin(std::make_unique<EndlessTask>(), wall().now(), [](const Status&) {});
+  EXPECT_EQ(client.run("EXEC"),
+            "(error) EXECABORT Transaction discarded because of: LOADING Mayfly is loading the "
+            "dataset in memory");
+  EXPECT_EQ(client.run("EXEC"), "(error) ERR EXEC without MULTI");
+  EXPECT_EQ(other.run("EXEC"), "[\"hello\"]");
+  server().loading().abandon();
+}
+
+TEST_F(TransactionTest, ExecIsRefusedByAReplicaOutOfTouch) {
+  client.run("MULTI");
+  client.run("GET k");
+  other.run("REPLICAOF 127.0.0.1 1");
+  server().config().replica_serve_stale_data = false;
+  EXPECT_EQ(client.run("EXEC"),
+            "(error) EXECABORT Transaction discarded because of: MASTERDOWN Link with MASTER is "
+            "down and replica-serve-stale-data is set to 'no'.");
+}
+
+TEST_F(TransactionTest, ExecIsRefusedByAReplicaOrWithoutReplicasIfItWrites) {
+  client.run("MULTI");
+  client.run("SET k 1");
+  other.run("CONFIG SET min-replicas-to-write 1");
+  EXPECT_EQ(client.run("EXEC"),
+            "(error) EXECABORT Transaction discarded because of: NOREPLICAS Not enough good "
+            "replicas to write.");
+  other.run("CONFIG SET min-replicas-to-write 0");
+  client.run("MULTI");
+  client.run("SET k 1");
+  other.run("REPLICAOF 127.0.0.1 1");
+  EXPECT_EQ(client.run("EXEC"),
+            "(error) EXECABORT Transaction discarded because of: READONLY You can't write against "
+            "a read only replica.");
+}
+
+TEST_F(TransactionTest, ExecIsRefusedWithoutMemoryIfItTakesSome) {
+  client.run("MULTI");
+  client.run("SET k 1");
+  other.run("MULTI");
+  other.run("DEL k");
+  server().config().maxmemory = 1;
+  EXPECT_EQ(client.run("EXEC"),
+            "(error) EXECABORT Transaction discarded because of: OOM command not allowed when "
+            "used memory > 'maxmemory'.");
+  EXPECT_EQ(other.run("EXEC"), "[(integer) 0]");
+}
+
 }  // namespace
 }  // namespace mayfly

@@ -35,6 +35,7 @@ void Waiters::reply(Client& client, const Wait& wait) {
 void Waiters::add(Client& client, const Wait& wait, bool may_block) {
   if (!may_block || is_met(wait)) return reply(client, wait);
   client.wait = wait;
+  client.wait->is_silent = client.reply_mode != ReplyMode::on;
   client.link().pause_reading();
   clients_.push_back(&client);
   server_.replication().replicas().ask_for_acks();
@@ -42,23 +43,35 @@ void Waiters::add(Client& client, const Wait& wait, bool may_block) {
 
 void Waiters::forget(Client& client) { std::erase(clients_, &client); }
 
+void Waiters::release(Client& client, std::string_view error) {
+  const Wait wait = *client.wait;
+  client.wait.reset();
+  if (!wait.is_silent && error.empty()) reply(client, wait);
+  if (!wait.is_silent && !error.empty()) Reply(client.output(), client.protocol()).error(error);
+  client.link().resume_reading();
+}
+
 void Waiters::check(Time now, bool everybody) {
   if (clients_.empty()) return;
+  constexpr std::string_view kWoken =
+      "UNBLOCKED force unblock from blocking operation, instance state changed "
+      "(master -> replica?)";
   std::erase_if(clients_, [&](Client* client) {
-    const Wait wait = *client->wait;
-    if (!everybody && !is_met(wait) && !is_due(wait.until, now)) return false;
-    client->wait.reset();
-    if (everybody) {
-      Reply(client->output(), client->protocol())
-          .error(
-              "UNBLOCKED force unblock from blocking operation, instance state changed "
-              "(master -> replica?)");
-    } else {
-      reply(*client, wait);
-    }
-    client->link().resume_reading();
+    if (!everybody && !is_met(*client->wait) && !is_due(client->wait->until, now)) return false;
+    release(*client, everybody ? kWoken : std::string_view());
     return true;
   });
+}
+
+bool Waiters::unblock(Client& client, bool with_error) {
+  if (std::erase(clients_, &client) == 0) return false;
+  release(client, with_error ? "UNBLOCKED client unblocked via CLIENT UNBLOCK" : "");
+  return true;
+}
+
+std::size_t Waiters::with_timeout() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      clients_, [](const Client* client) { return client->wait->until != kNever; }));
 }
 
 Time Waiters::next_timeout() const {

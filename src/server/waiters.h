@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "mayfly/time.h"
@@ -20,6 +21,7 @@ struct Wait {
   std::int64_t replicas = 0;
   std::int64_t local = 0;  // 1: our own disk, too
   bool is_aof = false;
+  bool is_silent = false;  // CLIENT REPLY was off or skip when it began: there is no reply
   Time until = kNever;
 };
 
@@ -35,12 +37,18 @@ class Waiters {
   // they are woken with what there is (`everybody`): the server changes its part.
   void check(Time now, bool everybody = false);
 
+  // CLIENT UNBLOCK: ends the wait of a client, as if it had lasted long enough or with an error.
+  // False if it does not wait.
+  bool unblock(Client& client, bool with_error);
+
   std::size_t size() const { return clients_.size(); }
+  std::size_t with_timeout() const;
   Time next_timeout() const;
 
  private:
   bool is_met(const Wait& wait) const;
   void reply(Client& client, const Wait& wait);
+  void release(Client& client, std::string_view error);  // empty: an ordinary reply
 
   Server& server_;
   std::vector<Client*> clients_;
