@@ -39,6 +39,10 @@ inline constexpr std::uint32_t no_multi = 1 << 15;
 inline constexpr std::uint32_t movablekeys = 1 << 16;
 inline constexpr std::uint32_t allow_busy = 1 << 17;
 inline constexpr std::uint32_t dangerous = 1 << 18;  // an ACL category only, not shown as a flag
+
+// It may find any keys expired. They have nothing to do with each other, and so their removals are
+// propagated one by one, not as a transaction. Not shown.
+inline constexpr std::uint32_t arbitrary_keys = 1 << 19;
 }  // namespace flag
 
 // What a command does to its keys.
@@ -54,11 +58,13 @@ inline constexpr std::uint32_t remove = 1 << 7;  // DELETE
 }  // namespace access
 
 // Which words are keys: from `first` to `last` (negative: from the end) in steps. first 0: none.
+// Or from `first` on as many as the word `count_at` says; then `last` means nothing.
 struct KeyRange {
   int first = 0;
   int last = 0;
   int step = 0;
   std::uint32_t access = 0;
+  int count_at = 0;  // 0: up to `last`
 };
 
 struct Command {
@@ -109,6 +115,7 @@ class CommandTable {
 
 // What every family of commands has, each in its own file.
 std::span<const Command> string_commands();
+std::span<const Command> bit_commands();
 std::span<const Command> key_commands();
 std::span<const Command> expire_commands();
 std::span<const Command> hash_commands();

@@ -74,6 +74,7 @@ constexpr KeyRange kPut{1, 1, 1, access::ow | access::update};
 constexpr KeyRange kAdded{1, 1, 1, access::ow | access::insert};
 constexpr KeyRange kPutMany{1, -1, 2, access::ow | access::update};
 constexpr KeyRange kAddedMany{1, -1, 2, access::ow | access::insert};
+constexpr KeyRange kPutCounted{2, 0, 2, access::ow | access::update, 1};
 
 constexpr std::string_view kString = "string";
 
@@ -104,6 +105,8 @@ constexpr Command kCommands[] = {
      "Sets several keys to strings."},
     {"msetnx", msetnx, -3, kWrite, kAddedMany, kString, "1.0.1",
      "Sets several keys to strings unless one of the keys is there."},
+    {"msetex", msetex, -4, kWrite | flag::movablekeys, kPutCounted, kString, "9.1.0",
+     "Sets several keys to strings, with one deadline or under one condition."},
 
     {"getset", getset, 3, kQuickWrite, kChanged, kString, "1.0.0",
      "Sets a key to a string and returns the one before."},
