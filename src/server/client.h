@@ -90,7 +90,8 @@ class Client final : public Peer {
   bool is_monitor = false;
   bool no_evict = false;
   bool no_touch = false;
-  bool is_paused = false;  // a request of it waits for the end of a pause
+  bool is_import_source = false;  // in import mode, nothing is expired for it
+  bool is_paused = false;         // a request of it waits for the end of a pause
 
   // Between MULTI and EXEC.
   bool is_in_multi = false;

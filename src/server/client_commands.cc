@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "commands/words.h"
+#include "server/client_import.h"
 #include "server/client_list.h"
 #include "server/help.h"
 #include "server/server.h"
@@ -196,6 +197,8 @@ void help(Call& call) {
       "    The name of this connection.",
       "ID | INFO",
       "    The number of this connection, or all about it.",
+      "IMPORT-SOURCE (ON|OFF)",
+      "    In import mode, whether nothing is expired for this connection.",
       "KILL <ip:port> | KILL <option> ...",
       "    Closes connections: ID, ADDR, LADDR, TYPE, USER, NAME, MAXAGE, SKIPME.",
       "LIST [<option> ...]",
@@ -239,6 +242,8 @@ constexpr std::array kParts = {
     part("setinfo", setinfo, 4, kFlags, "7.2.0", "Tells which client library this is."),
     part("no-evict", no_evict, 3, kAdmin, "7.0.0", "Keeps this connection when memory is short."),
     part("no-touch", no_touch, 3, kFlags, "7.2.0", "Makes reads of this connection no uses."),
+    part("import-source", client_import_source, 3, kFlags, "8.1.0",
+         "Marks this connection as a source of an import."),
     part("reply", reply_mode, 3, kFlags, "3.2.0", "Whether commands are answered."),
     part("pause", pause, -3, kAdmin, "3.0.0", "Lets commands of all connections wait."),
     part("unpause", unpause, 2, kAdmin, "6.2.0", "Ends a pause."),
