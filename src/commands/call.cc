@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "commands/words.h"
 #include "resp/numbers.h"
 
@@ -89,6 +91,12 @@ Slot Call::put_string(std::string_view key, std::string_view value) {
   return slot;
 }
 
+std::uint64_t Call::string_bytes_max() const {
+  constexpr std::uint64_t kStored = std::uint64_t{4'000} << 20;  // sizes are kept in 32 bits
+  if (keyspace_.policy() == Policy::show) return kStored;
+  return std::min(host_.string_bytes_max(), kStored);
+}
+
 void Call::fail(std::string_view error) {
   has_failed_ = true;
   reply_.error(error);
@@ -126,6 +134,12 @@ bool Call::settle(HashRef& hash, std::string_view key) {
   if (!hash.settle()) return false;
   notify(Event::generic, "del", key);
   return true;
+}
+
+void Call::propagate_instead(Propagated words) {
+  is_replaced_ = true;
+  propagated_.clear();
+  if (words.size() > 1 && wants_propagation()) propagated_.push_back(std::move(words));
 }
 
 void Call::propagate_list(Propagated words) {

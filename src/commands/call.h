@@ -50,6 +50,12 @@ class Host {
 
   // Whether anybody gets what is propagated.
   virtual bool wants_propagation() const { return true; }
+
+  // How the removal of an expired key is propagated: UNLINK, or DEL if lazyfree-lazy-expire is no.
+  virtual std::string_view removal_name() const { return "UNLINK"; }
+
+  // The longest string that a client may make: proto-max-bulk-len.
+  virtual std::uint64_t string_bytes_max() const { return std::uint64_t{512} << 20; }
 };
 
 // A command in the form in which it goes to replicas and the append-only file.
@@ -109,6 +115,10 @@ class Call {
   // Sets a string under a key, whatever was there. Tells `new` if nothing was.
   Slot put_string(std::string_view key, std::string_view value);
 
+  // The longest string that this call may make. What the primary decided is obeyed, so that only
+  // memory limits it.
+  std::uint64_t string_bytes_max() const;
+
   // ---- Failing ----
 
   void fail(std::string_view error);  // the full text, "ERR ..."
@@ -139,6 +149,8 @@ class Call {
     if (wants_propagation()) propagated_.push_back({std::string(words)...});
   }
   void propagate_list(Propagated words);
+  // Instead of all that was propagated so far; nothing if it is only a name.
+  void propagate_instead(Propagated words);
   void propagate_nothing() { is_replaced_ = true; }
   bool wants_propagation() const { return host_.wants_propagation(); }
   std::int64_t changes() const { return changes_; }

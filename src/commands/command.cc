@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "commands/words.h"
+#include "resp/numbers.h"
 
 namespace mayfly {
 
@@ -46,9 +47,31 @@ const Command* CommandTable::resolve(const Command& command, Words words) const 
   return found == command.subcommands.end() ? nullptr : &*found;
 }
 
+namespace {
+
+// The keys of a request that tells how many they are. None if that cannot be.
+std::vector<std::size_t> counted_positions(const KeyRange& keys, Words words) {
+  std::vector<std::size_t> positions;
+  const auto at = static_cast<std::size_t>(keys.count_at);
+  const auto count = at < words.size() ? parse_integer(words[at]) : std::nullopt;
+  const auto first = static_cast<std::size_t>(keys.first);
+  const auto step = static_cast<std::size_t>(keys.step);
+  if (!count || *count < 1 || first >= words.size()) return positions;
+  if (static_cast<std::uint64_t>(*count) > (words.size() - first + step - 1) / step) {
+    return positions;
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(*count); ++i) {
+    positions.push_back(first + i * step);
+  }
+  return positions;
+}
+
+}  // namespace
+
 std::vector<std::size_t> key_positions(const Command& command, Words words) {
   std::vector<std::size_t> positions;
   if (command.keys.first == 0) return positions;
+  if (command.keys.count_at > 0) return counted_positions(command.keys, words);
   const auto count = static_cast<int>(words.size());
   const int last = command.keys.last < 0 ? count + command.keys.last : command.keys.last;
   for (int i = command.keys.first; i <= last && i < count; i += std::max(command.keys.step, 1)) {

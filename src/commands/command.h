@@ -47,6 +47,10 @@ inline constexpr std::uint32_t for_subscribers = 1 << 21;  // allowed to a subsc
 inline constexpr std::uint32_t health_check = 1 << 22;     // refused when writes cannot be saved
 inline constexpr std::uint32_t unpaused = 1 << 23;         // runs even while everything is paused
 inline constexpr std::uint32_t from_primary = 1 << 24;     // no write, but a primary may send it
+
+// It may find any keys expired. They have nothing to do with each other, and so their removals are
+// propagated one by one, not as a transaction. Not shown.
+inline constexpr std::uint32_t arbitrary_keys = 1 << 25;
 }  // namespace flag
 
 // What a command does to its keys.
@@ -62,11 +66,13 @@ inline constexpr std::uint32_t remove = 1 << 7;  // DELETE
 }  // namespace access
 
 // Which words are keys: from `first` to `last` (negative: from the end) in steps. first 0: none.
+// Or from `first` on as many as the word `count_at` says; then `last` means nothing.
 struct KeyRange {
   int first = 0;
   int last = 0;
   int step = 0;
   std::uint32_t access = 0;
+  int count_at = 0;  // 0: up to `last`
 };
 
 struct Command {
@@ -118,6 +124,7 @@ class CommandTable {
 
 // What every family of commands has, each in its own file.
 std::span<const Command> string_commands();
+std::span<const Command> bit_commands();
 std::span<const Command> key_commands();
 std::span<const Command> expire_commands();
 std::span<const Command> hash_commands();

@@ -58,7 +58,7 @@ TEST_F(ExpireCommandsTest, ADeadlineInThePastExpiresTheKeyAtOnce) {
     EXPECT_EQ(run(line), "(integer) 1") << line;
     EXPECT_EQ(events(), "x:expired:k") << line;
     EXPECT_EQ(changed_keys(), "k") << line;
-    EXPECT_EQ(propagated(), "DEL k") << line;
+    EXPECT_EQ(propagated(), "UNLINK k") << line;
     EXPECT_EQ(keyspace().stats().expired_keys, before + 1) << line;
     EXPECT_EQ(run("EXISTS k"), "(integer) 0") << line;
   }
@@ -84,7 +84,7 @@ TEST_F(ExpireCommandsTest, ConditionsLookAtThePresentDeadline) {
   EXPECT_EQ(propagated(), "PEXPIREAT k " + in_ms(Millis(9'000)));
   EXPECT_EQ(run("EXPIRE k -1 GT"), "(integer) 0");
   EXPECT_EQ(run("EXPIRE k -1 LT"), "(integer) 1");
-  EXPECT_EQ(propagated(), "DEL k");
+  EXPECT_EQ(propagated(), "UNLINK k");
   run("SET k v");
   EXPECT_EQ(run("EXPIRE k 10 NX NX"), "(integer) 1");
 }

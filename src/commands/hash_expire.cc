@@ -58,6 +58,7 @@ std::optional<Words> counted_words(Call& call, std::size_t at, std::size_t width
 }
 
 std::optional<Words> only_fields(Call& call, std::string_view error) {
+  if (!call.integer(3)) return std::nullopt;  // which Valkey looks at first
   if (call.is(2, "fields")) return counted_words(call, 2, 1, error);
   call.fail(error);
   return std::nullopt;
@@ -84,7 +85,8 @@ std::optional<Time> field_deadline(Call& call, std::size_t i, TimeForm form) {
 }
 
 bool is_past(Call& call, Time deadline) {
-  return call.keyspace().policy() == Policy::reclaim && is_due(deadline, call.now());
+  return call.keyspace().policy() == Policy::reclaim && !call.keyspace().options().keeps_expired &&
+         is_due(deadline, call.now());
 }
 
 void tell_fields(Call& call, HashRef& hash, const FieldNames& fields, Became became,

@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "commands/call.h"
 #include "commands/key_handlers.h"
@@ -46,8 +47,22 @@ void type(Call& call) {
   call.reply().simple(slot == kNoSlot ? "none" : type_name(call.database(), slot));
 }
 
+// A key evenly chosen. Those that are found dead on the way are reclaimed, where that is allowed;
+// if nearly all are dead, the database looks for one that is not.
+Slot random_alive(Call& call) {
+  constexpr int kTries = 1000;
+  Database& database = call.database();
+  Random& random = call.keyspace().random();
+  for (int i = 0; i < kTries && call.keyspace().policy() == Policy::reclaim; ++i) {
+    const Slot slot = database.random_stored(random);
+    if (slot == kNoSlot || database.is_alive(slot)) return slot;
+    database.find(std::string(database.key(slot)));
+  }
+  return database.random(random);
+}
+
 void randomkey(Call& call) {
-  const Slot slot = call.database().random(call.keyspace().random());
+  const Slot slot = random_alive(call);
   if (slot == kNoSlot) return call.reply().null();
   call.reply().bulk(call.database().key(slot));
 }
@@ -111,10 +126,10 @@ constexpr Command kCommands[] = {
     {"keys", keys, 2, kRead | flag::dangerous, kNone, kGeneric, "1.0.0",
      "pattern:pattern",
      "Returns all keys that match a pattern."},
-    {"scan", scan, -2, kRead, kNone, kGeneric, "2.8.0",
+    {"scan", scan, -2, kRead | flag::arbitrary_keys, kNone, kGeneric, "2.8.0",
      "cursor:int [MATCH pattern:pattern] [COUNT count:int] [TYPE type]",
      "Goes through all keys, a few at a time."},
-    {"randomkey", randomkey, 1, kRead, kNone, kGeneric, "1.0.0",
+    {"randomkey", randomkey, 1, kRead | flag::arbitrary_keys, kNone, kGeneric, "1.0.0",
      "", "Returns a key by chance."},
     {"dbsize", dbsize, 1, kQuickRead, kNone, kServer, "1.0.0",
      "", "Tells how many keys the database has."},
@@ -128,8 +143,8 @@ constexpr Command kCommands[] = {
     {"copy", copy, -3, kWrite | flag::denyoom, kCopied, kGeneric, "6.2.0",
      "source:key destination:key [DB destination-db:int] [REPLACE]",
      "Copies the value and the deadlines of a key to another one."},
-    {"move", move, 3, kQuickWrite, kMoved, kGeneric, "1.0.0",
-     "key db:int",
+    {"move", move, -3, kQuickWrite, kMoved, kGeneric, "1.0.0",
+     "key db:int [REPLACE]",
      "Moves a key to another database."},
 
     {"flushdb", flushdb, -1, kWrite | flag::dangerous, kNone, kServer, "1.0.0",

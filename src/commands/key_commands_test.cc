@@ -97,6 +97,19 @@ TEST_F(KeyCommandsTest, RandomkeyReturnsSomethingAlive) {
   EXPECT_EQ(run("RANDOMKEY"), "(nil)");
 }
 
+TEST_F(KeyCommandsTest, RandomkeyReclaimsWhatItMeetsDead) {
+  run("SET a 1 PX 1");
+  run("SET b 1 PX 1");
+  advance(Millis(1));
+  EXPECT_EQ(run("RANDOMKEY"), "(nil)");
+  EXPECT_EQ(database().stored(), 0u);
+  run("SET c 1 PX 1");
+  advance(Millis(1));
+  keyspace().set_policy(Policy::hide);
+  EXPECT_EQ(run("RANDOMKEY"), "(nil)");
+  EXPECT_EQ(database().stored(), 1u);
+}
+
 // The keys that a whole scan with these options shows.
 class ScanTest : public KeyCommandsTest {
  protected:
@@ -137,6 +150,9 @@ TEST_F(ScanTest, FiltersByPatternAndType) {
   EXPECT_EQ(scan_all({"TYPE", "hash"}), (std::set<std::string>{"three"}));
   EXPECT_EQ(scan_all({"TYPE", "STRING", "match", "t*"}), (std::set<std::string>{"two"}));
   EXPECT_EQ(scan_all({"TYPE", "list"}), (std::set<std::string>{}));
+  EXPECT_EQ(scan_all({"TYPE", "Stream"}), (std::set<std::string>{}));
+  EXPECT_EQ(run("SCAN 0 TYPE nosuchtype"), "(error) ERR unknown type name 'nosuchtype'");
+  EXPECT_EQ(run("SCAN 0 TYPE foo COUNT x"), "(error) ERR unknown type name 'foo'");
 }
 
 TEST_F(ScanTest, ReclaimsWhatItMeetsDead) {
@@ -254,6 +270,26 @@ TEST_F(KeyCommandsTest, MoveTakesAKeyToAnotherDatabase) {
   select(1);
   EXPECT_EQ(run("GET a"), "\"1\"");
   EXPECT_EQ(run("PTTL a"), "(integer) 100");
+}
+
+TEST_F(KeyCommandsTest, MoveReplacesIfAsked) {
+  run("SET a 1 PX 100");
+  select(1);
+  run("SET a 2");
+  select(0);
+  EXPECT_EQ(run("MOVE a 1"), "(integer) 0");
+  EXPECT_EQ(run("MOVE a 1 replace"), "(integer) 1");
+  EXPECT_EQ(events(), "n:new:a@1 g:move_from:a g:move_to:a@1");
+  EXPECT_EQ(changed_keys(), "a a@1");
+  EXPECT_EQ(propagated(), "MOVE a 1 replace");
+  EXPECT_EQ(run("MOVE a 1 REPLACE"), "(integer) 0");  // it is not there any more
+  EXPECT_EQ(events() + propagated(), "");
+  select(1);
+  EXPECT_EQ(run("GET a"), "\"1\"");
+  EXPECT_EQ(run("PTTL a"), "(integer) 100");
+  EXPECT_EQ(run("MOVE a 0 REPLACE"), "(integer) 1");
+  EXPECT_EQ(run("MOVE a 0 FOO"), kSyntax);
+  EXPECT_EQ(run("MOVE a 0 REPLACE REPLACE"), kSyntax);
 }
 
 TEST_F(KeyCommandsTest, MoveRefusesDatabasesThatAreNone) {

@@ -93,8 +93,10 @@ void copy(Call& call) {
   call.reply().integer(1);
 }
 
-// MOVE key database
+// MOVE key database [REPLACE]
 void move(Call& call) {
+  const bool replaces = call.is(3, "replace");
+  if (call.count() > (replaces ? 4 : 3)) return call.fail_syntax();
   const std::optional<int> number = int_argument(call, 2);
   if (!number || !has_database(call, *number)) return;
   const std::string_view key = call.word(1);
@@ -103,7 +105,10 @@ void move(Call& call) {
   if (&source == &target) return call.fail(kSameObject);
 
   const Slot slot = call.find_to_write(key);
-  if (slot == kNoSlot || target.find(key) != kNoSlot) return call.reply().integer(0);
+  if (slot == kNoSlot) return call.reply().integer(0);
+  const Slot taken = target.find(key);
+  if (taken != kNoSlot && !replaces) return call.reply().integer(0);
+  if (taken != kNoSlot) target.erase(taken);
   source.move(slot, target, key);
   call.notify(Event::created, "new", key, target.number());
   call.changed(key);

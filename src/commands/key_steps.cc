@@ -23,14 +23,15 @@ void remove_key(Call& call, Slot slot, std::string_view key) {
 }
 
 bool is_over(Call& call, Time deadline) {
-  return call.keyspace().policy() == Policy::reclaim && is_due(deadline, call.now());
+  return call.keyspace().policy() == Policy::reclaim && !call.keyspace().options().keeps_expired &&
+         is_due(deadline, call.now());
 }
 
 void expire_at_once(Call& call, Slot slot, std::string_view key) {
   call.database().erase(slot);
   ++call.keyspace().stats().expired_keys;
   call.changed(key);
-  call.propagate_as("DEL", key);
+  call.propagate_as(call.host().removal_name(), key);
   call.notify(Event::expired, "expired", key);
 }
 

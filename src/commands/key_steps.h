@@ -23,7 +23,8 @@ void remove_key(Call& call, Slot slot, std::string_view key);
 bool is_over(Call& call, Time deadline);
 
 // What setting a deadline that is over comes to: the key expires here and now. It is counted and
-// told as `expired`, and a DEL goes to the replicas. `key` must not point into the database.
+// told as `expired`, and a DEL or UNLINK goes to the replicas. `key` must not point into the
+// database.
 void expire_at_once(Call& call, Slot slot, std::string_view key);
 
 // Gives a key a deadline and tells `expire`; replicas get it as an absolute time. One that is over

@@ -3,6 +3,9 @@
 
 #include "commands/scan_options.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <charconv>
 
 #include "commands/words.h"
@@ -11,6 +14,12 @@
 
 namespace mayfly {
 namespace {
+
+// All types of Valkey, those included that we do not hold: no key has them.
+bool is_type_name(std::string_view word) {
+  static constexpr std::string_view kTypes[] = {"string", "list", "set", "zset", "hash", "stream"};
+  return std::ranges::any_of(kTypes, [&](std::string_view type) { return equals(word, type); });
+}
 
 // Reads the option at word `i` and returns the word after it; nothing if there has been an error.
 std::optional<std::size_t> read_option(Call& call, std::size_t i, ScanKind kind,
@@ -28,7 +37,9 @@ std::optional<std::size_t> read_option(Call& call, std::size_t i, ScanKind kind,
     return i + 2;
   } else if (call.is(i, "type") && has_value && kind == ScanKind::keys) {
     options.type = call.word(i + 1);
-    return i + 2;
+    if (is_type_name(*options.type)) return i + 2;
+    call.fail(fmt::format("ERR unknown type name '{}'", *options.type));
+    return std::nullopt;
   } else if (call.is(i, "novalues")) {
     options.no_values = true;
     if (kind == ScanKind::hash) return i + 1;

@@ -12,7 +12,7 @@ namespace {
 // Whether a string may reach so far; if not, that has been said. Neither number is negative, and
 // `more` is a word's size: their sum cannot overflow.
 bool may_reach(Call& call, std::uint64_t size, std::uint64_t more) {
-  if (size + more <= kStringBytesMax) return true;
+  if (size + more <= call.string_bytes_max()) return true;
   call.fail("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
   return false;
 }

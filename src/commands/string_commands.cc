@@ -74,6 +74,7 @@ constexpr KeyRange kPut{1, 1, 1, access::ow | access::update};
 constexpr KeyRange kAdded{1, 1, 1, access::ow | access::insert};
 constexpr KeyRange kPutMany{1, -1, 2, access::ow | access::update};
 constexpr KeyRange kAddedMany{1, -1, 2, access::ow | access::insert};
+constexpr KeyRange kPutCounted{2, 0, 2, access::ow | access::update, 1};
 
 constexpr std::string_view kString = "string";
 
@@ -118,6 +119,11 @@ constexpr Command kCommands[] = {
     {"msetnx", msetnx, -3, kWrite, kAddedMany, kString, "1.0.1",
      "(key value)...",
      "Sets several keys to strings unless one of the keys is there."},
+    {"msetex", msetex, -4, kWrite | flag::movablekeys, kPutCounted, kString, "9.1.0",
+     "numkeys:count (key value)... [condition:(NX | XX)] [expiration:(EX seconds:int | "
+     "PX milliseconds:int | EXAT unix-time-seconds:time | PXAT unix-time-milliseconds:time | "
+     "KEEPTTL)]",
+     "Sets several keys to strings, with one deadline or under one condition."},
 
     {"getset", getset, 3, kQuickWrite, kChanged, kString, "1.0.0",
      "key value",

@@ -188,7 +188,7 @@ TEST_F(StringCommandsTest, SetToThePastRemovesTheKey) {
   EXPECT_EQ(run({"SET", "k", "w", "PXAT", in_ms(Millis(0))}), "OK");
   EXPECT_EQ(events(), "x:expired:k");
   EXPECT_EQ(changed_keys(), "k");
-  EXPECT_EQ(propagated(), "DEL k");
+  EXPECT_EQ(propagated(), "UNLINK k");
   EXPECT_EQ(keyspace().stats().expired_keys, 1u);
   EXPECT_EQ(run("SET k w EXAT 1"), "OK");
   EXPECT_EQ(events() + propagated(), "");
@@ -267,6 +267,93 @@ TEST_F(StringCommandsTest, GetsetIsASetToReplicas) {
   EXPECT_EQ(run("TTL k"), "(integer) -1");
 }
 
+// ---- MSETEX ----
+
+TEST_F(StringCommandsTest, MsetexSetsAllKeysWithOneDeadline) {
+  run("SET b old PX 5");
+  EXPECT_EQ(run("MSETEX 2 a 1 b 2 EX 10"), "(integer) 1");
+  EXPECT_EQ(events(), "n:new:a $:set:a g:expire:a $:set:b g:expire:b");
+  EXPECT_EQ(changed_keys(), "a b");
+  EXPECT_EQ(propagated(), "MSETEX 2 a 1 b 2 PXAT " + in_ms(Millis(10'000)));
+  EXPECT_EQ(run("MGET a b"), "[\"1\", \"2\"]");
+  EXPECT_EQ(run("PTTL b"), "(integer) 10000");
+  run("MSETEX 1 a 1 PX 7");
+  EXPECT_EQ(propagated(), "MSETEX 1 a 1 PXAT " + in_ms(Millis(7)));
+  run({"MSETEX", "1", "a", "1", "pxat", in_ms(Millis(9))});
+  EXPECT_EQ(propagated(), "MSETEX 1 a 1 pxat " + in_ms(Millis(9)));
+}
+
+TEST_F(StringCommandsTest, MsetexWithoutATimeTakesDeadlinesAway) {
+  run("MSETEX 2 a 1 b 2 PX 50");
+  EXPECT_EQ(run("MSETEX 1 a 3"), "(integer) 1");
+  EXPECT_EQ(events(), "$:set:a");
+  EXPECT_EQ(propagated(), "MSETEX 1 a 3");
+  EXPECT_EQ(run("PTTL a"), "(integer) -1");
+  EXPECT_EQ(run("MSETEX 2 b 3 c 4 KEEPTTL"), "(integer) 1");
+  EXPECT_EQ(run("PTTL b"), "(integer) 50");
+  EXPECT_EQ(run("PTTL c"), "(integer) -1");
+  EXPECT_EQ(run("MSETEX 2 d 1 d 2"), "(integer) 1");
+  EXPECT_EQ(run("GET d"), "\"2\"");
+  make_hash("h");
+  EXPECT_EQ(run("MSETEX 1 h v"), "(integer) 1");
+  EXPECT_EQ(run("GET h"), "\"v\"");
+}
+
+TEST_F(StringCommandsTest, MsetexSetsAllOrNothing) {
+  run("SET a 1");
+  EXPECT_EQ(run("MSETEX 2 a 2 b 2 NX"), "(integer) 0");
+  EXPECT_EQ(run("MSETEX 2 a 2 b 2 XX EX 5"), "(integer) 0");
+  EXPECT_EQ(events() + propagated(), "");
+  EXPECT_EQ(run("GET a"), "\"1\"");
+  EXPECT_EQ(run("EXISTS b"), "(integer) 0");
+  EXPECT_EQ(run("MSETEX 1 a 2 EX 5 XX"), "(integer) 1");
+  EXPECT_EQ(propagated(), "MSETEX 1 a 2 PXAT " + in_ms(Millis(5'000)));
+  EXPECT_EQ(run("MSETEX 2 b 2 c 2 nx keepttl"), "(integer) 1");
+  EXPECT_EQ(propagated(), "MSETEX 2 b 2 c 2 KEEPTTL");
+  run("SET dead 1 PX 1");
+  advance(Millis(1));
+  EXPECT_EQ(run("MSETEX 1 dead 2 NX"), "(integer) 1");
+  EXPECT_EQ(run("GET dead"), "\"2\"");
+}
+
+TEST_F(StringCommandsTest, MsetexToThePastRemovesWhatIsThere) {
+  run("MSET a 1 b 2");
+  EXPECT_EQ(run("MSETEX 3 a 5 nothing 5 b 5 PXAT 1"), "(integer) 1");
+  EXPECT_EQ(events(), "x:expired:a x:expired:b");
+  EXPECT_EQ(propagated(), "UNLINK a b");
+  EXPECT_EQ(keyspace().stats().expired_keys, 2u);
+  EXPECT_EQ(run("MSETEX 1 a 5 EXAT 1"), "(integer) 1");
+  EXPECT_EQ(events() + propagated(), "");
+  EXPECT_EQ(run("DBSIZE"), "(integer) 0");
+}
+
+TEST_F(StringCommandsTest, MsetexRefusesWhatIsNotRight) {
+  for (const std::string_view keys : {"0", "-1", "1.5", "x", "2147483648"}) {
+    EXPECT_EQ(run({"MSETEX", keys, "a", "1"}), "(error) ERR invalid numkeys value or out of range");
+  }
+  for (const std::string_view line :
+       {"MSETEX 2 a 1", "MSETEX 2 a 1 b", "MSETEX 1 a 1 b", "MSETEX 1 a 1 b 2",
+        "MSETEX 2147483647 a 1", "MSETEX 1 a 1 NX XX", "MSETEX 1 a 1 XX NX", "MSETEX 1 a 1 EX",
+        "MSETEX 1 a 1 EX 1 PX 1", "MSETEX 1 a 1 EX 1 KEEPTTL", "MSETEX 1 a 1 KEEPTTL PXAT 1",
+        "MSETEX 1 a 1 EX 1 foo"}) {
+    EXPECT_EQ(run(line), kSyntax) << line;
+  }
+  EXPECT_EQ(run("MSETEX 1 a 1 EX 0"), "(error) ERR invalid expire time in 'msetex' command");
+  EXPECT_EQ(run("MSETEX 1 a 1 PX x"), kNoInteger);
+  EXPECT_EQ(run("MSETEX 1 a"), "(error) ERR wrong number of arguments for 'msetex' command");
+  EXPECT_EQ(run("DBSIZE"), "(integer) 0");
+}
+
+TEST_F(StringCommandsTest, MsetexTellsWhichWordsAreKeys) {
+  const auto keys_of = [&](std::vector<std::string_view> words) {
+    return key_positions(*std::ranges::find(string_commands(), "msetex", &Command::name), words);
+  };
+  EXPECT_EQ(keys_of({"MSETEX", "2", "a", "1", "b", "2", "NX"}), (std::vector<std::size_t>{2, 4}));
+  EXPECT_EQ(keys_of({"MSETEX", "3", "a", "1", "b", "2"}), std::vector<std::size_t>{});
+  EXPECT_EQ(keys_of({"MSETEX", "x", "a", "1"}), std::vector<std::size_t>{});
+  EXPECT_EQ(keys_of({"MSETEX"}), std::vector<std::size_t>{});
+}
+
 TEST_F(StringCommandsTest, GetdelRemovesWhatItReturns) {
   run("SET k v");
   EXPECT_EQ(run("GETDEL k"), "\"v\"");
@@ -300,13 +387,16 @@ TEST_F(StringCommandsTest, GetexChangesTheDeadline) {
   EXPECT_EQ(events() + propagated(), "");
   EXPECT_EQ(run("GETEX k PXAT 1"), "\"v\"");
   EXPECT_EQ(events(), "x:expired:k");
-  EXPECT_EQ(propagated(), "DEL k");
+  EXPECT_EQ(propagated(), "UNLINK k");
   EXPECT_EQ(run("GETEX k PXAT 1"), "(nil)");
 }
 
-TEST_F(StringCommandsTest, GetexChecksItsTimeOnlyIfTheKeyIsThere) {
+TEST_F(StringCommandsTest, GetexChecksItsTimeEvenIfTheKeyIsNotThere) {
   constexpr const char* kInvalid = "(error) ERR invalid expire time in 'getex' command";
-  EXPECT_EQ(run("GETEX k EX 0"), "(nil)");
+  EXPECT_EQ(run("GETEX k EX 0"), kInvalid);
+  EXPECT_EQ(run("GETEX k PXAT -5"), kInvalid);
+  EXPECT_EQ(run("GETEX k EX x"), kNoInteger);
+  EXPECT_EQ(lookups() + events(), "");
   EXPECT_EQ(run("GETEX k FOO"), kSyntax);
   run("SET k v");
   EXPECT_EQ(run("GETEX k EX 0"), kInvalid);

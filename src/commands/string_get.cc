@@ -48,16 +48,16 @@ bool TimeOption::read(const Call& call, std::size_t i) {
 void getex(Call& call) {
   const std::optional<GetexOptions> options = read_options(call);
   if (!options) return;
-  const std::string_view key = call.word(1);
-  const Slot slot = call.string_to_read(key);
-  if (call.has_failed()) return;
-  if (slot == kNoSlot) return call.reply().null();
-
   std::optional<Time> deadline;
   if (options->time.form) {
     deadline = deadline_argument(call, options->time.word, *options->time.form, 1);
     if (!deadline) return;
   }
+  const std::string_view key = call.word(1);
+  const Slot slot = call.string_to_read(key);
+  if (call.has_failed()) return;
+  if (slot == kNoSlot) return call.reply().null();
+
   call.reply().bulk(call.database().string(slot));
   if (deadline) set_key_deadline(call, slot, key, *deadline);
   if (options->persist) clear_key_deadline(call, slot, key);

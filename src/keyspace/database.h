@@ -161,6 +161,11 @@ class Database {
   // An alive key, evenly chosen, or kNoSlot.
   Slot random(Random& random) const;
 
+  // The same, dead or alive.
+  Slot random_stored(Random& random) const {
+    return stored() == 0 ? kNoSlot : contents_->table.pick(random);
+  }
+
   // Visits the slots of a few keys (dead ones, too), and returns the next cursor; 0 ends. A key
   // that is there from begin to end is seen at least once.
   template <class See>
@@ -186,6 +191,7 @@ class Database {
 
   std::size_t average_ttl_ms() const;
   std::size_t table_bytes() const { return contents_->table.bytes(); }
+  std::size_t table_places() const { return contents_->table.places(); }
   std::string check_invariants() const;
 
  private:

@@ -52,7 +52,7 @@ bool Database::reclaim(Slot slot) {
 }
 
 std::size_t Database::size() const {
-  if (keyspace_.policy() == Policy::show) return stored();
+  if (keyspace_.policy() == Policy::show || keyspace_.options().keeps_expired) return stored();
   const Time now = keyspace_.now();
   std::size_t dead = contents_->keys.count_due(now);
   // Hashes of which all fields are due. Few, as long as the sweep is on time.

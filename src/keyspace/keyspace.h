@@ -41,6 +41,9 @@ struct KeyspaceOptions {
   std::size_t packed_value_max = 64;     // hash-max-listpack-value, for fields and values
   std::uint64_t seed = 0;                // of the hash functions
   bool uses_lfu = false;                 // access words count frequency, not time
+
+  // import-mode: a deadline in the past is given as any other, and what is due counts.
+  bool keeps_expired = false;
 };
 
 class KeyspaceListener {

@@ -114,6 +114,9 @@ class Table {
 
   std::size_t size() const { return size_; }
 
+  // How many slots its buckets have room for, overflow buckets apart.
+  std::size_t places() const { return buckets_.size() * kPlaces; }
+
   // What it has allocated.
   std::size_t bytes() const { return buckets_.bytes() + overflow_.bytes(); }
 

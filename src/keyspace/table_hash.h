@@ -132,6 +132,9 @@ class TableHash {
   // slices. After the first call only count() and this may be called.
   std::size_t free_some(std::size_t limit);
 
+  // How many fields its table has room for before it grows, about.
+  std::size_t table_places() const { return table_.places(); }
+
   // What it has allocated, as far as the index's part can be known: that is reckoned at 15 bytes
   // a deadline.
   std::size_t bytes() const;

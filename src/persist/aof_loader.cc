@@ -108,8 +108,9 @@ Status AofLoader::begin_file() {
   if (!source) return source.error();
   source_ = std::move(*source);
   // What is due stays: its removal is told by the log, or is up to the sweep when all is loaded.
-  rdb_ = std::make_unique<RdbLoader>(*source_, keyspace_,
-                                     RdbLoadOptions{.now = options_.now, .keeps_due = true});
+  rdb_ = std::make_unique<RdbLoader>(
+      *source_, keyspace_,
+      RdbLoadOptions{.now = options_.now, .keeps_due = true, .checks = options_.checks});
   return Done{};
 }
 

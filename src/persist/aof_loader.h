@@ -48,6 +48,7 @@ class AofApply {
 struct AofLoadOptions {
   Time now{};
   bool truncates_tail = true;  // aof-load-truncated
+  RdbChecks checks = {};       // of a base that is an RDB file
 };
 
 struct AofLoadReport {

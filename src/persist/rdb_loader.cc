@@ -152,7 +152,7 @@ RdbLoader::RdbLoader(ByteSource& source, Keyspace& keyspace, const RdbLoadOption
     : source_(source),
       keyspace_(keyspace),
       handler_(keyspace, options),
-      parser_(source, handler_) {}
+      parser_(source, handler_, options.checks) {}
 
 Result<bool> RdbLoader::step(std::size_t keys) {
   const ShowsAll shows_all(keyspace_);

@@ -31,7 +31,8 @@ int version_in(std::string_view magic) {
 
 }  // namespace
 
-bool is_readable_version(int version) {
+bool is_readable_version(int version, const RdbChecks& checks) {
+  if (checks.allows_newer && version > kLastRedis) return true;
   return (version >= 1 && version <= kLastRedis) || version == rdb::kFieldsVersion;
 }
 
@@ -54,8 +55,8 @@ void RdbHandler::aux(std::string_view, std::string_view) {}
 void RdbHandler::database(int, std::uint64_t, std::uint64_t) {}
 Status RdbHandler::function(std::string_view) { return Done{}; }
 
-RdbParser::RdbParser(ByteSource& source, RdbHandler& handler)
-    : reader_(source), handler_(handler), values_(reader_, handler) {}
+RdbParser::RdbParser(ByteSource& source, RdbHandler& handler, const RdbChecks& checks)
+    : reader_(source), handler_(handler), checks_(checks), values_(reader_, handler) {}
 
 std::string RdbParser::describe_key() const {
   return fmt::format("key '{}' at offset {}", printable(name_), key_.offset);
@@ -106,7 +107,7 @@ Status RdbParser::read_header() {
                  fmt::format("not an RDB file: it begins with '{}'", printable(magic))};
   }
   const bool is_valkeys = magic.starts_with(kValkey);
-  if (!is_readable_version(version) || is_valkeys != (version == rdb::kFieldsVersion)) {
+  if (!is_readable_version(version, checks_) || is_valkeys != (version >= rdb::kFieldsVersion)) {
     return Error{Code::unsupported,
                  fmt::format("the format {} is not supported; REDIS0001 to REDIS{:04} and "
                              "VALKEY{:03} are",
@@ -121,7 +122,7 @@ Result<bool> RdbParser::read_end() {
   const std::uint64_t computed = reader_.checksum();
   const auto stored = reader_.fixed<std::uint64_t>();
   if (reader_.failed()) return after(Done{});
-  if (stored != 0 && stored != computed) {
+  if (checks_.checksum && stored != 0 && stored != computed) {
     return Error{Code::corrupt, fmt::format("the checksum is wrong: {:016x} in the file, but its "
                                             "{} bytes have {:016x}",
                                             stored, offset() - sizeof stored, computed)};

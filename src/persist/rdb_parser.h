@@ -70,10 +70,16 @@ class RdbHandler {
                          std::uint64_t bytes) = 0;
 };
 
+// What is checked of a file, or of a payload of DUMP, beside its structure.
+struct RdbChecks {
+  bool allows_newer = false;  // versions that we do not know are tried: rdb-version-check relaxed
+  bool checksum = true;       // DEBUG SET-SKIP-CHECKSUM-VALIDATION turns it off
+};
+
 class RdbParser {
  public:
   // Both must outlive it.
-  RdbParser(ByteSource& source, RdbHandler& handler);
+  RdbParser(ByteSource& source, RdbHandler& handler, const RdbChecks& checks = {});
   RdbParser(const RdbParser&) = delete;
   RdbParser& operator=(const RdbParser&) = delete;
 
@@ -97,6 +103,7 @@ class RdbParser {
 
   RdbReader reader_;
   RdbHandler& handler_;
+  const RdbChecks checks_;
   RdbValues values_;
   int version_ = 0;
   std::string name_;  // of the key under way
@@ -104,8 +111,9 @@ class RdbParser {
   bool is_in_key_ = false;
 };
 
-// Whether files and payloads of this version can be read: 1 to 12 of Redis, 80 of Valkey.
-bool is_readable_version(int version);
+// Whether files and payloads of this version can be read: 1 to 12 of Redis, 80 of Valkey, and any
+// between and above if newer ones are allowed.
+bool is_readable_version(int version, const RdbChecks& checks = {});
 
 // For messages: bytes that are not printable as \x and two digits, and at most so many of all.
 std::string printable(std::string_view text, std::size_t most = 64);

@@ -165,6 +165,25 @@ TEST(RdbParser, RefusesOtherFiles) {
   }
 }
 
+TEST(RdbParser, TriesNewerFilesIfThatIsAllowed) {
+  const RdbChecks checks{.allows_newer = true};
+  for (const char* magic : {"REDIS0013", "REDIS0079", "VALKEY081", "VALKEY900", "REDIS0010"}) {
+    EXPECT_EQ(RdbNotes::of(TestFile(magic).string_key("k", "v").end(), checks),
+              Lines{"string 0:k v"});
+  }
+  for (const char* magic : {"REDIS0080", "VALKEY079", "VALKEY011"}) {
+    EXPECT_TRUE(RdbNotes::of(TestFile(magic).end(), checks).back().starts_with("error: the format"))
+        << magic;
+  }
+}
+
+TEST(RdbParser, PassesOverAWrongChecksumIfThatIsAskedFor) {
+  std::string bytes = TestFile().string_key("k", "v").end();
+  bytes.back() ^= 1;
+  EXPECT_TRUE(RdbNotes::of(bytes).back().starts_with("error: the checksum is wrong"));
+  EXPECT_EQ(RdbNotes::of(bytes, {.checksum = false}), Lines{"string 0:k v"});
+}
+
 TEST(RdbParser, ChecksTheChecksum) {
   const std::string sound = TestFile().string_key("k", "v").end();
   std::string wrong = sound;

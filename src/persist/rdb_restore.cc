@@ -75,18 +75,20 @@ class OneValue final : public RdbHandler {
 
 }  // namespace
 
-Status check_payload(std::string_view payload) {
+Status check_payload(std::string_view payload, const RdbChecks& checks) {
   const Error wrong{Code::corrupt, "DUMP payload version or checksum are wrong"};
   if (payload.size() <= kFooterSize) return wrong;
   const std::string_view summed = payload.substr(0, payload.size() - sizeof(std::uint64_t));
   const auto version = number_at<std::uint16_t>(payload, summed.size() - kVersionSize);
-  if (!is_readable_version(version)) return wrong;
-  if (number_at<std::uint64_t>(payload, summed.size()) != crc64(0, summed)) return wrong;
+  if (!is_readable_version(version, checks)) return wrong;
+  if (checks.checksum && number_at<std::uint64_t>(payload, summed.size()) != crc64(0, summed))
+    return wrong;
   return Done{};
 }
 
-Result<Slot> restore_value(Database& database, std::string_view key, std::string_view payload) {
-  if (const Status status = check_payload(payload); !status) return status.error();
+Result<Slot> restore_value(Database& database, std::string_view key, std::string_view payload,
+                           const RdbChecks& checks) {
+  if (const Status status = check_payload(payload, checks); !status) return status.error();
   const std::string_view body = payload.substr(0, payload.size() - kFooterSize);
   const int version = number_at<std::uint16_t>(payload, body.size());
 

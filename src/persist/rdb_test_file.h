@@ -115,17 +115,17 @@ class RdbNotes final : public RdbHandler {
   }
 
   // All of a file; an error is the last line.
-  static std::vector<std::string> of(ByteSource& source) {
+  static std::vector<std::string> of(ByteSource& source, const RdbChecks& checks = {}) {
     RdbNotes notes;
-    RdbParser parser(source, notes);
+    RdbParser parser(source, notes, checks);
     Result<bool> ended = false;
     while (ended && !*ended) ended = parser.step();
     if (!ended) notes.lines.push_back("error: " + ended.error().message);
     return notes.lines;
   }
-  static std::vector<std::string> of(std::string_view bytes) {
+  static std::vector<std::string> of(std::string_view bytes, const RdbChecks& checks = {}) {
     StringSource source(bytes);
-    return of(source);
+    return of(source, checks);
   }
 
   std::vector<std::string> lines;

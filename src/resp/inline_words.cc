@@ -67,7 +67,7 @@ class Splitter {
   bool read_quoted(char quote) {
     while (!done()) {
       const char byte = line_[at_++];
-      if (byte == quote) return done() || is_space(line_[at_]);
+      if (byte == quote) return true;
       if (byte == '\\' && !done()) {
         read_escape(quote);
       } else {

@@ -6,7 +6,7 @@
 //   "..."   with \n \r \t \b \a \xHH, and \ before any other byte for that byte
 //   '...'   with \' only
 //
-// After a closing quote there must be a space or the end. A quote may begin inside a word.
+// Any part of a word may be quoted: "te"st'-'key is test-key.
 
 #pragma once
 

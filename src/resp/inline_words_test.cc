@@ -43,9 +43,15 @@ TEST(InlineWords, MayHaveAQuoteInTheMiddle) {
   EXPECT_EQ(split("a\\nb"), "<a\\nb>");
 }
 
-TEST(InlineWords, MustCloseTheirQuotesAtTheirEnd) {
-  for (const char* line :
-       {"\"a", "'a", "\"a\"b", "'a'b", "\"a\\", "\"a\\\"", "'a\\'", "\"a\"\"b\""}) {
+TEST(InlineWords, MayQuoteAnyPartOfThemselves) {
+  EXPECT_EQ(split(R"("te"st'-'key)"), "<test-key>");
+  EXPECT_EQ(split(R"("""tes"t-'k'e"y" "test"'-'value)"), "<test-key><test-value>");
+  EXPECT_EQ(split(R"("a""b" 'a''b' "a"'b' ""''c)"), "<ab><ab><ab><c>");
+  EXPECT_EQ(split(R"("a"b 'c'd)"), "<ab><cd>");
+}
+
+TEST(InlineWords, MustCloseTheirQuotes) {
+  for (const char* line : {"\"a", "'a", "\"a\\", "\"a\\\"", "'a\\'", "b'a'r'", "'b'a\"r"}) {
     EXPECT_EQ(split(line), "unbalanced") << line;
   }
 }

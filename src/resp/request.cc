@@ -11,6 +11,7 @@ namespace mayfly {
 namespace {
 
 constexpr int kPlainDigitsMax = 15;
+constexpr std::string_view kBadLineEnd = "invalid CRLF in request";
 
 // Where the line that begins with `text` has its `end`, or npos. Only `limit` bytes and one more
 // are searched, and none before `searched`, so that the outcome does not depend on how the bytes
@@ -19,6 +20,8 @@ std::size_t find_line_end(std::string_view text, char end, std::size_t searched,
                           std::size_t limit) {
   return text.substr(0, limit + 1).find(end, searched);
 }
+
+bool is_line_end(const char* at) { return at[0] == '\r' && at[1] == '\n'; }
 
 // Reads the number at `at` if it is plain: a few digits and the end of the line, all of it there.
 // Returns what follows, or null.
@@ -32,7 +35,7 @@ inline const char* read_plain_number(const char* at, const char* end, std::size_
       value = value * 10 + figure(*at++);
     }
   }
-  if (end - at < 2 || *at != '\r') return nullptr;
+  if (end - at < 2 || !is_line_end(at)) return nullptr;
   number = value;
   return at + 2;
 }
@@ -93,7 +96,7 @@ RequestParser::Found RequestParser::read_array(std::string_view request) {
   std::int64_t count = 0;
   const Found found = read_length(request, count);
   if (found == Found::incomplete) return found;
-  if (found == Found::error) return fail("too big mbulk count string");
+  if (found == Found::error) return failed_ ? found : fail("too big mbulk count string");
   if (found == Found::nothing || count > limits_.words) return fail("invalid multibulk length");
   if (count > kWordsBeforeAuth && !limits_.authenticated) {
     return fail("unauthenticated multibulk length");
@@ -119,7 +122,7 @@ bool RequestParser::read_plain_words(std::string_view request) {
     const char* const bulk =
         at < end && *at == '$' ? read_plain_number(at + 1, end, size) : nullptr;
     if (bulk == nullptr || size > limit) break;
-    if (static_cast<std::size_t>(end - bulk) < size + 2) break;
+    if (static_cast<std::size_t>(end - bulk) < size + 2 || !is_line_end(bulk + size)) break;
     words_.emplace_back(bulk, size);
     at = bulk + size + 2;
   }
@@ -143,11 +146,11 @@ RequestParser::Found RequestParser::read_words(std::string_view request) {
       if (found != Found::request) return found;
       step_ = Step::bulk;
     }
-    // The two bytes after a bulk are not looked at: Valkey does not either.
     if (request.size() < at_ + bulk_bytes_ + 2) {
       wanted_ = at_ + bulk_bytes_ + 2;
       return Found::incomplete;
     }
+    if (!is_line_end(request.data() + at_ + bulk_bytes_)) return fail(kBadLineEnd);
     places_.push_back({at_, bulk_bytes_});
     at_ += bulk_bytes_ + 2;
     --missing_;
@@ -165,7 +168,7 @@ RequestParser::Found RequestParser::read_bulk_length(std::string_view request) {
   std::int64_t size = 0;
   const Found found = read_length(request, size);
   if (found == Found::incomplete) return found;
-  if (found == Found::error) return fail("too big bulk count string");
+  if (found == Found::error) return failed_ ? found : fail("too big bulk count string");
   if (sign != '$') return fail(std::string("expected '$', got '").append(1, sign).append("'"));
   if (found == Found::nothing || size < 0 || static_cast<std::size_t>(size) > limits_.bulk_bytes) {
     return fail("invalid bulk length");
@@ -176,7 +179,8 @@ RequestParser::Found RequestParser::read_bulk_length(std::string_view request) {
   return Found::request;
 }
 
-// Found::request: read. Found::nothing: it is no number. Found::error: its line is too long.
+// Found::request: read. Found::nothing: it is no number. Found::error: its line is too long, or
+// does not end as it must, which has been said.
 RequestParser::Found RequestParser::read_length(std::string_view request, std::int64_t& value) {
   std::size_t number = 0;
   const char* const next =
@@ -199,6 +203,7 @@ RequestParser::Found RequestParser::read_odd_length(std::string_view request, st
   }
   searched_ = end;
   if (line.size() < end + 2) return Found::incomplete;
+  if (!is_line_end(line.data() + end)) return fail(kBadLineEnd);
 
   searched_ = 0;
   at_ += end + 2;

@@ -88,8 +88,28 @@ TEST(RequestParser, NamesWhatIsWrongAsValkeyDoes) {
   EXPECT_EQ(read("*1\r\n$99999999999999999999999\r\n"), begin + "invalid bulk length");
   EXPECT_EQ(read("*3\r\n$3\r\nSET\r\nx\r\n"), begin + "expected '$', got 'x'");
   EXPECT_EQ(read("*1\r\n\r\n"), begin + "expected '$', got '\r'");
-  EXPECT_EQ(read("set \"\"\"test-key\"\"\" x\r\n"), begin + "unbalanced quotes in request");
+  EXPECT_EQ(read("set \"\"\"test-key\"\" x\r\n"), begin + "unbalanced quotes in request");
   EXPECT_EQ(read("set 'x\r\n"), begin + "unbalanced quotes in request");
+}
+
+TEST(RequestParser, InsistsOnTheEndOfEveryLine) {
+  const std::string bad = "Protocol error: invalid CRLF in request";
+  for (const std::string bytes : {
+           "*3\rx$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n",
+           "*1\r\n$3\rxSET\r\n",
+           "*1\r\n$3\r\nSET\rx",
+           "*1\r\n$3\r\nSETx\n",
+           "*1\r\n$3\r\nSETxx",
+           "*2\r\n$3\r\nGETxx$1\r\nk\r\n",
+           "*2\r\n$3\r\nGET\r\n$1\r\nk\n\r",
+           "*-1\rx",
+           "*0\rx",
+       }) {
+    EXPECT_EQ(read(bytes), bad) << bytes;
+    EXPECT_EQ(read_pieces(single_bytes(bytes)), bad) << bytes;
+  }
+  EXPECT_EQ(read("*3x\n$3\r\nSET\r\n"), "Protocol error: invalid multibulk length");
+  EXPECT_EQ(read("*1\r\n$3x\nSET\r\n"), "Protocol error: invalid bulk length");
 }
 
 TEST(RequestParser, LimitsLinesThatDoNotEnd) {
@@ -138,7 +158,8 @@ TEST(RequestParser, SaysHowManyBytesABulkNeeds) {
   EXPECT_EQ(parser.parse("\r\n*2\r\n$3\r\nGET\r\n$1000\r\nabc"), Parsed::incomplete);
   EXPECT_EQ(parser.consumed(), 2u);
   EXPECT_EQ(parser.wanted(), "*2\r\n$3\r\nGET\r\n$1000\r\n"s.size() + 1002);
-  EXPECT_EQ(parser.parse("*2\r\n$3\r\nGET\r\n$1000\r\n" + std::string(1002, 'a')), Parsed::request);
+  EXPECT_EQ(parser.parse("*2\r\n$3\r\nGET\r\n$1000\r\n" + std::string(1000, 'a') + "\r\n"),
+            Parsed::request);
 }
 
 // A bulk of 64 MiB in pieces of 1 KiB takes forever if it is read from the begin each time.
@@ -163,6 +184,8 @@ TEST(RequestParser, FindsTheSameHoweverTheBytesAreCut) {
       "*1\r\n$1\r\na\r\n*1\r\n\r\n\r\n",
       "*2\r\n$10\r\n0123456789\r\nx\r\n",
       "get k\nset 'a\\'' \"\\x4\"\r\nget 'a\r\n",
+      "*2\r\n$3\r\nGET\r\n$1\r\nkx\n",
+      "*1\r\n$12\rx",
   };
   for (const std::string& stream : streams) {
     const std::string whole = read(stream);

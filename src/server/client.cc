@@ -103,6 +103,7 @@ void Client::reset() {
   reply_mode = ReplyMode::on;
   no_evict = false;
   no_touch = false;
+  is_import_source = false;
   name.clear();
   database_ = 0;
   protocol_ = 2;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "commands/words.h"
+#include "server/client_import.h"
 #include "server/client_list.h"
 #include "server/help.h"
 #include "server/replication.h"
@@ -219,6 +220,8 @@ void help(Call& call) {
       "    The name of this connection.",
       "ID | INFO",
       "    The number of this connection, or all about it.",
+      "IMPORT-SOURCE (ON|OFF)",
+      "    In import mode, whether nothing is expired for this connection.",
       "KILL <ip:port> | KILL <option> ...",
       "    Closes connections: ID, ADDR, LADDR, IP, TYPE, USER, NAME, FLAGS, CAPA, LIB-NAME,",
       "    LIB-VER, DB, each also with NOT- before it, and IDLE, MAXAGE, SKIPME.",
@@ -259,27 +262,27 @@ constexpr Command part(std::string_view name, Handler handler, int arity, std::u
 constexpr std::array kParts = {
     part("id", id, 2, kFlags, "5.0.0", "", "The number of this connection."),
     part("info", info, 2, kFlags, "6.2.0", "", "Describes this connection."),
-    part(
-        "list", list, -2, kAdmin, "2.4.0",
-        "[filter:(ID client-id:int... | NOT-ID client-id:int... | TYPE type | NOT-TYPE type | "
-        "ADDR ip-port | NOT-ADDR ip-port | LADDR ip-port | NOT-LADDR ip-port | IP ip | NOT-IP ip | "
-        "USER username | NOT-USER username | FLAGS flags | NOT-FLAGS flags | NAME name | "
-        "NOT-NAME name | LIB-NAME name | NOT-LIB-NAME name | LIB-VER version | NOT-LIB-VER version "
-        "| "
-        "DB db:int | NOT-DB db:int | CAPA capability | NOT-CAPA capability | IDLE seconds:int | "
-        "MAXAGE seconds:int)...]",
-        "Describes connections."),
-    part(
-        "kill", kill, -3, kAdmin, "2.4.0",
-        "target:(ip-port | filter:(ID client-id:int... | NOT-ID client-id:int... | TYPE type | "
-        "NOT-TYPE type | "
-        "ADDR ip-port | NOT-ADDR ip-port | LADDR ip-port | NOT-LADDR ip-port | IP ip | NOT-IP ip | "
-        "USER username | NOT-USER username | FLAGS flags | NOT-FLAGS flags | NAME name | "
-        "NOT-NAME name | LIB-NAME name | NOT-LIB-NAME name | LIB-VER version | NOT-LIB-VER version "
-        "| "
-        "DB db:int | NOT-DB db:int | CAPA capability | NOT-CAPA capability | IDLE seconds:int | "
-        "MAXAGE seconds:int | SKIPME skip:(YES | NO))...)",
-        "Closes connections."),
+    part("list", list, -2, kAdmin, "2.4.0",
+         "[filter:"
+         "(ID client-id:int... | NOT-ID client-id:int... | TYPE type | NOT-TYPE type | ADDR "
+         "ip-port | "
+         "NOT-ADDR ip-port | LADDR ip-port | NOT-LADDR ip-port | IP ip | NOT-IP ip | "
+         "USER username | NOT-USER username | FLAGS flags | NOT-FLAGS flags | NAME name | "
+         "NOT-NAME name | LIB-NAME name | NOT-LIB-NAME name | LIB-VER version | "
+         "NOT-LIB-VER version | DB db:int | NOT-DB db:int | CAPA capability | "
+         "NOT-CAPA capability | IDLE seconds:int | MAXAGE seconds:int)...]",
+         "Describes connections."),
+    part("kill", kill, -3, kAdmin, "2.4.0",
+         "target:(ip-port | filter:"
+         "(ID client-id:int... | NOT-ID client-id:int... | TYPE type | NOT-TYPE type | ADDR "
+         "ip-port | "
+         "NOT-ADDR ip-port | LADDR ip-port | NOT-LADDR ip-port | IP ip | NOT-IP ip | "
+         "USER username | NOT-USER username | FLAGS flags | NOT-FLAGS flags | NAME name | "
+         "NOT-NAME name | LIB-NAME name | NOT-LIB-NAME name | LIB-VER version | "
+         "NOT-LIB-VER version | DB db:int | NOT-DB db:int | CAPA capability | "
+         "NOT-CAPA capability | IDLE seconds:int | MAXAGE seconds:int | "
+         "SKIPME skip:(YES | NO))...)",
+         "Closes connections."),
     part("setname", setname, 3, kFlags, "2.6.9", "connection-name", "Names this connection."),
     part("getname", getname, 2, kFlags, "2.6.9", "", "The name of this connection."),
     part("setinfo", setinfo, 4, kFlags, "7.2.0", "attribute:((LIB-NAME name) | (LIB-VER version))",
@@ -288,6 +291,8 @@ constexpr std::array kParts = {
          "Keeps this connection when memory is short."),
     part("no-touch", no_touch, 3, kFlags, "7.2.0", "enabled:(ON | OFF)",
          "Makes reads of this connection no uses."),
+    part("import-source", client_import_source, 3, kFlags, "8.1.0", "enabled:(ON | OFF)",
+         "Marks this connection as a source of an import."),
     part("reply", reply_mode, 3, kFlags, "3.2.0", "mode:(ON | OFF | SKIP)",
          "Whether commands are answered."),
     part("pause", pause, -3, kAdmin, "3.0.0", "timeout:int [mode:(WRITE | ALL)]",

@@ -29,6 +29,7 @@ std::string flags_of(const Client& client) {
   if (client.link().is_unix()) flags += 'U';
   if (client.no_evict) flags += 'e';
   if (client.no_touch) flags += 'T';
+  if (client.is_import_source) flags += 'I';
   return flags.empty() ? "N" : flags;
 }
 

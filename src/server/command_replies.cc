@@ -81,6 +81,19 @@ void reply_field(Reply& reply, std::string_view name, std::int64_t value) {
   reply.integer(value);
 }
 
+// As many keys as a word before them says.
+void reply_counted_keys(Reply& reply, const KeyRange& keys) {
+  reply_type(reply, "index");
+  reply.map(1);
+  reply_field(reply, "index", keys.count_at);
+  reply.bulk("find_keys");
+  reply_type(reply, "keynum");
+  reply.map(3);
+  reply_field(reply, "keynumidx", 0);
+  reply_field(reply, "firstkey", keys.first - keys.count_at);
+  reply_field(reply, "keystep", keys.step);
+}
+
 // One range, counted from its first key.
 void reply_key_specs(Reply& reply, const KeyRange& keys) {
   if (keys.first == 0) return reply.set(0);
@@ -89,6 +102,7 @@ void reply_key_specs(Reply& reply, const KeyRange& keys) {
   reply.bulk("flags");
   reply_key_flags(reply, keys);
   reply.bulk("begin_search");
+  if (keys.count_at > 0) return reply_counted_keys(reply, keys);
   reply_type(reply, "index");
   reply.map(1);
   reply_field(reply, "index", keys.first);
@@ -149,9 +163,10 @@ void reply_command_info(Reply& reply, const Command& command) {
   reply.bulk(full_name(command));
   reply.integer(command.arity);
   reply_names(reply, kFlagNames, command.flags);
-  reply.integer(command.keys.first);
-  reply.integer(command.keys.last);
-  reply.integer(command.keys.step);
+  const KeyRange range = command.keys.count_at > 0 ? KeyRange{} : command.keys;
+  reply.integer(range.first);
+  reply.integer(range.last);
+  reply.integer(range.step);
   reply_categories(reply, command);
   reply.set(0);  // tips
   reply_key_specs(reply, command.keys);

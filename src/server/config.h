@@ -61,6 +61,7 @@ struct Config {
   bool daemonize = false;
   std::string enable_debug_command = "no";      // no, yes, local
   std::string enable_protected_configs = "no";  // likewise: whether CONFIG SET may change paths
+  std::string availability_zone;                // told by HELLO and INFO
 
   // Snapshots
   std::vector<SaveRule> save = {{3600, 1}, {300, 100}, {60, 10'000}};
@@ -70,6 +71,8 @@ struct Config {
   bool rdb_save_incremental_fsync = true;
   bool stop_writes_on_bgsave_error = true;
   bool rdb_strict = false;  // --strict: types that we do not hold are refused, not skipped
+  std::string rdb_version_check = "strict";  // relaxed: versions newer than ours are tried
+  bool skips_checksums = false;              // DEBUG SET-SKIP-CHECKSUM-VALIDATION; no directive
 
   // The append-only file
   bool appendonly = false;
@@ -126,10 +129,15 @@ struct Config {
   std::int64_t expire_slice_us =
       500;  // expire-slice-microseconds, ours: longest pause a sweep makes
   bool lazyfree_lazy_expire = true;
+  bool import_mode = false;  // nothing expires or is evicted by itself
 
   // Monitoring
   std::int64_t slowlog_log_slower_than = 10'000;  // microseconds; negative: never
   std::int64_t slowlog_max_len = 128;
+  std::int64_t request_log_larger_than = 1 << 20;  // commandlog-...; bytes; negative: never
+  std::int64_t request_log_max_len = 128;
+  std::int64_t reply_log_larger_than = 1 << 20;
+  std::int64_t reply_log_max_len = 128;
   std::int64_t latency_monitor_threshold = 0;  // milliseconds; 0: off
   bool latency_tracking = true;
 

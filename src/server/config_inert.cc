@@ -21,7 +21,6 @@ constexpr InertDirective kInert[] = {
     {"dual-channel-replication-enabled", "", Form::boolean, "no"},
     {"close-on-replica-write", "", Form::boolean, "yes"},
     {"propagation-error-behavior", "", Form::text, "ignore"},
-    {"import-mode", "", Form::boolean, "no"},
 
     // Cluster.
     {"cluster-allow-pubsubshard-when-down", "", Form::boolean, "yes"},
@@ -56,7 +55,6 @@ constexpr InertDirective kInert[] = {
     {"cluster-slot-migration-log-max-len", "", Form::number, "1000"},
     {"cluster-slot-stats-enabled", "", Form::boolean, "no"},
     {"slot-migration-max-failover-repl-bytes", "", Form::memory, "0"},
-    {"availability-zone", "", Form::text, ""},
 
     // Persistence.
     {"aof-disable-auto-gc", "", Form::boolean, "no"},
@@ -64,7 +62,6 @@ constexpr InertDirective kInert[] = {
     {"aof-timestamp-enabled", "", Form::boolean, "no"},
     {"rdb-del-sync-files", "", Form::boolean, "no"},
     {"rdb-key-save-delay", "", Form::number, "0"},
-    {"rdb-version-check", "", Form::text, "strict"},
     {"sanitize-dump-payload", "", Form::text, "no"},
     {"key-load-delay", "", Form::number, "0"},
     {"loading-process-events-interval-bytes", "", Form::memory, "2097152"},
@@ -144,10 +141,6 @@ constexpr InertDirective kInert[] = {
     {"watchdog-period", "", Form::number, "0"},
 
     // Logs.
-    {"commandlog-large-reply-max-len", "", Form::number, "128"},
-    {"commandlog-large-request-max-len", "", Form::number, "128"},
-    {"commandlog-reply-larger-than", "", Form::number, "1048576"},
-    {"commandlog-request-larger-than", "", Form::number, "1048576"},
     {"hide-user-data-from-log", "", Form::boolean, "yes"},
     {"latency-tracking-info-percentiles", "", Form::words, "50 99 99.9"},
     {"log-format", "", Form::text, "legacy"},

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kIntMax = std::numeric_limits<std::int32_t>::max();
 constexpr std::string_view kSyncs[] = {"always", "everysec", "no"};
+constexpr std::string_view kVersionChecks[] = {"strict", "relaxed"};
 
 Status bad_name(std::string_view directive) {
   return bad_value(std::string(directive) + " can't be a path, just a filename");
@@ -60,6 +61,7 @@ constexpr Directive kDirectives[] = {
     {"save",           "", kSave,                                  mark::several},
     {"rdbcompression", "", boolean<&Config::rdbcompression>},
     {"rdbchecksum",    "", boolean<&Config::rdbchecksum>,          mark::fixed},
+    {"rdb-version-check",           "", choice<&Config::rdb_version_check, kVersionChecks>},
     {"rdb-save-incremental-fsync",  "", boolean<&Config::rdb_save_incremental_fsync>},
     {"stop-writes-on-bgsave-error", "", boolean<&Config::stop_writes_on_bgsave_error>},
     {"appendonly",     "", boolean<&Config::appendonly>},

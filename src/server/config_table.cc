@@ -160,6 +160,7 @@ constexpr Directive kDirectives[] = {
     {"daemonize",      "", boolean<&Config::daemonize>,                   mark::fixed},
     {"enable-debug-command",     "", choice<&Config::enable_debug_command, kPermissions>,
      mark::fixed},
+    {"availability-zone",        "", text<&Config::availability_zone>},
     {"enable-protected-configs", "", choice<&Config::enable_protected_configs, kPermissions>,
      mark::fixed},
 
@@ -184,12 +185,17 @@ constexpr Directive kDirectives[] = {
     {"active-expire-effort",      "", number<&Config::active_expire_effort, 1, 10>},
     {"expire-slice-microseconds", "", number<&Config::expire_slice_us, 50, 100'000>},
     {"lazyfree-lazy-expire",      "", boolean<&Config::lazyfree_lazy_expire>},
+    {"import-mode",               "", boolean<&Config::import_mode>},
 
     // Monitoring
     {"slowlog-log-slower-than",   "commandlog-execution-slower-than",
      number<&Config::slowlog_log_slower_than, -1, kLongMax>},
     {"slowlog-max-len",           "commandlog-slow-execution-max-len",
      number<&Config::slowlog_max_len, 0, kLongMax>},
+    {"commandlog-request-larger-than",   "", number<&Config::request_log_larger_than, -1, kLongMax>},
+    {"commandlog-large-request-max-len", "", number<&Config::request_log_max_len, 0, kLongMax>},
+    {"commandlog-reply-larger-than",     "", number<&Config::reply_log_larger_than, -1, kLongMax>},
+    {"commandlog-large-reply-max-len",   "", number<&Config::reply_log_max_len, 0, kLongMax>},
     {"latency-monitor-threshold", "", number<&Config::latency_monitor_threshold, 0, kLongMax>},
     {"latency-tracking",          "", boolean<&Config::latency_tracking>},
 };

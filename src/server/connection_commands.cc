@@ -100,7 +100,8 @@ std::optional<Hello> parse_hello(Call& call) {
 
 void reply_hello(ClientCall& call) {
   Reply reply(call.reply().out(), call.client.protocol());
-  reply.map(7);
+  const std::string& zone = call.server.config().availability_zone;
+  reply.map(zone.empty() ? 7 : 8);
   reply.bulk("server");
   reply.bulk("redis");  // clients look for it
   reply.bulk("version");
@@ -115,6 +116,9 @@ void reply_hello(ClientCall& call) {
   reply.bulk(call.server.is_replica() ? "replica" : "master");
   reply.bulk("modules");
   reply.array(0);
+  if (zone.empty()) return;
+  reply.bulk("availability_zone");
+  reply.bulk(zone);
 }
 
 void hello(Call& call) {

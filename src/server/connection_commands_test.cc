@@ -31,6 +31,10 @@ TEST_F(ConnectionTest, SelectKnowsItsDatabases) {
 
 TEST_F(ConnectionTest, HelloChoosesTheProtocol) {
   EXPECT_TRUE(client.run("HELLO 3").starts_with("{\"server\": \"redis\""));
+  EXPECT_TRUE(client.run("HELLO 3").ends_with("\"modules\": []}"));
+  client.run("CONFIG SET availability-zone zone-a");
+  EXPECT_TRUE(
+      client.run("HELLO 3").ends_with("\"modules\": [], \"availability_zone\": \"zone-a\"}"));
   EXPECT_EQ(client.run("GET nothing"), "(nil)");
   EXPECT_EQ(client.send("GET nothing\r\n"), "_\r\n");
   client.run("HELLO 2");

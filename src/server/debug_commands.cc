@@ -28,6 +28,14 @@ void set_active_expire(Call& call) {
   call.reply().ok();
 }
 
+// DEBUG SET-SKIP-CHECKSUM-VALIDATION 0|1: of files that are loaded, and of what is restored.
+void set_skip_checksum_validation(Call& call) {
+  const auto skips = call.integer(2);
+  if (!skips) return;
+  client_call(call).server.config().skips_checksums = *skips != 0;
+  call.reply().ok();
+}
+
 // DEBUG SLEEP seconds: nobody is served meanwhile.
 void sleep_now(Call& call) {
   constexpr double kLongest = 3600;
@@ -66,9 +74,9 @@ void help(Call& call) {
       "    Returns the same for the values of keys.",
       "ERROR <text>",
       "    Replies with this error.",
-      "HTSTATS <database>",
+      "HTSTATS <database> [FULL]",
       "    Tells how many keys a database stores, and deadlines.",
-      "HTSTATS-KEY <key>",
+      "HTSTATS-KEY <key> [FULL]",
       "    Tells the same of a hash that is kept as a table.",
       "LISTPACK <key>",
       "    Tells how large a packed hash is.",
@@ -91,6 +99,8 @@ void help(Call& call) {
       "    that is there; NOFLUSH adds what is in it to what is in memory.",
       "SET-ACTIVE-EXPIRE <0|1>",
       "    Stops removing what is due before somebody asks for it, or begins again.",
+      "SET-SKIP-CHECKSUM-VALIDATION <0|1>",
+      "    Loads files and restores values whose checksum is wrong, or refuses them again.",
       "SLEEP <seconds>",
       "    Serves nobody for so long.",
       "STRINGMATCH-LEN <pattern> <text>",
@@ -109,6 +119,7 @@ struct Subcommand {
 // clang-format off
 constexpr Subcommand kSubcommands[] = {
     {"set-active-expire",          3, 3,          set_active_expire},
+    {"set-skip-checksum-validation", 3, 3,        set_skip_checksum_validation},
     {"sleep",                      3, 3,          sleep_now},
     {"object",                     3, 4,          debug_object},
     {"digest",                     2, 2,          debug_digest},

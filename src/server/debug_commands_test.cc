@@ -130,12 +130,26 @@ TEST_F(DebugTest, ObjectTellsHowAKeyIsKept) {
 
 TEST_F(DebugTest, TablesTellTheirSizes) {
   run("HSET h f v");
-  EXPECT_NE(run("DEBUG HTSTATS 0").find("stored: 1"), std::string::npos);
+  const std::string stats = run("DEBUG HTSTATS 0");
+  EXPECT_TRUE(
+      stats.starts_with("\"[Dictionary HT]\\nHash table 0 stats (main hash table):\\n"
+                        " table size: 12\\n number of entries: 1\\n[Expires HT]\\n"
+                        "Hash table 0 stats (main hash table):\\nNo stats available"))
+      << stats;
+  EXPECT_NE(stats.find("stored: 1"), std::string::npos);
+  run("SET k v EX 10");
+  EXPECT_NE(run("DEBUG HTSTATS 0 full")
+                .find("[Expires HT]\\nHash table 0 stats (main hash "
+                      "table):\\n table size: 1\\n number of entries: 1"),
+            std::string::npos);
   EXPECT_EQ(run("DEBUG HTSTATS 16"), "(error) ERR Out of range database");
   EXPECT_TRUE(run("DEBUG HTSTATS-KEY h").starts_with("(error) ERR The value stored"));
   EXPECT_TRUE(run("DEBUG LISTPACK h").starts_with("1 fields in "));
   run("CONFIG SET hash-max-listpack-entries 0");
   run("HSET h g v");
+  EXPECT_TRUE(run("DEBUG HTSTATS-KEY h")
+                  .starts_with("\"Hash table 0 stats (main hash table):\\n table size: 12\\n "
+                               "number of entries: 2\\n"));
   EXPECT_NE(run("DEBUG HTSTATS-KEY h").find("stored: 2"), std::string::npos);
   EXPECT_EQ(run("DEBUG LISTPACK h"), "(error) ERR Not a listpack encoded object.");
 }

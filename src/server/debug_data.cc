@@ -30,6 +30,13 @@ std::size_t value_bytes(Database& database, Slot slot) {
   return node.type() == Kind::table_hash ? node.table_hash().bytes() : node.value_size;
 }
 
+// The lines that Valkey tells of a hash table, by its words.
+std::string table_stats(std::size_t places, std::size_t entries) {
+  constexpr std::string_view kTitle = "Hash table 0 stats (main hash table):\n";
+  if (entries == 0) return fmt::format("{}No stats available for empty hash tables\n", kTitle);
+  return fmt::format("{} table size: {}\n number of entries: {}\n", kTitle, places, entries);
+}
+
 // The key's slot; if it is not there, that has been said.
 Slot subject(Call& call) {
   const Slot slot = call.database().find(call.word(2));
@@ -65,19 +72,24 @@ void debug_digest_value(Call& call) {
   }
 }
 
-// DEBUG HTSTATS database
+// DEBUG HTSTATS database [FULL]
+//
+// Deadlines are not in a hash table, but in an order. It has no empty places.
 void debug_htstats(Call& call) {
   const auto number = call.integer(2, 0, call.keyspace().count() - 1, "ERR Out of range database");
   if (!number) return;
   const Database& database = call.keyspace()[static_cast<int>(*number)];
-  call.reply().verbatim("txt",
-                        fmt::format("[Keys]\n stored: {}\n alive: {}\n table bytes: {}\n"
-                                    "[Deadlines]\n of keys: {}\n keys whose fields have some: {}\n",
-                                    database.stored(), database.size(), database.table_bytes(),
-                                    database.deadline_count(), database.member_deadline_count()));
+  const std::size_t deadlines = database.deadline_count();
+  call.reply().verbatim(
+      "txt", fmt::format("[Dictionary HT]\n{}[Expires HT]\n{}"
+                         "[Keys]\n stored: {}\n alive: {}\n table bytes: {}\n"
+                         "[Deadlines]\n of keys: {}\n keys whose fields have some: {}\n",
+                         table_stats(database.table_places(), database.stored()),
+                         table_stats(deadlines, deadlines), database.stored(), database.size(),
+                         database.table_bytes(), deadlines, database.member_deadline_count()));
 }
 
-// DEBUG HTSTATS-KEY key
+// DEBUG HTSTATS-KEY key [FULL]
 void debug_htstats_key(Call& call) {
   const Slot slot = subject(call);
   if (slot == kNoSlot) return;
@@ -86,10 +98,10 @@ void debug_htstats_key(Call& call) {
         "ERR The value stored at the specified key is not represented using an hash table");
   }
   const TableHash& hash = call.database().node(slot).table_hash();
-  call.reply().verbatim("txt", fmt::format("[Fields]\n stored: {}\n due: {}\n with deadlines: {}\n"
-                                           " bytes: {}\n",
-                                           hash.count(), hash.count_due(call.now()),
-                                           hash.deadline_count(), hash.bytes()));
+  call.reply().verbatim(
+      "txt", fmt::format("{}[Fields]\n stored: {}\n due: {}\n with deadlines: {}\n bytes: {}\n",
+                         table_stats(hash.table_places(), hash.count()), hash.count(),
+                         hash.count_due(call.now()), hash.deadline_count(), hash.bytes()));
 }
 
 // DEBUG LISTPACK key

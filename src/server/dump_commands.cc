@@ -90,7 +90,8 @@ Slot restore_over(Call& call, Slot old, std::string_view key, std::string_view p
   if (old != kNoSlot || may_hide_one) {
     name += fmt::format(":restored:{:016x}", call.keyspace().random().next());
   }
-  const Result<Slot> made = restore_value(database, name, payload);
+  const RdbChecks checks = rdb_checks(client_call(call).server.config());
+  const Result<Slot> made = restore_value(database, name, payload, checks);
   if (!made) {
     fail(call, made.error());
     return kNoSlot;

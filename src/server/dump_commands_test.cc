@@ -184,5 +184,45 @@ TEST_F(DumpTest, AHiddenKeyIsReplacedToo) {
   EXPECT_EQ(database().check_invariants(), "");
 }
 
+// The payload of another version; its checksum is right.
+std::string with_version(std::string payload, unsigned version) {
+  payload.resize(payload.size() - sizeof(std::uint64_t));
+  payload[payload.size() - 2] = static_cast<char>(version & 0xFF);
+  payload[payload.size() - 1] = static_cast<char>(version >> 8);
+  const std::uint64_t sum = crc64(0, payload);
+  return payload.append(reinterpret_cast<const char*>(&sum), sizeof sum);
+}
+
+TEST_F(DumpTest, NewerVersionsAreTriedIfThatIsAllowed) {
+  constexpr const char* kWrong = "(error) ERR DUMP payload version or checksum are wrong";
+  run("SET k v");
+  const std::string payload = dump("k");
+  for (const unsigned version : {13u, 79u, 81u, 255u, 1000u}) {
+    const std::string newer = with_version(payload, version);
+    EXPECT_EQ(run("CONFIG SET rdb-version-check strict"), "OK");
+    EXPECT_EQ(run({"RESTORE", "copy", "0", newer, "REPLACE"}), kWrong) << version;
+    EXPECT_EQ(run("CONFIG SET rdb-version-check relaxed"), "OK");
+    EXPECT_EQ(run({"RESTORE", "copy", "0", newer, "REPLACE"}), "OK") << version;
+    EXPECT_EQ(run("GET copy"), "\"v\"");
+  }
+  std::string damaged = with_version(payload, 81);
+  damaged[1] ^= 1;
+  EXPECT_EQ(run({"RESTORE", "copy", "0", damaged, "REPLACE"}), kWrong);
+  EXPECT_EQ(run({"RESTORE", "copy", "0", with_version(payload, 0), "REPLACE"}), kWrong);
+  EXPECT_TRUE(run("CONFIG SET rdb-version-check maybe").starts_with("(error)"));
+}
+
+TEST_F(DumpTest, AWrongChecksumIsPassedOverIfThatIsAskedFor) {
+  run("SET k v");
+  std::string payload = dump("k");
+  payload.back() ^= 1;
+  EXPECT_TRUE(run({"RESTORE", "copy", "0", payload}).starts_with("(error)"));
+  EXPECT_EQ(run("DEBUG SET-SKIP-CHECKSUM-VALIDATION 1"), "OK");
+  EXPECT_EQ(run({"RESTORE", "copy", "0", payload}), "OK");
+  EXPECT_EQ(run("GET copy"), "\"v\"");
+  EXPECT_EQ(run("DEBUG SET-SKIP-CHECKSUM-VALIDATION 0"), "OK");
+  EXPECT_TRUE(run({"RESTORE", "copy", "0", payload, "REPLACE"}).starts_with("(error)"));
+}
+
 }  // namespace
 }  // namespace mayfly

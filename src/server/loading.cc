@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mayfly/stopwatch.h"
+#include "server/config.h"
 
 namespace mayfly {
 namespace {
@@ -15,6 +16,11 @@ constexpr std::int64_t kSliceNs = 10'000'000;  // 10 ms: a client that asks mean
 constexpr std::size_t kAtOnce = 64;            // keys or commands between two looks at the time
 
 }  // namespace
+
+RdbChecks rdb_checks(const Config& config) {
+  return {.allows_newer = config.rdb_version_check == "relaxed",
+          .checksum = !config.skips_checksums};
+}
 
 void Loading::begin(std::unique_ptr<LoadTask> task, Time now, Ended ended) {
   assert(!is_active());

@@ -18,6 +18,11 @@
 
 namespace mayfly {
 
+struct Config;
+
+// What the configuration says about the checks of files and payloads.
+RdbChecks rdb_checks(const Config& config);
+
 class LoadTask {
  public:
   virtual ~LoadTask() = default;

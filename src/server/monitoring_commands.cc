@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SLOWLOG, and the rows of LATENCY and MEMORY.
+// SLOWLOG, and the rows of COMMANDLOG, LATENCY and MEMORY.
 
 #include "server/help.h"
 #include "server/monitoring_handlers.h"
@@ -8,33 +8,17 @@
 namespace mayfly {
 namespace {
 
-void reply_entry(Reply& reply, const SlowEntry& entry) {
-  reply.array(6);
-  reply.integer(entry.id);
-  reply.integer(std::chrono::floor<std::chrono::seconds>(entry.at).time_since_epoch().count());
-  reply.integer(entry.micros);
-  reply.array(entry.words.size());
-  for (const std::string& word : entry.words) reply.bulk(word);
-  reply.bulk(entry.client_address);
-  reply.bulk(entry.client_name);
-}
-
 // SLOWLOG GET [count]
 void slowlog_get(Call& call) {
   constexpr std::int64_t kDefault = 10;
-  const auto& entries = client_call(call).server.slowlog().entries();
   if (call.count() > 3) return call.fail_arity();
   std::int64_t count = kDefault;
   if (call.count() == 3) {
-    const auto given =
-        call.integer(2, -1, INT64_MAX, "ERR count should be greater than or equal to -1");
+    const std::optional<std::int64_t> given = log_count_argument(call, 2);
     if (!given) return;
     count = *given;
   }
-  const std::size_t shown =
-      count < 0 ? entries.size() : std::min(entries.size(), static_cast<std::size_t>(count));
-  call.reply().array(shown);
-  for (std::size_t i = 0; i < shown; ++i) reply_entry(call.reply(), entries[i]);
+  reply_log(call.reply(), client_call(call).server.slowlog(), count);
 }
 
 // SLOWLOG LEN
@@ -80,6 +64,20 @@ constexpr Command kSlowlog[] = {
      "", "Tells how SLOWLOG is used.", {}, "slowlog"},
 };
 
+constexpr Command kCommandLog[] = {
+    {"get",   commandlog_get,   4, kAdmin, {}, "server", "8.1.0",
+     "count:int type:(SLOW | LARGE-REQUEST | LARGE-REPLY)",
+     "Returns the latest commands that took long, or were large.", {}, "commandlog"},
+    {"len",   commandlog_len,   3, kAdmin, {}, "server", "8.1.0",
+     "type:(SLOW | LARGE-REQUEST | LARGE-REPLY)",
+     "Returns how many such commands are kept.", {}, "commandlog"},
+    {"reset", commandlog_reset, 3, kAdmin, {}, "server", "8.1.0",
+     "type:(SLOW | LARGE-REQUEST | LARGE-REPLY)",
+     "Forgets such commands.", {}, "commandlog"},
+    {"help",  commandlog_help,  2, kHelp,  {}, "server", "8.1.0",
+     "", "Tells how COMMANDLOG is used.", {}, "commandlog"},
+};
+
 constexpr Command kLatencies[] = {
     {"latest",    latency_latest,     2, kLatency, {}, "server", "2.8.13",
      "", "Returns the latest sample of each event.", {}, "latency"},
@@ -120,6 +118,8 @@ constexpr Command kMemory[] = {
 constexpr Command kCommands[] = {
     {"slowlog", nullptr, -2, 0, {}, "server", "2.2.12",
      "", "Shows which commands took long.", kSlowlog},
+    {"commandlog", nullptr, -2, 0, {}, "server", "8.1.0",
+     "", "Shows which commands took long, or had large requests or replies.", kCommandLog},
     {"latency", nullptr, -2, 0, {}, "server", "2.8.13",
      "", "Shows what took long, and when.", kLatencies},
     {"memory",  nullptr, -2, 0, {}, "server", "4.0.0",

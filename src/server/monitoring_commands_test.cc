@@ -71,6 +71,63 @@ TEST_F(MonitoringTest, SlowlogWithoutRoomKeepsNothing) {
   EXPECT_TRUE(slowlog().entries().empty());
 }
 
+TEST_F(MonitoringTest, CommandlogKeepsLargeRequestsAndReplies) {
+  run("CONFIG SET commandlog-request-larger-than 100 commandlog-reply-larger-than 100");
+  run("CONFIG SET slowlog-log-slower-than -1");
+  run("COMMANDLOG RESET large-request");
+  run("COMMANDLOG RESET large-reply");
+  const std::string large(100, 'x');
+  run("SET k " + large);
+  run("GET k");
+  run("GET nothing");
+  EXPECT_EQ(run("COMMANDLOG LEN large-request"), "(integer) 1");
+  EXPECT_EQ(run("COMMANDLOG LEN large-reply"), "(integer) 1");
+  EXPECT_EQ(run("COMMANDLOG LEN slow"), "(integer) 0");
+  const std::string request = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$100\r\n" + large + "\r\n";
+  const std::string entry = ", (integer) 1700000000, (integer) ";
+  EXPECT_NE(run("COMMANDLOG GET -1 LARGE-REQUEST")
+                .find(entry + std::to_string(request.size()) + ", [\"SET\", \"k\", "),
+            std::string::npos);
+  const std::string reply = "$100\r\n" + large + "\r\n";
+  EXPECT_NE(run("COMMANDLOG GET -1 large-reply")
+                .find(entry + std::to_string(reply.size()) + ", [\"GET\", \"k\"], "),
+            std::string::npos);
+}
+
+TEST_F(MonitoringTest, CommandlogSlowIsTheSlowlog) {
+  run("CONFIG SET commandlog-execution-slower-than -1");
+  const std::vector<std::string_view> words = {"PING"};
+  slowlog().add(words, 5, at(5000), "127.0.0.1:1", "me", 10);
+  EXPECT_EQ(run("COMMANDLOG GET -1 slow"), run("SLOWLOG GET"));
+  EXPECT_EQ(run("COMMANDLOG GET 0 slow"), "[]");
+  EXPECT_EQ(run("COMMANDLOG RESET slow"), "OK");
+  EXPECT_EQ(run("SLOWLOG LEN"), "(integer) 0");
+}
+
+TEST_F(MonitoringTest, CommandlogIsCutWhenItsLengthIs) {
+  run("CONFIG SET commandlog-request-larger-than 0");
+  for (int i = 0; i < 10; ++i) run("PING");
+  run("CONFIG SET commandlog-large-request-max-len 3");
+  EXPECT_EQ(run("COMMANDLOG LEN large-request"), "(integer) 3");
+  run("CONFIG SET commandlog-large-request-max-len 0");
+  run("COMMANDLOG RESET large-request");
+  run("PING");
+  EXPECT_EQ(run("COMMANDLOG LEN large-request"), "(integer) 0");
+}
+
+TEST_F(MonitoringTest, CommandlogRefusesWhatIsNotRight) {
+  constexpr const char* kType =
+      "(error) ERR type should be one of the following: slow, large-request, large-reply";
+  EXPECT_EQ(run("COMMANDLOG GET 1 foo"), kType);
+  EXPECT_EQ(run("COMMANDLOG LEN foo"), kType);
+  EXPECT_EQ(run("COMMANDLOG RESET foo"), kType);
+  EXPECT_EQ(run("COMMANDLOG GET -2 slow"),
+            "(error) ERR count should be greater than or equal to -1");
+  EXPECT_EQ(run("COMMANDLOG GET"),
+            "(error) ERR wrong number of arguments for 'commandlog|get' command");
+  EXPECT_TRUE(run("COMMANDLOG HELP").starts_with("[COMMANDLOG <subcommand>"));
+}
+
 TEST_F(MonitoringTest, LatencyKeepsTheLongestOfEachSecond) {
   latency().add("command", 5, 10, at(1000));
   EXPECT_EQ(run("LATENCY LATEST"), "[]");

@@ -104,9 +104,11 @@ Status Persistence::begin_rdb(bool keeps_due, const RdbEnded& loaded, const Load
   Result<std::unique_ptr<ByteSource>> source = server_.surroundings().disk().open(path);
   if (!source) return source.error();
   const Time now = server_.wall().now();
-  auto task = std::make_unique<RdbTask>(
-      std::move(*source), server_.keyspace(),
-      RdbLoadOptions{.now = now, .keeps_due = keeps_due, .is_strict = server_.config().rdb_strict});
+  auto task = std::make_unique<RdbTask>(std::move(*source), server_.keyspace(),
+                                        RdbLoadOptions{.now = now,
+                                                       .keeps_due = keeps_due,
+                                                       .is_strict = server_.config().rdb_strict,
+                                                       .checks = rdb_checks(server_.config())});
   const RdbReport& report = task->report();  // as good as the task, which outlives the call
   server_.loading().begin(
       std::move(task), now, [&report, path, loaded, ended](const Status& status) {
@@ -121,7 +123,9 @@ void Persistence::begin_aof(const Loading::Ended& ended) {
   const Time now = server_.wall().now();
   auto task = std::make_unique<AofTask>(
       server_, server_.surroundings().disk(), aof_.options(), server_.keyspace(),
-      AofLoadOptions{.now = now, .truncates_tail = server_.config().aof_load_truncated});
+      AofLoadOptions{.now = now,
+                     .truncates_tail = server_.config().aof_load_truncated,
+                     .checks = rdb_checks(server_.config())});
   const AofLoadReport& report = task->report();
   server_.loading().begin(std::move(task), now, [this, &report, ended](const Status& status) {
     if (status) return ended(note_aof(report));

@@ -110,7 +110,8 @@ void PrimaryLink::load() {
   auto task = std::make_unique<RdbTask>(std::move(*source), server_.keyspace(),
                                         RdbLoadOptions{.now = server_.wall().now(),
                                                        .keeps_due = true,
-                                                       .is_strict = server_.config().rdb_strict});
+                                                       .is_strict = server_.config().rdb_strict,
+                                                       .checks = rdb_checks(server_.config())});
   RdbTask* const running = task.get();
   server_.loading().begin(
       std::move(task), server_.wall().now(), [this, running](const Status& ended) {

@@ -33,9 +33,9 @@ void Propagation::add(int database, const Propagated& words) { encode(database, 
 
 void Propagation::add(int database, Words words) { encode(database, words); }
 
-void Propagation::flush() {
+void Propagation::flush(bool as_one) {
   if (unit_.empty()) return;
-  const bool wrapped = unit_.size() > 1;
+  const bool wrapped = as_one && unit_.size() > 1;
   if (wrapped) send(unit_.front().database, kMulti);
   std::size_t begin = 0;
   for (const Item& item : unit_) {

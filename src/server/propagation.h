@@ -35,8 +35,9 @@ class Propagation {
   void add(int database, const Propagated& words);
   void add(int database, Words words);
 
-  // The unit is complete.
-  void flush();
+  // The unit is complete. Not `as_one`: its commands have nothing to do with each other, and are
+  // not wrapped.
+  void flush(bool as_one = true);
 
  private:
   struct Item {

@@ -58,12 +58,13 @@ Server::Server(const Clock& clock, Config config, Log& log, Surroundings& surrou
       persistence_(*this),
       replication_(std::make_unique<Replication>(*this)),
       run_id_(random_id()) {
-  for (const auto rows :
-       {string_commands(), key_commands(), expire_commands(), hash_commands(),
-        hash_expire_commands(), sort_commands(), connection_commands(), client_commands(),
-        transaction_commands(), pubsub_commands(), server_commands(), persistence_commands(),
-        dump_commands(), replication_commands(), config_commands(), command_commands(),
-        monitoring_commands(), debug_commands(), compatibility_commands()}) {
+  for (const auto rows : {string_commands(),      bit_commands(),          key_commands(),
+                          expire_commands(),      hash_commands(),         hash_expire_commands(),
+                          sort_commands(),        connection_commands(),   client_commands(),
+                          transaction_commands(), pubsub_commands(),       server_commands(),
+                          persistence_commands(), dump_commands(),         replication_commands(),
+                          config_commands(),      command_commands(),      monitoring_commands(),
+                          debug_commands(),       compatibility_commands()}) {
     commands_.add(rows);
   }
   stats_.started = clock_.now();
@@ -128,6 +129,14 @@ bool Server::is_replica() const { return replication_->is_replica(); }
 
 Policy Server::policy_for(const Client* client) const {
   if (loading_.is_active() || (client != nullptr && client->is_primary)) return Policy::show;
+  if (config_.import_mode && !is_replica()) {
+    if (client != nullptr && client->is_import_source) return Policy::show;
+    // Others do not see what is due. It goes only when somebody writes there: replicas, which would
+    // find the old value, must be told before.
+    const bool writes =
+        client != nullptr && client->last != nullptr && (client->last->flags & flag::write) != 0;
+    if (!writes) return Policy::hide;
+  }
   return is_replica() || is_paused() ? Policy::hide : Policy::reclaim;
 }
 
@@ -255,10 +264,8 @@ void Server::finish(Client& client, const Command& command, Words words, const C
 
   if (call.changes() > 0) stats_.dirty += static_cast<std::uint64_t>(call.changes());
   if (propagation_.is_wanted()) propagate(client, command, words, call);
-  if (micros >= config_.slowlog_log_slower_than && config_.slowlog_log_slower_than >= 0 &&
-      (command.flags & flag::skip_slowlog) == 0) {
-    slowlog_.add(words, micros, keyspace_.now(), client.link().address(), client.name,
-                 static_cast<std::size_t>(config_.slowlog_max_len));
+  if ((command.flags & flag::skip_slowlog) == 0) {
+    log_command(client, words, micros, std::max(out.size(), start) - start);
   }
   if (config_.latency_monitor_threshold > 0) {
     latency_.add((command.flags & flag::fast) != 0 ? "fast-command" : "command", micros / 1000,
@@ -274,7 +281,7 @@ void Server::propagate(Client& client, const Command& command, Words words, cons
     propagation_.add(database, words);
   }
   if (is_in_transaction_) return;
-  propagation_.flush();
+  propagation_.flush((command.flags & flag::arbitrary_keys) == 0);
   if (call.changes() == 0) return;
   client.written_to = replication_->log().end();
   client.written_to_aof = persistence_.appended_offset();

@@ -109,7 +109,8 @@ class Server final : public Host, public KeyspaceListener {
   Keyspace& keyspace() { return keyspace_; }
   const CommandTable& commands() const { return commands_; }
   Stats& stats() { return stats_; }
-  Slowlog& slowlog() { return slowlog_; }
+  Slowlog& slowlog() { return command_log(LogKind::slow); }
+  Slowlog& command_log(LogKind kind) { return command_logs_[static_cast<std::size_t>(kind)]; }
   Latency& latency() { return latency_; }
   PubSub& pubsub() { return pubsub_; }
   Watches& watches() { return watches_; }
@@ -160,6 +161,10 @@ class Server final : public Host, public KeyspaceListener {
   void key_changed(int database, std::string_view key) override;
   void database_changed(int database) override;
   bool wants_propagation() const override { return propagation_.is_wanted(); }
+  std::string_view removal_name() const override {
+    return config_.lazyfree_lazy_expire ? "UNLINK" : "DEL";
+  }
+  std::uint64_t string_bytes_max() const override { return config_.proto_max_bulk_len; }
   void count_lookup(bool hit) override { ++(hit ? stats_.hits : stats_.misses); }
 
   // ---- KeyspaceListener ----
@@ -185,6 +190,7 @@ class Server final : public Host, public KeyspaceListener {
               std::size_t start, std::int64_t micros);
   void note_command(Client& client, const Command& command);
   void finish_output(Client& client, std::size_t start, bool is_outermost);
+  void log_command(const Client& client, Words words, std::int64_t micros, std::size_t reply_bytes);
   void propagate(Client& client, const Command& command, Words words, const Call& call);
   void propagate_removal(Database& database, std::string_view key, Found found);
   void count_error(std::string_view error);
@@ -209,7 +215,7 @@ class Server final : public Host, public KeyspaceListener {
   CommandTable commands_;
   Keyspace keyspace_;
   Stats stats_;
-  Slowlog slowlog_;
+  std::array<Slowlog, kLogKinds> command_logs_;
   Latency latency_;
   PubSub pubsub_;
   Watches watches_;
@@ -263,7 +269,7 @@ std::span<const Command> dump_commands();           // DUMP RESTORE
 std::span<const Command> replication_commands();    // REPLICAOF PSYNC REPLCONF ROLE WAIT FAILOVER
 std::span<const Command> config_commands();         // CONFIG ...
 std::span<const Command> command_commands();        // COMMAND ...
-std::span<const Command> monitoring_commands();     // SLOWLOG LATENCY MEMORY
+std::span<const Command> monitoring_commands();     // SLOWLOG COMMANDLOG LATENCY MEMORY
 std::span<const Command> debug_commands();          // DEBUG ...
 std::span<const Command> compatibility_commands();  // ACL FUNCTION SCRIPT CLUSTER ... what answers
 

@@ -109,8 +109,7 @@ void Server::key_evicted(Database& database, std::string_view key) {
 
 void Server::propagate_removal(Database& database, std::string_view key, Found found) {
   if (!propagation_.is_wanted()) return;
-  propagation_.add(database.number(),
-                   Propagated{config_.lazyfree_lazy_expire ? "UNLINK" : "DEL", std::string(key)});
+  propagation_.add(database.number(), Propagated{std::string(removal_name()), std::string(key)});
   if (found == Found::by_sweep) propagation_.flush();
 }
 

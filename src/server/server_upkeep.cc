@@ -31,6 +31,7 @@ void Server::apply_config() {
       std::min(static_cast<std::size_t>(config_.hash_max_listpack_entries), kPackedFieldsMax);
   options.packed_value_max = static_cast<std::size_t>(config_.hash_max_listpack_value);
   options.uses_lfu = uses_lfu(config_.maxmemory_policy);
+  options.keeps_expired = config_.import_mode;
   request_limits_.bulk_bytes = config_.proto_max_bulk_len;
   for (const auto& [id, client] : clients_) {
     client->parser().limits().bulk_bytes = config_.proto_max_bulk_len;
@@ -109,7 +110,8 @@ Millis Server::before_sleep() {
 
 // Only a primary decides what expires.
 bool Server::sweeps() const {
-  return is_sweeping_ && !is_paused() && !is_replica() && !loading_.is_active();
+  return is_sweeping_ && !is_paused() && !is_replica() && !loading_.is_active() &&
+         !config_.import_mode;
 }
 
 void Server::sweep_slice() {
@@ -246,6 +248,7 @@ bool Server::make_room() {
   if (is_replica() || loading_.is_active()) return true;  // the primary evicts for us
   if (is_paused()) return true;
   if (config_.maxmemory == 0 || used_memory() <= config_.maxmemory) return true;
+  if (config_.import_mode) return false;  // what is imported neither expires nor is evicted
   keyspace_.set_now(clock_.now());
   keyspace_.set_policy(policy_for(nullptr));
   // What is due goes first, and what nobody can see any more.

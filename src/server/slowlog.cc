@@ -42,7 +42,7 @@ void Slowlog::add(Words words, std::int64_t micros, Time at, std::string_view ad
     entry.words.push_back(fmt::format("... ({} more arguments)", words.size() - kept));
   }
   entries_.push_front(std::move(entry));
-  if (entries_.size() > most) entries_.resize(most);
+  trim(most);
 }
 
 }  // namespace mayfly
