@@ -12,6 +12,7 @@
 #include "commands/words.h"
 #include "mayfly/stopwatch.h"
 #include "server/command_times.h"
+#include "server/missing_types.h"
 #include "server/primary_link.h"
 #include "server/replication.h"
 
@@ -123,7 +124,7 @@ bool Server::handle(Client& client, Words words) {
 void Server::refuse_unknown(Client& client, const Command* found, const Command* command,
                             Words words) {
   if (!client.is_authenticated()) return refuse(client, "NOAUTH Authentication required.");
-  if (found == nullptr) return refuse(client, unknown_command(words));
+  if (found == nullptr) return refuse(client, unknown_command(words) + missing_type_note(words[0]));
   if (command == nullptr) return refuse(client, unknown_subcommand(*found, words));
   ++stats_.by_command[command].rejected;
   const std::string error =

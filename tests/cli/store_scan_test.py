@@ -88,7 +88,8 @@ class WalkTest(TestCase):
             self.refused(self.mayfly(command, "--prefx", "a"), "--prefx", "--prefix")
             self.refused(self.mayfly(command, "--hex", "--prefix", "x"), "'x'")
             self.refused(self.mayfly(command, "--prefix", "-", "--seek", "-"), "both")
-            self.refused(self.mayfly(command, "a1"), "a1")
+            self.refused(self.mayfly(command, "a", "b"), "'b'", "too many")
+            self.refused(self.mayfly(command, "a", "--prefix", "b"), "--prefix")
         self.refused(self.mayfly("count", "--limit", "1"), "--limit")
 
     def test_wrong_files_and_families_are_refused(self):
