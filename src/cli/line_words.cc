@@ -91,11 +91,11 @@ Error LineWords::unknown_option(std::string_view word) const {
   } else if (!meant.empty()) {
     message += fmt::format("; did you mean '{}'?", meant);
   } else if (!options_.empty()) {
-    message += fmt::format(", but {}", listed(options_));
+    message += fmt::format("; it knows {}", listed(options_));
   }
-  return {
-      Code::invalid,
-      message + ". A word that begins with '-' and is no option goes behind '--' or into quotes"};
+  message += message.ends_with('?') ? " " : ". ";
+  return {Code::invalid,
+          message + "What begins with '-' and is none goes behind '--' or in quotes"};
 }
 
 Result<std::string> LineWords::take_quoted(std::string_view what) {

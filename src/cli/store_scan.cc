@@ -103,6 +103,14 @@ void add_object(std::string& out, const Cursor& cursor, const Words& words, cons
   out += "}\n";
 }
 
+// Whoever has written `keys 'user:*'` in redis-cli does so here.
+void explain_pattern(std::string_view prefix, const StoreFile& file) {
+  if (prefix.find('*') == prefix.npos) return;
+  fmt::print(stderr,
+             "mayfly: no key begins with '{}'; a prefix is no pattern, so leave the '*' out\n",
+             file.bytes().text(prefix));
+}
+
 Result<Exit> show(const Words& words, const StoreFile& file) {
   const Result<Walk> walk = walk_of(words, file);
   if (!walk) return walk.error();
@@ -122,8 +130,10 @@ Result<Exit> show(const Words& words, const StoreFile& file) {
     add(lines.text(), *cursor, words, text, txn->now());
     if (!lines.go_on()) break;
   }
+  const bool is_none = left == walk->limit;
   const Status written = lines.finish();
   if (const Status read = cursor->status(); !read) return read.error();
+  if (is_none) explain_pattern(walk->prefix, file);
   return exit_of(written);
 }
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from program import PATIENCE_S, TestCase
+from program import OK, PATIENCE_S, TestCase
 
 MANY = 20_000
 
@@ -79,6 +79,14 @@ class WalkTest(TestCase):
         self.assertEqual(self.keys("--cf", "sessions"), ["only"])
         self.assertEqual(self.done("count", "--cf", "sessions").text, "1\n")
         self.assertEqual(self.done("count").text, "5\n")
+
+    def test_a_prefix_is_also_a_word_and_is_no_pattern(self):
+        for command in ["list", "scan", "count"]:
+            self.assertEqual(self.done(command, "a").text,
+                             self.done(command, "--prefix", "a").text)
+        outcome = self.mayfly("keys", "a*")
+        self.assertEqual((outcome.code, outcome.text), (OK, ""))
+        self.assertIn("leave the '*' out", outcome.errors)
 
     def test_wrong_numbers_and_words_are_refused(self):
         for command in ["list", "scan"]:
