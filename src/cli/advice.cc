@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/nearest.h"
+#include "cli/other_words.h"
 
 namespace mayfly {
 namespace {
@@ -60,6 +61,8 @@ std::string unknown_word(const CLI::App& app, const std::string& word) {
   const std::vector<std::string_view> views(words.begin(), words.end());
   const std::string name = word.substr(0, is_option ? word.find('=') : word.npos);
   const std::string_view guess = nearest(name, views);
+  const bool is_of_program = app.get_parent() == nullptr;
+  const std::string_view advice = is_of_program ? advice_for(name) : std::string_view();
 
   if (!is_option && views.empty()) {
     return fmt::format(
@@ -68,7 +71,9 @@ std::string unknown_word(const CLI::App& app, const std::string& word) {
   }
   std::string message = fmt::format("'{}' is not {} of '{}'", name,
                                     is_option ? "an option" : "a command", full_name(app));
-  if (!guess.empty()) {
+  if (!advice.empty()) {
+    message += fmt::format("; {}", advice);
+  } else if (!guess.empty()) {
     message += fmt::format("; did you mean '{}'?", guess);
   } else {
     message += fmt::format("; it knows {}", listed(views));

@@ -35,6 +35,8 @@ class ByteWords {
   // As a value of JSON: a string; or, if it is no UTF-8, {"base64": "..."}.
   std::string json(std::string_view bytes) const;
 
+  bool is_coded() const { return is_hex_ || is_base64_; }  // what is printed is no plain text
+
  private:
   bool is_hex_ = false;
   bool is_base64_ = false;

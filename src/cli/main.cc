@@ -43,6 +43,7 @@ int run(int argc, char** argv) {
   add_completion_commands(program);
   add_manual_command(program);
   program.add_help_command();
+  program.add_other_names();
   return program.run(argc, argv);
 }
 

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "cli/advice.h"
+#include "cli/other_words.h"
 #include "tools/output.h"
 #include "tools/version.h"
 
@@ -26,12 +27,34 @@ constexpr const char* kExamples =
     "  mayfly bench expiry                           how fast it is on this machine\n"
     "  mayfly put --help                             each command has examples of its own\n"
     "\n"
+    "Names that other tools have for them are understood: set, rm, ls, keys, delete, status, ...\n"
     "Exit codes: 0 done, 1 an error, which is explained on stderr, 2 there is no such key.";
 
 constexpr const char* kHelpExamples =
     "Examples:\n"
     "  mayfly help put         the same as mayfly put --help\n"
     "  mayfly help cf create   of a command below another";
+
+constexpr const char* kVersionExamples =
+    "Examples:\n"
+    "  mayfly version     the same as mayfly --version";
+
+std::string version_line() { return fmt::format("mayfly {}", kVersion); }
+
+// Lists commands by one name each; the others are told by the help of the command itself.
+class Help : public CLI::Formatter {
+ public:
+  std::string make_subcommand(const CLI::App* app) const override {
+    std::stringstream out;
+    CLI::detail::format_help(out, app->get_name(), app->get_description(), get_column_width());
+    return out.str();
+  }
+  std::string make_description(const CLI::App* app) const override {
+    std::string text = CLI::Formatter::make_description(app);
+    if (app->get_aliases().empty()) return text;
+    return text + fmt::format("Also called {}\n", fmt::join(app->get_aliases(), ", "));
+  }
+};
 
 // Words that no option or subcommand wants are collected, so that what is said about them is ours.
 void collect_unknown_words(CLI::App& app) {
@@ -44,8 +67,9 @@ void collect_unknown_words(CLI::App& app) {
 Program::Program()
     : app_(
           std::make_unique<CLI::App>("Mayfly: a home for data that knows when to die.", "mayfly")) {
-  app_->set_version_flag("--version", fmt::format("mayfly {}", kVersion), "Show the version");
+  app_->set_version_flag("--version", version_line(), "Show the version");
   app_->footer(kExamples);
+  app_->formatter(std::make_shared<Help>());
   app_->require_subcommand(0, 1);  // so that a key may be called as a command is
 }
 
@@ -59,6 +83,7 @@ CliCommand Program::add(CliCommand above, const std::string& name, const std::st
                         const char* examples) {
   CLI::App* const command = above.app()->add_subcommand(name, what);
   command->footer(examples);
+  command->ignore_case();  // GET is get
   command->group(above.is_program() ? group_ : "Commands");
   above.app()->require_subcommand(0, 1);
   return CliCommand(command);
@@ -148,6 +173,17 @@ void Program::add_help_command() {
   const auto words = keep<std::vector<std::string>>();
   help.add_option("COMMAND", *words, "The command; none: all of them");
   on(help, [this, words] { return show_help(*words); });
+  on(add("version", "Show the version", kVersionExamples), []() -> Result<Exit> {
+    write_output(version_line() + "\n");
+    return Exit::ok;
+  });
+}
+
+void Program::add_other_names() {
+  for (const OtherWord& other : other_words()) {
+    if (other.command.empty()) continue;
+    app_->get_subcommand(std::string(other.command))->alias(std::string(other.word));
+  }
 }
 
 }  // namespace mayfly

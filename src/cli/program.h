@@ -23,7 +23,8 @@
 
 namespace mayfly {
 
-// What the program says to whoever started it. An Error is Exit::failed.
+// What the program says to whoever started it. An Error is Exit::failed. not_found is the answer no:
+// there is no such key, or with --exit-code, nothing was set.
 enum class Exit { ok = 0, failed = 1, not_found = 2 };
 
 // For commands that either do what they were asked or cannot.
@@ -61,8 +62,11 @@ class Program {
     return made;
   }
 
-  // `help [COMMAND...]`, which knows the commands that are there when it is asked.
+  // `help [COMMAND...]`, which knows the commands that are there when it is asked, and `version`.
   void add_help_command();
+
+  // The names that our commands have elsewhere (other_words.h), for all commands that were added.
+  void add_other_names();
 
   CLI::App& app() { return *app_; }
   CliCommand whole() { return CliCommand(app_.get()); }  // for options before any command

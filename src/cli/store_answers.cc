@@ -114,6 +114,14 @@ void print_family_done(std::string_view name, const char* what, const StoreFile&
   if (file.is_json()) fmt::print("{{\"name\": {}, \"{}\": true}}\n", file.bytes().json(name), what);
 }
 
+void print_sum(std::string_view key, std::int64_t sum, const StoreFile& file) {
+  if (file.is_json()) {
+    fmt::print("{{\"key\": {}, \"value\": {}}}\n", file.bytes().json(key), sum);
+  } else {
+    fmt::print("{}\n", sum);
+  }
+}
+
 void print_inserted(std::string_view key, bool is_inserted, const StoreFile& file) {
   if (file.is_json()) {
     fmt::print("{{\"key\": {}, \"inserted\": {}}}\n", file.bytes().json(key), is_inserted);

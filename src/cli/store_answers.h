@@ -64,6 +64,9 @@ void print_changed(std::string_view key, bool is_changed, Time deadline, Time no
 void print_done(std::string_view key, const char* what, const StoreFile& file);
 void print_family_done(std::string_view name, const char* what, const StoreFile& file);
 
+// Of incr.
+void print_sum(std::string_view key, std::int64_t sum, const StoreFile& file);
+
 void print_inserted(std::string_view key, bool is_inserted, const StoreFile& file);
 
 // Of a purge: how much is gone, and whether there is nothing left to remove.

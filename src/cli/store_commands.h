@@ -3,12 +3,15 @@
 
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "cli/program.h"
 #include "cli/store_file.h"
 
 namespace mayfly {
+
+class EntryText;
 
 // `file` holds the words that they share.
 void add_store_commands(Program& program, StoreFile* file);
@@ -30,7 +33,19 @@ void add_shell_command(Program& program, StoreFile* file);     // store_shell.cc
 CliOption add_word(CliCommand command, const char* name, std::string& word, const char* type,
                    const char* what);
 
+// A line of `expiring`. `text` is of the family of the entry.
+std::string expiring_line(const Expiring& entry, Time now, const EntryText& text,
+                          const StoreFile& file);
+
 // Says that there is no such key, which is an answer and no error.
 Exit not_found(std::string_view key, const StoreFile& file);
+
+// For a key that is not in the family called `family`, but may have been imported as a hash or the
+// like (imported_keys.h): prints it, or says that what was asked is not for such keys. not_found()
+// if it was not imported either.
+Result<Exit> print_imported(const ReadTxn& txn, const std::string& key, std::string_view family,
+                            const StoreFile& file);
+Result<Exit> refuse_imported(const ReadTxn& txn, const std::string& key, std::string_view family,
+                             const StoreFile& file);
 
 }  // namespace mayfly

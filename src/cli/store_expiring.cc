@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "cli/imported_keys.h"
 #include "cli/store_answers.h"
 #include "cli/store_commands.h"
 #include "cli/ttl_words.h"
@@ -72,17 +73,25 @@ Result<Range> range_of(const Words& words, Time now) {
                                           moment_text(range.from), moment_text(range.to))};
 }
 
+}  // namespace
+
+std::string expiring_line(const Expiring& entry, Time now, const EntryText& text,
+                          const StoreFile& file) {
+  if (file.is_json()) {
+    return fmt::format("{{{}, {}}}\n", text.key_json(entry.key),
+                       deadline_json(entry.deadline, now));
+  }
+  return fmt::format("{}\tin {}\t{}\n", text.key_line(entry.key),
+                     time_left_text(remaining(entry.deadline, now)), moment_text(entry.deadline));
+}
+
+namespace {
+
 Status print_keys(const std::vector<Expiring>& found, Time now, const StoreFile& file) {
   Lines lines;
+  const EntryText text(file, file.family_name());
   for (const Expiring& entry : found) {
-    if (file.is_json()) {
-      lines.text() += fmt::format("{{\"key\": {}, {}}}\n", file.bytes().json(entry.key),
-                                  deadline_json(entry.deadline, now));
-    } else {
-      lines.text() +=
-          fmt::format("{}\tin {}\t{}\n", file.bytes().line(entry.key),
-                      time_left_text(remaining(entry.deadline, now)), moment_text(entry.deadline));
-    }
+    lines.text() += expiring_line(entry, now, text, file);
     if (!lines.go_on()) break;
   }
   return lines.finish();

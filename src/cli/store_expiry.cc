@@ -44,7 +44,8 @@ constexpr const char* kPersistExamples =
 
 constexpr const char* kTouchExamples =
     "Examples:\n"
-    "  mayfly touch --db app.db session:42 30m     as a session does when it is used\n"
+    "  mayfly touch --db app.db session:42 30m          as a session does when it is used\n"
+    "  mayfly touch --db app.db session:42 --ttl 30m    the same\n"
     "A deadline is only put off: an earlier one, or a key that has none, stays as it is.\n"
     "It prints 'changed' or 'unchanged'. Exit code 2: there is no such key, or it has expired.";
 
@@ -59,6 +60,7 @@ constexpr const char* kPurgeExamples =
 struct Words {
   std::string key;
   std::string time;
+  std::string ttl;  // the same, said as --ttl
   bool is_nx = false;
   bool is_xx = false;
   bool is_gt = false;
@@ -74,7 +76,7 @@ Result<Exit> ttl(const Words& words, const StoreFile& file) {
   if (!txn) return txn.error();
   const Result<std::optional<Time>> deadline = txn->deadline(*key, opened->family);
   if (!deadline) return deadline.error();
-  if (!*deadline) return not_found(*key, file);
+  if (!*deadline) return refuse_imported(*txn, *key, file.family_name(), file);
   print_ttl(*key, **deadline, txn->now(), file);
   return Exit::ok;
 }
@@ -90,7 +92,7 @@ Result<Exit> change_deadline(const std::string& word, const StoreFile& file, Cha
   if (!txn) return txn.error();
   const Result<std::optional<Time>> before = txn->deadline(*key, opened->family);
   if (!before) return before.error();
-  if (!*before) return not_found(*key, file);
+  if (!*before) return refuse_imported(*txn, *key, file.family_name(), file);
   change(*txn, *key, opened->family);
   const Result<std::optional<Time>> after = txn->deadline(*key, opened->family);
   if (!after) return after.error();
@@ -112,10 +114,17 @@ Result<When> condition_of(const Words& words) {
                "--lt"};
 }
 
+Result<Expires> expires_of(const Words& words, const StoreFile& file) {
+  if (words.time.empty() == words.ttl.empty()) {
+    return Error{Code::invalid, "until when? Say TIME or --ttl TIME, one of them"};
+  }
+  return parse_expires(words.time.empty() ? words.ttl : words.time, file.now());
+}
+
 Result<Exit> expire(const Words& words, const StoreFile& file) {
   const Result<When> when = condition_of(words);
   if (!when) return when.error();
-  const Result<Expires> expires = parse_expires(words.time, file.now());
+  const Result<Expires> expires = expires_of(words, file);
   if (!expires) return expires.error();
   return change_deadline(words.key, file,
                          [&](WriteTxn& txn, const std::string& key, Family family) {
@@ -124,7 +133,7 @@ Result<Exit> expire(const Words& words, const StoreFile& file) {
 }
 
 Result<Exit> touch(const Words& words, const StoreFile& file) {
-  const Result<Expires> expires = parse_expires(words.time, file.now());
+  const Result<Expires> expires = expires_of(words, file);
   if (!expires) return expires.error();
   return change_deadline(words.key, file,
                          [&](WriteTxn& txn, const std::string& key, Family family) {
@@ -223,7 +232,8 @@ CliCommand add(Program& program, StoreFile* file, Words* words, const char* name
   command.add_option("KEY", words->key, "The key").required();
   if (work == expire || work == touch) {
     command.add_option("TIME", words->time, "How long from now: 90s, 15m, 2h30m, 7d; or a date")
-        .required();
+        .check([](const std::string& text) { return text.empty() ? "'' is not a time" : ""; });
+    add_word(command, "--ttl", words->ttl, "TIME", "The same");
   }
   file->add_options(command);
   file->add_byte_options(command);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// put, set-if-absent, get, exists and del: one key, or those with a prefix.
+// put, set-if-absent, get, exists, incr and del: one key, or those with a prefix.
 
 #include <fmt/format.h>
 
 #include <optional>
 
+#include "cli/imported_keys.h"
 #include "cli/store_answers.h"
 #include "cli/store_commands.h"
+#include "cli/store_lines.h"
 #include "cli/ttl_words.h"
 #include "cli/whole_file.h"
 #include "tools/byte_text.h"
@@ -30,7 +32,22 @@ constexpr const char* kPutExamples =
 constexpr const char* kAbsentExamples =
     "Examples:\n"
     "  mayfly set-if-absent --db app.db lock:report worker-7 --ttl 30s\n"
-    "It prints 'inserted' or 'already exists', and exits with 0 in both cases.";
+    "  if mayfly set-if-absent --db app.db lock:report worker-7 --ttl 30s --exit-code; then\n"
+    "    make_report; mayfly del --db app.db lock:report\n"
+    "  fi\n"
+    "It prints 'inserted' or 'already exists', and exits with 0 in both cases. With --exit-code "
+    "it\n"
+    "exits with 2 if the key has a value already.";
+
+constexpr const char* kIncrExamples =
+    "Examples:\n"
+    "  mayfly incr --db app.db visits                  one more; it prints the sum\n"
+    "  mayfly incr --db app.db visits 10               ten more\n"
+    "  mayfly incr --db app.db stock -1                one less\n"
+    "  mayfly incr --db app.db calls:alice --ttl 1m    a counter that begins anew every minute\n"
+    "A key that is not there counts as 0. One that is there keeps its deadline: --ttl is only for\n"
+    "a key that is made. What is no whole number of 64 bits, or becomes none, is an error, and\n"
+    "stays as it is.";
 
 constexpr const char* kGetExamples =
     "Examples:\n"
@@ -38,6 +55,7 @@ constexpr const char* kGetExamples =
     "  mayfly get --db app.db picture --raw >cat.png   the bytes and nothing else\n"
     "  mayfly get --db app.db picture --out cat.png    the same, into a file\n"
     "  mayfly get --db app.db session:42 --json        with its deadline\n"
+    "A hash that was imported is shown as lines of FIELD, a tab, VALUE.\n"
     "Exit code 2: there is no such key, or it has expired.";
 
 constexpr const char* kExistsExamples =
@@ -57,8 +75,18 @@ struct Words {
   std::string ttl;
   std::string prefix;
   std::string out;
+  std::string by = "1";
   bool is_raw = false;
+  bool has_exit_code = false;
 };
+
+// Of a command that may make a file: a wrong key must not leave an empty one behind.
+Result<std::string> key_to_write(const Words& words, const StoreFile& file) {
+  Result<std::string> key = file.bytes().read(words.key);
+  if (!key || (!key->empty() && key->size() <= kStoreKeyMax)) return key;
+  return Error{Code::invalid,
+               fmt::format("a key has 1 to {} bytes; this one has {}", kStoreKeyMax, key->size())};
+}
 
 Result<Expires> expires_of(const Words& words, const StoreFile& file) {
   if (words.ttl.empty()) return Expires();
@@ -76,12 +104,8 @@ Result<Item> item_of(const Words& words, const StoreFile& file) {
   if (words.key == "-" && words.value == "-") {
     return Error{Code::invalid, "the standard input cannot be both the key and the value"};
   }
-  Result<std::string> key = file.bytes().read(words.key);
+  Result<std::string> key = key_to_write(words, file);
   if (!key) return key.error();
-  if (key->empty() || key->size() > kStoreKeyMax) {  // before a file is made for it
-    return Error{Code::invalid, fmt::format("a key has 1 to {} bytes; this one has {}",
-                                            kStoreKeyMax, key->size())};
-  }
   Result<std::string> value = file.bytes().read(words.value);
   if (!value) return value.error();
   const Result<Expires> expires = expires_of(words, file);
@@ -109,6 +133,24 @@ Result<Exit> set_if_absent(const Words& words, const StoreFile& file) {
       opened->store.put_if_absent(item->key, item->value, item->expires, opened->family);
   if (!inserted) return inserted.error();
   print_inserted(item->key, *inserted, file);
+  return *inserted || !words.has_exit_code ? Exit::ok : Exit::not_found;
+}
+
+Result<Exit> incr(const Words& words, const StoreFile& file) {
+  const Result<std::string> key = key_to_write(words, file);
+  if (!key) return key.error();
+  const Result<std::int64_t> delta = parse_delta(words.by);
+  if (!delta) return delta.error();
+  const Result<Expires> expires = expires_of(words, file);
+  if (!expires) return expires.error();
+  Result<StoreFile::Opened> opened = file.open_family(Use::write);
+  if (!opened) return opened.error();
+  const Result<std::int64_t> sum = opened->store.increment(*key, *delta, *expires, opened->family);
+  if (!sum) {
+    return Error{sum.error().code, fmt::format("cannot add {} to '{}': {}", *delta,
+                                               file.bytes().text(*key), sum.error().message)};
+  }
+  print_sum(*key, *sum, file);
   return Exit::ok;
 }
 
@@ -143,7 +185,12 @@ Result<Exit> get(const Words& words, const StoreFile& file) {
   if (!opened) return opened.error();
   const Result<std::optional<OwnedEntry>> entry = opened->store.get_entry(*key, opened->family);
   if (!entry) return entry.error();
-  if (!*entry) return not_found(*key, file);
+  if (!*entry) {
+    const Result<ReadTxn> txn = opened->store.read();
+    if (!txn) return txn.error();
+    const auto answer = is_raw || is_file ? refuse_imported : print_imported;
+    return answer(*txn, *key, file.family_name(), file);
+  }
   const std::string& value = (*entry)->value;
   if (is_file) return write_value(*key, value, words.out, file);
   const Time deadline = (*entry)->deadline;
@@ -161,7 +208,12 @@ Result<Exit> exists(const Words& words, const StoreFile& file) {
   if (!key) return key.error();
   const Result<StoreFile::Opened> opened = file.open_family(Use::read);
   if (!opened) return opened.error();
-  const Result<bool> found = opened->store.contains(*key, opened->family);
+  Result<bool> found = opened->store.contains(*key, opened->family);
+  if (found && !*found) {
+    const Result<ReadTxn> txn = opened->store.read();
+    if (!txn) return txn.error();
+    found = is_imported(*txn, *key, file.family_name());
+  }
   if (!found) return found.error();
   print_exists(*key, *found, file);
   return *found ? Exit::ok : Exit::not_found;
@@ -189,6 +241,18 @@ Result<Exit> del_prefix(const std::string& prefix, const StoreFile& file) {
   return Exit::ok;
 }
 
+// Whether it was there, be it as an entry or as a hash or the like that was imported.
+Result<bool> erase_key(StoreFile::Opened& opened, const std::string& key, const StoreFile& file) {
+  const Result<bool> erased = opened.store.erase(key, opened.family);
+  if (!erased || *erased) return erased;
+  Result<WriteTxn> txn = opened.store.write();
+  if (!txn) return txn.error();
+  const Result<bool> imported = erase_imported(*txn, key, file.family_name());
+  if (!imported || !*imported) return imported;
+  if (const Status status = txn->commit(); !status) return status.error();
+  return true;
+}
+
 Result<Exit> del(const Words& words, const StoreFile& file) {
   if (words.key.empty() == words.prefix.empty()) {
     return Error{Code::invalid, "what is to be deleted? Say KEY or --prefix PREFIX, one of them"};
@@ -198,7 +262,7 @@ Result<Exit> del(const Words& words, const StoreFile& file) {
   if (words.key.empty()) return del_prefix(*bytes, file);
   Result<StoreFile::Opened> opened = file.open_family(Use::change);
   if (!opened) return opened.error();
-  const Result<bool> erased = opened->store.erase(*bytes, opened->family);
+  const Result<bool> erased = erase_key(*opened, *bytes, file);
   if (!erased) return erased.error();
   if (!*erased) return not_found(*bytes, file);
   print_done(*bytes, "deleted", file);
@@ -230,22 +294,45 @@ Exit not_found(std::string_view key, const StoreFile& file) {
   return Exit::not_found;
 }
 
+Result<Exit> print_imported(const ReadTxn& txn, const std::string& key, std::string_view family,
+                            const StoreFile& file) {
+  const Result<std::optional<ImportedKey>> found = ImportedKey::find(txn, family, key);
+  if (!found) return found.error();
+  if (!*found) return not_found(key, file);
+  return exit_of((*found)->print(txn, file));
+}
+
+Result<Exit> refuse_imported(const ReadTxn& txn, const std::string& key, std::string_view family,
+                             const StoreFile& file) {
+  const Result<std::optional<ImportedKey>> found = ImportedKey::find(txn, family, key);
+  if (!found) return found.error();
+  if (!*found) return not_found(key, file);
+  return (*found)->refusal(file);
+}
+
 void add_key_commands(Program& program, StoreFile* file) {
   const auto words = program.keep<Words>();
+  const auto add_ttl = [&](CliCommand command, const char* what) {
+    add_word(command, "--ttl", words->ttl, "TIME", what);
+  };
   const auto add_value = [&](CliCommand command) {
     command.add_option("VALUE", words->value, "The value: a word, @FILE, or - for the input")
         .required();
-    add_word(command, "--ttl", words->ttl, "TIME",
-             "How long it lives: 90s, 15m, 2h30m, 7d or a date");
+    add_ttl(command, "How long it lives: 90s, 15m, 2h30m, 7d or a date");
+    return command;
   };
   add_value(add(program, file, words, "put", "Store a value under a key", kPutExamples, put));
   add_value(add(program, file, words, "set-if-absent", "Store a value unless the key has one",
-                kAbsentExamples, set_if_absent));
+                kAbsentExamples, set_if_absent))
+      .add_flag("--exit-code", words->has_exit_code, "Exit with 2 if the key has a value already");
   CliCommand getting =
       add(program, file, words, "get", "Print the value of a key", kGetExamples, get);
   getting.add_flag("--raw", words->is_raw, "Print the bytes and nothing else");
   add_word(getting, "--out", words->out, "FILE", "Write the bytes to a file");
   add(program, file, words, "exists", "Say whether there is such a key", kExistsExamples, exists);
+  CliCommand counting = add(program, file, words, "incr", "Add to a number", kIncrExamples, incr);
+  counting.add_option("BY", words->by, "How much (1); less than 0 takes away");
+  add_ttl(counting, "How long it lives, if it is not there yet");
   add(program, file, words, "del", "Delete a key, or all with a prefix", kDelExamples, del)
       .add_option("--prefix", words->prefix, "All keys that begin with this")
       .type_name("PREFIX");

@@ -8,14 +8,13 @@
 
 #include "base/nearest.h"
 #include "cli/entry_json.h"
+#include "cli/other_words.h"
 #include "cli/ttl_words.h"
-#include "resp/inline_words.h"
-#include "tools/byte_text.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::string_view kSpaces = " \t\r\n\v\f";
+constexpr std::string_view kTtlOption[] = {"--ttl"};
 
 constexpr VerbForm kForms[] = {
     {Verb::put, "put", "put KEY VALUE [--ttl TIME]", "store a value; it may have spaces in it"},
@@ -25,94 +24,104 @@ constexpr VerbForm kForms[] = {
     {Verb::expire, "expire", "expire KEY TIME", "say when it is to expire: 90s, 15m, 7d, a date"},
     {Verb::persist, "persist", "persist KEY", "let it live for ever"},
     {Verb::touch, "touch", "touch KEY TIME", "put its deadline off"},
-    {Verb::incr, "incr", "incr KEY [N]", "add to a number; a key that is not there counts as 0"},
+    {Verb::incr, "incr", "incr KEY [BY] [--ttl TIME]",
+     "add to a number (1); absent is 0, and only then --ttl counts"},
 };
 
 bool takes_value(Verb verb) { return verb == Verb::put || verb == Verb::set_if_absent; }
 bool needs_time(Verb verb) { return verb == Verb::expire || verb == Verb::touch; }
+bool takes_time(Verb verb) { return takes_value(verb) || needs_time(verb) || verb == Verb::incr; }
 
-std::size_t end_of_word(std::string_view text) {
-  return std::min(text.find_first_of(kSpaces), text.size());
-}
+// Reads the words behind the verb.
+class OperationReader {
+ public:
+  OperationReader(LineWords& words, Operation& operation, const StoreFile& file)
+      : words_(words), operation_(operation), file_(file) {
+    if (takes_time(operation.verb)) words_.set_options(kTtlOption);
+  }
 
-// How long the quoted word at the front is, with its quotes; nothing if it has no end.
-std::optional<std::size_t> quoted_size(std::string_view text) {
-  for (std::size_t i = 1; i < text.size(); ++i) {
-    if (text[i] == '\\') {
-      ++i;
-    } else if (text[i] == text[0]) {
-      return i + 1;
+  Status read() {
+    if (const Status status = read_options(); !status) return status;
+    const Result<std::string> key = words_.next("KEY");
+    if (!key) return key.error();
+    const Result<std::string> bytes = file_.bytes().decode(*key);
+    if (!bytes) return bytes.error();
+    operation_.key = *bytes;
+    is_last_ = needs_time(operation_.verb);
+    if (const Status status = read_options(); !status) return status;
+    if (const Status status = read_rest(); !status) return status;
+    is_last_ = true;
+    if (const Status status = read_options(); !status) return status;
+    return words_.finish();
+  }
+
+ private:
+  Status read_rest() {
+    if (takes_value(operation_.verb)) return read_value();
+    if (needs_time(operation_.verb) && !has_time_) return read_time(words_.next_text("TIME"));
+    if (operation_.verb == Verb::incr) return read_delta();
+    return Done{};
+  }
+
+  // Those that stand here; there is but one, --ttl. Behind all else its time may have spaces in it.
+  Status read_options() {
+    while (true) {
+      const Result<std::optional<LineOption>> option = words_.next_option();
+      if (!option) return option.error();
+      if (!*option) return Done{};
+      if (has_time_) return Error{Code::invalid, "--ttl was given 2 times; give it once"};
+      const Status status =
+          read_time(is_last_ && !(*option)->value ? words_.next_text("behind --ttl a time")
+                                                  : words_.value_of(**option, "a time"));
+      if (!status) return status;
     }
   }
-  return std::nullopt;
-}
 
-Result<std::string> next_bytes(LineWords& words, std::string_view what, const StoreFile& file) {
-  const Result<std::string> word = words.next(what);
-  if (!word) return word.error();
-  return file.bytes().decode(*word);
-}
-
-// The value of put, which may have spaces in it, and the option behind it.
-Status read_value(LineWords& words, Operation& operation, const StoreFile& file) {
-  const Result<std::optional<std::string>> ttl = words.take_last_option("--ttl");
-  if (!ttl) return ttl.error();
-  if (*ttl) {
-    const Result<Expires> expires = parse_expires(**ttl, file.now());
+  Status read_time(const Result<std::string>& text) {
+    if (!text) return text.error();
+    const Result<Expires> expires = parse_expires(*text, file_.now());
     if (!expires) return expires.error();
-    operation.expires = *expires;
+    operation_.expires = *expires;
+    has_time_ = true;
+    return Done{};
   }
-  if (words.at_end()) return Error{Code::invalid, "VALUE is missing; an empty one is \"\""};
-  const bool has_quotes = words.rest().starts_with('"') || words.rest().starts_with('\'');
-  const Result<std::string> value =
-      has_quotes ? next_bytes(words, "VALUE", file) : file.bytes().decode(words.rest());
-  if (!value) return value.error();
-  operation.value = *value;
-  return has_quotes ? words.finish() : Status(Done{});
-}
 
-Status read_time(LineWords& words, Operation& operation, const StoreFile& file) {
-  const Result<std::string> time = words.next("TIME");
-  if (!time) return time.error();
-  const Result<Expires> expires = parse_expires(*time, file.now());
-  if (!expires) return expires.error();
-  operation.expires = *expires;
-  return words.finish();
-}
-
-Status read_delta(LineWords& words, Operation& operation) {
-  if (words.at_end()) return Done{};
-  const Result<std::string> word = words.next("N");
-  if (!word) return word.error();
-  std::string_view digits = *word;
-  if (digits.starts_with('+')) digits.remove_prefix(1);
-  const char* const end = digits.data() + digits.size();
-  const auto [stopped, failure] = std::from_chars(digits.data(), end, operation.delta);
-  if (failure != std::errc() || stopped != end) {
-    return Error{Code::invalid, fmt::format("'{}' is not a whole number that fits", *word)};
+  Status read_value() {
+    if (words_.at_end()) return Error{Code::invalid, "VALUE is missing; an empty one is \"\""};
+    const Result<std::string> text = words_.next_text("VALUE");
+    if (!text) return text.error();
+    const Result<std::string> value = file_.bytes().decode(*text);
+    if (!value) return value.error();
+    operation_.value = *value;
+    return Done{};
   }
-  return words.finish();
-}
 
-Status read_words(LineWords& words, Operation& operation, const StoreFile& file) {
-  const Result<std::string> key = next_bytes(words, "KEY", file);
-  if (!key) return key.error();
-  operation.key = *key;
-  if (takes_value(operation.verb)) return read_value(words, operation, file);
-  if (needs_time(operation.verb)) return read_time(words, operation, file);
-  if (operation.verb == Verb::incr) return read_delta(words, operation);
-  return words.finish();
-}
+  Status read_delta() {
+    if (words_.at_end()) return Done{};
+    const Result<std::string> word = words_.next("BY");
+    if (!word) return word.error();
+    const Result<std::int64_t> delta = parse_delta(*word);
+    if (!delta) return delta.error();
+    operation_.delta = *delta;
+    return Done{};
+  }
 
-const VerbForm* form_named(std::string_view name) {
-  const auto found = std::ranges::find(kForms, name, &VerbForm::name);
+  LineWords& words_;
+  Operation& operation_;
+  const StoreFile& file_;
+  bool has_time_ = false;
+  bool is_last_ = false;  // nothing but options can follow
+};
+
+const VerbForm* form_named(std::string_view word) {
+  const auto found = std::ranges::find(kForms, command_meant(word), &VerbForm::name);
   return found == std::end(kForms) ? nullptr : found;
 }
 
 std::vector<std::string_view> members_of(Verb verb) {
   std::vector<std::string_view> names = {"op", "cf", "key"};
   if (takes_value(verb)) names.push_back("value");
-  if (takes_value(verb) || needs_time(verb)) {
+  if (takes_time(verb)) {
     names.insert(names.end(), {"ttl", "deadline_ms", "deadline"});
   }
   if (verb == Verb::incr) names.push_back("by");
@@ -173,99 +182,21 @@ Applied change_deadline(const Operation& operation, WriteTxn& txn, Family family
 
 }  // namespace
 
-void LineWords::skip_spaces() {
-  rest_.remove_prefix(std::min(rest_.find_first_not_of(kSpaces), rest_.size()));
-  rest_ = rest_.substr(0, rest_.find_last_not_of(kSpaces) + 1);
-}
-
-Result<std::string> LineWords::next(std::string_view what) {
-  if (at_end()) return Error{Code::invalid, fmt::format("{} is missing", what)};
-  const std::optional<std::size_t> size = is_quoted() ? quoted_size(rest_) : end_of_word(rest_);
-  if (!size) return Error{Code::invalid, fmt::format("the quote of {} has no end", what)};
-  const std::string_view word = rest_.substr(0, *size);
-  std::string text(word);
-  if (is_quoted()) {
-    std::vector<std::string_view> words;
-    std::string unquoted;
-    const bool ends = *size == rest_.size() || kSpaces.find(rest_[*size]) != kSpaces.npos;
-    if (!ends || !split_inline(word, words, unquoted)) {
-      return Error{Code::invalid,
-                   fmt::format("behind the quote that ends {} there must be a space", what)};
-    }
-    text = words.front();
-  }
-  rest_.remove_prefix(*size);
-  skip_spaces();
-  return text;
-}
-
-Result<std::optional<std::string>> LineWords::take_last_option(std::string_view name) {
-  std::string_view before = rest_;
-  if (is_quoted()) {
-    const std::optional<std::size_t> size = quoted_size(rest_);
-    if (!size) return std::optional<std::string>();  // which is found out when it is read
-    before.remove_prefix(*size);
-  }
-  const std::size_t last = before.find_last_of(kSpaces);
-  const std::string_view word = before.substr(last == before.npos ? 0 : last + 1);
-  const std::string_view ahead = before.substr(0, before.size() - word.size());
-  const std::size_t ahead_end = ahead.find_last_not_of(kSpaces) + 1;
-  const bool is_apart = ahead.substr(0, ahead_end).ends_with(name) &&
-                        (ahead_end == name.size() ||
-                         kSpaces.find(ahead[ahead_end - name.size() - 1]) != kSpaces.npos);
-  std::optional<std::string> found;
-  std::size_t taken = 0;
-  if (word == name) {
-    return Error{Code::invalid, fmt::format("behind {} a time is missing; a value that ends so "
-                                            "needs quotes",
-                                            name)};
-  }
-  if (word.starts_with(name) && word[name.size()] == '=') {
-    found = word.substr(name.size() + 1);
-    taken = word.size();
-  } else if (is_apart) {
-    found = word;
-    taken = before.size() - (ahead_end - name.size());
-  }
-  rest_.remove_suffix(taken);
-  skip_spaces();
-  return found;
-}
-
-Status LineWords::finish() const {
-  if (at_end()) return Done{};
-  return Error{Code::invalid, fmt::format("'{}' is too much", rest_)};
-}
-
-std::string quoted(std::string_view bytes) {
-  std::string text = "\"";
-  for (const char letter : bytes) {
-    const auto byte = static_cast<unsigned char>(letter);
-    if (letter == '"' || letter == '\\') {
-      text += '\\';
-      text += letter;
-    } else if (letter == '\n') {
-      text += "\\n";
-    } else if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !is_utf8(bytes))) {
-      text += fmt::format("\\x{:02x}", byte);
-    } else {
-      text += letter;
-    }
-  }
-  return text + "\"";
-}
-
-std::string quoted_if_needed(std::string_view bytes) {
-  const bool is_plain = std::ranges::none_of(bytes, [](char letter) {
-    return static_cast<unsigned char>(letter) <= 0x20 || letter == 0x7F;
-  });
-  const bool is_word = !bytes.empty() && bytes[0] != '"' && bytes[0] != '\'';
-  return is_plain && is_word && is_utf8(bytes) ? std::string(bytes) : quoted(bytes);
+Result<std::int64_t> parse_delta(std::string_view word) {
+  std::int64_t delta = 0;
+  const std::string_view digits = word.substr(word.starts_with('+') ? 1 : 0);
+  const char* const end = digits.data() + digits.size();
+  const auto [stopped, failure] = std::from_chars(digits.data(), end, delta);
+  if (failure == std::errc() && stopped == end && !word.starts_with("+-")) return delta;
+  return Error{Code::invalid, fmt::format("'{}' is not a whole number that fits", word)};
 }
 
 std::span<const VerbForm> verb_forms() { return kForms; }
 
 Error unknown_verb(std::string_view verb, std::span<const std::string_view> known) {
+  if (const std::string_view advice = advice_for(verb); !advice.empty()) {
+    return {Code::invalid, fmt::format("'{}' is no command; {}", verb, advice)};
+  }
   const std::string_view meant = nearest(verb, known);
   if (!meant.empty()) {
     return {Code::invalid, fmt::format("'{}' is no command: did you mean '{}'?", verb, meant)};
@@ -286,7 +217,7 @@ Result<std::optional<Operation>> parse_operation(std::string_view line, const St
   if (form == nullptr) return std::optional<Operation>();
   Operation operation;
   operation.verb = form->verb;
-  if (const Status status = read_words(words, operation, file); !status) {
+  if (const Status status = OperationReader(words, operation, file).read(); !status) {
     return Error{status.error().code,
                  fmt::format("{}: {} ({})", form->name, status.error().message, form->usage)};
   }
@@ -308,7 +239,7 @@ Result<Applied> apply(const Operation& operation, WriteTxn& txn, Family family) 
       applied.is_found = applied.is_changed = txn.erase(operation.key, family);
       break;
     case Verb::incr:
-      applied.sum = txn.increment(operation.key, operation.delta, {}, family);
+      applied.sum = txn.increment(operation.key, operation.delta, operation.expires, family);
       applied.is_changed = true;
       break;
     case Verb::expire:

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/imported_keys.h"
 #include "cli/store_answers.h"
 #include "cli/store_commands.h"
 #include "cli/ttl_words.h"
@@ -27,6 +28,8 @@ constexpr const char* kScanExamples =
     "  mayfly scan --db app.db                        KEY, a tab, VALUE; a line for each entry\n"
     "  mayfly scan --db app.db --prefix session: --json | jq .value\n"
     "  mayfly scan --db app.db --seek m --reverse     from 'm' on, backwards\n"
+    "  mayfly scan --db app.db --cf hash              KEY, FIELD, VALUE of hashes that were "
+    "imported\n"
     "What is no text, or has a new line or a tab in it, is shown as <hex:...>. For all of a "
     "store,\n"
     "to be loaded again, see 'mayfly dump'.";
@@ -76,13 +79,10 @@ bool start(Cursor& cursor, const Walk& walk, bool is_reverse) {
   return is_reverse ? cursor.seek_before(walk.seek) : cursor.seek(walk.seek);
 }
 
-void add_line(std::string& out, const Cursor& cursor, const Words& words, const ByteWords& bytes,
+void add_line(std::string& out, const Cursor& cursor, const Words& words, const EntryText& text,
               Time now) {
-  out += bytes.line(cursor.key());
-  if (words.has_values) {
-    out += '\t';
-    out += bytes.line(cursor.value());
-  }
+  out += words.has_values ? text.entry_line(cursor.key(), cursor.value())
+                          : text.key_line(cursor.key());
   if (words.is_ttl) {
     const Time deadline = cursor.deadline();
     out += '\t';
@@ -91,19 +91,24 @@ void add_line(std::string& out, const Cursor& cursor, const Words& words, const 
   out += '\n';
 }
 
-void add_object(std::string& out, const Cursor& cursor, const Words& words, const ByteWords& bytes,
+void add_object(std::string& out, const Cursor& cursor, const Words& words, const EntryText& text,
                 Time now) {
-  out += "{\"key\": ";
-  out += bytes.json(cursor.key());
-  if (words.has_values) {
-    out += ", \"value\": ";
-    out += bytes.json(cursor.value());
-  }
+  out += "{";
+  out += words.has_values ? text.entry_json(cursor.key(), cursor.value())
+                          : text.key_json(cursor.key());
   if (words.is_ttl) {
     out += ", ";
     out += deadline_json(cursor.deadline(), now);
   }
   out += "}\n";
+}
+
+// Whoever has written `keys 'user:*'` in redis-cli does so here.
+void explain_pattern(std::string_view prefix, const StoreFile& file) {
+  if (prefix.find('*') == prefix.npos) return;
+  fmt::print(stderr,
+             "mayfly: no key begins with '{}'; a prefix is no pattern, so leave the '*' out\n",
+             file.bytes().text(prefix));
 }
 
 Result<Exit> show(const Words& words, const StoreFile& file) {
@@ -117,15 +122,18 @@ Result<Exit> show(const Words& words, const StoreFile& file) {
   if (!cursor) return cursor.error();
 
   Lines lines;
+  const EntryText text(file, file.family_name());
   std::uint64_t left = walk->limit;
   const auto add = file.is_json() ? add_object : add_line;
   for (bool on = left > 0 && start(*cursor, *walk, words.is_reverse); on;
        on = --left > 0 && (words.is_reverse ? cursor->prev() : cursor->next())) {
-    add(lines.text(), *cursor, words, file.bytes(), txn->now());
+    add(lines.text(), *cursor, words, text, txn->now());
     if (!lines.go_on()) break;
   }
+  const bool is_none = left == walk->limit;
   const Status written = lines.finish();
   if (const Status read = cursor->status(); !read) return read.error();
+  if (is_none) explain_pattern(walk->prefix, file);
   return exit_of(written);
 }
 
@@ -163,8 +171,10 @@ Words* add(Program& program, StoreFile* file, const char* name, const char* what
            const char* examples) {
   const auto words = program.keep<Words>();
   CliCommand command = program.add(name, what, examples);
-  command.add_option("--prefix", words->prefix, "Only keys that begin with this")
-      .type_name("PREFIX");
+  const CliOption prefix =
+      command.add_option("--prefix", words->prefix, "Only keys that begin with this")
+          .type_name("PREFIX");
+  command.add_option("PREFIX", words->prefix, "The same").excludes(prefix);
   const bool is_count = std::string_view(name) == "count";
   if (!is_count) {
     command.add_option("--seek", words->seek, "Begin at this key, or the next one there is")

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/imported_keys.h"
+#include "cli/other_words.h"
 #include "cli/store_answers.h"
 #include "cli/store_commands.h"
 #include "tools/input_lines.h"
@@ -148,8 +150,9 @@ Result<Exit> Shell::run(std::string_view line) {
   if (*operation) return change(**operation);
   const Result<std::string> name = words.next("a command");
   if (!name) return name.error();
+  const std::string meant = command_meant(*name);
   for (const Row& row : rows()) {
-    if (row.name != *name) continue;
+    if (row.name != meant) continue;
     const Result<Exit> exit = (this->*row.command)(words);
     if (exit || exit.error().code != Code::invalid) return exit;
     return Error{Code::invalid,
@@ -178,10 +181,21 @@ Result<Exit> Shell::change(const Operation& operation) {
     }
     const Result<Applied> applied = apply(operation, txn, family);
     if (!applied) return applied.error();
-    if (!applied->is_found) return not_found(operation.key, file_);
+    if (!applied->is_found) return change_imported(operation, txn);
     report(operation, *applied, txn.now());
     return Exit::ok;
   });
+}
+
+// What is done to a key that is not there, but may be one that was imported.
+Result<Exit> Shell::change_imported(const Operation& operation, WriteTxn& txn) const {
+  const std::string name = operation.family.empty() ? family_name_ : operation.family;
+  if (operation.verb != Verb::del) return refuse_imported(txn, operation.key, name, file_);
+  const Result<bool> erased = erase_imported(txn, operation.key, name);
+  if (!erased) return erased.error();
+  if (!*erased) return not_found(operation.key, file_);
+  print_done(operation.key, "deleted", file_);
+  return Exit::ok;
 }
 
 void Shell::report(const Operation& operation, const Applied& applied, Time now) const {
@@ -194,8 +208,7 @@ void Shell::report(const Operation& operation, const Applied& applied, Time now)
     case Verb::set_if_absent:
       return print_inserted(key, applied.is_changed, file_);
     case Verb::incr:
-      if (!file_.is_json()) return fmt::print("{}\n", applied.sum);
-      return fmt::print("{{\"key\": {}, \"value\": {}}}\n", file_.bytes().json(key), applied.sum);
+      return print_sum(key, applied.sum, file_);
     case Verb::expire:
     case Verb::touch:
     case Verb::persist:

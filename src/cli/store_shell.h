@@ -80,6 +80,7 @@ class Shell {
 
   Result<std::string> key_of(LineWords& words) const;  // the only word
   Result<Exit> change(const Operation& operation);
+  Result<Exit> change_imported(const Operation& operation, WriteTxn& txn) const;
   void report(const Operation& operation, const Applied& applied, Time now) const;
   Result<Exit> walk(LineWords& words, bool has_values);
   Status use_family(const std::string& name);

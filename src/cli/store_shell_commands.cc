@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <csignal>
 
+#include "cli/imported_keys.h"
+#include "cli/other_words.h"
 #include "cli/store_answers.h"
 #include "cli/store_commands.h"
 #include "cli/store_shell.h"
@@ -39,37 +41,55 @@ Result<std::string> next_bytes(LineWords& words, std::string_view what, const By
   return bytes.decode(*word);
 }
 
-Result<std::uint64_t> next_limit(LineWords& words) {
-  const Result<std::string> word = words.next("a number");
+Result<std::uint64_t> limit_of(LineWords& words, const LineOption& option) {
+  const Result<std::string> word = words.value_of(option, "a number");
   if (!word) return word.error();
   return parse_number<std::uint64_t>("--limit", *word, 0, INT64_MAX);
 }
 
-Result<WalkWords> walk_words(LineWords& words, const ByteWords& bytes) {
-  WalkWords walk;
-  while (!words.at_end()) {
-    const bool is_quoted = words.rest().starts_with('"');
-    const Result<std::string> word = words.next("a word");
-    if (!word) return word.error();
-    if (*word == "--reverse") {
-      walk.is_reverse = true;
-    } else if (*word == "--ttl") {
-      walk.has_ttl = true;
-    } else if (*word == "--limit") {
-      const Result<std::uint64_t> limit = next_limit(words);
-      if (!limit) return limit.error();
-      walk.limit = *limit;
-    } else if (*word == "--prefix" || *word == "--seek") {
-      Result<std::string> key = next_bytes(words, "a key", bytes);
-      if (!key) return key.error();
-      (*word == "--seek" ? walk.seek : walk.prefix) = std::move(*key);
-    } else if (walk.prefix.empty() && (is_quoted || !word->starts_with("--"))) {
-      Result<std::string> prefix = bytes.decode(*word);
-      if (!prefix) return prefix.error();
-      walk.prefix = std::move(*prefix);
-    } else {
-      return Error{Code::invalid, fmt::format("'{}' is too much, or no option", *word)};
+constexpr std::string_view kWalkOptions[] = {"--prefix", "--seek", "--limit", "--reverse", "--ttl"};
+constexpr std::string_view kCountOptions[] = {"--prefix"};
+constexpr std::string_view kExpiringOptions[] = {"--within", "--limit"};
+
+Status read_walk_option(LineWords& words, const LineOption& option, const ByteWords& bytes,
+                        WalkWords& walk) {
+  if (option.name == "--reverse" || option.name == "--ttl") {
+    if (option.value) {
+      return Error{Code::invalid, fmt::format("{} takes no value", option.name)};
     }
+    (option.name == "--ttl" ? walk.has_ttl : walk.is_reverse) = true;
+    return Done{};
+  }
+  if (option.name == "--limit") {
+    const Result<std::uint64_t> limit = limit_of(words, option);
+    if (!limit) return limit.error();
+    walk.limit = *limit;
+    return Done{};
+  }
+  const Result<std::string> word = words.value_of(option, "a key");
+  if (!word) return word.error();
+  Result<std::string> key = bytes.decode(*word);
+  if (!key) return key.error();
+  (option.name == "--seek" ? walk.seek : walk.prefix) = std::move(*key);
+  return Done{};
+}
+
+Result<WalkWords> walk_words(LineWords& words, const ByteWords& bytes,
+                             std::span<const std::string_view> options) {
+  WalkWords walk;
+  words.set_options(options);
+  while (!words.at_end()) {
+    const Result<std::optional<LineOption>> option = words.next_option();
+    if (!option) return option.error();
+    if (*option) {
+      const Status status = read_walk_option(words, **option, bytes, walk);
+      if (!status) return status.error();
+      continue;
+    }
+    if (!walk.prefix.empty()) return words.finish().error();
+    Result<std::string> prefix = next_bytes(words, "PREFIX", bytes);
+    if (!prefix) return prefix.error();
+    walk.prefix = std::move(*prefix);
   }
   return walk;
 }
@@ -80,13 +100,13 @@ bool start(Cursor& cursor, const WalkWords& walk) {
 }
 
 std::string walk_line(const Cursor& cursor, const WalkWords& walk, bool has_values, Time now,
-                      const StoreFile& file) {
-  const bool is_json = file.is_json();
-  std::string line =
-      is_json ? "{\"key\": " + file.bytes().json(cursor.key()) : file.bytes().line(cursor.key());
+                      const EntryText& text, bool is_json) {
+  std::string line = is_json ? "{" : "";
   if (has_values) {
-    line += is_json ? ", \"value\": " + file.bytes().json(cursor.value())
-                    : "\t" + file.bytes().line(cursor.value());
+    line += is_json ? text.entry_json(cursor.key(), cursor.value())
+                    : text.entry_line(cursor.key(), cursor.value());
+  } else {
+    line += is_json ? text.key_json(cursor.key()) : text.key_line(cursor.key());
   }
   if (walk.has_ttl) {
     const Time deadline = cursor.deadline();
@@ -143,7 +163,7 @@ Result<Exit> Shell::get(LineWords& words) {
   return reading([&](const ReadTxn& txn) -> Result<Exit> {
     const Result<std::optional<Entry>> entry = txn.get_entry(*key, family_);
     if (!entry) return entry.error();
-    if (!*entry) return not_found(*key, file_);
+    if (!*entry) return print_imported(txn, *key, family_name_, file_);
     print_entry(*key, (*entry)->value, (*entry)->deadline, txn.now(), file_);
     return Exit::ok;
   });
@@ -155,7 +175,9 @@ Result<Exit> Shell::exists(LineWords& words) {
   return reading([&](const ReadTxn& txn) -> Result<Exit> {
     const Result<bool> found = txn.contains(*key, family_);
     if (!found) return found.error();
-    print_exists(*key, *found, file_);
+    const Result<bool> is_there = *found ? found : is_imported(txn, *key, family_name_);
+    if (!is_there) return is_there.error();
+    print_exists(*key, *is_there, file_);
     return Exit::ok;
   });
 }
@@ -166,23 +188,24 @@ Result<Exit> Shell::ttl(LineWords& words) {
   return reading([&](const ReadTxn& txn) -> Result<Exit> {
     const Result<std::optional<Time>> deadline = txn.deadline(*key, family_);
     if (!deadline) return deadline.error();
-    if (!*deadline) return not_found(*key, file_);
+    if (!*deadline) return refuse_imported(txn, *key, family_name_, file_);
     print_ttl(*key, **deadline, txn.now(), file_);
     return Exit::ok;
   });
 }
 
 Result<Exit> Shell::walk(LineWords& words, bool has_values) {
-  const Result<WalkWords> walk = walk_words(words, file_.bytes());
+  const Result<WalkWords> walk = walk_words(words, file_.bytes(), kWalkOptions);
   if (!walk) return walk.error();
   return reading([&](const ReadTxn& txn) -> Result<Exit> {
     Result<Cursor> cursor = txn.cursor({.prefix = walk->prefix}, family_);
     if (!cursor) return cursor.error();
     Lines lines;
+    const EntryText text(file_, family_name_);
     std::uint64_t left = walk->limit;
     for (bool on = left > 0 && start(*cursor, *walk); on;
          on = --left > 0 && (walk->is_reverse ? cursor->prev() : cursor->next())) {
-      lines.text() += walk_line(*cursor, *walk, has_values, txn.now(), file_);
+      lines.text() += walk_line(*cursor, *walk, has_values, txn.now(), text, file_.is_json());
       if (!lines.go_on() || is_interrupted()) break;
     }
     const Status written = lines.finish();
@@ -192,12 +215,9 @@ Result<Exit> Shell::walk(LineWords& words, bool has_values) {
 }
 
 Result<Exit> Shell::count(LineWords& words) {
-  std::string prefix;
-  if (!words.at_end()) {
-    Result<std::string> word = key_of(words);
-    if (!word) return word.error();
-    prefix = std::move(*word);
-  }
+  const Result<WalkWords> walk = walk_words(words, file_.bytes(), kCountOptions);
+  if (!walk) return walk.error();
+  const std::string& prefix = walk->prefix;
   return reading([&](const ReadTxn& txn) -> Result<Exit> {
     const Result<FamilyCounts> counts = txn.count(family_);
     if (!counts) return counts.error();
@@ -213,19 +233,25 @@ Result<Exit> Shell::count(LineWords& words) {
 }
 
 Result<Exit> Shell::expiring(LineWords& words) {
-  std::string time = "1h";
+  std::string time;
   std::uint64_t limit = SIZE_MAX;
+  words.set_options(kExpiringOptions);
   while (!words.at_end()) {
-    const Result<std::string> word = words.next("TIME");
-    if (!word) return word.error();
-    if (*word != "--limit") {
-      time = *word;
+    const Result<std::optional<LineOption>> option = words.next_option();
+    if (!option) return option.error();
+    if (*option && (*option)->name == "--limit") {
+      const Result<std::uint64_t> number = limit_of(words, **option);
+      if (!number) return number.error();
+      limit = *number;
       continue;
     }
-    const Result<std::uint64_t> number = next_limit(words);
-    if (!number) return number.error();
-    limit = *number;
+    if (!time.empty()) return Error{Code::invalid, "say one TIME, and not several"};
+    const Result<std::string> word =
+        *option ? words.value_of(**option, "a time") : words.next_text("TIME");
+    if (!word) return word.error();
+    time = *word;
   }
+  if (time.empty()) time = "1h";
   return reading([&](const ReadTxn& txn) -> Result<Exit> {
     const Time now = txn.now();
     const Result<Time> until = parse_moment(time, now);
@@ -233,13 +259,9 @@ Result<Exit> Shell::expiring(LineWords& words) {
     const auto found = txn.expiring(now, *until, limit, family_);
     if (!found) return found.error();
     Lines lines;
+    const EntryText text(file_, family_name_);
     for (const Expiring& entry : *found) {
-      const std::string left = time_left_text(remaining(entry.deadline, now));
-      lines.text() += file_.is_json()
-                          ? fmt::format("{{\"key\": {}, {}}}\n", file_.bytes().json(entry.key),
-                                        deadline_json(entry.deadline, now))
-                          : fmt::format("{}\tin {}\t{}\n", file_.bytes().line(entry.key), left,
-                                        moment_text(entry.deadline));
+      lines.text() += expiring_line(entry, now, text, file_);
       if (!lines.go_on() || is_interrupted()) break;
     }
     return exit_of(lines.finish());
@@ -341,7 +363,7 @@ Result<Exit> Shell::rollback(LineWords& words) {
 }
 
 Result<Exit> Shell::help(LineWords& words) {
-  const std::string wanted(words.rest());
+  const std::string wanted = command_meant(words.rest());
   bool is_found = false;
   const auto show = [&](std::string_view name, std::string_view usage, std::string_view what) {
     if (!wanted.empty() && wanted != name) return;
@@ -355,7 +377,8 @@ Result<Exit> Shell::help(LineWords& words) {
   if (!wanted.empty()) return Exit::ok;
   fmt::print(
       "A key with spaces or any bytes in it is written in quotes: get \"a key\\x00\". So is a "
-      "value;\nwithout quotes it is the rest of the line: put greeting hello world --ttl 15m\n");
+      "value;\nwithout quotes it is the rest of the line: put greeting hello world --ttl 15m\n"
+      "Behind -- nothing is an option: put note -- use --force\n");
   return Exit::ok;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/store_stat.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -88,6 +89,10 @@ Result<StoreSummary> summarize(const Store& store) {
   const Result<ReadTxn> txn = store.read();
   if (!txn) return txn.error();
   StoreSummary summary{store.path().string(), txn->now(), *file, {}};
+  // Not those of this program: a store keeps a snapshot of its own until its last commits are on
+  // disk, which is none of the user's business.
+  std::erase_if(summary.file.readers,
+                [](const StoreReader& reader) { return reader.process == ::getpid(); });
   const auto add = [&](const std::string& name, Family family) -> Status {
     auto row = summarize_family(*txn, name, family);
     if (!row) return row.error();

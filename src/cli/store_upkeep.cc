@@ -200,16 +200,13 @@ void add_upkeep_commands(Program& program, StoreFile* file) {
     return command;
   };
   CliCommand stats = add("stat", "Tell what is in the file", kStatExamples, stat);
-  stats.alias("stats").alias("info");
   stats.add_flag("--reset", words->is_ignored, "No effect; SNKV's tool has it").group("");
   add("check", "Look whether the file is sound", kCheckExamples, check);
   CliCommand compacting = add("compact", "Make the file smaller", kCompactExamples, compact);
-  compacting.alias("vacuum");
   compacting.add_option("--pages", words->ignored, "No effect; SNKV's tool has it").group("");
   CliCommand copying = add("backup", "Copy the store to a new file", kBackupExamples, backup);
   add_word(copying, "FILE", words->file, "", "The new file").required();
   CliCommand syncing = add("sync", "Wait until all is on disk", kSyncExamples, sync);
-  syncing.alias("checkpoint");
   syncing.add_option("--mode", words->ignored, "No effect; SNKV's tool has it").group("");
   add("clear", "Remove all entries of a column family", kClearExamples, clear);
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <ctime>
@@ -19,10 +20,13 @@ constexpr std::int64_t kDaysOf400Years = 146'097;
 struct Unit {
   std::string_view name;
   std::int64_t ms;
+  std::string_view long_names[5];  // without the s of a plural
 };
 // Longest first, which also is the order in which they are written.
-constexpr Unit kUnits[] = {{"w", 604'800'000}, {"d", 86'400'000}, {"h", 3'600'000},
-                           {"m", 60'000},      {"s", 1'000},      {"ms", 1}};
+constexpr Unit kUnits[] = {
+    {"w", 604'800'000, {"wk", "week"}}, {"d", 86'400'000, {"day"}},
+    {"h", 3'600'000, {"hr", "hour"}},   {"m", 60'000, {"min", "minute"}},
+    {"s", 1'000, {"sec", "second"}},    {"ms", 1, {"msec", "milli", "millisec", "millisecond"}}};
 
 Error not_a_time(std::string_view text) {
   return {Code::invalid,
@@ -39,13 +43,39 @@ std::optional<double> take_number(std::string_view& text) {
   return number;
 }
 
-// Takes a unit of time off the front; nothing if there is none that may come after `last`.
+bool is_letter(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
+}
+
+// Whether `word`, in lower case, is a name of the unit: "h", "hr", "hours".
+bool names_unit(const Unit& unit, std::string_view word) {
+  if (word == unit.name) return true;
+  const bool is_plural = word.size() > 2 && word.ends_with('s');
+  const std::string_view one = is_plural ? word.substr(0, word.size() - 1) : word;
+  return std::ranges::any_of(unit.long_names, [&](std::string_view name) {
+    return !name.empty() && (word == name || one == name);
+  });
+}
+
+void skip_spaces(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+}
+
+// Takes a unit of time off the front; nothing if there is none that may come after `last`. There
+// may be spaces before it, and before the number that comes next. A single capital letter is no
+// unit: M is a month to some.
 const Unit* take_unit(std::string_view& text, const Unit* last) {
-  std::size_t letters = 0;
-  while (letters < text.size() && text[letters] >= 'a' && text[letters] <= 'z') ++letters;
+  skip_spaces(text);
+  std::string word;
+  while (word.size() < text.size() && is_letter(text[word.size()])) word += text[word.size()];
+  const std::size_t letters = word.size();
+  if (letters > 1) {
+    for (char& letter : word) letter = static_cast<char>(letter | 0x20);
+  }
   for (const Unit& unit : kUnits) {
-    if (text.substr(0, letters) != unit.name || (last != nullptr && &unit <= last)) continue;
+    if (!names_unit(unit, word) || (last != nullptr && &unit <= last)) continue;
     text.remove_prefix(letters);
+    if (text.find_first_not_of(' ') != text.npos) skip_spaces(text);
     return &unit;
   }
   return nullptr;

@@ -2,6 +2,7 @@
 // How long something is to live, as people write it, and how long it has still to live.
 //
 //   90 or 90s    15m    2h30m    7d    1w    250ms    1.5h        from now on
+//   30min    "1 hour"    "2 days 6 hours"    45 secs              the same in more letters
 //   2099-12-31    2099-12-31T23:59Z    2099-12-31T23:59:30+01:00    a moment; without a zone, local
 
 #pragma once

@@ -31,6 +31,27 @@ TEST(TtlWords, UnderstandsDurationsAsPeopleWriteThem) {
   EXPECT_EQ(deadline("0.0001"), kNow + 1ms);  // nothing is ever early
 }
 
+TEST(TtlWords, UnderstandsUnitsInMoreLettersAndWithSpaces) {
+  for (const char* text : {"30min", "30mins", "30minute", "30 minutes", "30 Min", "30  m"}) {
+    EXPECT_EQ(deadline(text), kNow + 30min) << text;
+  }
+  for (const char* text : {"1hr", "1 hrs", "1hour", "1 hour", "1 Hours", "1 h", "60min"}) {
+    EXPECT_EQ(deadline(text), kNow + 1h) << text;
+  }
+  for (const char* text : {"5sec", "5secs", "5second", "5 seconds", "5 s", "5000 milliseconds"}) {
+    EXPECT_EQ(deadline(text), kNow + 5s) << text;
+  }
+  for (const char* text : {"2w", "2wk", "2wks", "2week", "2 weeks", "14day", "14 days"}) {
+    EXPECT_EQ(deadline(text), kNow + 336h) << text;
+  }
+  for (const char* text : {"20ms", "20msec", "20 msecs", "20millis", "20 millisecond"}) {
+    EXPECT_EQ(deadline(text), kNow + 20ms) << text;
+  }
+  for (const char* text : {"1h30m", "1h 30m", "1 hour 30 minutes", "1hr30min", "1.5 hours"}) {
+    EXPECT_EQ(deadline(text), kNow + 90min) << text;
+  }
+}
+
 TEST(TtlWords, UnderstandsMoments) {
   const Time end = std::chrono::sys_days(std::chrono::year(2026) / 12 / 31) + 23h + 59min;
   EXPECT_EQ(deadline("2026-12-31T23:59Z"), end);
@@ -47,8 +68,28 @@ TEST(TtlWords, AMomentWithoutAZoneIsLocal) {
 }
 
 TEST(TtlWords, RefusesWhatIsNoTime) {
-  for (const char* text : {"", "abc", "-5", "5x", "5m2h", "5m5m", "1h ", "2026-13-01", "nan",
-                           "2026-12-31T25:00Z", "2026-12-31T10:00+99:00", "2026-12-31T1"}) {
+  for (const char* text : {"",
+                           "abc",
+                           "-5",
+                           "5x",
+                           "5m2h",
+                           "5m5m",
+                           "1h ",
+                           "2026-13-01",
+                           "nan",
+                           "5M",
+                           "1mo",
+                           "1y",
+                           "5ss",
+                           "5mss",
+                           "5 min 2 hours",
+                           "1 hour, 5 min",
+                           "1h 30",
+                           "5 ",
+                           " 5m",
+                           "2026-12-31T25:00Z",
+                           "2026-12-31T10:00+99:00",
+                           "2026-12-31T1"}) {
     EXPECT_FALSE(parse_expires(text, kNow)) << text;
   }
   EXPECT_EQ(parse_expires("soon", kNow).error().message,

@@ -12,6 +12,7 @@
 #include "commands/words.h"
 #include "mayfly/stopwatch.h"
 #include "server/command_times.h"
+#include "server/missing_types.h"
 #include "server/replication.h"
 
 namespace mayfly {
@@ -111,7 +112,10 @@ void Server::refuse_unknown(Client& client, const Command* found, const Command*
   if (!client.is_authenticated()) {
     return refuse(client, command, words, "NOAUTH Authentication required.");
   }
-  if (found == nullptr) return refuse(client, nullptr, words, unknown_command(words));
+  if (found == nullptr) {
+    const std::string error = unknown_command(words) + missing_type_note(words[0]);
+    return refuse(client, nullptr, words, error);
+  }
   if (command == nullptr) return refuse(client, nullptr, words, unknown_subcommand(*found, words));
   ++stats_.by_command[command].rejected;
   refuse(client, command, words,

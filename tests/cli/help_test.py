@@ -30,6 +30,46 @@ class HelpTest(program.TestCase):
         self.refused(self.program.run("hlep", "put"), "'hlep' is not a command",
                      "did you mean 'help'?")
 
+    def test_names_of_other_tools_do_what_they_mean(self):
+        self.done("set", "a", "1", "--ttl", "1h")
+        self.done("SET", "b", "2")
+        self.assertEqual(self.done("ls").lines, ["a", "b"])
+        self.assertEqual(self.done("keys").lines, ["a", "b"])
+        self.assertEqual(self.done("GET", "a").text, "1\n")
+        self.assertEqual(self.done("incrby", "b", "3").text, "5\n")
+        self.assertEqual(self.done("dbsize").text, "2\n")
+        self.assertEqual(self.done("setnx", "b", "3").text, "already exists\n")
+        self.done("rm", "a")
+        self.done("delete", "b")
+        self.not_found(self.mayfly("remove", "b"))
+        for name in ["info", "stats", "status"]:
+            self.assertIn("default", self.done(name).text)
+        version = self.program.run("--version")
+        self.assertEqual(self.program.run("version"), version)
+        self.assertRegex(version.text, r"^mayfly \d")
+
+    def test_what_is_written_in_another_way_here_is_suggested(self):
+        for word, part in [("setex", "put KEY VALUE --ttl TIME"), ("decr", "incr KEY -1"),
+                           ("flushall", "clear"), (".tables", "cf list"), ("select", "scan"),
+                           ("HGETALL", "get KEY"), ("ping", "redis-cli"), ("save", "backup")]:
+            with self.subTest(word):
+                self.refused(self.mayfly(word, "x"), f"'{word}' is not a command", part)
+
+    def test_one_name_is_listed_and_the_others_are_told_by_the_command(self):
+        overview = self.program.run("--help").text
+        self.assertRegex(overview, r"(?m)^  del  +Delete")
+        self.assertNotIn("unlink", overview)
+        self.assertIn("Also called rm, delete", self.program.run("help", "rm").text)
+
+    def test_serve_shows_the_configuration_file_and_what_matters(self):
+        text = self.program.run("serve", "--help").text
+        for part in ["FILE is a configuration file", "--port", "--bind", "--requirepass", "--dir",
+                     "--save", "--appendonly", "--appendfsync", "--maxmemory ",
+                     "--maxmemory-policy", "--replicaof", "--strict", "--any-port", "valkey.conf",
+                     "Examples:"]:
+            self.assertIn(part, text)
+        self.assertTrue(all(len(line) <= 100 for line in text.splitlines()))
+
     def test_an_option_that_is_there_twice_is_said_to_be(self):
         self.refused(self.mayfly("put", "a", "b", "--ttl", "5m", "--ttl", "6m"),
                      "--ttl was given 2 times; give it once")

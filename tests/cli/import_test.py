@@ -57,6 +57,50 @@ class IntoStoreTest(ServerCase):
         self.assertEqual({name: summary[name] for name in numbers}, numbers)
         self.assertFalse(os.path.exists(self.db + ".import"))
 
+    def test_what_was_imported_is_shown_as_fields_members_and_elements(self):
+        ask = self.client.ok
+        ask("HSET", "user:1", "name", "Alice", "age", "30")
+        ask("PEXPIREAT", "user:1", FAR)
+        ask("SADD", "s", "x", "y")
+        ask("ZADD", "z", "3.5", "pi")
+        ask("RPUSH", "l", "c", "a", b"\xff")
+        ask("SET", "plain", "text")
+        self.import_all()
+
+        self.assertEqual(self.done("get", "user:1").lines, ["age\t30", "name\tAlice"])
+        self.assertEqual(self.done("get", "--cf", "hash", "user:1").lines,
+                         ["age\t30", "name\tAlice"])
+        self.assertEqual(self.done("get", "s").lines, ["x", "y"])
+        self.assertEqual(self.done("get", "z").lines, ["pi\t3.5"])
+        self.assertEqual(self.done("get", "l").lines, ["c", "a", "<hex:ff>"])
+        found = self.done("get", "user:1", "--json").json
+        self.assertEqual((found["key"], found["type"], found["fields"][0]["field"],
+                          found["fields"][0]["value"], found["fields"][0]["deadline_ms"]),
+                         ("user:1", "hash", "age", "30", FAR))
+        self.assertEqual(self.done("get", "l", "--json").json["elements"][0]["index"], 0)
+        self.assertEqual(self.done("scan", "--cf", "hash").lines,
+                         ["user:1\tage\t30", "user:1\tname\tAlice"])
+        self.assertEqual(self.done("list", "--cf", "hash", "--limit", "1").lines, ["user:1\tage"])
+        self.assertEqual(self.done("scan", "--cf", "set").lines, ["s\tx", "s\ty"])
+        self.assertEqual(self.done("scan", "--cf", "list").lines,
+                         ["l\t0\tc", "l\t1\ta", "l\t2\t<hex:ff>"])
+        self.assertEqual(self.done("scan", "--cf", "zset", "--json").json,
+                         {"key": "z", "member": "pi", "score": "3.5"})
+        self.assertEqual(self.done("scan", "--cf", "hash", "--hex", "--limit", "1").text,
+                         member(b"user:1", b"age").hex() + "\t3330\n")
+        self.assertEqual(self.done("expiring", "--to", "2200-01-01", "--cf", "hash", "--json")
+                         .json_lines[0]["field"], "age")
+
+        self.assertEqual(self.done("exists", "user:1").text, "true\n")
+        self.refused(self.mayfly("ttl", "user:1"), "a hash that was imported")
+        self.refused(self.mayfly("get", "user:1", "--raw"), "a hash that was imported")
+        lines = self.done("shell", input=b"get user:1\nexists s\ncf use hash\nscan\n").lines
+        self.assertEqual(lines, ["age\t30", "name\tAlice", "true", "user:1\tage\t30",
+                                 "user:1\tname\tAlice"])
+        self.done("del", "user:1")
+        self.not_found(self.mayfly("get", "user:1"))
+        self.assertEqual(self.done("count", "--cf", "hash").text, "0\n")
+
     def test_importing_again_replaces_whole_keys_whatever_type_they_had(self):
         self.client.ok("HSET", "k", "old", "1", "same", "1")
         self.client.ok("RPUSH", "l", "a", "b")

@@ -108,6 +108,17 @@ class ChangeTest(TestCase):
                     self.not_found(self.mayfly(command, key, *words))
                     self.not_found(self.mayfly("get", key))
 
+    def test_the_time_may_be_said_as_a_ttl_and_in_more_letters(self):
+        self.put(name="alice")
+        for command, words in [("expire", ("--ttl", "30min")), ("touch", ("1 hour",)),
+                               ("touch", ("--ttl", "2 hours")), ("expire", ("2w",)),
+                               ("touch", ("3weeks 1 day",))]:
+            with self.subTest(command=command, words=words):
+                self.assertEqual(self.done(command, "name", *words).text, "changed\n")
+        self.assertTrue(21.9 < self.done("ttl", "name", "--json").json["ttl"] / 86400 <= 22)
+        self.refused(self.mayfly("touch", "name", "1h", "--ttl", "2h"), "one of them")
+        self.refused(self.mayfly("touch", "name", "1", "hour"), "'hour'", "quotes")
+
     def test_wrong_times_are_refused(self):
         self.put(name="alice")
         for command in ["expire", "touch"]:

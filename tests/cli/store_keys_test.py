@@ -183,7 +183,8 @@ class TtlTest(TestCase):
         self.not_found(self.mayfly("get", "name"))
 
     def test_wrong_times_are_refused_and_store_nothing(self):
-        for ttl in ["0", "-5", "soon", "5x", "2020-01-01T00:00Z", "2026-13-01", "", "nan", "1h 5m"]:
+        for ttl in ["0", "-5", "soon", "5x", "2020-01-01T00:00Z", "2026-13-01", "", "nan", "5m 1h",
+                    "1h "]:
             for command in ["put", "set-if-absent"]:
                 with self.subTest(ttl=ttl, command=command):
                     self.refused(self.mayfly(command, "name", "alice", "--ttl", ttl), ttl)
@@ -210,6 +211,57 @@ class SetIfAbsentTest(TestCase):
                          {"key": "lock", "inserted": False})
         self.assertEqual(self.done("put", "lock", "c", "--json").json,
                          {"key": "lock", "stored": True})
+
+
+    def test_the_exit_code_says_whether_it_was_set_if_that_is_wanted(self):
+        self.assertEqual(self.done("set-if-absent", "lock", "a", "--exit-code").text, "inserted\n")
+        outcome = self.mayfly("set-if-absent", "--exit-code", "lock", "b")
+        self.assertEqual((outcome.code, outcome.text, outcome.errors),
+                         (NOT_FOUND, "already exists\n", ""))
+        outcome = self.mayfly("set-if-absent", "--exit-code", "lock", "b", "--json")
+        self.assertEqual((outcome.code, outcome.json),
+                         (NOT_FOUND, {"key": "lock", "inserted": False}))
+        self.refused(self.mayfly("set-if-absent", "--exit-code", "lock", "b", "--ttl", "0"), "'0'")
+
+
+class IncrTest(TestCase):
+    def test_adds_to_a_number_and_an_absent_key_is_0(self):
+        self.assertEqual([self.done("incr", *words).text for words in
+                          [("n",), ("n", "5"), ("n", "+5"), ("n", "-12"), ("--", "n", "-1"),
+                           ("n", "0")]],
+                         ["1\n", "6\n", "11\n", "-1\n", "-2\n", "-2\n"])
+        self.assertEqual(self.done("get", "n").text, "-2\n")
+        self.assertEqual(self.done("incr", "n", "--json").json, {"key": "n", "value": -1})
+
+    def test_a_ttl_is_for_a_key_that_is_made_and_stays(self):
+        self.done("incr", "n", "--ttl", "1 hour")
+        first = self.done("ttl", "n", "--json").json["deadline_ms"]
+        self.done("incr", "n", "--ttl", "1m")
+        self.done("incr", "n")
+        self.assertEqual(self.done("ttl", "n", "--json").json["deadline_ms"], first)
+        self.put(m="1")
+        self.done("incr", "m", "--ttl", "1m")
+        self.assertEqual(self.done("ttl", "m").text, "no ttl\n")
+
+    def test_what_is_no_number_or_does_not_fit_is_refused_and_stays(self):
+        self.put(text="word", most=2**63 - 1, least=-2**63)
+        self.refused(self.mayfly("incr", "text"), "'text'", "not a decimal number")
+        self.refused(self.mayfly("incr", "most"), "'most'", "does not fit")
+        self.refused(self.mayfly("incr", "least", "-1"), "'least'", "does not fit")
+        for by in ["1.5", "x", "", "+-1", str(2**63)]:
+            self.refused(self.mayfly("incr", "most", by), f"'{by}'", "whole number")
+        self.assertEqual(self.done("scan").lines,
+                         [f"least\t{-2**63}", f"most\t{2**63 - 1}", "text\tword"])
+
+    def test_is_refused_with_a_reason(self):
+        self.refuses_wrong_input("incr", "n", makes_file=True)
+        self.refused(self.mayfly("incr"), "KEY")
+        self.refused(self.mayfly("incr", ""), "a key has 1 to")
+        self.assertFalse(os.path.exists(self.db))
+        self.put(a="1")
+        self.refuses_unknown_family("incr", "n")
+        self.refused(self.mayfly("incr", "a", "--read-only"), "read-only")
+        self.assertIn("Examples:", self.program.run("incr", "--help").text)
 
 
 class ExistsTest(TestCase):

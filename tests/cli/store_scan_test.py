@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from program import PATIENCE_S, TestCase
+from program import OK, PATIENCE_S, TestCase
 
 MANY = 20_000
 
@@ -80,6 +80,14 @@ class WalkTest(TestCase):
         self.assertEqual(self.done("count", "--cf", "sessions").text, "1\n")
         self.assertEqual(self.done("count").text, "5\n")
 
+    def test_a_prefix_is_also_a_word_and_is_no_pattern(self):
+        for command in ["list", "scan", "count"]:
+            self.assertEqual(self.done(command, "a").text,
+                             self.done(command, "--prefix", "a").text)
+        outcome = self.mayfly("keys", "a*")
+        self.assertEqual((outcome.code, outcome.text), (OK, ""))
+        self.assertIn("leave the '*' out", outcome.errors)
+
     def test_wrong_numbers_and_words_are_refused(self):
         for command in ["list", "scan"]:
             for limit in ["-1", "many", "", "1.5", "99999999999999999999"]:
@@ -88,7 +96,8 @@ class WalkTest(TestCase):
             self.refused(self.mayfly(command, "--prefx", "a"), "--prefx", "--prefix")
             self.refused(self.mayfly(command, "--hex", "--prefix", "x"), "'x'")
             self.refused(self.mayfly(command, "--prefix", "-", "--seek", "-"), "both")
-            self.refused(self.mayfly(command, "a1"), "a1")
+            self.refused(self.mayfly(command, "a", "b"), "'b'", "too many")
+            self.refused(self.mayfly(command, "a", "--prefix", "b"), "--prefix")
         self.refused(self.mayfly("count", "--limit", "1"), "--limit")
 
     def test_wrong_files_and_families_are_refused(self):

@@ -35,6 +35,34 @@ class ScriptTest(program.TestCase):
         self.assertEqual([line.split("\t")[0] for line in lines], ["b", "a", "b"])
         self.assertIn("default", "\n".join(self.told("stat")))
 
+    def test_a_mistyped_option_is_refused_by_every_command(self):
+        self.put(a="1")
+        for line, part in [("put a 2 --tl 5", "'--ttl'?"), ("list --limt 1", "'--limit'?"),
+                           ("scan --reverse=1", "--reverse takes no value"),
+                           ("expiring --limti 1", "'--limit'?"), ("count --prefx a", "'--prefix'?"),
+                           ("get a --raw", "'--raw' is not an option"), ("ttl --a", "'--a'"),
+                           ("exists -x", "'-x'"), ("purge --al", "'--al'"),
+                           ("cf drop --x", "'--x'"), ("begin --now", "'--now'"),
+                           ("stat --json", "'--json'"), ("list a b", "'b' is too much"),
+                           ("expiring 1h --within 2h", "one TIME")]:
+            with self.subTest(line):
+                self.refused(self.shell(line), "line 1: ", part)
+        self.assertEqual(self.told("put -- --b 2", "get -- --b", "list -- --", "count --prefix=a",
+                                   "list --limit=1", "expiring --within 1h"),
+                         ["2", "--b", "1", "--b"])
+
+    def test_names_of_other_tools_are_understood(self):
+        self.assertEqual(self.told("SET a 1", "keys", "ls a", "GET a", "dbsize", "rm a", "count"),
+                         ["a", "a", "1", "1", "0"])
+        self.assertIn("incr KEY -1", self.shell("decr a").errors)
+        self.assertEqual(self.told("help set"), self.told("help put"))
+
+    def test_stat_does_not_list_the_shell_as_a_reader(self):
+        lines = ["put a 1", "put b 2", "get a", "put a 3", "list"]
+        self.assertNotIn("Readers", "\n".join(self.told(*lines, "stat")))
+        outcome = self.shell(*lines, "stat", words=("--json",))
+        self.assertEqual(outcome.json_lines[-1]["readers"], [])
+
     def test_answers_in_json(self):
         outcome = self.shell("put a 1", "get a", "list", "count", "incr a", "expiring",
                              words=("--json",))

@@ -48,6 +48,57 @@ class TxnTest(program.TestCase):
         self.assertEqual([self.ttl(key) for key in "ce"], [None, None])
         self.assertTrue(3590 < self.ttl("d") <= 3600)
 
+    def test_what_looks_like_an_option_is_refused_unless_it_is_behind_dashes(self):
+        self.put(key="old")
+        for line, part in [
+                ("put key 1 --tl 5", "'--tl' is not an option; did you mean '--ttl'?"),
+                ("put key 1 --tl=5", "did you mean '--ttl'?"),
+                ("put key 1 -ttl 5", "did you mean '--ttl'?"),
+                ("put key --force", "'--force' is not an option; it knows --ttl"),
+                ("put --tl 5 key 1", "did you mean '--ttl'?"),
+                ("put key one --ttl 5 more words", "'5 more words' is not a time"),
+                ("put key 1 --ttl 5 --ttl 6", "--ttl was given 2 times"),
+                ("set-if-absent other 1 -t 5", "'-t' is not an option"),
+                ("incr n 5 --tll 1m", "did you mean '--ttl'?"),
+                ("del key --force", "'--force' is not an option"),
+                ("persist --key", "'--key' is not an option"),
+                ("expire key --tl 5m", "did you mean '--ttl'?"),
+                ("cf --name", "'--name' is not an option")]:
+            with self.subTest(line):
+                self.refused(self.txn("put key new", line), "line 2: ", part, "nothing was changed")
+        self.assertEqual(self.done("scan").lines, ["key\told"])
+
+    def test_behind_dashes_and_in_quotes_nothing_is_an_option(self):
+        self.committed("put a -- 1 --tl 5", "put b 1 -- --tl 5", "put -- --c --ttl 5",
+                       "put d --ttl 1h -- --force", 'put e "--tl 5"', "put f text -- more",
+                       "put g -5", "put h - -- -", "put i a-b --5 x--y", "put j -- --",
+                       "del -- --x", "incr n -5")
+        self.assertEqual([self.value(key) for key in "abdefghijn"],
+                         ["1 --tl 5", "1 --tl 5", "--force", "--tl 5", "text -- more", "-5",
+                          "- -- -", "a-b --5 x--y", "--", "-5"])
+        self.assertEqual(self.done("get", "--", "--c").text, "--ttl 5\n")
+        self.assertTrue(3590 < self.ttl("d") <= 3600)
+
+    def test_options_stand_before_the_key_behind_it_or_at_the_end(self):
+        self.committed("put --ttl 1h a x", "put b --ttl=1h x  y", "put c x --ttl 1 hour",
+                       'put d "x y" --ttl "60 minutes"', "put e x", "expire e 1 hour", "put f x",
+                       "expire f --ttl 60 min", "incr g --ttl 1h", "incr h 5 --ttl 1h")
+        self.assertEqual([self.value(key) for key in "abcdgh"], ["x", "x  y", "x", "x y", "1", "5"])
+        for key in "abcdefgh":
+            self.assertTrue(3590 < self.ttl(key) <= 3600, key)
+
+    def test_the_ttl_of_incr_is_for_a_key_that_it_makes(self):
+        self.committed("incr n 5 --ttl 1h", "incr n 5 --ttl 1m",
+                       '{"op":"incr","key":"m","by":2,"ttl":60}')
+        self.assertEqual((self.value("n"), self.value("m")), ("10", "2"))
+        self.assertTrue(3590 < self.ttl("n") <= 3600 and 50 < self.ttl("m") <= 60)
+
+    def test_names_of_other_tools_are_understood(self):
+        self.committed("SET a 1", "set b 2", "incrby n 5", "rm b", "delete absent", "setnx c 3",
+                       '{"op":"set","key":"d","value":"4"}')
+        self.assertEqual(self.done("scan").lines, ["a\t1", "c\t3", "d\t4", "n\t5"])
+        self.refused(self.txn("setex a 5 b"), "'setex' is no command", "put KEY VALUE --ttl TIME")
+
     def test_quotes_hold_any_bytes(self):
         self.committed(r'put "a \"key\"" "two\nlines\t\x00\xff\\"', r"put 'b' 'it\'s'", 'put c ""',
                        'put d {"a": "b"}', 'put e say "it"')
