@@ -93,7 +93,7 @@ ObjectKey ObjectCache::resolve(py::handle key) {
   for (int i = 0; i < kTriesMax; ++i) {
     doubtful.clear();
     const Sought sought{key.ptr(), hash, &doubtful};
-    if (const auto* const entry = core_.lookup(sought, Map::hash_of(sought))) return entry->key;
+    if (const auto* const entry = core_.lookup(sought, core_.hash_of(sought))) return entry->key;
     const std::uint64_t version = version_;
     const py::object* equal = nullptr;
     for (const py::object& other : doubtful) {
@@ -109,7 +109,7 @@ ObjectKey ObjectCache::resolve(py::handle key) {
 
 Slot ObjectCache::peek(py::handle key, Time now) {
   const ObjectKey stored = resolve(key);
-  return core_.peek(stored, Map::hash_of(stored), now);
+  return core_.peek(stored, core_.hash_of(stored), now);
 }
 
 PyObject* ObjectCache::get(py::handle key) {
@@ -117,11 +117,11 @@ PyObject* ObjectCache::get(py::handle key) {
   const Time moment = now();
   std::vector<py::object> doubtful;
   const Sought sought{key.ptr(), hash, &doubtful};
-  Slot slot = core_.get(sought, Map::hash_of(sought), moment);
+  Slot slot = core_.get(sought, core_.hash_of(sought), moment);
   if (slot == kNoSlot && !doubtful.empty()) {
     --core_.stats().misses;  // it may still be there
     const ObjectKey stored = resolve(key);
-    slot = core_.get(stored, Map::hash_of(stored), moment);
+    slot = core_.get(stored, core_.hash_of(stored), moment);
   }
   if (slot != kNoSlot) return core_[slot].value.ptr();
   if (core_.has_removals()) settle();
@@ -141,7 +141,7 @@ void ObjectCache::put(py::handle key, py::handle value, PyObject* ttl) {
 
 void ObjectCache::put_resolved(ObjectKey key, py::handle value, const Expiry& expiry, Time moment) {
   supersede(key.hash);
-  const std::uint32_t hash = Map::hash_of(key);
+  const std::uint32_t hash = core_.hash_of(key);
   core_.put(std::move(key), hash, py::reinterpret_borrow<py::object>(value), expiry, moment);
   settle();
 }
@@ -151,7 +151,7 @@ py::object ObjectCache::set_default(py::handle key, py::handle value, PyObject* 
   const Expiry expiry = to_expiry(ttl, moment);
   ObjectKey stored = resolve(key);
   // No Python code runs from here on until it is put, so nobody comes in between.
-  const Slot slot = core_.get(stored, Map::hash_of(stored), moment);
+  const Slot slot = core_.get(stored, core_.hash_of(stored), moment);
   if (slot != kNoSlot) return core_[slot].value;
   put_resolved(std::move(stored), value, expiry, moment);
   return py::reinterpret_borrow<py::object>(value);
@@ -201,7 +201,7 @@ bool ObjectCache::erase(py::handle key) {
   const Time moment = now();
   const ObjectKey stored = resolve(key);
   supersede(stored.hash);
-  const Slot slot = core_.peek(stored, Map::hash_of(stored), moment);
+  const Slot slot = core_.peek(stored, core_.hash_of(stored), moment);
   if (slot == kNoSlot) return false;
   core_.remove(slot, Cause::erased, moment);
   settle();
@@ -212,7 +212,7 @@ py::object ObjectCache::pop(py::handle key) {
   const Time moment = now();
   const ObjectKey stored = resolve(key);
   supersede(stored.hash);
-  const Slot slot = core_.peek(stored, Map::hash_of(stored), moment);
+  const Slot slot = core_.peek(stored, core_.hash_of(stored), moment);
   if (slot == kNoSlot) return {};
   py::object value = core_[slot].value;
   core_.remove(slot, Cause::erased, moment);
