@@ -25,6 +25,8 @@
 
 #pragma once
 
+#include "mayfly/language.h"  // first: it says what is wrong with an older language
+//
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -40,6 +42,8 @@ namespace mayfly {
 template <class Key, class Value, ExpiryIndex Index = VolatileSet, class Hash = KeyHash<Key>,
           class Equal = std::equal_to<>>
 class Cache {
+  static_assert(HashFor<Hash, Key>, MAYFLY_NO_HASH);
+
  public:
   using Options = CacheOptions<Key, Value>;
 
@@ -62,6 +66,8 @@ class Cache {
     }
     choose_word();
   }
+  // A temporary clock would be gone before the cache is used: give it a name.
+  explicit Cache(const Clock&& clock, Options options = {}, Index index = Index()) = delete;
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
 
@@ -74,7 +80,7 @@ class Cache {
     // Where the time is a word to read and a hit leaves no trace, all is done here. Everything else
     // is in calls of its own, which end this one: to inline them, the compiler would have to save
     // and restore more registers than the whole lookup needs.
-    const auto* const entry = core_.lookup(key, Map::hash_of(key));
+    const auto* const entry = core_.lookup(key, core_.hash_of(key));
     if (entry == nullptr) [[unlikely]]
       return miss();
     if (is_due(entry->cell.deadline, Time(Millis(word_->load(std::memory_order_relaxed)))))
@@ -89,7 +95,7 @@ class Cache {
   template <class Lookup>
   std::optional<Entry> find(const Lookup& key) {
     const Time now = clock_.now();
-    const Slot slot = core_.get(key, Map::hash_of(key), now);
+    const Slot slot = core_.get(key, core_.hash_of(key), now);
     if (core_.has_removals()) deliver();
     if (slot == kNoSlot) return std::nullopt;
     return entry_at(slot, now);
@@ -98,7 +104,7 @@ class Cache {
   // Whether the key is there. Does not count as a read: no TTL slides, no statistics change.
   template <class Lookup>
   bool contains(const Lookup& key) const {
-    return core_.peek(key, Map::hash_of(key), clock_.now()) != kNoSlot;
+    return core_.peek(key, core_.hash_of(key), clock_.now()) != kNoSlot;
   }
 
   // --- Writing.
@@ -109,7 +115,7 @@ class Cache {
     return put(std::move(key), std::move(value), options_.default_expiry);
   }
   bool put(Key key, Value value, const Expiry& expiry) {
-    const std::uint32_t hash = Map::hash_of(key);
+    const std::uint32_t hash = core_.hash_of(key);
     const bool is_kept = core_.put(std::move(key), hash, std::move(value), expiry, clock_.now());
     choose_word();
     if (core_.has_removals()) deliver();
@@ -157,7 +163,7 @@ class Cache {
   template <class Load>
   Value get_or_load(const Key& key, Load load, const Expiry& expiry) {
     const Time now = clock_.now();
-    const Slot slot = core_.get(key, Map::hash_of(key), now);
+    const Slot slot = core_.get(key, core_.hash_of(key), now);
     if (core_.has_removals()) deliver();
     if (slot != kNoSlot && !core_.is_stale(slot, now)) return core_[slot].value;
 
@@ -244,12 +250,14 @@ class Cache {
 
   // The rest of get(), for a clock that must be asked, for what is due, and for what must be noted.
   [[gnu::noinline]] const Value* get_found(const typename Map::Entry& entry) {
-    const Time now = clock_.now();
-    if (core_.is_plain() && !is_due(entry.cell.deadline, now)) {
+    const auto has_passed = [this](Time deadline) { return clock_.has_passed(deadline); };
+    if (core_.is_plain() && !has_passed(entry.cell.deadline)) {
       ++core_.stats().hits;
       return &entry.value;
     }
-    const Slot slot = core_.get(entry.key, Map::hash_of(entry.key), now);
+    const std::uint32_t hash = core_.hash_of(entry.key);
+    Slot slot = core_.get_live(entry.key, hash, has_passed);
+    if (slot == kNoSlot) slot = core_.get(entry.key, hash, clock_.now());
     if (core_.has_removals()) deliver();
     return slot == kNoSlot ? nullptr : &core_[slot].value;
   }
@@ -261,7 +269,7 @@ class Cache {
   template <class Lookup, class Change>
   bool with(const Lookup& key, Change change) {
     const Time now = clock_.now();
-    const Slot slot = core_.peek(key, Map::hash_of(key), now);
+    const Slot slot = core_.peek(key, core_.hash_of(key), now);
     return slot != kNoSlot && change(slot, now);
   }
 

@@ -29,7 +29,8 @@ class CacheCore {
   using Removals = std::vector<Removal<Key, Value>>;
 
   CacheCore(const Options& options, Index index)
-      : index_(std::move(index)),
+      : map_(options.hash_seed != 0 ? options.hash_seed : HashCells::random_seed()),
+        index_(std::move(index)),
         max_entries_(options.max_entries),
         max_weight_(options.weigher ? options.max_weight : 0),
         weigher_(options.weigher),
@@ -40,6 +41,11 @@ class CacheCore {
         is_listening_(static_cast<bool>(options.listener)),
         is_bounded_(max_entries_ > 0 || max_weight_ > 0),
         works_on_hit_(is_bounded_) {}
+
+  template <class Lookup>
+  std::uint32_t hash_of(const Lookup& key) const {
+    return map_.hash_of(key);
+  }
 
   // The entry of `key`, expired or not, or null. For a way of get() that is shorter still.
   template <class Lookup>
@@ -64,18 +70,34 @@ class CacheCore {
   // Whether a hit leaves no trace but in the statistics: no bounds, and no entry slides.
   bool is_plain() const { return !works_on_hit_; }
 
-  // The same for readers side by side, who may change nothing but a mark in the eviction order.
-  // Null: the key is absent or expired or must be touched, and get() has to be asked with nobody
-  // beside.
-  template <class Lookup>
-  const Value* read(const Lookup& key, std::uint32_t hash, Time now) const {
+  // get() for who knows which deadlines have passed, but not what time it is. kNoSlot: get() has to
+  // be asked, because the key is absent, due or slides.
+  template <class Lookup, class HasPassed>
+  Slot get_live(const Lookup& key, std::uint32_t hash, HasPassed has_passed) {
     const Slot slot = map_.find(key, hash);
-    if (slot == kNoSlot || is_due(deadline(slot), now) || is_sliding(slot)) return nullptr;
-    if (is_bounded_) order_.touch_shared(slot);
-    return &map_[slot].value;
+    if (slot == kNoSlot || is_sliding(slot) || has_passed(deadline(slot))) return kNoSlot;
+    if (is_bounded_) order_.touch(slot);
+    ++stats_.hits;
+    return slot;
   }
 
-  // The same without counting or touching; what is due stays where it is.
+  // get() for readers side by side, who may change nothing but a mark in the eviction order, and
+  // count for themselves. `needs_get`: the key is due or slides, so that get() has to be asked with
+  // nobody beside.
+  struct Sight {
+    Slot slot = kNoSlot;
+    bool needs_get = false;
+  };
+  template <class Lookup, class HasPassed>
+  Sight read(const Lookup& key, std::uint32_t hash, HasPassed has_passed) const {
+    const Slot slot = map_.find(key, hash);
+    if (slot == kNoSlot) return {};
+    if (is_sliding(slot) || has_passed(deadline(slot))) return {slot, true};
+    if (is_bounded_) order_.touch_shared(slot);
+    return {slot, false};
+  }
+
+  // get() without counting or touching; what is due stays where it is.
   template <class Lookup>
   Slot peek(const Lookup& key, std::uint32_t hash, Time now) const {
     const Slot slot = map_.find(key, hash);

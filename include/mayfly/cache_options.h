@@ -32,6 +32,11 @@ struct CacheOptions {
   double jitter_percent = 0;
   std::uint64_t seed = 1;
 
+  // Mixed into the hash of every key, so that nobody who chooses keys can make them fall into the
+  // same cells of the hash table. 0: a secret one, chosen when the cache is made. (Keys that
+  // std::hash gives one and the same number stay together: give the cache a better Hash.)
+  std::uint64_t hash_seed = 0;
+
   // The most entries, and the most weight, that the cache holds; 0 means no limit. When it is full,
   // entries that have expired go first, then what was not read for long (see sieve.h).
   std::size_t max_entries = 0;

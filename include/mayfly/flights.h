@@ -47,8 +47,18 @@ class Flights {
 
   Flight& start(const Key& key) { return flights_.emplace_back(key); }
 
-  // Ends a flight. Its pilot has filled in the value or the failure.
-  void land(Flight& flight) {
+  // Ends a flight. Those who wait for it get copies of the value, or the failure. If the value
+  // can't be copied, what its copying threw is their failure: they must not wait for ever.
+  void land(Flight& flight, const std::optional<Value>& value,
+            std::exception_ptr failure) noexcept {
+    flight.failure = std::move(failure);
+    if (flight.waiting > 0 && value) {
+      try {
+        flight.value.emplace(*value);
+      } catch (...) {
+        flight.failure = std::current_exception();
+      }
+    }
     flight.has_landed = true;
     flight.landed.notify_all();
     if (flight.waiting == 0) remove(flight);
@@ -59,11 +69,9 @@ class Flights {
   Value wait(Flight& flight, Lock& lock) {
     ++flight.waiting;
     flight.landed.wait(lock, [&] { return flight.has_landed; });
-    std::optional<Value> value = flight.value;
-    std::exception_ptr failure = flight.failure;
-    if (--flight.waiting == 0) remove(flight);
-    if (failure != nullptr) std::rethrow_exception(failure);
-    return *std::move(value);
+    const Leave leave(*this, flight);
+    if (flight.failure != nullptr) std::rethrow_exception(flight.failure);
+    return *flight.value;
   }
 
   template <class Lookup>
@@ -78,6 +86,18 @@ class Flights {
   }
 
  private:
+  // The last who waits removes the flight, also if copying the value throws.
+  struct Leave {
+    Leave(Flights& of, Flight& which) : flights(of), flight(which) {}
+    ~Leave() {
+      if (--flight.waiting == 0) flights.remove(flight);
+    }
+    Leave(const Leave&) = delete;
+
+    Flights& flights;
+    Flight& flight;
+  };
+
   void remove(Flight& flight) {
     flights_.remove_if([&](const Flight& other) { return &other == &flight; });
   }

@@ -12,7 +12,7 @@
 // back and takes the mutex like a writer. A writer takes the mutex, says that it writes, and waits
 // until all lines are free of readers, which takes a look at each.
 //
-// The readers' lines also count hits, since leaving writes to them anyway.
+// The readers' lines also count hits and misses, since leaving writes to them anyway.
 //
 //   read    two additions to a word of one's own
 //   write   a mutex, and a look at one line a processor
@@ -46,8 +46,24 @@ class ReaderLock {
     return stay.is_hit;
   }
 
-  // How often try_read returned true.
+  // What a look brought. Hits and misses are counted; `retry` sends the caller to the lock.
+  enum class Look { hit, miss, uncounted, retry };
+
+  // Calls `look()`, which returns a Look, with writers excluded. False: that was not possible, or
+  // it returned `retry`, and the caller has to take the lock. `look` may throw.
+  template <class Read>
+  bool try_look(Read look) {
+    Stay stay(lines_[processor() & mask_]);
+    if (is_writing_.load()) return false;
+    const Look found = look();
+    stay.is_hit = found == Look::hit;
+    if (found == Look::miss) stay.line.misses.fetch_add(1, std::memory_order_relaxed);
+    return found != Look::retry;
+  }
+
+  // How often try_read returned true, or try_look found a hit; and how often that found a miss.
   std::uint64_t hits() const;
+  std::uint64_t misses() const;
 
  private:
   static constexpr std::uint64_t kReader = 1;
@@ -55,6 +71,7 @@ class ReaderLock {
 
   struct alignas(64) Line {
     std::atomic<std::uint64_t> word{0};
+    std::atomic<std::uint64_t> misses{0};
   };
 
   // A reader's note in a line, from its beginning to its end.

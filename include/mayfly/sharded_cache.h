@@ -28,6 +28,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,11 @@ namespace mayfly {
 template <class Key, class Value, ExpiryIndex Index = VolatileSet, class Hash = KeyHash<Key>,
           class Equal = std::equal_to<>>
 class ShardedCache {
+  static_assert(HashFor<Hash, Key>, MAYFLY_NO_HASH);
+  static_assert(std::is_copy_constructible_v<Value>,
+                "mayfly: the value can't be copied, and get() of a ShardedCache returns a copy: "
+                "store a handle that can be, or use a Cache in one thread");
+
  public:
   using Options = CacheOptions<Key, Value>;
 
@@ -57,7 +63,7 @@ class ShardedCache {
   explicit ShardedCache(
       const Clock& clock, Options options = {}, std::size_t shards = 64,
       const std::function<Index()>& make_index = [] { return Index(); })
-      : clock_(clock), options_(std::move(options)) {
+      : clock_(clock), options_(with_hash_seed(std::move(options))) {
     shards = std::bit_ceil(std::clamp<std::size_t>(shards, 1, kMostShards));
     // Shards of very few entries would evict by accident of the hash.
     while (options_.max_entries > 0 && shards > 1 && options_.max_entries / shards < kLeastShare) {
@@ -71,6 +77,10 @@ class ShardedCache {
       sweeper_ = std::make_unique<Sweeper>(clock_, [this] { return sweep(); });
     }
   }
+  // A temporary clock would be gone before the cache is used: give it a name.
+  explicit ShardedCache(
+      const Clock&& clock, Options options = {}, std::size_t shards = 64,
+      const std::function<Index()>& make_index = [] { return Index(); }) = delete;
   ShardedCache(const ShardedCache&) = delete;  // nor moved: the sweeper knows where it is
   ShardedCache(ShardedCache&&) = delete;
   ShardedCache& operator=(const ShardedCache&) = delete;
@@ -79,16 +89,15 @@ class ShardedCache {
   // A copy of the value of `key`, or nothing.
   template <class Lookup>
   std::optional<Value> get(const Lookup& key) {
-    const std::uint32_t hash = Map::hash_of(key);
-    const Time now = clock_.now();
+    const std::uint32_t hash = hash_of(key);
     Shard& shard = shard_for(hash);
     std::optional<Value> value;
-    const bool is_hit = shard.lock.try_read([&] {
-      if (const Value* const found = shard.core.read(key, hash, now)) value.emplace(*found);
-      return value.has_value();
-    });
-    if (is_hit) return value;
+    const bool is_done = look(
+        shard, key, hash, [this](Time at) { return clock_.has_passed(at); },
+        [&](Slot slot) { value.emplace(shard.core[slot].value); });
+    if (is_done) return value;
 
+    const Time now = clock_.now();
     const Visit visit(*this, shard);
     const Slot slot = shard.core.get(key, hash, now);
     if (slot != kNoSlot) value.emplace(shard.core[slot].value);
@@ -98,18 +107,32 @@ class ShardedCache {
   // The entry of `key` with its deadline and remaining TTL, or nothing.
   template <class Lookup>
   std::optional<Entry> find(const Lookup& key) {
-    return at(key, [&](Shard& shard, std::uint32_t hash, Time now) -> std::optional<Entry> {
-      const Slot slot = shard.core.get(key, hash, now);
-      if (slot == kNoSlot) return std::nullopt;
-      return entry_at(shard, slot, now);
-    });
+    const std::uint32_t hash = hash_of(key);
+    Shard& shard = shard_for(hash);
+    const Time now = clock_.now();
+    std::optional<Entry> entry;
+    const bool is_done = look(
+        shard, key, hash, [now](Time at) { return is_due(at, now); },
+        [&](Slot slot) { entry.emplace(entry_at(shard, slot, now)); });
+    if (is_done) return entry;
+
+    const Visit visit(*this, shard);
+    const Slot slot = shard.core.get(key, hash, now);
+    if (slot != kNoSlot) entry.emplace(entry_at(shard, slot, now));
+    return entry;
   }
 
   template <class Lookup>
   bool contains(const Lookup& key) const {
-    const std::uint32_t hash = Map::hash_of(key);
+    const std::uint32_t hash = hash_of(key);
     const Shard& shard = shard_for(hash);
     const Time now = clock_.now();
+    bool is_there = false;
+    const bool is_done = shard.lock.try_look([&] {
+      is_there = shard.core.peek(key, hash, now) != kNoSlot;
+      return ReaderLock::Look::uncounted;
+    });
+    if (is_done) return is_there;
     const std::lock_guard lock(shard.lock);
     return shard.core.peek(key, hash, now) != kNoSlot;
   }
@@ -237,6 +260,7 @@ class ShardedCache {
       const std::lock_guard lock(shard->lock);
       total += shard->core.stats();
       total.hits += shard->lock.hits();
+      total.misses += shard->lock.misses();
     }
     return total;
   }
@@ -302,6 +326,16 @@ class ShardedCache {
     return options;
   }
 
+  // All shards have one secret: the hash also chooses the shard.
+  static Options with_hash_seed(Options options) {
+    if (options.hash_seed == 0) options.hash_seed = HashCells::random_seed();
+    return options;
+  }
+  template <class Lookup>
+  std::uint32_t hash_of(const Lookup& key) const {
+    return Map::hash_of(key, options_.hash_seed);
+  }
+
   // The highest bits of the hash choose the shard; the lowest choose the cell in it.
   const Shard& shard_for(std::uint32_t hash) const {
     return *shards_[std::uint64_t{hash} * shards_.size() >> 32];
@@ -331,9 +365,23 @@ class ShardedCache {
     std::unique_lock<ReaderLock> lock;
   };
 
+  // Looks for a key beside other readers, and calls `use(slot)` if it is there; counts a hit or a
+  // miss. False: neither, and core.get() has to be asked under the lock.
+  template <class Lookup, class HasPassed, class Use>
+  static bool look(const Shard& shard, const Lookup& key, std::uint32_t hash, HasPassed has_passed,
+                   Use use) {
+    return shard.lock.try_look([&] {
+      const auto sight = shard.core.read(key, hash, has_passed);
+      if (sight.needs_get) return ReaderLock::Look::retry;
+      if (sight.slot == kNoSlot) return ReaderLock::Look::miss;
+      use(sight.slot);
+      return ReaderLock::Look::hit;
+    });
+  }
+
   template <class Lookup, class Work>
   auto at(const Lookup& key, Work work) {
-    const std::uint32_t hash = Map::hash_of(key);
+    const std::uint32_t hash = hash_of(key);
     const Time now = clock_.now();
     Shard& shard = shard_for(hash);
     const Visit visit(*this, shard);
@@ -377,7 +425,7 @@ template <class Key, class Value, ExpiryIndex Index, class Hash, class Equal>
 template <class Load>
 Value ShardedCache<Key, Value, Index, Hash, Equal>::get_or_load(const Key& key, Load load,
                                                                 const Expiry& expiry) {
-  const std::uint32_t hash = Map::hash_of(key);
+  const std::uint32_t hash = hash_of(key);
   Shard& shard = shard_for(hash);
   typename Flights<Key, Value, Equal>::Flight* flight = nullptr;
   std::optional<Value> old;
@@ -423,9 +471,7 @@ Value ShardedCache<Key, Value, Index, Hash, Equal>::get_or_load(const Key& key, 
     }
     if (flight != nullptr) {
       // Not the old value: who waits came when that had expired or was erased.
-      flight->value = value;
-      flight->failure = failure;
-      shard.flights.land(*flight);
+      shard.flights.land(*flight, value, failure);
     }
   }
   if (sweeper_ != nullptr) sweeper_->notice(filed);

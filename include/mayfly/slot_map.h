@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,15 @@ struct KeyHash<std::string> {
   std::size_t operator()(std::string_view key) const { return std::hash<std::string_view>{}(key); }
 };
 
+// Whether `Hash` can be made and gives a number for a key.
+template <class Hash, class Key>
+concept HashFor = requires(const Hash& hash, const Key& key) {
+  {Hash{}};
+  { hash(key) } -> std::convertible_to<std::size_t>;
+};
+#define MAYFLY_NO_HASH \
+  "mayfly: the key has no hash: specialize std::hash<Key>, or name a hash as template argument"
+
 struct NoCell {};
 
 // An entry may begin with a cell of somebody else's, such as an expiry index (see SlotTable).
@@ -40,9 +50,15 @@ class SlotMap {
     Value value;
   };
 
+  explicit SlotMap(std::uint64_t seed = HashCells::kSeed) : seed_(seed) {}
+
   template <class Lookup>
-  static std::uint32_t hash_of(const Lookup& key) {
-    return HashCells::spread(Hash{}(key));
+  static std::uint32_t hash_of(const Lookup& key, std::uint64_t seed) {
+    return HashCells::spread(Hash{}(key), seed);
+  }
+  template <class Lookup>
+  std::uint32_t hash_of(const Lookup& key) const {
+    return hash_of(key, seed_);
   }
 
   // The slot of `key`, or kNoSlot.
@@ -114,6 +130,7 @@ class SlotMap {
   bool is_sound() const { return cells_.is_sound() && cells_.size() == entries_.size(); }
 
  private:
+  std::uint64_t seed_;
   HashCells cells_;
   Slab<Entry> entries_;
 };

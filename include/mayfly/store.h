@@ -29,6 +29,8 @@
 
 #pragma once
 
+#include "mayfly/language.h"  // first: it says what is wrong with an older language
+//
 #include <filesystem>
 #include <memory>
 #include <optional>

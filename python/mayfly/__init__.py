@@ -32,5 +32,7 @@ from ._snapshot import Snapshot
 from ._store import KVStore, Transaction
 from ._ttl_cache import CacheInfo, ttl_cache
 
+KeyValueStore = KVStore  # as the first versions of snkv called it
+
 for _type in (Cache, ColumnFamily, Iterator, KVStore, Snapshot, Transaction):
     _type.__module__ = "mayfly"

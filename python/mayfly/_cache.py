@@ -33,10 +33,11 @@ class _Items(ItemsView):
         return iter(self._mapping._entries())
 
 
-class _Flight:
-    """A load that is under way: one thread loads, others wait for it."""
+class _Load:
+    """A load in progress: one thread loads, others wait for it."""
 
-    def __init__(self):
+    def __init__(self, number: int):
+        self.number = number  # as the C++ class knows it
         self.done = threading.Event()
         self.thread = threading.get_ident()
         self.value: Any = None
@@ -84,8 +85,8 @@ class Cache(_mayfly.Cache):
             raise ValueError(f"a jitter must be at least 0 and below 1, not {jitter!r}")
         super().__init__(capacity or 0, ttl, sliding, jitter, timer, listener)
         self._capacity = capacity
-        self._flights: dict = {}
-        self._flights_lock = threading.Lock()
+        self._loads: dict = {}
+        self._loads_lock = threading.RLock()  # comparing keys may run code that comes back here
 
     @property
     def capacity(self) -> Optional[int]:
@@ -107,7 +108,8 @@ class Cache(_mayfly.Cache):
         """The value of `key`; if there is none, what `loader(key)` returns, which is put.
 
         Threads that ask for the same key meanwhile wait for it. What `loader` raises goes to all
-        of them, and nothing is put.
+        of them, and nothing is put. If `key` is put, removed or cleared while `loader` runs, the
+        loaded value is returned but not put, since it may be older than that change.
 
         >>> cache = mayfly.Cache(ttl=60)
         >>> cache.get_or_load("answer", lambda key: 42)
@@ -116,29 +118,38 @@ class Cache(_mayfly.Cache):
         value = self.get(key, _ABSENT)
         if value is not _ABSENT:
             return value
-        with self._flights_lock:
-            flight = self._flights.get(key)
-            is_mine = flight is None
+        with self._loads_lock:
+            load = self._loads.get(key)
+            is_mine = load is None or not self._is_loading(load.number)
             if is_mine:
-                flight = self._flights[key] = _Flight()
-        if not is_mine:
-            if flight.thread == threading.get_ident():
-                raise RuntimeError(f"the loader of {key!r} asks for that key itself")
-            flight.done.wait()
-            if flight.error is not None:
-                raise flight.error
-            return flight.value
+                # Another thread may have loaded it since the first look.
+                value = self._peek(key, _ABSENT)
+                if value is not _ABSENT:
+                    return value
+                load = self._loads[key] = _Load(self._begin_load(key))
+        if is_mine:
+            return self._run_load(load, key, loader, ttl)
+        if load.thread == threading.get_ident():
+            raise RuntimeError(f"the loader of {key!r} asks for that key itself")
+        load.done.wait()
+        if load.error is not None:
+            raise load.error
+        return load.value
+
+    def _run_load(self, load: _Load, key, loader, ttl):
         try:
-            flight.value = loader(key)
-            self.put(key, flight.value, ttl)
-            return flight.value
+            load.value = loader(key)
+            self._put_loaded(load.number, key, load.value, ttl)
+            return load.value
         except BaseException as error:
-            flight.error = error
+            load.error = error
             raise
         finally:
-            with self._flights_lock:
-                del self._flights[key]
-            flight.done.set()
+            self._end_load(load.number)
+            with self._loads_lock:
+                if self._loads.get(key) is load:
+                    del self._loads[key]
+            load.done.set()
 
     # --- The rest of a MutableMapping
 
@@ -174,11 +185,7 @@ class Cache(_mayfly.Cache):
 
     def setdefault(self, key: Hashable, default: Any = None, ttl: Optional[TTL] = None):
         """The value of `key`; if there is none, `default` is put and returned."""
-        value = self.get(key, _ABSENT)
-        if value is _ABSENT:
-            self.put(key, default, ttl)
-            return default
-        return value
+        return self._set_default(key, default, ttl)
 
     def update(self, other=(), /, *, ttl: Optional[TTL] = None, **entries) -> None:
         """Puts all of a mapping or of pairs, and the keywords."""

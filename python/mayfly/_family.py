@@ -7,7 +7,6 @@ The methods that are called most often are those of the C++ class itself.
 from __future__ import annotations
 
 import math
-from collections.abc import MutableMapping
 from datetime import datetime, timedelta
 from typing import Iterator as Iterable_
 from typing import Mapping, Optional
@@ -146,13 +145,13 @@ class FamilyMethods:
         """An Iterator over the keys that begin with `prefix`, from the last to the first."""
         return Iterator(self, prefix, True)
 
-    # --- The rest of a MutableMapping
+    # --- Like a dict, but that it iterates over pairs, as snkv does
 
-    def __iter__(self) -> Iterable_[bytes]:
-        return iter(StoreKeys(self))
+    def __iter__(self) -> Iterable_[tuple[bytes, bytes]]:
+        return iter(StoreItems(self))
 
-    def __reversed__(self) -> Iterable_[bytes]:
-        return reversed(StoreKeys(self))
+    def __reversed__(self) -> Iterable_[tuple[bytes, bytes]]:
+        return reversed(StoreItems(self))
 
     def keys(self) -> StoreKeys:
         """A view of the keys, in byte order."""
@@ -179,20 +178,22 @@ class FamilyMethods:
             return default
 
     def popitem(self) -> tuple[bytes, bytes]:
-        """Removes the first entry and returns it. NotFoundError if there is none."""
-        for key in self:
-            return key, self.pop(key)
-        raise NotFoundError("the store is empty")
+        """Removes the first entry and returns it, in one transaction.
+
+        NotFoundError if there is none.
+        """
+        item = self._pop_first()
+        if item is None:
+            raise NotFoundError("the store is empty")
+        return item
 
     def setdefault(self, key, default=b"", ttl: Optional[TTL] = None) -> bytes:
-        """The value of `key`; if there is none, `default` is stored and returned."""
-        while not self.put_if_absent(key, default, ttl):
-            value = self.get(key)
-            if value is not None:
-                return value
-            if ttl is not None:
-                break
-        return default.encode() if isinstance(default, str) else bytes(default)
+        """The value of `key`; if there is none, `default` is stored and returned.
+
+        It is looked for and stored in one transaction.
+        """
+        value = self.get(key)  # needs no lock, and can be done in a read-only store
+        return self._set_default(key, default, ttl) if value is None else value
 
     def update(self, other=(), /, *, ttl: Optional[TTL] = None, **entries) -> None:
         """Stores all of a mapping or of pairs, and the keywords, in one transaction."""
@@ -253,6 +254,3 @@ class RawCalls:
         """The value, and the milliseconds left or NO_TTL. NotFoundError if it is absent."""
         left = self._family.ttl(key)
         return self._family[key], -1 if left is None else round(left * 1000)
-
-
-MutableMapping.register(ColumnFamily)

@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import atexit
-import difflib
 import os
 import weakref
-from collections.abc import MutableMapping
-from typing import Callable, Optional
+from typing import Callable, Optional, Union
 
 from . import _mayfly
 from ._constants import JOURNAL_WAL, SYNC_NORMAL, SYNC_OFF
@@ -16,8 +14,6 @@ from ._family import ColumnFamily, FamilyMethods, RawCalls
 from ._snapshot import Snapshot
 
 _NO_SYNC = -1  # in C: there 0 can't be told from a field that was left alone
-_WITHOUT_EFFECT = ("cache_size", "page_size", "wal_size_limit", "full_mutex")
-_KEYWORDS = ("sync_level", "read_only", "busy_timeout", "clock", *_WITHOUT_EFFECT)
 
 _open_stores: weakref.WeakSet = weakref.WeakSet()
 
@@ -64,17 +60,27 @@ class KVStore(FamilyMethods, _mayfly.Store):
     (b'token', 2)
 
     `path` None is a temporary store, gone when it is closed. Keywords: `sync_level` (SYNC_...),
-    `read_only`, `busy_timeout` (how many milliseconds a writer waits for others), `clock` (for
-    tests: a callable that returns seconds since 1970). `cache_size`, `page_size`,
-    `wal_size_limit`, `full_mutex` and `journal_mode` are accepted and have no effect.
+    `read_only`, `busy_timeout` (how many milliseconds a writer waits for another one, before it
+    raises BusyError; 0 is not at all), `clock` (for tests: a callable that returns seconds since
+    1970). `journal_mode`, `cache_size`, `page_size`, `wal_size_limit` and `full_mutex` are
+    accepted and have no effect.
     """
 
-    def __init__(self, path=None, *, journal_mode: int = JOURNAL_WAL, **config):
-        for name in config:
-            if name not in _KEYWORDS:
-                raise TypeError(f"KVStore has no keyword {name!r}{_suggest(name)}")
-        sync_level = config.get("sync_level", SYNC_NORMAL)
-        clock = config.get("clock")
+    def __init__(
+        self,
+        path: Union[str, bytes, os.PathLike, None] = None,
+        *,
+        journal_mode: int = JOURNAL_WAL,
+        sync_level: int = SYNC_NORMAL,
+        read_only: bool = False,
+        busy_timeout: int = 5000,
+        clock: Optional[Callable[[], float]] = None,
+        cache_size: int = 0,
+        page_size: int = 0,
+        wal_size_limit: int = 0,
+        full_mutex: bool = False,
+    ):
+        del journal_mode, cache_size, page_size, wal_size_limit, full_mutex
         if clock is not None and not callable(clock):
             raise TypeError(f"a clock must be callable, or None, not {clock!r}")
         name = None if path is None else os.fsencode(path)
@@ -83,8 +89,8 @@ class KVStore(FamilyMethods, _mayfly.Store):
         super().__init__(
             name,
             _NO_SYNC if sync_level == SYNC_OFF else sync_level,
-            bool(config.get("read_only", False)),
-            config.get("busy_timeout", 0),
+            bool(read_only),
+            busy_timeout,
             clock,
         )
         self._path = path
@@ -119,7 +125,7 @@ class KVStore(FamilyMethods, _mayfly.Store):
         ...     raise ValueError
         Traceback (most recent call last):
         ValueError
-        >>> list(db)
+        >>> list(db.keys())
         [b'a', b'b']
         """
         return self.begin(write)
@@ -187,11 +193,4 @@ class KVStore(FamilyMethods, _mayfly.Store):
         place = "temporary" if self._path is None else repr(self._path)
         return f"<mayfly.KVStore {state}{place}>"
 
-
-def _suggest(name: str) -> str:
-    near: Optional[list] = difflib.get_close_matches(name, _KEYWORDS, 1)
-    return f": did you mean {near[0]!r}?" if near else f": there are {', '.join(_KEYWORDS)}"
-
-
-MutableMapping.register(KVStore)
 Clock = Callable[[], float]

@@ -10,7 +10,7 @@ never waits for the disk, and a transaction, which belongs to a thread, stays in
 ...         await db.put("session:42", "token", ttl=60)
 ...         async with db.transaction():
 ...             await db.increment("visits")
-...         return await db.get("session:42"), [key async for key in db]
+...         return await db.get("session:42"), [key async for key in db.keys()]
 >>> asyncio.run(main())
 (b'token', [b'session:42', b'visits'])
 """
@@ -92,7 +92,7 @@ class _AsyncFamily:
                 yield key
 
     def __aiter__(self) -> AsyncIterator:
-        return self.keys()
+        return self.items()
 
 
 def _read_page(iterator) -> list:
@@ -102,7 +102,7 @@ def _read_page(iterator) -> list:
 _DATA_METHODS = (
     "get", "put", "exists", "delete", "put_if_absent", "compare_and_set", "increment", "pop",
     "setdefault", "update", "put_many", "get_many", "delete_many", "clear", "count", "ttl",
-    "deadline", "expire", "expire_at", "persist", "touch", "purge_expired", "next_deadline",
+    "deadline", "popitem", "expire", "expire_at", "persist", "touch", "purge_expired", "next_deadline",
 )
 _STORE_METHODS = (
     "sync", "vacuum", "compact", "integrity_check", "checkpoint", "stats", "stats_reset",

@@ -23,10 +23,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Optional
+from collections.abc import MutableMapping
+from typing import Iterator, Optional
 
 from ._mayfly import Error
 from ._store import KVStore
+from ._views import StoreKeys
 
 error = (Error, OSError)  # both, as in the standard module
 _GROUP = 10_000  # writes that are committed together
@@ -36,12 +38,20 @@ class Database(KVStore):
     """What open() returns: a KVStore whose writes are committed together.
 
     Use it in one thread. While a group of writes is under way nobody else can write to the file,
-    and others see the file as it was before. begin() and transaction() are refused.
+    and others see the file as it was before. So a second writer does not wait, as it would not
+    with dbm.gnu: BusyError. begin() and transaction() are refused. As in dbm, and unlike with a
+    KVStore, iterating gives keys.
     """
 
-    def __init__(self, path, read_only: bool = False, **config):
-        super().__init__(path, read_only=read_only, **config)
+    def __init__(self, path, read_only: bool = False):
+        super().__init__(path, read_only=read_only, busy_timeout=0)
         self._group_writes(0 if read_only else _GROUP)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(StoreKeys(self))
+
+    def __reversed__(self) -> Iterator[bytes]:
+        return reversed(StoreKeys(self))
 
     def keys(self) -> list:  # a list, as in dbm
         """All keys, as a list."""
@@ -97,3 +107,6 @@ def open(file, flag: str = "r", mode: int = 0o666) -> Database:  # pylint: disab
     if flag in ("c", "n") and not os.path.exists(path):
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, mode))
     return Database(path, read_only=flag == "r")
+
+
+MutableMapping.register(Database)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names, arguments and rules of the package snkv, one claim each."""
 
+import inspect
 import math
 import pathlib
 
@@ -202,8 +203,20 @@ def test_c2_only_sync_off_means_no_sync(path, config, is_guarded):
         assert pathlib.Path(path + "-undo").exists() is is_guarded
 
 
-def test_an_unknown_keyword_is_refused_with_the_nearest_one(path):
-    with pytest.raises(TypeError, match="did you mean 'busy_timeout'"):
+def test_an_editor_can_complete_the_keywords():
+    keywords = inspect.signature(mayfly.KVStore).parameters
+    assert list(keywords) == [
+        "path", "journal_mode", "sync_level", "read_only", "busy_timeout", "clock", "cache_size",
+        "page_size", "wal_size_limit", "full_mutex",
+    ]
+    assert keywords["path"].default is None and keywords["busy_timeout"].default == 5000
+    assert keywords["sync_level"].default == mayfly.SYNC_NORMAL
+    kinds = {parameter.kind for parameter in keywords.values()}
+    assert kinds == {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
+
+
+def test_an_unknown_keyword_is_refused(path):
+    with pytest.raises(TypeError, match="'busy_timout'"):
         mayfly.KVStore(path, busy_timout=1)
     with pytest.raises(mayfly.Error):
         mayfly.KVStore(path, sync_level=99)

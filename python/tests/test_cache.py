@@ -331,6 +331,73 @@ def test_threads_that_load_the_same_key_share_one_load():
     assert results == [42] * 6 and calls == ["k"]
 
 
+@pytest.mark.parametrize("change, left", [
+    (lambda cache: cache.put("k", "newer"), "newer"),
+    (lambda cache: cache.setdefault("k", "newer"), "newer"),
+    (lambda cache: cache.pop("k", None), None),
+    (lambda cache: cache.clear(), None),
+    (lambda cache: cache.put("other", 1), "loaded"),
+    (lambda cache: cache.get_or_load("other", str), "loaded"),
+])
+def test_a_loaded_value_never_replaces_what_was_done_meanwhile(cache, change, left):
+    def load(_):
+        change(cache)
+        return "loaded"
+
+    assert cache.get_or_load("k", load) == "loaded"
+    assert cache.get("k") == left
+
+
+def test_a_key_that_is_deleted_while_it_loads_is_loaded_anew_for_who_asks_then(cache):
+    def load(_):
+        cache.put("k", "changed")
+        del cache["k"]
+        thread = threading.Thread(target=lambda: found.append(cache.get_or_load("k", str.upper)))
+        thread.start()
+        thread.join()
+        return "old"
+
+    found = []
+    assert cache.get_or_load("k", load) == "old" and found == ["K"] and cache["k"] == "K"
+
+
+def test_what_another_thread_loaded_since_the_first_look_is_not_loaded_again():
+    class Late(mayfly.Cache):
+        def get(self, key, default=None):
+            found = super().get(key, default)
+            if not loads:
+                loads.append(1)
+                thread = threading.Thread(target=self.get_or_load, args=(key, load))
+                thread.start()
+                thread.join()
+            return found
+
+    loads = []
+
+    def load(_):
+        loads.append(2)
+        return "loaded"
+
+    assert Late().get_or_load("k", load) == "loaded" and loads == [1, 2]
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_setdefault_does_not_replace_what_was_put_meanwhile(clock, steps):
+    """Every step asks the timer: so a put can be let in before each of them."""
+    left = [steps]
+
+    def timer():
+        left[0] -= 1
+        if left[0] == 0:
+            cache.put("k", "other")
+        return clock()
+
+    cache = mayfly.Cache(timer=timer)
+    said = cache.setdefault("k", "default")
+    was_put, left[0] = left[0] <= 0, -1
+    assert cache["k"] == ("other" if was_put else "default") and said in ("default", cache["k"])
+
+
 def test_a_loader_that_asks_for_its_own_key_is_told_so(cache):
     with pytest.raises(RuntimeError, match="itself"):
         cache.get_or_load("a", lambda key: cache.get_or_load("a", lambda key: 1))

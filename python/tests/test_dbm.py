@@ -5,6 +5,7 @@ import os
 import shelve
 import subprocess
 import sys
+from collections.abc import MutableMapping
 
 import pytest
 
@@ -80,6 +81,13 @@ def test_walking_as_in_dbm(path):
         assert db.nextkey("aa") == b"b"
         db.reorganize()
         assert db.get("a") == b"1" and db.setdefault("d", b"4") == b"4"
+
+
+def test_a_loop_gives_keys_as_in_dbm(path):
+    with dbm.open(path, "c") as db:
+        db.update({"a": "1", "b": "2"})
+        assert list(db) == [b"a", b"b"] and list(reversed(db)) == [b"b", b"a"]
+        assert isinstance(db, MutableMapping)
 
 
 def test_shelves_stand_on_it(path):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A store as a MutableMapping, and many entries in one call."""
+"""A store as a dict, and many entries in one call."""
 
+import threading
+from collections import UserDict
 from collections.abc import Mapping, MutableMapping
 
 import pytest
@@ -8,8 +10,20 @@ import pytest
 import mayfly
 
 
-def test_stores_families_and_caches_are_mutable_mappings(place):
-    assert isinstance(place, MutableMapping) and isinstance(mayfly.Cache(), MutableMapping)
+def test_a_loop_gives_pairs_and_so_a_store_is_no_mapping_but_becomes_one(place):
+    place.update({"b": "2", "a": "1"})
+    pairs = [(b"a", b"1"), (b"b", b"2")]
+    assert list(place) == pairs and list(reversed(place)) == pairs[::-1]
+    assert not isinstance(place, Mapping)  # whose loops give keys
+    for copy in (dict(place), dict(**mayfly.Cache()) | dict(place.items()), UserDict(place)):
+        assert copy == dict(pairs)
+    for other in (mayfly.KVStore(), mayfly.Cache()):
+        other.update(place)
+        assert dict(other.items()) == dict(pairs)
+
+
+def test_caches_and_snapshots_are_mappings():
+    assert isinstance(mayfly.Cache(), MutableMapping)
     assert isinstance(mayfly.KVStore().snapshot(), Mapping)
 
 
@@ -30,6 +44,47 @@ def test_popitem_takes_the_first(place):
     assert place.popitem() == (b"a", b"1") and place.popitem() == (b"b", b"2")
     with pytest.raises(KeyError):
         place.popitem()
+
+
+def test_popitem_gives_each_entry_to_one_thread(path):
+    taken, errors = [], []
+
+    def pop_all():
+        with mayfly.KVStore(path, sync_level=mayfly.SYNC_OFF) as db:
+            try:
+                while True:
+                    taken.append(db.popitem())
+            except KeyError:
+                errors.extend(db)  # raised before it was empty
+
+    with mayfly.KVStore(path, sync_level=mayfly.SYNC_OFF) as db:
+        db.put_many({f"k{i:03}": "v" for i in range(300)})
+        threads = [threading.Thread(target=pop_all) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not errors and sorted(taken) == [(b"k%03d" % i, b"v") for i in range(300)]
+
+
+def test_setdefault_stores_even_if_the_key_goes_meanwhile(path):
+    class Erasing(mayfly.KVStore):
+        def get(self, key, default=None):
+            self.pop(key, None)  # as another thread might, between two steps
+            return super().get(key, default)
+
+    with Erasing(path) as db:
+        db["k"] = "old"
+        assert db.setdefault("k", "new", ttl=60) == b"new" and db["k"] == b"new"
+
+
+def test_setdefault_of_a_key_that_is_there_needs_no_write(path):
+    with mayfly.KVStore(path) as db:
+        db["k"] = "v"
+    with mayfly.KVStore(path, read_only=True) as db:
+        assert db.setdefault("k", "w") == b"v"
+        with pytest.raises(mayfly.ReadOnlyError):
+            db.setdefault("x", "w")
 
 
 def test_setdefault_stores_only_what_is_missing(place):
@@ -99,7 +154,7 @@ def test_get_many_gives_what_is_there(place, clock):
 def test_delete_many_counts(place):
     place.put_many({"a": "1", "b": "2", "c": "3"})
     assert place.delete_many(["a", "b", "x"]) == 2
-    assert list(place) == [b"c"]
+    assert list(place.keys()) == [b"c"]
     assert place.delete_many([]) == 0
 
 

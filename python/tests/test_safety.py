@@ -347,6 +347,36 @@ def test_a_name_is_not_cut_at_a_zero_byte(path, use):
     assert db.list_column_families() == ["a"]
 
 
+PUT_IN_A_LOOP = """
+import sys, mayfly
+with mayfly.KVStore(sys.argv[1]) as db:
+    print(flush=True)
+    sys.stdin.readline()
+    for i in range(200):
+        db.put(f"{sys.argv[2]}:{i}", "v", ttl=60)
+        if i % 20 == 0:
+            with db.transaction():
+                db.increment("count")
+"""
+
+
+def test_four_processes_that_put_at_once_wait_for_each_other(path):
+    command = [sys.executable, "-c", PUT_IN_A_LOOP, path]
+    processes = [subprocess.Popen([*command, str(number)], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                 for number in range(4)]
+    for process in processes:
+        process.stdout.readline()  # it is ready
+    for process in processes:
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+    for process in processes:
+        _, said = process.communicate(timeout=60)
+        assert (process.returncode, said) == (0, b"")
+    with mayfly.KVStore(path) as db:
+        assert len(db) == 801 and db["count"] == b"40"
+
+
 def test_what_is_called_must_be_callable():
     with pytest.raises(TypeError, match="clock"):
         mayfly.KVStore(clock=5)

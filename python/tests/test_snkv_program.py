@@ -49,13 +49,33 @@ try:
     db["nobody"]
 except KeyError as error:
     assert isinstance(error, snkv.Error)
+for key, value in db:
+    assert db[key] == value
+assert len(list(db)) == len(db) == 6
+it = db.reverse_iterator()
+assert it.last() is it and it.prev() is None and it.item() == (b"session", b"tok123")
+assert it.seek("lock").item() == (b"lock", b"me")
+it.close()
+it = db.prefix_iterator(b"s")
+pairs = list(it)
+it.first()
+assert it.item() == pairs[0] and it.next() is None and it.eof
+it.close()
+with db.open_column_family("cache") as cf:
+    assert [pair for pair in cf] == [(b"item", b"data")]
 db._db.put_ttl(b"raw", b"v", 1)
-assert db.get(b"raw") is None
+assert db.count() == 7 and db.ttl(b"raw") == 0.0
+db._db.put_ttl(b"raw", b"v", 1)
+db.stats_reset()
+assert db.get(b"raw") is None and db.stats()["ttl_expired"] == 1
+db._db.put_ttl(b"raw", b"v", 1)
+assert db.purge_expired() == 1 and db.stats()["ttl_purged"] == 1
 assert db.checkpoint(snkv.CHECKPOINT_TRUNCATE) == (0, 0)
 assert len(db.stats()) == 12 and db.errmsg
 db.stats_reset()
 db.integrity_check()
 db.vacuum(0)
+db.vacuum(n_pages=5)
 db.sync()
 db.close()
 db.close()

@@ -700,5 +700,36 @@ TEST(CacheOfUniquePtr, HoldsValuesThatCanOnlyBeMoved) {
   put_get_and_erase_a_unique_ptr<DeadlineTree>();
 }
 
+// The clocks of a program, whose reads go by a coarse clock first. What is far away is alive or
+// gone; what is near is exact, which src/base/coarse_time_test.cc shows with clocks it can move.
+template <class RealClock>
+void check_real_clock() {
+  const RealClock clock;
+  for (const std::size_t max_entries : {0, 10}) {
+    Cache<int, int> cache(clock, {.max_entries = max_entries});
+    cache.put(1, 10);
+    cache.put(2, 20, 1h);
+    cache.put(3, 30, Expiry::sliding(1h));
+    cache.put(4, 40, clock.now() - 1h);
+    cache.put(5, 50, clock.now());
+    for (int i = 0; i < 3; ++i) {
+      for (const int key : {1, 2, 3}) EXPECT_EQ(*cache.get(key), 10 * key);
+      for (const int key : {4, 5, 6}) EXPECT_EQ(cache.get(key), nullptr);
+    }
+    EXPECT_EQ(cache.stats().hits, 9u);
+    EXPECT_EQ(cache.stats().misses, 9u);
+    EXPECT_EQ(cache.stats().expired, 2u);
+  }
+  for (const int ms : {-100'000, -3'000, -1'000, -1, 0, 1'000, 3'000, 100'000}) {
+    EXPECT_EQ(clock.has_passed(clock.now() + Millis(ms)), ms <= 0) << ms;
+  }
+  EXPECT_FALSE(clock.has_passed(kNever));
+}
+
+TEST(RealClockTest, ReadsAreExact) {
+  check_real_clock<SteadyClock>();
+  check_real_clock<SystemClock>();
+}
+
 }  // namespace
 }  // namespace mayfly

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mayfly/hash_cells.h"
 
+#include <random>
 #include <utility>
 
 namespace mayfly {
+
+std::uint64_t HashCells::random_seed() {
+  std::random_device device;
+  const std::uint64_t seed = std::uint64_t{device()} << 32 | device();
+  return seed == 0 ? kSeed : seed;
+}
 
 void HashCells::insert(std::uint32_t hash, Slot slot) {
   if ((size_ + 1) * 4 > cells_.size() * 3) resize(cells_.size() * 2);

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <vector>
 
 namespace mayfly {
 namespace {
@@ -172,6 +173,22 @@ TEST(HashCellsModel, AgreesWithAPlainMap) {
       for (const Slot slot : found) RC_ASSERT(model.at(slot) == base + i);
     }
   }));
+}
+
+// Numbers whose hashes begin with the same 16 bits under one seed are all over the place under
+// another, so that who does not know the seed can't choose them.
+TEST(HashSeedTest, ChosenKeysFallApartUnderAnotherSeed) {
+  std::vector<std::uint64_t> chosen;
+  for (std::uint64_t key = 0; chosen.size() < 100; ++key) {
+    if (HashCells::spread(key, 1) % 65'536 == 7) chosen.push_back(key);
+  }
+  for (int i = 0; i < 5; ++i) {
+    const std::uint64_t seed = HashCells::random_seed();
+    std::set<std::uint32_t> cells;
+    for (const std::uint64_t key : chosen) cells.insert(HashCells::spread(key, seed) % 65'536);
+    EXPECT_GT(cells.size(), 80u) << seed;
+  }
+  EXPECT_NE(HashCells::random_seed(), HashCells::random_seed());
 }
 
 }  // namespace

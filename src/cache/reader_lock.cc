@@ -46,4 +46,10 @@ std::uint64_t ReaderLock::hits() const {
   return hits;
 }
 
+std::uint64_t ReaderLock::misses() const {
+  std::uint64_t misses = 0;
+  for (std::size_t i = 0; i <= mask_; ++i) misses += lines_[i].misses.load();
+  return misses;
+}
+
 }  // namespace mayfly

@@ -34,6 +34,18 @@ TEST_F(ReaderLockTest, ReadsWhenNobodyWrites) {
   EXPECT_EQ(lock_.hits(), 1u);
 }
 
+TEST_F(ReaderLockTest, CountsWhatALookFinds) {
+  using Look = ReaderLock::Look;
+  for (const Look found : {Look::hit, Look::miss, Look::miss, Look::uncounted}) {
+    EXPECT_TRUE(lock_.try_look([&] { return found; }));
+  }
+  EXPECT_FALSE(lock_.try_look([] { return Look::retry; }));
+  EXPECT_EQ(lock_.hits(), 1u);
+  EXPECT_EQ(lock_.misses(), 2u);
+  const std::lock_guard guard(lock_);
+  EXPECT_FALSE(lock_.try_look([] { return Look::hit; }));
+}
+
 TEST_F(ReaderLockTest, DoesNotReadWhileSomebodyWrites) {
   bool was_called = false;
   const std::lock_guard guard(lock_);

@@ -319,5 +319,41 @@ TEST(ShardedCache, StaysWholeOnASteadyClock) {
   turmoil.check_whole();
 }
 
+// Runs something whenever it is copied: that is, while a reader is inside.
+struct Watched {
+  Watched() = default;
+  explicit Watched(std::function<void()> run) : on_copy(std::move(run)) {}
+  Watched(const Watched& other) : on_copy(other.on_copy) {
+    if (on_copy) on_copy();
+  }
+  Watched(Watched&&) = default;
+  Watched& operator=(const Watched&) = default;
+  Watched& operator=(Watched&&) = default;
+
+  std::function<void()> on_copy;
+};
+
+// One that took the lock would wait for the reader it is inside of.
+TEST(ShardedCacheReadersTest, ReadsOfAllKindsGoSideBySide) {
+  ManualClock clock(kStart);
+  ShardedCache<int, Watched> cache(clock, {}, 1);
+  int inside = 0;
+  cache.put(2, Watched(), 60s);
+  cache.put(1, Watched([&] {
+              if (++inside > 1) return;
+              EXPECT_TRUE(cache.contains(1));
+              EXPECT_FALSE(cache.contains(3));
+              EXPECT_TRUE(cache.get(2).has_value());
+              EXPECT_FALSE(cache.get(3).has_value());
+              EXPECT_EQ(cache.find(2)->ttl, Millis(60s));
+              EXPECT_FALSE(cache.find(3).has_value());
+            }));
+  inside = 0;
+  EXPECT_TRUE(cache.get(1).has_value());
+  EXPECT_GE(inside, 1);
+  EXPECT_EQ(cache.stats().hits, 3u);
+  EXPECT_EQ(cache.stats().misses, 2u);
+}
+
 }  // namespace
 }  // namespace mayfly

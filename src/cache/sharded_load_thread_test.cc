@@ -313,5 +313,46 @@ TEST_F(LoadTest, IsUsableAfterACopyThatFailed) {
   EXPECT_TRUE(cache.erase(1)) << "a reader that is gone must not keep writers out";
 }
 
+// Copying it throws, once as many copies have been made as the counter allows.
+struct Brittle {
+  explicit Brittle(std::atomic<int>& copies) : copies_left(&copies) {}
+  Brittle(const Brittle& other) : copies_left(other.copies_left) {
+    if (copies_left->fetch_sub(1) == 1) throw Failure();
+  }
+  Brittle(Brittle&&) noexcept = default;
+  Brittle& operator=(const Brittle& other) = default;
+  Brittle& operator=(Brittle&&) noexcept = default;
+
+  std::atomic<int>* copies_left;
+};
+
+// Whichever copy throws, all who wait get an answer, and the key can be loaded again.
+TEST(BrittleLoadTest, NobodyWaitsForEverForAValueThatCannotBeCopied) {
+  for (int good_copies = 1; good_copies < 12; ++good_copies) {
+    ManualClock clock(kStart);
+    ShardedCache<int, Brittle> cache(clock);
+    std::atomic<int> copies_left = good_copies;
+    std::atomic<int> asking = 0;
+    std::vector<std::thread> threads;
+    const auto ask = [&] {
+      ++asking;
+      try {
+        cache.get_or_load(1, [&](int) {
+          while (asking < kThreads) std::this_thread::yield();
+          for (int i = 0; i < 1'000; ++i) std::this_thread::yield();  // most likely they wait
+          return Brittle(copies_left);
+        });
+      } catch (const Failure&) {
+      }
+    };
+    for (int i = 0; i < kThreads; ++i) threads.emplace_back(ask);
+    for (std::thread& thread : threads) thread.join();
+
+    copies_left = 1'000;
+    EXPECT_NO_THROW(cache.get_or_load(1, [&](int) { return Brittle(copies_left); }));
+    EXPECT_EQ(cache.check_invariants(), "");
+  }
+}
+
 }  // namespace
 }  // namespace mayfly

@@ -178,6 +178,19 @@ void bind_cache(py::module_& module) {
              py::object value = cache.pop(key);
              return value ? value : absent;
            })
+      .def("_peek",
+           [](ObjectCache& cache, py::handle key, py::object absent) {
+             py::object value = cache.value_of(key);
+             return value ? value : absent;
+           })
+      .def("_set_default", [](ObjectCache& cache, py::handle key, py::handle value,
+                              py::handle ttl) { return cache.set_default(key, value, ttl.ptr()); })
+      .def("_begin_load", &ObjectCache::begin_load)
+      .def("_is_loading", &ObjectCache::is_loading)
+      .def("_put_loaded",
+           [](ObjectCache& cache, std::uint64_t load, py::handle key, py::handle value,
+              py::handle ttl) { return cache.put_loaded(load, key, value, ttl.ptr()); })
+      .def("_end_load", &ObjectCache::end_load)
       .def("_ttl_ms", &ObjectCache::ttl_ms)
       .def("_purge",
            [](ObjectCache& cache, std::int64_t limit) {

@@ -149,6 +149,38 @@ int pop_entry(KVColumnFamily* cf, std::string_view key, std::string& value) {
       });
 }
 
+int get_or_put_entry(KVColumnFamily* cf, const Item& item, std::optional<std::string>& present) {
+  return checked_write(
+      cf, [&](KVStore& kv) { return check_item(kv, item); },
+      [&](KVStore& kv, WriteTxn& txn) {
+        const auto found = txn.get(item.key, cf->family);
+        if (!found) return fail(kv, found.error());
+        if (*found) {
+          present.emplace(**found);
+        } else if (!is_gone_at_once(item.expires, txn.now())) {
+          txn.put(item.key, item.value, item.expires, cf->family);
+        }
+        return KVSTORE_OK;
+      });
+}
+
+int pop_first_entry(KVColumnFamily* cf, std::string& key, std::string& value) {
+  const auto check = [](KVStore&) { return KVSTORE_OK; };
+  return checked_write(cf, check, [&](KVStore& kv, WriteTxn& txn) {
+    {
+      auto cursor = txn.cursor({}, cf->family);
+      if (!cursor) return fail(kv, cursor.error());
+      const bool is_found = cursor->first();
+      if (!cursor->status()) return fail(kv, cursor->status().error());
+      if (!is_found) return KVSTORE_NOTFOUND;
+      key.assign(cursor->key());
+      value.assign(cursor->value());
+    }
+    txn.erase(key, cf->family);
+    return KVSTORE_OK;
+  });
+}
+
 int put_entries(KVColumnFamily* cf, std::span<const Item> items) {
   const auto check = [&](KVStore& kv) {
     for (const Item& item : items) {

@@ -45,8 +45,15 @@ int expire_entry(KVColumnFamily* cf, std::string_view key, Expires expires, int 
                  bool& changed);
 int touch_entry(KVColumnFamily* cf, std::string_view key, Expires expires);
 
+// Stores the item only if there is no such key, and gives out the value that was there: nothing if
+// there was none. In one transaction. What would be gone at once is not stored.
+int get_or_put_entry(KVColumnFamily* cf, const Item& item, std::optional<std::string>& present);
+
 // Removes an entry and gives out its value.
 int pop_entry(KVColumnFamily* cf, std::string_view key, std::string& value);
+
+// Removes the first entry and gives it out, in one transaction. KVSTORE_NOTFOUND if there is none.
+int pop_first_entry(KVColumnFamily* cf, std::string& key, std::string& value);
 
 // All of them or, after an error, none. The later of two items with one key wins.
 int put_entries(KVColumnFamily* cf, std::span<const Item> items);

@@ -110,6 +110,29 @@ py::bytes pop(FamilyHandle& family, py::handle key) {
   return to_bytes(value);
 }
 
+// The value that is there after the call: the stored one, or `value`, which was stored.
+py::bytes set_default(FamilyHandle& family, py::handle key, py::handle value,
+                      py::handle ttl_object) {
+  const BytesArg stored = bytes_of(value, "value");
+  const Expires expires = expires_of(ttl_object);
+  std::optional<std::string> present;
+  run_for(family, key, [&](KVColumnFamily* cf, const BytesArg& bytes) {
+    return get_or_put_entry(cf, {bytes.view(), stored.view(), expires}, present);
+  });
+  return present ? to_bytes(*present) : to_bytes(stored.view());
+}
+
+// A pair, or None if there is no entry.
+py::object pop_first(FamilyHandle& family) {
+  std::string key;
+  std::string value;
+  const int code =
+      run_code(family, [&](KVColumnFamily* cf) { return pop_first_entry(cf, key, value); });
+  if (code == KVSTORE_NOTFOUND) return py::none();
+  if (code != KVSTORE_OK) throw_code(family, code);
+  return py::make_tuple(to_bytes(key), to_bytes(value));
+}
+
 void put_at(FamilyHandle& family, py::handle key, py::handle value, std::int64_t expire_ms) {
   const BytesArg stored = bytes_of(value, "value");
   run_for(family, key, [&](KVColumnFamily* cf, const BytesArg& bytes) {
@@ -182,6 +205,8 @@ void bind_keys(Family_& type) {
       .def("_expire", expire, arg("key"), arg("ttl"), arg("flags"))
       .def("_deadline_ms", deadline, arg("key"))
       .def("_pop", pop, arg("key"))
+      .def("_pop_first", pop_first)
+      .def("_set_default", set_default, arg("key"), arg("value"), arg("ttl"))
       .def("_put_at", put_at, arg("key"), arg("value"), arg("expire_ms"));
 }
 

@@ -41,8 +41,13 @@ IteratorHandle& loaded(IteratorHandle& iterator) {
 }
 
 template <auto kMove>
+void step(IteratorHandle& iterator) {
+  expect(iterator.move(kMove));
+}
+
+template <auto kMove>
 py::object move(py::object self) {
-  expect(self.cast<IteratorHandle&>().move(kMove));
+  step<kMove>(self.cast<IteratorHandle&>());
   return self;
 }
 
@@ -145,9 +150,8 @@ void bind_iterator(py::module_& module) {
       .def("first", move<kvstore_iterator_first>, "Goes to the first entry. Returns itself.")
       .def("last", move<kvstore_iterator_last>,
            "Goes to the last entry, if it is a reverse iterator. Returns itself.")
-      .def("next", move<kvstore_iterator_next>, "Goes one entry on. Returns itself.")
-      .def("prev", move<kvstore_iterator_prev>,
-           "Goes one entry back, if it is a reverse iterator. Returns itself.")
+      .def("next", step<kvstore_iterator_next>, "Goes one entry on.")
+      .def("prev", step<kvstore_iterator_prev>, "Goes one entry back, if it is a reverse iterator.")
       .def("seek", seek, py::arg("key"),
            "Goes to the first key that is not less than `key`; a reverse iterator, to the last\n"
            "that is not greater. Returns itself; a `for` loop then begins there.\n")
@@ -171,7 +175,7 @@ void bind_iterator(py::module_& module) {
       .def_property_readonly(
           "value", [](IteratorHandle& self) { return to_bytes(loaded(self).value); },
           "The value of the entry that it is on.")
-      .def_property_readonly("item", item, "The key and the value of the entry that it is on.")
+      .def("item", item, "The key and the value of the entry that it is on, as a pair.")
       .def_property_readonly("ttl", ttl,
                              "The seconds that the entry has left; None if it never expires.");
 }

@@ -93,7 +93,7 @@ ObjectKey ObjectCache::resolve(py::handle key) {
   for (int i = 0; i < kTriesMax; ++i) {
     doubtful.clear();
     const Sought sought{key.ptr(), hash, &doubtful};
-    if (const auto* const entry = core_.lookup(sought, Map::hash_of(sought))) return entry->key;
+    if (const auto* const entry = core_.lookup(sought, core_.hash_of(sought))) return entry->key;
     const std::uint64_t version = version_;
     const py::object* equal = nullptr;
     for (const py::object& other : doubtful) {
@@ -109,7 +109,7 @@ ObjectKey ObjectCache::resolve(py::handle key) {
 
 Slot ObjectCache::peek(py::handle key, Time now) {
   const ObjectKey stored = resolve(key);
-  return core_.peek(stored, Map::hash_of(stored), now);
+  return core_.peek(stored, core_.hash_of(stored), now);
 }
 
 PyObject* ObjectCache::get(py::handle key) {
@@ -117,11 +117,11 @@ PyObject* ObjectCache::get(py::handle key) {
   const Time moment = now();
   std::vector<py::object> doubtful;
   const Sought sought{key.ptr(), hash, &doubtful};
-  Slot slot = core_.get(sought, Map::hash_of(sought), moment);
+  Slot slot = core_.get(sought, core_.hash_of(sought), moment);
   if (slot == kNoSlot && !doubtful.empty()) {
     --core_.stats().misses;  // it may still be there
     const ObjectKey stored = resolve(key);
-    slot = core_.get(stored, Map::hash_of(stored), moment);
+    slot = core_.get(stored, core_.hash_of(stored), moment);
   }
   if (slot != kNoSlot) return core_[slot].value.ptr();
   if (core_.has_removals()) settle();
@@ -136,15 +136,72 @@ bool ObjectCache::contains(py::handle key) {
 void ObjectCache::put(py::handle key, py::handle value, PyObject* ttl) {
   const Time moment = now();
   const Expiry expiry = to_expiry(ttl, moment);
-  ObjectKey stored = resolve(key);
-  const std::uint32_t hash = Map::hash_of(stored);
-  core_.put(std::move(stored), hash, py::reinterpret_borrow<py::object>(value), expiry, moment);
+  put_resolved(resolve(key), value, expiry, moment);
+}
+
+void ObjectCache::put_resolved(ObjectKey key, py::handle value, const Expiry& expiry, Time moment) {
+  supersede(key.hash);
+  const std::uint32_t hash = core_.hash_of(key);
+  core_.put(std::move(key), hash, py::reinterpret_borrow<py::object>(value), expiry, moment);
   settle();
+}
+
+py::object ObjectCache::set_default(py::handle key, py::handle value, PyObject* ttl) {
+  const Time moment = now();
+  const Expiry expiry = to_expiry(ttl, moment);
+  ObjectKey stored = resolve(key);
+  // No Python code runs from here on until it is put, so nobody comes in between.
+  const Slot slot = core_.get(stored, core_.hash_of(stored), moment);
+  if (slot != kNoSlot) return core_[slot].value;
+  put_resolved(std::move(stored), value, expiry, moment);
+  return py::reinterpret_borrow<py::object>(value);
+}
+
+std::uint64_t ObjectCache::begin_load(py::handle key) {
+  const Py_hash_t hash = hash_of(key);
+  loads_.push_back({++last_load_, hash});
+  return last_load_;
+}
+
+bool ObjectCache::is_loading(std::uint64_t number) const {
+  for (const Load& load : loads_) {
+    if (load.number == number) return !load.is_superseded;
+  }
+  return false;
+}
+
+bool ObjectCache::put_loaded(std::uint64_t number, py::handle key, py::handle value,
+                             PyObject* ttl) {
+  const Time moment = now();
+  const Expiry expiry = to_expiry(ttl, moment);
+  ObjectKey stored = resolve(key);
+  if (!is_loading(number)) return false;
+  end_load(number);
+  put_resolved(std::move(stored), value, expiry, moment);
+  return true;
+}
+
+void ObjectCache::end_load(std::uint64_t number) {
+  std::erase_if(loads_, [number](const Load& load) { return load.number == number; });
+}
+
+void ObjectCache::supersede(Py_hash_t hash) {
+  for (Load& load : loads_) {
+    if (load.hash == hash) load.is_superseded = true;
+  }
+}
+
+py::object ObjectCache::value_of(py::handle key) {
+  const Time moment = now();
+  const Slot slot = peek(key, moment);
+  return slot == kNoSlot ? py::object() : core_[slot].value;
 }
 
 bool ObjectCache::erase(py::handle key) {
   const Time moment = now();
-  const Slot slot = peek(key, moment);
+  const ObjectKey stored = resolve(key);
+  supersede(stored.hash);
+  const Slot slot = core_.peek(stored, core_.hash_of(stored), moment);
   if (slot == kNoSlot) return false;
   core_.remove(slot, Cause::erased, moment);
   settle();
@@ -153,7 +210,9 @@ bool ObjectCache::erase(py::handle key) {
 
 py::object ObjectCache::pop(py::handle key) {
   const Time moment = now();
-  const Slot slot = peek(key, moment);
+  const ObjectKey stored = resolve(key);
+  supersede(stored.hash);
+  const Slot slot = core_.peek(stored, core_.hash_of(stored), moment);
   if (slot == kNoSlot) return {};
   py::object value = core_[slot].value;
   core_.remove(slot, Cause::erased, moment);
@@ -190,7 +249,9 @@ std::size_t ObjectCache::purge(std::size_t limit) {
 }
 
 void ObjectCache::clear() {
-  core_.clear(now());
+  const Time moment = now();
+  for (Load& load : loads_) load.is_superseded = true;
+  core_.clear(moment);
   settle();
 }
 

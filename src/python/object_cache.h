@@ -69,6 +69,21 @@ class ObjectCache {
   // A null TTL is the default.
   void put(pybind11::handle key, pybind11::handle value, PyObject* ttl);
 
+  // The value of `key`; if there is none, `value`, which is put. Counts as a hit or a miss.
+  pybind11::object set_default(pybind11::handle key, pybind11::handle value, PyObject* ttl);
+
+  // A load of `key` begins, and gets a number. put_loaded() puts what it brought, unless the key
+  // was put, removed or cleared meanwhile; it returns whether it did. Every load must be ended.
+  // Keys with the same hash are taken for the same: then a value may not be put that could be.
+  std::uint64_t begin_load(pybind11::handle key);
+  bool is_loading(std::uint64_t number) const;  // it has not ended, and is not superseded
+  bool put_loaded(std::uint64_t number, pybind11::handle key, pybind11::handle value,
+                  PyObject* ttl);
+  void end_load(std::uint64_t number);
+
+  // The value without counting; null if there is none.
+  pybind11::object value_of(pybind11::handle key);
+
   // Whether the key was there. `pop` gives out the value.
   bool erase(pybind11::handle key);
   pybind11::object pop(pybind11::handle key);  // null if it was not there
@@ -100,6 +115,17 @@ class ObjectCache {
   ObjectKey resolve(pybind11::handle key);
   Slot peek(pybind11::handle key, Time now);
 
+  struct Load {
+    std::uint64_t number;
+    Py_hash_t hash;
+    bool is_superseded = false;
+  };
+
+  // What loads of this hash bring may be older than what is done to the key now.
+  void supersede(Py_hash_t hash);
+  // REQUIRES: resolve() gave out the key, and no Python code has run since.
+  void put_resolved(ObjectKey key, pybind11::handle value, const Expiry& expiry, Time now);
+
   // To be called when the core is whole: lets go of what was removed, and tells the listener.
   void settle();
 
@@ -108,6 +134,8 @@ class ObjectCache {
   pybind11::object listener_;
   Expiry default_expiry_;
   Core core_;
+  std::vector<Load> loads_{};  // few at a time
+  std::uint64_t last_load_ = 0;
   std::uint64_t version_ = 0;  // of what is stored: resolve() begins again if it changes
 };
 

@@ -186,9 +186,9 @@ void bind_maintenance(Store_& type) {
           [](StoreHandle& store, int pages) {
             run_store(store, kvstore_incremental_vacuum, pages);
           },
-          py::arg("n") = 0,
-          "Makes the file smaller if nobody else is using it. With `n` above 0 it does nothing:\n"
-          "free pages are reused without being asked.\n")
+          py::arg("n_pages") = 0,
+          "Makes the file smaller if nobody else is using it. With `n_pages` above 0 it does\n"
+          "nothing: free pages are reused without being asked.\n")
       .def(
           "compact", [](StoreHandle& store) { run_store(store, kvstore_compact); },
           "Makes the file as small as it can be. BusyError if somebody is using it.\n")
