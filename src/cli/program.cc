@@ -69,7 +69,7 @@ Program::Program()
           std::make_unique<CLI::App>("Mayfly: a home for data that knows when to die.", "mayfly")) {
   app_->set_version_flag("-v,-V,--version", version_line(), "Show the version");
   app_->footer(kExamples);
-  app_->formatter(std::make_shared<Help>());
+  app_->formatter(std::make_unique<Help>());
   app_->require_subcommand(0, 1);  // so that a key may be called as a command is
 }
 
