@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/nearest.h"
@@ -12,17 +14,31 @@
 namespace mayfly {
 namespace {
 
-std::vector<std::string> right_words(const CLI::App& app, bool options) {
+// Hidden options are known, too, but are not told.
+std::vector<std::string> right_words(const CLI::App& app, bool options, bool has_hidden) {
   std::vector<std::string> words;
   if (options) {
     for (const CLI::Option* option : app.get_options()) {
-      if (option->get_group().empty()) continue;  // hidden
+      if (option->get_group().empty() && !has_hidden) continue;
       for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
     }
   } else {
     for (const CLI::App* below : commands_below(app)) words.push_back(below->get_name());
   }
   return words;
+}
+
+// --TTL is --ttl, before anything else is guessed.
+std::string guess_of(const std::string& name, const std::vector<std::string>& words) {
+  const std::vector<std::string_view> views(words.begin(), words.end());
+  return std::string(nearest(CLI::detail::to_lower(name), views));
+}
+
+// Whoever is used to `sqlite3 app.db` says `mayfly app.db`.
+std::string advice_about_file(const std::string& word) {
+  std::error_code ignored;
+  if (!word.ends_with(".db") && !std::filesystem::is_regular_file(word, ignored)) return "";
+  return fmt::format("a store is opened with 'mayfly shell --db {}'", word);
 }
 
 }  // namespace
@@ -57,12 +73,15 @@ std::string full_name(const CLI::App& app) {
 
 std::string unknown_word(const CLI::App& app, const std::string& word) {
   const bool is_option = word.starts_with("-") && word != "-";
-  const std::vector<std::string> words = right_words(app, is_option);
+  const std::vector<std::string> words = right_words(app, is_option, false);
   const std::vector<std::string_view> views(words.begin(), words.end());
   const std::string name = word.substr(0, is_option ? word.find('=') : word.npos);
-  const std::string_view guess = nearest(name, views);
+  const std::vector<std::string> all = right_words(app, is_option, true);
+  const std::string guess = guess_of(name, all);
   const bool is_of_program = app.get_parent() == nullptr;
-  const std::string_view advice = is_of_program ? advice_for(name) : std::string_view();
+  std::string advice;
+  if (is_of_program && !is_option) advice = advice_for(name);
+  if (is_of_program && !is_option && advice.empty()) advice = advice_about_file(name);
 
   if (!is_option && views.empty()) {
     return fmt::format(

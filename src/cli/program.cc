@@ -67,9 +67,9 @@ void collect_unknown_words(CLI::App& app) {
 Program::Program()
     : app_(
           std::make_unique<CLI::App>("Mayfly: a home for data that knows when to die.", "mayfly")) {
-  app_->set_version_flag("--version", version_line(), "Show the version");
+  app_->set_version_flag("-v,-V,--version", version_line(), "Show the version");
   app_->footer(kExamples);
-  app_->formatter(std::make_shared<Help>());
+  app_->formatter(std::make_unique<Help>());
   app_->require_subcommand(0, 1);  // so that a key may be called as a command is
 }
 
@@ -184,6 +184,9 @@ void Program::add_other_names() {
     if (other.command.empty()) continue;
     app_->get_subcommand(std::string(other.command))->alias(std::string(other.word));
   }
+  CLI::App* const families = app_->get_subcommand("cf");
+  families->get_subcommand("list")->alias("ls");
+  families->get_subcommand("drop")->alias("rm")->alias("delete")->alias("del");
 }
 
 }  // namespace mayfly

@@ -23,8 +23,8 @@
 
 namespace mayfly {
 
-// What the program says to whoever started it. An Error is Exit::failed. not_found is the answer no:
-// there is no such key, or with --exit-code, nothing was set.
+// What the program says to whoever started it. An Error is Exit::failed. not_found is the answer
+// no: there is no such key, or with --exit-code, nothing was set.
 enum class Exit { ok = 0, failed = 1, not_found = 2 };
 
 // For commands that either do what they were asked or cannot.

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "server/config.h"
 #include "server/process.h"
@@ -69,9 +71,27 @@ void greet(const ServerProcess& process, bool is_quiet) {
   std::fflush(stdout);
 }
 
+// A first word that was not meant to be the name of a configuration file.
+Status check_first_word(const std::vector<std::string>& words) {
+  if (words.empty() || words[0].starts_with("--")) return Done{};
+  const std::string& word = words[0];
+  if (word.starts_with('-') && word.size() > 1) {
+    return Error{Code::invalid, fmt::format("'{}' is not an option of 'mayfly serve': directives "
+                                            "have two dashes, as in --port 7000",
+                                            word)};
+  }
+  const bool is_number = word.find_first_not_of("0123456789") == word.npos;
+  std::error_code ignored;
+  if (!is_number || std::filesystem::exists(word, ignored)) return Done{};
+  return Error{Code::invalid, fmt::format("'{}' is not a configuration file; did you mean '--port "
+                                          "{}'?",
+                                          word, word)};
+}
+
 Status serve(std::vector<std::string> words) {
   const bool strict = take(words, "--strict");
   const bool any_port = take(words, "--any-port");
+  if (Status status = check_first_word(words); !status) return status;
 
   Config config;
   std::vector<std::string> warnings;

@@ -51,7 +51,12 @@ Result<WholeFile> WholeFile::create(const std::string& path) {
   const bool is_plain = is_old || !fs::exists(path, ignored);
   WholeFile file(resolved(path), is_plain);
   auto opened = is_plain ? file.disk_.create(file.written_) : file.disk_.append(path);
-  if (!opened) return opened.error();
+  if (!opened) {  // the name of the partial file would be a riddle
+    std::string message = opened.error().message;
+    const std::size_t at = message.find(file.written_);
+    if (at != message.npos) message.replace(at, file.written_.size(), path);
+    return Error{opened.error().code, std::move(message)};
+  }
   file.file_ = std::move(*opened);
   // Who may read the old one may read the new one, and nobody else.
   if (is_old) fs::permissions(file.written_, fs::status(path, ignored).permissions(), ignored);

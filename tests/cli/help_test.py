@@ -55,6 +55,24 @@ class HelpTest(program.TestCase):
             with self.subTest(word):
                 self.refused(self.mayfly(word, "x"), f"'{word}' is not a command", part)
 
+    def test_what_a_new_user_types_gets_an_answer(self):
+        self.put(a="1")
+        for words, part in [
+                (("app.db",), "mayfly shell --db app.db"),
+                ((self.db,), f"mayfly shell --db {self.db}"),
+                (("--dbb", "x", "get", "a"), "did you mean '--db'?"),
+                (("put", "a", "b", "--TTL", "5m"), "did you mean '--ttl'?"),
+                (("serve", "-p", "7000"), "two dashes"),
+                (("serve", "7000"), "did you mean '--port 7000'?"),
+                (("dump", "--db", self.db, "/nowhere/out"), "cannot open /nowhere/out:")]:
+            with self.subTest(words):
+                self.refused(self.program.run(*words), part)
+        for word in ["-v", "-V"]:
+            self.assertEqual(self.program.run(word), self.program.run("--version"))
+        self.done("cf create", "x")
+        self.assertEqual(self.done("cf ls").lines, ["x"])
+        self.done("cf rm", "x")
+
     def test_one_name_is_listed_and_the_others_are_told_by_the_command(self):
         overview = self.program.run("--help").text
         self.assertRegex(overview, r"(?m)^  del  +Delete")
