@@ -50,7 +50,7 @@ def test_popitem_gives_each_entry_to_one_thread(path):
     taken, errors = [], []
 
     def pop_all():
-        with mayfly.KVStore(path, sync_level=mayfly.SYNC_OFF) as db:
+        with mayfly.KVStore(path, sync_level=mayfly.SYNC_OFF, busy_timeout=60_000) as db:
             try:
                 while True:
                     taken.append(db.popitem())
