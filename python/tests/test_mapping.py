@@ -67,6 +67,17 @@ def test_popitem_gives_each_entry_to_one_thread(path):
     assert not errors and sorted(taken) == [(b"k%03d" % i, b"v") for i in range(300)]
 
 
+def test_popitem_finds_and_removes_in_one_step(path):
+    class Erasing(mayfly.KVStore):
+        def pop(self, key, *default):
+            super().pop(key, None)  # as another thread might, between two steps
+            return super().pop(key, *default)
+
+    with Erasing(path) as db:
+        db.update({"a": "1", "b": "2"})
+        assert db.popitem() == (b"a", b"1") and dict(db.items()) == {b"b": b"2"}
+
+
 def test_setdefault_stores_even_if_the_key_goes_meanwhile(path):
     class Erasing(mayfly.KVStore):
         def get(self, key, default=None):
