@@ -50,7 +50,7 @@ def test_popitem_gives_each_entry_to_one_thread(path):
     taken, errors = [], []
 
     def pop_all():
-        with mayfly.KVStore(path, sync_level=mayfly.SYNC_OFF) as db:
+        with mayfly.KVStore(path, sync_level=mayfly.SYNC_OFF, busy_timeout=60_000) as db:
             try:
                 while True:
                     taken.append(db.popitem())
@@ -65,6 +65,17 @@ def test_popitem_gives_each_entry_to_one_thread(path):
         for thread in threads:
             thread.join()
     assert not errors and sorted(taken) == [(b"k%03d" % i, b"v") for i in range(300)]
+
+
+def test_popitem_finds_and_removes_in_one_step(path):
+    class Erasing(mayfly.KVStore):
+        def pop(self, key, *default):
+            super().pop(key, None)  # as another thread might, between two steps
+            return super().pop(key, *default)
+
+    with Erasing(path) as db:
+        db.update({"a": "1", "b": "2"})
+        assert db.popitem() == (b"a", b"1") and dict(db.items()) == {b"b": b"2"}
 
 
 def test_setdefault_stores_even_if_the_key_goes_meanwhile(path):

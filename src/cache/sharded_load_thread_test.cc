@@ -328,7 +328,7 @@ struct Brittle {
 
 // Whichever copy throws, all who wait get an answer, and the key can be loaded again.
 TEST(BrittleLoadTest, NobodyWaitsForEverForAValueThatCannotBeCopied) {
-  for (int good_copies = 1; good_copies < 12; ++good_copies) {
+  for (int good_copies = 1; good_copies < 6; ++good_copies) {
     ManualClock clock(kStart);
     ShardedCache<int, Brittle> cache(clock);
     std::atomic<int> copies_left = good_copies;
@@ -339,7 +339,7 @@ TEST(BrittleLoadTest, NobodyWaitsForEverForAValueThatCannotBeCopied) {
       try {
         cache.get_or_load(1, [&](int) {
           while (asking < kThreads) std::this_thread::yield();
-          for (int i = 0; i < 1'000; ++i) std::this_thread::yield();  // most likely they wait
+          for (int i = 0; i < 100; ++i) std::this_thread::yield();  // most likely they wait
           return Brittle(copies_left);
         });
       } catch (const Failure&) {
