@@ -36,8 +36,8 @@ struct BitsToWrite {
   bool has_grown = false;
 };
 
-// The string at `key`, with zeros at its end so that it has bit `last`; made if it is not there. Its
-// deadline stays.
+// The string at `key`, with zeros at its end so that it has bit `last`; made if it is not there.
+// Its deadline stays.
 BitsToWrite bits_to_write(Call& call, std::string_view key, std::uint64_t last);
 
 // Bits of a string were changed: tells `setbit`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tool that copies the data of another server sends commands that mean what they meant there. So
-// in import mode nothing expires by itself, and the tool sees what is due: the other server tells it
-// what to remove.
+// in import mode nothing expires by itself, and the tool sees what is due: the other server tells
+// it what to remove.
 
 #include "server/client_import.h"
 

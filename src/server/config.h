@@ -61,7 +61,7 @@ struct Config {
   bool daemonize = false;
   std::string enable_debug_command = "no";      // no, yes, local
   std::string enable_protected_configs = "no";  // likewise: whether CONFIG SET may change paths
-  std::string availability_zone;                // told by HELLO and INFO
+  std::string availability_zone;                // told by HELLO
 
   // Snapshots
   std::vector<SaveRule> save = {{3600, 1}, {300, 100}, {60, 10'000}};
