@@ -306,7 +306,7 @@ TEST_F(ClientCommandsTest, TheLargestClientsAreEvicted) {
 
 TEST_F(ClientCommandsTest, MaxmemoryClientsMayBeAPercentage) {
   EXPECT_EQ(client.run("CONFIG SET maxmemory-clients 5%"), "OK");
-  EXPECT_EQ(client.run("CONFIG GET maxmemory-clients"), R"({"maxmemory-clients": "5%"})");
+  EXPECT_EQ(client.run("CONFIG GET maxmemory-clients"), R"(["maxmemory-clients", "5%"])");
   EXPECT_EQ(server().client_memory_limit(), 0u);
   server().config().maxmemory = std::uint64_t{100} << 20;
   EXPECT_EQ(server().client_memory_limit(), 5u << 20);
