@@ -306,7 +306,7 @@ TEST_F(ClientCommandsTest, TheLargestClientsAreEvicted) {
 
 TEST_F(ClientCommandsTest, MaxmemoryClientsMayBeAPercentage) {
   EXPECT_EQ(client.run("CONFIG SET maxmemory-clients 5%"), "OK");
-  EXPECT_EQ(client.run("CONFIG GET maxmemory-clients"), R"({"maxmemory-clients": "5%"})");
+  EXPECT_EQ(client.run("CONFIG GET maxmemory-clients"), R"(["maxmemory-clients", "5%"])");
   EXPECT_EQ(server().client_memory_limit(), 0u);
   server().config().maxmemory = std::uint64_t{100} << 20;
   EXPECT_EQ(server().client_memory_limit(), 5u << 20);
@@ -326,9 +326,9 @@ TEST_F(ClientCommandsTest, ListHasAllFiltersAndTheirOpposites) {
         "ADDR 127.0.0.1:5002", "IDLE 5 SKIPME yes", "MAXAGE 5 SKIPME yes", "IP 127.0.0.1 FLAGS x",
         "NOT-ID 1", "NOT-DB 0", "NOT-FLAGS N", "NOT-ADDR 127.0.0.1:5001", "TYPE normal NOT-ID 1",
         "USER default SKIPME yes"}) {
-    const std::string lines = client.run("CLIENT LIST " + std::string(filter));
-    EXPECT_TRUE(has(lines, "id=2 ")) << filter << lines;
-    EXPECT_FALSE(has(lines, "id=1 ")) << filter << lines;
+    const std::string shown = client.run("CLIENT LIST " + std::string(filter));
+    EXPECT_TRUE(has(shown, "id=2 ")) << filter << shown;
+    EXPECT_FALSE(has(shown, "id=1 ")) << filter << shown;
   }
   for (const char* const filter :
        {"NOT-NAME two", "NOT-LIB-NAME lib", "NOT-LIB-VER 1.2", "NOT-CAPA r", "NOT-IP 127.0.0.1",
