@@ -9,10 +9,13 @@
 namespace mayfly {
 namespace {
 
-// Whether a string may reach so far; if not, that has been said. Neither number is negative, and
-// `more` is a word's size: their sum cannot overflow.
+// Whether a string may reach so far; if not, that has been said. What a primary or a log says has
+// been allowed there. Neither number is negative, and `more` is a word's size: their sum cannot
+// overflow.
 bool may_reach(Call& call, std::uint64_t size, std::uint64_t more) {
-  if (size + more <= kStringBytesMax) return true;
+  const bool is_allowed = call.keyspace().policy() == Policy::show;
+  const std::size_t most = is_allowed ? kNodeBytesMax : call.keyspace().options().string_bytes_max;
+  if (size + more <= most) return true;
   call.fail("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
   return false;
 }

@@ -59,7 +59,4 @@ Slot replace_value(Call& call, Slot slot, std::string_view key, std::string_view
 // Replies with the string at `slot`, or null if that is kNoSlot.
 void reply_string(Call& call, Slot slot);
 
-// The longest string there may be.
-inline constexpr std::size_t kStringBytesMax = std::size_t{512} << 20;  // 512 MiB
-
 }  // namespace mayfly
