@@ -3,8 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test torture fuzz bench microbench python package check format clean packages \
-        test-packages bench-packages
+.PHONY: help run build test torture fuzz bench microbench python package check format clean \
+        packages test-packages bench-packages
 
 JOBS := $(shell nproc)
 SOURCES = $(shell find include src examples tests -name '*.h' -o -name '*.cc' -o -name '*.c' | sort)

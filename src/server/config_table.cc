@@ -145,7 +145,8 @@ constexpr Directive kDirectives[] = {
     {"maxmemory-samples", "", number<&Config::maxmemory_samples, 1, 64>},
     {"maxmemory-clients", "", memory<&Config::maxmemory_clients>},
     {"client-query-buffer-limit", "", memory<&Config::client_query_buffer_limit, kMegabyte>},
-    {"proto-max-bulk-len",        "", memory<&Config::proto_max_bulk_len, kMegabyte, kNodeBytesMax>},
+    {"proto-max-bulk-len",        "",
+     memory<&Config::proto_max_bulk_len, kMegabyte, kNodeBytesMax>},
     {"client-output-buffer-limit", "", kOutputLimits,                     mark::several},
 
     // Data
