@@ -69,7 +69,6 @@ def run(name, seconds):
     """Returns a line of results, and the findings with what was printed last."""
     findings = BUILD / "findings"
     findings.mkdir(parents=True, exist_ok=True)
-    before = set(findings.iterdir())
     words = command(name, f"-max_total_time={seconds}", "-print_final_stats=1", "-reload=0",
                     f"-artifact_prefix={findings}/{name}-", *folders(name))
     # Stores are files: with a disk of memory there are some ten times as many runs.
@@ -81,8 +80,7 @@ def run(name, seconds):
     text = done.stdout.decode(errors="replace")
     log = BUILD / f"{name}.log"
     log.write_text(text)
-    found = sorted(path for path in findings.iterdir()
-                   if path not in before and path.name.startswith(f"{name}-"))
+    found = [Path(path) for path in re.findall(r"Test unit written to (\S+)", text)]
     line = (f"{name:12} {last_number(r'number_of_executed_units: *([0-9]+)', text):12,} "
             f"{last_number(r'new_units_added: *([0-9]+)', text):10,} "
             f"{last_number(r'cov: ([0-9]+)', text):8,} {len(found):8}")
