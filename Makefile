@@ -3,8 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test torture bench microbench python package check format clean packages \
-        test-packages bench-packages
+.PHONY: help run build test torture fuzz bench microbench python package check format clean \
+        packages test-packages bench-packages
 
 JOBS := $(shell nproc)
 SOURCES = $(shell find include src examples tests -name '*.h' -o -name '*.cc' -o -name '*.c' | sort)
@@ -50,6 +50,13 @@ package: packages ## Make Debian packages of the program, the library and the Py
 torture: test-packages build ## Kill servers and cut links many more times than the tests do
 	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/persist/kill_test.py --long
 	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/replication/cluster_test.py --long
+
+# SECONDS=60 is for each; ONLY="rdb aof" for some of them. New inputs go to build/fuzz/corpus.
+SECONDS ?= 60
+ONLY ?=
+fuzz: packages build/fuzz/build.ninja ## Fuzz parsers, server and store for SECONDS each
+	cmake --build build/fuzz $(if $(ONLY),--target $(addsuffix _fuzz,$(ONLY)))
+	python3 scripts/fuzz.py --seconds $(SECONDS) $(ONLY)
 
 bench: bench-packages build ## Compare strategies, store and server; charts in build/bench
 	build/release/mayfly bench expiry --charts build/bench
@@ -99,3 +106,7 @@ build/check/build.ninja: CMakePresets.json | test-packages
 
 build/tsan/build.ninja: CMakePresets.json | test-packages
 	cmake --preset tsan
+
+build/fuzz/build.ninja: CMakePresets.json | packages
+	@scripts/bootstrap.sh fuzz
+	cmake --preset fuzz

@@ -3,7 +3,8 @@
 # Installs the Debian packages that are missing. Where none is, it does nothing: no network, no
 # output, some milliseconds.
 #
-#   scripts/bootstrap.sh SET...     one or more of: build, python, package, test, bench, check
+#   scripts/bootstrap.sh SET...     one or more of: build, python, package, test, bench, check,
+#                                   fuzz
 set -euo pipefail
 
 build=(g++ cmake ninja-build make pkg-config libfmt-dev libcli11-dev liblmdb-dev libxxhash-dev
@@ -15,6 +16,7 @@ test=("${python[@]}" "${package[@]}" python3 python3-pytest python3-hypothesis p
       libhiredis-dev python3-redis bash zsh fish)
 bench=(libsqlite3-dev librocksdb-dev redis-server redis-tools)  # to compare with
 check=(python3 clang-format clang-tidy)
+fuzz=(python3 clang libclang-rt-dev)  # libFuzzer is in the latter
 
 # Node.js may have come from elsewhere, and then Debian's own packages would be in its way.
 command -v node >/dev/null || test+=(nodejs)
@@ -29,8 +31,10 @@ for set in "$@"; do
     test) wanted+=("${test[@]}" "${bench[@]}") ;;
     bench) wanted+=("${bench[@]}") ;;
     check) wanted+=("${check[@]}") ;;
+    fuzz) wanted+=("${fuzz[@]}") ;;
     *)
-      echo "bootstrap: there is no set '$set': say build, python, package, test, bench or check" >&2
+      echo "bootstrap: there is no set '$set': say build, python, package, test," \
+           "bench, check or fuzz" >&2
       exit 2
       ;;
   esac

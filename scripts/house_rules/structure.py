@@ -13,7 +13,8 @@ import tempfile
 from house_rules.tree import CPP, Problem
 
 TABLE = "scripts/modules.json"
-PROGRAM_FOLDERS = ("examples/c", "examples/cpp", "tests")  # each file in them is a program
+# Each file in these is a program, or, in tests/fuzz, the main() of several.
+PROGRAM_FOLDERS = ("examples/c", "examples/cpp", "tests", "tests/fuzz")
 BUILD = "CMakeLists.txt"
 MODULE_CALL = re.compile(r"^[ \t]*mayfly_module\(\s*(\w+)([^)]*)\)", re.MULTILINE)
 

@@ -92,9 +92,8 @@ Slot Call::put_string(std::string_view key, std::string_view value) {
 }
 
 std::uint64_t Call::string_bytes_max() const {
-  constexpr std::uint64_t kStored = std::uint64_t{4'000} << 20;  // sizes are kept in 32 bits
-  if (keyspace_.policy() == Policy::show) return kStored;
-  return std::min(host_.string_bytes_max(), kStored);
+  const bool is_decided = keyspace_.policy() == Policy::show;
+  return is_decided ? kNodeBytesMax : keyspace_.options().string_bytes_max;
 }
 
 void Call::fail(std::string_view error) {

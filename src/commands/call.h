@@ -53,9 +53,6 @@ class Host {
 
   // How the removal of an expired key is propagated: UNLINK, or DEL if lazyfree-lazy-expire is no.
   virtual std::string_view removal_name() const { return "UNLINK"; }
-
-  // The longest string that a client may make: proto-max-bulk-len.
-  virtual std::uint64_t string_bytes_max() const { return std::uint64_t{512} << 20; }
 };
 
 // A command in the form in which it goes to replicas and the append-only file.
@@ -115,8 +112,8 @@ class Call {
   // Sets a string under a key, whatever was there. Tells `new` if nothing was.
   Slot put_string(std::string_view key, std::string_view value);
 
-  // The longest string that this call may make. What the primary decided is obeyed, so that only
-  // memory limits it.
+  // The longest string that this call may make: proto-max-bulk-len. What a primary or a log says was
+  // allowed there: it is limited only by what a node can hold.
   std::uint64_t string_bytes_max() const;
 
   // ---- Failing ----

@@ -442,6 +442,22 @@ TEST_F(StringCommandsTest, NoStringGrowsBeyondTheLimit) {
   EXPECT_EQ(run("EXISTS k"), "(integer) 0");
 }
 
+TEST_F(StringCommandsTest, TheLimitIsTheOneThatIsSet) {
+  constexpr const char* kTooLong =
+      "(error) ERR string exceeds maximum allowed size (proto-max-bulk-len)";
+  keyspace().options().string_bytes_max = 5;
+  EXPECT_EQ(run("SETRANGE k 3 ab"), "(integer) 5");
+  EXPECT_EQ(run("SETRANGE k 4 ab"), kTooLong);
+  EXPECT_EQ(run("APPEND k c"), kTooLong);
+  EXPECT_EQ(run("APPEND fresh abcdef"), kTooLong);
+
+  // What the primary has done is done here too, as far as it can be held.
+  keyspace().set_policy(Policy::show);
+  EXPECT_EQ(run("APPEND k cd"), "(integer) 7");
+  EXPECT_EQ(run("SETRANGE k 4294967295 a"), kTooLong);
+  EXPECT_EQ(run("STRLEN k"), "(integer) 7");
+}
+
 // ---- Numbers ----
 
 TEST_F(StringCommandsTest, CountsUpAndDown) {

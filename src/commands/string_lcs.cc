@@ -150,7 +150,8 @@ void lcs(Call& call) {
   if (call.has_failed()) return;
   const std::optional<LcsOptions> options = read_options(call);
   if (!options) return;
-  if ((a.size() + 1) * (b.size() + 1) > call.string_bytes_max() / sizeof(std::uint32_t)) {
+  const std::size_t cells_max = call.string_bytes_max() / sizeof(std::uint32_t);
+  if (a.size() + 1 > cells_max / (b.size() + 1)) {
     return call.fail(
         "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len");
   }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <stdexcept>
 
 #include "keyspace/keyspace_fixture.h"
 
@@ -196,6 +197,37 @@ TEST_F(DatabaseTest, ResizedStringsGetZeros) {
   const Slot slot = database.put_string("k", "ab");
   database.resize_string(slot, 5)[4] = 'x';
   EXPECT_EQ(database.string(slot), std::string_view("ab\0\0x", 5));
+}
+
+// A hostile file may say so.
+TEST_F(DatabaseTest, ADeadlineMayBeAsLongAgoAsCanBe) {
+  keyspace.set_policy(Policy::show);
+  database.set_deadline(database.put_string("key", "value"), Time::min());
+  make_hash("hash", {"a"}, Time::min());
+  keyspace.set_policy(Policy::reclaim);
+  while (keyspace.sweep(10) > 0) {
+  }
+  EXPECT_EQ(database.stored(), 0u);
+  EXPECT_EQ(keyspace.stats().late_by_sweep.count(), 2u);
+}
+
+TEST_F(DatabaseTest, AHashIsPackedHoweverHighTheLimitIsSet) {
+  keyspace.options().packed_value_max = INT64_MAX;
+  const Slot slot = make_hash("hash", {});
+  HashRef hash = database.hash(slot);
+  for (int i = 0; i < 10; ++i) hash.put(std::to_string(i), std::string(2000, 'x'), kNever);
+  EXPECT_EQ(database.kind(slot), Kind::packed_hash);
+}
+
+// A node has 32 bits for each. What is longer was cut off in silence.
+TEST(KeyNodeTest, RefusesWhatItCannotHold) {
+  constexpr std::size_t kTooLong = kNodeBytesMax + 1;
+  EXPECT_THROW(make_node(Kind::string, "key", kTooLong), std::length_error);
+  EXPECT_THROW(make_node(Kind::string, {"key", kTooLong}, 1), std::length_error);
+  KeyNode* const node = make_node(Kind::string, "key", 5);
+  EXPECT_THROW(resize_value(node, kTooLong), std::length_error);
+  EXPECT_EQ(node->value_size, 5u);
+  free_node(node);
 }
 
 }  // namespace

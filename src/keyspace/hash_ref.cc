@@ -145,9 +145,12 @@ void HashRef::apply(const PackedPut& plan, std::string_view field, std::string_v
 
 bool HashRef::must_be_table(std::size_t count, std::size_t size) const {
   constexpr std::size_t kBytesMax = 8192;  // of fields beyond the limits: a walk of 2 us
+  // A node holds less than 4 GiB; deadlines may be added to what is packed.
+  constexpr std::size_t kPackedMost = std::size_t{1} << 30;
   const KeyspaceOptions& options = database_.keyspace_.options();
-  if (count > options.packed_entries_max) return true;
-  return size > std::max(kBytesMax, count * (2 * options.packed_value_max + 24));
+  if (count > options.packed_entries_max || size > kPackedMost) return true;
+  const std::size_t value_max = std::min(options.packed_value_max, kPackedMost);
+  return size > std::max(kBytesMax, count * (2 * value_max + 24));
 }
 
 bool HashRef::put_keeping_deadline(std::string_view field, std::string_view value) {

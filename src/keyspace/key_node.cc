@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 
 namespace mayfly {
 namespace {
@@ -19,6 +20,11 @@ constexpr std::size_t kGreedyMost = 1 << 20;  // a growing value takes at most 1
 KeyNode* checked(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
   return static_cast<KeyNode*>(memory);
+}
+
+std::uint32_t checked_size(std::size_t size) {
+  if (size > kNodeBytesMax) throw std::length_error("a key or a value of 4 GiB or more");
+  return static_cast<std::uint32_t>(size);
 }
 
 void copy_bytes(char* to, std::string_view from) {
@@ -40,16 +46,18 @@ void KeyNode::set_table_hash(TableHash* hash) {
 }
 
 KeyNode* make_node(Kind kind, std::string_view key, std::size_t value_size) {
+  KeyNode sizes{};
+  sizes.key_size = checked_size(key.size());
+  sizes.value_size = checked_size(value_size);
   KeyNode* const node = checked(std::malloc(sizeof(KeyNode) + key.size() + value_size));
-  *node = KeyNode{};
+  *node = sizes;
   node->kind = static_cast<std::uint32_t>(kind) & 0xF;
-  node->key_size = static_cast<std::uint32_t>(key.size());
-  node->value_size = static_cast<std::uint32_t>(value_size);
   copy_bytes(node->value_data() - key.size(), key);
   return node;
 }
 
 KeyNode* resize_value(KeyNode* node, std::size_t value_size, bool greedy) {
+  const std::uint32_t checked_value_size = checked_size(value_size);
   const std::size_t before = sizeof(KeyNode) + node->key_size + node->value_size;
   std::size_t bytes = sizeof(KeyNode) + node->key_size + value_size;
   const std::size_t capacity = malloc_usable_size(node);
@@ -58,7 +66,7 @@ KeyNode* resize_value(KeyNode* node, std::size_t value_size, bool greedy) {
     if (greedy) bytes += std::min(bytes, kGreedyMost);
     node = checked(std::realloc(node, bytes));
   }
-  node->value_size = static_cast<std::uint32_t>(value_size);
+  node->value_size = checked_value_size;
   return node;
 }
 

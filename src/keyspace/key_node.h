@@ -22,6 +22,9 @@ namespace mayfly {
 
 class TableHash;
 
+// The most bytes of a key, and of a value.
+inline constexpr std::size_t kNodeBytesMax = UINT32_MAX;
+
 enum class Kind : std::uint8_t { string, packed_hash, table_hash };
 
 struct KeyNode {
@@ -48,7 +51,8 @@ struct KeyNode {
 };
 static_assert(sizeof(KeyNode) == 12);
 
-// A node with the key, and room for a value of `value_size` bytes that are not set.
+// A node with the key, and room for a value of `value_size` bytes that are not set. Here and below,
+// sizes above kNodeBytesMax throw std::length_error: whoever takes data from outside asks before.
 KeyNode* make_node(Kind kind, std::string_view key, std::size_t value_size);
 
 // Makes room for `value_size` bytes and sets that size; what was there before stays. The node may

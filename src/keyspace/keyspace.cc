@@ -37,7 +37,7 @@ void Keyspace::note_expired(Found found, Time deadline, std::size_t keys, std::s
   stats_.expired_keys += keys;
   stats_.expired_fields += fields;
   Lateness& late = found == Found::by_sweep ? stats_.late_by_sweep : stats_.late_on_access;
-  late.add(now_ - deadline);
+  late.add(deadline, now_);
 }
 
 void Keyspace::swap(int a, int b) { (*this)[a].swap_contents((*this)[b]); }

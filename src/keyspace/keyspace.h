@@ -39,8 +39,9 @@ struct KeyspaceOptions {
   int databases = 16;
   std::size_t packed_entries_max = 512;  // hash-max-listpack-entries
   std::size_t packed_value_max = 64;     // hash-max-listpack-value, for fields and values
-  std::uint64_t seed = 0;                // of the hash functions
-  bool uses_lfu = false;                 // access words count frequency, not time
+  std::size_t string_bytes_max = std::size_t{512} << 20;  // proto-max-bulk-len, for growing strings
+  std::uint64_t seed = 0;                                 // of the hash functions
+  bool uses_lfu = false;                                  // access words count frequency, not time
 
   // import-mode: a deadline in the past is given as any other, and what is due counts.
   bool keeps_expired = false;

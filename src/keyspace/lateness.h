@@ -17,8 +17,12 @@ namespace mayfly {
 
 class Lateness {
  public:
-  void add(Millis late) {
-    const auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(late.count(), 0));
+  // Of an entry with `deadline` that is removed at `now`. Any two moments will do: a file may hold
+  // deadlines before all calendars.
+  void add(Time deadline, Time now) {
+    const auto from = static_cast<std::uint64_t>(deadline.time_since_epoch().count());
+    const auto to = static_cast<std::uint64_t>(now.time_since_epoch().count());
+    const std::uint64_t ms = is_due(deadline, now) ? to - from : 0;
     ++counts_[bucket_of(ms)];
     ++count_;
     max_ = std::max(max_, ms);

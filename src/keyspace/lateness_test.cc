@@ -16,7 +16,7 @@ TEST(LatenessTest, IsEmptyAtFirst) {
 
 TEST(LatenessTest, IsExactForFewMilliseconds) {
   Lateness late;
-  for (int ms = 0; ms < 8; ++ms) late.add(Millis(ms));
+  for (int ms = 0; ms < 8; ++ms) late.add(Time(), Time(Millis(ms)));
   EXPECT_EQ(late.percentile_ms(0), 0u);
   EXPECT_EQ(late.percentile_ms(0.5), 4u);
   EXPECT_EQ(late.max_ms(), 7u);
@@ -25,8 +25,8 @@ TEST(LatenessTest, IsExactForFewMilliseconds) {
 TEST(LatenessTest, IsAtMostAQuarterTooHighAbove) {
   for (std::int64_t ms = 8; ms < 10'000'000; ms = ms * 9 / 8 + 1) {
     Lateness late;
-    late.add(Millis(ms));
-    late.add(Millis(ms * 100));  // so that the greatest does not hide the bucket
+    late.add(Time(), Time(Millis(ms)));
+    late.add(Time(), Time(Millis(ms * 100)));  // so that the greatest does not hide the bucket
     const auto found = static_cast<std::int64_t>(late.percentile_ms(0.4));
     EXPECT_GE(found, ms);
     EXPECT_LE(found, ms + ms / 4);
@@ -35,14 +35,23 @@ TEST(LatenessTest, IsAtMostAQuarterTooHighAbove) {
 
 TEST(LatenessTest, TakesWhatIsEarlyForOnTime) {
   Lateness late;
-  late.add(Millis(-5));
+  late.add(Time(), Time(Millis(-5)));
   EXPECT_EQ(late.max_ms(), 0u);
 }
 
 TEST(LatenessTest, HoldsTheLongestTimeThereIs) {
   Lateness late;
-  late.add(Millis::max());
+  late.add(Time(), Time(Millis::max()));
   EXPECT_EQ(late.percentile_ms(0.99), late.max_ms());
+}
+
+TEST(LatenessTest, MomentsMayBeAsFarApartAsCanBe) {
+  Lateness late;
+  late.add(Time::min(), Time::max());
+  EXPECT_EQ(late.max_ms(), UINT64_MAX);
+  EXPECT_EQ(late.percentile_ms(0.99), UINT64_MAX);
+  late.add(Time::max(), Time::min());
+  EXPECT_EQ(late.percentile_ms(0), 0u);
 }
 
 }  // namespace

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the loading of an append-only file: whatever the files hold, it must end with an error or
-// with a log that loads the same again. Not part of the build; from the root of the repository:
-//
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc
-//       src/persist/aof_fuzz.cc $(ls src/{base,expiry,keyspace,resp,persist}/*.cc |
-//       grep -v '_\(test\|bench\|fuzz\)\.cc') -lfmt -llzf -lxxhash -o /tmp/aof_fuzz
-//   /tmp/aof_fuzz -max_len=4096 -max_total_time=60
+// with a log that loads the same again.
 //
 // The first byte of an input says how long the base is, in sixteenths of the rest; what follows is
 // an increment.

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kPiece = 64 * 1024;
 constexpr std::size_t kRemarkMax = 1024;
 constexpr int kDigitsMax = 18;
+constexpr std::uint64_t kWordMax = UINT32_MAX;  // no key or value can be longer
 
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
@@ -58,7 +59,10 @@ AofReader::Step AofReader::read_command(std::size_t& at) {
   places_.clear();
   for (; count > 0; --count) {
     std::uint64_t size = 0;
+    const std::size_t start = at;
     if (const Step step = read_length(at, '$', size); step != Step::read) return step;
+    if (!may_have(at, size)) return Step::truncated;
+    if (size > kWordMax) return fail(start, "a word of more than 4294967295 bytes");
     if (!has(at, size)) return Step::truncated;
     places_.push_back({at, size});
     at += size;
@@ -106,7 +110,7 @@ AofReader::Step AofReader::fail(std::size_t at, std::string_view why) {
 
 // What the file cannot hold is not even looked for, so that a wrong length needs no memory.
 bool AofReader::read_more(std::size_t wanted) {
-  if (wanted > bytes_ - std::min(bytes_, begin())) return false;
+  if (!may_have(0, wanted)) return false;
   if (at_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + at_, filled_ - at_);
     offset_ += at_;

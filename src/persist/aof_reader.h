@@ -12,6 +12,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -72,6 +73,9 @@ class AofReader {
   // be read: see io_error_.
   bool has(std::size_t at, std::size_t size) {
     return filled_ - at_ >= at + size || read_more(at + size);
+  }
+  bool may_have(std::size_t at, std::size_t size) const {  // as far as the file's length tells
+    return at + size <= bytes_ - std::min(bytes_, begin());
   }
   bool read_more(std::size_t wanted);
   char byte(std::size_t at) const { return buffer_[at_ + at]; }

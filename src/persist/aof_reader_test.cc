@@ -81,6 +81,17 @@ TEST(AofReader, AWordLongerThanTheFileNeedsNoMemory) {
   EXPECT_EQ(read_all("*1\r\n$999999999999999999\r\nabc"), "truncated 0");
 }
 
+// A key or a value of that size would be cut off.
+TEST(AofReader, AWordOfFourGibibytesIsDamage) {
+  StringSource source("*2\r\n$3\r\nGET\r\n$4294967296\r\nabc");
+  AofReader reader(source, 0, std::uint64_t{1} << 40);  // so long is the file, it seems
+  const Result<AofReader::Found> found = reader.next();
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(*found, AofReader::Found::malformed);
+  EXPECT_EQ(reader.error(), "a word of more than 4294967295 bytes");
+  EXPECT_EQ(reader.error_offset(), 13u);
+}
+
 TEST(AofReader, FindsTheSameHoweverTheBytesCome) {
   EXPECT_TRUE(rc::check([] {
     const auto commands = *rc::gen::container<std::vector<std::vector<std::string>>>(

@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the loading of RDB files and of DUMP payloads: whatever the bytes are, the keyspace stays
-// sound, and they mean the same however they are cut. Not part of the build; from the root of the
-// repository:
-//
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc
-//       src/persist/{rdb_fuzz,rdb_loader,rdb_parser,rdb_hashes,rdb_skip,rdb_reader,rdb_restore}.cc
-//       src/persist/{listpack,ziplist,zipmap,text_arena,crc64}.cc src/resp/numbers.cc
-//       src/keyspace/{database,database_sweep,eviction,graveyard,hash_load,hash_ref}.cc
-//       src/keyspace/{key_node,keyspace,packed_hash,table,table_hash}.cc
-//       src/expiry/volatile_{bucket,set,tree,walk}.cc -lfmt -llzf -o /tmp/rdb_fuzz
-//   mkdir /tmp/rdb_corpus && cp tests/data/golden/*.rdb tests/data/golden/*/*.rdb /tmp/rdb_corpus
-//   /tmp/rdb_fuzz -max_len=70000 -rss_limit_mb=1024 -max_total_time=120 /tmp/rdb_corpus
+// sound, and they mean the same however they are cut.
 //
 // The checksum of a file is not the point: it is taken for one that is not checked.
 
@@ -37,14 +27,24 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-Outcome load(mayfly::ByteSource& source) {
+void check(mayfly::Keyspace& keyspace) {
+  for (int i = 0; i < keyspace.count(); ++i) {
+    if (!keyspace[i].check_invariants().empty()) std::abort();
+  }
+}
+
+// A replica keeps what is due, and removes it when it is promoted.
+Outcome load(mayfly::ByteSource& source, bool keeps_due) {
   mayfly::KeyspaceFixture fixture;
-  mayfly::RdbLoader loader(source, fixture.keyspace, {.now = fixture.keyspace.now()});
+  mayfly::RdbLoader loader(source, fixture.keyspace,
+                           {.now = fixture.keyspace.now(), .keeps_due = keeps_due});
   Result<bool> ended = false;
   while (ended && !*ended) ended = loader.step(10);
-  for (int i = 0; i < fixture.keyspace.count(); ++i) {
-    if (!fixture.keyspace[i].check_invariants().empty()) std::abort();
+  check(fixture.keyspace);
+  fixture.advance(1000);
+  while (fixture.keyspace.sweep(1000) > 0) {
   }
+  check(fixture.keyspace);
   const mayfly::RdbReport& report = loader.report();
   if (!ended) return {};
   return {.is_sound = true, .keys = report.keys, .fields = report.fields, .bytes = report.bytes};
@@ -67,6 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (bytes.size() > 8) bytes.replace(bytes.size() - 8, 8, 8, '\0');
   mayfly::StringSource whole(bytes);
   mayfly::PieceSource pieces(bytes, 1 + size % 100);
-  if (load(whole) != load(pieces)) std::abort();
+  const bool keeps_due = size % 3 == 0;
+  if (load(whole, keeps_due) != load(pieces, keeps_due)) std::abort();
   return 0;
 }

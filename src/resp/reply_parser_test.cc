@@ -47,6 +47,23 @@ TEST(ReplyParser, SaysWhatIsWrong) {
   }
 }
 
+TEST(ReplyParser, SizesThatCannotBeNeedNoMemory) {
+  constexpr const char* kSizes[] = {"9223372036854775807", "9223372036854775808",
+                                    "18446744073709551616", "-9223372036854775808"};
+  for (const std::string size : kSizes) {
+    for (const char letter : {'*', '%', '~', '>', '|'}) {
+      EXPECT_TRUE(replies_to_text(letter + size + "\r\n:1\r\n").starts_with("(malformed)"))
+          << letter << size;
+    }
+  }
+  for (const char letter : {'$', '=', '!'}) {
+    ReplyParser parser;  // it may still come
+    EXPECT_EQ(parser.parse(std::string(1, letter) + "9223372036854775807\r\nabc"),
+              Parsed::incomplete);
+    EXPECT_EQ(parser.consumed(), 0u);
+  }
+}
+
 TEST(ReplyParser, RefusesDeepNesting) {
   std::string bytes;
   for (std::size_t i = 0; i <= ReplyParser::kDepthMax; ++i) bytes += "*1\r\n";

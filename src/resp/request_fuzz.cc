@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the parser of requests: however the bytes are cut, it must find the same. Not part of the
-// build; from the root of the repository:
-//
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc
-//       src/resp/request_fuzz.cc src/resp/{request,inline_words,numbers}.cc -o /tmp/request_fuzz
-//   /tmp/request_fuzz -max_len=4096 -max_total_time=60
+// Fuzzes the parser of requests: however the bytes are cut, it must find the same.
 //
 // The first byte of an input says how long the pieces are.
 

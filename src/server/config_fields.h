@@ -28,11 +28,11 @@ std::string show_number(const Config& config) {
   return std::to_string(config.*field);
 }
 
-template <std::uint64_t Config::*field, std::uint64_t least>
+template <std::uint64_t Config::*field, std::uint64_t least, std::uint64_t most>
 Status set_memory(Config& config, Values values, bool) {
   const auto word = only_word(values);
   if (!word) return word.error();
-  const auto bytes = read_memory(*word, least);
+  const auto bytes = read_memory(*word, least, most);
   if (!bytes) return bytes.error();
   config.*field = *bytes;
   return Done{};
@@ -84,8 +84,8 @@ Status set_choice(Config& config, Values values, bool) {
 template <std::int64_t Config::*field, std::int64_t least, std::int64_t most>
 inline constexpr Field number{set_number<field, least, most>, show_number<field>};
 
-template <std::uint64_t Config::*field, std::uint64_t least = 0>
-inline constexpr Field memory{set_memory<field, least>, show_memory<field>};
+template <std::uint64_t Config::*field, std::uint64_t least = 0, std::uint64_t most = kMemoryMost>
+inline constexpr Field memory{set_memory<field, least, most>, show_memory<field>};
 
 template <bool Config::*field>
 inline constexpr Field boolean{set_bool<field>, show_bool<field>};

@@ -10,6 +10,7 @@
 #include "commands/events.h"
 #include "commands/words.h"
 #include "keyspace/eviction.h"
+#include "keyspace/key_node.h"
 #include "server/config_fields.h"
 
 namespace mayfly {
@@ -170,7 +171,8 @@ constexpr Directive kDirectives[] = {
     {"maxmemory-samples", "", number<&Config::maxmemory_samples, 1, 64>},
     {"maxmemory-clients", "", kClientMemory},
     {"client-query-buffer-limit", "", memory<&Config::client_query_buffer_limit, kMegabyte>},
-    {"proto-max-bulk-len",        "", memory<&Config::proto_max_bulk_len, kMegabyte>},
+    {"proto-max-bulk-len",        "",
+     memory<&Config::proto_max_bulk_len, kMegabyte, kNodeBytesMax>},
     {"client-output-buffer-limit", "", kOutputLimits,                     mark::several},
 
     // Data

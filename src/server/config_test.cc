@@ -74,7 +74,15 @@ TEST_F(ConfigTest, MemoryThatIsNoneIsRefused) {
     EXPECT_EQ(set("maxmemory", {text}), "argument must be a memory value") << text;
   }
   EXPECT_EQ(set("proto-max-bulk-len", {"1k"}),
-            "argument must be between 1048576 and 9223372036854775807 inclusive");
+            "argument must be between 1048576 and 4294967295 inclusive");
+}
+
+// What is longer than a node's value could be would be cut off.
+TEST_F(ConfigTest, NoBulkIsLongerThanAValueCanBe) {
+  EXPECT_EQ(set("proto-max-bulk-len", {"4294967295"}), "");
+  EXPECT_EQ(set("proto-max-bulk-len", {"4gb"}),
+            "argument must be between 1048576 and 4294967295 inclusive");
+  EXPECT_EQ(config_.proto_max_bulk_len, 4'294'967'295u);
 }
 
 TEST_F(ConfigTest, BooleansAreYesOrNo) {

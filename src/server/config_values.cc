@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <limits>
 
 #include "commands/words.h"
 #include "resp/inline_words.h"
@@ -94,19 +93,18 @@ Result<std::int64_t> read_octal(std::string_view text, std::int64_t most) {
   return number;
 }
 
-Result<std::uint64_t> read_memory(std::string_view text, std::uint64_t least) {
+Result<std::uint64_t> read_memory(std::string_view text, std::uint64_t least, std::uint64_t most) {
   std::uint64_t number = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
   const std::string_view name(stop, static_cast<std::size_t>(end - stop));
   const auto unit =
       std::ranges::find_if(kUnits, [&](const Unit& row) { return equals(name, row.name); });
-  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (error != std::errc() || unit == std::end(kUnits) || number > kMost / unit->bytes) {
+  if (error != std::errc() || unit == std::end(kUnits) || number > kMemoryMost / unit->bytes) {
     return bad_value("argument must be a memory value");
   }
-  if (number * unit->bytes < least) {
-    return bad_value(fmt::format("argument must be between {} and {} inclusive", least, kMost));
+  if (number * unit->bytes < least || number * unit->bytes > most) {
+    return bad_value(fmt::format("argument must be between {} and {} inclusive", least, most));
   }
   return number * unit->bytes;
 }

@@ -32,7 +32,9 @@ Result<std::int64_t> read_number(std::string_view text, std::int64_t least, std:
 Result<std::int64_t> read_octal(std::string_view text, std::int64_t most);
 
 // 100, 100b, 1k (1,000), 1kb (1,024), and so with m and g.
-Result<std::uint64_t> read_memory(std::string_view text, std::uint64_t least);
+inline constexpr std::uint64_t kMemoryMost = INT64_MAX;
+Result<std::uint64_t> read_memory(std::string_view text, std::uint64_t least,
+                                  std::uint64_t most = kMemoryMost);
 
 Result<bool> read_bool(std::string_view text);
 

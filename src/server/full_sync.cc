@@ -32,11 +32,13 @@ std::string file_path(Server& server) {
   return fmt::format("{}/{}", server.config().dir, file_name(server));
 }
 
-// "$EOF:<mark>", the data, and the mark again.
-Status stream_to(std::vector<int> sockets, const std::string& mark, Millis longest,
-                 Keyspace& keyspace, const SaveOptions& options, const OnChildProgress& progress) {
+// What announces the data, "$EOF:<mark>", the data, and the mark again.
+Status stream_to(std::vector<int> sockets, const std::string& announcement, const std::string& mark,
+                 Millis longest, Keyspace& keyspace, const SaveOptions& options,
+                 const OnChildProgress& progress) {
   SocketSink sink(std::move(sockets), longest);
-  if (Status status = sink.write(fmt::format("$EOF:{}\r\n", mark)); !status) return status;
+  const std::string head = fmt::format("{}$EOF:{}\r\n", announcement, mark);
+  if (Status status = sink.write(head); !status) return status;
   const Result<SaveProgress> saved = save_rdb(keyspace, sink, options, told_to(progress));
   if (!saved) return saved.error();
   return sink.write(mark);
@@ -70,8 +72,8 @@ void FullSync::before_sleep(Time now) {
     return;
   }
   if (background.is_busy()) return;
-  const std::vector<Client*> waiting = in_phase(ReplicaPhase::waiting);
-  if (!waiting.empty() && is_time(waiting, now)) start(waiting, now);
+  std::vector<Client*> waiting = in_phase(ReplicaPhase::waiting);
+  if (!waiting.empty() && is_time(waiting, now)) start(std::move(waiting), now);
 }
 
 // A child can serve many at once, so it is worth waiting a little for more of them; but a file can
@@ -89,20 +91,32 @@ bool FullSync::is_time(const std::vector<Client*>& waiting, Time now) const {
 }
 
 // "+FULLRESYNC": whose history it is, and the number of the byte that follows the data.
-void FullSync::announce(Client& client) {
-  ReplicaState& replica = *client.replica;
-  replica.cursor = start_;
-  if (replica.is_old) return;
-  client.output() +=
-      fmt::format("+FULLRESYNC {} {}\r\n", server_.replication().history().id, start_);
+std::string FullSync::announcement() const {
+  return fmt::format("+FULLRESYNC {} {}\r\n", server_.replication().history().id, start_);
 }
 
-void FullSync::start(const std::vector<Client*>& waiting, Time now) {
+void FullSync::announce(Client& client) {
+  client.replica->cursor = start_;
+  if (!client.replica->is_old) client.output() += announcement();
+}
+
+// Whether a child can write to its socket: nothing of ours is still to be sent there, which would
+// end up among the data.
+bool FullSync::is_drained(Client& client) {
+  client.link().flush();
+  return client.link().pending() == 0 && !client.link().closing();
+}
+
+void FullSync::start(std::vector<Client*> waiting, Time now) {
   const Config& config = server_.config();
   Replication& replication = server_.replication();
   is_diskless_ = config.repl_diskless_sync && std::ranges::all_of(waiting, [](const Client* one) {
-                   return one->replica->takes_eof;
+                   return one->replica->takes_eof && !one->replica->is_old;
                  });
+  if (is_diskless_) {  // the others get theirs next
+    std::erase_if(waiting, [](Client* one) { return !is_drained(*one); });
+    if (waiting.empty()) return;
+  }
   start_ = replication.log().end();
   ++done_;
   // Whoever begins here knows of no database yet. A replica's stream is not ours to change; there
@@ -111,12 +125,14 @@ void FullSync::start(const std::vector<Client*>& waiting, Time now) {
 
   std::vector<int> sockets;
   for (Client* const client : waiting) {
-    announce(*client);
     client->replica->phase = is_diskless_ ? ReplicaPhase::streaming : ReplicaPhase::saving;
     client->replica->since = now;
-    if (!is_diskless_) continue;
-    client->link().flush();  // from here on the child writes
-    sockets.push_back(client->link().fd());
+    if (!is_diskless_) {
+      announce(*client);
+      continue;
+    }
+    client->replica->cursor = start_;
+    sockets.push_back(client->link().fd());  // from here on the child writes
   }
   const SaveOptions options = server_.persistence().save_options();
   Keyspace& keyspace = server_.keyspace();
@@ -126,8 +142,8 @@ void FullSync::start(const std::vector<Client*>& waiting, Time now) {
     const Millis longest = std::chrono::seconds(config.repl_timeout);
     status = server_.background().start(
         Job::sync, now,
-        [=, &keyspace](const OnChildProgress& progress) {
-          return stream_to(sockets, mark, longest, keyspace, options, progress);
+        [=, head = announcement(), &keyspace](const OnChildProgress& progress) {
+          return stream_to(sockets, head, mark, longest, keyspace, options, progress);
         },
         [this](const Status& ended, const ChildProgress&) { streamed(ended); }, sockets);
   } else {

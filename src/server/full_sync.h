@@ -39,8 +39,10 @@ class FullSync {
  private:
   std::vector<Client*> in_phase(ReplicaPhase phase) const;
   bool is_time(const std::vector<Client*>& waiting, Time now) const;
-  void start(const std::vector<Client*>& waiting, Time now);
+  void start(std::vector<Client*> waiting, Time now);
+  std::string announcement() const;
   void announce(Client& client);
+  static bool is_drained(Client& client);
   void saved(const Status& status);
   void streamed(const Status& status);
   void fail(ReplicaPhase phase, const Error& error);

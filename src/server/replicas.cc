@@ -34,7 +34,8 @@ std::string replica_host(const Client& client) {
 void Replicas::synchronise(Client& client, std::string_view id, std::int64_t offset) {
   Replication& replication = server_.replication();
   const History& history = replication.history();
-  const auto from = static_cast<std::uint64_t>(offset - 1);  // they count from 1
+  // They count from 1. What is less is never in the log.
+  const std::uint64_t from = offset < 1 ? 0 : static_cast<std::uint64_t>(offset - 1);
   const bool is_ours = id == history.id || (!history.former.empty() && id == history.former &&
                                             from <= history.former_end);
   if (!replication.has_log() || offset < 1 || !is_ours || !replication.log().contains(from)) {

@@ -320,5 +320,38 @@ TEST_F(ReplicationTest, HelloTellsTheRole) {
   EXPECT_NE(run(1, "HELLO").find("\"role\", \"replica\""), std::string::npos);
 }
 
+TEST_F(ReplicationTest, AnyOffsetMayBeAskedFor) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  const std::string id = cluster_.server(0).replication().history().id;
+  for (const char* const offset :
+       {"-9223372036854775808", "-1", "0", "9223372036854775807", "18446744073709551615"}) {
+    TestClient& client = cluster_[0].connect();
+    const std::string reply = client.run({"PSYNC", id, offset});
+    EXPECT_EQ(reply.find("CONTINUE"), std::string::npos) << offset << ": " << reply;
+    client.link().close_now("the test is done");
+  }
+}
+
+// A child writes to the socket itself: what is not sent by then would get among the data.
+TEST_F(ReplicationTest, ADisklessSynchronisationWaitsForWhatIsStillToBeSent) {
+  cluster_.server(0).config().repl_diskless_sync = true;
+  cluster_.server(0).config().repl_diskless_sync_delay = 0;
+  cluster_[0].holds_children = true;
+  TestClient& client = cluster_[0].connect();
+  client.send("REPLCONF capa eof capa psync2\r\nPSYNC ? -1\r\n");
+  client.link().output_ = "not sent";
+  cluster_.turn();
+  EXPECT_EQ(client.client().replica->phase, ReplicaPhase::waiting);
+  EXPECT_FALSE(cluster_.server(0).background().is_busy());
+
+  client.link().output_.clear();
+  cluster_.turn();
+  EXPECT_TRUE(cluster_.server(0).background().is_busy());
+  EXPECT_EQ(client.client().replica->phase, ReplicaPhase::streaming);
+  EXPECT_EQ(client.link().output_, "");  // the child has announced it
+  cluster_[0].holds_children = false;
+}
+
 }  // namespace
 }  // namespace mayfly

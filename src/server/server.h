@@ -164,7 +164,6 @@ class Server final : public Host, public KeyspaceListener {
   std::string_view removal_name() const override {
     return config_.lazyfree_lazy_expire ? "UNLINK" : "DEL";
   }
-  std::uint64_t string_bytes_max() const override { return config_.proto_max_bulk_len; }
   void count_lookup(bool hit) override { ++(hit ? stats_.hits : stats_.misses); }
 
   // ---- KeyspaceListener ----

@@ -32,6 +32,7 @@ void Server::apply_config() {
   options.packed_value_max = static_cast<std::size_t>(config_.hash_max_listpack_value);
   options.uses_lfu = uses_lfu(config_.maxmemory_policy);
   options.keeps_expired = config_.import_mode;
+  options.string_bytes_max = config_.proto_max_bulk_len;
   request_limits_.bulk_bytes = config_.proto_max_bulk_len;
   for (const auto& [id, client] : clients_) {
     client->parser().limits().bulk_bytes = config_.proto_max_bulk_len;

@@ -71,8 +71,8 @@ Status check_before_open(const std::string& path) {
   const auto meta = read_meta(bytes.subspan(0, std::min(bytes.size(), kEnoughForTwoPages)));
   if (!meta) return Error{meta.error().code, path + " is not a store: " + meta.error().message};
   // Pages that nobody uses may be missing at the end, so a short file deserves a closer look.
-  if (bytes.size() / meta->page_bytes > meta->last_page) return Done{};
-  const PageCheck check = check_pages(bytes, 0);
+  const bool is_short = bytes.size() / meta->page_bytes <= meta->last_page;
+  const PageCheck check = is_short ? check_pages(bytes, 0) : check_main_tree(bytes);
   if (check.problems.empty()) return Done{};
   return Error{Code::corrupt, path + " is cut off or damaged: " + check.problems.front()};
 }

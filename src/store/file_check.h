@@ -11,8 +11,9 @@
 
 namespace mayfly {
 
-// Whether LMDB can open the file at all: it is empty, or it begins as a file of LMDB does and is as
-// long as it says. Cost: two pages; all pages, if the file seems cut off.
+// Whether LMDB can open the file at all: it is empty, or it begins as a file of LMDB does, is as
+// long as it says, and has a sound main tree, which names the tables. Damage further down is what
+// Store::check() finds. Cost: a few pages; all pages, if the file seems cut off.
 Status check_before_open(const std::string& path);
 
 // check_pages() of the file, of the snapshot `txnid`.

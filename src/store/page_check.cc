@@ -85,7 +85,30 @@ std::optional<std::uint64_t> choose_meta(const MetaPages& metas, std::uint64_t t
   return {};
 }
 
+// LMDB checks less of a meta page than we do, and takes the one with the greater number.
+void report_invalid_metas(PageLedger& ledger, const MetaPages& metas) {
+  for (const std::string& problem : metas.problems) {
+    if (!problem.empty()) ledger.problem(problem);
+  }
+}
+
 }  // namespace
+
+PageCheck check_main_tree(std::span<const std::byte> file) {
+  const MetaPages metas = find_meta_pages(file);
+  if (metas.page_bytes == 0) return {.problems = {metas.problems[0], metas.problems[1]}};
+  const MetaRecord& meta = metas.newest();
+  PageLedger ledger(file, metas.page_bytes, meta.last_page);
+  report_invalid_metas(ledger, metas);
+  for (std::uint64_t number = 0; number < kMetaPages; ++number) {
+    if (metas.valid[number]) check_meta(ledger, *metas.valid[number], number);
+  }
+  if (meta.txnid == 0 && (meta.main_tree.root != kNoPage || meta.free_tree.root != kNoPage)) {
+    ledger.problem("meta pages: expected empty trees before the first transaction, found some");
+  }
+  check_tree(ledger, TreeKind::main, "the main tree", meta.main_tree);
+  return ledger.take();
+}
 
 PageCheck check_pages(std::span<const std::byte> file, std::uint64_t txnid) {
   const MetaPages metas = find_meta_pages(file);
@@ -102,9 +125,7 @@ PageCheck check_pages(std::span<const std::byte> file, std::uint64_t txnid) {
   }
   const MetaRecord& meta = *metas.valid[*number];
   PageLedger ledger(file, metas.page_bytes, meta.last_page);
-  for (const std::string& problem : metas.problems) {
-    if (!problem.empty()) ledger.problem(problem);
-  }
+  report_invalid_metas(ledger, metas);
   check_meta(ledger, meta, *number);
   check_snapshot(ledger, meta);
   return ledger.take();

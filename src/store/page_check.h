@@ -40,6 +40,10 @@ struct PageCheck {
 // Cost: O(file), one look at each page of a tree; memory for 2 bits a page and for the free list.
 PageCheck check_pages(std::span<const std::byte> file, std::uint64_t txnid);
 
+// Checks only what LMDB trusts when it opens the file and its tables: the two meta pages and the
+// main tree. Cost: O(pages of the main tree), of which a store has few, and memory as above.
+PageCheck check_main_tree(std::span<const std::byte> file);
+
 struct MetaFacts {
   std::uint32_t page_bytes = 0;
   std::uint64_t txnid = 0;      // the newest

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the page check. Not part of the build; from the root of the repository:
-//
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc
-//       src/store/page_check*.cc -o /tmp/page_check_fuzz    (without the *_test.cc)
-//   /tmp/page_check_fuzz -max_len=262144 CORPUS    (small LMDB files)
+// Fuzzes the page check. Inputs are small LMDB files.
 
 #include <cstddef>
 #include <cstdint>

@@ -252,6 +252,29 @@ TEST_F(StoreDamageTest, ChangedPagesNeverCrashACheck) {
   }
 }
 
+// LMDB trusts them: what they say wrongly would end the process, and did.
+TEST_F(StoreDamageTest, WrongMetaPagesNeverCrashAnOpen) {
+  constexpr std::size_t kPageBytes = 4'096;
+  constexpr std::size_t kMetaBytes = 152;
+  constexpr std::size_t kTransaction = 144;
+  make_store(20);
+  const std::string whole = file_bytes(path_);
+  const auto try_to_open = [&](const std::string& bytes) {
+    auto store = Store::open(write_file("damaged", bytes), clock_, {.map_bytes = 1 << 22});
+    if (store.ok()) static_cast<void>(store->check());
+  };
+  for (const char value : {'\0', '\x7f'}) {
+    for (std::size_t at = 0; at < kMetaBytes; at += 4) {
+      std::string bytes = whole;
+      for (const std::size_t page : {0u, 1u}) bytes.replace(page * kPageBytes + at, 4, 4, value);
+      try_to_open(bytes);
+    }
+  }
+  std::string bytes = whole;  // as if nothing had ever been written, but with trees
+  for (const std::size_t page : {0u, 1u}) bytes.replace(page * kPageBytes + kTransaction, 8, 8, 0);
+  EXPECT_EQ(code_of_open(write_file("damaged", bytes)), Code::corrupt);
+}
+
 // --- A full map ----------------------------------------------------------------------------------
 
 class StoreFullTest : public StoreErrorsTest {
