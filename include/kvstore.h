@@ -20,7 +20,8 @@
 // Threads. All handles may be shared by threads, with or without `fullMutex`, except that an
 // iterator is used by one thread at a time. A transaction (kvstore_begin) belongs to the thread
 // that began it: the calls of other threads on the same handle are not part of it. Several handles,
-// in several processes, may be open on one file. Don't use a handle in the child of a fork().
+// in several processes, may be open on one file. In the child of a fork() the handles of the parent
+// can't be used: calls return KVSTORE_ERROR, and closing them does nothing. Open the file again.
 //
 // Arguments. A length is in bytes. A key has 1 to 65,536 and a value 0 to 10,485,760. A null
 // handle, a null pointer to what is required, a negative length or expiry and a size beyond the
@@ -77,25 +78,31 @@ typedef struct KVColumnFamily KVColumnFamily;
 typedef struct KVIterator KVIterator;
 
 // How to open a store. All zeros is the default: KVSTORE_SYNC_NORMAL (unlike SNKV, which then never
-// synced), BUSY at once, the system's clock.
+// synced), and BUSY at once. It has SNKV's fields and no other, so that a program that was compiled
+// with SNKV's header works with this library.
 typedef struct KVStoreConfig {
-  int journalMode;   // no effect: there is no journal
-  int syncLevel;     // KVSTORE_SYNC_...; 0 is NORMAL. Any other number is an error
-  int cacheSize;     // no effect: the file is mapped, the system caches it
-  int pageSize;      // no effect: pages have the size that the system gives memory
-  int readOnly;      // not 0: nothing is written, not what has expired either. The file must exist
-  int busyTimeout;   // how many ms a writer waits for others before BUSY; 0: not at all. Calls of
-                     // threads on one handle wait for each other even so, but not for a transaction
-  int walSizeLimit;  // no effect: there is no log that grows
+  int journalMode;  // no effect: there is no journal
+  int syncLevel;    // KVSTORE_SYNC_...; 0 is NORMAL. Any other number is an error
+  int cacheSize;    // no effect: the file is mapped, the system caches it
+  int pageSize;     // no effect: pages have the size that the system gives memory
+  int readOnly;     // not 0: nothing is written, not what has expired either. The file must exist
+  int busyTimeout;  // how many ms a writer waits for others before BUSY; 0: not at all. Calls of
+                    // threads on one handle wait for each other even so, but not for a transaction;
+                    // and an open waits a second for a process that opens, closes or compacts it
+  int walSizeLimit;    // no effect: there is no log that grows
   int allowEncrypted;  // no effect: stores are not encrypted
   int fullMutex;       // no effect: handles may always be shared
+} KVStoreConfig;
 
-  // Not in SNKV.
+// More about how to open a store, for kvstore_open_ex(). Not in SNKV. `size` comes first, and later
+// versions add fields at the end: KVStoreOptions options = {.size = sizeof options, ...};
+typedef struct KVStoreOptions {
+  size_t size;                       // sizeof(KVStoreOptions)
   int64_t (*nowMs)(void* argument);  // the clock, for tests; NULL: the system's. From any thread
   void* nowArgument;                 //
   char* errorText;                   // where a failed open says why; NULL: nowhere. Ends with a
   int errorTextSize;                 // zero byte, cut to this many bytes
-} KVStoreConfig;
+} KVStoreOptions;
 
 // Counted by this handle since it was opened or reset. What is rolled back is not subtracted.
 typedef struct KVStoreStats {
@@ -131,10 +138,12 @@ int64_t kvstore_now_ms(void);
 // Opens the file at `path`, or makes it (its directory must exist). NULL or "": a temporary store,
 // gone when it is closed. `*out` is NULL after a failure. KVSTORE_ERROR: no such directory or file,
 // a directory, of a newer version. KVSTORE_READONLY: no permission; or `readOnly` and the file is
-// empty. KVSTORE_CORRUPT: not a store, or damaged. A `config` of NULL is one of zeros, as in
-// kvstore_open().
+// empty. KVSTORE_CORRUPT: not a store, or damaged. KVSTORE_BUSY: another process recovers or
+// compacts it. A `config` of NULL is one of zeros, as in kvstore_open(); `options` may be NULL.
 int kvstore_open(const char* path, KVStore** out, int journal_mode);
 int kvstore_open_v2(const char* path, KVStore** out, const KVStoreConfig* config);
+int kvstore_open_ex(const char* path, KVStore** out, const KVStoreConfig* config,
+                    const KVStoreOptions* options);
 
 // Waits for the calls of other threads, undoes the transactions that are open, and ends iterators.
 // KVSTORE_BUSY, and nothing is closed, if another thread has a write transaction open, since only

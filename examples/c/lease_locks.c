@@ -93,11 +93,11 @@ int main(void) {
   int64_t now = 1000000;
   const KVStoreConfig config = {
       .busyTimeout = 1000,  // a write waits for those of other processes, so long at most
-      .nowMs = read_clock,
-      .nowArgument = &now,
   };
+  const KVStoreOptions options = {.size = sizeof options, .nowMs = read_clock, .nowArgument = &now};
   KVStore* store = NULL;
-  if (kvstore_open_v2(NULL, &store, &config) != KVSTORE_OK) return 1;  // NULL: a temporary store
+  if (kvstore_open_ex(NULL, &store, &config, &options) != KVSTORE_OK)
+    return 1;  // NULL: a temporary store
   const int right = tell(store, &now);
   return kvstore_close(store) == KVSTORE_OK && right ? 0 : 1;
 }

@@ -61,10 +61,11 @@ static int tell(KVColumnFamily* calls, int64_t* now) {
 
 int main(void) {
   int64_t now = 1000000;
-  const KVStoreConfig config = {.nowMs = read_clock, .nowArgument = &now};
+  const KVStoreOptions options = {.size = sizeof options, .nowMs = read_clock, .nowArgument = &now};
   KVStore* store = NULL;
   KVColumnFamily* calls = NULL;
-  if (kvstore_open_v2(NULL, &store, &config) != KVSTORE_OK) return 1;  // NULL: a temporary store
+  if (kvstore_open_ex(NULL, &store, NULL, &options) != KVSTORE_OK)
+    return 1;  // NULL: a temporary store
   if (kvstore_cf_create(store, "calls", &calls) != KVSTORE_OK ||
       kvstore_cf_set_default_ttl(calls, kWindow) != KVSTORE_OK) {
     fprintf(stderr, "%s\n", kvstore_errmsg(store));

@@ -43,10 +43,13 @@ static int64_t read_clock(void* now) { return *(const int64_t*)now; }
 
 static KVStore* open_store(const char* path, int64_t* now) {
   char why[256];
-  KVStoreConfig config = {
-      .nowMs = read_clock, .nowArgument = now, .errorText = why, .errorTextSize = sizeof why};
+  const KVStoreOptions options = {.size = sizeof options,
+                                  .nowMs = read_clock,
+                                  .nowArgument = now,
+                                  .errorText = why,
+                                  .errorTextSize = sizeof why};
   KVStore* store = NULL;
-  if (kvstore_open_v2(path, &store, &config) != KVSTORE_OK) fprintf(stderr, "%s\n", why);
+  if (kvstore_open_ex(path, &store, NULL, &options) != KVSTORE_OK) fprintf(stderr, "%s\n", why);
   return store;
 }
 

@@ -22,7 +22,9 @@
 //
 // Threads and processes: a Store may be shared by threads, several may be open on one path, and
 // several processes may use one file. There is one write transaction at a time; readers never wait
-// for it, nor it for them. A process that dies leaves no lock behind. Do not use one across fork().
+// for it, nor it for them. A write transaction is ended by the thread that began it. A process that
+// dies leaves no lock behind. In the child of a fork(), a Store of the parent refuses everything
+// (Code::invalid), and closing or destroying it does nothing; the child can open the file itself.
 //
 // Files: `path` and, beside it, path-lock, path-shm and path-undo, which are of no use without it.
 // Not for network file systems. The format is in docs/store_format.md.
@@ -61,8 +63,13 @@ class Store {
   // Code::not_found: there is no such file, or no such directory. Code::denied: permissions, or a
   // read-only file system. Code::corrupt: it is not a store, or damaged. Code::unsupported: it was
   // written by a newer Mayfly. Code::invalid: a directory, say, or an option that makes no sense.
+  // Code::busy: another process recovers or compacts it, and does not end within busy_timeout.
   static Result<Store> open(const std::filesystem::path& path, const Clock& clock,
                             const StoreOptions& options = {});
+
+  // A temporary clock would be gone at once.
+  static Result<Store> open(const std::filesystem::path& path, const Clock&& clock,
+                            const StoreOptions& options = {}) = delete;
 
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;

@@ -23,7 +23,8 @@ struct StoreOptions {
   Durability durability = Durability::normal;
 
   // How long a writer waits for another one, in this process or elsewhere, before it gets
-  // Code::busy. Zero: not at all. Readers never wait.
+  // Code::busy. Zero: not at all. Readers never wait. Opening waits as long, but at least a second,
+  // while another process has the store for itself, to recover, compact or close it.
   Millis busy_timeout{5000};
 
   // Nothing is ever written: not what has expired either. The file must exist.

@@ -166,7 +166,10 @@ class WriteTxn : public ReadTxn {
   // Why the transaction cannot be committed, if it cannot.
   Status status() const;
 
-  // Ends the transaction. One that is destroyed without being committed is undone.
+  // Ends the transaction. One that is destroyed without being committed is undone. This is for the
+  // thread that began it, which has the write lock. On another one, commit() is Code::invalid, and
+  // both leave the transaction as it is; destroying it there undoes it, but the lock is given back
+  // only when its thread begins to write again, or ends.
   Status commit();
   void rollback();
 };

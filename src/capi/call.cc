@@ -34,6 +34,8 @@ int fail(KVStore& kv, const Error& error) noexcept {
 
 int refuse_closed(KVStore& kv) noexcept { return fail(kv, KVSTORE_ERROR, "the store is closed"); }
 
+int refuse_foreign(KVStore& kv) noexcept { return fail(kv, foreign_error()); }
+
 int check_key(KVStore& kv, const void* key, int length) {
   if (key != nullptr && length >= 1 && length <= kKeyMax) return KVSTORE_OK;
   return fail(kv, KVSTORE_ERROR, "a key must have 1 to 65536 bytes");

@@ -33,6 +33,7 @@ int to_code(Code code);
 int fail(KVStore& kv, int code, std::string_view message) noexcept;
 int fail(KVStore& kv, const Error& error) noexcept;
 int refuse_closed(KVStore& kv) noexcept;
+int refuse_foreign(KVStore& kv) noexcept;
 
 // Each returns KVSTORE_OK, or fails.
 int check_key(KVStore& kv, const void* key, int length);
@@ -44,12 +45,14 @@ inline std::string_view view(const void* bytes, int length) {
   return {static_cast<const char*>(bytes), static_cast<std::size_t>(length)};
 }
 
-// Runs `body(kv)`, whose result it returns, unless the store is closed. No exception gets out.
+// Runs `body(kv)`, whose result it returns, unless the store is closed, or is the parent's in the
+// child of a fork, where even a lock may never be free. No exception gets out.
 template <class Body>
 int call(KVStore* kv, Body body) noexcept {
   if (kv == nullptr) return KVSTORE_ERROR;
+  if (kv->mark.is_foreign()) return refuse_foreign(*kv);
   int code = KVSTORE_ERROR;
-  const bool entered = kv->gate.try_read([&] {
+  const bool entered = kv->gate.pass([&] {
     try {
       code = kv->store ? body(*kv) : refuse_closed(*kv);
     } catch (const std::bad_alloc&) {
@@ -57,7 +60,6 @@ int call(KVStore* kv, Body body) noexcept {
     } catch (const std::exception& error) {
       code = fail(*kv, KVSTORE_ERROR, error.what());
     }
-    return true;
   });
   return entered ? code : refuse_closed(*kv);
 }

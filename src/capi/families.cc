@@ -138,7 +138,7 @@ int kvstore_cf_list(KVStore* kv, char*** names, int* count) {
 }
 
 void kvstore_cf_close(KVColumnFamily* cf) {
-  if (cf == nullptr) return;
+  if (cf == nullptr || cf->kv->mark.is_foreign()) return;
   KVStore* const kv = cf->kv;
   kv->unuse(cf->name);
   delete cf;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capi/handles.h"
 
-KVStore::KVStore(const KVStoreConfig& config)
+KVStore::KVStore(const KVStoreConfig& config, const KVStoreOptions& options)
     : takes_turns(config.busyTimeout == 0), main{this, {}, "default"} {
-  if (config.nowMs != nullptr) given_clock.emplace(config.nowMs, config.nowArgument);
+  if (options.nowMs != nullptr) given_clock.emplace(options.nowMs, options.nowArgument);
 }
 
 void KVStore::release() {

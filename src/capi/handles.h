@@ -8,8 +8,11 @@
 // Closing a KVStore empties it: the Store is closed, iterators lose their cursors. What is left
 // says "closed" to every call, until the last handle is closed.
 //
-// Threads: each call is inside `gate`, which only kvstore_close() locks, to wait for the others. A
+// Threads: each call passes `gate`, which kvstore_close() closes, to wait for the others. A
 // transaction is used by the thread that owns it; an iterator by one thread at a time.
+//
+// Forks: in a child, all calls on the parent's handles are refused, and closing one does nothing:
+// not even its memory is freed, since a lock in it may be held by a thread that is not there.
 
 #pragma once
 
@@ -25,13 +28,14 @@
 #include <vector>
 
 #include "capi/callback_clock.h"
+#include "capi/gate.h"
 #include "capi/key_reader.h"
 #include "capi/messages.h"
 #include "capi/thread_number.h"
 #include "kvstore.h"
 #include "mayfly/clock.h"
-#include "mayfly/reader_lock.h"
 #include "mayfly/store.h"
+#include "store/process_mark.h"
 
 struct KVColumnFamily {
   KVStore* kv;
@@ -55,7 +59,7 @@ struct OpenTxn {
 }  // namespace mayfly
 
 struct KVStore {
-  explicit KVStore(const KVStoreConfig& config);
+  KVStore(const KVStoreConfig& config, const KVStoreOptions& options);
 
   void retain() { references.fetch_add(1, std::memory_order_relaxed); }
   void release();  // may delete it
@@ -75,14 +79,15 @@ struct KVStore {
   std::unique_lock<std::mutex> take_turn();
   std::unique_lock<std::mutex> try_take_turn();
 
+  const mayfly::ProcessMark mark;
   const mayfly::SystemClock wall_clock;
   std::optional<mayfly::CallbackClock> given_clock;
   const bool takes_turns;
   KVColumnFamily main;  // the default family, not counted
 
   std::atomic<int> references{1};
-  mayfly::ReaderLock gate;
-  std::optional<mayfly::Store> store;  // empty once it is closed; changed in a locked gate only
+  mayfly::Gate gate;
+  std::optional<mayfly::Store> store;  // empty once it is closed; changed behind a closed gate only
   std::optional<mayfly::KeyReader> reader;  // there while the store is
 
   mayfly::Messages messages;

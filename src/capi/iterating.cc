@@ -85,10 +85,7 @@ int check_place(KVStore& kv, const KVIterator& it, const void* result) {
 
 void forget(KVIterator& it) {
   KVStore& kv = *it.kv;
-  const bool entered = kv.gate.try_read([&] {
-    it.drop_cursor();
-    return true;
-  });
+  const bool entered = kv.gate.pass([&] { it.drop_cursor(); });
   const std::lock_guard lock(kv.handles_mutex);
   if (!entered) it.cursor.reset();  // kvstore_close() is at work, and waits for this lock
   kv.iterators.erase(&it);
@@ -248,7 +245,7 @@ int kvstore_iterator_ttl(KVIterator* iterator, int64_t* remaining_ms) {
 }
 
 void kvstore_iterator_close(KVIterator* iterator) {
-  if (iterator != nullptr) Closer()(iterator);
+  if (iterator != nullptr && !iterator->kv->mark.is_foreign()) Closer()(iterator);
 }
 
 }  // extern "C"

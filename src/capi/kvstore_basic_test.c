@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opening, closing, keys and values: sections 2, 3, 4 and 9 of the specification.
 
+#include <stddef.h>
+
 #include "capi/test.h"
 
 static void the_numbers_are_those_of_snkv(void) {
@@ -26,6 +28,11 @@ static void the_numbers_are_those_of_snkv(void) {
   CHECK_INT(KVSTORE_CHECKPOINT_TRUNCATE, 3);
   CHECK_INT(KVSTORE_NO_TTL, -1);
   CHECK_INT(sizeof(KVStoreStats), 12 * 8);
+  CHECK_INT(sizeof(KVStoreConfig), 9 * sizeof(int));
+  CHECK_INT(offsetof(KVStoreConfig, syncLevel), 1 * sizeof(int));
+  CHECK_INT(offsetof(KVStoreConfig, readOnly), 4 * sizeof(int));
+  CHECK_INT(offsetof(KVStoreConfig, busyTimeout), 5 * sizeof(int));
+  CHECK_INT(offsetof(KVStoreConfig, fullMutex), 8 * sizeof(int));
 }
 
 static void memory_is_zeroed(void) {
@@ -237,17 +244,17 @@ static void open_fails_with_documented_codes(void) {
   KVStore* kv = (KVStore*)1;
   char text[200] = "";
   KVStoreConfig config = test_config();
-  config.errorText = text;
-  config.errorTextSize = sizeof text;
+  KVStoreOptions options = test_options();
+  options.errorText = text;
+  options.errorTextSize = sizeof text;
   FAILS(kvstore_open(test_path("db"), NULL, 1), KVSTORE_ERROR);
   FAILS(kvstore_open(test_path("no/such/folder"), &kv, 1), KVSTORE_ERROR);
   CHECK(kv == NULL);
-  FAILS(kvstore_open_v2(test_folder, &kv, &config), KVSTORE_ERROR);
+  FAILS(kvstore_open_ex(test_folder, &kv, &config, &options), KVSTORE_ERROR);
   CHECK(text[0] != '\0');
-  config.errorTextSize = 4;
-  FAILS(kvstore_open_v2(test_folder, &kv, &config), KVSTORE_ERROR);
+  options.errorTextSize = 4;
+  FAILS(kvstore_open_ex(test_folder, &kv, NULL, &options), KVSTORE_ERROR);
   CHECK_INT(strlen(text), 3);
-  config.errorTextSize = sizeof text;
 
   FILE* file = fopen(test_path("garbage"), "w");
   for (int i = 0; i < 5000; ++i) fputs("this is not a store. ", file);
@@ -256,18 +263,18 @@ static void open_fails_with_documented_codes(void) {
   CHECK(kv == NULL);
 
   config.readOnly = 1;
-  FAILS(kvstore_open_v2(test_path("missing"), &kv, &config), KVSTORE_ERROR);
+  FAILS(open_with(test_path("missing"), &kv, &config), KVSTORE_ERROR);
   CHECK(access(test_path("missing"), F_OK) != 0);
   fclose(fopen(test_path("empty"), "w"));
-  FAILS(kvstore_open_v2(test_path("empty"), &kv, &config), KVSTORE_READONLY);
-  FAILS(kvstore_open_v2(NULL, &kv, &config), KVSTORE_ERROR);
+  FAILS(open_with(test_path("empty"), &kv, &config), KVSTORE_READONLY);
+  FAILS(open_with(NULL, &kv, &config), KVSTORE_ERROR);
 
   config = test_config();
   config.syncLevel = 3;
-  FAILS(kvstore_open_v2(test_path("db"), &kv, &config), KVSTORE_ERROR);
+  FAILS(open_with(test_path("db"), &kv, &config), KVSTORE_ERROR);
   config = test_config();
   config.busyTimeout = -1;
-  FAILS(kvstore_open_v2(test_path("db"), &kv, &config), KVSTORE_ERROR);
+  FAILS(open_with(test_path("db"), &kv, &config), KVSTORE_ERROR);
   OK(kvstore_open(test_path("empty"), &kv, 1));
   OK(kvstore_close(kv));
 }
@@ -281,7 +288,7 @@ static void a_read_only_store_refuses_writes(void) {
 
   KVStoreConfig config = test_config();
   config.readOnly = 1;
-  OK(kvstore_open_v2(test_path("db"), &kv, &config));
+  OK(open_with(test_path("db"), &kv, &config));
   CHECK(has(kv, "key", "value"));
   CHECK(has(kv, "brief", NULL));
   CHECK_INT(count(kv), 2);
@@ -355,7 +362,7 @@ static void the_config_of_snkv_is_accepted(void) {
   config.fullMutex = 1;
   config.busyTimeout = 10;
   KVStore* kv = NULL;
-  OK(kvstore_open_v2(test_path("db"), &kv, &config));
+  OK(open_with(test_path("db"), &kv, &config));
   OK(put(kv, "key", "value"));
   CHECK(has(kv, "key", "value"));
   OK(kvstore_close(kv));
@@ -365,6 +372,138 @@ static void the_config_of_snkv_is_accepted(void) {
   OK(kvstore_open(test_path("db"), &kv, 99));
   CHECK(has(kv, "key", "value"));
   OK(kvstore_close(kv));
+}
+
+// A program that was compiled with SNKV's header knows nothing of what comes after its struct.
+static void nothing_behind_the_config_of_snkv_is_read(void) {
+  struct {
+    KVStoreConfig config;
+    char behind[128];
+  } memory;
+  memset(&memory, 0xA5, sizeof memory);
+  memory.config = test_config();
+  KVStore* kv = NULL;
+  OK(kvstore_open_v2(test_path("db"), &kv, &memory.config));
+  OK(kvstore_put_for(kv, "key", 3, "value", 5, 60000));
+  CHECK(has(kv, "key", "value"));
+  OK(kvstore_close(kv));
+}
+
+static void options_tell_their_size(void) {
+  KVStore* kv = NULL;
+  struct {
+    KVStoreOptions options;
+    int64_t of_a_later_version;
+  } later = {test_options(), 0};
+  char text[200] = "";
+  FAILS(kvstore_open_ex(test_path("db"), NULL, NULL, &later.options), KVSTORE_ERROR);
+  later.options.size = 0;
+  FAILS(kvstore_open_ex(test_path("db"), &kv, NULL, &later.options), KVSTORE_ERROR);
+  later.options.size = sizeof later;
+  OK(kvstore_open_ex(test_path("db"), &kv, NULL, &later.options));
+  OK(kvstore_close(kv));
+  later.of_a_later_version = 1;
+  later.options.errorText = text;
+  later.options.errorTextSize = sizeof text;
+  FAILS(kvstore_open_ex(test_path("db"), &kv, NULL, &later.options), KVSTORE_ERROR);
+  CHECK(strstr(text, "setting") != NULL);
+  OK(kvstore_open_ex(test_path("db"), &kv, NULL, NULL));
+  OK(kvstore_close(kv));
+}
+
+static void use_in_a_child(KVStore* kv, KVColumnFamily* cf, KVIterator* iterator) {
+  FAILS(put(kv, "key", "child"), KVSTORE_ERROR);
+  CHECK(strstr(kvstore_errmsg(kv), "fork") != NULL);
+  FAILS(kvstore_cf_put(cf, "key", 3, "child", 5), KVSTORE_ERROR);
+  FAILS(kvstore_iterator_first(iterator), KVSTORE_ERROR);
+  FAILS(kvstore_begin(kv, 1), KVSTORE_ERROR);
+  FAILS(kvstore_commit(kv), KVSTORE_ERROR);
+  kvstore_iterator_close(iterator);
+  kvstore_cf_close(cf);
+  OK(kvstore_close(kv));
+  KVStore* own = test_open();  // the same file, for itself
+  CHECK(has(own, "key", "value"));
+  OK(put(own, "other", "child"));
+  OK(kvstore_close(own));
+}
+
+static void a_child_leaves_the_store_of_its_parent_alone(void) {
+  KVStore* const kv = test_open();
+  KVColumnFamily* cf = NULL;
+  KVIterator* iterator = NULL;
+  OK(put(kv, "key", "value"));
+  OK(kvstore_cf_create(kv, "family", &cf));
+  OK(kvstore_iterator_create(kv, &iterator));
+  const pid_t child = fork();
+  if (child == 0) {
+    use_in_a_child(kv, cf, iterator);
+    _exit(0);
+  }
+  int status = -1;
+  CHECK_INT(waitpid(child, &status, 0), child);
+  CHECK_INT(status, 0);
+  CHECK(access(test_path("db-undo"), F_OK) == 0);  // without it a power cut could not be undone
+  CHECK(has(kv, "other", "child"));
+  OK(put(kv, "key", "parent"));
+  kvstore_iterator_close(iterator);
+  kvstore_cf_close(cf);
+  OK(kvstore_close(kv));
+}
+
+// A clock that stops whoever reads it until it is told to go on.
+static int clock_calls = 0;
+static int clock_may_go_on = 1;
+static int64_t clock_that_waits(void* unused) {
+  (void)unused;
+  __atomic_fetch_add(&clock_calls, 1, __ATOMIC_SEQ_CST);
+  while (!__atomic_load_n(&clock_may_go_on, __ATOMIC_SEQ_CST)) sched_yield();
+  return TEST_START;
+}
+
+static void* read_slowly(void* kv) {
+  CHECK(has((KVStore*)kv, "key", "value"));
+  return NULL;
+}
+
+// Whether the main thread sleeps, as the kernel sees it.
+static int main_thread_sleeps(void) {
+  char path[64];
+  char state = '?';
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
+  FILE* const file = fopen(path, "r");
+  if (file == NULL || fscanf(file, "%*d %*s %c", &state) != 1) state = '?';
+  if (file != NULL) fclose(file);
+  return state == 'S';
+}
+
+static void* let_the_clock_go_on(void* seen_asleep) {
+  for (int looks = 0; looks < 100000 && *(int*)seen_asleep < 50; ++looks) {
+    *(int*)seen_asleep += main_thread_sleeps();
+    sched_yield();
+  }
+  __atomic_store_n(&clock_may_go_on, 1, __ATOMIC_SEQ_CST);
+  return NULL;
+}
+
+static void closing_sleeps_while_it_waits_for_calls(void) {
+  KVStoreOptions options = test_options();
+  KVStore* kv = test_open();
+  OK(kvstore_put_ttl(kv, "key", 3, "value", 5, TEST_START + 1000));
+  OK(kvstore_close(kv));
+  options.nowMs = clock_that_waits;
+  OK(kvstore_open_ex(test_path("db"), &kv, NULL, &options));
+  pthread_t reader;
+  pthread_t watcher;
+  int seen_asleep = 0;
+  clock_calls = 0;
+  clock_may_go_on = 0;
+  CHECK_INT(pthread_create(&reader, NULL, read_slowly, kv), 0);
+  while (__atomic_load_n(&clock_calls, __ATOMIC_SEQ_CST) == 0) sched_yield();
+  CHECK_INT(pthread_create(&watcher, NULL, let_the_clock_go_on, &seen_asleep), 0);
+  OK(kvstore_close(kv));
+  CHECK_INT(pthread_join(reader, NULL), 0);
+  CHECK_INT(pthread_join(watcher, NULL), 0);
+  CHECK_INT(seen_asleep, 50);
 }
 
 int main(void) {
@@ -388,5 +527,9 @@ int main(void) {
   RUN(closing_undoes_an_open_transaction);
   RUN(errmsg_tells_every_failure);
   RUN(the_config_of_snkv_is_accepted);
+  RUN(nothing_behind_the_config_of_snkv_is_read);
+  RUN(options_tell_their_size);
+  RUN(a_child_leaves_the_store_of_its_parent_alone);
+  RUN(closing_sleeps_while_it_waits_for_calls);
   return test_end();
 }

@@ -348,7 +348,7 @@ static void a_backup_is_a_store(void) {
   FAILS(kvstore_backup(kv, test_path("copy")), KVSTORE_ERROR);
   FAILS(kvstore_backup(kv, NULL), KVSTORE_ERROR);
   FAILS(kvstore_backup(kv, ""), KVSTORE_ERROR);
-  OK(kvstore_open_v2(test_path("copy"), &copy, &config));
+  OK(open_with(test_path("copy"), &copy, &config));
   CHECK(has(copy, "k", "v"));
   CHECK(has(copy, "later", NULL));
   test_advance(10);

@@ -170,7 +170,7 @@ static void a05_what_can_not_be_removed_stays_expired(void) {
   KVStoreConfig config = test_config();
   config.readOnly = 1;
   OK(put_ttl(kv, "dead", "v", 10));
-  OK(kvstore_open_v2(test_path("db"), &reader, &config));
+  OK(open_with(test_path("db"), &reader, &config));
   OK(kvstore_begin(other, 1));  // so that nobody else can remove anything
   test_advance(10);
   KVStore* const handles[] = {kv, reader};
@@ -323,7 +323,7 @@ static void a11_child(void) {
   KVStoreConfig config = test_config();
   KVStore* kv = NULL;
   config.busyTimeout = 60000;
-  OK(kvstore_open_v2(test_path("db"), &kv, &config));
+  OK(open_with(test_path("db"), &kv, &config));
   char key[16];
   for (int i = 0; i < 300; ++i) {
     snprintf(key, sizeof key, "child%d", i);
@@ -358,7 +358,7 @@ static void a11_two_handles_and_two_processes_read_and_write(void) {
   KVStoreConfig config = test_config();
   KVStore* kv = NULL;
   config.busyTimeout = 60000;
-  OK(kvstore_open_v2(test_path("db"), &kv, &config));
+  OK(open_with(test_path("db"), &kv, &config));
   char key[16];
   for (int i = 0; i < 300; ++i) {
     snprintf(key, sizeof key, "parent%d", i);
@@ -420,9 +420,9 @@ static void a14_an_idle_handle_stops_no_writer(void) {
   config.journalMode = KVSTORE_JOURNAL_DELETE;
   KVStore* idle = NULL;
   KVStore* writer = NULL;
-  OK(kvstore_open_v2(test_path("db"), &idle, &config));
+  OK(open_with(test_path("db"), &idle, &config));
   CHECK(has(idle, "k", NULL));
-  OK(kvstore_open_v2(test_path("db"), &writer, &config));
+  OK(open_with(test_path("db"), &writer, &config));
   OK(put(writer, "k", "v"));
   CHECK(has(idle, "k", "v"));
   OK(kvstore_close(idle));

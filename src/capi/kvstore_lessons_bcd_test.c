@@ -28,7 +28,7 @@ static KVStore* open_at(int sync_level) {
   KVStoreConfig config = test_config();
   config.syncLevel = sync_level;
   KVStore* kv = NULL;
-  OK(kvstore_open_v2(test_path("db"), &kv, &config));
+  OK(open_with(test_path("db"), &kv, &config));
   return kv;
 }
 
@@ -180,7 +180,7 @@ static void c06_a_wal_limit_has_no_effect(void) {
   config.walSizeLimit = 1;
   KVStore* kv = NULL;
   KVStoreStats stats;
-  OK(kvstore_open_v2(test_path("db"), &kv, &config));
+  OK(open_with(test_path("db"), &kv, &config));
   put_20(kv);
   OK(kvstore_stats(kv, &stats));
   CHECK_INT(stats.nCheckpoints, 0);
@@ -241,7 +241,7 @@ static void d01_reading_an_expired_key_waits_for_nobody(void) {
   config.busyTimeout = 60000;
   KVStore* const writer = test_open();
   KVStore* reader = NULL;
-  OK(kvstore_open_v2(test_path("db"), &reader, &config));
+  OK(open_with(test_path("db"), &reader, &config));
   OK(put_ttl(writer, "dead", "v", -1));
   OK(kvstore_begin(writer, 1));
   int64_t left = -7;
@@ -352,13 +352,14 @@ static void d12_a_store_takes_its_clock_from_its_user(void) {
   KVStore* one = NULL;
   KVStore* two = NULL;
   KVStoreConfig config = test_config();
-  config.nowMs = clock_of;
-  config.nowArgument = &early;
-  OK(kvstore_open_v2(test_path("db"), &one, &config));
+  KVStoreOptions options = test_options();
+  options.nowMs = clock_of;
+  options.nowArgument = &early;
+  OK(kvstore_open_ex(test_path("db"), &one, &config, &options));
   OK(kvstore_put_ttl(one, "k", 1, "v", 1, 2000));
-  config.nowArgument = &late;
+  options.nowArgument = &late;
   config.readOnly = 1;
-  OK(kvstore_open_v2(test_path("db"), &two, &config));
+  OK(kvstore_open_ex(test_path("db"), &two, &config, &options));
   CHECK(has(one, "k", "v"));
   CHECK(has(two, "k", NULL));
   early = 2000;
@@ -398,10 +399,11 @@ static void d13_a_purge_that_fails_tells_what_it_removed(void) {
   KVStore* kv = NULL;
   int readings = -1;
   int n = -1;
-  config.nowMs = clock_that_breaks_the_disk;
-  config.nowArgument = &readings;
+  KVStoreOptions options = test_options();
+  options.nowMs = clock_that_breaks_the_disk;
+  options.nowArgument = &readings;
   config.syncLevel = KVSTORE_SYNC_FULL;
-  OK(kvstore_open_v2(test_path("db"), &kv, &config));
+  OK(kvstore_open_ex(test_path("db"), &kv, &config, &options));
   put_expired(kv, 1000);
   signal(SIGXFSZ, SIG_IGN);
   readings = 3;

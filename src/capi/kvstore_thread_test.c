@@ -51,7 +51,7 @@ static void share_a_handle(int busy_timeout) {
   KVStoreConfig config = test_config();
   KVStore* kv = NULL;
   config.busyTimeout = busy_timeout;
-  OK(kvstore_open_v2(test_path("db"), &kv, &config));
+  OK(open_with(test_path("db"), &kv, &config));
   Shared shared[3] = {{kv, NULL, "a", 150, 0}, {kv, NULL, "b", 150, 0}, {kv, NULL, "c", 150, 0}};
   pthread_t threads[3];
   for (int i = 0; i < 3; ++i) OK(kvstore_cf_create(kv, shared[i].name, &shared[i].cf));
@@ -79,7 +79,7 @@ static void a_transaction_that_is_left_open_is_undone_with_its_thread(void) {
   KVStoreConfig config = test_config();
   Shared shared = {0};
   config.busyTimeout = 60000;
-  OK(kvstore_open_v2(test_path("db"), &shared.kv, &config));
+  OK(open_with(test_path("db"), &shared.kv, &config));
   for (int i = 0; i < 3; ++i) in_another_thread(leave_open, &shared);
   OK(kvstore_put(shared.kv, "key", 3, "value", 5));
   int64_t n = 0;
@@ -262,7 +262,7 @@ static void* wait_in_vain(void* argument) {
   KVStoreConfig config = test_config();
   KVStore* kv = NULL;
   config.busyTimeout = 60;
-  OK(kvstore_open_v2(test_path("db"), &kv, &config));
+  OK(open_with(test_path("db"), &kv, &config));
   const int64_t began = kvstore_now_ms();
   FAILS(put(kv, "k", "v"), KVSTORE_BUSY);
   CHECK(kvstore_now_ms() - began >= 59);  // the two clocks may be read on either side of a tick
@@ -283,7 +283,7 @@ static void* take_the_lock_again_and_again(void* argument) {
   KVStoreConfig config = test_config();
   KVStore* kv = NULL;
   config.busyTimeout = 60000;
-  OK(kvstore_open_v2(test_path("db"), &kv, &config));
+  OK(open_with(test_path("db"), &kv, &config));
   while (!stopped(my)) {
     OK(kvstore_begin(kv, 1));
     OK(kvstore_rollback(kv));

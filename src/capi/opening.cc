@@ -2,6 +2,7 @@
 // Opening and closing a store, its messages, and memory.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -14,18 +15,50 @@
 namespace mayfly {
 namespace {
 
+// What the first version of KVStoreOptions had.
+constexpr std::size_t kOptionsLeast =
+    offsetof(KVStoreOptions, errorTextSize) + sizeof(KVStoreOptions::errorTextSize);
+
 struct Releaser {
   void operator()(KVStore* kv) const { kv->release(); }
 };
 using Opening = std::unique_ptr<KVStore, Releaser>;
 
 // Copies as much of the message as the caller has room for.
-void tell(const KVStoreConfig& config, std::string_view message) {
-  if (config.errorText == nullptr || config.errorTextSize <= 0) return;
-  const auto room = static_cast<std::size_t>(config.errorTextSize) - 1;
+void tell(const KVStoreOptions& options, std::string_view message) {
+  if (options.errorText == nullptr || options.errorTextSize <= 0) return;
+  const auto room = static_cast<std::size_t>(options.errorTextSize) - 1;
   const std::size_t length = std::min(room, message.size());
-  std::memcpy(config.errorText, message.data(), length);
-  config.errorText[length] = '\0';
+  std::memcpy(options.errorText, message.data(), length);
+  options.errorText[length] = '\0';
+}
+
+// The fields that have an effect. The others are not touched: early headers of SNKV lack the last.
+KVStoreConfig read_config(const KVStoreConfig* given) {
+  KVStoreConfig config{};
+  if (given == nullptr) return config;
+  config.syncLevel = given->syncLevel;
+  config.readOnly = given->readOnly;
+  config.busyTimeout = given->busyTimeout;
+  return config;
+}
+
+// What there is of the caller's struct, which may be of an older or a newer header than this one.
+Status read_options(const KVStoreOptions* given, KVStoreOptions& options) {
+  options = {};
+  if (given == nullptr) return Done{};
+  const std::size_t size = given->size;
+  if (size < kOptionsLeast) {
+    return Error{Code::invalid, "KVStoreOptions.size must be sizeof(KVStoreOptions)"};
+  }
+  std::memcpy(&options, given, std::min(size, sizeof options));
+  const char* const bytes = reinterpret_cast<const char*>(given);
+  for (std::size_t i = sizeof options; i < size; ++i) {
+    if (bytes[i] != 0) {
+      return Error{Code::unsupported, "KVStoreOptions has a setting that this version lacks"};
+    }
+  }
+  return Done{};
 }
 
 Result<Durability> to_durability(int level) {
@@ -69,23 +102,26 @@ Status open_store(KVStore& kv, const std::filesystem::path& path, const KVStoreC
   return Done{};
 }
 
-int open(const char* path, KVStore** out, const KVStoreConfig& config) noexcept {
+int open(const char* path, KVStore** out, const KVStoreConfig& config,
+         const KVStoreOptions* given) noexcept {
   if (out == nullptr) return KVSTORE_ERROR;
   *out = nullptr;
+  KVStoreOptions options{};
   try {
-    Opening kv(new KVStore(config));
-    const Status opened = open_store(*kv, path == nullptr ? "" : path, config);
+    Status opened = read_options(given, options);
+    Opening kv(new KVStore(config, options));
+    if (opened) opened = open_store(*kv, path == nullptr ? "" : path, config);
     if (!opened) {
-      tell(config, opened.error().message);
+      tell(options, opened.error().message);
       return to_code(opened.error().code);
     }
     *out = kv.release();
     return KVSTORE_OK;
   } catch (const std::bad_alloc&) {
-    tell(config, "out of memory");
+    tell(options, "out of memory");
     return KVSTORE_NOMEM;
   } catch (const std::exception& error) {
-    tell(config, error.what());
+    tell(options, error.what());
     return KVSTORE_ERROR;
   }
 }
@@ -100,7 +136,7 @@ bool start_closing(KVStore& kv) {
   return true;
 }
 
-// REQUIRES: nobody else is in the gate.
+// REQUIRES: the gate is closed.
 Status empty(KVStore& kv) {
   {
     const std::lock_guard lock(kv.handles_mutex);
@@ -125,25 +161,27 @@ extern "C" {
 int kvstore_open(const char* path, KVStore** out, int journal_mode) {
   KVStoreConfig config{};
   config.journalMode = journal_mode;
-  return open(path, out, config);
+  return open(path, out, config, nullptr);
 }
 
 int kvstore_open_v2(const char* path, KVStore** out, const KVStoreConfig* config) {
-  return open(path, out, config == nullptr ? KVStoreConfig{} : *config);
+  return open(path, out, read_config(config), nullptr);
+}
+
+int kvstore_open_ex(const char* path, KVStore** out, const KVStoreConfig* config,
+                    const KVStoreOptions* options) {
+  return open(path, out, read_config(config), options);
 }
 
 int kvstore_close(KVStore* kv) {
-  if (kv == nullptr) return KVSTORE_OK;
+  if (kv == nullptr || kv->mark.is_foreign()) return KVSTORE_OK;
   if (!start_closing(*kv)) {
     return fail(*kv, KVSTORE_BUSY, "another thread has a write transaction open");
   }
   kvstore_rollback(kv);  // of this thread, which need not remember it any more
-  int code = KVSTORE_OK;
-  {
-    const std::lock_guard lock(kv->gate);
-    const Status closed = empty(*kv);
-    if (!closed) code = to_code(closed.error().code);
-  }
+  kv->gate.close();
+  const Status closed = empty(*kv);
+  const int code = closed ? KVSTORE_OK : to_code(closed.error().code);
   kv->release();
   return code;
 }

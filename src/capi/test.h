@@ -113,15 +113,28 @@ static inline const char* test_path(const char* name) {
 static inline KVStoreConfig test_config(void) {
   KVStoreConfig config;
   memset(&config, 0, sizeof config);
-  config.nowMs = test_clock;
   return config;
+}
+
+static inline KVStoreOptions test_options(void) {
+  KVStoreOptions options;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.nowMs = test_clock;
+  return options;
+}
+
+// Opens a store with the test's clock.
+static inline int open_with(const char* path, KVStore** kv, const KVStoreConfig* config) {
+  const KVStoreOptions options = test_options();
+  return kvstore_open_ex(path, kv, config, &options);
 }
 
 // Opens the store "db" of the test's folder, with the test's clock.
 static inline KVStore* test_open(void) {
   const KVStoreConfig config = test_config();
   KVStore* kv = NULL;
-  OK(kvstore_open_v2(test_path("db"), &kv, &config));
+  OK(open_with(test_path("db"), &kv, &config));
   return kv;
 }
 

@@ -49,17 +49,19 @@ std::unique_ptr<StoreHandle> open(const Options& options) {
   config.syncLevel = options.sync_level;
   config.readOnly = options.read_only ? 1 : 0;
   config.busyTimeout = options.busy_timeout;
-  config.errorText = text.data();
-  config.errorTextSize = static_cast<int>(text.size());
+  KVStoreOptions more{};
+  more.size = sizeof more;
+  more.errorText = text.data();
+  more.errorTextSize = static_cast<int>(text.size());
   if (!options.clock.is_none()) {
     store->clock = Py_NewRef(options.clock.ptr());
-    config.nowMs = ask_clock;
-    config.nowArgument = store->clock;
+    more.nowMs = ask_clock;
+    more.nowArgument = store->clock;
   }
   store->home = store.get();
   const char* const path = options.path ? options.path->c_str() : nullptr;
   const int code = unlocked(*store, [&] {
-    const int opened = kvstore_open_v2(path, &store->kv, &config);
+    const int opened = kvstore_open_ex(path, &store->kv, &config, &more);
     return opened == KVSTORE_OK ? kvstore_cf_get_default(store->kv, &store->cf) : opened;
   });
   store->is_open = store->kv != nullptr;

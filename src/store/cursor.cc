@@ -68,6 +68,7 @@ bool Cursor::State::nowhere(Cursor& cursor, int code) {
 // transaction may have given the family its first deadline, or dropped it.
 bool Cursor::State::start_anew(Cursor& cursor) {
   deadlines_.forget();
+  if (txn_.is_foreign()) return nowhere(cursor, 0);
   if (!txn_.writes()) return true;
   FamilyView* const view = txn_.view(family_);
   if (view == nullptr) return nowhere(cursor, 0);
@@ -85,6 +86,7 @@ int Cursor::State::find_deadline(std::string_view stored, Time& deadline) {
 }
 
 bool Cursor::State::settle(Cursor& cursor, bool there, MDB_cursor_op step) {
+  if (txn_.is_foreign()) return nowhere(cursor, 0);
   turn(step);
   for (; there; there = rows_.move(step)) {
     const Row& row = rows_.row();
@@ -107,7 +109,7 @@ bool Cursor::State::settle(Cursor& cursor, bool there, MDB_cursor_op step) {
 // A short key is stored as it is, so that the row need not be at hand.
 Time Cursor::State::deadline(const Cursor& cursor) {
   Time deadline = kNever;
-  if (!deadlines_.is_open()) return deadline;
+  if (!deadlines_.is_open() || txn_.is_foreign()) return deadline;
   const bool is_short = cursor.key_.size() <= kShortKeyMax;
   const int code = find_deadline(is_short ? cursor.key_ : rows_.row().stored, deadline);
   if (code != 0) code_ = code;
@@ -150,6 +152,7 @@ bool Cursor::State::seek_before(Cursor& cursor, std::string_view key) {
 }
 
 Status Cursor::State::status() const {
+  if (txn_.is_foreign()) return foreign_error();
   if (code_ != 0) return lmdb_error(code_, "move a cursor");
   return Done{};
 }

@@ -26,7 +26,7 @@ class Cursor::State {
   bool last(Cursor& cursor);
   bool move(Cursor& cursor, MDB_cursor_op step) {
     turn(step);
-    if (takes_all_) [[likely]] {
+    if (takes_all_ && !txn_.is_foreign()) [[likely]] {
       if (rows_.move_to(step, cursor.key_, cursor.value_)) return true;
       return nowhere(cursor, rows_.code());
     }

@@ -18,13 +18,14 @@
 namespace mayfly {
 namespace {
 
-constexpr unsigned kReadersMax = 1000;
+constexpr unsigned kReadersMax = 4000;
 constexpr std::uint64_t kMapLeast = std::uint64_t{64} << 20;  // 64 MiB
 constexpr std::uint64_t kMapMost = std::uint64_t{16} << 40;   // 16 TiB
 constexpr std::uint64_t kReservedMost = 64;                   // a removal takes some twenty
 constexpr std::uint64_t kReservedShare = 8;                   // of the map, if that is small
 constexpr mode_t kFileMode = 0644;
-constexpr off_t kLockFileBytes = 68 << 10;  // 64 bytes for each reader, and what LMDB adds
+constexpr off_t kLockFileBytes = 256 << 10;  // 64 bytes for each reader, and what LMDB adds
+static_assert(kLockFileBytes >= 64 * (kReadersMax + 16));
 
 // As much as the file could ever need: the size of its file system.
 std::uint64_t map_bytes_for(const std::string& path, std::uint64_t asked, std::uint64_t file) {
@@ -71,28 +72,36 @@ Result<std::unique_ptr<Environment>> Environment::open(const std::string& path,
 
 Environment::~Environment() { static_cast<void>(close()); }
 
+void Environment::close_in_child() {
+  if (session_ != nullptr) session_->close_in_child();
+  if (guard_ != nullptr) guard_->close_in_child();
+}
+
+// Undoes a power cut; a file that cannot be written must not need that. REQUIRES: no other process
+// has it open.
+Status Environment::recover_file() {
+  if (session_ != nullptr && writable_) return PowerGuard::recover(path_, {});
+  const auto broken = PowerGuard::needs_recovery(path_, {});
+  if (!broken) return broken.error();
+  if (!*broken) return Done{};
+  return Error{Code::denied,
+               path_ +
+                   " was in use when the machine stopped, which has to be undone first; open it "
+                   "once where it can be written"};
+}
+
 // A file that nobody may write to is read without joining the others: they cannot be there.
 Status Environment::open_file() {
   writable_ = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) == 0;
-  auto session = Session::join(path_);
+  auto session = Session::join(path_, options_.busy_timeout);
   if (session) {
     session_ = std::move(*session);
   } else if (!options_.read_only || !cannot_write(session.error())) {
     return session.error();
   }
   const bool alone = session_ != nullptr && session_->alone();
-  if (alone && writable_) {
-    if (const Status recovered = PowerGuard::recover(path_, {}); !recovered) return recovered;
-  } else if (session_ == nullptr) {
-    const auto broken = PowerGuard::needs_recovery(path_, {});
-    if (!broken) return broken.error();
-    if (*broken) {
-      return Error{Code::denied, path_ +
-                                     " was in use when the machine stopped, which has to be "
-                                     "undone first; open it once where it can be written"};
-    }
-  }
   if (alone || session_ == nullptr) {
+    if (const Status recovered = recover_file(); !recovered) return recovered;
     if (const Status sound = check_before_open(path_); !sound) return sound;
   }
   if (alone) {
@@ -203,14 +212,17 @@ Status Environment::make_store() {
   return Done{};
 }
 
-void Environment::drop_pool() {
+bool Environment::drop_pool() {
   const std::scoped_lock lock(mutex_);
+  const bool had_any = !pool_.empty();
   for (const auto& snapshot : pool_) ::mdb_txn_abort(snapshot->txn);
   pool_.clear();
+  return had_any;
 }
 
 Status Environment::close() {
-  if (env_ == nullptr) return Done{};
+  if (env_ == nullptr || is_foreign()) return Done{};
+  if (write_.state == Write::State::left) abort_write(write_.txn, write_.durability);
   drop_pool();
   Status closed = Done{};
   if (guard_ != nullptr) closed = guard_->close(session_ != nullptr && session_->try_alone());

@@ -7,7 +7,10 @@
 // too.
 //
 // Threads: all of it may be called by any thread. Readers take no lock but a short one for the pool
-// of idle transactions.
+// of idle transactions. A write transaction is ended by the thread that began it, because LMDB's
+// lock belongs to that thread.
+//
+// Forks: in a child, the parent's environment refuses everything, and is never destroyed.
 
 #pragma once
 
@@ -19,6 +22,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "mayfly/clock.h"
@@ -26,6 +30,7 @@
 #include "mayfly/store_options.h"
 #include "store/catalog_ref.h"
 #include "store/power_guard.h"
+#include "store/process_mark.h"
 #include "store/session.h"
 
 namespace mayfly {
@@ -59,17 +64,30 @@ class Environment {
   // Ends it as the destructor does, and tells whether all is on disk.
   Status close();
 
+  // Whether this is the parent's, in the child of a fork.
+  bool is_foreign() const noexcept { return mark_.is_foreign(); }
+
+  // Gives up the child's copies of files that have locks, so that these end with the parent.
+  void close_in_child();
+
   Result<std::unique_ptr<Snapshot>> begin_read();
   void end_read(std::unique_ptr<Snapshot> snapshot);
 
   // Takes the write lock. The catalog that it gives is the latest.
   Result<MDB_txn*> begin_write(Millis busy_timeout, Durability durability, CatalogRef& catalog);
 
+  // Whether this thread began the write transaction that is open, and may end it.
+  bool may_end_write() const { return write_.thread.load() == std::this_thread::get_id(); }
+
   // Ends the write transaction, on the thread that began it. `changed` is null if the catalog is
   // as before. If it fails, nothing was written.
   Status commit_write(MDB_txn* txn, Durability durability, const Catalog* changed,
                       const std::vector<NewTable>& tables);
   void abort_write(MDB_txn* txn, Durability durability);
+
+  // For another thread than the one that began it: nothing will be written. The lock is given back
+  // when that thread begins to write again, or ends.
+  void leave_write();
 
   // How many pages a write transaction could take when it began: the rest of the map, and, if asked
   // for `exactly`, the free pages that no reader needs.
@@ -104,6 +122,7 @@ class Environment {
   Environment(std::string path, const StoreOptions& options);
 
   Status open_file();
+  Status recover_file();
   Status start_lmdb();
   Status make_store();
   Error empty_error() const;
@@ -114,8 +133,10 @@ class Environment {
   void enter();
   void leave() { active_.fetch_sub(1); }
   Durability level(Durability asked) const;
+  Status lock_write(Millis busy_timeout);
   Status prepare_write(Durability durability);
   void end_write(bool committed, Durability durability);
+  void finish_write(bool committed, Durability durability);
   bool is_short_of_room(MDB_txn* txn) const;
   std::uint64_t oldest_reader(MDB_txn* txn) const;
   bool roll_on(MDB_txn* txn, const CatalogRef& catalog);
@@ -126,9 +147,12 @@ class Environment {
   void publish(const CatalogRef& catalog);
   Status adopt_larger_map();
   std::unique_ptr<Snapshot> take_snapshot();
-  void drop_pool();
+  bool drop_pool();  // whether there was something in it
+  bool free_readers();
+  void trim_pool(std::vector<std::unique_ptr<Snapshot>>& surplus);
   Status replace_file(const std::string& with);
 
+  const ProcessMark mark_;
   const std::string path_;
   const StoreOptions options_;
   bool writable_ = true;
@@ -141,6 +165,17 @@ class Environment {
   bool guarded_ = false;  // whether this process has written at `normal`; under the write lock
 
   std::atomic<std::uint32_t> next_family_id_{1};
+
+  // The write transaction of this process. Its thread holds the write lock while one is open, or
+  // was left by another thread; if the thread has ended, the kernel has freed the lock.
+  struct Write {
+    enum class State { none, open, left };
+    std::atomic<State> state{State::none};
+    std::atomic<std::thread::id> thread{};
+    MDB_txn* txn = nullptr;
+    Durability durability{};
+  };
+  Write write_;
 
   // How many transactions are at work, and whether new ones have to wait for gate_.
   std::atomic<int> active_{0};

@@ -60,7 +60,7 @@ Status copy_by_part(MDB_env* env, const std::string& path) {
 // that was interrupted.
 Status copy_whole(MDB_env* env, const std::string& path) {
   std::string folder = std::filesystem::path(path).parent_path().string();
-  if (folder.empty()) folder = ".";
+  if (folder.empty()) folder.push_back('.');
   const int file = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kFileMode);
   if (file < 0) return copy_by_part(env, path);
   Status done = fill_copy(env, file, path);
@@ -72,6 +72,7 @@ Status copy_whole(MDB_env* env, const std::string& path) {
 }  // namespace
 
 Status Environment::copy_to(const std::string& path) {
+  if (is_foreign()) return foreign_error();
   if (std::filesystem::exists(path)) return Error{Code::invalid, path + " exists already"};
   enter();
   const Status copied = copy_whole(env_, path);
@@ -80,6 +81,7 @@ Status Environment::copy_to(const std::string& path) {
 }
 
 Status Environment::sync() {
+  if (is_foreign()) return foreign_error();
   if (guard_ == nullptr) return Error{Code::denied, path_ + " can only be read"};
   enter();
   const Status synced = guard_->sync();
@@ -90,8 +92,9 @@ Status Environment::sync() {
 // With the write lock held and nobody inside, the file is exchanged while the store is closed to
 // LMDB.
 Status Environment::compact() {
+  if (is_foreign()) return foreign_error();
   if (!writable()) return Error{Code::denied, path_ + " can only be read"};
-  if (const Status locked = session_->lock(options_.busy_timeout); !locked) return locked;
+  if (const Status locked = lock_write(options_.busy_timeout); !locked) return locked;
   Status done = Done{};
   {
     const std::scoped_lock shut(gate_);

@@ -16,7 +16,13 @@
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kPoolMax = 64;
+// Idle snapshots keep their places in LMDB's table of readers, which all processes share. So many
+// are kept by a process while at most a quarter of the places has ever been taken, and so many when
+// it was more.
+constexpr std::size_t kPoolMost = 64;
+constexpr std::size_t kPoolFew = 4;
+constexpr unsigned kCrowdedShare = 4;
+
 constexpr std::size_t kProbeBytes = 65'536;
 
 // LMDB calls it an input/output error when less was written than it asked for, which is how a disk
@@ -127,6 +133,7 @@ std::unique_ptr<Snapshot> Environment::take_snapshot() {
 }
 
 Result<std::unique_ptr<Snapshot>> Environment::begin_read() {
+  if (is_foreign()) return foreign_error();
   enter();
   std::unique_ptr<Snapshot> snapshot = take_snapshot();
   Status problem = Done{};
@@ -135,8 +142,7 @@ Result<std::unique_ptr<Snapshot>> Environment::begin_read() {
                          ? ::mdb_txn_renew(snapshot->txn)
                          : ::mdb_txn_begin(env_, nullptr, MDB_RDONLY, &snapshot->txn);
     if (code == MDB_MAP_RESIZED && adopt_larger_map().ok()) continue;
-    int stale = 0;
-    if (code == MDB_READERS_FULL && ::mdb_reader_check(env_, &stale) == 0 && stale > 0) continue;
+    if (code == MDB_READERS_FULL && free_readers()) continue;
     problem = Done{};
     if (code != 0) {
       problem = lmdb_error(code, "begin to read");
@@ -159,12 +165,30 @@ Result<std::unique_ptr<Snapshot>> Environment::begin_read() {
 
 void Environment::end_read(std::unique_ptr<Snapshot> snapshot) {
   ::mdb_txn_reset(snapshot->txn);
+  std::vector<std::unique_ptr<Snapshot>> surplus;
   {
     const std::scoped_lock lock(mutex_);
-    if (pool_.size() < kPoolMax) pool_.push_back(std::move(snapshot));
+    pool_.push_back(std::move(snapshot));
+    if (pool_.size() > kPoolFew) trim_pool(surplus);
   }
-  if (snapshot != nullptr) ::mdb_txn_abort(snapshot->txn);
+  for (const auto& each : surplus) ::mdb_txn_abort(each->txn);
   leave();
+}
+
+// REQUIRES: mutex_ is held.
+void Environment::trim_pool(std::vector<std::unique_ptr<Snapshot>>& surplus) {
+  MDB_envinfo info{};
+  ::mdb_env_info(env_, &info);
+  const bool is_crowded = info.me_numreaders > info.me_maxreaders / kCrowdedShare;
+  const std::size_t limit = is_crowded ? kPoolFew : kPoolMost;
+  for (; pool_.size() > limit; pool_.pop_back()) surplus.push_back(std::move(pool_.back()));
+}
+
+// Gives back the places of idle snapshots, and of processes that have died. Whether there were any.
+bool Environment::free_readers() {
+  const bool had_idle = drop_pool();
+  int stale = 0;
+  return (::mdb_reader_check(env_, &stale) == 0 && stale > 0) || had_idle;
 }
 
 // Finds the catalog of a snapshot. A transaction cannot use tables whose handles were opened after
@@ -227,12 +251,34 @@ Status Environment::open_tables(const Catalog& catalog) {
   return Done{};
 }
 
+// Takes the write lock, and ends what another thread has left to this one, or to whoever comes
+// after a thread that has ended. While a transaction is open whose thread has ended, LMDB could
+// never be written to again if another one began.
+Status Environment::lock_write(Millis busy_timeout) {
+  using State = Write::State;
+  if (write_.state == State::left && may_end_write()) abort_write(write_.txn, write_.durability);
+  if (Status locked = session_->lock(busy_timeout); !locked) return locked;
+  if (write_.state == State::left) {
+    ::mdb_txn_abort(write_.txn);
+    finish_write(false, write_.durability);
+  } else if (write_.state == State::open) {
+    session_->unlock();
+    return Error{Code::busy,
+                 "a write transaction is open whose thread has ended; destroy it to write again"};
+  }
+  return Done{};
+}
+
 Result<MDB_txn*> Environment::begin_write(Millis busy_timeout, Durability durability,
                                           CatalogRef& catalog) {
+  if (is_foreign()) return foreign_error();
   if (!writable()) return Error{Code::denied, path_ + " can only be read"};
-  if (const Status locked = session_->lock(busy_timeout); !locked) return locked.error();
+  if (const Status locked = lock_write(busy_timeout); !locked) return locked.error();
   enter();
   Status problem = prepare_write(durability);
+  if (!problem && problem.error().code == Code::busy && free_readers()) {
+    problem = prepare_write(durability);
+  }
   const bool prepared = problem.ok();
   int steps = 0;  // that were taken to make room
   MDB_txn* txn = nullptr;
@@ -254,7 +300,13 @@ Result<MDB_txn*> Environment::begin_write(Millis busy_timeout, Durability durabi
       steps = 2;
       if (roll_on(txn, catalog)) continue;
     }
-    if (catalog && catalog->covers(::mdb_txn_id(txn) - 1)) return txn;
+    if (catalog && catalog->covers(::mdb_txn_id(txn) - 1)) {
+      write_.txn = txn;
+      write_.durability = durability;
+      write_.thread = std::this_thread::get_id();
+      write_.state = Write::State::open;
+      return txn;
+    }
     // Another process has changed something. A reader finds out what; nobody writes meanwhile.
     ::mdb_txn_abort(txn);
     auto snapshot = begin_read();
@@ -338,12 +390,20 @@ void Environment::abort_write(MDB_txn* txn, Durability durability) {
   end_write(false, durability);
 }
 
+void Environment::leave_write() { write_.state = Write::State::left; }
+
 void Environment::end_write(bool committed, Durability durability) {
+  finish_write(committed, durability);
+  session_->unlock();
+}
+
+// All but the lock.
+void Environment::finish_write(bool committed, Durability durability) {
   const Durability used = level(durability);
   if (used != Durability::off && !committed) guard_->after_abort();
   if (used == Durability::normal && committed) guard_->after_commit();
+  write_.state = Write::State::none;
   leave();
-  session_->unlock();
 }
 
 // Another process, with a larger map, has made the file grow beyond ours. LMDB can change the map

@@ -109,6 +109,10 @@ Status PowerGuard::close(bool is_sole_opener) {
   return status;
 }
 
+void PowerGuard::close_in_child() {
+  if (store_) store_->close_in_child();
+}
+
 // The slow path of a writer: something has to be done before it may write.
 Status PowerGuard::prepare_write() {
   for (bool is_pinned = false; !is_pinned;) {

@@ -127,6 +127,10 @@ class PowerGuard {
   // marked as whole and the undo log removed. No writer may come after it.
   Status close(bool is_sole_opener);
 
+  // In the child of a fork: gives up the file whose locks the parent holds. Nothing else may be
+  // called afterwards, not even the destructor.
+  void close_in_child();
+
   // Keeps the guard, whose keeper works in the background, from using the environment: for
   // mdb_env_set_mapsize. The pin does not mind a new map.
   [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <ctime>
 #include <new>
 
 #include "mayfly/stopwatch.h"
@@ -25,6 +26,10 @@ constexpr std::size_t kPageBytes = 4096;
 constexpr std::int64_t kNanosInMilli = 1'000'000;
 constexpr std::int64_t kLook = 20 * kNanosInMilli;
 constexpr Millis kLongestWait{365LL * 24 * 3600 * 1000};  // a year: what is longer could overflow
+
+// The bytes of the file that are locked.
+constexpr off_t kOpenByte = 0;
+constexpr off_t kDoorByte = 1;
 
 void make_mutex(pthread_mutex_t& mutex) {
   pthread_mutexattr_t attributes;
@@ -47,45 +52,86 @@ int lock_until(pthread_mutex_t& mutex, const timespec& deadline) {
   return result;
 }
 
+// Sets or removes a lock, and tells whether that was possible at once; if not, errno says why.
+bool set_lock(int file, off_t byte, short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  int result = 0;
+  do {
+    result = ::fcntl(file, F_OFD_SETLK, &lock);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+enum class Entry { refused, shared, alone };
+
+// One attempt. The others may leave, or die, at any moment, so who got a share looks once more
+// whether it is alone.
+Entry try_to_enter(int file) {
+  if (!set_lock(file, kDoorByte, F_WRLCK)) return Entry::refused;
+  Entry entry = Entry::refused;
+  if (set_lock(file, kOpenByte, F_WRLCK)) {
+    entry = Entry::alone;
+  } else if (set_lock(file, kOpenByte, F_RDLCK)) {
+    entry = set_lock(file, kOpenByte, F_WRLCK) ? Entry::alone : Entry::shared;
+  }
+  const int why = errno;
+  set_lock(file, kDoorByte, F_UNLCK);
+  errno = why;
+  return entry;
+}
+
+// Waits until it may enter. The kernel's own wait for such a lock has no time limit.
+Result<Entry> enter(int file, const std::string& path, Millis timeout) {
+  const std::int64_t end = monotonic_ns() + timeout.count() * kNanosInMilli;
+  for (std::int64_t pause = kNanosInMilli;; pause = std::min(2 * pause, kLook)) {
+    const Entry entry = try_to_enter(file);
+    if (entry != Entry::refused) return entry;
+    if (errno != EAGAIN && errno != EACCES) return system_error(errno, "lock", path);
+    if (monotonic_ns() >= end) break;
+    const timespec nap{0, pause};
+    ::nanosleep(&nap, nullptr);
+  }
+  return Error{Code::busy,
+               "cannot open the store: another process is recovering, compacting or "
+               "closing it, and did not end within " +
+                   std::to_string(timeout.count()) + " ms"};
+}
+
 }  // namespace
 
 struct Session::Page {
   pthread_mutex_t mutex;
 };
 
-bool Session::set_lock(int file, short type, bool wait) {
-  struct flock lock {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  lock.l_len = 1;
-  int result = 0;
-  do {
-    result = ::fcntl(file, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
-  } while (result != 0 && errno == EINTR);
-  return result == 0;
-}
-
 Session::Session(int file, Page* page, std::string path)
     : file_(file), page_(page), path_(std::move(path)) {}
 
+// A child of a fork may have a copy of the descriptor, so closing it would not do.
 Session::~Session() {
+  set_lock(file_, kOpenByte, F_UNLCK);
   ::munmap(page_, kPageBytes);
   ::close(file_);
 }
 
-Result<std::unique_ptr<Session>> Session::join(const std::string& store_path) {
+void Session::close_in_child() { ::close(file_); }
+
+Result<std::unique_ptr<Session>> Session::join(const std::string& store_path, Millis busy_timeout) {
   std::string path = store_path;
   path += "-shm";
   std::string doing = "open ";
   doing += path;
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) return system_error(errno, doing);
-  const bool alone = set_lock(file, F_WRLCK, false);
-  if (!alone && !set_lock(file, F_RDLCK, true)) {
-    const Error error = system_error(errno, doing);
+  const auto entry = enter(file, path, std::clamp(busy_timeout, kLeastWait, kLongestWait));
+  if (!entry) {
     ::close(file);
-    return error;
+    return entry.error();
   }
+  const bool alone = *entry == Entry::alone;
   if (const int failed = alone ? ::posix_fallocate(file, 0, kPageBytes) : 0; failed != 0) {
     ::close(file);
     return system_error(failed, doing);
@@ -104,12 +150,12 @@ Result<std::unique_ptr<Session>> Session::join(const std::string& store_path) {
 }
 
 bool Session::try_alone() {
-  if (!alone_) alone_ = set_lock(file_, F_WRLCK, false);
+  if (!alone_) alone_ = set_lock(file_, kOpenByte, F_WRLCK);
   return alone_;
 }
 
 void Session::let_others_in() {
-  if (alone_) set_lock(file_, F_RDLCK, false);
+  if (alone_) set_lock(file_, kOpenByte, F_RDLCK);
   alone_ = false;
 }
 

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Session: that this process has a store open, and the write lock that all processes share.
 //
-// Beside the file of the store stands `path-shm`, one page that is mapped by all. A lock on its
-// first byte is held by everybody as long as the store is open, so that one can find out whether
-// one is alone; the kernel gives it up when a process dies. The page holds a robust mutex, which
-// LMDB's own write lock follows: unlike that, ours can be tried, and waited for by a time limit. A
-// process that dies holding it leaves nothing behind but the news.
+// Beside the file of the store stands `path-shm`, one page that is mapped by all. The kernel gives
+// up locks on it when a process dies:
+//
+//   byte 0   shared: by every process that has the store open. Exclusive: by one that is alone with
+//            it, to recover, compact or close it.
+//   byte 1   exclusive, for a moment: by a process that decides whether it is alone. So nobody gets
+//            a share of byte 0 unless another process has it that has opened the store completely.
+//            If one dies that was alone, the next is alone, and recovers the store itself.
+//
+// The page holds a robust mutex, which LMDB's own write lock follows: unlike that, ours can be
+// tried, and waited for by a time limit. A process that dies holding it leaves nothing behind but
+// the news.
 
 #pragma once
 
@@ -19,8 +26,12 @@ namespace mayfly {
 
 class Session {
  public:
-  // Joins those who have the store at `store_path` open. Waits while somebody is alone with it.
-  static Result<std::unique_ptr<Session>> join(const std::string& store_path);
+  // Opening and closing take a moment, for which others wait even if they have no time to.
+  static constexpr Millis kLeastWait{1000};
+
+  // Joins those who have the store at `store_path` open. Waits while somebody is alone with it, for
+  // `busy_timeout` or kLeastWait, whichever is longer; then Code::busy.
+  static Result<std::unique_ptr<Session>> join(const std::string& store_path, Millis busy_timeout);
   ~Session();
 
   Session(const Session&) = delete;
@@ -35,12 +46,14 @@ class Session {
   Status lock(Millis timeout);
   void unlock();
 
+  // In the child of a fork: closes the file, so that the locks end with the parent. Nothing else
+  // may be called afterwards.
+  void close_in_child();
+
  private:
   struct Page;
 
   Session(int file, Page* page, std::string path);
-  static bool set_lock(int file, short type, bool wait);
-
   const int file_;
   Page* const page_;
   const std::string path_;

@@ -22,7 +22,7 @@ class SessionTest : public testing::Test {
  protected:
   // Joins, and lets others join too.
   std::unique_ptr<Session> join() const {
-    auto session = must(Session::join(path_));
+    auto session = must(Session::join(path_, 60s));
     session->let_others_in();
     return session;
   }
@@ -122,15 +122,15 @@ TEST_F(SessionTest, OneIsAloneUntilAnotherProcessComes) {
 }
 
 TEST_F(SessionTest, TheFirstIsAloneAtOnce) {
-  const auto first = must(Session::join(path_));
+  const auto first = must(Session::join(path_, 60s));
   EXPECT_TRUE(first->alone());
   first->let_others_in();
-  const auto second = must(Session::join(path_));
+  const auto second = must(Session::join(path_, 60s));
   EXPECT_FALSE(second->alone());
 }
 
 TEST_F(SessionTest, WithoutAFolderThereIsNone) {
-  const auto session = Session::join((folder_ / "none" / "store").string());
+  const auto session = Session::join((folder_ / "none" / "store").string(), 0ms);
   EXPECT_EQ(code_of(session), Code::not_found);
 }
 

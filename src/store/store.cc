@@ -78,6 +78,10 @@ Store::State::~State() { static_cast<void>(close()); }
 
 Status Store::State::close() {
   if (environment == nullptr) return Done{};
+  if (environment->is_foreign()) {  // the parent goes on using all of it
+    environment = nullptr;
+    return Done{};
+  }
   const std::string file = environment->path();
   const Status closed = release_environment(std::exchange(environment, nullptr));
   if (temporary) remove_files(file);

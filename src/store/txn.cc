@@ -16,8 +16,6 @@ constexpr std::int64_t kNoBudget = INT64_MAX;
 // More than these are not kept in mind: they are found again when they are met again, or purged.
 constexpr std::size_t kMetMax = 4096;
 
-Error ended_error() { return {Code::invalid, "the transaction has ended already"}; }
-
 }  // namespace
 
 Txn::Txn(const Owner& owner, std::unique_ptr<Snapshot> snapshot)
@@ -55,6 +53,10 @@ Txn::~Txn() {
   if (ended()) return;
   if (writes()) {
     abort();
+    if (!ended()) {
+      owner_.environment.leave_write();
+      end();
+    }
     return;
   }
   owner_.tally.add(tally_);
@@ -68,7 +70,7 @@ void Txn::read_clock() {
 }
 
 FamilyView* Txn::settled_view(Family family) {
-  write_gathered();
+  if (!ended()) write_gathered();
   return view_to_put(family);
 }
 
@@ -129,6 +131,11 @@ void Txn::forget_views() {
   for (const auto& view : others_) refresh(*view);
 }
 
+Error Txn::ended_error() const {
+  if (lmdb_ != nullptr) return foreign_error();
+  return {Code::invalid, "the transaction has ended already"};
+}
+
 Error Txn::missing_family() const {
   if (ended()) return ended_error();
   return {Code::not_found, "the family is not in the store: it was dropped, or never committed"};
@@ -146,7 +153,7 @@ void Txn::note(Family family, std::string_view stored) {
 }
 
 void Txn::abort() {
-  if (ended()) return;
+  if (ended() || !owner_.environment.may_end_write()) return;
   owner_.environment.abort_write(std::exchange(lmdb_, nullptr), owner_.options.durability);
   end();
 }
@@ -160,6 +167,11 @@ void Txn::end() {
 
 Status Txn::commit() {
   if (ended()) return ended_error();
+  if (!owner_.environment.may_end_write()) {
+    return Error{Code::invalid,
+                 "cannot commit: another thread began the transaction, and only that one can end "
+                 "it"};
+  }
   write_gathered();
   if (!failed() && !met_.empty()) {
     std::uint64_t removed = 0;

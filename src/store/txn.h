@@ -162,9 +162,15 @@ class Txn {
   void fail(int code, std::string_view doing);
   const std::optional<Error>& failure() const { return failure_; }
 
+  // Both are for the thread that began it. On another one, commit() is Code::invalid, and both
+  // leave the transaction as it is.
   Status commit();
   void abort();
-  bool ended() const { return lmdb_ == nullptr; }
+
+  bool ended() const { return lmdb_ == nullptr || is_foreign(); }
+
+  // Whether it is the parent's, in the child of a fork.
+  bool is_foreign() const { return owner_.environment.is_foreign(); }
 
   // Expired entries that reads have met, to be removed by whoever can.
   std::vector<Met>& met() { return met_; }
@@ -175,6 +181,7 @@ class Txn {
 
   void read_clock();
   void end();
+  Error ended_error() const;
   FamilyView* settled_view(Family family);
   FamilyView* find_view(Family family);
   bool resolve(FamilyView& view, Family family);

@@ -25,6 +25,7 @@ Result<MDB_dbi> Txn::table(std::uint32_t number) {
 }
 
 Result<Family> Txn::create_family(std::string_view name) {
+  if (ended()) return ended_error();
   if (const Status good = check_family_name(name); !good) return good.error();
   std::string quoted = "the family '";
   quoted.append(name).append("'");
@@ -45,6 +46,7 @@ Result<Family> Txn::create_family(std::string_view name) {
 }
 
 Status Txn::drop_family(std::string_view name) {
+  if (ended()) return ended_error();
   std::string quoted = "the family '";
   quoted.append(name).append("'");
   const std::optional<Family> family = catalog().find(name);
@@ -62,6 +64,7 @@ Status Txn::drop_family(std::string_view name) {
 }
 
 Status Txn::set_default_ttl(Family family, Millis ttl) {
+  if (ended()) return ended_error();
   if (catalog().find(family) == nullptr) return missing_family();
   if (ttl <= Millis::zero()) {
     return Error{Code::invalid, "a default TTL of " + std::to_string(ttl.count()) +

@@ -43,6 +43,8 @@ UndoFile::~UndoFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+void UndoFile::close_in_child() { ::close(descriptor_); }
+
 Result<std::size_t> UndoFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
   std::size_t done = 0;
   while (done < bytes.size()) {

@@ -29,6 +29,9 @@ class UndoFile {
   UndoFile& operator=(UndoFile&& other) noexcept;
   ~UndoFile();
 
+  // In the child of a fork: so that the parent's locks end with the parent.
+  void close_in_child();
+
   // Reads what there is, which is less than `bytes` at the end of the file only.
   Result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> bytes) const;
   Status write_at(std::uint64_t offset, std::span<const std::byte> bytes);

@@ -250,6 +250,7 @@ Status WriteTxn::set_default_ttl(std::optional<Millis> ttl, Family family) {
 }
 
 Status WriteTxn::status() const {
+  if (txn_->is_foreign()) return foreign_error();
   if (txn_->failed()) return *txn_->failure();
   return Done{};
 }
