@@ -58,6 +58,7 @@ constexpr Field kSave{set_save, show_rules};
 constexpr Directive kDirectives[] = {
     {"dbfilename",     "", kDbfilename,                            mark::is_protected},
     {"save",           "", kSave,                                  mark::several},
+    {"drop-unsupported", "", boolean<&Config::drop_unsupported>},
     {"rdbcompression", "", boolean<&Config::rdbcompression>},
     {"rdbchecksum",    "", boolean<&Config::rdbchecksum>,          mark::fixed},
     {"rdb-save-incremental-fsync",  "", boolean<&Config::rdb_save_incremental_fsync>},
