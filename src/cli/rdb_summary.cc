@@ -26,7 +26,8 @@ std::uint64_t sum(const RdbSummary::Histogram& histogram) {
 }
 
 std::string writer_of(const RdbSummary& summary) {
-  for (const auto& [aux, name] : {std::pair("valkey-ver", "Valkey "), {"redis-ver", "Redis "}}) {
+  for (const auto& [aux, name] :
+       {std::pair("mayfly-ver", "Mayfly "), {"valkey-ver", "Valkey "}, {"redis-ver", "Redis "}}) {
     const auto found = summary.aux.find(aux);
     if (found != summary.aux.end()) return name + printable(found->second);
   }

@@ -33,6 +33,8 @@ TEST(RdbSummary, NamesTheWriter) {
   EXPECT_EQ(writer_of(summary), "Redis 7.0.15");
   summary.aux["valkey-ver"] = "9.0.0\n";
   EXPECT_EQ(writer_of(summary), "Valkey 9.0.0\\x0a");
+  summary.aux["mayfly-ver"] = "1.2.3";
+  EXPECT_EQ(writer_of(summary), "Mayfly 1.2.3") << "who also says what others may take it for";
 }
 
 TEST(RdbBytes, KnowsUtf8) {

@@ -41,8 +41,10 @@ constexpr const char* kHelp =
     "More\n"
     "  --replicaof HOST PORT      be a replica of that server\n"
     "  --notify-keyspace-events Ex    tell subscribers what expires\n"
-    "  --strict                   refuse what is only a warning otherwise: directives without an\n"
-    "                             effect here, and files with keys of a type that cannot be held\n"
+    "  --drop-unsupported         leave out keys of types that cannot be held here, instead of\n"
+    "                             refusing their file; a copy of the file is kept\n"
+    "  --strict                   refuse settings that have no effect here and would change\n"
+    "                             safety (TLS, cluster); otherwise they are warnings\n"
     "\n"
     "Examples:\n"
     "  mayfly serve                                     port 6379, this machine only\n"
@@ -52,7 +54,8 @@ constexpr const char* kHelp =
     "  mayfly serve --port 7001 --dir copy --replicaof 127.0.0.1 6379\n"
     "  redis-cli -p 6379 HSETEX user:1 EX 60 FIELDS 1 token abc\n"
     "It ends with Ctrl-C, SIGTERM or the command SHUTDOWN, and saves all data in dump.rdb then,\n"
-    "which the next start loads. Exit code 1: it could not start, or not save.";
+    "which the next start loads. Its folder belongs to it alone: a second server needs another\n"
+    "--dir. Exit code 1: it could not start, or not save.";
 
 // Takes a word of our own out of the list.
 bool take(std::vector<std::string>& words, std::string_view word) {
@@ -96,12 +99,12 @@ Status serve(std::vector<std::string> words) {
   Config config;
   std::vector<std::string> warnings;
   if (Status status = load_config_words(config, words, warnings, strict); !status) return status;
-  config.rdb_strict = strict;
   const bool is_quiet = config.daemonize || config.loglevel == "nothing";
   ServerProcess process(std::move(config), "mayfly");
   for (const std::string& warning : warnings) process.log().write(Level::warning, warning);
   if (Status status = process.listen(any_port); !status) return status;
-  greet(process, is_quiet);
+  if (Status status = process.take_directory(); !status) return status;
+  process.on_ready([&] { greet(process, is_quiet); });
   Status ended = process.run();
   std::clearerr(stdout);  // a log that the disk had no room for does not make its end a failure
   return ended;

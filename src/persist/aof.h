@@ -50,6 +50,10 @@
 
 namespace mayfly {
 
+// Whether a log could be begun there: the directory can be made and written to, and a manifest that
+// is there can be understood. Leaves nothing behind but the directory.
+Status check_aof_directory(Disk& disk, const AofOptions& options);
+
 class Aof {
  public:
   // The disk must outlive it. Does nothing yet.

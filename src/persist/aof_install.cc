@@ -14,6 +14,19 @@ constexpr std::string_view kTemporary = "temp-";
 
 }  // namespace
 
+Status check_aof_directory(Disk& disk, const AofOptions& options) {
+  if (const Result<AofFiles> files = find_aof(disk, options); !files) return files.error();
+  if (Status status = disk.make_directory(options.directory); !status) return status;
+  const std::string probe =
+      aof_path(options, std::string(kTemporary).append(options.name).append(".probe"));
+  Result<std::unique_ptr<DiskFile>> file = disk.create(probe);
+  if (!file) return file.error();
+  Status status = (*file)->write("x");
+  if (status) status = (*file)->sync();
+  (void)disk.remove(probe);  // the first error is the one to tell
+  return status;
+}
+
 // ---- Opening ----
 
 Status Aof::open() {

@@ -14,8 +14,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mayfly/result.h"
@@ -31,6 +33,14 @@ class DiskFile : public ByteSink {
   virtual Status truncate(std::uint64_t size) = 0;  // further bytes go there
 };
 
+// A directory that one process uses alone, until this is destroyed or the process ends, whatever
+// ends it. A child process does not keep it.
+class DirectoryLock {
+ public:
+  virtual ~DirectoryLock() = default;
+  virtual void set_owner(const std::string& owner) = 0;  // as in Disk::lock()
+};
+
 class Disk {
  public:
   virtual ~Disk() = default;
@@ -41,25 +51,49 @@ class Disk {
                                                    std::uint64_t offset = 0) = 0;
 
   virtual Status rename(const std::string& from, const std::string& to) = 0;  // replaces
+  // A second name for a file, durable with its directory. An error if `to` is there.
+  virtual Status link(const std::string& from, const std::string& to) = 0;
   virtual Status remove(const std::string& path) = 0;          // fine if it is not there
   virtual Status make_directory(const std::string& path) = 0;  // fine if it is there
   virtual Status sync_directory(const std::string& path) = 0;
   virtual bool exists(const std::string& path) const = 0;
   virtual Result<std::vector<std::string>> list(const std::string& directory) const = 0;  // names
+
+  // Takes a directory, by whatever name it is reached. `owner` is a line for those who want it
+  // meanwhile ("process 4711, port 6379"). Code::busy: another process has it, and the message
+  // says who. Other errors: it cannot be locked, as nothing can be written there. The same Disk can
+  // take a directory several times.
+  virtual Result<std::unique_ptr<DirectoryLock>> lock(const std::string& directory,
+                                                      const std::string& owner) = 0;
 };
 
 class SystemDisk final : public Disk {
  public:
+  SystemDisk();
+  ~SystemDisk() override;
+  SystemDisk(SystemDisk&&) noexcept;  // while it has locked nothing
+  SystemDisk& operator=(SystemDisk&&) = delete;
+
   Result<std::unique_ptr<DiskFile>> create(const std::string& path) override;
   Result<std::unique_ptr<DiskFile>> append(const std::string& path) override;
   Result<std::unique_ptr<ByteSource>> open(const std::string& path,
                                            std::uint64_t offset = 0) override;
   Status rename(const std::string& from, const std::string& to) override;
+  Status link(const std::string& from, const std::string& to) override;
   Status remove(const std::string& path) override;
   Status make_directory(const std::string& path) override;
   Status sync_directory(const std::string& path) override;
   bool exists(const std::string& path) const override;
   Result<std::vector<std::string>> list(const std::string& directory) const override;
+  Result<std::unique_ptr<DirectoryLock>> lock(const std::string& directory,
+                                              const std::string& owner) override;
+
+ private:
+  class LockFile;
+  class Lock;
+  using DirectoryId = std::pair<std::uint64_t, std::uint64_t>;  // device and inode
+
+  std::map<DirectoryId, std::unique_ptr<LockFile>> locks_;
 };
 
 }  // namespace mayfly

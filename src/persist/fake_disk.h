@@ -24,6 +24,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,6 +83,13 @@ class FakeDisk final : public Disk {
     changed_.wait(lock, [&] { return held_ > 0; });
   }
 
+  // Another process has a directory: lock() says that `owner` has it. None: it lets it go.
+  void lock_elsewhere(const std::string& directory, std::optional<std::string> owner) {
+    const std::lock_guard lock(mutex_);
+    locked_elsewhere_.erase(directory);
+    if (owner) locked_elsewhere_.emplace(directory, std::move(*owner));
+  }
+
   // ---- A look from outside ----
 
   std::string bytes(const std::string& path) const {
@@ -99,6 +107,11 @@ class FakeDisk final : public Disk {
     return found == counts_.end() ? 0 : found->second;
   }
 
+  bool is_locked(const std::string& directory) const {
+    const std::lock_guard lock(mutex_);
+    return locked_.contains(directory);
+  }
+
   // ---- Disk ----
 
   Result<std::unique_ptr<DiskFile>> create(const std::string& path) override;
@@ -106,11 +119,14 @@ class FakeDisk final : public Disk {
   Result<std::unique_ptr<ByteSource>> open(const std::string& path,
                                            std::uint64_t offset = 0) override;
   Status rename(const std::string& from, const std::string& to) override;
+  Status link(const std::string& from, const std::string& to) override;
   Status remove(const std::string& path) override;
   Status make_directory(const std::string& path) override;
   Status sync_directory(const std::string& path) override;
   bool exists(const std::string& path) const override;
   Result<std::vector<std::string>> list(const std::string& directory) const override;
+  Result<std::unique_ptr<DirectoryLock>> lock(const std::string& directory,
+                                              const std::string& owner) override;
 
  private:
   struct Inode {
@@ -140,6 +156,7 @@ class FakeDisk final : public Disk {
 
   class File;
   class Source;
+  class Lock;
 
   using Names = std::map<std::string, Inode*>;
 
@@ -171,6 +188,24 @@ class FakeDisk final : public Disk {
   Names synced_names_;
   std::vector<Change> changes_;              // from synced_names_ to names_
   std::map<std::string, bool> directories_;  // and whether they are there after a power cut
+  std::multiset<std::string> locked_;
+  std::map<std::string, std::string> locked_elsewhere_;  // and by whom
+};
+
+class FakeDisk::Lock final : public DirectoryLock {
+ public:
+  Lock(FakeDisk& disk, std::string directory) : disk_(disk), directory_(std::move(directory)) {
+    disk_.locked_.insert(directory_);
+  }
+  ~Lock() override {
+    const std::lock_guard lock(disk_.mutex_);
+    disk_.locked_.erase(disk_.locked_.find(directory_));
+  }
+  void set_owner(const std::string&) override {}
+
+ private:
+  FakeDisk& disk_;
+  const std::string directory_;
 };
 
 class FakeDisk::File final : public DiskFile {
@@ -337,6 +372,27 @@ inline Status FakeDisk::rename(const std::string& from, const std::string& to) {
   return Done{};
 }
 
+inline Status FakeDisk::link(const std::string& from, const std::string& to) {
+  const std::lock_guard lock(mutex_);
+  if (Status status = check(Op::create, to); !status) return status;
+  const auto found = names_.find(from);
+  if (found == names_.end()) return Error{Code::not_found, "there is no " + from};
+  if (names_.contains(to)) return Error{Code::io, to + " is there already"};
+  names_[to] = found->second;
+  changes_.push_back({to, found->second, {}});
+  return Done{};
+}
+
+inline Result<std::unique_ptr<DirectoryLock>> FakeDisk::lock(const std::string& directory,
+                                                             const std::string&) {
+  const std::lock_guard lock(mutex_);
+  const auto found = locked_elsewhere_.find(directory);
+  if (found != locked_elsewhere_.end()) {
+    return Error{Code::busy, "the folder '" + directory + "' is in use by " + found->second};
+  }
+  return std::unique_ptr<DirectoryLock>(std::make_unique<Lock>(*this, directory));
+}
+
 inline Status FakeDisk::remove(const std::string& path) {
   const std::lock_guard lock(mutex_);
   if (Status status = check(Op::remove, path); !status) return status;
@@ -346,6 +402,9 @@ inline Status FakeDisk::remove(const std::string& path) {
 
 inline Status FakeDisk::make_directory(const std::string& path) {
   const std::lock_guard lock(mutex_);
+  if (names_.contains(path)) {
+    return Error{Code::io, "cannot make the directory " + path + ": File exists"};
+  }
   directories_.emplace(path, false);
   return Done{};
 }

@@ -51,7 +51,6 @@ void RdbLoader::Handler::fit() {
 }
 
 Status RdbLoader::Handler::function(std::string_view) {
-  if (options_.is_strict) return Error{Code::unsupported, "functions cannot be loaded"};
   ++report.skipped["function"];
   return Done{};
 }
@@ -141,9 +140,6 @@ Status RdbLoader::Handler::hash_end() {
 Status RdbLoader::Handler::skipped(const RdbKey& key, std::string_view type, std::uint64_t,
                                    std::uint64_t) {
   if (Status status = admit(key); !status) return status;
-  if (options_.is_strict) {
-    return Error{Code::unsupported, fmt::format("a {} cannot be loaded", type)};
-  }
   ++report.skipped[std::string(type)];
   return Done{};
 }

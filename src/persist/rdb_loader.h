@@ -34,7 +34,6 @@ namespace mayfly {
 struct RdbLoadOptions {
   Time now{};
   bool keeps_due = false;  // for a replica: what is due is stored, too
-  bool is_strict = false;  // a type that we do not hold is an error
   RdbChecks checks = {};
 };
 

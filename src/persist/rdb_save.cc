@@ -12,10 +12,6 @@
 namespace mayfly {
 namespace {
 
-// What others need not know, but some look at: we write as these do.
-constexpr std::string_view kRedisVersion = "7.0.15";
-constexpr std::string_view kValkeyVersion = "9.0.0";
-
 constexpr std::uint64_t kKeysBetween = 1024;      // two reports of progress
 constexpr std::uint64_t kBytesBetween = 1 << 20;  // 1 MiB
 constexpr std::size_t kAhead = 8;                 // keys asked for before their turn
@@ -69,9 +65,7 @@ void write_keys(RdbWriter& writer, Database& database, bool access, ReportingSin
   }
 }
 
-void write_aux(RdbWriter& writer, int version, const RdbAux& aux) {
-  writer.aux("redis-ver", kRedisVersion);
-  if (version >= rdb::kFieldsVersion) writer.aux("valkey-ver", kValkeyVersion);
+void write_aux(RdbWriter& writer, const RdbAux& aux) {
   writer.aux("redis-bits", "64");
   for (const auto& [name, value] : aux) writer.aux(name, value);
 }
@@ -106,7 +100,7 @@ Result<SaveProgress> save_rdb(Keyspace& keyspace, ByteSink& sink, const SaveOpti
   RdbWriter writer(reporting, options.format);
   const int version = version_for(keyspace);
   writer.header(version);
-  write_aux(writer, version, options.aux);
+  write_aux(writer, options.aux);
   for (int i = 0; i < keyspace.count() && !writer.has_failed(); ++i) {
     Database& database = keyspace[i];
     if (database.stored() == 0) continue;

@@ -35,8 +35,8 @@ struct SaveOptions {
   RdbOptions format = {};
   bool saves_access = false;  // idle times or frequencies of keys: if the eviction policy uses them
 
-  // What is said after redis-ver, redis-bits (and valkey-ver), which are written anyway: ctime,
-  // used-mem, aof-base, as they are given here.
+  // What is said after redis-bits, which is written anyway: who writes it (mayfly-ver, redis-ver),
+  // ctime, used-mem, aof-base, as they are given here.
   RdbAux aux = {};
 
   // A file is synced whenever so many bytes were written, so that the last sync is short and does

@@ -38,14 +38,15 @@ Status write_base(Server& server, const std::string& path, const SaveOptions& op
 
 AofKeeper::~AofKeeper() = default;
 
-AofOptions AofKeeper::options() const {
-  const Config& config = server_.config();
+AofOptions AofKeeper::options_of(const Config& config) {
   return {.directory = config.dir + "/" + config.appenddirname,
           .name = config.appendfilename,
           .sync = sync_of(config.appendfsync),
           .rdb_preamble = config.aof_use_rdb_preamble,
           .no_sync_on_rewrite = config.no_appendfsync_on_rewrite};
 }
+
+AofOptions AofKeeper::options() const { return options_of(server_.config()); }
 
 void AofKeeper::apply_config() {
   if (!aof_) return;
@@ -59,7 +60,27 @@ std::unique_ptr<Aof> AofKeeper::make_log() const {
   return std::make_unique<Aof>(server_.surroundings().disk(), options());
 }
 
+Status AofKeeper::lock_directory(const std::string& directory) {
+  if (lock_ && locked_ == directory) return Done{};
+  Disk& disk = server_.surroundings().disk();
+  if (Status status = disk.make_directory(directory); !status) return status;
+  Result<std::unique_ptr<DirectoryLock>> lock =
+      server_.persistence().lock(directory, "--dir or --appenddirname");
+  if (!lock) return lock.error();
+  lock_ = std::move(*lock);
+  locked_ = directory;
+  return Done{};
+}
+
+Status AofKeeper::check_can_begin(const AofOptions& options) {
+  Status status = lock_directory(options.directory);
+  if (status) status = check_aof_directory(server_.surroundings().disk(), options);
+  if (!status) lock_.reset();
+  return status;
+}
+
 Status AofKeeper::open(bool goes_on) {
+  if (Status status = lock_directory(options().directory); !status) return status;
   aof_ = make_log();
   if (Status status = goes_on ? aof_->open() : write_first_base(); !status) {
     drop();
@@ -122,6 +143,7 @@ void AofKeeper::begin_anew() {
 void AofKeeper::drop() {
   before_ = appended_offset();
   aof_.reset();
+  if (!is_on_) lock_.reset();
 }
 
 Status AofKeeper::sync_now() { return aof_ && aof_->is_open() ? aof_->sync_now() : Status(Done{}); }
@@ -159,7 +181,7 @@ void AofKeeper::flush(Time now) {
 void AofKeeper::close_unsafe_clients() {
   // With `always` a reply means that it is on disk, otherwise that it is with the kernel.
   const bool is_always = aof_->options().sync == AofSync::always;
-  const std::uint64_t safe = is_always ? synced_offset() : aof_->written_offset();
+  const std::uint64_t safe = is_always ? synced_offset() : before_ + aof_->written_offset();
   for (const auto& [id, client] : server_.clients()) {
     if (client->written_to_aof <= safe || client->is_primary || client->link().closing()) continue;
     client->link().close_now("the append-only file could not be written");
@@ -189,7 +211,10 @@ Status AofKeeper::start_rewrite(Time now) {
   is_scheduled_ = false;
   rewrite_begun_ = now;
   if (!aof_) aof_ = make_log();
-  const Result<std::string> path = aof_->begin_rewrite();
+  Status ready = lock_directory(aof_->options().directory);
+  if (ready && keeps_files_) ready = link_files_aside();
+  const Result<std::string> path =
+      ready ? aof_->begin_rewrite() : Result<std::string>(ready.error());
   if (!path) {
     note_rewrite_failure(path.error(), now);
     return path.error();
@@ -211,6 +236,33 @@ Status AofKeeper::start_rewrite(Time now) {
   server_.log().write(Level::notice,
                       fmt::format("Background append only file rewriting started by pid {}",
                                   server_.background().pid()));
+  return Done{};
+}
+
+// The whole log as it is, in a folder beside its own: appendonlydir.unsupported-1
+Status AofKeeper::link_files_aside() {
+  Disk& disk = server_.surroundings().disk();
+  const AofOptions& from = aof_->options();
+  const Result<AofFiles> files = find_aof(disk, from);
+  if (!files) return files.error();
+  if (!files->manifest || files->is_old) return Done{};
+  AofOptions to = from;
+  to.directory = unused_name(disk, from.directory);
+  if (Status status = disk.make_directory(to.directory); !status) return status;
+  std::vector<AofPart> parts = files->manifest->increments;
+  if (files->manifest->base) parts.push_back(*files->manifest->base);
+  for (const AofPart& part : parts) {
+    Status status = disk.link(aof_path(from, part.name), aof_path(to, part.name));
+    if (!status) return status;
+  }
+  if (Status status = disk.link(manifest_path(from), manifest_path(to)); !status) return status;
+  if (Status status = disk.sync_directory(to.directory); !status) return status;
+  if (Status status = disk.sync_directory(parent_directory(to.directory)); !status) return status;
+  keeps_files_ = false;
+  server_.log().write(Level::notice,
+                      fmt::format("The append-only file with keys that are not held here is kept "
+                                  "in '{}'",
+                                  to.directory));
   return Done{};
 }
 

@@ -30,12 +30,14 @@
 namespace mayfly {
 
 class Server;
+struct Config;
 
 class AofKeeper final : public PropagationSink {
  public:
   explicit AofKeeper(Server& server) : server_(server) {}
   ~AofKeeper() override;
 
+  static AofOptions options_of(const Config& config);
   AofOptions options() const;  // as the configuration has them now
 
   // ---- Beginning and ending ----
@@ -44,6 +46,13 @@ class AofKeeper final : public PropagationSink {
   // the log begins with a base of what is in memory, which is written here and now: no write may be
   // taken that would not be in it. REQUIRES: !is_on().
   Status open(bool goes_on);
+
+  // Takes the folder of the log, which is made if it is not there. REQUIRES: !is_on().
+  Status lock_directory(const std::string& directory);
+
+  // Whether a log could be begun with these options: its folder can be taken and written to, and
+  // nothing is there that cannot be understood. Keeps the folder if so. REQUIRES: !is_on().
+  Status check_can_begin(const AofOptions& options);
 
   // Begins a log of what is in memory, by the end of this turn. The base comes from a child; until
   // it is written nothing counts as safe. Failures are tried again. REQUIRES: !is_on().
@@ -72,9 +81,12 @@ class AofKeeper final : public PropagationSink {
   // "MISCONF ...", or empty.
   std::string why_no_writes() const;
 
-  // They only grow, also over switching off and on.
+  // The first only grows, also over switching off and on, and is never 0. The second is 0 unless a
+  // log is in force: whatever was written before is safe when there is a base that has it.
   std::uint64_t appended_offset() const { return before_ + (aof_ ? aof_->appended_offset() : 0); }
-  std::uint64_t synced_offset() const { return before_ + (aof_ ? aof_->synced_offset() : 0); }
+  std::uint64_t synced_offset() const {
+    return aof_ && aof_->is_in_force() ? before_ + aof_->synced_offset() : 0;
+  }
 
   // ---- Rewriting ----
 
@@ -89,15 +101,22 @@ class AofKeeper final : public PropagationSink {
   const Aof* log() const { return is_on_ ? aof_.get() : nullptr; }
   bool is_scheduled() const { return is_scheduled_; }
   bool last_rewrite_worked() const { return failures_ == 0; }
-  bool last_write_worked() const { return !failure_; }
+  // False also while there is no log to write to since it cannot be begun.
+  bool last_write_worked() const {
+    return !failure_ && !(is_on_ && !aof_->is_open() && failures_ > 0);
+  }
   std::optional<Millis> last_rewrite_took() const { return last_took_; }
   std::uint64_t last_copied_bytes() const { return last_copied_bytes_; }
   std::uint64_t rewrites() const { return rewrites_; }
   std::uint64_t failures() const { return failures_; }  // in a row
 
+  // The log on disk has keys that were left out: its files get second names before they go.
+  void keep_files_aside() { keeps_files_ = true; }
+
  private:
   std::unique_ptr<Aof> make_log() const;
   Status write_first_base();
+  Status link_files_aside();
   void flush(Time now);
   void close_unsafe_clients();
   bool is_time_to_rewrite(Time now) const;
@@ -108,7 +127,10 @@ class AofKeeper final : public PropagationSink {
   Server& server_;
   std::unique_ptr<Aof> aof_;
   bool is_on_ = false;
-  std::uint64_t before_ = 0;  // bytes of logs that were closed
+  std::uint64_t before_ = 1;  // bytes of logs that were closed, and one: 0 is before all writes
+  std::unique_ptr<DirectoryLock> lock_;
+  std::string locked_;        // which directory
+  bool keeps_files_ = false;  // see keep_files_aside()
 
   // While it cannot be written: why, and when it was tried last.
   std::optional<std::string> failure_;

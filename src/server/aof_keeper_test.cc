@@ -334,16 +334,99 @@ TEST_F(AofKeeperTest, UntilTheFirstBaseIsWrittenAnOlderLogStays) {
 TEST_F(AofKeeperTest, AFirstBaseThatFailsIsTriedAgain) {
   start(plain_);
   run("SET k v");
-  disk_.fail_next(FakeDisk::Op::create);
+  disk_.fail_next(FakeDisk::Op::create, 1, 1);  // after the look whether it can be begun
   EXPECT_EQ(run("CONFIG SET appendonly yes"), "OK");
   EXPECT_EQ(run("SET l w"), "OK");
   EXPECT_FALSE(disk_.exists(kManifest));
+  EXPECT_TRUE(info_has("aof_last_write_status:err")) << "nothing is written to it";
+  EXPECT_EQ(client_->run("WAITAOF 1 0 1000"), "") << "it waits";
+  clock_.advance(Millis(1000));
+  turn();
+  EXPECT_EQ(client_->messages(), "[(integer) 0, (integer) 0]");
   clock_.advance(Millis(5000));
   turn();
   turn();
   run("SET m x");
+  EXPECT_TRUE(info_has("aof_last_write_status:ok"));
   EXPECT_EQ(restart(logged_), "");
   EXPECT_EQ(run("MGET k l m"), R"(["v", "w", "x"])");
+}
+
+TEST_F(AofKeeperTest, WhereNoLogCanBeBegunItIsNotSwitchedOn) {
+  start(plain_);
+  disk_.put("./appendonlydir", "a file");
+  const std::string reply = run("CONFIG SET appendonly yes timeout 5");
+  EXPECT_TRUE(reply.starts_with("(error) ERR CONFIG SET failed")) << reply;
+  EXPECT_NE(reply.find("File exists"), std::string::npos) << reply;
+  EXPECT_EQ(run("CONFIG GET appendonly"), R"(["appendonly", "no"])");
+  EXPECT_EQ(run("CONFIG GET timeout"), R"(["timeout", "0"])") << "all or none";
+  EXPECT_TRUE(info_has("aof_enabled:0"));
+  EXPECT_EQ(run("SET k v"), "OK");
+  EXPECT_TRUE(run("WAITAOF 1 0 0").starts_with("(error) ERR WAITAOF"));
+}
+
+TEST_F(AofKeeperTest, NothingCountsAsSyncedUntilTheFirstBaseIsThere) {
+  start(plain_);
+  run("SET before 1");
+  fixture_->holds_children = true;
+  EXPECT_EQ(run("BGSAVE"), "Background saving started");
+  EXPECT_EQ(run("CONFIG SET appendonly yes"), "OK");
+  run("SET k v");
+  TestClient& other = fixture_->connect();
+  EXPECT_EQ(client_->run("WAITAOF 1 0 0"), "");
+  EXPECT_EQ(other.run("WAITAOF 1 0 0"), "") << "also of one that has written nothing";
+  EXPECT_LT(persistence().synced_offset(), persistence().appended_offset()) << "nor for a primary";
+  fixture_->holds_children = false;
+  turn();  // the snapshot is done, and the base begun
+  turn();
+  turn();
+  EXPECT_EQ(client_->messages(), "[(integer) 1, (integer) 0]");
+  EXPECT_EQ(other.messages(), "[(integer) 1, (integer) 0]");
+  EXPECT_EQ(restart_after_power_cut(logged_), "");
+  EXPECT_EQ(run("MGET before k"), R"(["1", "v"])");
+}
+
+TEST_F(AofKeeperTest, SwitchedOffThoseWhoWaitForItHearOfIt) {
+  start(plain_);
+  fixture_->holds_children = true;
+  run("CONFIG SET appendonly yes");
+  TestClient& other = fixture_->connect();
+  other.run("SET k v");
+  EXPECT_EQ(other.run("WAITAOF 1 0 0"), "");
+  run("CONFIG SET appendonly no");
+  EXPECT_TRUE(other.messages().starts_with("(error) ERR WAITAOF cannot be used"));
+}
+
+TEST_F(AofKeeperTest, SwitchedOffAndOnTheRightClientsAreClosed) {
+  start(logged_);
+  run("SET k " + std::string(1000, 'v'));
+  run("CONFIG SET appendonly no");
+  run("CONFIG SET appendonly yes");
+  turn();
+  TestClient& safe = fixture_->connect();
+  safe.run("SET safe 1");
+  turn();
+  disk_.set_room(0);
+  TestClient& unsafe = fixture_->connect();
+  unsafe.run("SET unsafe 1");
+  turn();
+  EXPECT_TRUE(safe.is_connected()) << "what it wrote is with the kernel";
+  EXPECT_TRUE(client_->is_connected());
+  EXPECT_FALSE(unsafe.is_connected());
+}
+
+TEST_F(AofKeeperTest, AFolderOfAnotherServerIsNotUsed) {
+  disk_.lock_elsewhere("./appendonlydir", "process 9, port 7000");
+  EXPECT_NE(start(logged_).find("process 9, port 7000"), std::string::npos);
+  start(plain_);
+  EXPECT_NE(run("CONFIG SET appendonly yes").find("process 9, port 7000"), std::string::npos);
+  run("BGREWRITEAOF");
+  EXPECT_FALSE(disk_.exists(kManifest));
+  disk_.lock_elsewhere("./appendonlydir", std::nullopt);
+  EXPECT_EQ(run("CONFIG SET appendonly yes"), "OK");
+  EXPECT_TRUE(disk_.is_locked("./appendonlydir"));
+  run("CONFIG SET appendonly no");
+  EXPECT_FALSE(disk_.is_locked("./appendonlydir"));
 }
 
 TEST_F(AofKeeperTest, SwitchedOffItIsOnTheDiskAndTakesNoMore) {

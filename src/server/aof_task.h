@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "persist/aof_loader.h"
 #include "server/internal_client.h"
@@ -21,6 +23,9 @@ class AofTask final : public LoadTask {
   std::uint64_t offset() const override { return loader_.offset(); }
   std::uint64_t total() const override { return loader_.total_bytes(); }
   const AofLoadReport& report() const { return loader_.report(); }
+
+  // Keys by type that commands of the log were about, and that cannot be held here.
+  std::map<std::string, std::uint64_t> skipped() const { return client_.skipped(); }
 
  private:
   InternalClient client_;

@@ -104,6 +104,28 @@ std::vector<std::string_view> directive_names() {
   return names;
 }
 
+bool changes_safety(std::string_view name, std::string_view value) {
+  const InertDirective* const row = find_inert(name);
+  return row != nullptr && (row->marks & mark::safety) != 0 && value != row->value;
+}
+
+std::vector<std::string> inert_warnings(
+    std::span<const std::pair<std::string, std::string>> directives) {
+  std::vector<std::string> warnings;
+  std::string names;
+  for (const auto& [name, value] : directives) {
+    if (changes_safety(name, value)) {
+      warnings.push_back(fmt::format(
+          "{} {} has no effect here, and what it would make safe is not safe", name, value));
+    } else {
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+    }
+  }
+  if (names.empty()) return warnings;
+  warnings.insert(warnings.begin(), fmt::format("Settings without effect here: {}", names));
+  return warnings;
+}
+
 bool is_inert(std::string_view name) { return find_inert(name) != nullptr; }
 
 }  // namespace mayfly

@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "commands/events.h"
@@ -70,7 +71,7 @@ struct Config {
   bool rdbchecksum = true;
   bool rdb_save_incremental_fsync = true;
   bool stop_writes_on_bgsave_error = true;
-  bool rdb_strict = false;  // --strict: types that we do not hold are refused, not skipped
+  bool drop_unsupported = false;  // keys of types that we do not hold are left out, not refused
   std::string rdb_version_check = "strict";  // relaxed: versions newer than ours are tried
   bool skips_checksums = false;              // DEBUG SET-SKIP-CHECKSUM-VALIDATION; no directive
 
@@ -165,8 +166,16 @@ std::vector<std::string_view> directive_names();
 // Whether Valkey or Redis has the directive, and we only keep its value.
 bool is_inert(std::string_view name);
 
-// Reads a file in Valkey's syntax, and those that it includes. A directive that is inert is named
-// in `warnings`; with `strict` it is an error.
+// Whether it matters that an inert directive has no effect: with this value Valkey would keep others
+// out, or data safe, where we do not. False for its default value.
+bool changes_safety(std::string_view name, std::string_view value);
+
+// One line that names inert directives, and one for each whose value changes_safety().
+std::vector<std::string> inert_warnings(
+    std::span<const std::pair<std::string, std::string>> directives);
+
+// Reads a file in Valkey's syntax, and those that it includes. Inert directives are named in
+// `warnings`, see inert_warnings(). With `strict` one that changes_safety() is an error.
 Status load_config_file(Config& config, const std::string& path, std::vector<std::string>& warnings,
                         bool strict);
 

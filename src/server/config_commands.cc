@@ -49,7 +49,23 @@ std::string set_one(ClientCall& call, Config& config, std::string_view name,
   }
   const std::string word(value);
   const Status status = set_directive(config, name, {&word, 1}, false);
-  return status ? std::string() : failure(name, status.error().message);
+  if (!status) return failure(name, status.error().message);
+  if (is_inert(name) && changes_safety(name, directive_text(config, name).value_or(""))) {
+    return failure(name, "it has no effect here, and what it would make safe would not be safe");
+  }
+  return {};
+}
+
+// As for a file.
+void warn_of_inert(ClientCall& call, const Config& config) {
+  std::vector<std::pair<std::string, std::string>> inert;
+  for (std::size_t i = 2; i < call.count(); i += 2) {
+    const std::string name = lowered(call.word(i));
+    if (is_inert(name)) inert.emplace_back(name, directive_text(config, name).value_or(""));
+  }
+  for (const std::string& warning : inert_warnings(inert)) {
+    call.server.log().write(Level::warning, "CONFIG SET: " + warning);
+  }
 }
 
 // CONFIG SET name value [name value ...]: all or none.
@@ -71,6 +87,9 @@ void config_set(Call& call) {
     const std::string error = set_one(here, changed, call.word(i), call.word(i + 1));
     if (!error.empty()) return call.fail(error);
   }
+  const Status prepared = here.server.persistence().prepare_config(changed);
+  if (!prepared) return call.fail("ERR CONFIG SET failed - " + prepared.error().message);
+  warn_of_inert(here, changed);
   here.server.config() = std::move(changed);
   here.server.apply_config();
   call.reply().ok();

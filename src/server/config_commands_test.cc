@@ -38,6 +38,40 @@ TEST_F(ConfigCommandsTest, AnswersForDirectivesThatHaveNoEffect) {
   EXPECT_EQ(run("CONFIG GET appendfsync"), R"(["appendfsync", "always"])");
 }
 
+TEST_F(ConfigCommandsTest, WarnsOfWhatHasNoEffectAndRefusesWhatWouldChangeSafety) {
+  EXPECT_EQ(run("CONFIG SET activedefrag yes timeout 5 LFU-decay-time 2"), "OK");
+  EXPECT_EQ(fixture_.lines.back(),
+            "CONFIG SET: Settings without effect here: activedefrag, lfu-decay-time");
+  EXPECT_EQ(run("CONFIG SET tls-port 6380"),
+            "(error) ERR CONFIG SET failed (possibly related to argument 'tls-port') - it has no "
+            "effect here, and what it would make safe would not be safe");
+  EXPECT_EQ(run("CONFIG GET tls-port"), R"(["tls-port", "0"])");
+  EXPECT_EQ(run("CONFIG SET tls-port 0"), "OK") << "as it is";
+}
+
+TEST_F(ConfigCommandsTest, AFolderOfAnotherServerIsRefusedAsDir) {
+  fixture_.server().config().enable_protected_configs = "yes";
+  const std::string other = std::filesystem::temp_directory_path().string();
+  fixture_.fake_disk().lock_elsewhere(other, "process 9, port 7000");
+  EXPECT_TRUE(fixture_.server().persistence().take_directory());
+  const std::string reply = client_.run({"CONFIG", "SET", "dir", other});
+  EXPECT_NE(reply.find("in use by process 9, port 7000"), std::string::npos) << reply;
+  EXPECT_EQ(fixture_.server().config().dir, ".");
+  EXPECT_TRUE(fixture_.fake_disk().is_locked("."));
+
+  fixture_.fake_disk().lock_elsewhere(other, std::nullopt);
+  fixture_.holds_children = true;
+  EXPECT_EQ(run("BGSAVE"), "Background saving started");
+  EXPECT_EQ(client_.run({"CONFIG", "SET", "dir", other}), "OK");
+  fixture_.server().before_sleep();
+  EXPECT_TRUE(fixture_.fake_disk().is_locked(other));
+  EXPECT_TRUE(fixture_.fake_disk().is_locked(".")) << "while a child writes there";
+  fixture_.holds_children = false;
+  fixture_.server().before_sleep();
+  fixture_.server().before_sleep();
+  EXPECT_FALSE(fixture_.fake_disk().is_locked("."));
+}
+
 TEST_F(ConfigCommandsTest, SetsSeveralAndPutsThemIntoEffect) {
   EXPECT_EQ(run("CONFIG SET hash-max-listpack-entries 2 timeout 5"), "OK");
   EXPECT_EQ(fixture_.server().config().timeout, 5);

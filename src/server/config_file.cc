@@ -28,21 +28,23 @@ struct Statement {
 
 class Loader {
  public:
-  Loader(Config& config, std::vector<std::string>& warnings, bool strict)
-      : config_(config), warnings_(warnings), strict_(strict) {}
+  Loader(Config& config, bool strict) : config_(config), strict_(strict) {}
 
   Status file(const std::string& path, int depth);
   Status apply(const Statement& statement);
+
+  // Of all that was read.
+  std::vector<std::string> warnings() const { return inert_warnings(inert_); }
 
  private:
   Status line(const std::string& path, int number, std::string_view text, int depth);
   Status include(const Statement& statement, int depth);
   Status refuse(const Statement& statement, const Error& error) const;
-  void warn(const Statement& statement);
+  Status note_inert(const Statement& statement);
 
   Config& config_;
-  std::vector<std::string>& warnings_;
   const bool strict_;
+  std::vector<std::pair<std::string, std::string>> inert_;  // each once, with its last value
 };
 
 Status Loader::file(const std::string& path, int depth) {
@@ -94,13 +96,9 @@ Status Loader::include(const Statement& statement, int depth) {
 }
 
 Status Loader::apply(const Statement& statement) {
-  if (is_inert(statement.name) && strict_) {
-    return refuse(statement, {Code::unsupported, "it has no effect here, and --strict was given"});
-  }
   const Status status = set_directive(config_, statement.name, statement.values, true);
   if (!status) return refuse(statement, status.error());
-  warn(statement);
-  return Done{};
+  return is_inert(statement.name) ? note_inert(statement) : Status(Done{});
 }
 
 Status Loader::refuse(const Statement& statement, const Error& error) const {
@@ -113,10 +111,15 @@ Status Loader::refuse(const Statement& statement, const Error& error) const {
   return Error{error.code, fmt::format("{}: '{}': {}", statement.where, text, error.message)};
 }
 
-void Loader::warn(const Statement& statement) {
-  if (is_inert(statement.name)) {
-    warnings_.push_back(fmt::format("{}: {} has no effect here", statement.where, statement.name));
+Status Loader::note_inert(const Statement& statement) {
+  const std::string name(find_inert(statement.name)->name);
+  const std::string value = directive_text(config_, name).value_or("");
+  if (strict_ && changes_safety(name, value)) {
+    return refuse(statement, {Code::unsupported, "it has no effect here, and --strict was given"});
   }
+  std::erase_if(inert_, [&](const auto& noted) { return noted.first == name; });
+  inert_.emplace_back(name, value);
+  return Done{};
 }
 
 bool is_option(const std::string& word) { return word.size() > 2 && word.starts_with("--"); }
@@ -129,6 +132,10 @@ Statement take_option(std::span<const std::string> words, std::size_t& at) {
     statement.name.resize(equal);
   }
   while (at < words.size() && !is_option(words[at])) statement.values.push_back(words[at++]);
+  // A word that says all by itself.
+  if (equals(statement.name, "drop-unsupported") && statement.values.empty()) {
+    statement.values.emplace_back("yes");
+  }
   return statement;
 }
 
@@ -136,23 +143,20 @@ Statement take_option(std::span<const std::string> words, std::size_t& at) {
 
 Status load_config_file(Config& config, const std::string& path, std::vector<std::string>& warnings,
                         bool strict) {
-  Config loaded = config;
-  const Status status = Loader(loaded, warnings, strict).file(path, 0);
-  if (!status) return status;
-  loaded.file = std::filesystem::absolute(path).lexically_normal().string();
-  config = std::move(loaded);
-  return Done{};
+  const std::string words[] = {path};
+  return load_config_words(config, words, warnings, strict);
 }
 
 Status load_config_words(Config& config, std::span<const std::string> words,
                          std::vector<std::string>& warnings, bool strict) {
   Config loaded = config;
+  Loader loader(loaded, strict);
   std::size_t at = 0;
   if (!words.empty() && !is_option(words[0])) {
-    const Status status = load_config_file(loaded, words[at++], warnings, strict);
-    if (!status) return status;
+    const std::string& path = words[at++];
+    if (Status status = loader.file(path, 0); !status) return status;
+    loaded.file = std::filesystem::absolute(path).lexically_normal().string();
   }
-  Loader loader(loaded, warnings, strict);
   while (at < words.size()) {
     if (!is_option(words[at])) {
       return bad_value(
@@ -161,6 +165,7 @@ Status load_config_words(Config& config, std::span<const std::string> words,
     const Status status = loader.apply(take_option(words, at));
     if (!status) return status;
   }
+  for (std::string& warning : loader.warnings()) warnings.push_back(std::move(warning));
   config = std::move(loaded);
   return Done{};
 }

@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "server/config.h"
+#include "server/config_table.h"
 
 namespace mayfly {
 namespace {
@@ -121,16 +122,49 @@ TEST_F(ConfigFileTest, AFileThatIsNotThereIsAnError) {
             "cannot read the configuration file .: it is a directory");
 }
 
-TEST_F(ConfigFileTest, InertDirectivesAreNamedInWarnings) {
-  EXPECT_EQ(load("io-threads 4\nappendonly yes\nrepl-timeout 30\n"), "");
-  ASSERT_EQ(warnings_.size(), 1u);
-  EXPECT_TRUE(warnings_[0].ends_with("valkey.conf, line 1: io-threads has no effect here"));
-  EXPECT_EQ(show("io-threads"), "4");
+TEST_F(ConfigFileTest, InertDirectivesAreNamedInOneWarning) {
+  EXPECT_EQ(load("io-threads 4\nappendonly yes\nactivedefrag yes\nio-threads 2\n"), "");
+  EXPECT_EQ(warnings_,
+            (std::vector<std::string>{"Settings without effect here: activedefrag, io-threads"}));
+  EXPECT_EQ(show("io-threads"), "2");
 }
 
-TEST_F(ConfigFileTest, StrictRefusesInertDirectives) {
-  EXPECT_EQ(load("io-threads 4\n", true),
-            "valkey.conf, line 1: 'io-threads 4': it has no effect here, and --strict was given");
+TEST_F(ConfigFileTest, AWordAndAFileGiveOneWarningTogether) {
+  const std::string file = write("a.conf", "io-threads 4\n");
+  EXPECT_EQ(load_words({file, "--activedefrag", "yes"}), "");
+  EXPECT_EQ(warnings_,
+            (std::vector<std::string>{"Settings without effect here: io-threads, activedefrag"}));
+}
+
+TEST_F(ConfigFileTest, WhatWouldChangeSafetyHasAWarningOfItsOwn) {
+  EXPECT_EQ(load("tls-port 6380\nio-threads 4\ncluster-enabled yes\n"), "");
+  ASSERT_EQ(warnings_.size(), 3u);
+  EXPECT_EQ(warnings_[0], "Settings without effect here: io-threads");
+  EXPECT_TRUE(warnings_[1].starts_with("tls-port 6380 has no effect here")) << warnings_[1];
+  EXPECT_TRUE(warnings_[2].starts_with("cluster-enabled yes has no effect")) << warnings_[2];
+}
+
+TEST_F(ConfigFileTest, StrictRefusesOnlyWhatWouldChangeSafety) {
+  EXPECT_EQ(load("io-threads 4\ntls-port 0\ncluster-enabled no\ntls-cert-file x\n", true), "");
+  EXPECT_EQ(load("tls-port 6380\n", true),
+            "valkey.conf, line 1: 'tls-port 6380': it has no effect here, and --strict was given");
+}
+
+// Every name that Valkey has and we only keep, each at its default.
+TEST_F(ConfigFileTest, AllDefaultsOfValkeyGiveOneLineAndPassStrict) {
+  std::string text;
+  for (const InertDirective& row : inert_directives()) {
+    text.append(row.name).append(" \"").append(row.value).append("\"\n");
+  }
+  EXPECT_EQ(load(text, true), "");
+  EXPECT_EQ(warnings_.size(), 1u);
+}
+
+TEST_F(ConfigFileTest, DropUnsupportedNeedsNoValueOnACommandLine) {
+  EXPECT_EQ(load_words({"--drop-unsupported", "--port", "7000"}), "");
+  EXPECT_TRUE(config_.drop_unsupported);
+  EXPECT_EQ(load_words({"--drop-unsupported", "no"}), "");
+  EXPECT_FALSE(config_.drop_unsupported);
 }
 
 TEST_F(ConfigFileTest, IncludesFilesByPattern) {
@@ -176,8 +210,8 @@ TEST_F(ConfigFileTest, WrongWordsAreErrors) {
   EXPECT_EQ(load_words({"--port"}), "command line: 'port': wrong number of arguments");
   EXPECT_EQ(load_words({"--prot", "1"}),
             "command line: 'prot 1': there is no directive prot; did you mean port?");
-  EXPECT_EQ(load_words({"--io-threads", "2"}, true),
-            "command line: 'io-threads 2': it has no effect here, and --strict was given");
+  EXPECT_EQ(load_words({"--tls-port", "2"}, true),
+            "command line: 'tls-port 2': it has no effect here, and --strict was given");
   EXPECT_EQ(config_.port, 6379);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The directives of Valkey 9 and Redis 7 that have no effect here, with the values that CONFIG GET
-// shows for them, and those that are refused since leaving them out would do harm.
+// shows for them, and those that are refused since leaving them out would do harm. `safety`: Valkey
+// would encrypt, share keys among servers, save at the end or let fewer in, if it had another value.
 
 #include "server/config_table.h"
 
@@ -20,7 +21,7 @@ constexpr InertDirective kInert[] = {
     {"replica-lazy-flush", "slave-lazy-flush", Form::boolean, "yes"},
     {"dual-channel-replication-enabled", "", Form::boolean, "no"},
     {"close-on-replica-write", "", Form::boolean, "yes"},
-    {"propagation-error-behavior", "", Form::text, "ignore"},
+    {"propagation-error-behavior", "", Form::text, "ignore", mark::safety},
 
     // Cluster.
     {"cluster-allow-pubsubshard-when-down", "", Form::boolean, "yes"},
@@ -41,7 +42,7 @@ constexpr InertDirective kInert[] = {
     {"cluster-config-file", "", Form::text, "nodes.conf", mark::fixed},
     {"cluster-config-save-behavior", "", Form::text, "sync"},
     {"cluster-databases", "", Form::number, "1", mark::fixed},
-    {"cluster-enabled", "", Form::boolean, "no", mark::fixed},
+    {"cluster-enabled", "", Form::boolean, "no", mark::fixed | mark::safety},
     {"cluster-link-sendbuf-limit", "", Form::memory, "0"},
     {"cluster-manual-failover-timeout", "", Form::number, "5000"},
     {"cluster-migration-barrier", "", Form::number, "1"},
@@ -132,12 +133,12 @@ constexpr InertDirective kInert[] = {
     {"rdma-port", "", Form::number, "0"},
     {"rdma-rx-size", "", Form::memory, "1048576", mark::fixed},
     {"set-proc-title", "", Form::boolean, "yes", mark::fixed},
-    {"shutdown-on-sigint", "", Form::words, "default"},
-    {"shutdown-on-sigterm", "", Form::words, "default"},
+    {"shutdown-on-sigint", "", Form::words, "default", mark::safety},
+    {"shutdown-on-sigterm", "", Form::words, "default", mark::safety},
     {"socket-mark-id", "", Form::number, "0"},
     {"bind-source-addr", "", Form::text, ""},
     {"supervised", "", Form::text, "no", mark::fixed},
-    {"unixsocketgroup", "", Form::text, "", mark::fixed},
+    {"unixsocketgroup", "", Form::text, "", mark::fixed | mark::safety},
     {"watchdog-period", "", Form::number, "0"},
 
     // Logs.
@@ -170,14 +171,14 @@ constexpr InertDirective kInert[] = {
     {"tls-client-cert-file", "", Form::text, ""},
     {"tls-client-key-file", "", Form::text, ""},
     {"tls-client-key-file-pass", "", Form::text, "", mark::secret},
-    {"tls-cluster", "", Form::boolean, "no"},
+    {"tls-cluster", "", Form::boolean, "no", mark::safety},
     {"tls-dh-params-file", "", Form::text, ""},
     {"tls-key-file", "", Form::text, ""},
     {"tls-key-file-pass", "", Form::text, "", mark::secret},
-    {"tls-port", "", Form::number, "0"},
+    {"tls-port", "", Form::number, "0", mark::safety},
     {"tls-prefer-server-ciphers", "", Form::boolean, "no"},
     {"tls-protocols", "", Form::text, ""},
-    {"tls-replication", "", Form::boolean, "no"},
+    {"tls-replication", "", Form::boolean, "no", mark::safety},
     {"tls-session-cache-size", "", Form::number, "20480"},
     {"tls-session-cache-timeout", "", Form::number, "300"},
     {"tls-session-caching", "", Form::boolean, "yes"},

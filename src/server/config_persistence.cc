@@ -59,6 +59,7 @@ constexpr Field kSave{set_save, show_rules};
 constexpr Directive kDirectives[] = {
     {"dbfilename",     "", kDbfilename,                            mark::is_protected},
     {"save",           "", kSave,                                  mark::several},
+    {"drop-unsupported", "", boolean<&Config::drop_unsupported>},
     {"rdbcompression", "", boolean<&Config::rdbcompression>},
     {"rdbchecksum",    "", boolean<&Config::rdbchecksum>,          mark::fixed},
     {"rdb-version-check",           "", choice<&Config::rdb_version_check, kVersionChecks>},

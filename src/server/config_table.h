@@ -20,6 +20,7 @@ inline constexpr unsigned fixed = 1 << 0;         // not to be changed while the
 inline constexpr unsigned is_protected = 1 << 1;  // only if enable-protected-configs says so
 inline constexpr unsigned secret = 1 << 2;        // never shown but by CONFIG GET
 inline constexpr unsigned several = 1 << 3;       // takes more words than one
+inline constexpr unsigned safety = 1 << 4;  // inert, and another value than the default matters
 }  // namespace mark
 
 // How a value gets into a Config and out of it.

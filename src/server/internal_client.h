@@ -4,7 +4,11 @@
 
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 
 #include "net/transport.h"
 #include "persist/aof_loader.h"
@@ -44,12 +48,18 @@ class InternalClient final : public AofApply {
   explicit InternalClient(Server& server);
 
   // An unknown command and an error for a reply are errors: the data would not be what it was.
+  // Commands on types that cannot be held here are passed over, and counted by skipped().
   Status apply(int database, Words words) override;
 
+  std::map<std::string, std::uint64_t> skipped() const;  // keys, by type
+
  private:
+  void skip(int database, std::string_view type, std::string_view key);
+
   Server& server_;
   NoLink link_;
   Client client_;
+  std::map<std::string, std::unordered_set<std::size_t>, std::less<>> skipped_;  // hashes of keys
 };
 
 }  // namespace mayfly

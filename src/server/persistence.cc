@@ -13,6 +13,7 @@
 #include "server/memory.h"
 #include "server/replication.h"
 #include "server/server.h"
+#include "server/version.h"
 
 namespace mayfly {
 namespace {
@@ -26,15 +27,6 @@ bool looks_at_access(Eviction policy) {
 
 std::string seconds_between(Time begin, Time end) {
   return fmt::format("{:.3f} seconds", std::chrono::duration<double>(end - begin).count());
-}
-
-// "3 of type list, 1 of type set"
-std::string counts_of(const std::map<std::string, std::uint64_t>& skipped) {
-  std::string text;
-  for (const auto& [type, count] : skipped) {
-    text += fmt::format("{}{} of type {}", text.empty() ? "" : ", ", count, type);
-  }
-  return text;
 }
 
 }  // namespace
@@ -51,7 +43,11 @@ SaveOptions Persistence::save_options() {
   SaveOptions options;
   options.format = {.compresses = config.rdbcompression, .checksums = config.rdbchecksum};
   options.saves_access = looks_at_access(config.maxmemory_policy);
-  options.aux = {{"ctime", std::to_string(seconds)}, {"used-mem", std::to_string(used_memory())}};
+  // Who wrote it, as INFO says it.
+  options.aux = {{"mayfly-ver", std::string(kServerVersion)},
+                 {"redis-ver", std::string(kCompatibleVersion)},
+                 {"ctime", std::to_string(seconds)},
+                 {"used-mem", std::to_string(used_memory())}};
   const RdbAux more = server_.replication().aux();
   options.aux.insert(options.aux.end(), more.begin(), more.end());
   options.sync_every_bytes = config.rdb_save_incremental_fsync ? kSyncEveryBytes : 0;
@@ -73,25 +69,35 @@ void Persistence::remove_debris() {
 }
 
 Status Persistence::start() {
+  if (Status status = take_directory(); !status) return status;
   remove_debris();
   const Config& config = server_.config();
   Disk& disk = server_.surroundings().disk();
   bool has_no_log = false;
   if (config.appendonly) {
-    const Result<AofFiles> files = find_aof(disk, aof_.options());
+    const AofOptions options = aof_.options();
+    if (disk.exists(options.directory)) {
+      if (Status status = aof_.lock_directory(options.directory); !status) return status;
+    }
+    const Result<AofFiles> files = find_aof(disk, options);
     if (!files) return files.error();
     if (files->manifest) {
+      server_.log().write(Level::notice,
+                          fmt::format("Loading the append-only file in '{}'", options.directory));
       begin_aof([this](const Status& status) { load_ended(status, true); });
       return Done{};
     }
     has_no_log = true;
   }
   if (!disk.exists(snapshots_.path())) {
+    server_.log().write(Level::notice,
+                        fmt::format("There is nothing to load: no {}'{}'",
+                                    has_no_log ? "append-only file, no " : "", snapshots_.path()));
     load_ended(Done{}, has_no_log);
     return fatal_ ? Status(*fatal_) : Status(Done{});
   }
   const auto loaded = [this](const RdbReport& report) {
-    const Status status = note_rdb(report, snapshots_.path());
+    const Status status = note_rdb(report);
     if (status) restore_history(report);
     return status;
   };
@@ -104,11 +110,11 @@ Status Persistence::begin_rdb(bool keeps_due, const RdbEnded& loaded, const Load
   Result<std::unique_ptr<ByteSource>> source = server_.surroundings().disk().open(path);
   if (!source) return source.error();
   const Time now = server_.wall().now();
-  auto task = std::make_unique<RdbTask>(std::move(*source), server_.keyspace(),
-                                        RdbLoadOptions{.now = now,
-                                                       .keeps_due = keeps_due,
-                                                       .is_strict = server_.config().rdb_strict,
-                                                       .checks = rdb_checks(server_.config())});
+  server_.log().write(Level::notice,
+                      fmt::format("Loading '{}', {} bytes", path, (*source)->size()));
+  auto task = std::make_unique<RdbTask>(
+      std::move(*source), server_.keyspace(),
+      RdbLoadOptions{.now = now, .keeps_due = keeps_due, .checks = rdb_checks(server_.config())});
   const RdbReport& report = task->report();  // as good as the task, which outlives the call
   server_.loading().begin(
       std::move(task), now, [&report, path, loaded, ended](const Status& status) {
@@ -126,28 +132,23 @@ void Persistence::begin_aof(const Loading::Ended& ended) {
       AofLoadOptions{.now = now,
                      .truncates_tail = server_.config().aof_load_truncated,
                      .checks = rdb_checks(server_.config())});
-  const AofLoadReport& report = task->report();
-  server_.loading().begin(std::move(task), now, [this, &report, ended](const Status& status) {
-    if (status) return ended(note_aof(report));
+  const AofTask& running = *task;  // outlives the call
+  server_.loading().begin(std::move(task), now, [this, &running, ended](const Status& status) {
+    if (status) return ended(note_aof(running));
     ended(Error{status.error().code,
                 fmt::format("cannot load the append-only file: {}", status.error().message)});
   });
 }
 
-Status Persistence::note_rdb(const RdbReport& report, const std::string& file) {
+Status Persistence::note_rdb(const RdbReport& report) {
   loaded_keys_ = report.keys;
   due_keys_ = report.due_keys;
-  has_skipped_ = !report.skipped.empty();
-  if (has_skipped_) {
-    const std::string what =
-        fmt::format("'{}' has keys that cannot be held here: {}", file, counts_of(report.skipped));
-    if (server_.config().rdb_strict) return Error{Code::unsupported, what};
-    server_.log().write(Level::warning, what + ". They are left out, and a save will lose them");
-  }
-  return Done{};
+  partly_loaded_ = report.skipped.empty() ? std::string() : snapshots_.path();
+  return check_skipped(report.skipped, fmt::format("'{}'", snapshots_.path()));
 }
 
-Status Persistence::note_aof(const AofLoadReport& report) {
+Status Persistence::note_aof(const AofTask& task) {
+  const AofLoadReport& report = task.report();
   if (report.truncated_bytes > 0) {
     server_.log().write(
         Level::warning,
@@ -155,7 +156,14 @@ Status Persistence::note_aof(const AofLoadReport& report) {
                     "were cut off (aof-load-truncated)",
                     report.truncated_file, report.truncated_bytes, report.truncated_at));
   }
-  return report.base ? note_rdb(*report.base, "the base of the append-only file") : Status(Done{});
+  std::map<std::string, std::uint64_t> skipped = task.skipped();
+  if (report.base) {
+    loaded_keys_ = report.base->keys;
+    due_keys_ = report.base->due_keys;
+    for (const auto& [type, count] : report.base->skipped) skipped[type] += count;
+  }
+  if (!skipped.empty()) aof_.keep_files_aside();
+  return check_skipped(skipped, "the append-only file");
 }
 
 void Persistence::restore_history(const RdbReport& report) {
@@ -187,6 +195,7 @@ void Persistence::load_ended(const Status& status, bool goes_on) {
   }
   snapshots_.begin(now);
   is_ready_ = true;
+  server_.surroundings().ready();
 }
 
 void Persistence::fail(const Error& error) {
@@ -200,6 +209,7 @@ void Persistence::data_replaced() { aof_.begin_anew(); }
 // ---- While it runs ----
 
 void Persistence::before_sleep(Time now) {
+  if (!server_.background().is_busy()) former_locks_.clear();
   if (is_ready_) {
     aof_.before_sleep(now);
     snapshots_.before_sleep(now);
@@ -213,6 +223,7 @@ std::string Persistence::why_no_writes() const {
 }
 
 void Persistence::apply_config() {
+  if (std::exchange(is_moving_, false)) directory_changed();
   if (!is_ready_) return;
   const bool is_wanted = server_.config().appendonly;
   if (is_wanted && !aof_.is_on()) aof_.switch_on();
@@ -224,7 +235,7 @@ void Persistence::apply_config() {
 
 bool Persistence::saves_at_end() const {
   // A file of which we could load a part only stays as it is unless there is something new.
-  const bool would_only_lose = has_skipped_ && server_.stats().dirty == 0;
+  const bool would_only_lose = !partly_loaded_.empty() && server_.stats().dirty == 0;
   return !server_.config().save.empty() && !would_only_lose;
 }
 
@@ -263,9 +274,7 @@ Status Persistence::reload(bool saves, bool flushes) {
     if (Status status = snapshots_.save(server_.wall().now()); !status) return status;
   }
   Status ended = Done{};
-  const auto loaded = [this](const RdbReport& report) {
-    return note_rdb(report, snapshots_.path());
-  };
+  const auto loaded = [this](const RdbReport& report) { return note_rdb(report); };
   // What is due stays until it is swept, for whoever follows us must be told.
   const Status begun = begin_rdb(true, loaded, [&](const Status& status) { ended = status; });
   if (!begun) return begun;
@@ -277,14 +286,20 @@ Status Persistence::reload(bool saves, bool flushes) {
 
 Status Persistence::load_aof() {
   if (server_.loading().is_active()) return Error{Code::busy, "data is being loaded already"};
-  if (!aof_.is_on() || !aof_.log()->is_in_force()) {
-    return Error{Code::invalid, "there is no append-only file in force"};
-  }
+  const bool is_in_force = aof_.is_on() && aof_.log()->is_in_force();
   if (Status status = aof_.sync_now(); !status) return status;
+  const AofOptions options = aof_.options();
+  const Result<AofFiles> files = find_aof(server_.surroundings().disk(), options);
+  if (!files) return files.error();
+  if (!files->manifest) return Error{Code::not_found, "there is no append-only file"};
+  const Result<std::unique_ptr<DirectoryLock>> taken =  // while it is loaded
+      lock(files->is_old ? server_.config().dir : options.directory, "dir or appenddirname");
+  if (!taken) return taken.error();
   server_.clear_all();
   Status ended = Done{};
   begin_aof([&](const Status& status) { ended = status; });
   server_.loading().finish();
+  if (!is_in_force) aof_.begin_anew();  // what is being written does not begin with this data
   return ended;
 }
 

@@ -2,6 +2,7 @@
 // Persistence: what a server keeps on disk. Snapshots (RDB) and the append-only file (AOF): what of
 // it is loaded at the start, when it is written, and what happens if it cannot be.
 //
+//   persistence.take_directory();           // no other server may use it
 //   persistence.start();                    // begins to load; goes on in Server::begin_turn()
 //   persistence.before_sleep(now);          // in every turn, before replies go out
 //   if (persistence.fatal()) ...            // it could not be loaded: end with exit code 1
@@ -13,11 +14,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "mayfly/result.h"
 #include "mayfly/time.h"
+#include "persist/disk.h"
 #include "persist/rdb_save.h"
 #include "server/aof_keeper.h"
 #include "server/loading.h"
@@ -27,12 +33,25 @@
 namespace mayfly {
 
 class Server;
-struct AofLoadReport;
+struct Config;
+class AofTask;
 
 class Persistence {
  public:
   explicit Persistence(Server& server);
   ~Persistence();
+
+  // Takes the directory `dir` for as long as the server lives. An error if another server has it.
+  // Where nothing can be written there is nothing to take: that is a warning in the log.
+  Status take_directory();
+
+  // Says who has it once more: the process is another after a fork.
+  void renew_owner();
+
+  // Takes any directory. Null if it cannot be locked but by no server's fault. The error says what
+  // to do, by the names of `settings`.
+  Result<std::unique_ptr<DirectoryLock>> lock(const std::string& directory,
+                                              std::string_view settings);
 
   // Begins to load what there is: the append-only file if `appendonly`, else, or if there is none,
   // the RDB file; nothing if there is neither. An error is a reason not to start.
@@ -52,6 +71,10 @@ class Persistence {
   // After a full synchronisation from a primary: the log on disk says something else.
   void data_replaced();
 
+  // Before a change of the configuration: whether it can be put into effect. Takes the directories
+  // that it needs. An error leaves everything as it was.
+  Status prepare_config(const Config& next);
+
   // After a change of the configuration: switches the append-only file on or off. Does nothing
   // before start().
   void apply_config();
@@ -66,14 +89,23 @@ class Persistence {
   // How a snapshot is to be written now, for SAVE and for replicas.
   SaveOptions save_options();
 
-  // Of the append-only file, for WAITAOF: how many bytes were appended, and how many are safe. The
-  // first is 0 until it is switched on.
+  // Of the append-only file, for WAITAOF: how many bytes were appended, and how many are safe. See
+  // AofKeeper.
   std::uint64_t appended_offset() const { return aof_.appended_offset(); }
   std::uint64_t synced_offset() const { return aof_.synced_offset(); }
 
   Shutdown& shutdown() { return shutdown_; }
   Snapshots& snapshots() { return snapshots_; }
   AofKeeper& aof() { return aof_; }
+
+  // Before the file of the snapshot is replaced: if it has keys that were left out when it was
+  // loaded, it gets a second name, which is never used again.
+  Status keep_snapshot_aside();
+
+  // Whether all that was in a file could be loaded, or `drop-unsupported` says that the rest may be
+  // left out. The error counts what there is.
+  Status check_skipped(const std::map<std::string, std::uint64_t>& skipped,
+                       const std::string& file);
 
   // What the last load of an RDB file said, for INFO.
   std::uint64_t loaded_keys() const { return loaded_keys_; }
@@ -91,24 +123,33 @@ class Persistence {
   Status begin_rdb(bool keeps_due, const RdbEnded& loaded, const Loading::Ended& ended);
   void begin_aof(const Loading::Ended& ended);
 
-  Status note_rdb(const RdbReport& report, const std::string& file);
-  Status note_aof(const AofLoadReport& report);
+  Status note_rdb(const RdbReport& report);
+  Status note_aof(const AofTask& task);
   void restore_history(const RdbReport& report);
   void load_ended(const Status& status, bool goes_on);
   void fail(const Error& error);
   void remove_debris();
   void stop_child();
+  std::string owner() const;
+  void directory_changed();
 
   Server& server_;
   Snapshots snapshots_;
   AofKeeper aof_;
   Shutdown shutdown_;
   std::optional<Error> fatal_;
-  std::optional<bool> end_saves_;  // how the server was shut down
-  bool has_skipped_ = false;       // the RDB file has keys that we cannot hold
-  bool is_ready_ = false;          // what there was at the start is loaded
+  std::optional<bool> end_saves_;                             // how the server was shut down
+  std::unique_ptr<DirectoryLock> directory_lock_;             // of `dir`
+  bool is_moving_ = false;                                    // to another `dir`
+  std::unique_ptr<DirectoryLock> next_lock_;                  // of what `dir` is about to be
+  std::vector<std::unique_ptr<DirectoryLock>> former_locks_;  // while a child may write there
+  std::string partly_loaded_;  // the RDB file that has keys that we cannot hold
+  bool is_ready_ = false;      // what there was at the start is loaded
   std::uint64_t loaded_keys_ = 0;
   std::uint64_t due_keys_ = 0;
 };
+
+// The first of path.unsupported-1, path.unsupported-2 and so on that is not there.
+std::string unused_name(const Disk& disk, const std::string& path);
 
 }  // namespace mayfly

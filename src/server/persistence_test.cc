@@ -108,26 +108,136 @@ TEST_F(PersistenceTest, ADamagedSnapshotStopsTheStartWithKeyAndOffset) {
   EXPECT_EQ(disk_.bytes(kFile), damaged) << "half a data set must not be saved over it";
 }
 
-TEST_F(PersistenceTest, TypesThatAreNotHeldAreCountedOrRefused) {
+TEST_F(PersistenceTest, TypesThatAreNotHeldAreRefusedOrLeftOutAndTheFileIsKept) {
   // Two lists of one element, and a string.
   const std::string list("\x01\x01l\x01\x01x", 6);
   const std::string other("\x01\x01m\x01\x01x", 6);
   disk_.put(kFile, rdb_file(list + other + std::string("\x00\x01k\x01v", 5)));
-  EXPECT_EQ(start(plain_), "");
+  const std::string before = disk_.bytes(kFile);
+  EXPECT_NE(start(plain_).find("'./dump.rdb' has keys that cannot be held here: 2 of type list"),
+            std::string::npos);
+  EXPECT_TRUE(fixture_->is_shut_down);
+  EXPECT_EQ(disk_.bytes(kFile), before);
+
+  Config dropping = plain_;
+  dropping.drop_unsupported = true;
+  disk_.put("./dump.rdb.unsupported-1", "of another time");
+  EXPECT_EQ(start(dropping), "");
   EXPECT_EQ(run("DBSIZE"), "(integer) 1");
-  EXPECT_TRUE(log_has("'./dump.rdb' has keys that cannot be held here: 2 of type list"));
-  Config strict = plain_;
-  strict.rdb_strict = true;
-  EXPECT_NE(start(strict).find("list"), std::string::npos);
+  EXPECT_TRUE(log_has("2 of type list. They are left out"));
+  EXPECT_FALSE(disk_.exists("./dump.rdb.unsupported-2"));
+  EXPECT_EQ(run("SAVE"), "OK");
+  EXPECT_NE(disk_.bytes(kFile), before);
+  EXPECT_EQ(disk_.bytes("./dump.rdb.unsupported-1"), "of another time");
+  EXPECT_EQ(disk_.bytes("./dump.rdb.unsupported-2"), before);
+  run("BGSAVE");
+  EXPECT_FALSE(disk_.exists("./dump.rdb.unsupported-3")) << "once";
+  EXPECT_EQ(restart(plain_), "");
+}
+
+TEST_F(PersistenceTest, ASaveThatCannotKeepTheFileAsideIsRefused) {
+  disk_.put(kFile, rdb_file(std::string("\x01\x01l\x01\x01x", 6)));
+  Config dropping = plain_;
+  dropping.drop_unsupported = true;
+  const std::string before = disk_.bytes(kFile);
+  EXPECT_EQ(start(dropping), "");
+  disk_.fail_next(FakeDisk::Op::create);  // of the second name
+  EXPECT_TRUE(run("BGSAVE").starts_with("(error)"));
+  EXPECT_EQ(disk_.bytes(kFile), before);
+  EXPECT_EQ(run("BGSAVE"), "Background saving started");
+  EXPECT_EQ(disk_.bytes("./dump.rdb.unsupported-1"), before);
+}
+
+TEST_F(PersistenceTest, DebugReloadSaysWhatItCannotHold) {
+  EXPECT_EQ(start(plain_), "");
+  disk_.put(kFile, rdb_file(std::string("\x01\x01l\x01\x01x", 6)));
+  EXPECT_NE(run("DEBUG RELOAD NOSAVE").find("1 of type list"), std::string::npos);
+  EXPECT_EQ(run("SAVE"), "OK");
+  EXPECT_TRUE(disk_.exists("./dump.rdb.unsupported-1"));
+}
+
+TEST_F(PersistenceTest, CommandsOnTypesThatAreNotHeldAreCountedOrLeftOut) {
+  const std::string log = request({"SET", "k", "v"}) + request({"RPUSH", "l", "x"}) +
+                          request({"rpush", "l", "y"}) + request({"LPUSH", "m", "x"}) +
+                          request({"ZADD", "z", "1", "a"}) + request({"RENAME", "z", "y"}) +
+                          request({"SET", "n", "w"});
+  put_log(log);
+  const std::string why = start(logged_);
+  EXPECT_NE(why.find("2 of type list"), std::string::npos) << why;
+  EXPECT_NE(why.find("1 of type zset"), std::string::npos) << why;
+  EXPECT_TRUE(fixture_->is_shut_down);
+
+  Config dropping = logged_;
+  dropping.drop_unsupported = true;
+  EXPECT_EQ(start(dropping), "");
+  EXPECT_EQ(run("MGET k n"), R"(["v", "w"])");
+  EXPECT_EQ(run("DBSIZE"), "(integer) 2");
+  run("SET later 1");
+  EXPECT_FALSE(disk_.exists("./appendonlydir.unsupported-1"));
+  run("BGREWRITEAOF");
+  turn();
+  const std::string kept = "./appendonlydir.unsupported-1/appendonly.aof.";
+  EXPECT_TRUE(disk_.bytes(kept + "1.incr.aof").starts_with(log));
+  EXPECT_TRUE(disk_.exists(kept + "manifest"));
+  EXPECT_FALSE(disk_.exists(kFirstIncrement));
+  EXPECT_EQ(restart(logged_), "") << "what is there now can be held";
+  EXPECT_EQ(run("MGET k n later"), R"(["v", "w", "1"])");
+}
+
+TEST_F(PersistenceTest, AFolderOfAnotherServerIsNotUsed) {
+  disk_.lock_elsewhere(".", "process 9, port 7000");
+  disk_.put(kFile, "of another server");
+  const std::string why = start(plain_);
+  EXPECT_NE(why.find("process 9, port 7000 (stop that server, or choose another folder: --dir)"),
+            std::string::npos)
+      << why;
+  EXPECT_TRUE(run("SAVE").starts_with("(error)"));
+  EXPECT_EQ(disk_.bytes(kFile), "of another server");
+}
+
+TEST_F(PersistenceTest, ASnapshotSaysWhoWroteItAsInfoDoes) {
+  start(plain_);
+  run("HSETEX h EX 100 FIELDS 1 a 1");
+  run("SAVE");
+  const std::string bytes = disk_.bytes(kFile);
+  const std::string info = run("INFO server");
+  for (const std::string name : {"mayfly", "redis"}) {
+    const std::size_t at = info.find(name + "_version:") + name.size() + 9;
+    const std::string version = info.substr(at, info.find_first_not_of("0123456789.", at) - at);
+    EXPECT_GE(version.size(), 5u) << name;
+    const std::string said = name + "-ver" + static_cast<char>(version.size()) + version;
+    EXPECT_NE(bytes.find(said), std::string::npos) << name;
+  }
+  EXPECT_EQ(bytes.find("valkey-ver"), std::string::npos);
+}
+
+TEST_F(PersistenceTest, WhatWasThereIsFreedBeforeTheRestIsLoaded) {
+  start(plain_);
+  for (int i = 0; i < 2000; ++i) run("SET key" + std::to_string(i) + " " + std::string(100, 'v'));
+  run("SAVE");
+  server().clear_all();
+  ASSERT_FALSE(server().keyspace().graveyard().is_empty());
+  auto source = disk_.open(kFile);
+  ASSERT_TRUE(source);
+  bool is_loaded = false;
+  server().loading().begin(
+      std::make_unique<RdbTask>(std::move(*source), server().keyspace(), RdbLoadOptions{}),
+      clock_.now(), [&](const Status& status) {
+        EXPECT_TRUE(status);
+        EXPECT_TRUE(server().keyspace().graveyard().is_empty()) << "both were in memory";
+        is_loaded = true;
+      });
+  while (!is_loaded) server().begin_turn();
+  EXPECT_EQ(run("DBSIZE"), "(integer) 2000");
 }
 
 TEST_F(PersistenceTest, AnUnknownCommandInTheLogStopsTheStartWithFileAndOffset) {
   const std::string good = request({"SET", "k", "v"});
-  put_log(good + request({"RPUSH", "l", "x"}) + good);
+  put_log(good + request({"NOSUCH", "l", "x"}) + good);
   const std::string why = start(logged_);
   EXPECT_NE(why.find("appendonly.aof.1.incr.aof"), std::string::npos) << why;
   EXPECT_NE(why.find("offset " + std::to_string(good.size())), std::string::npos) << why;
-  EXPECT_NE(why.find("unknown command 'RPUSH'"), std::string::npos) << why;
+  EXPECT_NE(why.find("unknown command 'NOSUCH'"), std::string::npos) << why;
   EXPECT_TRUE(fixture_->is_shut_down);
 }
 

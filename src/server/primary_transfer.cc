@@ -107,11 +107,10 @@ void PrimaryLink::load() {
   server_.clear_all();
   link_->pause_reading();
   state_ = LinkState::loading;
-  auto task = std::make_unique<RdbTask>(std::move(*source), server_.keyspace(),
-                                        RdbLoadOptions{.now = server_.wall().now(),
-                                                       .keeps_due = true,
-                                                       .is_strict = server_.config().rdb_strict,
-                                                       .checks = rdb_checks(server_.config())});
+  auto task = std::make_unique<RdbTask>(
+      std::move(*source), server_.keyspace(),
+      RdbLoadOptions{
+          .now = server_.wall().now(), .keeps_due = true, .checks = rdb_checks(server_.config())});
   RdbTask* const running = task.get();
   server_.loading().begin(
       std::move(task), server_.wall().now(), [this, running](const Status& ended) {
@@ -120,12 +119,9 @@ void PrimaryLink::load() {
         database_ =
             found == aux.end() ? 0 : static_cast<int>(parse_integer(found->second).value_or(0));
         database_ = std::clamp(database_, 0, server_.keyspace().count() - 1);
-        for (const auto& [type, count] : running->report().skipped) {
-          server_.log().write(
-              Level::warning,
-              fmt::format("{} keys of type {} were left out: it is not held here", count, type));
-        }
-        loaded(ended);
+        loaded(ended ? server_.persistence().check_skipped(running->report().skipped,
+                                                           "the data of the primary")
+                     : ended);
       });
 }
 

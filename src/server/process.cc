@@ -18,17 +18,18 @@
 #include "net/socket.h"
 #include "server/process_child.h"
 #include "server/replication.h"
+#include "server/version.h"
 
 namespace mayfly {
 namespace {
 
 constexpr int kPortsTried = 100;
 
-EpollLoop* loop_to_stop = nullptr;  // written before signals are caught, read by the handler
-std::atomic<bool> is_asked_to_end = false;
+EpollLoop* loop_to_stop = nullptr;   // written before signals are caught, read by the handler
+std::atomic<int> signal_to_end = 0;  // the last that came, or 0
 
-void on_signal(int) {
-  is_asked_to_end = true;
+void on_signal(int number) {
+  signal_to_end = number;
   if (loop_to_stop != nullptr) loop_to_stop->wake();
 }
 
@@ -186,10 +187,13 @@ void ServerProcess::connect(const std::string& host, int port, Acceptor connecte
 
 // The first signal asks: replicas catch up, data is saved. The second one means it.
 void ServerProcess::end_if_asked() {
-  if (!is_asked_to_end.exchange(false)) return;
+  const int number = signal_to_end.exchange(0);
+  if (number == 0) return;
   Persistence& persistence = server_.persistence();
-  if (persistence.shutdown().is_waiting() || has_refused_to_end_) return loop_.stop();
-  log_.write(Level::notice, "A signal asks to end");
+  const bool is_second = persistence.shutdown().is_waiting() || has_refused_to_end_;
+  log_.write(Level::notice, fmt::format("Received SIG{}: the server {}", sigabbrev_np(number),
+                                        is_second ? "ends at once" : "shuts down"));
+  if (is_second) return loop_.stop();
   const Status status =
       persistence.shutdown().begin({.saves = persistence.saves_at_end()}, nullptr);
   has_refused_to_end_ = !status;
@@ -199,7 +203,7 @@ void ServerProcess::end_if_asked() {
              "it all the same");
 }
 
-Status ServerProcess::run() {
+Status ServerProcess::take_directory() {
   const Config& config = server_.config();
   std::error_code failure;
   server_.config().start_directory = std::filesystem::current_path(failure).string();
@@ -211,21 +215,34 @@ Status ServerProcess::run() {
   if (const auto here = std::filesystem::current_path(failure); !failure) {
     server_.config().dir = here.string();
   }
+  return server_.persistence().take_directory();
+}
+
+void ServerProcess::ready() {
+  for (const std::string& address : addresses_) {
+    log_.write(Level::notice, fmt::format("Ready to accept connections at {}", address));
+  }
+  const std::string& socket = server_.config().unixsocket;
+  if (!socket.empty()) {
+    log_.write(Level::notice, fmt::format("Ready to accept connections at {}", socket));
+  }
+  if (told_ready_) told_ready_();
+}
+
+Status ServerProcess::run() {
+  const Config& config = server_.config();
   if (Status status = open_log(); !status) return status;
   if (config.daemonize && daemon(1, config.logfile.empty() ? 0 : 1) != 0) {
     return Error{Code::io, fmt::format("cannot daemonize: {}", std::strerror(errno))};
   }
+  server_.persistence().renew_owner();
   if (Status status = write_pidfile(); !status) return status;
+  log_.write(Level::notice, fmt::format("Mayfly {} starts: process {}, port {}, folder '{}'",
+                                        kServerVersion, getpid(), port_, config.dir));
   catch_signals();
   loop_.on_turn_begin([this] { server_.begin_turn(); });
   loop_.before_sleep([this] { return server_.before_sleep(); });
   loop_.on_wake([this] { end_if_asked(); });
-  for (const std::string& address : addresses_) {
-    log_.write(Level::notice, fmt::format("Ready to accept connections at {}", address));
-  }
-  if (!config.unixsocket.empty()) {
-    log_.write(Level::notice, fmt::format("Ready to accept connections at {}", config.unixsocket));
-  }
   if (!config.replicaof_host.empty()) {
     server_.replication().follow(config.replicaof_host, static_cast<int>(config.replicaof_port));
   }

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,12 +26,19 @@ class ServerProcess final : public Surroundings {
   // is in use.
   Status listen(bool any_port);
 
-  // Serves until SIGTERM, SIGINT or SHUTDOWN.
+  // Goes to the directory `dir`, and takes it: an error if another server has it.
+  Status take_directory();
+
+  // Serves until SIGTERM, SIGINT or SHUTDOWN. REQUIRES: listen() and take_directory() have worked.
   Status run();
+
+  // Called when the data is loaded.
+  void on_ready(std::function<void()> told) { told_ready_ = std::move(told); }
 
   std::int64_t port() const override { return port_; }
   std::string executable() const override { return executable_; }
   void shut_down() override { loop_.stop(); }
+  void ready() override;
   Disk& disk() override { return disk_; }
   Result<std::unique_ptr<Child>> start_child(const ChildWork& work,
                                              const std::vector<int>& kept) override;
@@ -54,6 +62,7 @@ class ServerProcess final : public Surroundings {
   Server server_;
   EpollLoop loop_;
   std::int64_t port_ = 0;
+  std::function<void()> told_ready_;
   bool has_refused_to_end_ = false;  // by a signal, as something could not be saved
   std::vector<std::string> addresses_;
 };

@@ -56,6 +56,7 @@ class Surroundings {
  public:
   virtual ~Surroundings() = default;
   virtual void shut_down() = 0;  // the loop ends after this turn
+  virtual void ready() {}        // what there was on disk is loaded: clients are served
   virtual std::int64_t port() const { return 0; }
   virtual std::string executable() const { return {}; }
   virtual Disk& disk() = 0;
@@ -201,7 +202,7 @@ class Server final : public Host, public KeyspaceListener {
   // Between requests
   bool sweeps() const;
   void sweep_slice();
-  void free_slice();
+  void free_slice(std::int64_t micros);
   void chores(Time now);
   void update_pauses();
   void enforce_pauses();

@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kSweptAtOnce = 32;   // keys and fields between two looks at the time
 constexpr std::size_t kFreedAtOnce = 256;  // about 20 us
 constexpr std::int64_t kFreeMicros = 300;
+constexpr std::int64_t kFreeMicrosLoading = 10'000;  // nobody is served meanwhile anyway
 constexpr Millis kChoreInterval{100};
 constexpr std::size_t kSweptForRoom = 128;
 
@@ -83,9 +84,12 @@ std::unique_ptr<Client> Server::adopt(Link& link) {
 void Server::begin_turn() {
   keyspace_.set_now(clock_.now());
   keyspace_.set_policy(policy_for(nullptr));
-  if (loading_.is_active()) return loading_.slice();
+  if (loading_.is_active()) {
+    // What was there before goes first: else both would be in memory at the same time.
+    return keyspace_.graveyard().is_empty() ? loading_.slice() : free_slice(kFreeMicrosLoading);
+  }
   if (sweeps()) sweep_slice();
-  free_slice();
+  free_slice(kFreeMicros);
 }
 
 Millis Server::before_sleep() {
@@ -142,11 +146,11 @@ void Server::sweep_slice() {
                keyspace_.now());
 }
 
-void Server::free_slice() {
+void Server::free_slice(std::int64_t micros) {
   if (keyspace_.graveyard().is_empty()) return;
   const std::int64_t begin = monotonic_ns();
   while (keyspace_.graveyard().free_some(kFreedAtOnce) > 0 &&
-         monotonic_ns() - begin < kFreeMicros * 1000) {
+         monotonic_ns() - begin < micros * 1000) {
   }
 }
 

@@ -53,8 +53,16 @@ Result<SaveProgress> Snapshots::write(const SaveOptions& options, const OnSavePr
                        temporary_name(server_), server_.keyspace(), options, progress);
 }
 
+// No file is replaced that another server may be using, or that has what we have not.
+Status Snapshots::prepare() {
+  if (Status status = server_.persistence().take_directory(); !status) return status;
+  return server_.persistence().keep_snapshot_aside();
+}
+
 Status Snapshots::save(Time now) {
-  const Result<SaveProgress> written = write(server_.persistence().save_options(), {});
+  const Status prepared = prepare();
+  const Result<SaveProgress> written =
+      prepared ? write(server_.persistence().save_options(), {}) : prepared.error();
   if (!written) {
     server_.log().write(Level::warning, fmt::format("Cannot save the data in '{}': {}", path(),
                                                     written.error().message));
@@ -86,9 +94,13 @@ Status Snapshots::start(Time now) {
     tell({.keys = written->keys, .bytes = written->bytes});
     return Done{};
   };
-  const Status started = server_.background().start(
-      Job::save, now, work,
-      [this](const Status& status, const ChildProgress& progress) { ended(status, progress); });
+  temporary_ = server_.config().dir + "/" + temporary_name(server_);
+  Status started = prepare();
+  if (started) {
+    started = server_.background().start(
+        Job::save, now, work,
+        [this](const Status& status, const ChildProgress& progress) { ended(status, progress); });
+  }
   if (!started) {
     last_worked_ = false;
     server_.log().write(Level::warning,
@@ -112,9 +124,7 @@ void Snapshots::ended(const Status& status, const ChildProgress& progress) {
                                     progress.keys, progress.bytes));
     return;
   }
-  const Config& config = server_.config();
-  const Status removed =
-      server_.surroundings().disk().remove(config.dir + "/" + temporary_name(server_));
+  const Status removed = server_.surroundings().disk().remove(temporary_);
   if (!removed) server_.log().write(Level::warning, removed.error().message);
   if (std::exchange(is_cancelled_, false)) {
     server_.log().write(Level::notice, "Background saving was cancelled");

@@ -59,6 +59,7 @@ class Snapshots {
 
  private:
   bool is_time(Time now) const;
+  Status prepare();
   Result<SaveProgress> write(const SaveOptions& options, const OnSaveProgress& progress);
   void saved(Time now, std::uint64_t dirty);
   void ended(const Status& status, const ChildProgress& progress);
@@ -71,6 +72,7 @@ class Snapshots {
   std::uint64_t last_copied_bytes_ = 0;
   std::uint64_t count_ = 0;
   std::uint64_t dirty_at_start_ = 0;
+  std::string temporary_;  // what the child writes; `dir` may change meanwhile
   bool is_scheduled_ = false;
   bool is_cancelled_ = false;
 };

@@ -14,9 +14,18 @@ bool Waiters::is_met(const Wait& wait) const {
   const Replicas& replicas = server_.replication().replicas();
   const auto wanted = static_cast<std::size_t>(wait.replicas);
   if (!wait.is_aof) return replicas.acked(wait.offset) >= wanted;
-  const bool is_safe_here =
-      wait.local == 0 || server_.persistence().synced_offset() >= wait.aof_offset;
-  return is_safe_here && replicas.acked_aof(wait.offset) >= wanted;
+  return (wait.local == 0 || is_safe_here(wait)) && replicas.acked_aof(wait.offset) >= wanted;
+}
+
+// Nothing is, not even what was never written, while no append-only file is in force.
+bool Waiters::is_safe_here(const Wait& wait) const {
+  const std::uint64_t synced = server_.persistence().synced_offset();
+  return synced > 0 && synced >= wait.aof_offset;
+}
+
+// The append-only file was switched off meanwhile.
+bool Waiters::has_lost_its_file(const Wait& wait) const {
+  return wait.is_aof && wait.local > 0 && !server_.config().appendonly;
 }
 
 void Waiters::reply(Client& client, const Wait& wait) {
@@ -25,10 +34,12 @@ void Waiters::reply(Client& client, const Wait& wait) {
   if (!wait.is_aof) {
     return reply.integer(static_cast<std::int64_t>(replicas.acked(wait.offset)));
   }
-  const bool is_safe_here =
-      server_.config().appendonly && server_.persistence().synced_offset() >= wait.aof_offset;
+  if (has_lost_its_file(wait)) {
+    return reply.error(
+        "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
+  }
   reply.array(2);
-  reply.integer(is_safe_here ? 1 : 0);
+  reply.integer(server_.config().appendonly && is_safe_here(wait) ? 1 : 0);
   reply.integer(static_cast<std::int64_t>(replicas.acked_aof(wait.offset)));
 }
 
@@ -57,7 +68,9 @@ void Waiters::check(Time now, bool everybody) {
       "UNBLOCKED force unblock from blocking operation, instance state changed "
       "(master -> replica?)";
   std::erase_if(clients_, [&](Client* client) {
-    if (!everybody && !is_met(*client->wait) && !is_due(client->wait->until, now)) return false;
+    const Wait& wait = *client->wait;
+    const bool is_over = is_met(wait) || has_lost_its_file(wait) || is_due(wait.until, now);
+    if (!everybody && !is_over) return false;
     release(*client, everybody ? kWoken : std::string_view());
     return true;
   });

@@ -47,6 +47,8 @@ class Waiters {
 
  private:
   bool is_met(const Wait& wait) const;
+  bool is_safe_here(const Wait& wait) const;
+  bool has_lost_its_file(const Wait& wait) const;
   void reply(Client& client, const Wait& wait);
   void release(Client& client, std::string_view error);  // empty: an ordinary reply
 

@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "server"))
 
 from contents import contents, difference, golden, now_ms  # noqa: E402
 from mayfly_server import Mayfly, Redis  # noqa: E402
+from resp_client import await_that  # noqa: E402
 
 GOLDEN = os.path.join(os.path.dirname(HERE), "data", "golden")
 FAR = 4_102_444_800_123
@@ -112,7 +113,7 @@ class FileTest(PeerCase):
 
 class OtherKindsTest(PeerCase):
     def setUp(self):
-        theirs = self.start(Redis)
+        self.theirs = theirs = self.start(Redis, "--repl-diskless-sync-delay", "0")
         client = theirs.client()
         for words in OTHER_KINDS:
             client.ok(*words)
@@ -122,24 +123,42 @@ class OtherKindsTest(PeerCase):
         client.ok("SAVE")
         self.file = theirs.path("dump.rdb")
 
-    def test_they_are_left_out_and_counted(self):
-        ours = self.start(Mayfly, file=self.file)
+    def test_they_are_left_out_and_counted_if_asked_for(self):
+        ours = self.start(Mayfly, "--drop-unsupported", file=self.file)
         client = ours.client()
         self.assertEqual(sorted(client.ok("KEYS", "*")), [b"between", b"hll", b"z last"])
         warned = [line for line in ours.log().splitlines() if "cannot be held" in line]
         self.assertEqual(len(warned), 1, ours.log())
         for count, kind in ((2, "list"), (2, "set"), (1, "zset|sorted set"), (1, "stream")):
             self.assertRegex(warned[0], rf"\b{count} of type ({kind})\b")
+        client.ok("SAVE")
+        with open(self.file, "rb") as theirs, open(ours.path("dump.rdb.unsupported-1"),
+                                                   "rb") as kept:
+            self.assertEqual(theirs.read(), kept.read())
 
-    def test_or_refused_if_it_is_to_be_strict(self):
+    def test_else_they_are_refused_and_counted(self):
         ours = self.start(Mayfly)
         ours.stop()
         shutil.copy(self.file, ours.path("dump.rdb"))
-        ours.options += ("--strict",)
         ours.spawn()
         said = ours.end_refused()
-        self.assertRegex(said, "list|set|stream")
+        self.assertRegex(said, r"2 of type list, 2 of type set, 1 of type stream, 1 of type zset")
         self.assertIn("dump.rdb", said)
+        self.assertIn("--drop-unsupported", said)
+        self.assertNotIn("Ready to accept", said)
+        with open(self.file, "rb") as theirs, open(ours.path("dump.rdb"), "rb") as kept:
+            self.assertEqual(theirs.read(), kept.read())
+
+
+    def test_a_primary_with_them_is_refused_until_they_may_be_left_out(self):
+        ours = self.start(Mayfly, "--replicaof", "127.0.0.1", str(self.theirs.port))
+        client = ours.client()
+        await_that(lambda: "the data of the primary has keys that cannot be held here: 2 of type "
+                           "list" in ours.log(), ours.log)
+        self.assertIn(b"master_link_status:down", client.ask("INFO", "replication"))
+        client.ok("CONFIG", "SET", "drop-unsupported", "yes")
+        await_that(lambda: b"master_link_status:up" in client.ask("INFO", "replication"), ours.log)
+        self.assertEqual(sorted(client.ok("KEYS", "*")), [b"between", b"hll", b"z last"])
 
 
 class DumpTest(PeerCase):
@@ -171,8 +190,8 @@ class GoldenTest(PeerCase):
         self.assertGreaterEqual(len(files), 4)
         for path in files:
             with self.subTest(os.path.basename(path)):
-                ours = self.start(Mayfly, "--dbfilename", "golden.rdb", file=path,
-                                  name="golden.rdb")
+                ours = self.start(Mayfly, "--dbfilename", "golden.rdb", "--drop-unsupported",
+                                  file=path, name="golden.rdb")
                 self.check(ours, golden(path.replace(".rdb", ".json")))
 
     def check(self, ours, said):

@@ -194,6 +194,100 @@ class GuardTest(unittest.TestCase):
             self.assertTrue(second.accepts())
 
 
+class FolderTest(unittest.TestCase):
+    """A folder belongs to one server."""
+
+    def refused_in(self, folder, *words):
+        done = subprocess.run([PROGRAM, "serve", "--port", str(free_port()), *words],
+                              capture_output=True, text=True, check=False, timeout=20, cwd=folder)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertNotIn("serves on port", done.stdout)
+        return done.stderr + done.stdout
+
+    def test_a_second_server_is_refused_with_process_and_port_of_the_first(self):
+        with Mayfly() as first, tempfile.TemporaryDirectory() as other:
+            os.symlink(first.folder, os.path.join(other, "link"))
+            for folder, words in ((first.folder, ["--any-port"]), (other, ["--dir", "link"]),
+                                  (other, ["--dir", first.folder, "--save", ""])):
+                said = self.refused_in(folder, *words)
+                self.assertIn(f"process {first.process.pid}, port {first.port}", said)
+                self.assertIn("--dir", said)
+            self.assertEqual(first.client().ask("PING"), "PONG")
+
+    def test_a_kill_leaves_no_lock_even_while_a_child_saves(self):
+        with Mayfly("--rdb-key-save-delay", "0") as server:
+            client = server.client()
+            client.ok("DEBUG", "POPULATE", 200_000, "key", 100)
+            client.ok("BGSAVE")
+            server.kill()
+            server.restart()
+            self.assertEqual(server.client().ask("PING"), "PONG")
+            server.stop()
+            self.assertNotIn("mayfly.lock", os.listdir(server.folder))
+
+    def test_one_append_only_folder_by_two_ways(self):
+        with Mayfly("--appendonly", "yes") as first, Mayfly() as second:
+            os.symlink(first.path("appendonlydir"), second.path("appendonlydir"))
+            client = second.client()
+            owner = f"process {first.process.pid}, port {first.port}"
+            self.assertIn(owner, client.ask("CONFIG", "SET", "appendonly", "yes"))
+            self.assertEqual(client.ask("CONFIG", "GET", "appendonly"), [b"appendonly", b"no"])
+            second.stop()
+            second.options += ("--appendonly", "yes")
+            second.spawn()
+            self.assertIn(owner, second.end_refused())
+
+    def test_dir_can_be_changed_to_a_free_folder_only(self):
+        with Mayfly("--enable-protected-configs", "yes") as first, Mayfly() as second:
+            with tempfile.TemporaryDirectory() as free:
+                client = first.client()
+                said = client.ask("CONFIG", "SET", "dir", second.folder)
+                self.assertIn(f"process {second.process.pid}, port {second.port}", said)
+                client.ok("CONFIG", "SET", "dir", free)
+                self.refused_in(free)
+                with open(first.path("mayfly.lock"), "w", encoding="utf-8"):
+                    pass  # it is gone, and whoever comes now makes a new one
+                client.ok("CONFIG", "SET", "dir", first.folder)
+                self.refused_in(first.folder)
+
+    def test_a_file_where_the_append_only_folder_should_be(self):
+        with Mayfly() as server:
+            with open(server.path("appendonlydir"), "w", encoding="utf-8"):
+                pass
+            client = server.client()
+            self.assertRegex(client.ask("CONFIG", "SET", "appendonly", "yes"),
+                             "^ERR CONFIG SET failed.*appendonlydir.*exists")
+            self.assertEqual(client.ask("CONFIG", "GET", "appendonly"), [b"appendonly", b"no"])
+
+
+class LogTest(unittest.TestCase):
+    def test_it_is_ready_after_the_data_is_loaded_and_says_who_and_where(self):
+        with Mayfly("--save", "900 1") as server:
+            server.client().ok("DEBUG", "POPULATE", 1_000)
+            server.stop()
+            server.restart()
+            lines = server.log().splitlines()
+            self.assertRegex(lines[0], rf"Mayfly \d+\.\d+\.\d+ starts: process "
+                             rf"{server.process.pid}, port {server.port}, folder "
+                             rf"'{server.folder}'")
+            self.assertRegex(lines[1], r"Loading '.*/dump.rdb', \d+ bytes")
+            self.assertRegex(lines[2], r"DB loaded from disk: 1000 keys in \d+\.\d+ seconds")
+            self.assertIn(f"Ready to accept connections at 127.0.0.1:{server.port}", lines[3])
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self.assertIn(f"Received {number.name}", server.stop(number))
+                server.restart()
+
+    def test_settings_without_effect_are_one_line(self):
+        with Mayfly("--activedefrag", "no", "--io-threads", "1", "--strict", "--tls-port", "0",
+                    "--lfu-decay-time", "1") as server:
+            said = [line for line in server.log().splitlines() if "effect" in line]
+            self.assertEqual(len(said), 1)
+            self.assertIn("activedefrag, io-threads, tls-port, lfu-decay-time", said[0])
+        done = refused("--port", str(free_port()), "--tls-port", "6380", "--strict")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("tls-port 6380", done.stderr + done.stdout)
+
+
 class EndTest(unittest.TestCase):
     def test_signals_end_it_well_while_clients_are_there(self):
         for number in (signal.SIGTERM, signal.SIGINT):
