@@ -53,8 +53,7 @@ bool is_http(std::string_view word) { return equals(word, "post") || equals(word
 
 // What a subscriber may still do when it speaks RESP2, where messages look like replies.
 bool suits_subscribers(const Command& command) {
-  return command.parent.empty() &&
-         is_one_of(command, {"subscribe", "psubscribe", "ssubscribe", "unsubscribe", "punsubscribe",
+  return is_one_of(command, {"subscribe", "psubscribe", "ssubscribe", "unsubscribe", "punsubscribe",
                              "sunsubscribe", "ping", "quit", "reset"});
 }
 
@@ -155,7 +154,7 @@ std::string Server::why_not(Client& client, const Command& command) {
     return fmt::format(
         "ERR Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
         "allowed in this context",
-        full_name(command));
+        command.name);
   }
   if (std::string why = why_no_data(command); !why.empty()) return why;
   return why_no_write(client, command);
