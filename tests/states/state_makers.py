@@ -34,7 +34,7 @@ class Situation:
         self.resp3 = options.get("resp3", False)
         self.refresh = options.get("refresh")        # called before each write
         self.lasts = options.get("lasts", False)     # CLIENT UNPAUSE does not end it
-        self.pauses = options.get("pauses")          # called for all clients: seconds it will last
+        self.pauses = options.get("pauses")          # enters the state; how many seconds it lasts
         self.silence_ends = options.get("silence_ends")  # requests with one reply: replies are on
         self.skips_queues = options.get("skips_queues", False)  # no transactions
         self.at_once = options.get("at_once", False)  # the state is short: send all, then receive
@@ -70,6 +70,12 @@ def tell(server, *words):
         return client.ok(*words)
 
 
+def asked(server, *words):
+    """The reply, which may be an error."""
+    with Client(server.port) as client:
+        return client.ask(*words)
+
+
 def queue_all(server, samples):
     """A client for each transaction of commands.txt, in the middle of it."""
     prepared = {}
@@ -81,9 +87,13 @@ def queue_all(server, samples):
     return prepared
 
 
-def no_child(server):
+def client_infos(server, section="persistence"):
     with Client(server.port) as client:
-        fields = client.infos("persistence")
+        return client.infos(section)
+
+
+def no_child(server):
+    fields = client_infos(server)
     return not (fields["rdb_bgsave_in_progress"] or fields["aof_rewrite_in_progress"]
                 or fields.get("aof_rewrite_scheduled"))
 
@@ -116,12 +126,12 @@ def waiting_clients(kind, samples):
         with server.client() as client:
             prepared = queue_all(server, samples)
             yield Situation("writes-paused", server, prepared=prepared,
-                            pauses=lambda _: client.ok("CLIENT", "PAUSE", 100_000, "WRITE"))
+                            pauses=lambda: client.ok("CLIENT", "PAUSE", 100_000, "WRITE"))
             client.ok("CLIENT", "UNPAUSE")
         seed(server)
         yield Situation("all-paused", server, at_once=True, pauses=pause_all)
         seed(server)
-        yield Situation("in-wait", server, at_once=True, pauses=make_all_wait)
+        yield Situation("in-wait", server, at_once=True, pauses=make_all_wait, skips_queues=True)
         seed(server)
         prepared = queue_all(server, samples)
         tell(server, "CONFIG", "SET", "min-replicas-to-write", "1")
@@ -129,13 +139,13 @@ def waiting_clients(kind, samples):
         tell(server, "CONFIG", "SET", "min-replicas-to-write", "0")
 
 
-def pause_all(clients, millis=700):
+def pause_all(clients, millis):
     with Client(clients[0].socket.getpeername()[1]) as client:
         client.ok("CLIENT", "PAUSE", millis)
     return millis / 1000
 
 
-def make_all_wait(clients, millis=700):
+def make_all_wait(clients, millis):
     for client in clients:
         client.send("WAIT", 1, millis)
         client.skips = 1  # the reply of WAIT
@@ -176,13 +186,16 @@ def replicas(kind, samples):
                        replica.log)
             yield Situation("replica", replica, follow=follow, prepared=queues[0])
             client.ok("CONFIG", "SET", "replica-read-only", "no")
+            await_that(lambda: no_child(replica), "no child runs")
             yield Situation("replica-writable", replica, follow=follow, prepared=queues[1])
             client.ok("CONFIG", "SET", "replica-read-only", "yes")
             primary.kill()
             await_that(lambda: client.infos("replication")["master_link_status"] == "down",
                        replica.log)
+            await_that(lambda: no_child(replica), "no child runs")
             yield Situation("replica-down", replica, follow=follow, prepared=queues[2])
             client.ok("CONFIG", "SET", "replica-serve-stale-data", "no")
+            await_that(lambda: no_child(replica), "no child runs")
             yield Situation("replica-stale", replica, follow=follow, prepared=queues[3])
             client.ok("REPLICAOF", "NO", "ONE")
             client.ok("SET", "s", "1")
@@ -275,11 +288,11 @@ def disks(kind, samples):
         resource.prlimit(pid, limit, (1, before[1]))
         with contextlib.suppress(Closed):  # what was not written must not be confirmed
             client.ask("SET", "s", "2")
-        await_that(lambda: Client(server.port).infos("persistence")["aof_last_write_status"] == "err",
+        await_that(lambda: client_infos(server)["aof_last_write_status"] == "err",
                    "the append-only file has failed")
         yield Situation("log-failing", server, prepared=prepared)
         resource.prlimit(pid, limit, before)
-        await_that(lambda: Client(server.port).ask("SET", "s", "3") == "OK", "it is taken again")
+        await_that(lambda: asked(server, "SET", "s", "3") == "OK", "writes are taken again")
 
     with kind.server() as server, server.client() as client:
         seed(server)
@@ -308,7 +321,7 @@ def shutting_down(kind, samples):
         asker = server.client()
         asker.send("SHUTDOWN", "NOSAVE")
         await_that(lambda: "aiting" in server.log(), "it waits for its replica")
-        yield Situation("shutting-down", server, prepared=prepared, lasts=True, pauses=lambda _: None)
+        yield Situation("shutting-down", server, prepared=prepared, lasts=True)
         tell(server, "SHUTDOWN", "ABORT")
         if not isinstance(asker.receive(), Failure):
             raise AssertionError("an aborted SHUTDOWN must fail")

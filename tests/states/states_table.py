@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads table.txt and commands.txt, which say what each state allows.
 
-Run as a program it prints the table that docs/compatibility.md shows.
+Run as a program it prints the table that docs/server.md shows.
 """
 
 import os
 import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CELL = re.compile(r"^(?P<names>[^:]+): (?P<outcome>.*?)(?: \| redis: (?P<redis>.*?), because (?P<why>.+))?$")
+CELL = re.compile(r"^(?P<names>[^:]+): (?P<outcome>.*?)"
+                  r"(?: \| redis: (?P<redis>.*?), because (?P<why>.+))?$")
 
 
 def lines_of(name):
@@ -86,7 +87,8 @@ def read_states():
 def leaf_commands(names):
     """COMMAND LIST without containers, whose subcommands have requests of their own."""
     containers = {name.partition("|")[0] for name in names if "|" in name}
-    return containers - {"command"}, {name for name in names if name not in containers} | {"command"}
+    leaves = {name for name in names if name not in containers}
+    return containers - {"command"}, leaves | {"command"}
 
 
 def check_complete(states, samples, command_names):
@@ -97,7 +99,8 @@ def check_complete(states, samples, command_names):
     faults = [f"commands.txt has no request of {name}" for name in sorted(commands - visited)]
     faults += [f"commands.txt: no such command: {name}" for name in sorted(visited - commands)]
     for state in states.values():
-        faults += [f"[{state.name}] has no cell for {kind}" for kind in sorted(kinds - set(state.cells))]
+        faults += [f"[{state.name}] has no cell for {kind}"
+                   for kind in sorted(kinds - set(state.cells))]
         faults += [f"[{state.name}] names {name}, which is neither class nor command"
                    for name in sorted(set(state.cells) - kinds - commands)]
     return faults
@@ -108,3 +111,26 @@ def name_of(sample, containers):
     if len(sample.words) > 1 and sample.words[0].lower() in containers | {"command"}:
         return sample.name_among(containers | {"command"})
     return sample.words[0].lower()
+
+
+COLUMNS = ("read", "write", "frees", "admin", "maintain", "pubsub", "publishing", "exec-read",
+           "exec-write", "replication", "connection")
+
+
+def short(outcome):
+    """`runs`, or the code of an error."""
+    word = outcome.split()[0]
+    return f"`{word}`" if word.isupper() else word
+
+
+def as_markdown(states):
+    """The table as docs/server.md shows it: a row for each state, exceptions left aside."""
+    lines = ["| state | " + " | ".join(COLUMNS) + " |", "|---" * (len(COLUMNS) + 1) + "|"]
+    for state in states.values():
+        cells = (short(state.cells[kind].mayfly) for kind in COLUMNS)
+        lines.append(f"| {state.title} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(as_markdown(read_states()), end="")
