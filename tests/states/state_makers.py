@@ -59,6 +59,8 @@ KINDS = (Kind(Mayfly), Kind(Redis))
 
 
 def seed(server):
+    """The keys of commands.txt. What the state before has started must have ended."""
+    await_that(lambda: no_child(server), "no child runs")
     with Client(server.port) as client:
         client.ok("FLUSHALL")
         client.ok("SET", "s", "1")
