@@ -79,7 +79,8 @@ class Link {
 
   // While paused nothing is received, and what was left in the input stays there. After resuming,
   // received() is called in the next turn if there is input, new or left over; so a peer that has
-  // done enough for now can pause and resume at once.
+  // done enough for now can pause and resume at once. What is left over comes before anything new
+  // is read, so that it does not pile up.
   virtual void pause_reading() = 0;
   virtual void resume_reading() = 0;
   virtual bool paused() const = 0;
