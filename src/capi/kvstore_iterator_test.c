@@ -3,7 +3,7 @@
 
 #include "capi/test.h"
 
-static KVStore* open_with(const char* keys) {
+static KVStore* open_db(const char* keys) {
   KVStore* const kv = test_open();
   char copy[200];
   strcpy(copy, keys);
@@ -36,7 +36,7 @@ static int seek(KVIterator* it, const char* key) {
 }
 
 static void it_is_nowhere_at_first(void) {
-  KVStore* const kv = open_with("a b");
+  KVStore* const kv = open_db("a b");
   KVIterator* const it = iterator(kv, 0);
   void* bytes = (void*)1;
   int length = 7;
@@ -52,7 +52,7 @@ static void it_is_nowhere_at_first(void) {
 }
 
 static void it_goes_in_byte_order(void) {
-  KVStore* const kv = open_with("b a c ab B aa");
+  KVStore* const kv = open_db("b a c ab B aa");
   CHECK_TEXT(all_keys(kv), "B a aa ab b c");
   KVIterator* const it = iterator(kv, 1);
   OK(kvstore_iterator_last(it));
@@ -66,7 +66,7 @@ static void it_goes_in_byte_order(void) {
 }
 
 static void values_come_along(void) {
-  KVStore* const kv = open_with("a");
+  KVStore* const kv = open_db("a");
   OK(kvstore_put(kv, "b", 1, NULL, 0));
   KVIterator* const it = iterator(kv, 0);
   void* value = NULL;
@@ -84,7 +84,7 @@ static void values_come_along(void) {
 }
 
 static void directions_are_checked(void) {
-  KVStore* const kv = open_with("a b c");
+  KVStore* const kv = open_db("a b c");
   KVIterator* it = iterator(kv, 0);
   FAILS(kvstore_iterator_last(it), KVSTORE_ERROR);
   FAILS(kvstore_iterator_prev(it), KVSTORE_ERROR);
@@ -97,7 +97,7 @@ static void directions_are_checked(void) {
 }
 
 static void a_prefix_is_all_it_sees(void) {
-  KVStore* const kv = open_with("a ab abc abd b");
+  KVStore* const kv = open_db("a ab abc abd b");
   KVIterator* it = prefix_iterator(kv, "ab", 0);
   CHECK(at(it, "ab"));
   CHECK_TEXT(rest_of(it, 1), "ab abc abd");
@@ -131,7 +131,7 @@ static void a_prefix_is_all_it_sees(void) {
 }
 
 static void a_prefix_of_highest_bytes_works(void) {
-  KVStore* const kv = open_with("a");
+  KVStore* const kv = open_db("a");
   OK(kvstore_put(kv, "\xff\xff", 2, "1", 1));
   OK(kvstore_put(kv, "\xff\xff\xff", 3, "2", 1));
   OK(kvstore_put(kv, "\xff", 1, "0", 1));
@@ -146,7 +146,7 @@ static void a_prefix_of_highest_bytes_works(void) {
 }
 
 static void seek_goes_to_the_nearest(void) {
-  KVStore* const kv = open_with("b d f");
+  KVStore* const kv = open_db("b d f");
   KVIterator* it = iterator(kv, 0);
   OK(seek(it, "c"));
   CHECK(at(it, "d"));
@@ -177,7 +177,7 @@ static void nothing_is_an_error_and_at_its_end(void) {
 }
 
 static void expired_keys_are_skipped(void) {
-  KVStore* const kv = open_with("b d");
+  KVStore* const kv = open_db("b d");
   OK(put_ttl(kv, "a", "v", 10));
   OK(put_ttl(kv, "c", "v", 20));
   OK(put_ttl(kv, "e", "v", 10));
@@ -194,7 +194,7 @@ static void expired_keys_are_skipped(void) {
 }
 
 static void a_key_that_expires_under_it_stays(void) {
-  KVStore* const kv = open_with("b");
+  KVStore* const kv = open_db("b");
   OK(put_ttl(kv, "a", "v", 10));
   KVIterator* const it = iterator(kv, 0);
   int64_t ms = -7;
@@ -222,7 +222,7 @@ static void a_key_that_expires_under_it_stays(void) {
 }
 
 static void outside_of_transactions_it_sees_one_moment(void) {
-  KVStore* const kv = open_with("a b c");
+  KVStore* const kv = open_db("a b c");
   KVIterator* const it = iterator(kv, 0);
   OK(put(kv, "d", "new"));
   OK(del(kv, "b"));
@@ -242,7 +242,7 @@ static void outside_of_transactions_it_sees_one_moment(void) {
 }
 
 static void in_a_transaction_it_sees_its_writes(void) {
-  KVStore* const kv = open_with("a b c");
+  KVStore* const kv = open_db("a b c");
   OK(kvstore_begin(kv, 1));
   OK(put(kv, "bb", "new"));
   KVIterator* const it = iterator(kv, 0);
@@ -271,7 +271,7 @@ static void in_a_transaction_it_sees_its_writes(void) {
 
 static void it_goes_on_when_its_transaction_ends(void) {
   for (int commit = 0; commit < 2; ++commit) {
-    KVStore* const kv = open_with("a c e");
+    KVStore* const kv = open_db("a c e");
     OK(kvstore_begin(kv, 1));
     KVIterator* const forward = iterator(kv, 0);
     KVIterator* const back = iterator(kv, 1);
@@ -296,7 +296,7 @@ static void it_goes_on_when_its_transaction_ends(void) {
 }
 
 static void a_read_transaction_gives_it_its_snapshot(void) {
-  KVStore* const kv = open_with("a b");
+  KVStore* const kv = open_db("a b");
   KVStore* const other = test_open();
   OK(kvstore_begin(kv, 0));
   OK(put(other, "c", "1"));
@@ -340,7 +340,7 @@ static void deleting_while_walking_visits_every_key_once(void) {
 }
 
 static void closing_the_store_ends_it(void) {
-  KVStore* const kv = open_with("a b");
+  KVStore* const kv = open_db("a b");
   KVIterator* const it = iterator(kv, 0);
   KVIterator* const in_txn = (kvstore_begin(kv, 1), iterator(kv, 0));
   void* bytes = NULL;
