@@ -43,8 +43,8 @@ class Clock {
     return Time(Millis(ms));
   }
 
-  // The same as is_due(deadline, now()), and cheaper: a coarse clock is asked first, and the precise
-  // one only if the deadline is near.
+  // The same as is_due(deadline, now()), and cheaper: a coarse clock is asked first, and the
+  // precise one only if the deadline is near.
   bool has_passed(Time deadline) const noexcept {
     return has_passed_ == nullptr ? is_due(deadline, now()) : has_passed_(*this, deadline);
   }

@@ -29,8 +29,8 @@ class HashCells {
 
   // Spreads a hash of any quality over 32 bits. All parts of the product are used, because each by
   // itself sends some families of numbers to the same few cells: those that differ only in their
-  // highest bits, or multiples of 64, or all small ones. The seed is a secret: without it nobody can
-  // choose hashes that fall into the same cells.
+  // highest bits, or multiples of 64, or all small ones. The seed is a secret: without it nobody
+  // can choose hashes that fall into the same cells.
   static std::uint32_t spread(std::uint64_t hash, std::uint64_t seed = kSeed) {
     __extension__ using Wide = unsigned __int128;
     const Wide product = Wide{hash ^ seed} * 0x9E3779B97F4A7C15u;

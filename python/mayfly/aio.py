@@ -102,7 +102,8 @@ def _read_page(iterator) -> list:
 _DATA_METHODS = (
     "get", "put", "exists", "delete", "put_if_absent", "compare_and_set", "increment", "pop",
     "setdefault", "update", "put_many", "get_many", "delete_many", "clear", "count", "ttl",
-    "deadline", "popitem", "expire", "expire_at", "persist", "touch", "purge_expired", "next_deadline",
+    "deadline", "popitem", "expire", "expire_at", "persist", "touch", "purge_expired",
+    "next_deadline",
 )
 _STORE_METHODS = (
     "sync", "vacuum", "compact", "integrity_check", "checkpoint", "stats", "stats_reset",

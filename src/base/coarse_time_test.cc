@@ -27,7 +27,7 @@ struct Machine {
     tick_us = monotonic_us;
     tick_wall_us = wall_us;
   }
-  void sleep(std::int64_t us) {  // the kernel updates all its clocks when it wakes
+  void suspend(std::int64_t us) {  // the kernel updates all its clocks when it wakes
     slept_us += us;
     wall_us += us;
     tick();
@@ -83,7 +83,7 @@ TEST(CoarseTimeTest, NoticesANightOfSleep) {
   const Time deadline = at(machine.boot_ms() + 1'800'000);
   EXPECT_FALSE(has_passed(coarse, machine, deadline));
   EXPECT_FALSE(has_passed(coarse, machine, deadline));
-  machine.sleep(std::int64_t{8} * 3'600'000'000);
+  machine.suspend(std::int64_t{8} * 3'600'000'000);
   EXPECT_TRUE(has_passed(coarse, machine, deadline));
 }
 
@@ -94,10 +94,10 @@ TEST(CoarseTimeTest, AgreesWithThePreciseClock) {
     for (int step = 0; step < 300; ++step) {
       switch (*rc::gen::inRange(0, 12)) {
         case 0:
-          machine.sleep(*rc::gen::inRange<std::int64_t>(0, 900'000));
+          machine.suspend(*rc::gen::inRange<std::int64_t>(0, 900'000));
           break;
         case 1:
-          machine.sleep(*rc::gen::inRange<std::int64_t>(0, 100'000'000));
+          machine.suspend(*rc::gen::inRange<std::int64_t>(0, 100'000'000));
           break;
         case 2:
           machine.step_wall(*rc::gen::inRange<std::int64_t>(-3'000'000, 3'000'000));

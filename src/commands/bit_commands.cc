@@ -56,7 +56,7 @@ constexpr Command kCommands[] = {
      "key offset:int",
      "Returns a bit of a string."},
     {"bitcount", bitcount, -2, kRead, kGot, kBitmap, "2.6.0",
-     "key [start:int end:int [unit:(BYTE | BIT)]]",
+     "key [start:int [end:int [unit:(BYTE | BIT)]]]",
      "Counts the bits that are set in a string, or in a part of it."},
     {"bitpos", bitpos, -3, kRead, kGot, kBitmap, "2.8.7",
      "key bit:int [start:int [end:int [unit:(BYTE | BIT)]]]",

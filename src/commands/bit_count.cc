@@ -56,7 +56,6 @@ BitRange range_of(const PartOption& part, std::size_t bytes) {
   const auto size = static_cast<std::int64_t>(bytes) * (part.is_in_bits ? 8 : 1);
   std::int64_t first = part.first;
   std::int64_t last = part.last;
-  if (first < 0 && last < 0 && first > last) return {};
   if (first < 0) first = std::max<std::int64_t>(first + size, 0);
   if (last < 0) last = std::max<std::int64_t>(last + size, 0);
   last = std::min(last, size - 1);
@@ -102,8 +101,10 @@ void bitcount(Call& call) {
   const Slot slot = call.string_to_read(call.word(1));
   if (call.has_failed()) return;
   if (slot == kNoSlot) return call.reply().integer(0);
+  // BITPOS has no such rule.
+  const bool is_reversed = part->first < 0 && part->last < 0 && part->first > part->last;
   const std::string_view bytes = call.database().string(slot);
-  call.reply().integer(count_bits(bytes, range_of(*part, bytes.size())));
+  call.reply().integer(is_reversed ? 0 : count_bits(bytes, range_of(*part, bytes.size())));
 }
 
 // BITPOS key 0|1 [first [last [BYTE | BIT]]]

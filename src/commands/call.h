@@ -112,8 +112,8 @@ class Call {
   // Sets a string under a key, whatever was there. Tells `new` if nothing was.
   Slot put_string(std::string_view key, std::string_view value);
 
-  // The longest string that this call may make: proto-max-bulk-len. What a primary or a log says was
-  // allowed there: it is limited only by what a node can hold.
+  // The longest string that this call may make: proto-max-bulk-len. What a primary or a log says
+  // was allowed there: it is limited only by what a node can hold.
   std::uint64_t string_bytes_max() const;
 
   // ---- Failing ----

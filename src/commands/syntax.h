@@ -4,9 +4,9 @@
 //   key value [condition:(NX | XX)] [GET] [expiration:(EX seconds:int | KEEPTTL)]
 //   key FIELDS numfields:count (field value)...
 //
-//   word                  a value; `:int`, `:double`, `:time`, `:pattern` or `:key` is its type, and
-//                         a value named `key` is a key. `:count` is an integer that tells how often
-//                         the repeated argument behind it occurs.
+//   word                  a value; `:int`, `:double`, `:time`, `:pattern` or `:key` is its type,
+//                         and a value named `key` is a key. `:count` is an integer that tells how
+//                         often the repeated argument behind it occurs.
 //   WORD                  a token: the word itself. It belongs to the values that follow it.
 //   [ ... ]               optional
 //   ( ... )               a group; with `|` a choice, which may have a name: `condition:(NX | XX)`

@@ -236,8 +236,10 @@ TEST_F(CommandCommandsTest, SyntaxAgreesWithArityAndKeys) {
 
 // A reply that says that the request is not of the form that the syntax describes.
 bool says_wrong_form(const std::string& reply) {
-  for (const std::string_view sign : {"syntax error", "wrong number of arguments", "nknown",
-                                      "Unrecognized", "numfields", "Unsupported option"}) {
+  if (!reply.starts_with("(error)")) return false;
+  for (const std::string_view sign :
+       {"syntax error", "wrong number of arguments", "unknown command", "nknown subcommand",
+        "Unrecognized", "numfields"}) {
     if (reply.find(sign) != std::string::npos) return true;
   }
   return false;
@@ -245,6 +247,7 @@ bool says_wrong_form(const std::string& reply) {
 
 TEST_F(CommandCommandsTest, HandlersTakeWhatTheSyntaxDescribes) {
   for (const Command* const row : all_rows(fixture_.server())) {
+    if (row->name == "debug") continue;  // its subcommands have no rows of their own
     for (const Request& request : requests_of(*row)) {
       ServerFixture fixture;  // some requests change the state of the whole server
       const std::string reply = fixture.connect().run(request);
@@ -255,11 +258,14 @@ TEST_F(CommandCommandsTest, HandlersTakeWhatTheSyntaxDescribes) {
 
 TEST_F(CommandCommandsTest, HandlersTakeNothingBehindIt) {
   for (const Command* const row : all_rows(fixture_.server())) {
-    const auto arguments = parse_syntax(row->syntax);
-    if (!count_words(*arguments).most) continue;  // the word could be a repeated one
+    const WordCount words = count_words(*parse_syntax(row->syntax));
+    if (!words.most) continue;  // the word could be a repeated one
     Request request = requests_of(*row).front();
-    request.push_back("nosuchword");
+    const std::size_t too_many =
+        static_cast<std::size_t>(*words.most) + (row->parent.empty() ? 2 : 3);
+    while (request.size() < too_many) request.push_back("nosuchword");
     ServerFixture fixture;
+    if (row->group == "hash") fixture.connect().run("HSET key field value");
     const std::string reply = fixture.connect().run(request);
     EXPECT_TRUE(reply.starts_with("(error)")) << testing::PrintToString(request) << ": " << reply;
   }

@@ -166,8 +166,8 @@ std::vector<std::string_view> directive_names();
 // Whether Valkey or Redis has the directive, and we only keep its value.
 bool is_inert(std::string_view name);
 
-// Whether it matters that an inert directive has no effect: with this value Valkey would keep others
-// out, or data safe, where we do not. False for its default value.
+// Whether it matters that an inert directive has no effect: with this value Valkey would keep
+// others out, or data safe, where we do not. False for its default value.
 bool changes_safety(std::string_view name, std::string_view value);
 
 // One line that names inert directives, and one for each whose value changes_safety().

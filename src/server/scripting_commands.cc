@@ -43,7 +43,16 @@ void function_flush(Call& call) {
 }
 
 // FUNCTION LIST [LIBRARYNAME pattern] [WITHCODE]
-void function_list(Call& call) { call.reply().array(0); }
+void function_list(Call& call) {
+  for (std::size_t i = 2; i < call.count(); ++i) {
+    if (call.is(i, "withcode")) continue;
+    if (!call.is(i, "libraryname")) {
+      return call.fail(fmt::format("ERR Unknown argument {:.128}", call.word(i)));
+    }
+    if (++i == call.count()) return call.fail("ERR library name argument was not given");
+  }
+  call.reply().array(0);
+}
 
 // FUNCTION STATS
 void function_stats(Call& call) {

@@ -115,7 +115,7 @@ constexpr Command kCommands[] = {
     {"monitor",  monitor,   1, kAdmin | kAnytime, {}, "server", "1.0.0",
      "", "Shows every request that the server gets from now on."},
     {"lolwut",   lolwut,   -1, flag::readonly | flag::fast, {}, "server", "5.0.0",
-     "[VERSION version:int]",
+     "[VERSION version:int] [argument:int...]",
      "Draws a mayfly."},
 };
 // clang-format on

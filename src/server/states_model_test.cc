@@ -198,7 +198,9 @@ class World {
       case State::snapshot_failed:
         config.save = {{3600, 1}};
         cluster_[1].fake_disk().fail_next(FakeDisk::Op::rename);
-        EXPECT_FALSE(server().persistence().snapshots().save(server().wall().now()));
+        EXPECT_TRUE(server().persistence().snapshots().start(server().wall().now()));
+        server().background().poll();
+        EXPECT_FALSE(server().persistence().snapshots().why_no_writes().empty());
         break;
       default:
         break;

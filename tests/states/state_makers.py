@@ -10,6 +10,7 @@ import contextlib
 import os
 import resource
 import signal
+import socket
 import sys
 import time
 
@@ -177,6 +178,14 @@ def memory(kind, samples):
             raise AssertionError(f"{kind.name} has evicted nothing")
 
 
+def hold_port(port):
+    """Connections to it are refused. No other server of these tests can get it meanwhile."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", port))
+    return held
+
+
 def replicas(kind, samples):
     with kind.server() as primary, kind.server() as replica:
         seed(primary)
@@ -192,6 +201,7 @@ def replicas(kind, samples):
             yield Situation("replica-writable", replica, follow=follow, prepared=queues[1])
             client.ok("CONFIG", "SET", "replica-read-only", "yes")
             primary.kill()
+            held = hold_port(primary.port)
             await_that(lambda: client.infos("replication")["master_link_status"] == "down",
                        replica.log)
             await_that(lambda: no_child(replica), "no child runs")
@@ -201,6 +211,7 @@ def replicas(kind, samples):
             yield Situation("replica-stale", replica, follow=follow, prepared=queues[3])
             client.ok("REPLICAOF", "NO", "ONE")
             client.ok("SET", "s", "1")
+            held.close()
 
 
 def loading(kind, _):
