@@ -57,6 +57,7 @@ void EpollListener::resume() {
 void EpollListener::stop() {
   stopped_ = true;
   watch(EPOLL_CTL_DEL, 0);
+  fd_ = Fd();
 }
 
 void EpollListener::watch(int operation, std::uint32_t events) {

@@ -27,8 +27,9 @@ class EpollListener final : public Watched {
   void ready(std::uint32_t events) override;
   void resume();
 
-  // Accepts no more. The socket is closed when the listener is destroyed.
+  // Accepts no more, and closes the socket: its port is free.
   void stop();
+  bool is_tcp() const { return path_.empty(); }
 
   // Removes this file when it is destroyed.
   void own_path(const std::string& path) { path_ = path; }
@@ -37,7 +38,7 @@ class EpollListener final : public Watched {
   void watch(int operation, std::uint32_t events);
 
   const int epoll_;
-  const Fd fd_;
+  Fd fd_;
   const int accepts_max_;
   const Accepted accepted_;
   const Exhausted exhausted_;

@@ -76,7 +76,7 @@ struct EpollLoop::State {
   }
 
   ~State() {
-    stop_listening();
+    stop_listening(false);
     for (const auto& link : links) link->close_now("the server stops");
     reap();
   }
@@ -90,12 +90,13 @@ struct EpollLoop::State {
     listeners.push_back(std::move(listener));
   }
 
-  void stop_listening() {
+  void stop_listening(bool only_tcp) {
     for (auto& listener : listeners) {
+      if (only_tcp && !listener->is_tcp()) continue;
       listener->stop();
       retired.push_back(std::move(listener));  // it may be the one that is calling us
     }
-    listeners.clear();
+    std::erase(listeners, nullptr);
   }
 
   void adopt(Fd fd, const Acceptor& acceptor) {
@@ -227,7 +228,9 @@ Status EpollLoop::listen_unix(const std::string& path, const ListenOptions& opti
   return Done{};
 }
 
-void EpollLoop::stop_listening() { state_->stop_listening(); }
+void EpollLoop::stop_listening() { state_->stop_listening(false); }
+
+void EpollLoop::stop_listening_tcp() { state_->stop_listening(true); }
 
 void EpollLoop::connect(std::string_view host, int port, Acceptor connected,
                         std::function<void(const Error&)> failed) {

@@ -87,7 +87,11 @@ void config_set(Call& call) {
     const std::string error = set_one(here, changed, call.word(i), call.word(i + 1));
     if (!error.empty()) return call.fail(error);
   }
-  const Status prepared = here.server.persistence().prepare_config(changed);
+  Status prepared = here.server.persistence().prepare_config(changed);
+  if (prepared) {
+    prepared = here.server.surroundings().listen_anew(changed);
+    if (!prepared) here.server.persistence().cancel_config();
+  }
   if (!prepared) return call.fail("ERR CONFIG SET failed - " + prepared.error().message);
   warn_of_inert(here, changed);
   here.server.config() = std::move(changed);

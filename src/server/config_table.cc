@@ -141,8 +141,8 @@ constexpr Field kEvents{set_events, show_events};
 // clang-format off
 constexpr Directive kDirectives[] = {
     // Network. Where the server listens is settled when it starts.
-    {"bind", "", kBind, mark::fixed | mark::several},
-    {"port",           "", number<&Config::port, 0, 65'535>,              mark::fixed},
+    {"bind", "", kBind, mark::several},
+    {"port",           "", number<&Config::port, 0, 65'535>},
     {"unixsocket",     "", text<&Config::unixsocket>,                     mark::fixed},
     {"unixsocketperm", "", kPerm,                                         mark::fixed},
     {"tcp-backlog",    "", number<&Config::tcp_backlog, 0, kIntMax>,      mark::fixed},

@@ -171,7 +171,7 @@ TEST_F(ConfigTest, PathsAreChecked) {
 }
 
 TEST_F(ConfigTest, FixedDirectivesAreSetAtTheStartOnly) {
-  for (const char* const name : {"port", "databases", "enable-debug-command", "io-threads"}) {
+  for (const char* const name : {"unixsocket", "databases", "enable-debug-command", "io-threads"}) {
     EXPECT_EQ(set(name, {show(name)}, false), "can't set immutable config") << name;
   }
   EXPECT_EQ(set("databases", {"4"}), "");

@@ -10,7 +10,7 @@
 #include "commands/words.h"
 #include "server/command_times.h"
 #include "server/server.h"
-#include "server/unsupported_types.h"
+#include "server/missing_types.h"
 
 namespace mayfly {
 namespace {
@@ -34,7 +34,7 @@ Status InternalClient::apply(int database, Words words) {
   const CommandTable& commands = server_.commands();
   const Command* const found = commands.find(words[0]);
   const Command* const command = found == nullptr ? nullptr : commands.resolve(*found, words);
-  const std::string_view type = command == nullptr ? unsupported_type(words[0]) : "";
+  const std::string_view type = command == nullptr ? missing_type(words[0]) : "";
   if (!type.empty() && words.size() > 1) {
     skip(database, type, words[key_place(words)]);
     return Done{};

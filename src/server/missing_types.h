@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands of Valkey and Redis for types that this server does not have, so that the error for one
-// of them can say so.
+// Commands of Valkey and Redis for types that this server does not have: the error for one of them
+// says so, and files with them are refused.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace mayfly {
 
-// What is missing for the command `name`, in any case of letters: "lists" for LPUSH. Empty if the
+// The type that the command `name` is for, in any case of letters: "list" for LPUSH. Empty if the
 // command is of no such type.
 std::string_view missing_type(std::string_view name);
 

@@ -11,15 +11,15 @@ namespace mayfly {
 namespace {
 
 TEST(MissingTypes, KnowsTheTypeOfACommandInAnyCaseOfLetters) {
-  EXPECT_EQ(missing_type("LPUSH"), "lists");
-  EXPECT_EQ(missing_type("lpush"), "lists");
-  EXPECT_EQ(missing_type("SAdd"), "sets");
-  EXPECT_EQ(missing_type("ZADD"), "sorted sets");
-  EXPECT_EQ(missing_type("ZSCAN"), "sorted sets");
-  EXPECT_EQ(missing_type("XADD"), "streams");
-  EXPECT_EQ(missing_type("GEOADD"), "geospatial indexes");
-  EXPECT_EQ(missing_type("PFADD"), "HyperLogLogs");
-  EXPECT_EQ(missing_type("JSON.SET"), "JSON documents");
+  EXPECT_EQ(missing_type("LPUSH"), "list");
+  EXPECT_EQ(missing_type("lpush"), "list");
+  EXPECT_EQ(missing_type("SAdd"), "set");
+  EXPECT_EQ(missing_type("ZADD"), "zset");
+  EXPECT_EQ(missing_type("ZSCAN"), "zset");
+  EXPECT_EQ(missing_type("XADD"), "stream");
+  EXPECT_EQ(missing_type("GEOADD"), "zset");
+  EXPECT_EQ(missing_type("PFADD"), "hyperloglog");
+  EXPECT_EQ(missing_type("JSON.SET"), "json");
 }
 
 TEST(MissingTypes, SaysNothingOfOtherWords) {

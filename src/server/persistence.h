@@ -74,6 +74,7 @@ class Persistence {
   // Before a change of the configuration: whether it can be put into effect. Takes the directories
   // that it needs. An error leaves everything as it was.
   Status prepare_config(const Config& next);
+  void cancel_config();  // what was prepared does not come, for another reason
 
   // After a change of the configuration: switches the append-only file on or off. Does nothing
   // before start().

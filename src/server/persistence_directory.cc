@@ -59,6 +59,11 @@ void Persistence::renew_owner() {
 
 // ---- Changes of the configuration ----
 
+void Persistence::cancel_config() {
+  next_lock_.reset();
+  is_moving_ = false;
+}
+
 Status Persistence::prepare_config(const Config& next) {
   next_lock_.reset();
   const Config& config = server_.config();

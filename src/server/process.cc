@@ -89,8 +89,10 @@ Status ServerProcess::listen_at(const std::string& host, int port) {
   return Done{};
 }
 
-Status ServerProcess::listen_everywhere(int port) {
-  for (const std::string& host : server_.config().bind) {
+Status ServerProcess::listen_everywhere(const std::vector<std::string>& hosts, int port) {
+  loop_.stop_listening_tcp();
+  addresses_.clear();
+  for (const std::string& host : hosts) {
     const bool is_optional = host.starts_with('-');
     const Status status = listen_at(is_optional ? host.substr(1) : host, port);
     if (!status && (!is_optional || is_taken(status.error()))) return status;
@@ -116,13 +118,33 @@ Status ServerProcess::listen(bool any_port) {
   if (config.port == 0) return Done{};
 
   const int first = static_cast<int>(config.port);
-  Status status = listen_everywhere(first);
+  Status status = listen_everywhere(config.bind, first);
   for (int port = first + 1; any_port && !status && is_taken(status.error()) &&
                              port < first + kPortsTried && port < 65'536;
        ++port) {
-    loop_.stop_listening();
+    status = listen_everywhere(config.bind, port);
+  }
+  return status;
+}
+
+Status ServerProcess::listen_anew(const Config& config) {
+  const Config& before = server_.config();
+  if (config.port == before.port && config.bind == before.bind) return Done{};
+  const auto old_port = static_cast<int>(port_);
+  // The port at the start may be another than was asked for (--any-port).
+  const int port = config.port == before.port ? old_port : static_cast<int>(config.port);
+  Status status = Done{};
+  if (port == 0) {
+    loop_.stop_listening_tcp();
     addresses_.clear();
-    status = listen_everywhere(port);
+    port_ = 0;
+  } else {
+    status = listen_everywhere(config.bind, port);
+  }
+  if (status || old_port == 0) return status;
+  if (Status back = listen_everywhere(before.bind, old_port); !back) {
+    log_.write(Level::warning, fmt::format("Cannot listen on port {} any more: {}", old_port,
+                                           back.error().message));
   }
   return status;
 }

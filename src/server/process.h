@@ -36,6 +36,7 @@ class ServerProcess final : public Surroundings {
   void on_ready(std::function<void()> told) { told_ready_ = std::move(told); }
 
   std::int64_t port() const override { return port_; }
+  Status listen_anew(const Config& config) override;
   std::string executable() const override { return executable_; }
   void shut_down() override { loop_.stop(); }
   void ready() override;
@@ -49,7 +50,7 @@ class ServerProcess final : public Surroundings {
 
  private:
   Status listen_at(const std::string& host, int port);
-  Status listen_everywhere(int port);
+  Status listen_everywhere(const std::vector<std::string>& hosts, int port);
   Status open_log();
   Status write_pidfile();
   void catch_signals();

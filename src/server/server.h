@@ -58,6 +58,9 @@ class Surroundings {
   virtual void shut_down() = 0;  // the loop ends after this turn
   virtual void ready() {}        // what there was on disk is loaded: clients are served
   virtual std::int64_t port() const { return 0; }
+
+  // Listens where `config` says instead of where it did; after an error it does so as before.
+  virtual Status listen_anew(const Config&) { return Done{}; }
   virtual std::string executable() const { return {}; }
   virtual Disk& disk() = 0;
   virtual Result<std::unique_ptr<Child>> start_child(const ChildWork& work,

@@ -5,12 +5,13 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
 
 from mayfly_server import Mayfly, free_port
-from resp_client import Client, Closed, pause
+from resp_client import Client, Closed, Failure, pause
 
 PROGRAM = os.environ["MAYFLY"]
 
@@ -19,6 +20,50 @@ def refused(*words):
     """Runs a server that must not start."""
     return subprocess.run([PROGRAM, "serve", *words], capture_output=True, text=True, check=False,
                           timeout=20, cwd=tempfile.gettempdir())
+
+
+class ListenTest(unittest.TestCase):
+    """CONFIG SET port and bind while the server runs."""
+
+    def assert_serves(self, port, host="127.0.0.1"):
+        with socket.create_connection((host, port), 10) as connection:
+            connection.sendall(b"PING\r\n")
+            self.assertEqual(connection.recv(16), b"+PONG\r\n")
+
+    def assert_closed(self, port):
+        with self.assertRaises(OSError):
+            Client(port)
+
+    def test_the_port_can_be_changed(self):
+        with Mayfly() as server, server.client() as client:
+            new_port = free_port()
+            client.ok("CONFIG", "SET", "port", new_port)
+            self.assert_serves(new_port)
+            self.assert_closed(server.port)
+            self.assertEqual(client.ask("CONFIG", "GET", "port")[1], str(new_port).encode())
+            self.assertIn(f"tcp_port:{new_port}", client.ask("INFO", "server").decode())
+            client.ok("CONFIG", "SET", "port", server.port)
+            self.assert_serves(server.port)
+            self.assert_closed(new_port)
+
+    def test_a_port_or_an_address_that_cannot_be_had_changes_nothing(self):
+        with Mayfly() as other, Mayfly() as server, server.client() as client:
+            for name, value in (("port", str(other.port)), ("bind", "203.0.113.1"),
+                                ("bind", "not.an.address")):
+                reply = client.ask("CONFIG", "SET", "maxclients", "77", name, value)
+                self.assertIsInstance(reply, Failure)
+                self.assert_serves(server.port)
+                self.assertEqual(client.ask("CONFIG", "GET", "port")[1],
+                                 str(server.port).encode())
+                self.assertNotEqual(client.ask("CONFIG", "GET", "maxclients")[1], b"77")
+
+    def test_addresses_can_be_changed(self):
+        with Mayfly() as server, server.client() as client:
+            client.ok("CONFIG", "SET", "bind", "127.0.0.2 -203.0.113.1")
+            self.assert_serves(server.port, "127.0.0.2")
+            self.assert_closed(server.port)
+            client.ok("CONFIG", "SET", "bind", "127.0.0.1")
+            self.assert_serves(server.port)
 
 
 class RefusedTest(unittest.TestCase):
