@@ -142,8 +142,8 @@ struct Model {
     const bool is_ping = sample.line == "PING";
     if (is(State::no_auth)) return "NOAUTH";
     if (is(State::multi) && sample.line.starts_with("SHUTDOWN")) return "ERR";
-    if (is(State::full) && has_any(server, sample, flag::denyoom) && !is_replica() &&
-        !is(State::loading) && !is_paused()) {
+    const bool grows = has_any(server, sample, flag::denyoom) || is_queued(sample.line);
+    if (is(State::full) && grows && !is_replica() && !is(State::loading) && !is_paused()) {
       return "OOM";
     }
     if (is(State::snapshot_failed) && (writes || is_ping) && !is_replica()) return "MISCONF";

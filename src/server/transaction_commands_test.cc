@@ -183,6 +183,17 @@ TEST_F(TransactionTest, ExecIsRefusedWhileLoadingIfWhatIsQueuedWouldBe) {
   server().loading().abandon();
 }
 
+// As in Valkey: a queue without end must not take memory without end.
+TEST_F(TransactionTest, NothingIsQueuedWhenMemoryIsFull) {
+  client.run("MULTI");
+  server().config().maxmemory = 1;
+  EXPECT_TRUE(client.run("GET k").starts_with("(error) OOM"));
+  EXPECT_EQ(client.run("EXEC"),
+            "(error) EXECABORT Transaction discarded because of previous errors.");
+  client.run("MULTI");
+  EXPECT_EQ(client.run("DISCARD"), "OK");
+}
+
 TEST_F(TransactionTest, ExecIsRefusedByAReplicaOutOfTouch) {
   client.run("MULTI");
   client.run("GET k");

@@ -58,7 +58,9 @@ std::string Server::error_of(Client& client, const Command& command) {
   if (client.is_in_multi && (command.flags & flag::no_multi) != 0) {
     return "ERR Command not allowed inside a transaction";
   }
-  if (has_any(client, command, flag::denyoom) && !make_room()) {
+  // A queue takes memory, too, whatever is in it.
+  const bool is_queued = client.is_in_multi && (command.flags & flag::unqueued) == 0;
+  if ((is_queued || has_any(client, command, flag::denyoom)) && !make_room()) {
     return "OOM command not allowed when used memory > 'maxmemory'.";
   }
   if (std::string error = write_error(client, command); !error.empty()) return error;

@@ -28,8 +28,8 @@ constexpr std::int64_t kLook = 20 * kNanosInMilli;
 constexpr Millis kLongestWait{365LL * 24 * 3600 * 1000};  // a year: what is longer could overflow
 
 // The bytes of the file that are locked.
-constexpr off_t kOpenByte = 0;
-constexpr off_t kDoorByte = 1;
+constexpr off_t kOpenByte = 0;  // shared by all who have the store open; exclusive: alone
+constexpr off_t kJoinByte = 1;  // held while one decides whether it is alone
 
 void make_mutex(pthread_mutex_t& mutex) {
   pthread_mutexattr_t attributes;
@@ -71,7 +71,7 @@ enum class Entry { refused, shared, alone };
 // One attempt. The others may leave, or die, at any moment, so who got a share looks once more
 // whether it is alone.
 Entry try_to_enter(int file) {
-  if (!set_lock(file, kDoorByte, F_WRLCK)) return Entry::refused;
+  if (!set_lock(file, kJoinByte, F_WRLCK)) return Entry::refused;
   Entry entry = Entry::refused;
   if (set_lock(file, kOpenByte, F_WRLCK)) {
     entry = Entry::alone;
@@ -79,7 +79,7 @@ Entry try_to_enter(int file) {
     entry = set_lock(file, kOpenByte, F_WRLCK) ? Entry::alone : Entry::shared;
   }
   const int why = errno;
-  set_lock(file, kDoorByte, F_UNLCK);
+  set_lock(file, kJoinByte, F_UNLCK);
   errno = why;
   return entry;
 }
