@@ -94,7 +94,7 @@ class Client final : public Peer {
   bool no_evict = false;
   bool no_touch = false;
   bool is_import_source = false;  // in import mode, nothing is expired for it
-  bool is_paused = false;     // a request of it waits for the end of a pause
+  bool is_paused = false;         // a request of it waits for the end of a pause
   bool drops_output = false;  // it is closed for not reading: nobody will get what is said to it
   bool can_redirect = false;  // CLIENT CAPA redirect
 

@@ -9,8 +9,8 @@
 
 #include "commands/words.h"
 #include "server/command_times.h"
-#include "server/server.h"
 #include "server/missing_types.h"
+#include "server/server.h"
 
 namespace mayfly {
 namespace {
