@@ -166,6 +166,8 @@ class Visitor:
             return closing_outcome(client)
         if name == "sync":
             self.barrier(observer)
+            if expected not in ("runs", "waits") and not situation.silence_ends:
+                select.select([client.socket], [], [], PATIENCE_S)  # an error comes, if late
             return expected if situation.silence_ends else stream_outcome(client)
         if situation.silence_ends:
             return self.observe_silence(situation, client)
