@@ -56,6 +56,7 @@ void info_server(Server& server, std::string& text) {
   info_line(text, "process_supervised", "no");
   info_line(text, "run_id", server.run_id());
   info_line(text, "tcp_port", server.surroundings().port());
+  info_line(text, "availability_zone", server.config().availability_zone);
   info_line(text, "server_time_usec", now.time_since_epoch().count() * 1000);
   info_line(text, "uptime_in_seconds", uptime);
   info_line(text, "uptime_in_days", uptime / 86'400);
@@ -117,6 +118,7 @@ void info_memory(Server& server, std::string& text) {
   const MemoryOverhead overhead = memory_overhead(server);
   const std::size_t data = numbers.used - std::min(overhead.total(), numbers.used);
   info_line(text, "used_memory_overhead", overhead.total());
+  info_line(text, "used_memory_startup", stats.memory_startup);
   info_line(text, "used_memory_dataset", data);
   text += fmt::format("used_memory_dataset_perc:{:.2f}%\r\n", ratio(data, numbers.used) * 100);
   info_line(text, "allocator_allocated", numbers.allocated);

@@ -153,6 +153,9 @@ TEST_F(InfoTest, HasWhatDashboardsRead) {
   EXPECT_LT(std::stoll(value("memory", "used_memory_overhead")), used);
   EXPECT_LE(std::stoll(value("memory", "used_memory_dataset")), used + (1 << 20));
   EXPECT_EQ(value("stats", "tracking_total_items"), "0");
+  EXPECT_LE(std::stoll(value("memory", "used_memory_startup")), used);
+  run("CONFIG SET availability-zone zone-a");
+  EXPECT_EQ(value("server", "availability_zone"), "zone-a");
 }
 
 }  // namespace

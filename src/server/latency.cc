@@ -15,6 +15,8 @@ void Latency::add(std::string_view event, std::int64_t ms, std::int64_t threshol
       std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
 
   kept.max_ms = std::max(kept.max_ms, ms);
+  kept.sum_ms += ms;
+  ++kept.count;
   if (!kept.samples.empty() && kept.samples.back().at_seconds == second) {
     kept.samples.back().ms = std::max(kept.samples.back().ms, ms);
     return;

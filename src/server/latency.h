@@ -21,6 +21,8 @@ struct LatencySample {
 struct LatencyEvent {
   std::deque<LatencySample> samples;  // at most 160, one a second
   std::int64_t max_ms = 0;
+  std::int64_t sum_ms = 0;  // of all that was ever added,
+  std::int64_t count = 0;   // and how often that was
 };
 
 class Latency {

@@ -93,11 +93,13 @@ void latency_latest(Call& call) {
   const auto& events = client_call(call).server.latency().events();
   call.reply().array(events.size());
   for (const auto& [name, event] : events) {
-    call.reply().array(4);
+    call.reply().array(6);
     call.reply().bulk(name);
     call.reply().integer(event.samples.back().at_seconds);
     call.reply().integer(event.samples.back().ms);
     call.reply().integer(event.max_ms);
+    call.reply().integer(event.sum_ms);
+    call.reply().integer(event.count);
   }
 }
 

@@ -138,6 +138,7 @@ void memory_stats(Call& call) {
   MapReply map(call.reply());
   map.add("peak.allocated", peak);
   map.add("total.allocated", numbers.used);
+  map.add("startup.allocated", server.stats().memory_startup);
   const MemoryOverhead beside = memory_overhead(server);
   map.add("replication.backlog", beside.backlog);
   map.add("clients.slaves", beside.replica_clients);

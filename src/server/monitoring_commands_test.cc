@@ -135,7 +135,9 @@ TEST_F(MonitoringTest, LatencyKeepsTheLongestOfEachSecond) {
   latency().add("command", 12, 10, at(1900));
   latency().add("command", 11, 10, at(2000));
   latency().add("command", 99, 0, at(3000));  // monitoring is off
-  EXPECT_EQ(run("LATENCY LATEST"), R"([["command", (integer) 2, (integer) 11, (integer) 15]])");
+  // The event, when, the latest, the longest, the sum and the count: as Valkey 9 has them.
+  EXPECT_EQ(run("LATENCY LATEST"),
+            R"([["command", (integer) 2, (integer) 11, (integer) 15, (integer) 38, (integer) 3]])");
   EXPECT_EQ(run("LATENCY HISTORY command"),
             "[[(integer) 1, (integer) 15], [(integer) 2, (integer) 11]]");
   EXPECT_EQ(run("LATENCY HISTORY nosuch"), "[]");

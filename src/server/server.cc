@@ -12,6 +12,7 @@
 #include "commands/words.h"
 #include "mayfly/stopwatch.h"
 #include "server/command_times.h"
+#include "server/memory.h"
 #include "server/missing_types.h"
 #include "server/replication.h"
 
@@ -69,6 +70,7 @@ Server::Server(const Clock& clock, Config config, Log& log, Surroundings& surrou
     commands_.add(rows);
   }
   stats_.started = clock_.now();
+  stats_.memory_startup = used_memory();
   keyspace_.set_now(stats_.started);
   apply_config();
 }

@@ -12,6 +12,7 @@ void Stats::reset() {
   fresh.started = started;
   fresh.dirty = dirty;
   fresh.memory_peak = memory_peak;
+  fresh.memory_startup = memory_startup;
   fresh.commands_per_second = commands_per_second;
   fresh.by_command = std::move(by_command);
   for (auto& [command, counts] : fresh.by_command) counts = {};

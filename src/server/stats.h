@@ -35,6 +35,7 @@ struct Stats {
   std::uint64_t errors = 0;
   std::uint64_t dirty = 0;  // changes since the last save
   std::uint64_t memory_peak = 0;
+  std::uint64_t memory_startup = 0;      // before anything was loaded
   std::uint64_t output_waiting_max = 0;  // the most that waited for one client
   std::uint64_t output_limit_disconnections = 0;
   std::uint64_t query_limit_disconnections = 0;
