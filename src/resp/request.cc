@@ -183,8 +183,11 @@ RequestParser::Found RequestParser::read_bulk_length(std::string_view request) {
 // does not end as it must, which has been said.
 RequestParser::Found RequestParser::read_length(std::string_view request, std::int64_t& value) {
   std::size_t number = 0;
+  // Where the sign should be may be the end of an empty line.
   const char* const next =
-      read_plain_number(request.data() + at_ + 1, request.data() + request.size(), number);
+      request[at_] == '\r'
+          ? nullptr
+          : read_plain_number(request.data() + at_ + 1, request.data() + request.size(), number);
   if (next == nullptr) return read_odd_length(request, value);
 
   value = static_cast<std::int64_t>(number);

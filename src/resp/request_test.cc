@@ -104,6 +104,7 @@ TEST(RequestParser, InsistsOnTheEndOfEveryLine) {
            "*2\r\n$3\r\nGET\r\n$1\r\nk\n\r",
            "*-1\rx",
            "*0\rx",
+           "*2\r\n\r31\r\n",  // an empty line where a number should be
        }) {
     EXPECT_EQ(read(bytes), bad) << bytes;
     EXPECT_EQ(read_pieces(single_bytes(bytes)), bad) << bytes;
