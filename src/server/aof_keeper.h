@@ -63,6 +63,11 @@ class AofKeeper final : public PropagationSink {
 
   bool is_on() const { return is_on_; }
 
+  // After check_can_begin(): it is not switched on, for another reason.
+  void cancel_begin() {
+    if (!is_on_ && !aof_) lock_.reset();
+  }
+
   // The data is another now: the log on disk stays as it is until there is a base of the new data.
   void begin_anew();
 

@@ -62,6 +62,7 @@ void Persistence::renew_owner() {
 void Persistence::cancel_config() {
   next_lock_.reset();
   is_moving_ = false;
+  aof_.cancel_begin();
 }
 
 Status Persistence::prepare_config(const Config& next) {
@@ -75,7 +76,10 @@ Status Persistence::prepare_config(const Config& next) {
   }
   if (next.dir == config.dir) return Done{};
   Result<std::unique_ptr<DirectoryLock>> taken = lock(next.dir, "dir");
-  if (!taken) return taken.error();
+  if (!taken) {
+    cancel_config();
+    return taken.error();
+  }
   next_lock_ = std::move(*taken);
   is_moving_ = true;
   return Done{};

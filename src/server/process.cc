@@ -92,6 +92,8 @@ Status ServerProcess::listen_at(const std::string& host, int port) {
 Status ServerProcess::listen_everywhere(const std::vector<std::string>& hosts, int port) {
   loop_.stop_listening_tcp();
   addresses_.clear();
+  port_ = 0;
+  if (port == 0) return Done{};
   for (const std::string& host : hosts) {
     const bool is_optional = host.starts_with('-');
     const Status status = listen_at(is_optional ? host.substr(1) : host, port);
@@ -133,19 +135,14 @@ Status ServerProcess::listen_anew(const Config& config) {
   const auto old_port = static_cast<int>(port_);
   // The port at the start may be another than was asked for (--any-port).
   const int port = config.port == before.port ? old_port : static_cast<int>(config.port);
-  Status status = Done{};
-  if (port == 0) {
-    loop_.stop_listening_tcp();
-    addresses_.clear();
-    port_ = 0;
-  } else {
-    status = listen_everywhere(config.bind, port);
+  const Status status = listen_everywhere(config.bind, port);
+  if (!status) {
+    if (Status back = listen_everywhere(before.bind, old_port); !back) {
+      log_.write(Level::warning, fmt::format("Cannot listen on port {} any more: {}", old_port,
+                                             back.error().message));
+    }
   }
-  if (status || old_port == 0) return status;
-  if (Status back = listen_everywhere(before.bind, old_port); !back) {
-    log_.write(Level::warning, fmt::format("Cannot listen on port {} any more: {}", old_port,
-                                           back.error().message));
-  }
+  server_.persistence().renew_owner();
   return status;
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the server starts, is configured, guarded, and ends."""
 
+import fcntl
 import os
 import re
 import signal
@@ -56,6 +57,17 @@ class ListenTest(unittest.TestCase):
                 self.assertEqual(client.ask("CONFIG", "GET", "port")[1],
                                  str(server.port).encode())
                 self.assertNotEqual(client.ask("CONFIG", "GET", "maxclients")[1], b"77")
+
+    def test_the_lock_names_the_port_of_now_and_what_is_refused_leaves_none(self):
+        with Mayfly() as other, Mayfly() as server, server.client() as client:
+            new_port = free_port()
+            client.ok("CONFIG", "SET", "port", new_port)
+            with open(server.path("mayfly.lock"), encoding="utf-8") as file:
+                self.assertIn(f"port {new_port}", file.read())
+            reply = client.ask("CONFIG", "SET", "appendonly", "yes", "port", other.port)
+            self.assertIsInstance(reply, Failure)
+            with open(server.path("appendonlydir", "mayfly.lock"), "a", encoding="utf-8") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def test_addresses_can_be_changed(self):
         with Mayfly() as server, server.client() as client:
