@@ -7,7 +7,8 @@
         packages test-packages bench-packages
 
 JOBS := $(shell nproc)
-SOURCES = $(shell find include src examples tests -name '*.h' -o -name '*.cc' -o -name '*.c' | sort)
+FOLDERS = include src bench examples tests
+SOURCES = $(shell find $(FOLDERS) -name '*.h' -o -name '*.cc' -o -name '*.c' | sort)
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18

@@ -35,9 +35,9 @@
 #include <vector>
 
 #include "mayfly/clock.h"
-#include "store/page_check.h"
-#include "store/power_guard.h"
-#include "store/power_guard_disk.h"
+#include "store/check/page_check.h"
+#include "store/log/power_guard.h"
+#include "store/log/power_guard_disk.h"
 
 namespace mayfly {
 namespace {

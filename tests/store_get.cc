@@ -23,10 +23,10 @@
 #include <vector>
 
 #include "mayfly/store.h"
-#include "store/arguments.h"
-#include "store/lmdb.h"
-#include "store/stored_key.h"
-#include "store/tally.h"
+#include "store/api/arguments.h"
+#include "store/lmdb/lmdb.h"
+#include "store/rows/stored_key.h"
+#include "store/txn/tally.h"
 
 namespace mayfly {
 namespace {

@@ -25,16 +25,16 @@
 
 #pragma once
 
-#include "mayfly/language.h"  // first: it says what is wrong with an older language
+#include "mayfly/internal/language.h"  // first: it says what is wrong with an older language
 //
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <utility>
 
-#include "mayfly/cache_core.h"
 #include "mayfly/clock.h"
-#include "mayfly/listener_queue.h"
+#include "mayfly/internal/cache_core.h"
+#include "mayfly/internal/listener_queue.h"
 #include "mayfly/volatile_set.h"
 
 namespace mayfly {

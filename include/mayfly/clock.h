@@ -16,7 +16,7 @@
 
 #pragma once
 
-#include "mayfly/language.h"  // first: it says what is wrong with an older language
+#include "mayfly/internal/language.h"  // first: it says what is wrong with an older language
 //
 #include <atomic>
 #include <cstdint>

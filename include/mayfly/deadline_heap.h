@@ -26,8 +26,8 @@
 
 #include <cstdint>
 
-#include "mayfly/deadline_column.h"
 #include "mayfly/expiry_index.h"
+#include "mayfly/internal/deadline_column.h"
 
 namespace mayfly {
 

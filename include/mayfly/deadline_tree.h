@@ -15,8 +15,8 @@
 #include <set>
 #include <utility>
 
-#include "mayfly/deadline_column.h"
 #include "mayfly/expiry_index.h"
+#include "mayfly/internal/deadline_column.h"
 
 namespace mayfly {
 

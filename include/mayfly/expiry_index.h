@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "mayfly/slot_column.h"
+#include "mayfly/internal/slot_column.h"
 #include "mayfly/time.h"
 
 namespace mayfly {

@@ -14,8 +14,8 @@
 
 #pragma once
 
-#include "mayfly/deadline_column.h"
 #include "mayfly/expiry_index.h"
+#include "mayfly/internal/deadline_column.h"
 
 namespace mayfly {
 

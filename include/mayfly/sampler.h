@@ -24,8 +24,8 @@
 #include <cstdint>
 
 #include "mayfly/expiry_index.h"
+#include "mayfly/internal/slot_column.h"
 #include "mayfly/random.h"
-#include "mayfly/slot_column.h"
 
 namespace mayfly {
 

@@ -33,9 +33,9 @@
 #include <vector>
 
 #include "mayfly/cache.h"
-#include "mayfly/flights.h"
-#include "mayfly/reader_lock.h"
-#include "mayfly/sweeper.h"
+#include "mayfly/internal/flights.h"
+#include "mayfly/internal/reader_lock.h"
+#include "mayfly/internal/sweeper.h"
 
 namespace mayfly {
 

@@ -34,7 +34,7 @@
 #include <cstdint>
 
 #include "mayfly/expiry_index.h"
-#include "mayfly/slot_lists.h"
+#include "mayfly/internal/slot_lists.h"
 
 namespace mayfly {
 

@@ -38,7 +38,7 @@
 #include <memory>
 
 #include "mayfly/expiry_index.h"
-#include "mayfly/placed_column.h"
+#include "mayfly/internal/placed_column.h"
 
 namespace mayfly {
 

@@ -26,7 +26,7 @@
 #include <map>
 
 #include "mayfly/expiry_index.h"
-#include "mayfly/slot_lists.h"
+#include "mayfly/internal/slot_lists.h"
 
 namespace mayfly {
 

@@ -46,6 +46,8 @@ class Modules:
         """The module of a file in include/ or src/, or None."""
         if file.folders[:1] == ["include"]:
             return self.owner.get(file.include_name)
+        if file.folders[:1] == ["bench"]:
+            return "bench"
         return file.folders[1] if file.folders[:1] == ["src"] and file.folders[1:] else None
 
 
@@ -101,10 +103,10 @@ def include_problem(modules, file, include):
 
 def dead_source(tree):
     """Every source is in a target, and every header is included by another file."""
-    modules = {name for _, name, _ in module_calls(tree)}
+    table, modules = Modules(tree), {name for _, name, _ in module_calls(tree)}
     for file in tree.ending(".cc", ".c"):
-        in_module = len(file.folders) == 2 and file.folders[0] == "src"
-        if in_module and file.folders[1] in modules or "/".join(file.folders) in PROGRAM_FOLDERS:
+        module = table.of_file(file)
+        if module in modules or "/".join(file.folders) in PROGRAM_FOLDERS:
             continue
         yield file.problem(1, f"is in no target: put it in src/MODULE, and MODULE in {BUILD}")
     included = {
@@ -179,7 +181,7 @@ def python_paths(file):
 def compile_alone(tree, file, common):
     is_public = file.path.startswith("include/")
     before = [] if is_public else ["-include", str(common)]
-    paths = ["-Iinclude", "-Isrc", "-Itests", *python_paths(file)]
+    paths = ["-Iinclude", "-Isrc", "-I.", "-Itests", *python_paths(file)]
     command = [*compiler(), "-fsyntax-only", *before, *paths, "-x", "c++", "-"]
     source = f'#include "{file.include_name}"\n' * 2
     done = subprocess.run(

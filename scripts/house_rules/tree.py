@@ -56,6 +56,8 @@ class File:
     @property
     def include_name(self):
         """How others include this header: its path below include/, src/ or tests/."""
+        if self.folders[:1] == ["bench"]:
+            return self.path
         below = self.folders[:1] in (["include"], ["src"]) or self.folders == ["tests"]
         return self.path.split("/", 1)[1] if below else None
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mayfly/alarm.h"
+#include "mayfly/internal/alarm.h"
 
 #include <algorithm>
 #include <utility>

@@ -7,8 +7,8 @@
 #include <ctime>
 
 #include "base/coarse_time.h"
-#include "mayfly/alarm.h"
-#include "mayfly/stopwatch.h"
+#include "mayfly/internal/alarm.h"
+#include "mayfly/internal/stopwatch.h"
 
 namespace mayfly {
 namespace {

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <thread>
 
-#include "mayfly/alarm.h"
 #include "mayfly/clock.h"
-#include "mayfly/stopwatch.h"
+#include "mayfly/internal/alarm.h"
+#include "mayfly/internal/stopwatch.h"
 
 namespace mayfly {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mayfly/hash_cells.h"
+#include "mayfly/internal/hash_cells.h"
 
 #include <random>
 #include <utility>

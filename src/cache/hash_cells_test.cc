@@ -2,7 +2,7 @@
 // HashCells: finds every slot that was inserted and not erased, whatever the hashes are like, and
 // gives memory back. Examples, then random operations checked against a plain map.
 
-#include "mayfly/hash_cells.h"
+#include "mayfly/internal/hash_cells.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

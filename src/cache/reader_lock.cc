@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mayfly/reader_lock.h"
+#include "mayfly/internal/reader_lock.h"
 
 #include <sched.h>
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "mayfly/reader_lock.h"
+#include "mayfly/internal/reader_lock.h"
 
 namespace mayfly {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mayfly/sieve.h"
+#include "mayfly/internal/sieve.h"
 
 namespace mayfly {
 

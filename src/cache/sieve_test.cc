@@ -2,7 +2,7 @@
 // Sieve: evicts what was not read since the hand last passed. Examples from the paper's rules, then
 // random operations checked against a list with flags, which follows the paper word by word.
 
-#include "mayfly/sieve.h"
+#include "mayfly/internal/sieve.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

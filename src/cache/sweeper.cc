@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mayfly/sweeper.h"
+#include "mayfly/internal/sweeper.h"
 
 #include <utility>
 

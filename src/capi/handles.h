@@ -35,7 +35,7 @@
 #include "kvstore.h"
 #include "mayfly/clock.h"
 #include "mayfly/store.h"
-#include "store/process_mark.h"
+#include "store/lmdb/process_mark.h"
 
 struct KVColumnFamily {
   KVStore* kv;

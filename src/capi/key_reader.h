@@ -14,9 +14,9 @@
 #include "mayfly/result.h"
 #include "mayfly/store.h"
 #include "mayfly/store_txn.h"
-#include "store/cursor_state.h"
-#include "store/lmdb.h"
-#include "store/txn.h"
+#include "store/api/cursor_state.h"
+#include "store/lmdb/lmdb.h"
+#include "store/txn/txn.h"
 
 namespace mayfly {
 

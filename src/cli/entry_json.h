@@ -17,7 +17,7 @@
 
 #include "mayfly/expires.h"
 #include "mayfly/result.h"
-#include "tools/json_reader.h"
+#include "tools/json/json_reader.h"
 
 namespace mayfly {
 

@@ -6,14 +6,14 @@
 #include <cstdio>
 #include <exception>
 
-#include "bench/bench_command.h"
+#include "bench/report/bench_command.h"
 #include "cli/completion_command.h"
 #include "cli/manual_command.h"
 #include "cli/program.h"
-#include "cli/rdb_command.h"
+#include "cli/rdb/rdb_command.h"
 #include "cli/serve_command.h"
 #include "cli/server_commands.h"
-#include "cli/store_commands.h"
+#include "cli/store/store_commands.h"
 
 namespace mayfly {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "cli/advice.h"
 #include "cli/other_words.h"
-#include "tools/output.h"
+#include "tools/terminal/output.h"
 #include "tools/version.h"
 
 namespace mayfly {

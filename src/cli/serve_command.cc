@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "server/config.h"
-#include "server/process.h"
+#include "server/config/config.h"
+#include "server/core/process.h"
 
 namespace mayfly {
 namespace {

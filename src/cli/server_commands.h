@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cli/program.h"
-#include "cli/store_file.h"
+#include "cli/store/store_file.h"
 
 namespace mayfly {
 

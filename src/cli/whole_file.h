@@ -15,7 +15,7 @@
 #include <string>
 
 #include "mayfly/result.h"
-#include "persist/disk.h"
+#include "persist/disk/disk.h"
 
 namespace mayfly {
 

@@ -2,7 +2,7 @@
 // Slab: values stay where they are, numbers stay dense, and what is erased is destroyed at once.
 // Examples, then random operations checked against a plain map.
 
-#include "mayfly/slab.h"
+#include "mayfly/internal/slab.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -20,7 +20,7 @@
 #include "expiry/pool.h"
 #include "expiry/volatile_bucket.h"
 #include "mayfly/expiry_index.h"
-#include "mayfly/placed_column.h"
+#include "mayfly/internal/placed_column.h"
 
 namespace mayfly {
 

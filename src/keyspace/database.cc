@@ -10,8 +10,8 @@
 #include "keyspace/eviction.h"
 #include "keyspace/hasher.h"
 #include "keyspace/keyspace.h"
-#include "keyspace/packed_hash.h"
-#include "keyspace/table_hash.h"
+#include "keyspace/members/packed_hash.h"
+#include "keyspace/members/table_hash.h"
 
 namespace mayfly {
 namespace {

@@ -21,11 +21,11 @@
 #include <string>
 #include <string_view>
 
-#include "keyspace/hash_ref.h"
 #include "keyspace/key_node.h"
+#include "keyspace/members/hash_ref.h"
 #include "keyspace/table.h"
+#include "mayfly/internal/slab.h"
 #include "mayfly/random.h"
-#include "mayfly/slab.h"
 #include "mayfly/slot.h"
 #include "mayfly/time.h"
 #include "mayfly/volatile_set.h"

@@ -5,8 +5,8 @@
 
 #include "keyspace/database.h"
 #include "keyspace/keyspace.h"
-#include "keyspace/packed_hash.h"
-#include "keyspace/table_hash.h"
+#include "keyspace/members/packed_hash.h"
+#include "keyspace/members/table_hash.h"
 
 namespace mayfly {
 namespace {

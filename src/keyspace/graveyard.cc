@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "keyspace/database.h"
-#include "keyspace/table_hash.h"
+#include "keyspace/members/table_hash.h"
 
 namespace mayfly {
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "keyspace/hasher.h"
-#include "keyspace/packed_hash.h"
+#include "keyspace/members/packed_hash.h"
+#include "keyspace/members/table_hash.h"
 #include "keyspace/table.h"
-#include "keyspace/table_hash.h"
 
 namespace mayfly {
 namespace {

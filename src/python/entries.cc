@@ -7,7 +7,7 @@
 
 #include "capi/call.h"
 #include "mayfly/condition.h"
-#include "mayfly/stopwatch.h"
+#include "mayfly/internal/stopwatch.h"
 
 namespace mayfly {
 namespace {

@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include "mayfly/cache_core.h"
 #include "mayfly/clock.h"
+#include "mayfly/internal/cache_core.h"
 #include "mayfly/volatile_set.h"
 
 namespace mayfly {

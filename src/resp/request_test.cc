@@ -95,15 +95,9 @@ TEST(RequestParser, NamesWhatIsWrongAsValkeyDoes) {
 TEST(RequestParser, InsistsOnTheEndOfEveryLine) {
   const std::string bad = "Protocol error: invalid CRLF in request";
   for (const std::string bytes : {
-           "*3\rx$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n",
-           "*1\r\n$3\rxSET\r\n",
-           "*1\r\n$3\r\nSET\rx",
-           "*1\r\n$3\r\nSETx\n",
-           "*1\r\n$3\r\nSETxx",
-           "*2\r\n$3\r\nGETxx$1\r\nk\r\n",
-           "*2\r\n$3\r\nGET\r\n$1\r\nk\n\r",
-           "*-1\rx",
-           "*0\rx",
+           "*3\rx$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n", "*1\r\n$3\rxSET\r\n", "*1\r\n$3\r\nSET\rx",
+           "*1\r\n$3\r\nSETx\n", "*1\r\n$3\r\nSETxx", "*2\r\n$3\r\nGETxx$1\r\nk\r\n",
+           "*2\r\n$3\r\nGET\r\n$1\r\nk\n\r", "*-1\rx", "*0\rx",
            "*2\r\n\r31\r\n",  // an empty line where a number should be
        }) {
     EXPECT_EQ(read(bytes), bad) << bytes;

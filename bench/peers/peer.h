@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Peer: one of the systems that `mayfly bench store` compares, with a database in a directory of
+// its own. Mayfly is one of them.
+//
+// A call does a whole run of operations, so that each system can do them as its own experts would,
+// and the call itself costs nothing beside them.
+//
+// With `ttl` a database has three tables: key -> value, key -> deadline, and (deadline, key) ->
+// nothing. Without, it has only the first, and nobody looks for a deadline.
+
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "bench/store/bench_store_ops.h"
+#include "mayfly/clock.h"
+#include "mayfly/result.h"
+#include "mayfly/store_options.h"
+
+namespace mayfly {
+
+struct PeerPlace {
+  std::filesystem::path directory;  // exists
+  Durability durability = Durability::off;
+  bool ttl = false;
+  std::size_t value_bytes = 0;  // of the values to come, for who has to choose a page size
+};
+
+// What a run of operations saw. All systems must see the same.
+struct PeerTally {
+  std::uint64_t entries = 0;  // read, written or removed
+  std::uint64_t digest = 0;   // of the values read
+
+  void read(std::string_view value) {
+    ++entries;
+    digest += mayfly::digest(value);
+  }
+};
+
+inline constexpr std::size_t kPeerPurgeBatch = 256;
+
+class Peer {
+ public:
+  virtual ~Peer() = default;
+
+  // Opens the database, or makes it. Closing is what the destructor does.
+  // REQUIRES of the rest: it was opened.
+  virtual Status open(const PeerPlace& place) = 0;
+
+  // Does the operations in transactions of `batch` each. The tally counts what gets found, too.
+  virtual Result<PeerTally> apply(const StoreOps& ops, std::size_t batch) = 0;
+
+  // Reads the keys of `ops`: all in one transaction, or each by itself with a copy of the value.
+  virtual Result<PeerTally> get(const StoreOps& ops) = 0;
+  virtual Result<PeerTally> get_each(const StoreOps& ops) = 0;
+
+  // Reads all that is alive, in the order of keys.
+  virtual Result<PeerTally> scan() = 0;
+
+  // Removes all that is due, oldest first, in transactions of kPeerPurgeBatch.
+  virtual Result<PeerTally> purge() = 0;
+};
+
+// All know the time from `clock`, and ask once in each transaction.
+std::unique_ptr<Peer> make_mayfly_peer(const Clock& clock);
+std::unique_ptr<Peer> make_lmdb_peer(const Clock& clock);
+
+// Through the C API, on a database that Mayfly has filled. It only does get_each().
+std::unique_ptr<Peer> make_capi_peer(const Clock& clock);
+
+// Null if it is not built in.
+std::unique_ptr<Peer> make_sqlite_peer(const Clock& clock);
+std::unique_ptr<Peer> make_rocksdb_peer(const Clock& clock);
+
+}  // namespace mayfly

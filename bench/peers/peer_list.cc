@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/peers/peer_list.h"
+
+#include <algorithm>
+
+namespace mayfly {
+namespace {
+
+constexpr PeerRow kPeers[] = {
+    {"mayfly", "Mayfly", "#0072b2", "through its C++ interface", true, make_mayfly_peer},
+    {"mayfly-c", "C API", "#56b4e9", "Mayfly through kvstore.h; single gets only", true,
+     make_capi_peer},
+    {"lmdb", "LMDB", "#009e73", "the same B-tree operations written by hand", false,
+     make_lmdb_peer},
+    {"sqlite", "SQLite", "#e69f00", "WAL; synchronous OFF, NORMAL or FULL as the row says", false,
+     make_sqlite_peer},
+    {"rocksdb", "RocksDB", "#cc79a7", "write-ahead log on; synced only where it says full", false,
+     make_rocksdb_peer},
+};
+
+}  // namespace
+
+std::span<const PeerRow> peer_rows() { return kPeers; }
+
+const PeerRow& peer_named(std::string_view name) {
+  return *std::ranges::find(kPeers, name, &PeerRow::name);
+}
+
+bool is_built_in(const PeerRow& peer) {
+  const ManualClock clock;
+  return peer.make(clock) != nullptr;
+}
+
+bool takes(const PeerRow& peer, const StoreWorkload& workload) {
+  if (peer.name == "mayfly-c") return workload.task == StoreTask::get_each;
+  if (peer.name == "lmdb") return workload.durability != Durability::normal;
+  return true;
+}
+
+}  // namespace mayfly

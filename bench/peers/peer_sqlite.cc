@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// SQLite as one of the systems that are compared: a write-ahead log, tables that are B-trees by
+// their key (WITHOUT ROWID), prepared statements, and a cache that holds everything.
+
+#include "bench/peers/peer.h"
+
+#ifdef MAYFLY_HAS_SQLITE
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "bench/peers/peer_sqlite_statement.h"
+
+namespace mayfly {
+namespace {
+
+constexpr const char* kSchema =
+    "PRAGMA journal_mode = WAL;"
+    "PRAGMA cache_size = -2000000;"  // 2 GB
+    "CREATE TABLE IF NOT EXISTS data(key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS keys(key BLOB PRIMARY KEY, deadline INTEGER) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS deadlines(deadline INTEGER, key BLOB, PRIMARY KEY(deadline, key))"
+    " WITHOUT ROWID;";
+
+enum Sql : std::size_t {
+  begin_write,
+  begin_read,
+  commit,
+  get_plain,
+  get_ttl,
+  scan_plain,
+  scan_ttl,
+  put_data,
+  find_deadline,
+  drop_deadline,
+  put_key,
+  put_deadline,
+  erase_data,
+  erase_key,
+  find_due,
+};
+constexpr std::size_t kStatements = find_due + 1;
+
+constexpr std::array<const char*, kStatements> kSql = {
+    "BEGIN IMMEDIATE",
+    "BEGIN",
+    "COMMIT",
+    "SELECT value FROM data WHERE key = ?1",
+    "SELECT d.value FROM data d LEFT JOIN keys k ON k.key = d.key"
+    " WHERE d.key = ?1 AND (k.deadline IS NULL OR k.deadline > ?2)",
+    "SELECT value FROM data ORDER BY key",
+    "SELECT d.value FROM data d LEFT JOIN keys k ON k.key = d.key"
+    " WHERE k.deadline IS NULL OR k.deadline > ?2 ORDER BY d.key",
+    "INSERT OR REPLACE INTO data VALUES(?1, ?2)",
+    "SELECT deadline FROM keys WHERE key = ?1",
+    "DELETE FROM deadlines WHERE deadline = ?2 AND key = ?1",
+    "INSERT OR REPLACE INTO keys VALUES(?1, ?2)",
+    "INSERT OR REPLACE INTO deadlines VALUES(?2, ?1)",
+    "DELETE FROM data WHERE key = ?1",
+    "DELETE FROM keys WHERE key = ?1",
+    "SELECT key, deadline FROM deadlines WHERE deadline <= ?2 ORDER BY deadline, key LIMIT 256",
+};
+static_assert(kPeerPurgeBatch == 256);
+
+using by_hand::Statement;
+
+class SqlitePeer final : public Peer {
+ public:
+  explicit SqlitePeer(const Clock& clock) : clock_(clock) {}
+  ~SqlitePeer() override {
+    statements_.reset();
+    sqlite3_close(database_);
+  }
+
+  Status open(const PeerPlace& place) override {
+    ttl_ = place.ttl;
+    const std::string path = (place.directory / "sqlite.db").string();
+    const std::string sync = place.durability == Durability::full     ? "FULL"
+                             : place.durability == Durability::normal ? "NORMAL"
+                                                                      : "OFF";
+    constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    keep(sqlite3_open_v2(path.c_str(), &database_, kFlags, nullptr));
+    // A row of such a table must fit into a quarter of a page, or it spills into a page of its own.
+    std::string setup = place.value_bytes > 900 ? "PRAGMA page_size = 8192;" : "";
+    setup += "PRAGMA synchronous = " + sync + ";" + kSchema;
+    keep(sqlite3_exec(database_, setup.c_str(), nullptr, nullptr, nullptr));
+    statements_ = std::make_unique<std::array<Statement, kStatements>>();
+    for (std::size_t i = 0; i < kStatements; ++i) {
+      keep((*statements_)[i].prepare(database_, kSql[i]));
+    }
+    return status();
+  }
+
+  Result<PeerTally> apply(const StoreOps& ops, std::size_t batch) override {
+    PeerTally tally;
+    for (std::size_t begin = 0; begin < ops.ops.size(); begin += batch) {
+      now_ = clock_.now();
+      const bool explicitly = batch > 1 || ttl_;
+      if (explicitly) run(begin_write);
+      for (const StoreOp& op : ops.ops.subspan(begin, std::min(batch, ops.ops.size() - begin))) {
+        apply_one(*ops.values, op, tally);
+      }
+      if (explicitly) run(commit);
+    }
+    return checked(tally);
+  }
+
+  Result<PeerTally> get(const StoreOps& ops) override {
+    run(begin_read);
+    Result<PeerTally> tally = get_each(ops);
+    run(commit);
+    return tally;
+  }
+
+  // What SQLite hands out is its own copy, or a page in its cache that nobody changes meanwhile.
+  Result<PeerTally> get_each(const StoreOps& ops) override {
+    PeerTally tally;
+    now_ = clock_.now();
+    for (const StoreOp& op : ops.ops) get_one(op, tally);
+    return checked(tally);
+  }
+
+  Result<PeerTally> scan() override {
+    PeerTally tally;
+    now_ = clock_.now();
+    Statement& walk = ttl_ ? (*this)[scan_ttl].time(now_) : (*this)[scan_plain];
+    int code = SQLITE_ROW;
+    while ((code = walk.step()) == SQLITE_ROW) tally.read(walk.blob(0));
+    walk.reset();
+    keep(code);
+    return checked(tally);
+  }
+
+  Result<PeerTally> purge() override {
+    PeerTally tally;
+    now_ = clock_.now();
+    for (std::size_t removed = kPeerPurgeBatch; removed == kPeerPurgeBatch && code_ == SQLITE_OK;) {
+      run(begin_write);
+      removed = purge_some();
+      run(commit);
+      tally.entries += removed;
+    }
+    return checked(tally);
+  }
+
+ private:
+  struct Due {
+    std::string key;
+    Time deadline;
+  };
+
+  Statement& operator[](Sql which) { return (*statements_)[which]; }
+  void run(Sql which) { keep((*this)[which].run()); }
+
+  void get_one(const StoreOp& op, PeerTally& tally) {
+    Statement& find = (*this)[ttl_ ? get_ttl : get_plain].key(op.key_view());
+    if (ttl_) find.time(now_);
+    const int code = find.step();
+    if (code == SQLITE_ROW) tally.read(find.blob(0));
+    find.reset();
+    keep(code);
+  }
+
+  void apply_one(const ValuePool& values, const StoreOp& op, PeerTally& tally) {
+    switch (op.kind) {
+      case StoreOp::Kind::put:
+        keep((*this)[put_data].key(op.key_view()).value(values[op]).run());
+        if (ttl_) put_ttl(op);
+        ++tally.entries;
+        break;
+      case StoreOp::Kind::erase:
+        if (erase(op.key_view())) ++tally.entries;
+        break;
+      case StoreOp::Kind::get:
+        get_one(op, tally);
+        break;
+    }
+  }
+
+  void put_ttl(const StoreOp& op) {
+    forget_deadline(op.key_view());
+    keep((*this)[put_key].key(op.key_view()).time(op.deadline).run());
+    keep((*this)[put_deadline].key(op.key_view()).time(op.deadline).run());
+  }
+
+  bool erase(std::string_view key) {
+    const Time deadline = ttl_ ? forget_deadline(key) : kNever;
+    if (deadline != kNever) keep((*this)[erase_key].key(key).run());
+    keep((*this)[erase_data].key(key).run());
+    return sqlite3_changes(database_) > 0 && !is_due(deadline, now_);
+  }
+
+  // Removes the row of the old deadline, which it returns: kNever if there is none.
+  Time forget_deadline(std::string_view key) {
+    Statement& find = (*this)[find_deadline].key(key);
+    const int code = find.step();
+    const Time deadline = code == SQLITE_ROW ? find.time_at(0) : kNever;
+    find.reset();
+    keep(code);
+    if (deadline != kNever) keep((*this)[drop_deadline].key(key).time(deadline).run());
+    return deadline;
+  }
+
+  std::size_t purge_some() {
+    std::vector<Due> due;
+    due.reserve(kPeerPurgeBatch);
+    Statement& find = (*this)[find_due].time(now_);
+    while (find.step() == SQLITE_ROW) due.push_back({std::string(find.blob(0)), find.time_at(1)});
+    find.reset();
+    for (const Due& entry : due) {
+      keep((*this)[drop_deadline].key(entry.key).time(entry.deadline).run());
+      keep((*this)[erase_key].key(entry.key).run());
+      keep((*this)[erase_data].key(entry.key).run());
+    }
+    return due.size();
+  }
+
+  void keep(int code) {
+    if (code == SQLITE_ROW || code == SQLITE_DONE || code_ != SQLITE_OK) return;
+    code_ = code;
+  }
+  Status status() const {
+    if (code_ == SQLITE_OK) return Done{};
+    return Error{Code::io, std::string("SQLite: ") + sqlite3_errstr(code_)};
+  }
+  Result<PeerTally> checked(PeerTally tally) const {
+    if (const Status failed = status(); !failed) return failed.error();
+    return tally;
+  }
+
+  const Clock& clock_;
+  sqlite3* database_ = nullptr;
+  std::unique_ptr<std::array<Statement, kStatements>> statements_;
+  bool ttl_ = false;
+  Time now_{};
+  int code_ = SQLITE_OK;  // the first failure
+};
+
+}  // namespace
+
+std::unique_ptr<Peer> make_sqlite_peer(const Clock& clock) {
+  return std::make_unique<SqlitePeer>(clock);
+}
+
+}  // namespace mayfly
+
+#else
+
+namespace mayfly {
+
+std::unique_ptr<Peer> make_sqlite_peer(const Clock&) { return nullptr; }
+
+}  // namespace mayfly
+
+#endif

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/import/import_from_server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "resp/numbers.h"
+
+namespace mayfly {
+namespace {
+
+using Kind = ReplyValue::Kind;
+
+constexpr std::size_t kKeysAtOnce = 100;      // so that large values do not fill the memory
+constexpr std::size_t kMembersAtOnce = 1000;  // of one key
+
+Error refused(const ReplyValue& reply) {
+  return {Code::unsupported, fmt::format("the server refused: {}", reply.text)};
+}
+
+std::optional<CopyType> type_named(std::string_view name) {
+  const auto found = std::ranges::find(kCopyTypes, name);
+  if (found == kCopyTypes.end()) return std::nullopt;
+  return static_cast<CopyType>(found - kCopyTypes.begin());
+}
+
+// The same number, in the shortest way to write it: servers differ in theirs.
+std::string score_text(const std::string& text) {
+  const std::optional<double> score = parse_double(text);
+  return score ? format_double(*score) : text;
+}
+
+// Pages of HSCAN and its like may show a member twice; what was shown last is right.
+void drop_repeated(std::vector<CopyMember>& members) {
+  std::ranges::stable_sort(members, {}, &CopyMember::name);
+  std::vector<CopyMember> unique;
+  for (CopyMember& member : members) {
+    if (!unique.empty() && unique.back().name == member.name) unique.pop_back();
+    unique.push_back(std::move(member));
+  }
+  members = std::move(unique);
+}
+
+}  // namespace
+
+ServerSource::ServerSource(RespClient client, ServerAddress address, Choice choice,
+                           const Clock& clock)
+    : client_(std::move(client)),
+      address_(std::move(address)),
+      choice_(std::move(choice)),
+      clock_(clock) {}
+
+Result<std::unique_ptr<ServerSource>> ServerSource::open(const ServerAddress& address,
+                                                         Choice choice, const Clock& clock) {
+  Result<RespClient> client = RespClient::connect(address);
+  if (!client) return client.error();
+  std::unique_ptr<ServerSource> source(
+      new ServerSource(std::move(*client), address, std::move(choice), clock));
+  if (const Status status = source->look_around(); !status) return status.error();
+  return source;
+}
+
+Status ServerSource::look_around() {
+  mark_ = ServerMark::identify(client_);
+  const Result<bool> tells_moments = knows_command(client_, "PEXPIRETIME");
+  if (!tells_moments) return tells_moments.error();
+  const Result<bool> expires_fields = knows_command(client_, "HPEXPIRETIME");
+  if (!expires_fields) return expires_fields.error();
+  tells_moments_ = *tells_moments;
+  expires_fields_ = *expires_fields;
+  return Done{};
+}
+
+Result<double> ServerSource::total() {
+  const Result<ReplyValue> size = client_.call("DBSIZE");
+  if (!size) return size.error();
+  return static_cast<double>(size->integer);
+}
+
+Status ServerSource::go_to(std::string_view place) {
+  cursor_ = place;
+  is_begun_ = true;
+  return Done{};
+}
+
+Status ServerSource::scan(CopyCounts& counts) {
+  const std::string count = fmt::to_string(choice_.batch);
+  Result<ReplyValue> page =
+      choice_.match.empty() ? client_.call("SCAN", cursor_, "COUNT", count)
+                            : client_.call("SCAN", cursor_, "COUNT", count, "MATCH", choice_.match);
+  if (!page) return page.error();
+  if (page->items.size() != 2) return Error{Code::corrupt, "the reply to SCAN is none"};
+  cursor_ = page->items[0].text;
+  is_begun_ = true;
+  waiting_.clear();
+  changed_.clear();
+  for (ReplyValue& key : page->items[1].items) waiting_.push_back(std::move(key.text));
+  std::ranges::sort(waiting_);
+  waiting_.erase(std::unique(waiting_.begin(), waiting_.end()), waiting_.end());
+  counts.seen += waiting_.size();
+  return Done{};
+}
+
+Result<std::vector<CopyItem>> ServerSource::read(CopyCounts& counts) {
+  if (waiting_.empty()) {
+    if (const Status status = scan(counts); !status) return status.error();
+  }
+  const std::size_t number = std::min(waiting_.size(), kKeysAtOnce);
+  std::vector<std::string> keys(std::make_move_iterator(waiting_.end() - static_cast<long>(number)),
+                                std::make_move_iterator(waiting_.end()));
+  waiting_.resize(waiting_.size() - number);
+
+  Result<std::vector<Reading>> readings = read_types(std::move(keys), counts);
+  if (!readings) return readings.error();
+  if (const Status status = read_values(*readings); !status) return status.error();
+  if (const Status status = read_field_deadlines(*readings); !status) return status.error();
+
+  std::vector<CopyItem> items;
+  for (Reading& reading : *readings) {
+    const bool is_empty = reading.item.type != CopyType::string && reading.item.members.empty();
+    if (reading.is_changed && changed_.insert(reading.item.key).second) {
+      waiting_.push_back(std::move(reading.item.key));  // to be read once more
+    } else if (reading.is_gone || reading.is_changed || is_empty) {
+      ++counts.gone;
+    } else {
+      items.push_back(std::move(reading.item));
+    }
+  }
+  return items;
+}
+
+Result<std::vector<ServerSource::Reading>> ServerSource::read_types(std::vector<std::string> keys,
+                                                                    CopyCounts& counts) {
+  std::vector<Reading> readings;
+  readings.reserve(keys.size());
+  RespDialogue dialogue(client_);
+  for (std::string& key : keys) {
+    const auto take = [&](const ReplyValue& reply) -> Status {
+      if (reply.kind == Kind::error) return refused(reply);
+      const std::optional<CopyType> type = type_named(reply.text);
+      if (type) {
+        readings.emplace_back().item.type = *type;
+        readings.back().item.key = std::move(key);
+      } else if (reply.text == "none") {
+        ++counts.gone;
+      } else {
+        counts.skip(reply.text, key);
+      }
+      return Done{};
+    };
+    dialogue.ask(take, "TYPE", key);
+  }
+  if (const Status status = dialogue.finish(); !status) return status.error();
+  return readings;
+}
+
+Status ServerSource::read_values(std::vector<Reading>& readings) {
+  RespDialogue dialogue(client_);
+  for (Reading& reading : readings) {
+    ask_page(dialogue, reading);
+    ask_deadline(dialogue, reading);
+  }
+  if (const Status status = dialogue.finish(); !status) return status;
+  for (Reading& reading : readings) {
+    if (!reading.has_more) continue;
+    if (const Status status = read_rest(reading); !status) return status;
+  }
+  return Done{};
+}
+
+// The deadline is asked for once more, so that a key that has vanished is not copied in part.
+Status ServerSource::read_rest(Reading& reading) {
+  while (reading.has_more) {
+    RespDialogue dialogue(client_);
+    ask_page(dialogue, reading);
+    if (const Status status = dialogue.finish(); !status) return status;
+  }
+  if (reading.item.type != CopyType::list) drop_repeated(reading.item.members);
+  RespDialogue dialogue(client_);
+  ask_deadline(dialogue, reading);
+  return dialogue.finish();
+}
+
+void ServerSource::ask_page(RespDialogue& dialogue, Reading& reading) {
+  const auto take = [this, &reading](ReplyValue& reply) { return take_page(reading, reply); };
+  const std::string& key = reading.item.key;
+  const std::string count = fmt::to_string(kMembersAtOnce);
+  switch (reading.item.type) {
+    case CopyType::string:
+      return dialogue.ask(take, "GET", key);
+    case CopyType::hash:
+      return dialogue.ask(take, "HSCAN", key, reading.cursor, "COUNT", count);
+    case CopyType::set:
+      return dialogue.ask(take, "SSCAN", key, reading.cursor, "COUNT", count);
+    case CopyType::zset:
+      return dialogue.ask(take, "ZSCAN", key, reading.cursor, "COUNT", count);
+    case CopyType::list:
+      const std::size_t from = reading.item.members.size();
+      return dialogue.ask(take, "LRANGE", key, fmt::to_string(from),
+                          fmt::to_string(from + kMembersAtOnce - 1));
+  }
+}
+
+Status ServerSource::take_page(Reading& reading, ReplyValue& reply) {
+  reading.has_more = false;
+  if (reply.kind == Kind::error && reply.text.starts_with("WRONGTYPE")) {
+    reading.is_changed = true;
+    return Done{};
+  }
+  if (reply.kind == Kind::error) return refused(reply);
+  CopyItem& item = reading.item;
+  if (item.type == CopyType::string) {
+    reading.is_gone = reply.kind == Kind::null;
+    item.value = std::move(reply.text);
+    return Done{};
+  }
+  if (item.type == CopyType::list) {
+    for (ReplyValue& element : reply.items) item.members.push_back({"", std::move(element.text)});
+    reading.has_more = reply.items.size() == kMembersAtOnce;
+    return Done{};
+  }
+  if (reply.items.size() != 2) return Error{Code::corrupt, "a page of a key's members is none"};
+  reading.cursor = reply.items[0].text;
+  reading.has_more = reading.cursor != "0";
+  std::vector<ReplyValue>& words = reply.items[1].items;
+  const std::size_t step = item.type == CopyType::set ? 1 : 2;
+  for (std::size_t i = 0; i + step <= words.size(); i += step) {
+    CopyMember& member = item.members.emplace_back();
+    member.name = std::move(words[i].text);
+    if (item.type == CopyType::hash) member.value = std::move(words[i + 1].text);
+    if (item.type == CopyType::zset) member.value = score_text(words[i + 1].text);
+  }
+  return Done{};
+}
+
+void ServerSource::ask_deadline(RespDialogue& dialogue, Reading& reading) {
+  const auto take = [this, &reading](const ReplyValue& reply) {
+    return take_deadline(reading, reply);
+  };
+  const auto take_time = [this, &reading](const ReplyValue& reply) -> Status {
+    if (reading.ttl < Millis(0)) return Done{};
+    Time now = clock_.now();
+    if (reply.kind == Kind::array && reply.items.size() == 2) {
+      const std::int64_t seconds = parse_integer(reply.items[0].text).value_or(0);
+      const std::int64_t micros = parse_integer(reply.items[1].text).value_or(0);
+      now = Time(Millis(seconds * 1000 + (micros + 999) / 1000));
+    }
+    reading.item.deadline = deadline_after(now, reading.ttl);
+    return Done{};
+  };
+  const std::string& key = reading.item.key;
+  if (tells_moments_) return dialogue.ask(take, "PEXPIRETIME", key);
+  dialogue.ask(take, "PTTL", key);
+  dialogue.ask(take_time, "TIME");
+}
+
+// -1: it has none. -2: there is no such key.
+Status ServerSource::take_deadline(Reading& reading, const ReplyValue& reply) {
+  if (reply.kind == Kind::error) return refused(reply);
+  reading.item.deadline = kNever;
+  reading.ttl = Millis(reply.integer);
+  if (reply.integer == -2) reading.is_gone = true;
+  if (reply.integer >= 0 && tells_moments_) reading.item.deadline = Time(Millis(reply.integer));
+  return Done{};
+}
+
+Status ServerSource::read_field_deadlines(std::vector<Reading>& readings) {
+  if (!expires_fields_) return Done{};
+  RespDialogue dialogue(client_);
+  for (Reading& reading : readings) {
+    if (reading.item.type != CopyType::hash) continue;
+    std::vector<CopyMember>& members = reading.item.members;
+    for (std::size_t from = 0; from < members.size(); from += kMembersAtOnce) {
+      const std::size_t to = std::min(members.size(), from + kMembersAtOnce);
+      const std::string number = fmt::to_string(to - from);
+      std::vector<std::string_view> words = {"HPEXPIRETIME", reading.item.key, "FIELDS", number};
+      for (std::size_t i = from; i < to; ++i) words.push_back(members[i].name);
+      const auto take = [&members, from](const ReplyValue& reply) -> Status {
+        if (reply.kind == Kind::error && reply.text.starts_with("WRONGTYPE")) return Done{};
+        if (reply.kind == Kind::error) return refused(reply);
+        for (std::size_t i = 0; i < reply.items.size(); ++i) {
+          const std::int64_t ms = reply.items[i].integer;
+          // One that has vanished is due at once, which the target understands.
+          if (ms >= 0 || ms == -2) members[from + i].deadline = Time(Millis(std::max(ms, 0L)));
+        }
+        return Done{};
+      };
+      dialogue.ask(take, Words(words));
+    }
+  }
+  return dialogue.finish();
+}
+
+}  // namespace mayfly

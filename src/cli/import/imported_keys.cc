@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/import/imported_keys.h"
+
+#include <fmt/format.h>
+
+#include "cli/import/import_layout.h"
+#include "cli/store/store_answers.h"
+
+namespace mayfly {
+namespace {
+
+// What the parts of a member are called in JSON; the value of one of a set has no name.
+struct Names {
+  std::string_view member;
+  std::string_view value;
+  std::string_view all;  // the members of one key
+};
+
+Names names_of(CopyType type) {
+  switch (type) {
+    case CopyType::hash:
+      return {"field", "value", "fields"};
+    case CopyType::set:
+      return {"member", "", "members"};
+    case CopyType::zset:
+      return {"member", "score", "members"};
+    case CopyType::list:
+      return {"index", "value", "elements"};
+    case CopyType::string:
+      break;
+  }
+  return {"", "value", ""};
+}
+
+// The type whose members are in a family of that name: "hash" or "NAME.hash".
+CopyType type_of_family(std::string_view name) {
+  for (std::size_t i = 1; i < kCopyTypes.size(); ++i) {
+    const std::string_view type = kCopyTypes[i];
+    if (!name.ends_with(type)) continue;
+    if (name.size() == type.size() || name[name.size() - type.size() - 1] == '.') {
+      return static_cast<CopyType>(i);
+    }
+  }
+  return CopyType::string;
+}
+
+std::uint64_t from_big_endian(std::string_view bytes) {
+  std::uint64_t number = 0;
+  for (const char byte : bytes) number = number << 8 | static_cast<unsigned char>(byte);
+  return number;
+}
+
+// Nothing if the entry was not made by an import.
+std::optional<MemberKey> member_of(std::string_view key, CopyType type) {
+  if (type == CopyType::string) return std::nullopt;
+  const std::optional<MemberKey> parts = split_member_key(key);
+  if (parts && type == CopyType::list && parts->member.size() != kIndexBytes) return std::nullopt;
+  return parts;
+}
+
+std::string member_line(std::string_view member, CopyType type, const ByteWords& bytes) {
+  return type == CopyType::list ? fmt::to_string(from_big_endian(member)) : bytes.line(member);
+}
+
+std::string member_json(std::string_view member, CopyType type, const ByteWords& bytes) {
+  return fmt::format(
+      "\"{}\": {}", names_of(type).member,
+      type == CopyType::list ? fmt::to_string(from_big_endian(member)) : bytes.json(member));
+}
+
+}  // namespace
+
+EntryText::EntryText(const StoreFile& file, std::string_view family)
+    : bytes_(file.bytes()),
+      type_(file.bytes().is_coded() ? CopyType::string : type_of_family(family)) {}
+
+std::string EntryText::key_line(std::string_view key) const {
+  const std::optional<MemberKey> parts = member_of(key, type_);
+  if (!parts) return bytes_.line(key);
+  return bytes_.line(parts->key) + "\t" + member_line(parts->member, type_, bytes_);
+}
+
+std::string EntryText::key_json(std::string_view key) const {
+  const std::optional<MemberKey> parts = member_of(key, type_);
+  if (!parts) return "\"key\": " + bytes_.json(key);
+  return "\"key\": " + bytes_.json(parts->key) + ", " + member_json(parts->member, type_, bytes_);
+}
+
+std::string EntryText::entry_line(std::string_view key, std::string_view value) const {
+  const CopyType type = member_of(key, type_) ? type_ : CopyType::string;
+  if (names_of(type).value.empty()) return key_line(key);
+  return key_line(key) + "\t" + bytes_.line(value);
+}
+
+std::string EntryText::entry_json(std::string_view key, std::string_view value) const {
+  const CopyType type = member_of(key, type_) ? type_ : CopyType::string;
+  const std::string_view name = names_of(type).value;
+  if (name.empty()) return key_json(key);
+  return key_json(key) + fmt::format(", \"{}\": {}", name, bytes_.json(value));
+}
+
+Result<std::optional<ImportedKey>> ImportedKey::find(const ReadTxn& txn, std::string_view family,
+                                                     const std::string& key) {
+  const CopyType own = type_of_family(family);  // --cf hash names the family of members itself
+  for (std::size_t i = 1; i < kCopyTypes.size(); ++i) {
+    const auto type = static_cast<CopyType>(i);
+    const std::string name = own == type ? std::string(family) : family_name(family, type);
+    const Result<Family> found = txn.family(name);
+    if (!found && found.error().code == Code::not_found) continue;
+    if (!found) return found.error();
+    Result<Cursor> cursor = txn.cursor({.prefix = member_prefix(key)}, *found);
+    if (!cursor) return cursor.error();
+    if (cursor->first()) return std::optional(ImportedKey(key, type, *found));
+    if (!cursor->status()) return cursor->status().error();
+  }
+  return std::optional<ImportedKey>();
+}
+
+Status ImportedKey::print(const ReadTxn& txn, const StoreFile& file) const {
+  Result<Cursor> cursor = txn.cursor({.prefix = member_prefix(key_)}, family_);
+  if (!cursor) return cursor.error();
+  const ByteWords& bytes = file.bytes();
+  const Names names = names_of(type_);
+  const std::size_t prefix = member_prefix(key_).size();
+  Lines lines;
+  if (file.is_json()) {
+    lines.text() += fmt::format("{{\"key\": {}, \"type\": \"{}\", \"{}\": [", bytes.json(key_),
+                                name_of(type_), names.all);
+  }
+  bool is_first = true;
+  for (bool on = cursor->first(); on; on = cursor->next()) {
+    const std::string_view member = cursor->key().substr(prefix);
+    if (file.is_json()) {
+      lines.text() += is_first ? "{" : ", {";
+      lines.text() += member_json(member, type_, bytes);
+      if (!names.value.empty()) {
+        lines.text() += fmt::format(", \"{}\": {}", names.value, bytes.json(cursor->value()));
+      }
+      lines.text() += ", " + deadline_json(cursor->deadline(), txn.now()) + "}";
+    } else {
+      const bool has_name = type_ != CopyType::list;  // the order is the index
+      if (has_name) lines.text() += bytes.line(member);
+      if (!names.value.empty()) {
+        lines.text() += (has_name ? "\t" : "") + bytes.line(cursor->value());
+      }
+      lines.text() += '\n';
+    }
+    is_first = false;
+    if (!lines.go_on()) break;
+  }
+  if (file.is_json()) lines.text() += "]}\n";
+  if (const Status status = cursor->status(); !status) return status;
+  return lines.finish();
+}
+
+void ImportedKey::erase(WriteTxn& txn) const {
+  std::vector<std::string> keys;
+  {
+    Result<Cursor> cursor = txn.cursor({.prefix = member_prefix(key_)}, family_);
+    for (bool on = cursor && cursor->first(); on; on = cursor->next()) {
+      keys.emplace_back(cursor->key());
+    }
+  }
+  for (const std::string& key : keys) txn.erase(key, family_);
+}
+
+Error ImportedKey::refusal(const StoreFile& file) const {
+  const std::string shown = file.bytes().text(key_);
+  return {Code::unsupported,
+          fmt::format("'{}' is a {} that was imported, whose {} are values with deadlines of their "
+                      "own; 'mayfly get {} --json' shows them",
+                      shown, type(), names_of(type_).all, shown)};
+}
+
+Result<bool> is_imported(const ReadTxn& txn, const std::string& key, std::string_view family) {
+  const Result<std::optional<ImportedKey>> found = ImportedKey::find(txn, family, key);
+  if (!found) return found.error();
+  return found->has_value();
+}
+
+Result<bool> erase_imported(WriteTxn& txn, const std::string& key, std::string_view family) {
+  const Result<std::optional<ImportedKey>> found = ImportedKey::find(txn, family, key);
+  if (!found) return found.error();
+  if (!*found) return false;
+  (*found)->erase(txn);
+  if (const Status status = txn.status(); !status) return status.error();
+  return true;
+}
+
+}  // namespace mayfly

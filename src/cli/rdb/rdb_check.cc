@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/rdb/rdb_check.h"
+
+#include <limits>
+#include <string>
+
+#include "keyspace/keyspace.h"
+#include "keyspace/members/hash_load.h"
+
+namespace mayfly {
+namespace {
+
+class NoListener final : public KeyspaceListener {
+  void key_expired(Database&, std::string_view, Found) override {}
+  void fields_expired(Database&, std::string_view, std::span<const std::string>, bool,
+                      Found) override {}
+  void key_evicted(Database&, std::string_view) override {}
+};
+
+}  // namespace
+
+struct RdbCheck::Scratch {
+  NoListener listener;
+  Keyspace keyspace{{.databases = 1}, listener};
+  HashLoad hash;
+};
+
+RdbCheck::RdbCheck() : scratch_(std::make_unique<Scratch>()) {}
+RdbCheck::~RdbCheck() = default;
+
+Status RdbCheck::string(const RdbKey&, std::string_view) {
+  ++keys_;
+  return Done{};
+}
+
+Status RdbCheck::hash_begin(const RdbKey&, std::uint64_t) {
+  ++keys_;
+  scratch_->hash.begin(scratch_->keyspace[0], "hash");
+  return Done{};
+}
+
+Status RdbCheck::hash_fields(std::span<const HashField> fields) {
+  if (scratch_->hash.add(fields)) return Done{};
+  return Error{Code::corrupt, "damaged: a hash in which a field is there twice"};
+}
+
+Status RdbCheck::hash_end() {
+  const Slot slot = scratch_->hash.end();
+  if (slot != kNoSlot) scratch_->keyspace[0].erase(slot);
+  scratch_->keyspace.graveyard().free_some(std::numeric_limits<std::size_t>::max());
+  return Done{};
+}
+
+Status RdbCheck::skipped(const RdbKey&, std::string_view, std::uint64_t, std::uint64_t) {
+  ++keys_;
+  return Done{};
+}
+
+}  // namespace mayfly

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// RdbCheck: sees in a file what a load would see. It makes each hash and drops it again, so that
+// fields that are there twice are found; of keys it remembers nothing.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "persist/rdb/rdb_parser.h"
+
+namespace mayfly {
+
+class RdbCheck final : public RdbHandler {
+ public:
+  RdbCheck();
+  ~RdbCheck() override;
+
+  std::uint64_t keys() const { return keys_; }
+
+  Status string(const RdbKey& key, std::string_view value) override;
+  Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
+  Status hash_fields(std::span<const HashField> fields) override;
+  Status hash_end() override;
+  Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
+                 std::uint64_t bytes) override;
+
+ private:
+  struct Scratch;  // a keyspace
+
+  std::unique_ptr<Scratch> scratch_;
+  std::uint64_t keys_ = 0;
+};
+
+}  // namespace mayfly

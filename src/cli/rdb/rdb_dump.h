@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `mayfly rdb` does with each key: prints it as a line of JSON, or leaves it out by its name.
+//
+//   {"db": 0, "key": "a", "type": "string", "deadline_ms": 1700000000000, "value": "text"}
+//   {"db": 0, "key": "h", "type": "hash", "fields": [{"field": "f", "value": "v"}, ...]}
+//   {"db": 0, "key": "l", "type": "list", "elements": 3}
+
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "persist/rdb/rdb_parser.h"
+
+namespace mayfly {
+
+// Prints what it hears on the standard output. Large hashes are printed as they come.
+class RdbDump final : public RdbHandler {
+ public:
+  Status string(const RdbKey& key, std::string_view value) override;
+  Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
+  Status hash_fields(std::span<const HashField> fields) override;
+  Status hash_end() override;
+  Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
+                 std::uint64_t bytes) override;
+
+ private:
+  Status print(const std::string& text);
+
+  bool is_first_ = true;  // of the fields of a hash
+};
+
+// Passes on what is about keys whose names match.
+class RdbFilter final : public RdbHandler {
+ public:
+  // The handler must outlive it.
+  RdbFilter(std::string pattern, RdbHandler& handler)
+      : pattern_(std::move(pattern)), handler_(handler) {}
+
+  void aux(std::string_view name, std::string_view value) override { handler_.aux(name, value); }
+  Status function(std::string_view code) override { return handler_.function(code); }
+  Status string(const RdbKey& key, std::string_view value) override;
+  Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
+  Status hash_fields(std::span<const HashField> fields) override;
+  Status hash_end() override;
+  Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
+                 std::uint64_t bytes) override;
+
+ private:
+  bool matches(const RdbKey& key) const;
+
+  const std::string pattern_;
+  RdbHandler& handler_;
+  bool is_hash_wanted_ = false;
+};
+
+}  // namespace mayfly

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// RdbSummary: what `mayfly rdb` counts in a file.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mayfly/time.h"
+#include "persist/rdb/rdb_parser.h"
+
+namespace mayfly {
+
+// How long what has a deadline will still be there.
+inline constexpr std::array<std::string_view, 7> kTtlRanges = {
+    "due", "< 1 min", "< 1 hour", "< 1 day", "< 7 days", "< 30 days", "more"};
+std::size_t ttl_range(Time deadline, Time now);
+
+struct RdbSummary {
+  struct ByType {
+    std::uint64_t keys = 0;
+    std::uint64_t elements = 0;  // fields, members, entries; a string has none
+    std::uint64_t bytes = 0;     // in the file, from the type to the end of the value
+  };
+  struct LargeKey {
+    int database = 0;
+    std::string name;
+    std::string type;
+    std::uint64_t elements = 0;
+    std::uint64_t bytes = 0;
+  };
+  using Histogram = std::array<std::uint64_t, kTtlRanges.size()>;
+
+  int version = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t functions = 0;
+  std::map<std::string, std::string> aux;
+  std::map<int, std::uint64_t> databases;  // number -> keys
+  std::map<std::string, ByType> types;
+  Histogram keys_by_ttl{};
+  Histogram fields_by_ttl{};
+  std::vector<LargeKey> largest;  // the largest first
+};
+
+std::uint64_t sum(const RdbSummary::Histogram& histogram);
+std::string writer_of(const RdbSummary& summary);  // "Redis 7.0.15", or "" if it does not say
+
+// Counts what a parser tells it.
+class RdbCounter final : public RdbHandler {
+ public:
+  explicit RdbCounter(Time now) : now_(now) {}
+
+  // The parser that will tell; for its offsets. It must outlive the parsing.
+  void watch(const RdbParser& parser) { parser_ = &parser; }
+
+  // REQUIRES: the file has ended.
+  RdbSummary summary() const;
+
+  void aux(std::string_view name, std::string_view value) override;
+  Status function(std::string_view code) override;
+  Status string(const RdbKey& key, std::string_view value) override;
+  Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
+  Status hash_fields(std::span<const HashField> fields) override;
+  Status hash_end() override;
+  Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
+                 std::uint64_t bytes) override;
+
+ private:
+  void count(const RdbKey& key, std::string_view type, std::uint64_t elements);
+
+  const Time now_;
+  const RdbParser* parser_ = nullptr;
+  RdbSummary summary_;
+  RdbKey hash_;  // under way
+  std::uint64_t fields_ = 0;
+};
+
+}  // namespace mayfly

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be asked of the shell, besides the changes of store_lines.h.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "cli/import/imported_keys.h"
+#include "cli/other_words.h"
+#include "cli/store/store_answers.h"
+#include "cli/store/store_commands.h"
+#include "cli/store/store_shell.h"
+#include "cli/store/store_stat.h"
+#include "cli/ttl_words.h"
+#include "tools/option_words.h"
+#include "tools/terminal/terminal.h"
+
+namespace mayfly {
+namespace {
+
+// Whether Ctrl-C was pressed since the command began. The shell holds that signal back.
+bool is_interrupted() {
+  sigset_t waiting;
+  sigemptyset(&waiting);
+  return sigpending(&waiting) == 0 && sigismember(&waiting, SIGINT) == 1;
+}
+
+// [PREFIX] [--prefix PREFIX] [--seek KEY] [--limit N] [--reverse] [--ttl], as list and scan take.
+struct WalkWords {
+  std::string prefix;
+  std::string seek;
+  std::uint64_t limit = UINT64_MAX;
+  bool is_reverse = false;
+  bool has_ttl = false;
+};
+
+Result<std::string> next_bytes(LineWords& words, std::string_view what, const ByteWords& bytes) {
+  const Result<std::string> word = words.next(what);
+  if (!word) return word.error();
+  return bytes.decode(*word);
+}
+
+Result<std::uint64_t> limit_of(LineWords& words, const LineOption& option) {
+  const Result<std::string> word = words.value_of(option, "a number");
+  if (!word) return word.error();
+  return parse_number<std::uint64_t>("--limit", *word, 0, INT64_MAX);
+}
+
+constexpr std::string_view kWalkOptions[] = {"--prefix", "--seek", "--limit", "--reverse", "--ttl"};
+constexpr std::string_view kCountOptions[] = {"--prefix"};
+constexpr std::string_view kExpiringOptions[] = {"--within", "--limit"};
+
+Status read_walk_option(LineWords& words, const LineOption& option, const ByteWords& bytes,
+                        WalkWords& walk) {
+  if (option.name == "--reverse" || option.name == "--ttl") {
+    if (option.value) {
+      return Error{Code::invalid, fmt::format("{} takes no value", option.name)};
+    }
+    (option.name == "--ttl" ? walk.has_ttl : walk.is_reverse) = true;
+    return Done{};
+  }
+  if (option.name == "--limit") {
+    const Result<std::uint64_t> limit = limit_of(words, option);
+    if (!limit) return limit.error();
+    walk.limit = *limit;
+    return Done{};
+  }
+  const Result<std::string> word = words.value_of(option, "a key");
+  if (!word) return word.error();
+  Result<std::string> key = bytes.decode(*word);
+  if (!key) return key.error();
+  (option.name == "--seek" ? walk.seek : walk.prefix) = std::move(*key);
+  return Done{};
+}
+
+Result<WalkWords> walk_words(LineWords& words, const ByteWords& bytes,
+                             std::span<const std::string_view> options) {
+  WalkWords walk;
+  words.set_options(options);
+  while (!words.at_end()) {
+    const Result<std::optional<LineOption>> option = words.next_option();
+    if (!option) return option.error();
+    if (*option) {
+      const Status status = read_walk_option(words, **option, bytes, walk);
+      if (!status) return status.error();
+      continue;
+    }
+    if (!walk.prefix.empty()) return words.finish().error();
+    Result<std::string> prefix = next_bytes(words, "PREFIX", bytes);
+    if (!prefix) return prefix.error();
+    walk.prefix = std::move(*prefix);
+  }
+  return walk;
+}
+
+bool start(Cursor& cursor, const WalkWords& walk) {
+  if (walk.seek.empty()) return walk.is_reverse ? cursor.last() : cursor.first();
+  return walk.is_reverse ? cursor.seek_before(walk.seek) : cursor.seek(walk.seek);
+}
+
+std::string walk_line(const Cursor& cursor, const WalkWords& walk, bool has_values, Time now,
+                      const EntryText& text, bool is_json) {
+  std::string line = is_json ? "{" : "";
+  if (has_values) {
+    line += is_json ? text.entry_json(cursor.key(), cursor.value())
+                    : text.entry_line(cursor.key(), cursor.value());
+  } else {
+    line += is_json ? text.key_json(cursor.key()) : text.key_line(cursor.key());
+  }
+  if (walk.has_ttl) {
+    const Time deadline = cursor.deadline();
+    line += is_json              ? ", " + deadline_json(deadline, now)
+            : deadline == kNever ? "\tno ttl"
+                                 : "\t" + time_left_text(remaining(deadline, now));
+  }
+  return line + (is_json ? "}\n" : "\n");
+}
+
+}  // namespace
+
+std::span<const Shell::Row> Shell::rows() {
+  static constexpr Row kRows[] = {
+      {"get", "get KEY", "print a value", &Shell::get},
+      {"exists", "exists KEY", "true or false", &Shell::exists},
+      {"ttl", "ttl KEY", "what it has still to live", &Shell::ttl},
+      {"list", "list [PREFIX] [OPTIONS]", "keys; --limit N, --seek KEY, --reverse, --ttl",
+       &Shell::list},
+      {"scan", "scan [PREFIX] [OPTIONS]", "keys and values; options as for list", &Shell::scan},
+      {"count", "count [PREFIX]", "how many keys there are", &Shell::count},
+      {"expiring", "expiring [TIME] [--limit N]", "what ends until then (1h), soonest first",
+       &Shell::expiring},
+      {"purge", "purge", "remove what has expired", &Shell::purge},
+      {"cf", "cf [list|use|create|drop] [NAME]", "column families", &Shell::families},
+      {"stat", "stat", "what is in the file", &Shell::stat},
+      {"begin", "begin", "begin a transaction; other writers wait until it ends", &Shell::begin},
+      {"commit", "commit", "make its changes last", &Shell::commit},
+      {"rollback", "rollback", "undo them", &Shell::rollback},
+      {"help", "help [COMMAND]", "this", &Shell::help},
+      {"quit", "quit", "leave; so does Ctrl-D", &Shell::quit},
+      {"exit", "exit", "the same", &Shell::quit},
+  };
+  return kRows;
+}
+
+std::vector<std::string_view> Shell::names() {
+  std::vector<std::string_view> all;
+  for (const VerbForm& form : verb_forms()) all.push_back(form.name);
+  for (const Row& row : rows()) all.push_back(row.name);
+  return all;
+}
+
+Result<std::string> Shell::key_of(LineWords& words) const {
+  Result<std::string> key = next_bytes(words, "KEY", file_.bytes());
+  if (!key) return key.error();
+  if (const Status status = words.finish(); !status) return status.error();
+  return key;
+}
+
+Result<Exit> Shell::get(LineWords& words) {
+  const Result<std::string> key = key_of(words);
+  if (!key) return key.error();
+  return reading([&](const ReadTxn& txn) -> Result<Exit> {
+    const Result<std::optional<Entry>> entry = txn.get_entry(*key, family_);
+    if (!entry) return entry.error();
+    if (!*entry) return print_imported(txn, *key, family_name_, file_);
+    print_entry(*key, (*entry)->value, (*entry)->deadline, txn.now(), file_);
+    return Exit::ok;
+  });
+}
+
+Result<Exit> Shell::exists(LineWords& words) {
+  const Result<std::string> key = key_of(words);
+  if (!key) return key.error();
+  return reading([&](const ReadTxn& txn) -> Result<Exit> {
+    const Result<bool> found = txn.contains(*key, family_);
+    if (!found) return found.error();
+    const Result<bool> is_there = *found ? found : is_imported(txn, *key, family_name_);
+    if (!is_there) return is_there.error();
+    print_exists(*key, *is_there, file_);
+    return Exit::ok;
+  });
+}
+
+Result<Exit> Shell::ttl(LineWords& words) {
+  const Result<std::string> key = key_of(words);
+  if (!key) return key.error();
+  return reading([&](const ReadTxn& txn) -> Result<Exit> {
+    const Result<std::optional<Time>> deadline = txn.deadline(*key, family_);
+    if (!deadline) return deadline.error();
+    if (!*deadline) return refuse_imported(txn, *key, family_name_, file_);
+    print_ttl(*key, **deadline, txn.now(), file_);
+    return Exit::ok;
+  });
+}
+
+Result<Exit> Shell::walk(LineWords& words, bool has_values) {
+  const Result<WalkWords> walk = walk_words(words, file_.bytes(), kWalkOptions);
+  if (!walk) return walk.error();
+  return reading([&](const ReadTxn& txn) -> Result<Exit> {
+    Result<Cursor> cursor = txn.cursor({.prefix = walk->prefix}, family_);
+    if (!cursor) return cursor.error();
+    Lines lines;
+    const EntryText text(file_, family_name_);
+    std::uint64_t left = walk->limit;
+    for (bool on = left > 0 && start(*cursor, *walk); on;
+         on = --left > 0 && (walk->is_reverse ? cursor->prev() : cursor->next())) {
+      lines.text() += walk_line(*cursor, *walk, has_values, txn.now(), text, file_.is_json());
+      if (!lines.go_on() || is_interrupted()) break;
+    }
+    const Status written = lines.finish();
+    if (const Status read = cursor->status(); !read) return read.error();
+    return exit_of(written);
+  });
+}
+
+Result<Exit> Shell::count(LineWords& words) {
+  const Result<WalkWords> walk = walk_words(words, file_.bytes(), kCountOptions);
+  if (!walk) return walk.error();
+  const std::string& prefix = walk->prefix;
+  return reading([&](const ReadTxn& txn) -> Result<Exit> {
+    const Result<FamilyCounts> counts = txn.count(family_);
+    if (!counts) return counts.error();
+    std::uint64_t entries = prefix.empty() ? counts->live : 0;
+    if (!prefix.empty()) {
+      Result<Cursor> cursor = txn.cursor({.prefix = prefix}, family_);
+      if (!cursor) return cursor.error();
+      for (bool on = cursor->first(); on; on = cursor->next()) ++entries;
+    }
+    fmt::print(fmt::runtime(file_.is_json() ? "{{\"count\": {}}}\n" : "{}\n"), entries);
+    return Exit::ok;
+  });
+}
+
+Result<Exit> Shell::expiring(LineWords& words) {
+  std::string time;
+  std::uint64_t limit = SIZE_MAX;
+  words.set_options(kExpiringOptions);
+  while (!words.at_end()) {
+    const Result<std::optional<LineOption>> option = words.next_option();
+    if (!option) return option.error();
+    if (*option && (*option)->name == "--limit") {
+      const Result<std::uint64_t> number = limit_of(words, **option);
+      if (!number) return number.error();
+      limit = *number;
+      continue;
+    }
+    if (!time.empty()) return Error{Code::invalid, "say one TIME, and not several"};
+    const Result<std::string> word =
+        *option ? words.value_of(**option, "a time") : words.next_text("TIME");
+    if (!word) return word.error();
+    time = *word;
+  }
+  if (time.empty()) time = "1h";
+  return reading([&](const ReadTxn& txn) -> Result<Exit> {
+    const Time now = txn.now();
+    const Result<Time> until = parse_moment(time, now);
+    if (!until) return until.error();
+    const auto found = txn.expiring(now, *until, limit, family_);
+    if (!found) return found.error();
+    Lines lines;
+    const EntryText text(file_, family_name_);
+    for (const Expiring& entry : *found) {
+      lines.text() += expiring_line(entry, now, text, file_);
+      if (!lines.go_on() || is_interrupted()) break;
+    }
+    return exit_of(lines.finish());
+  });
+}
+
+Result<Exit> Shell::purge(LineWords& words) {
+  if (const Status status = words.finish(); !status) return status.error();
+  if (txn_) {
+    const std::uint64_t removed = txn_->purge_expired(UINT64_MAX, family_);
+    if (!txn_->status()) return in_open_transaction(Exit::ok);
+    print_purged(removed, true, file_);
+    return Exit::ok;
+  }
+  if (const Status opened = open(StoreFile::Use::read); !opened) return opened.error();
+  const Purged purged = store_->purge_expired({}, family_);  // in steps, between which others write
+  if (!purged.status) return purged.status.error();
+  print_purged(purged.removed, purged.done, file_);
+  return Exit::ok;
+}
+
+Status Shell::use_family(const std::string& name) {
+  if (const Status opened = open(StoreFile::Use::read); !opened) return opened;
+  const Result<Family> found = name == "default" ? Result(Family())
+                               : txn_            ? txn_->family(name)
+                                                 : store_->family(name);
+  if (!found) return found.error();
+  family_ = *found;
+  family_name_ = name;
+  return Done{};
+}
+
+// The family may have gone with a transaction, or with a drop.
+void Shell::find_family_again() {
+  if (!use_family(family_name_)) (void)use_family("default");
+}
+
+Result<Exit> Shell::families(LineWords& words) {
+  const Result<std::string> verb = words.at_end() ? Result<std::string>("list") : words.next("");
+  if (!verb) return verb.error();
+  if (*verb == "list" && words.at_end()) {
+    return reading([&](const ReadTxn& txn) { return exit_of(print_families(txn, file_)); });
+  }
+  const bool is_verb = *verb == "use" || *verb == "create" || *verb == "drop";
+  const Result<std::string> name = is_verb ? words.next("NAME") : verb;
+  if (!name) return name.error();
+  if (const Status status = words.finish(); !status) return status.error();
+  if (*verb == "create") {
+    return writing([&](WriteTxn& txn) -> Result<Exit> {
+      const Result<Family> made = txn.create_family(*name);
+      if (!made) return made.error();
+      print_family_done(*name, "created", file_);
+      return Exit::ok;
+    });
+  }
+  if (*verb != "drop") return exit_of(use_family(*name));  // also 'cf NAME', as in txn
+  const Result<Exit> dropped =
+      writing([&](WriteTxn& txn) { return exit_of(txn.drop_family(*name)); });
+  find_family_again();
+  if (dropped) print_family_done(*name, "dropped", file_);
+  return dropped;
+}
+
+Result<Exit> Shell::stat(LineWords& words) {
+  if (const Status status = words.finish(); !status) return status.error();
+  if (const Status opened = open(StoreFile::Use::read); !opened) return opened.error();
+  const Result<StoreSummary> summary = summarize(*store_);
+  if (!summary) return summary.error();
+  fmt::print("{}",
+             file_.is_json() ? stat_json(*summary) : stat_text(*summary, Colours(wants_colours())));
+  return Exit::ok;
+}
+
+Result<Exit> Shell::begin(LineWords& words) {
+  if (const Status status = words.finish(); !status) return status.error();
+  if (txn_) return Error{Code::busy, "there is a transaction already; 'commit' or 'rollback' it"};
+  if (const Status opened = open(StoreFile::Use::write); !opened) return opened.error();
+  Result<WriteTxn> txn = store_->write();
+  if (!txn) return txn.error();
+  txn_.emplace(std::move(*txn));
+  return Exit::ok;
+}
+
+Result<Exit> Shell::commit(LineWords& words) {
+  if (const Status status = words.finish(); !status) return status.error();
+  if (!txn_) return Error{Code::not_found, "there is no transaction; 'begin' begins one"};
+  const Status status = txn_->commit();
+  txn_.reset();
+  find_family_again();
+  return exit_of(status);
+}
+
+Result<Exit> Shell::rollback(LineWords& words) {
+  if (const Status status = words.finish(); !status) return status.error();
+  if (!txn_) return Error{Code::not_found, "there is no transaction; 'begin' begins one"};
+  txn_.reset();
+  find_family_again();
+  return Exit::ok;
+}
+
+Result<Exit> Shell::help(LineWords& words) {
+  const std::string wanted = command_meant(words.rest());
+  bool is_found = false;
+  const auto show = [&](std::string_view name, std::string_view usage, std::string_view what) {
+    if (!wanted.empty() && wanted != name) return;
+    is_found = true;
+    const std::string gap(usage.size() < 38 ? 38 - usage.size() : 2, ' ');
+    fmt::print("  {}{}{}\n", usage, gap, what);
+  };
+  for (const VerbForm& form : verb_forms()) show(form.name, form.usage, form.what);
+  for (const Row& row : rows()) show(row.name, row.usage, row.what);
+  if (!is_found) return unknown_verb(wanted, names());
+  if (!wanted.empty()) return Exit::ok;
+  fmt::print(
+      "A key with spaces or any bytes in it is written in quotes: get \"a key\\x00\". So is a "
+      "value;\nwithout quotes it is the rest of the line: put greeting hello world --ttl 15m\n"
+      "Behind -- nothing is an option: put note -- use --force\n");
+  return Exit::ok;
+}
+
+Result<Exit> Shell::quit(LineWords& words) {
+  if (const Status status = words.finish(); !status) return status.error();
+  is_done_ = true;
+  return Exit::ok;
+}
+
+}  // namespace mayfly

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// txn: many changes, all of them or none. The language is in store_lines.h.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+
+#include "cli/store/store_commands.h"
+#include "cli/store/store_lines.h"
+#include "tools/terminal/input_lines.h"
+
+namespace mayfly {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  mayfly cf create --db app.db counters\n"
+    "  mayfly txn --db app.db <<'END'\n"
+    "  # Empty lines and lines like this one mean nothing. A value is the rest of the line:\n"
+    "  put user:7 Alice Liddell\n"
+    "  put session:42 user:7 --ttl 30m\n"
+    "  # Quotes are for any bytes:\n"
+    "  put \"a key\" \"two\\nlines, \\x00\\xff\"\n"
+    "  set-if-absent lock worker-3 --ttl 10s\n"
+    "  # Neither del nor expire minds a key that is not there:\n"
+    "  del session:41\n"
+    "  expire user:6 2099-12-31T23:59Z\n"
+    "  {\"op\": \"put\", \"key\": {\"base64\": \"AP8=\"}, \"value\": \"x\", \"ttl\": \"15m\"}\n"
+    "  # The lines below are for this column family:\n"
+    "  cf counters\n"
+    "  incr visits 5\n"
+    "  END\n"
+    "  mayfly txn --db app.db changes.txt --dry-run    would it work? Nothing is changed\n"
+    "There are: put, set-if-absent, del, expire, persist, touch, incr and cf. If one line is "
+    "wrong,\n"
+    "nothing is changed, and the error says which. With --hex or --base64 all keys and values are\n"
+    "written so, but not those in JSON.";
+
+struct Words {
+  std::string path;
+  bool is_dry_run = false;
+};
+
+struct Step {
+  std::uint64_t line = 0;
+  Operation operation;
+};
+
+Error at_line(const Error& error, std::uint64_t line) {
+  return {error.code, fmt::format("line {}: {} (nothing was changed)", line, error.message)};
+}
+
+// `family` is the one that lines are for at the moment.
+Status take(std::string_view text, std::uint64_t number, const StoreFile& file, std::string& family,
+            std::vector<Step>& steps) {
+  LineWords words(text);
+  if (words.at_end() || words.rest().starts_with('#')) return Done{};
+  Result<std::optional<Operation>> operation = parse_operation(text, file);
+  if (!operation) return operation.error();
+  if (*operation) {
+    if ((*operation)->family.empty()) (*operation)->family = family;
+    steps.push_back({number, std::move(**operation)});
+    return Done{};
+  }
+  const Result<std::string> verb = words.next("a command");
+  if (!verb) return verb.error();
+  if (*verb == "cf") {
+    const Result<std::string> name = words.next("the name of a column family");
+    if (!name) return name.error();
+    family = *name;
+    return words.finish();
+  }
+  std::vector<std::string_view> known = {"cf"};
+  for (const VerbForm& form : verb_forms()) known.push_back(form.name);
+  return unknown_verb(*verb, known);
+}
+
+Result<std::vector<Step>> read_steps(const Words& words, const StoreFile& file) {
+  Result<InputLines> input = InputLines::open(words.path);
+  if (!input) return input.error();
+  std::vector<Step> steps;
+  std::string family = file.family_name();
+  while (input->next()) {
+    const Status taken = take(input->line(), input->number(), file, family, steps);
+    if (!taken) return at_line(taken.error(), input->number());
+  }
+  if (const Status status = input->status(); !status) return status.error();
+  return steps;
+}
+
+// A dry run makes no file. Where there is none, it works on an empty store in its place.
+Result<StoreFile::Opened> open_store(const Words& words, const StoreFile& file) {
+  if (!words.is_dry_run) return file.open_family(StoreFile::Use::write);
+  std::error_code ignored;
+  if (file.has_family() || file.path().empty() || std::filesystem::exists(file.path(), ignored)) {
+    return file.open_family(StoreFile::Use::read);
+  }
+  Result<Store> store = file.open_scratch();
+  if (!store) return store.error();
+  return StoreFile::Opened{std::move(*store), Family()};
+}
+
+// Returns how many of them changed nothing.
+Result<std::uint64_t> apply_all(const std::vector<Step>& steps, WriteTxn& txn) {
+  std::map<std::string, Family> families = {{"default", Family()}};
+  std::uint64_t without_effect = 0;
+  for (const Step& step : steps) {
+    auto place = families.find(step.operation.family);
+    if (place == families.end()) {
+      const Result<Family> found = txn.family(step.operation.family);
+      if (!found) {
+        return at_line(
+            {found.error().code, found.error().message + "; 'mayfly cf create' makes one"},
+            step.line);
+      }
+      place = families.emplace(step.operation.family, *found).first;
+    }
+    const Result<Applied> applied = apply(step.operation, txn, place->second);
+    if (!applied) return at_line(applied.error(), step.line);
+    if (!applied->is_changed) ++without_effect;
+  }
+  return without_effect;
+}
+
+Result<Exit> txn(const Words& words, const StoreFile& file) {
+  if (file.path().empty()) return file.open(StoreFile::Use::read).error();  // says what is missing
+  const Result<std::vector<Step>> steps = read_steps(words, file);
+  if (!steps) return steps.error();
+  Result<StoreFile::Opened> opened = open_store(words, file);
+  if (!opened) return opened.error();
+  Result<WriteTxn> txn = opened->store.write();
+  if (!txn) return txn.error();
+  const Result<std::uint64_t> without_effect = apply_all(*steps, *txn);
+  if (!without_effect) return without_effect.error();
+  if (words.is_dry_run) {
+    txn->rollback();
+  } else if (const Status status = txn->commit(); !status) {
+    return status.error();
+  }
+  if (file.is_json()) {
+    fmt::print("{{\"operations\": {}, \"without_effect\": {}, \"committed\": {}}}\n", steps->size(),
+               *without_effect, !words.is_dry_run);
+  } else {
+    const std::string rest =
+        *without_effect > 0 ? fmt::format(", {} without effect", *without_effect) : "";
+    fmt::print("{} {} operations{}\n", words.is_dry_run ? "dry run:" : "committed", steps->size(),
+               rest);
+  }
+  return Exit::ok;
+}
+
+}  // namespace
+
+void add_txn_command(Program& program, StoreFile* file) {
+  const auto words = program.keep<Words>();
+  CliCommand command = program.add("txn", "Do many changes, all of them or none", kExamples);
+  command.add_option("FILE", words->path, "Where the lines are (standard input)");
+  command.add_flag("--dry-run", words->is_dry_run, "Try it and change nothing");
+  file->add_options(command);
+  file->add_byte_options(command);
+  program.on(command, [words, file] { return txn(*words, *file); });
+}
+
+}  // namespace mayfly

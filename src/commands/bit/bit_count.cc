@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// BITCOUNT and BITPOS: counting and finding bits, in all of a string or between two offsets.
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "commands/bit/bit_handlers.h"
+
+namespace mayfly {
+namespace {
+
+// A part of a string as a request gives it: two offsets, both included, of bytes or of bits.
+// Negative ones count from the end.
+struct PartOption {
+  std::int64_t first = 0;
+  std::int64_t last = -1;
+  bool has_last = false;
+  bool is_in_bits = false;
+};
+
+// Bits from `begin` to `end`, which is not included.
+struct BitRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+// [first [last [BYTE | BIT]]] from word `i` on.
+std::optional<PartOption> read_part(Call& call, std::size_t i) {
+  PartOption part;
+  if (call.count() > i + 3) {
+    call.fail_syntax();
+    return std::nullopt;
+  }
+  if (call.count() > i) {
+    const std::optional<std::int64_t> first = call.integer(i);
+    if (!first) return std::nullopt;
+    part.first = *first;
+  }
+  if (call.count() > i + 1) {
+    const std::optional<std::int64_t> last = call.integer(i + 1);
+    if (!last) return std::nullopt;
+    part.last = *last;
+    part.has_last = true;
+  }
+  part.is_in_bits = call.is(i + 2, "bit");
+  if (call.count() == i + 3 && !part.is_in_bits && !call.is(i + 2, "byte")) {
+    call.fail_syntax();
+    return std::nullopt;
+  }
+  return part;
+}
+
+BitRange range_of(const PartOption& part, std::size_t bytes) {
+  const std::int64_t unit = part.is_in_bits ? 1 : 8;
+  const auto size = static_cast<std::int64_t>(bytes) * (part.is_in_bits ? 8 : 1);
+  std::int64_t first = part.first;
+  std::int64_t last = part.last;
+  if (first < 0) first = std::max<std::int64_t>(first + size, 0);
+  if (last < 0) last = std::max<std::int64_t>(last + size, 0);
+  last = std::min(last, size - 1);
+  if (first > last) return {};
+  return {static_cast<std::uint64_t>(first * unit), static_cast<std::uint64_t>((last + 1) * unit)};
+}
+
+std::uint64_t eight_bytes(const char* at) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+std::int64_t count_bits(std::string_view bytes, BitRange range) {
+  std::int64_t count = 0;
+  std::uint64_t bit = range.begin;
+  for (; bit < range.end && bit % 8 != 0; ++bit) count += bit_at(bytes, bit);
+  for (; bit + 64 <= range.end; bit += 64) {
+    count += std::popcount(eight_bytes(bytes.data() + bit / 8));
+  }
+  for (; bit < range.end; ++bit) count += bit_at(bytes, bit);
+  return count;
+}
+
+// The first bit of the range that is `on`, or the end of the range.
+std::uint64_t find_bit(std::string_view bytes, BitRange range, bool on) {
+  const std::uint64_t without = on ? 0 : ~std::uint64_t{0};
+  std::uint64_t bit = range.begin;
+  for (; bit < range.end && bit % 8 != 0; ++bit) {
+    if (bit_at(bytes, bit) == on) return bit;
+  }
+  while (bit + 64 <= range.end && eight_bytes(bytes.data() + bit / 8) == without) bit += 64;
+  while (bit < range.end && bit_at(bytes, bit) != on) ++bit;
+  return bit;
+}
+
+}  // namespace
+
+// BITCOUNT key [first [last [BYTE | BIT]]]
+void bitcount(Call& call) {
+  const std::optional<PartOption> part = read_part(call, 2);
+  if (!part) return;
+  const Slot slot = call.string_to_read(call.word(1));
+  if (call.has_failed()) return;
+  if (slot == kNoSlot) return call.reply().integer(0);
+  // BITPOS has no such rule.
+  const bool is_reversed = part->first < 0 && part->last < 0 && part->first > part->last;
+  const std::string_view bytes = call.database().string(slot);
+  call.reply().integer(is_reversed ? 0 : count_bits(bytes, range_of(*part, bytes.size())));
+}
+
+// BITPOS key 0|1 [first [last [BYTE | BIT]]]
+//
+// A string that is not there is all zeros. So is what follows a string, if the request does not
+// tell where to stop.
+void bitpos(Call& call) {
+  const std::optional<std::int64_t> on = call.integer(2);
+  if (!on) return;
+  if (*on != 0 && *on != 1) return call.fail("ERR The bit argument must be 1 or 0.");
+  const std::optional<PartOption> part = read_part(call, 3);
+  if (!part) return;
+  const Slot slot = call.string_to_read(call.word(1));
+  if (call.has_failed()) return;
+  if (slot == kNoSlot) return call.reply().integer(*on == 1 ? -1 : 0);
+
+  const std::string_view bytes = call.database().string(slot);
+  const BitRange range = range_of(*part, bytes.size());
+  if (range.begin == range.end) return call.reply().integer(-1);
+  const std::uint64_t found = find_bit(bytes, range, *on == 1);
+  const bool is_there = found < range.end || (*on == 0 && !part->has_last);
+  call.reply().integer(is_there ? static_cast<std::int64_t>(found) : -1);
+}
+
+}  // namespace mayfly

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// BITFIELD: integers of 1 to 64 bits anywhere in a string, highest bit first.
+//
+// All operations are read and checked before the first one is done.
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "commands/bit/bit_handlers.h"
+#include "resp/numbers.h"
+
+namespace mayfly {
+namespace {
+
+__extension__ typedef __int128 Wide;  // holds the sum of any two numbers of 64 bits
+
+enum class Action { get, set, increment };
+enum class Overflow { wrap, saturate, fail };
+
+struct FieldType {
+  bool is_signed = false;
+  unsigned width = 0;  // 1 to 64, unsigned ones to 63
+
+  Wide least() const { return is_signed ? -(Wide{1} << (width - 1)) : 0; }
+  Wide most() const { return (Wide{1} << (is_signed ? width - 1 : width)) - 1; }
+};
+
+struct Operation {
+  Action action = Action::get;
+  FieldType type;
+  std::uint64_t bit = 0;
+  std::int64_t value = 0;  // to be set, or added
+  Overflow overflow = Overflow::wrap;
+};
+
+// i1 to i64, u1 to u63.
+std::optional<FieldType> read_type(Call& call, std::string_view word) {
+  FieldType type{.is_signed = word.starts_with('i')};
+  const std::optional<std::int64_t> width =
+      type.is_signed || word.starts_with('u') ? parse_integer(word.substr(1)) : std::nullopt;
+  if (width && *width >= 1 && *width <= (type.is_signed ? 64 : 63)) {
+    type.width = static_cast<unsigned>(*width);
+    return type;
+  }
+  call.fail(
+      "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but "
+      "i64 is.");
+  return std::nullopt;
+}
+
+std::optional<Overflow> read_overflow(Call& call, std::size_t i) {
+  if (call.is(i, "wrap")) return Overflow::wrap;
+  if (call.is(i, "sat")) return Overflow::saturate;
+  if (call.is(i, "fail")) return Overflow::fail;
+  call.fail("ERR Invalid OVERFLOW type specified");
+  return std::nullopt;
+}
+
+// The type, the offset and the value of an operation whose name is word `i`.
+bool read_operands(Call& call, std::size_t i, Operation& operation) {
+  const std::optional<FieldType> type = read_type(call, call.word(i + 1));
+  if (!type) return false;
+  const std::optional<std::uint64_t> bit = bit_offset(call, i + 2, type->width);
+  if (!bit) return false;
+  operation.type = *type;
+  operation.bit = *bit;
+  if (operation.action == Action::get) return true;
+  const std::optional<std::int64_t> value = call.integer(i + 3);
+  if (!value) return false;
+  operation.value = *value;
+  return true;
+}
+
+std::optional<Action> action_at(const Call& call, std::size_t i) {
+  const std::size_t left = call.count() - i - 1;
+  if (call.is(i, "get") && left >= 2) return Action::get;
+  if (call.is(i, "set") && left >= 3) return Action::set;
+  if (call.is(i, "incrby") && left >= 3) return Action::increment;
+  return std::nullopt;
+}
+
+// All operations from word 2 on; nothing after an error reply.
+std::optional<std::vector<Operation>> read_operations(Call& call) {
+  std::vector<Operation> operations;
+  Overflow overflow = Overflow::wrap;
+  for (std::size_t i = 2; i < call.count();) {
+    if (call.is(i, "overflow") && i + 1 < call.count()) {
+      const std::optional<Overflow> read = read_overflow(call, i + 1);
+      if (!read) return std::nullopt;
+      overflow = *read;
+      i += 2;
+      continue;
+    }
+    const std::optional<Action> action = action_at(call, i);
+    if (!action) {
+      call.fail_syntax();
+      return std::nullopt;
+    }
+    Operation operation;
+    operation.action = *action;
+    operation.overflow = overflow;
+    if (!read_operands(call, i, operation)) return std::nullopt;
+    operations.push_back(operation);
+    i += *action == Action::get ? 3 : 4;
+  }
+  return operations;
+}
+
+// The lowest bits of a number as a value of the type.
+std::int64_t cut(FieldType type, std::uint64_t bits) {
+  const unsigned unused = 64 - type.width;
+  if (type.is_signed) return static_cast<std::int64_t>(bits << unused) >> unused;
+  return static_cast<std::int64_t>(bits << unused >> unused);
+}
+
+std::int64_t load(std::string_view bytes, const Operation& operation) {
+  std::uint64_t bits = 0;
+  for (unsigned i = 0; i < operation.type.width; ++i) {
+    bits = bits << 1 | static_cast<std::uint64_t>(bit_at(bytes, operation.bit + i));
+  }
+  return cut(operation.type, bits);
+}
+
+void store(unsigned char* bytes, const Operation& operation, std::int64_t value) {
+  const unsigned width = operation.type.width;
+  for (unsigned i = 0; i < width; ++i) {
+    unsigned char& byte = bytes[(operation.bit + i) / 8];
+    const unsigned mask = bit_mask(operation.bit + i);
+    const bool on = (static_cast<std::uint64_t>(value) >> (width - 1 - i) & 1) != 0;
+    byte = static_cast<unsigned char>(on ? byte | mask : byte & ~mask);
+  }
+}
+
+// What SET or INCRBY make of `before`; nothing if it does not fit and that is to fail.
+std::optional<std::int64_t> result_of(const Operation& operation, std::int64_t before) {
+  const FieldType type = operation.type;
+  Wide result = operation.value;
+  if (operation.action == Action::increment) {
+    result += before;
+  } else if (!type.is_signed) {
+    result = static_cast<std::uint64_t>(operation.value);  // so that -1 is too large, not too small
+  }
+  if (result >= type.least() && result <= type.most()) return static_cast<std::int64_t>(result);
+  if (operation.overflow == Overflow::fail) return std::nullopt;
+  if (operation.overflow == Overflow::wrap) return cut(type, static_cast<std::uint64_t>(result));
+  return static_cast<std::int64_t>(result > type.most() ? type.most() : type.least());
+}
+
+void only_read(Call& call, const std::vector<Operation>& operations) {
+  const Slot slot = call.string_to_read(call.word(1));
+  if (call.has_failed()) return;
+  const std::string_view bytes =
+      slot == kNoSlot ? std::string_view() : call.database().string(slot);
+  call.reply().array(operations.size());
+  for (const Operation& operation : operations) call.reply().integer(load(bytes, operation));
+}
+
+// The string is made long enough for all operations first, even for those that fail.
+void read_and_write(Call& call, const std::vector<Operation>& operations, std::uint64_t last) {
+  const std::string_view key = call.word(1);
+  const BitsToWrite bits = bits_to_write(call, key, last);
+  if (call.has_failed()) return;
+  const std::string_view bytes = call.database().string(call.database().stored_slot(key));
+
+  std::int64_t changes = bits.has_grown ? 1 : 0;
+  call.reply().array(operations.size());
+  for (const Operation& operation : operations) {
+    const std::int64_t before = load(bytes, operation);
+    if (operation.action == Action::get) {
+      call.reply().integer(before);
+      continue;
+    }
+    const std::optional<std::int64_t> result = result_of(operation, before);
+    if (!result) {
+      call.reply().null();
+      continue;
+    }
+    store(bits.bytes, operation, *result);
+    if (*result != before) ++changes;
+    call.reply().integer(operation.action == Action::set ? before : *result);
+  }
+  if (changes > 0) tell_bits(call, key, changes);
+}
+
+void run(Call& call, bool may_write) {
+  const std::optional<std::vector<Operation>> operations = read_operations(call);
+  if (!operations) return;
+  bool writes = false;
+  std::uint64_t last = 0;
+  for (const Operation& operation : *operations) {
+    if (operation.action == Action::get) continue;
+    writes = true;
+    last = std::max(last, operation.bit + operation.type.width - 1);
+  }
+  if (!writes) return only_read(call, *operations);
+  if (!may_write) return call.fail("ERR BITFIELD_RO only supports the GET subcommand");
+  read_and_write(call, *operations, last);
+}
+
+}  // namespace
+
+// BITFIELD key [GET type offset | [OVERFLOW WRAP | SAT | FAIL]
+//               SET type offset value | INCRBY type offset number] ...
+void bitfield(Call& call) { run(call, true); }
+
+// BITFIELD_RO key [GET type offset] ...
+void bitfield_ro(Call& call) { run(call, false); }
+
+}  // namespace mayfly

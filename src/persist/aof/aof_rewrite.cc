@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "persist/aof/aof_rewrite.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "persist/disk/syncing_sink.h"
+#include "resp/encode.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::size_t kFieldsMax = 64;            // in one command
+constexpr std::size_t kBufferBytes = 64 * 1024;   // handed to the sink at once
+constexpr std::uint64_t kKeysBetween = 1024;      // two reports of progress
+constexpr std::uint64_t kBytesBetween = 1 << 20;  // 1 MiB
+
+class Digits {
+ public:
+  explicit Digits(std::int64_t number)
+      : end_(std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr) {}
+  explicit Digits(Time moment) : Digits(std::int64_t{moment.time_since_epoch().count()}) {}
+
+  std::string_view text() const {
+    return {text_.data(), static_cast<std::size_t>(end_ - text_.data())};
+  }
+
+ private:
+  std::array<char, 24> text_;
+  const char* end_;
+};
+
+// Writes commands. After the first error it does nothing more, and finish() tells it.
+class Rewriter {
+ public:
+  Rewriter(Keyspace& keyspace, ByteSink& sink, const OnSaveProgress& progress)
+      : keyspace_(keyspace), sink_(sink), progress_(progress) {}
+
+  void database(Database& database) {
+    if (database.stored() == 0) return;
+    request({"SELECT", Digits(std::int64_t{database.number()}).text()});
+    database.each([&](Slot slot) {
+      if (database.is_string(slot)) {
+        string(database, slot);
+      } else {
+        hash(database, slot);
+      }
+      note_key();
+      return status_.ok();
+    });
+  }
+
+  Result<SaveProgress> finish() {
+    hand_over();
+    if (!status_) return status_.error();
+    return done_;
+  }
+
+ private:
+  using Fields = std::span<const HashField>;
+
+  void request(std::initializer_list<std::string_view> words) { append_request(buffer_, words); }
+
+  void string(Database& database, Slot slot) {
+    const std::string_view key = database.key(slot);
+    const std::string_view value = database.string(slot);
+    const Time deadline = database.deadline(slot);
+    if (deadline == kNever) {
+      request({"SET", key, value});
+    } else {
+      request({"SET", key, value, "PXAT", Digits(deadline).text()});
+    }
+  }
+
+  // The views into the hash are good all the time, since nothing is changed.
+  void hash(Database& database, Slot slot) {
+    fields_.clear();
+    database.hash(slot).each([&](const HashField& field) {
+      if (!is_due(field.deadline, keyspace_.now())) fields_.push_back(field);
+      return true;
+    });
+    if (fields_.empty()) return;
+    // Those without a deadline last.
+    std::ranges::stable_sort(fields_, std::ranges::less{}, &HashField::deadline);
+    const std::string_view key = database.key(slot);
+    for (auto at = fields_.begin(); at != fields_.end();) {
+      const auto limit = std::min<std::ptrdiff_t>(fields_.end() - at, kFieldsMax);
+      const auto end = std::find_if(
+          at, at + limit, [&](const HashField& field) { return field.deadline != at->deadline; });
+      put_fields(key, Fields(at, end));
+      at = end;
+      if (buffer_.size() >= kBufferBytes) hand_over();
+    }
+    const Time deadline = database.deadline(slot);
+    if (deadline != kNever) request({"PEXPIREAT", key, Digits(deadline).text()});
+  }
+
+  void put_fields(std::string_view key, Fields fields) {
+    const Time deadline = fields.front().deadline;
+    if (deadline == kNever) {
+      append_length(buffer_, '*', 2 + 2 * fields.size());
+      append_bulk(buffer_, "HSET");
+      append_bulk(buffer_, key);
+    } else {
+      append_length(buffer_, '*', 6 + 2 * fields.size());
+      append_bulk(buffer_, "HSETEX");
+      append_bulk(buffer_, key);
+      append_bulk(buffer_, "PXAT");
+      append_bulk(buffer_, Digits(deadline).text());
+      append_bulk(buffer_, "FIELDS");
+      append_bulk(buffer_, Digits(static_cast<std::int64_t>(fields.size())).text());
+    }
+    for (const HashField& field : fields) {
+      append_bulk(buffer_, field.field);
+      append_bulk(buffer_, field.value);
+    }
+  }
+
+  void note_key() {
+    ++done_.keys;
+    if (buffer_.size() >= kBufferBytes) hand_over();
+    if (done_.keys - reported_.keys >= kKeysBetween) report();
+  }
+
+  void hand_over() {
+    if (status_) status_ = sink_.write(buffer_);
+    done_.bytes += buffer_.size();
+    buffer_.clear();
+    if (done_.bytes - reported_.bytes >= kBytesBetween) report();
+  }
+
+  void report() {
+    reported_ = done_;
+    if (progress_) progress_(done_);
+  }
+
+  Keyspace& keyspace_;
+  ByteSink& sink_;
+  const OnSaveProgress& progress_;
+  std::string buffer_;
+  std::vector<HashField> fields_;
+  Status status_ = Done{};
+  SaveProgress done_;
+  SaveProgress reported_;
+};
+
+}  // namespace
+
+Result<SaveProgress> write_aof_base(Keyspace& keyspace, ByteSink& sink, const SaveOptions& options,
+                                    bool rdb_preamble, const OnSaveProgress& progress) {
+  if (rdb_preamble) {
+    SaveOptions marked = options;
+    marked.aux.emplace_back("aof-base", "1");
+    return save_rdb(keyspace, sink, marked, progress);
+  }
+  Rewriter rewriter(keyspace, sink, progress);
+  for (int i = 0; i < keyspace.count(); ++i) rewriter.database(keyspace[i]);
+  return rewriter.finish();
+}
+
+Result<SaveProgress> write_aof_base_file(Disk& disk, const std::string& path, Keyspace& keyspace,
+                                         const SaveOptions& options, bool rdb_preamble,
+                                         const OnSaveProgress& progress) {
+  Result<std::unique_ptr<DiskFile>> file = disk.create(path);
+  if (!file) return file.error();
+  SyncingSink sink(**file, options.sync_every_bytes);
+  Result<SaveProgress> done = write_aof_base(keyspace, sink, options, rdb_preamble, progress);
+  if (!done) return done;
+  if (Status status = (*file)->sync(); !status) return status.error();
+  return done;
+}
+
+}  // namespace mayfly

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the base of an append-only file holds: all that is stored, as an RDB file or as commands.
+//
+//   SELECT 0
+//   SET key value PXAT 1700000000000          a string, with its deadline if it has one
+//   HSET key f v f v ...                      fields without a deadline, 64 at a time
+//   HSETEX key PXAT ms FIELDS 2 f v f v       fields that share a deadline, 64 at a time
+//   PEXPIREAT key ms                          if the hash itself has a deadline
+//
+// Fields that are due at keyspace.now() are left out of commands.
+//
+// Like save_rdb() it changes nothing, takes no lock and starts no thread: for a child process.
+
+#pragma once
+
+#include <string>
+
+#include "keyspace/keyspace.h"
+#include "mayfly/result.h"
+#include "persist/disk/byte_sink.h"
+#include "persist/disk/disk.h"
+#include "persist/rdb/rdb_save.h"
+
+namespace mayfly {
+
+// With `rdb_preamble` what save_rdb() writes, with "aof-base" = "1" added to its aux.
+Result<SaveProgress> write_aof_base(Keyspace& keyspace, ByteSink& sink, const SaveOptions& options,
+                                    bool rdb_preamble, const OnSaveProgress& progress);
+
+// The same into a new file at `path`, synced: what the child does with Aof::begin_rewrite()'s path.
+Result<SaveProgress> write_aof_base_file(Disk& disk, const std::string& path, Keyspace& keyspace,
+                                         const SaveOptions& options, bool rdb_preamble,
+                                         const OnSaveProgress& progress);
+
+}  // namespace mayfly

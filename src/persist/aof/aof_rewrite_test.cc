@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The base of an append-only file: as commands, and as an RDB file.
+
+#include "persist/aof/aof_rewrite.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "keyspace/keyspace_fixture.h"
+#include "persist/aof/aof_reader.h"
+#include "persist/disk/fake_disk.h"
+
+namespace mayfly {
+namespace {
+
+class AofRewriteTest : public ::testing::Test, protected KeyspaceFixture {
+ protected:
+  std::vector<std::string> commands() {
+    StringSink sink;
+    const Result<SaveProgress> done = write_aof_base(keyspace, sink, {}, false, {});
+    EXPECT_TRUE(done);
+    EXPECT_EQ(done->bytes, sink.bytes.size());
+    StringSource source(sink.bytes);
+    AofReader reader(source, 0, sink.bytes.size());
+    std::vector<std::string> lines;
+    while (*reader.next() == AofReader::Found::command) {
+      std::string line;
+      for (const std::string_view word : reader.words()) line.append(word).append(" ");
+      line.pop_back();
+      lines.push_back(line);
+    }
+    return lines;
+  }
+};
+
+using Lines = std::vector<std::string>;
+
+TEST_F(AofRewriteTest, AnEmptyKeyspaceIsNoCommand) { EXPECT_EQ(commands(), Lines{}); }
+
+TEST_F(AofRewriteTest, StringsAreOneCommandWithTheirDeadline) {
+  keyspace[0].put_string("a", "1");
+  keyspace[3].set_deadline(keyspace[3].put_string("b", "2"), at(2'000'000));
+  EXPECT_EQ(commands(), (Lines{"SELECT 0", "SET a 1", "SELECT 3", "SET b 2 PXAT 2000000"}));
+}
+
+TEST_F(AofRewriteTest, FieldsWithTheSameDeadlineShareACommand) {
+  const Slot slot = make_hash("h", {"a", "b", "c", "d", "e"});
+  HashRef hash = keyspace[0].hash(slot);
+  hash.set_deadline("a", at(3'000'000));
+  hash.set_deadline("b", at(2'000'000));
+  hash.set_deadline("d", at(3'000'000));
+  keyspace[0].set_deadline(slot, at(4'000'000));
+  EXPECT_EQ(commands(), (Lines{"SELECT 0", "HSETEX h PXAT 2000000 FIELDS 1 b b",
+                               "HSETEX h PXAT 3000000 FIELDS 2 a a d d", "HSET h c c e e",
+                               "PEXPIREAT h 4000000"}));
+}
+
+TEST_F(AofRewriteTest, LargeHashesComeInPiecesOf64Fields) {
+  std::vector<std::string> fields;
+  for (int i = 0; i < 130; ++i) fields.push_back("f" + std::to_string(i));
+  make_hash("plain", fields);
+  make_hash("timed", fields, at(2'000'000));
+  std::map<std::size_t, int> counts;
+  for (const std::string& line : commands()) {
+    if (line.starts_with("HSET")) ++counts[static_cast<std::size_t>(std::ranges::count(line, ' '))];
+  }
+  EXPECT_EQ(counts,
+            (std::map<std::size_t, int>{{1 + 128, 2}, {1 + 4, 1}, {5 + 128, 2}, {5 + 4, 1}}));
+}
+
+TEST_F(AofRewriteTest, WhatIsDueIsLeftOutOfHashesButKeysStay) {
+  const Slot slot = make_hash("h", {"a", "b"});
+  keyspace[0].hash(slot).set_deadline("a", in(10));
+  make_hash("gone", {"a"}, in(10));
+  keyspace[0].set_deadline(keyspace[0].put_string("s", "1"), in(10));
+  advance(10);
+  for (const Policy policy : {Policy::reclaim, Policy::hide, Policy::show}) {
+    keyspace.set_policy(policy);
+    EXPECT_EQ(commands(), (Lines{"SELECT 0", "HSET h b b", "SET s 1 PXAT 1000010"}));
+  }
+  EXPECT_EQ(keyspace[0].stored(), 3u);
+}
+
+TEST_F(AofRewriteTest, AsAnRdbFileItSaysThatItIsABase) {
+  keyspace[0].put_string("a", "1");
+  StringSink sink;
+  ASSERT_TRUE(write_aof_base(keyspace, sink, {}, true, {}));
+  EXPECT_TRUE(sink.bytes.starts_with("REDIS0010"));
+  EXPECT_NE(sink.bytes.find("aof-base"), std::string::npos);
+}
+
+TEST_F(AofRewriteTest, TellsHowFarItIs) {
+  for (int i = 0; i < 3'000; ++i) keyspace[0].put_string("k" + std::to_string(i), "v");
+  StringSink sink;
+  std::vector<std::uint64_t> keys;
+  const auto progress = [&](const SaveProgress& done) { keys.push_back(done.keys); };
+  const Result<SaveProgress> done = write_aof_base(keyspace, sink, {}, false, progress);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->keys, 3'000u);
+  EXPECT_EQ(keys, (std::vector<std::uint64_t>{1'024, 2'048}));
+}
+
+TEST_F(AofRewriteTest, AFullDiskIsToldAndEndsIt) {
+  for (int i = 0; i < 10'000; ++i) keyspace[0].put_string("k" + std::to_string(i), "value");
+  FakeDisk disk;
+  disk.set_room(100'000);
+  for (const bool rdb_preamble : {false, true}) {
+    const Result<SaveProgress> done =
+        write_aof_base_file(disk, "base", keyspace, {}, rdb_preamble, {});
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Code::full);
+  }
+  disk.heal();
+  ASSERT_TRUE(write_aof_base_file(disk, "base", keyspace, {}, false, {}));
+  ASSERT_TRUE(disk.sync_directory("."));
+  const std::string bytes = disk.bytes("base");
+  disk.power_cut();
+  EXPECT_EQ(disk.bytes("base"), bytes);
+}
+
+}  // namespace
+}  // namespace mayfly

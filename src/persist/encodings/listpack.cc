@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "persist/encodings/listpack.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::uint8_t kEnd = 0xFF;
+constexpr std::uint16_t kNotCounted = 0xFFFF;
+
+// In how many bytes a text of `size` bytes writes its size behind itself.
+std::size_t back_size(std::size_t size) {
+  std::size_t bytes = 1;
+  for (; size >= 0x80; size >>= 7) ++bytes;
+  return bytes;
+}
+
+// Reads it as it stands: most significant part first.
+std::size_t back_value(std::string_view bytes) {
+  std::size_t value = 0;
+  for (const char byte : bytes) value = value << 7 | (static_cast<unsigned char>(byte) & 0x7F);
+  return value;
+}
+
+}  // namespace
+
+Listpack::Listpack(std::string_view blob, TextArena& numbers) : bytes_(blob), numbers_(numbers) {
+  const auto size = bytes_.fixed<std::uint32_t>();
+  claimed_ = bytes_.fixed<std::uint16_t>();
+  if (bytes_.is_short() || bytes_.left() == 0 || size != blob.size()) {
+    wrong_ = "a listpack of another size than it says";
+  }
+}
+
+std::optional<std::size_t> Listpack::claimed() const {
+  return claimed_ == kNotCounted ? std::nullopt : std::optional<std::size_t>(claimed_);
+}
+
+std::optional<std::string_view> Listpack::stop(std::string_view wrong) {
+  wrong_ = wrong;
+  return std::nullopt;
+}
+
+std::string_view Listpack::text(std::uint8_t first) {
+  if (first < 0x80) return numbers_.text(first);
+  if (first < 0xC0) return bytes_.take(first & 0x3F);
+  if (first < 0xE0) {
+    const unsigned number = (first & 0x1Fu) << 8 | bytes_.byte();  // 13 bits, the first a sign
+    return numbers_.text(number < 0x1000 ? static_cast<int>(number)
+                                         : static_cast<int>(number) - 0x2000);
+  }
+  if (first < 0xF0) return bytes_.take((first & 0x0Fu) << 8 | bytes_.byte());
+  switch (first) {
+    case 0xF0:
+      return bytes_.take(bytes_.fixed<std::uint32_t>());
+    case 0xF1:
+      return numbers_.text(bytes_.fixed<std::int16_t>());
+    case 0xF2:
+      return numbers_.text(bytes_.fixed24());
+    case 0xF3:
+      return numbers_.text(bytes_.fixed<std::int32_t>());
+    case 0xF4:
+      return numbers_.text(bytes_.fixed<std::int64_t>());
+    default:
+      is_unknown_ = true;
+      return {};
+  }
+}
+
+std::optional<std::string_view> Listpack::next() {
+  if (!wrong_.empty()) return std::nullopt;
+  const std::size_t before = bytes_.left();
+  if (before == 0) return std::nullopt;  // the end was seen
+  const std::uint8_t first = bytes_.byte();
+  if (first == kEnd) {
+    if (bytes_.left() != 0) return stop("a listpack that goes on after its end");
+    if (claimed_ != kNotCounted && claimed_ != seen_) return stop("a listpack of another count");
+    return std::nullopt;
+  }
+  const std::string_view content = text(first);
+  if (is_unknown_) return stop("an unknown encoding in a listpack");
+  const std::size_t size = before - bytes_.left();
+  const std::string_view back = bytes_.take(back_size(size));
+  if (bytes_.is_short() || bytes_.left() == 0) return stop("a listpack without an end");
+  if (back_value(back) != size) return stop("a wrong size behind a text of a listpack");
+  ++seen_;
+  return content;
+}
+
+}  // namespace mayfly

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that real servers wrote, loaded and compared with what those servers said was in them.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "keyspace/keyspace_fixture.h"
+#include "persist/rdb/golden_json.h"
+#include "persist/rdb/rdb_loader.h"
+
+namespace mayfly {
+namespace {
+
+Time time_in(const GoldenJson& number) {
+  return number.number() == -1 ? kNever : at(number.number());
+}
+
+bool is_held(const GoldenJson& entry) {
+  return entry["type"].text == "string" || entry["type"].text == "hash";
+}
+
+void expect_hash(Database& database, Slot slot, const GoldenJson& entry) {
+  HashRef hash = database.hash(slot);
+  EXPECT_EQ(hash.stored(), entry["value"].members.size());
+  for (const auto& [name, value] : entry["value"].members) {
+    const std::optional<HashField> field = hash.find(name);
+    ASSERT_TRUE(field) << name;
+    EXPECT_EQ(field->value, value.text) << name;
+    const bool is_volatile = entry.has("field_deadline_ms") && entry["field_deadline_ms"].has(name);
+    EXPECT_EQ(field->deadline, is_volatile ? time_in(entry["field_deadline_ms"][name]) : kNever);
+  }
+}
+
+void expect_key(Keyspace& keyspace, const std::string& label, const GoldenJson& entry) {
+  SCOPED_TRACE(label);
+  const auto number = static_cast<int>(entry["db"].number());
+  Database& database = keyspace[number];
+  const std::string key = number == 0 ? label : label.substr(label.find(':') + 1);
+  const Slot slot = database.peek(key);
+  ASSERT_NE(slot, kNoSlot);
+  EXPECT_EQ(database.deadline(slot), time_in(entry["deadline_ms"]));
+  ASSERT_EQ(database.is_hash(slot), entry["type"].text == "hash");
+  if (database.is_string(slot)) {
+    EXPECT_EQ(database.string(slot), entry["value"].text);
+  } else {
+    expect_hash(database, slot, entry);
+  }
+}
+
+class RdbGolden : public testing::TestWithParam<const char*> {};
+
+TEST_P(RdbGolden, HoldsWhatItsServerSaid) {
+  const std::string name = GetParam();
+  const std::string bytes = read_golden(name + ".rdb");
+  const std::string text = read_golden(name + ".json");
+  const GoldenJson golden = GoldenJsonReader(text).value();
+  ASSERT_FALSE(golden.members.empty());
+
+  KeyspaceFixture fixture;
+  StringSource source(bytes);
+  RdbLoader loader(source, fixture.keyspace, {.now = fixture.keyspace.now()});
+  Result<bool> ended = false;
+  while (ended && !*ended) ended = loader.step(3);
+  ASSERT_TRUE(ended) << ended.error().message;
+
+  std::uint64_t held = 0;
+  std::map<std::string, std::uint64_t> skipped;
+  for (const auto& [label, entry] : golden.members) {
+    if (is_held(entry)) {
+      ++held;
+      expect_key(fixture.keyspace, label, entry);
+    } else {
+      ++skipped[entry["type"].text];
+    }
+  }
+  EXPECT_EQ(loader.report().keys, held);
+  EXPECT_EQ(loader.report().skipped, skipped);
+  EXPECT_EQ(loader.report().bytes, bytes.size());
+  EXPECT_EQ(fixture.keyspace[0].check_invariants(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, RdbGolden,
+                         testing::Values("redis70", "redis70_types", "redis74", "valkey9"),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace mayfly

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "persist/rdb/rdb_loader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "keyspace/eviction.h"
+
+namespace mayfly {
+namespace {
+
+// What is due is there like any other while it lives.
+class ShowsAll {
+ public:
+  explicit ShowsAll(Keyspace& keyspace) : keyspace_(keyspace), before_(keyspace.policy()) {
+    keyspace_.set_policy(Policy::show);
+  }
+  ~ShowsAll() { keyspace_.set_policy(before_); }
+  ShowsAll(const ShowsAll&) = delete;
+  ShowsAll& operator=(const ShowsAll&) = delete;
+
+ private:
+  Keyspace& keyspace_;
+  const Policy before_;
+};
+
+// In a slice of loading so many fields count like one key.
+constexpr std::size_t kFieldsAKey = 8;
+
+Error already_there() { return {Code::corrupt, "a key that is there already"}; }
+
+}  // namespace
+
+RdbLoader::Handler::Handler(Keyspace& keyspace, const RdbLoadOptions& options)
+    : keyspace_(keyspace), options_(options) {}
+
+void RdbLoader::Handler::aux(std::string_view name, std::string_view value) {
+  constexpr std::size_t kMost = 64;  // a sound file has about six
+  if (report.aux.size() < kMost) report.aux.insert_or_assign(std::string(name), value);
+}
+
+void RdbLoader::Handler::database(int number, std::uint64_t keys, std::uint64_t) {
+  if (number < keyspace_.count()) keyspace_[number].reserve(believable(keys));
+}
+
+void RdbLoader::Handler::fit() {
+  hash_.end();  // if there is one
+  for (int i = 0; i < keyspace_.count(); ++i) keyspace_[i].fit();
+}
+
+Status RdbLoader::Handler::function(std::string_view) {
+  ++report.skipped["function"];
+  return Done{};
+}
+
+bool RdbLoader::Handler::leaves_out(Time deadline) const {
+  return !options_.keeps_due && is_due(deadline, options_.now);
+}
+
+Status RdbLoader::Handler::admit(const RdbKey& key) {
+  ++done;
+  if (key.database < keyspace_.count()) return Done{};
+  return Error{Code::invalid,
+               fmt::format("the file has a database {}, but `databases` is {} and must be raised",
+                           key.database, keyspace_.count())};
+}
+
+void RdbLoader::Handler::settle(Database& database, Slot slot, const RdbKey& key) {
+  ++report.keys;
+  if (key.deadline != kNever) database.set_deadline(slot, key.deadline);
+  const bool counts_uses = keyspace_.options().uses_lfu;
+  if (counts_uses && key.frequency) {
+    database.set_access(slot, access_of_frequency(*key.frequency, options_.now));
+  } else if (!counts_uses && key.idle_seconds) {
+    database.set_access(slot, access_of_idle(*key.idle_seconds, options_.now));
+  }
+}
+
+Status RdbLoader::Handler::string(const RdbKey& key, std::string_view value) {
+  if (Status status = admit(key); !status) return status;
+  if (leaves_out(key.deadline)) {
+    ++report.due_keys;
+    return Done{};
+  }
+  Database& database = keyspace_[key.database];
+  if (database.peek(key.name) != kNoSlot) return already_there();
+  settle(database, database.put_string(key.name, value), key);
+  return Done{};
+}
+
+// Keys and fields have different names, and so bytes of their own: most of a large number of them
+// takes more than this.
+std::size_t RdbLoader::Handler::believable(std::uint64_t count) const {
+  constexpr std::uint64_t kLeastBytes = 5;
+  constexpr std::uint64_t kUnseen = 1 << 20;  // room of some 9 MiB
+  const std::uint64_t most = bytes_left == 0 ? kUnseen : bytes_left / kLeastBytes;
+  return static_cast<std::size_t>(std::min(count, most));
+}
+
+Status RdbLoader::Handler::hash_begin(const RdbKey& key, std::uint64_t fields) {
+  if (Status status = admit(key); !status) return status;
+  key_ = key;
+  is_left_out_ = leaves_out(key.deadline);
+  has_fields_ = false;
+  if (is_left_out_) return Done{};
+  Database& database = keyspace_[key.database];
+  if (database.peek(key.name) != kNoSlot) return already_there();
+  hash_.begin(database, key.name, believable(fields));
+  return Done{};
+}
+
+Status RdbLoader::Handler::hash_fields(std::span<const HashField> fields) {
+  has_fields_ = true;
+  done += fields.size() / kFieldsAKey;
+  if (is_left_out_) return Done{};
+  const auto is_left_out = [this](const HashField& field) { return leaves_out(field.deadline); };
+  if (std::ranges::any_of(fields, is_left_out)) {
+    kept_.clear();
+    std::ranges::remove_copy_if(fields, std::back_inserter(kept_), is_left_out);
+    report.due_fields += fields.size() - kept_.size();
+    fields = kept_;
+  }
+  if (!hash_.add(fields)) return Error{Code::corrupt, "a hash in which a field is there twice"};
+  report.fields += fields.size();
+  return Done{};
+}
+
+Status RdbLoader::Handler::hash_end() {
+  const Slot slot = is_left_out_ ? kNoSlot : hash_.end();
+  if (slot != kNoSlot) {
+    settle(keyspace_[key_.database], slot, key_);
+  } else if (has_fields_) {
+    ++report.due_keys;
+  }
+  return Done{};
+}
+
+Status RdbLoader::Handler::skipped(const RdbKey& key, std::string_view type, std::uint64_t,
+                                   std::uint64_t) {
+  if (Status status = admit(key); !status) return status;
+  ++report.skipped[std::string(type)];
+  return Done{};
+}
+
+RdbLoader::RdbLoader(ByteSource& source, Keyspace& keyspace, const RdbLoadOptions& options)
+    : source_(source),
+      keyspace_(keyspace),
+      handler_(keyspace, options),
+      parser_(source, handler_, options.checks) {}
+
+Result<bool> RdbLoader::step(std::size_t keys) {
+  const ShowsAll shows_all(keyspace_);
+  handler_.done = 0;
+  Result<bool> ended = false;
+  while (ended && !*ended && handler_.done < keys) {
+    const std::uint64_t size = source_.size();
+    handler_.bytes_left = size > parser_.offset() ? size - parser_.offset() : 0;
+    ended = parser_.step();
+  }
+  if (!ended || *ended) handler_.fit();
+  handler_.report.version = parser_.version();
+  handler_.report.bytes = parser_.offset();
+  return ended;
+}
+
+}  // namespace mayfly

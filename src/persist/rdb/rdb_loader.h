@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// RdbLoader: fills a keyspace from an RDB file, in slices if need be.
+//
+//   RdbLoader loader(source, keyspace, {.now = clock.now()});
+//   for (;;) {
+//     Result<bool> loaded = loader.step(1000);
+//     if (!loaded) return loaded.error();            // what was loaded so far stays
+//     if (*loaded) break;
+//   }
+//
+// Keys and fields that are due are left out and counted, and so is a hash of which no field is
+// left; a replica keeps them, hidden, since its primary decides. A key that is there already, or
+// twice in the file, is an error.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "keyspace/keyspace.h"
+#include "keyspace/members/hash_load.h"
+#include "mayfly/result.h"
+#include "mayfly/time.h"
+#include "persist/disk/byte_sink.h"
+#include "persist/rdb/rdb_parser.h"
+
+namespace mayfly {
+
+struct RdbLoadOptions {
+  Time now{};
+  bool keeps_due = false;  // for a replica: what is due is stored, too
+  RdbChecks checks = {};
+};
+
+struct RdbReport {
+  int version = 0;
+  std::uint64_t keys = 0;        // stored
+  std::uint64_t fields = 0;      // stored, of hashes
+  std::uint64_t due_keys = 0;    // left out; also hashes of which every field was due
+  std::uint64_t due_fields = 0;  // left out, those of due keys not counted
+  std::uint64_t bytes = 0;       // consumed: where an append-only file's commands would begin
+  std::map<std::string, std::uint64_t> skipped;  // keys by the name of their type; "function"
+  std::map<std::string, std::string> aux;
+};
+
+class RdbLoader {
+ public:
+  // Source and keyspace must outlive it. Its moments are options.now, not keyspace.now().
+  RdbLoader(ByteSource& source, Keyspace& keyspace, const RdbLoadOptions& options);
+
+  // Loads at most about `keys` keys, fewer if they are large; true when all is loaded. After an
+  // error or true it must not be called again. The keyspace's policy is `show` during the call
+  // and what it was afterwards. Between calls the keyspace is sound, but the last hash may be
+  // incomplete and must stay.
+  Result<bool> step(std::size_t keys);
+
+  const RdbReport& report() const { return handler_.report; }
+  std::uint64_t offset() const { return parser_.offset(); }
+
+ private:
+  class Handler final : public RdbHandler {
+   public:
+    Handler(Keyspace& keyspace, const RdbLoadOptions& options);
+
+    void aux(std::string_view name, std::string_view value) override;
+    void database(int number, std::uint64_t keys, std::uint64_t deadlines) override;
+    Status function(std::string_view code) override;
+    Status string(const RdbKey& key, std::string_view value) override;
+    Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
+    Status hash_fields(std::span<const HashField> fields) override;
+    Status hash_end() override;
+    Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
+                   std::uint64_t bytes) override;
+
+    // Gives back room that was taken for more. For the end, whichever it is.
+    void fit();
+
+    RdbReport report;
+    std::size_t done = 0;          // keys in this slice
+    std::uint64_t bytes_left = 0;  // about so many can still come; 0 if nobody knows
+
+   private:
+    Status admit(const RdbKey& key);
+    bool leaves_out(Time deadline) const;
+    std::size_t believable(std::uint64_t count) const;
+    void settle(Database& database, Slot slot, const RdbKey& key);
+
+    Keyspace& keyspace_;
+    const RdbLoadOptions options_;
+
+    // The hash under way.
+    RdbKey key_;
+    bool is_left_out_ = false;
+    bool has_fields_ = false;
+    HashLoad hash_;
+    std::vector<HashField> kept_;
+  };
+
+  ByteSource& source_;
+  Keyspace& keyspace_;
+  Handler handler_;
+  RdbParser parser_;
+};
+
+}  // namespace mayfly

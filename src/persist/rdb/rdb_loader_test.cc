@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// RdbLoader: what a file puts into a keyspace, what is left out, and what ends a load.
+
+#include "persist/rdb/rdb_loader.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "keyspace/eviction.h"
+#include "keyspace/keyspace_fixture.h"
+#include "mayfly/random.h"
+#include "persist/rdb/rdb_save.h"
+#include "persist/rdb/rdb_test_file.h"
+
+namespace mayfly {
+namespace {
+
+using rdb::Opcode;
+using rdb::Type;
+
+class RdbLoaderTest : public testing::Test, protected KeyspaceFixture {
+ protected:
+  // The message of the error, or "".
+  std::string load(const std::string& bytes, RdbLoadOptions options = {}) {
+    options.now = keyspace.now();
+    StringSource source(bytes);
+    RdbLoader loader(source, keyspace, options);
+    Result<bool> ended = false;
+    while (ended && !*ended) ended = loader.step(100);
+    report = loader.report();
+    for (int i = 0; i < keyspace.count(); ++i) EXPECT_EQ(keyspace[i].check_invariants(), "");
+    return ended ? "" : ended.error().message;
+  }
+
+  // A hash whose fields have these deadlines, -1 for none.
+  static TestFile& add_hash(TestFile& file, std::string_view key,
+                            const std::map<std::string, std::int64_t>& fields) {
+    file.type(Type::hash2).text(key).length(fields.size());
+    for (const auto& [field, deadline] : fields) file.text(field).text("v").number(deadline);
+    return file;
+  }
+
+  std::int64_t now() const { return keyspace.now().time_since_epoch().count(); }
+
+  RdbReport report;
+};
+
+TEST_F(RdbLoaderTest, LeavesOutWhatIsDueAndCountsIt) {
+  TestFile file("VALKEY080");
+  file.op(Opcode::expire_ms).number(now()).string_key("due", "v");
+  file.op(Opcode::expire_ms).number(now() + 1).string_key("alive", "v");
+  add_hash(file, "some", {{"due", now()}, {"alive", now() + 1}, {"never", -1}});
+  add_hash(file, "all", {{"a", now()}, {"b", 0}});
+  add_hash(file.op(Opcode::expire_ms).number(1), "gone", {{"a", -1}, {"b", 0}});
+
+  ASSERT_EQ(load(file.end()), "");
+  EXPECT_EQ(report.version, 80);
+  EXPECT_EQ(report.keys, 2u);
+  EXPECT_EQ(report.fields, 2u);
+  EXPECT_EQ(report.due_keys, 3u);
+  EXPECT_EQ(report.due_fields, 3u);
+  EXPECT_EQ(report.bytes, file.end().size());
+  EXPECT_EQ(database.stored(), 2u);
+  EXPECT_EQ(database.hash(database.find("some")).stored(), 2u);
+  EXPECT_EQ(database.deadline(database.find("alive")), in(1));
+  EXPECT_TRUE(recorder.events.empty());
+}
+
+TEST_F(RdbLoaderTest, KeepsWhatIsDueForAReplica) {
+  TestFile file("VALKEY080");
+  file.op(Opcode::expire_ms).number(now()).string_key("due", "v");
+  add_hash(file, "hash", {{"due", 5}, {"never", -1}});
+  ASSERT_EQ(load(file.end(), {.keeps_due = true}), "");
+  EXPECT_EQ(report.keys, 2u);
+  EXPECT_EQ(report.due_keys + report.due_fields, 0u);
+  EXPECT_EQ(database.stored(), 2u);
+  EXPECT_EQ(database.size(), 1u);
+  EXPECT_EQ(database.hash(database.peek("hash")).size(), 1u);
+  EXPECT_EQ(keyspace.sweep(100), 2u);
+}
+
+TEST_F(RdbLoaderTest, RefusesAKeyThatIsThereTwice) {
+  TestFile file;
+  file.string_key("a", "1").string_key("b", "1").string_key("a", "2").string_key("c", "1");
+  EXPECT_EQ(load(file.end()), "a key that is there already: key 'a' at offset 19");
+  EXPECT_EQ(database.stored(), 2u);
+  EXPECT_EQ(database.string(database.find("a")), "1");
+}
+
+TEST_F(RdbLoaderTest, RefusesAFieldThatIsThereTwice) {
+  TestFile file;
+  file.type(Type::hash).text("h").length(2).text("f").text("1").text("f").text("2");
+  EXPECT_EQ(load(file.end()), "a hash in which a field is there twice: key 'h' at offset 9");
+
+  TestFile large;
+  large.type(Type::hash).text("large").length(9'001);
+  for (int i = 0; i < 9'001; ++i) large.text(std::to_string(i % 9'000)).text("v");
+  EXPECT_EQ(load(large.end()), "a hash in which a field is there twice: key 'large' at offset 9");
+}
+
+TEST_F(RdbLoaderTest, RefusesADatabaseThatIsNotThere) {
+  TestFile file;
+  file.op(Opcode::select_db).length(15).string_key("a", "1");
+  file.op(Opcode::select_db).length(16).string_key("b", "1");
+  EXPECT_EQ(load(file.end()),
+            "the file has a database 16, but `databases` is 16 and must be raised: key 'b' at "
+            "offset 18");
+  EXPECT_EQ(keyspace[15].stored(), 1u);
+}
+
+TEST_F(RdbLoaderTest, SkipsAndCountsTypesItDoesNotHold) {
+  TestFile file;
+  file.type(Type::set).text("s").length(1).text("a");
+  file.type(Type::set).text("t").length(1).text("a");
+  file.op(Opcode::function2).text("code");
+  file.string_key("k", "v");
+  EXPECT_EQ(load(file.end()), "");
+  EXPECT_EQ(report.skipped, (std::map<std::string, std::uint64_t>{{"function", 1}, {"set", 2}}));
+  EXPECT_EQ(report.keys, 1u);
+}
+
+TEST_F(RdbLoaderTest, TellsWhatTheFileSaysAboutItself) {
+  TestFile file;
+  file.op(Opcode::aux).text("redis-ver").text("7.0.15").op(Opcode::aux).text("ctime").text("5");
+  EXPECT_EQ(load(file.end()), "");
+  EXPECT_EQ(report.aux,
+            (std::map<std::string, std::string>{{"ctime", "5"}, {"redis-ver", "7.0.15"}}));
+}
+
+TEST_F(RdbLoaderTest, AppliesIdleTimes) {
+  TestFile file;
+  file.op(Opcode::idle).length(500).string_key("idle", "v").op(Opcode::freq).byte(9);
+  file.string_key("often", "v");
+  ASSERT_EQ(load(file.end()), "");
+  EXPECT_EQ(idle_seconds(database.node(database.find("idle")).access, keyspace.now()), 500u);
+  EXPECT_EQ(idle_seconds(database.node(database.find("often")).access, keyspace.now()), 0u);
+}
+
+TEST_F(RdbLoaderTest, AppliesFrequencies) {
+  keyspace.options().uses_lfu = true;
+  TestFile file;
+  file.op(Opcode::freq).byte(99).string_key("often", "v");
+  ASSERT_EQ(load(file.end()), "");
+  EXPECT_EQ(lfu_frequency(database.node(database.find("often")).access, keyspace.now()), 99u);
+}
+
+TEST_F(RdbLoaderTest, LoadsInSlicesAndGivesThePolicyBack) {
+  TestFile file;
+  for (int i = 0; i < 100; ++i) file.string_key("key " + std::to_string(i), "v");
+  file.type(Type::hash).text("large").length(20'000);
+  for (int i = 0; i < 20'000; ++i) file.text(std::to_string(i)).text("v");
+  const std::string bytes = file.end();
+  keyspace.set_policy(Policy::hide);
+  StringSource source(bytes);
+  RdbLoader loader(source, keyspace, {.now = keyspace.now()});
+  std::vector<std::size_t> stored;
+  Result<bool> ended = false;
+  while (ended && !*ended) {
+    ended = loader.step(40);
+    EXPECT_EQ(keyspace.policy(), Policy::hide);
+    EXPECT_EQ(database.check_invariants(), "");
+    stored.push_back(database.stored());
+  }
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(stored, (std::vector<std::size_t>{40, 80, 101, 101, 101, 101, 101, 101}));
+  EXPECT_EQ(database.hash(database.find("large")).size(), 20'000u);
+  EXPECT_EQ(loader.offset(), bytes.size());
+}
+
+TEST_F(RdbLoaderTest, StopsAtTheEndOfTheFile) {
+  const std::string file = TestFile().string_key("k", "v").end();
+  ASSERT_EQ(load(file + "*1\r\n$4\r\nPING\r\n"), "");
+  EXPECT_EQ(report.bytes, file.size());
+}
+
+// What a keyspace holds, as text.
+std::vector<std::string> contents(Keyspace& keyspace) {
+  std::vector<std::string> lines;
+  const auto moment = [](Time deadline) {
+    return " @" + std::to_string(deadline.time_since_epoch().count());
+  };
+  for (int i = 0; i < keyspace.count(); ++i) {
+    Database& database = keyspace[i];
+    database.each([&](Slot slot) {
+      const std::string line = std::to_string(i) + std::string(database.key(slot));
+      if (database.is_string(slot)) {
+        lines.push_back(line + "=" + std::string(database.string(slot)));
+      } else {
+        database.hash(slot).each([&](const HashField& field) {
+          lines.push_back(line + "." + std::string(field.field) + "=" + std::string(field.value) +
+                          moment(field.deadline));
+          return true;
+        });
+      }
+      lines.back() += moment(database.deadline(slot));
+      return true;
+    });
+  }
+  std::ranges::sort(lines);
+  return lines;
+}
+
+void fill(Keyspace& keyspace, std::uint64_t seed) {
+  Random random(seed);
+  const auto deadline = [&] {
+    return random.below(2) == 0 ? kNever
+                                : at(static_cast<std::int64_t>(2'000'000 + random.below(99)));
+  };
+  const auto text = [&](std::string_view name) {
+    std::string value(name);
+    value += std::to_string(random.below(1'000'000));
+    return random.below(5) == 0 ? value.substr(name.size()) : value.append(random.below(80), 'x');
+  };
+  for (int i = 0; i < 60; ++i) {
+    Database& database = keyspace[static_cast<int>(random.below(3))];
+    const std::string key = text("key");
+    if (database.find(key) != kNoSlot) continue;
+    if (random.below(2) == 0) {
+      database.set_deadline(database.put_string(key, text("value")), deadline());
+      continue;
+    }
+    const Slot slot = database.make_hash(key);
+    const bool has_deadlines = random.below(2) == 0;
+    const std::uint64_t fields = 1 + random.below(random.below(10) == 0 ? 2'000 : 20);
+    for (std::uint64_t j = 0; j < fields; ++j) {
+      database.hash(slot).put(text("field"), text("value"), has_deadlines ? deadline() : kNever);
+    }
+  }
+}
+
+class RdbRoundTrip : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(RdbRoundTrip, LoadsWhatWasSaved) {
+  KeyspaceFixture saved;
+  fill(saved.keyspace, GetParam());
+  StringSink sink;
+  ASSERT_TRUE(save_rdb(saved.keyspace, sink, {}, {}));
+
+  KeyspaceFixture loaded;
+  PieceSource source(sink.bytes, 100 + 50'000 * GetParam());
+  RdbLoader loader(source, loaded.keyspace, {.now = loaded.keyspace.now()});
+  Result<bool> ended = false;
+  while (ended && !*ended) ended = loader.step(10);
+  ASSERT_TRUE(ended) << ended.error().message;
+  EXPECT_TRUE(contents(loaded.keyspace) == contents(saved.keyspace));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(loaded.keyspace[i].check_invariants(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RdbRoundTrip, testing::Range<std::uint64_t>(0, 8));
+
+}  // namespace
+}  // namespace mayfly

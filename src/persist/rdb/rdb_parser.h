@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// RdbParser: walks an RDB file key by key and hands what is in it to a handler.
+//
+//   RdbParser parser(source, handler);
+//   for (;;) {
+//     Result<bool> ended = parser.step();
+//     if (!ended) return ended.error();             // damaged; says where, and in which key
+//     if (*ended) break;
+//   }
+//
+// It reads what Redis 6 to 8 and Valkey 8 and 9 write. Whatever the bytes are, it neither crashes
+// nor takes more memory than they justify: a length is believed when as many bytes are there.
+//
+// Bytes after the end of the file are not looked at, but some may have been taken from the source:
+// offset() says where they begin.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "keyspace/members/hash_field.h"
+#include "mayfly/result.h"
+#include "mayfly/time.h"
+#include "persist/disk/byte_sink.h"
+#include "persist/rdb/rdb_format.h"
+#include "persist/rdb/rdb_reader.h"
+#include "persist/rdb/rdb_values.h"
+
+namespace mayfly {
+
+// A key as the file has it. The name is good until the handler was told of the whole key.
+struct RdbKey {
+  int database = 0;
+  std::string_view name = {};
+  Time deadline = kNever;
+  std::optional<std::uint64_t> idle_seconds = {};
+  std::optional<unsigned> frequency = {};
+  rdb::Type type = rdb::Type::string;
+  std::uint64_t offset = 0;  // of the byte that tells its type
+};
+
+// Hears what is in a file. A key is string(), or hash_begin(), hash_fields() some times and
+// hash_end(), or skipped(). An error that it returns about a key ends the parsing and is passed on,
+// with the name and the offset of the key after its message. Views are good during the call.
+class RdbHandler {
+ public:
+  virtual ~RdbHandler();
+
+  virtual void aux(std::string_view name, std::string_view value);
+
+  // A database begins; the numbers are a hint. Not told for a database that announces no numbers.
+  virtual void database(int number, std::uint64_t keys, std::uint64_t deadlines);
+
+  // A library of functions, which we do not run.
+  virtual Status function(std::string_view code);
+
+  virtual Status string(const RdbKey& key, std::string_view value) = 0;
+
+  // `fields` is what the file claims; it is not to be trusted for an allocation.
+  virtual Status hash_begin(const RdbKey& key, std::uint64_t fields) = 0;
+  virtual Status hash_fields(std::span<const HashField> fields) = 0;  // at least one
+  virtual Status hash_end() = 0;
+
+  // A value of a type that we do not hold: "list", "set", "zset" or "stream".
+  virtual Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
+                         std::uint64_t bytes) = 0;
+};
+
+// What is checked of a file, or of a payload of DUMP, beside its structure.
+struct RdbChecks {
+  bool allows_newer = false;  // versions that we do not know are tried: rdb-version-check relaxed
+  bool checksum = true;       // DEBUG SET-SKIP-CHECKSUM-VALIDATION turns it off
+};
+
+class RdbParser {
+ public:
+  // Both must outlive it.
+  RdbParser(ByteSource& source, RdbHandler& handler, const RdbChecks& checks = {});
+  RdbParser(const RdbParser&) = delete;
+  RdbParser& operator=(const RdbParser&) = delete;
+
+  // One key, a part of a large one, or one opcode; true when the file has ended well, its checksum
+  // right. After an error or the end it must not be called again.
+  Result<bool> step();
+
+  std::uint64_t offset() const { return reader_.offset(); }
+  int version() const { return version_; }  // 0 before the first step
+
+ private:
+  Status read_header();
+  Result<bool> read_end();
+  Status read_key(rdb::Type type);
+  Status read_opcode(std::uint8_t code, std::uint64_t begin);
+  Status select(std::uint64_t number);
+  Status refuse(std::string_view what, std::uint64_t begin) const;
+  Result<bool> end_part(const Status& status);
+  Result<bool> after(const Status& status) const;
+  std::string describe_key() const;
+
+  RdbReader reader_;
+  RdbHandler& handler_;
+  const RdbChecks checks_;
+  RdbValues values_;
+  int version_ = 0;
+  std::string name_;  // of the key under way
+  RdbKey key_;        // that key, or what opcodes said about the next one
+  bool is_in_key_ = false;
+};
+
+// Whether files and payloads of this version can be read: 1 to 12 of Redis, 80 of Valkey, and any
+// between and above if newer ones are allowed.
+bool is_readable_version(int version, const RdbChecks& checks = {});
+
+// For messages: bytes that are not printable as \x and two digits, and at most so many of all.
+std::string printable(std::string_view text, std::size_t most = 64);
+
+}  // namespace mayfly

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "persist/rdb/rdb_restore.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "keyspace/members/hash_load.h"
+#include "persist/crc64.h"
+#include "persist/disk/byte_sink.h"
+#include "persist/rdb/rdb_format.h"
+#include "persist/rdb/rdb_parser.h"
+#include "persist/rdb/rdb_reader.h"
+#include "persist/rdb/rdb_values.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::size_t kVersionSize = 2;
+constexpr std::size_t kFooterSize = kVersionSize + sizeof(std::uint64_t);
+
+template <class Number>
+Number number_at(std::string_view bytes, std::size_t offset) {
+  Number number{};
+  std::memcpy(&number, bytes.data() + offset, sizeof number);
+  return number;
+}
+
+Error bad_format() { return {Code::corrupt, "Bad data format"}; }
+
+// Stores the one value of a payload.
+class OneValue final : public RdbHandler {
+ public:
+  OneValue(Database& database, std::string_view key) : database_(database), key_(key) {}
+
+  Slot slot() const { return slot_; }
+
+  Status string(const RdbKey&, std::string_view value) override {
+    slot_ = database_.put_string(key_, value);
+    return Done{};
+  }
+  Status hash_begin(const RdbKey&, std::uint64_t) override {
+    hash_.begin(database_, key_);
+    return Done{};
+  }
+  Status hash_fields(std::span<const HashField> fields) override {
+    is_sound_ = is_sound_ && hash_.add(fields);
+    return Done{};
+  }
+  Status hash_end() override {
+    slot_ = hash_.end();
+    return Done{};
+  }
+  Status skipped(const RdbKey&, std::string_view type, std::uint64_t, std::uint64_t) override {
+    return Error{Code::unsupported, fmt::format("a {} cannot be restored", type)};
+  }
+
+  // Whether all of it is right; if not, takes back what was stored.
+  bool settle(bool is_whole) {
+    if (slot_ == kNoSlot) slot_ = hash_.end();  // it was left in the middle
+    const bool is_right = is_whole && is_sound_ && slot_ != kNoSlot;
+    if (!is_right && slot_ != kNoSlot) database_.erase(slot_);
+    return is_right;
+  }
+
+ private:
+  Database& database_;
+  const std::string_view key_;
+  HashLoad hash_;
+  Slot slot_ = kNoSlot;
+  bool is_sound_ = true;
+};
+
+}  // namespace
+
+Status check_payload(std::string_view payload, const RdbChecks& checks) {
+  const Error wrong{Code::corrupt, "DUMP payload version or checksum are wrong"};
+  if (payload.size() <= kFooterSize) return wrong;
+  const std::string_view summed = payload.substr(0, payload.size() - sizeof(std::uint64_t));
+  const auto version = number_at<std::uint16_t>(payload, summed.size() - kVersionSize);
+  if (!is_readable_version(version, checks)) return wrong;
+  if (checks.checksum && number_at<std::uint64_t>(payload, summed.size()) != crc64(0, summed))
+    return wrong;
+  return Done{};
+}
+
+Result<Slot> restore_value(Database& database, std::string_view key, std::string_view payload,
+                           const RdbChecks& checks) {
+  if (const Status status = check_payload(payload, checks); !status) return status.error();
+  const std::string_view body = payload.substr(0, payload.size() - kFooterSize);
+  const int version = number_at<std::uint16_t>(payload, body.size());
+
+  StringSource source(body);
+  RdbReader reader(source);
+  OneValue handler(database, key);
+  RdbValues values(reader, handler);
+  const RdbKey entry{.name = key, .type = static_cast<rdb::Type>(reader.byte())};
+  Status status = values.begin(entry, version);
+  while (status && values.has_more()) status = values.go_on();
+  const bool is_whole = status && !reader.failed() && reader.offset() == body.size();
+  if (handler.settle(is_whole)) return handler.slot();
+  return status || reader.failed() ? bad_format() : status.error();
+}
+
+}  // namespace mayfly

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values as DUMP writes them and RESTORE reads them: type, value, version and checksum.
+//
+//   | type 1 | value as in an RDB file ... | version 2 | CRC-64 of all before it 8 |
+//
+// Numbers have their least byte first.
+
+#pragma once
+
+#include <string_view>
+
+#include "keyspace/database.h"
+#include "mayfly/result.h"
+#include "mayfly/slot.h"
+#include "persist/rdb/rdb_parser.h"
+
+namespace mayfly {
+
+// Whether version and checksum are right. If not: Code::corrupt, "DUMP payload version or checksum
+// are wrong".
+Status check_payload(std::string_view payload, const RdbChecks& checks = {});
+
+// Checks the payload and puts its value under the key, without a deadline; fields that are due are
+// kept, hidden. Errors: as above; Code::corrupt, "Bad data format"; or, for a type that we do not
+// hold, Code::unsupported with its name in the message. Then nothing is stored. REQUIRES: no key
+// of that name is stored.
+Result<Slot> restore_value(Database& database, std::string_view key, std::string_view payload,
+                           const RdbChecks& checks = {});
+
+}  // namespace mayfly

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "persist/rdb/rdb_save.h"
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "persist/crc64.h"
+#include "persist/disk/syncing_sink.h"
+#include "persist/rdb/rdb_format.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::uint64_t kKeysBetween = 1024;      // two reports of progress
+constexpr std::uint64_t kBytesBetween = 1 << 20;  // 1 MiB
+constexpr std::size_t kAhead = 8;                 // keys asked for before their turn
+
+// Passes bytes on and reports progress, also in the midst of a large value.
+class ReportingSink final : public ByteSink {
+ public:
+  ReportingSink(ByteSink& sink, const OnSaveProgress& progress) : sink_(sink), report_(progress) {}
+
+  Status write(std::string_view bytes) override {
+    Status status = sink_.write(bytes);
+    done.bytes += bytes.size();
+    if (done.bytes - reported_.bytes >= kBytesBetween) report();
+    return status;
+  }
+
+  void count_key() {
+    ++done.keys;
+    if (done.keys - reported_.keys >= kKeysBetween) report();
+  }
+
+  SaveProgress done;
+
+ private:
+  void report() {
+    reported_ = done;
+    if (report_) report_(done);
+  }
+
+  ByteSink& sink_;
+  const OnSaveProgress& report_;
+  SaveProgress reported_;
+};
+
+// Keys lie anywhere in memory: each is asked for some way ahead of its turn.
+void write_keys(RdbWriter& writer, Database& database, bool access, ReportingSink& sink) {
+  std::array<Slot, kAhead> waiting{};
+  std::size_t seen = 0;
+  const auto write = [&](Slot slot) {
+    writer.entry(database, slot, access);
+    sink.count_key();
+  };
+  database.each([&](Slot slot) {
+    __builtin_prefetch(&database.node(slot));
+    const Slot next = std::exchange(waiting[seen++ % kAhead], slot);
+    if (seen > kAhead) write(next);
+    return !writer.has_failed();
+  });
+  for (std::size_t i = seen < kAhead ? 0 : seen - kAhead; i < seen && !writer.has_failed(); ++i) {
+    write(waiting[i % kAhead]);
+  }
+}
+
+void write_aux(RdbWriter& writer, const RdbAux& aux) {
+  writer.aux("redis-bits", "64");
+  for (const auto& [name, value] : aux) writer.aux(name, value);
+}
+
+Result<SaveProgress> write_file(Disk& disk, const std::string& path, Keyspace& keyspace,
+                                const SaveOptions& options, const OnSaveProgress& progress) {
+  Result<std::unique_ptr<DiskFile>> file = disk.create(path);
+  if (!file) return file.error();
+  SyncingSink sink(**file, options.sync_every_bytes);
+  Result<SaveProgress> saved = save_rdb(keyspace, sink, options, progress);
+  if (!saved) return saved;
+  if (Status status = (*file)->sync(); !status) return status.error();
+  return saved;
+}
+
+}  // namespace
+
+bool has_field_deadlines(Keyspace& keyspace) {
+  for (int i = 0; i < keyspace.count(); ++i) {
+    if (keyspace[i].member_deadline_count() > 0) return true;
+  }
+  return false;
+}
+
+int version_for(Keyspace& keyspace) {
+  return has_field_deadlines(keyspace) ? rdb::kFieldsVersion : rdb::kPlainVersion;
+}
+
+Result<SaveProgress> save_rdb(Keyspace& keyspace, ByteSink& sink, const SaveOptions& options,
+                              const OnSaveProgress& progress) {
+  ReportingSink reporting(sink, progress);
+  RdbWriter writer(reporting, options.format);
+  const int version = version_for(keyspace);
+  writer.header(version);
+  write_aux(writer, options.aux);
+  for (int i = 0; i < keyspace.count() && !writer.has_failed(); ++i) {
+    Database& database = keyspace[i];
+    if (database.stored() == 0) continue;
+    writer.select(i, database.stored(), database.deadline_count());
+    write_keys(writer, database, options.saves_access, reporting);
+  }
+  if (Status status = writer.finish(); !status) return status.error();
+  return reporting.done;
+}
+
+Result<SaveProgress> save_rdb_file(Disk& disk, const std::string& directory,
+                                   const std::string& name, const std::string& temporary,
+                                   Keyspace& keyspace, const SaveOptions& options,
+                                   const OnSaveProgress& progress) {
+  const std::string written = directory + "/" + temporary;
+  Result<SaveProgress> saved = write_file(disk, written, keyspace, options, progress);
+  if (!saved) {
+    (void)disk.remove(written);  // the first error is the one to tell
+    return saved;
+  }
+  if (Status status = disk.rename(written, directory + "/" + name); !status) {
+    (void)disk.remove(written);
+    return status.error();
+  }
+  if (Status status = disk.sync_directory(directory); !status) return status.error();
+  return saved;
+}
+
+std::string dump_value(Database& database, Slot slot, const RdbOptions& options) {
+  StringSink sink;
+  RdbWriter writer(sink, {.compresses = options.compresses, .checksums = false});
+  const rdb::Type type = RdbWriter::type_of(database, slot);
+  writer.type(type);
+  writer.value(database, slot);
+  (void)writer.flush();  // a string takes everything
+
+  std::string& payload = sink.bytes;
+  const auto append = [&](std::uint64_t number, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; ++i) payload += static_cast<char>(number >> i * 8);
+  };
+  const bool with_deadlines = type == rdb::Type::hash2;
+  append(static_cast<unsigned>(with_deadlines ? rdb::kFieldsVersion : rdb::kPlainVersion), 2);
+  append(crc64(0, payload), 8);
+  return std::move(payload);
+}
+
+}  // namespace mayfly

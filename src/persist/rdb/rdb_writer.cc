@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything goes through one buffer, and small parts are written into it without a call.
+
+#include "persist/rdb/rdb_writer.h"
+
+#include <fmt/format.h>
+#include <liblzf/lzf.h>
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <optional>
+
+#include "keyspace/eviction.h"
+#include "keyspace/keyspace.h"
+#include "keyspace/members/packed_hash.h"
+#include "keyspace/members/table_hash.h"
+#include "persist/crc64.h"
+#include "resp/numbers.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::size_t kBufferSize = 65'536;  // 64 KiB
+constexpr std::size_t kLengthMax = 9;        // bytes of a length
+constexpr std::size_t kIntegerTextMax = 11;  // "-2147483648"
+constexpr std::size_t kPlainMax = 20;        // longer strings are compressed
+constexpr std::size_t kSavedMin = 4;         // bytes that make it worthwhile
+constexpr std::size_t kKeptMax = 1 << 20;    // room for LZF beyond 1 MiB is given back at once
+
+// A small hash has at most so many fields and bytes: what any reader takes for a listpack.
+constexpr std::size_t kListpackFieldsMax = 512;
+constexpr std::size_t kListpackBytesMax = 1 << 24;  // 16 MiB; listpacks must stay below 1 GiB
+
+// Moments before 1970 were over long ago; and -1 would mean that there is none.
+std::int64_t millis_of(Time deadline) {
+  return std::max<std::int64_t>(0, deadline.time_since_epoch().count());
+}
+
+char* write_byte(char* to, std::uint64_t byte) {
+  *to = static_cast<char>(byte);
+  return to + 1;
+}
+
+// The greatest byte first, as lengths are written and nothing else.
+char* write_big(char* to, std::uint64_t value, std::size_t bytes) {
+  for (std::size_t i = bytes; i > 0; --i) to = write_byte(to, value >> (i - 1) * 8);
+  return to;
+}
+
+char* write_little(char* to, std::uint64_t value, std::size_t bytes) {
+  static_assert(std::endian::native == std::endian::little);
+  std::memcpy(to, &value, bytes);
+  return to + bytes;
+}
+
+char* write_length(char* to, std::uint64_t length) {
+  if (length < 1 << 6) return write_byte(to, rdb::kLength6 << 6 | length);
+  if (length < 1 << 14) return write_big(to, rdb::kLength14 << 14 | length, 2);
+  if (length <= 0xFFFFFFFF) return write_big(write_byte(to, rdb::kLengthLong << 6), length, 4);
+  return write_big(write_byte(to, rdb::kLengthLong << 6 | 1), length, 8);
+}
+
+constexpr std::uint64_t special(unsigned encoding) { return rdb::kSpecial << 6 | encoding; }
+
+template <class See>
+void each_field(const KeyNode& node, See see) {
+  if (node.type() == Kind::packed_hash) {
+    PackedView(node.value()).each(see);
+  } else {
+    node.table_hash().each(see);
+  }
+}
+
+std::size_t field_count(const KeyNode& node) {
+  return node.type() == Kind::packed_hash ? PackedView(node.value()).count()
+                                          : node.table_hash().count();
+}
+
+}  // namespace
+
+RdbWriter::RdbWriter(ByteSink& sink, const RdbOptions& options)
+    : sink_(sink),
+      options_(options),
+      buffer_(std::make_unique_for_overwrite<char[]>(kBufferSize)),
+      at_(buffer_.get()),
+      end_(buffer_.get() + kBufferSize) {}
+
+// ---- Handing over ----
+
+void RdbWriter::hand_over(std::string_view bytes) {
+  handed_ += bytes.size();
+  if (!status_) return;
+  if (options_.checksums) crc_ = crc64(crc_, bytes);
+  status_ = sink_.write(bytes);
+}
+
+void RdbWriter::hand_over_buffer() {
+  if (at_ != buffer_.get()) hand_over({buffer_.get(), used()});
+  at_ = buffer_.get();
+}
+
+Status RdbWriter::flush() {
+  hand_over_buffer();
+  return status_;
+}
+
+// ---- Parts ----
+
+void RdbWriter::put_byte(unsigned byte) {
+  reserve(1);
+  at_ = write_byte(at_, byte);
+}
+
+void RdbWriter::put_length(std::uint64_t length) {
+  reserve(kLengthMax);
+  at_ = write_length(at_, length);
+}
+
+void RdbWriter::put_int64(std::int64_t value) {
+  reserve(sizeof value);
+  at_ = write_little(at_, static_cast<std::uint64_t>(value), sizeof value);
+}
+
+void RdbWriter::put_bytes(std::string_view bytes) {
+  if (bytes.size() <= room()) {
+    if (!bytes.empty()) std::memcpy(at_, bytes.data(), bytes.size());
+    at_ += bytes.size();
+    return;
+  }
+  hand_over_buffer();
+  // What is long is not copied. In pieces, so that the checksum brings into the cache what the sink
+  // reads, and the sink can sync in between.
+  for (; bytes.size() >= kBufferSize; bytes.remove_prefix(kBufferSize)) {
+    hand_over(bytes.substr(0, kBufferSize));
+  }
+  if (!bytes.empty()) put_bytes(bytes);
+}
+
+bool RdbWriter::put_as_integer(std::string_view text) {
+  const std::optional<std::int64_t> value = parse_integer(text);
+  if (!value) return false;
+  reserve(1 + sizeof *value);
+  const auto put = [&](unsigned encoding, std::size_t bytes) {
+    at_ =
+        write_little(write_byte(at_, special(encoding)), static_cast<std::uint64_t>(*value), bytes);
+    return true;
+  };
+  if (*value == static_cast<std::int8_t>(*value)) return put(rdb::kInt8, 1);
+  if (*value == static_cast<std::int16_t>(*value)) return put(rdb::kInt16, 2);
+  if (*value == static_cast<std::int32_t>(*value)) return put(rdb::kInt32, 4);
+  return false;
+}
+
+bool RdbWriter::put_compressed(std::string_view text) {
+  const std::size_t most = text.size() - kSavedMin;
+  if (compressed_room_ < most) {
+    compressed_room_ = std::max(most, kBufferSize);
+    compressed_ = std::make_unique_for_overwrite<char[]>(compressed_room_);
+  }
+  const std::size_t size = lzf_compress(text.data(), static_cast<unsigned>(text.size()),
+                                        compressed_.get(), static_cast<unsigned>(most));
+  if (size > 0) {
+    put_byte(static_cast<unsigned>(special(rdb::kLzf)));
+    put_length(size);
+    put_length(text.size());
+    put_bytes({compressed_.get(), size});
+  }
+  if (compressed_room_ > kKeptMax) {
+    compressed_.reset();
+    compressed_room_ = 0;
+  }
+  return size > 0;
+}
+
+void RdbWriter::put_string(std::string_view text) {
+  if (text.size() > kPlainMax) {
+    if (options_.compresses && put_compressed(text)) return;
+  } else if (!text.empty() && text.size() <= kIntegerTextMax && text[0] <= '9') {
+    if (put_as_integer(text)) return;
+  }
+  put_length(text.size());
+  put_bytes(text);
+}
+
+// ---- The file ----
+
+void RdbWriter::header(int version) {
+  put_bytes(version >= rdb::kFieldsVersion ? fmt::format("VALKEY{:03}", version)
+                                           : fmt::format("REDIS{:04}", version));
+}
+
+void RdbWriter::aux(std::string_view name, std::string_view value) {
+  put_byte(static_cast<unsigned>(rdb::Opcode::aux));
+  put_string(name);
+  put_string(value);
+}
+
+void RdbWriter::select(int database, std::size_t keys, std::size_t deadlines) {
+  put_byte(static_cast<unsigned>(rdb::Opcode::select_db));
+  put_length(static_cast<std::uint64_t>(database));
+  put_byte(static_cast<unsigned>(rdb::Opcode::resize_db));
+  put_length(keys);
+  put_length(deadlines);
+}
+
+Status RdbWriter::finish() {
+  put_byte(static_cast<unsigned>(rdb::Opcode::eof));
+  hand_over_buffer();
+  put_int64(static_cast<std::int64_t>(crc_));  // 0 if nobody asked for it
+  return flush();
+}
+
+// ---- Keys ----
+
+void RdbWriter::entry(Database& database, Slot slot, bool access) {
+  if (const Time deadline = database.deadline(slot); deadline != kNever) {
+    put_byte(static_cast<unsigned>(rdb::Opcode::expire_ms));
+    put_int64(millis_of(deadline));
+  }
+  if (access) put_access(database, slot);
+  type(type_of(database, slot));
+  put_string(database.key(slot));
+  value(database, slot);
+}
+
+void RdbWriter::put_access(Database& database, Slot slot) {
+  const Keyspace& keyspace = database.keyspace();
+  const std::uint32_t word = database.node(slot).access;
+  if (keyspace.options().uses_lfu) {
+    put_byte(static_cast<unsigned>(rdb::Opcode::freq));
+    put_byte(lfu_frequency(word, keyspace.now()));
+  } else {
+    put_byte(static_cast<unsigned>(rdb::Opcode::idle));
+    put_length(idle_seconds(word, keyspace.now()));
+  }
+}
+
+rdb::Type RdbWriter::type_of(const Database& database, Slot slot) {
+  const KeyNode& node = database.node(slot);
+  if (node.type() == Kind::string) return rdb::Type::string;
+  if (node.has_field_deadlines != 0) return rdb::Type::hash2;
+  if (node.type() == Kind::table_hash || node.is_beyond_limits != 0) return rdb::Type::hash;
+  const bool is_small = PackedView(node.value()).count() <= kListpackFieldsMax &&
+                        node.value_size <= kListpackBytesMax;
+  return is_small ? rdb::Type::hash_listpack : rdb::Type::hash;
+}
+
+void RdbWriter::value(Database& database, Slot slot) {
+  const KeyNode& node = database.node(slot);
+  const rdb::Type type = type_of(database, slot);
+  if (type == rdb::Type::string) return put_string(node.value());
+  if (type == rdb::Type::hash_listpack) return put_listpack(node);
+  const bool with_deadlines = type == rdb::Type::hash2;
+  put_length(field_count(node));
+  each_field(node, [&](const HashField& field) {
+    put_field(field, with_deadlines);
+    return !has_failed();
+  });
+}
+
+void RdbWriter::put_listpack(const KeyNode& node) {
+  listpack_.clear();
+  PackedView(node.value()).each([&](const HashField& field) {
+    listpack_.add(field.field);
+    listpack_.add(field.value);
+    return true;
+  });
+  put_string(listpack_.finish());
+}
+
+void RdbWriter::put_field(const HashField& field, bool with_deadline) {
+  put_string(field.field);
+  put_string(field.value);
+  if (with_deadline) put_int64(field.deadline == kNever ? -1 : millis_of(field.deadline));
+}
+
+}  // namespace mayfly

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// RdbWriter: the parts of an RDB file, one after the other, as Redis and Valkey would write them.
+//
+//   RdbWriter writer(sink, {});
+//   writer.header(rdb::kPlainVersion);
+//   writer.aux("ctime", "1700000000");
+//   writer.select(0, database.stored(), database.deadline_count());
+//   writer.entry(database, slot);                     // for each key
+//   if (Status status = writer.finish(); !status) ... // the first error, if there was any
+//
+//   | REDIS0010 | aux ... | select | resize | entry | entry ... | select ... | eof | crc64 |
+//
+// A small hash is written as a listpack (type 16), a larger one field by field (type 4), and one in
+// which a field has a deadline as Valkey does it (type 22; only in files of version 80). Keys and
+// fields that are due are written like any other.
+//
+// Errors are latched: after the first one nothing is written any more, and finish() tells it.
+//
+// It only reads the keyspace, takes no lock and allocates about 64 KiB, and for values longer than
+// that as much as the longest one: a child process after fork() may use it.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "keyspace/database.h"
+#include "mayfly/result.h"
+#include "persist/disk/byte_sink.h"
+#include "persist/encodings/listpack_writer.h"
+#include "persist/rdb/rdb_format.h"
+
+namespace mayfly {
+
+struct RdbOptions {
+  bool compresses = true;  // strings of more than 20 bytes by LZF, where it saves 4 bytes or more
+  bool checksums = true;   // else the checksum is 0, which readers take for none
+};
+
+// Names and values of what a file says about itself.
+using RdbAux = std::vector<std::pair<std::string, std::string>>;
+
+class RdbWriter {
+ public:
+  // The sink must outlive it. What is not flushed when it is destroyed is lost.
+  RdbWriter(ByteSink& sink, const RdbOptions& options);
+
+  void header(int version);  // REDIS0010 for 10, VALKEY080 for 80
+  void aux(std::string_view name, std::string_view value);
+
+  // How many keys there will be, and how many of them have deadlines, is advice for the reader.
+  void select(int database, std::size_t keys, std::size_t deadlines);
+
+  // The key's deadline if it has one, its type, name and value; with `access` also how long it was
+  // idle, or how often used, whichever the keyspace counts.
+  void entry(Database& database, Slot slot, bool access = false);
+
+  // As what the value is written. The value does not begin with it.
+  static rdb::Type type_of(const Database& database, Slot slot);
+  void type(rdb::Type type) { put_byte(static_cast<unsigned>(type)); }
+  void value(Database& database, Slot slot);
+
+  // The end of the file, its checksum, and a flush.
+  Status finish();
+
+  // Hands to the sink what is still here, and tells the first error.
+  Status flush();
+
+  // Nothing that is written from now on will be.
+  bool has_failed() const { return !status_.ok(); }
+
+  // So far, whether the sink has them or not.
+  std::uint64_t bytes() const { return handed_ + used(); }
+
+ private:
+  std::size_t used() const { return static_cast<std::size_t>(at_ - buffer_.get()); }
+  std::size_t room() const { return static_cast<std::size_t>(end_ - at_); }
+
+  void hand_over(std::string_view bytes);
+  void hand_over_buffer();
+  void reserve(std::size_t bytes) {
+    if (room() < bytes) hand_over_buffer();
+  }
+
+  void put_byte(unsigned byte);
+  void put_length(std::uint64_t length);
+  void put_int64(std::int64_t value);
+  void put_bytes(std::string_view bytes);
+  void put_string(std::string_view text);
+  bool put_as_integer(std::string_view text);
+  bool put_compressed(std::string_view text);
+  void put_access(Database& database, Slot slot);
+  void put_listpack(const KeyNode& node);
+  void put_field(const HashField& field, bool with_deadline);
+
+  ByteSink& sink_;
+  const RdbOptions options_;
+  std::unique_ptr<char[]> buffer_;
+  char* at_;   // where the next byte goes
+  char* end_;  // of the buffer
+  std::uint64_t handed_ = 0;
+  std::uint64_t crc_ = 0;  // of what was handed over
+  Status status_ = Done{};
+  ListpackWriter listpack_;
+  std::unique_ptr<char[]> compressed_;  // room for LZF, kept for the next string
+  std::size_t compressed_room_ = 0;
+};
+
+}  // namespace mayfly

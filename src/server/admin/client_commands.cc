@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// CLIENT and its subcommands.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+
+#include "commands/words.h"
+#include "server/admin/client_import.h"
+#include "server/admin/client_list.h"
+#include "server/admin/help.h"
+#include "server/core/server.h"
+#include "server/replication/replication.h"
+
+namespace mayfly {
+namespace {
+
+void id(Call& call) {
+  call.reply().integer(static_cast<std::int64_t>(client_call(call).client.id()));
+}
+
+void info(Call& call) {
+  ClientCall& here = client_call(call);
+  call.reply().verbatim("txt", describe(here.client, here.server) + "\n");
+}
+
+void list(Call& call) {
+  ClientCall& here = client_call(call);
+  const auto filter = parse_client_filter(here, 2);
+  if (!filter) return;
+  std::string lines;
+  for (const auto& [number, client] : here.server.clients()) {
+    if (!matches(*filter, *client, call.now())) continue;
+    if (filter->skips_self.value_or(false) && client == &here.client) continue;
+    lines += describe(*client, here.server);
+    lines += '\n';
+  }
+  call.reply().verbatim("txt", lines);
+}
+
+void kill_client(ClientCall& call, Client& client) {
+  if (&client == &call.client) {
+    client.close_after_reply();
+  } else {
+    client.link().close_now("CLIENT KILL");
+  }
+}
+
+// CLIENT KILL 127.0.0.1:1234
+void kill_address(ClientCall& call) {
+  for (const auto& [number, client] : call.server.clients()) {
+    if (client->link().address() != call.word(2)) continue;
+    kill_client(call, *client);
+    return call.reply().ok();
+  }
+  call.fail("ERR No such client");
+}
+
+void kill(Call& call) {
+  ClientCall& here = client_call(call);
+  if (call.count() == 3) return kill_address(here);
+  const auto filter = parse_client_filter(here, 2);
+  if (!filter) return;
+  const bool skips_self = filter->skips_self.value_or(true);
+  std::int64_t killed = 0;
+  for (const auto& [number, client] : here.server.clients()) {
+    if (client->link().closing() || !matches(*filter, *client, call.now())) continue;
+    if (skips_self && client == &here.client) continue;
+    kill_client(here, *client);
+    ++killed;
+  }
+  call.reply().integer(killed);
+}
+
+void setname(Call& call) {
+  if (!is_plain_word(call.word(2))) {
+    return call.fail("ERR Client names cannot contain spaces, newlines or special characters.");
+  }
+  client_call(call).client.name = call.word(2);
+  call.reply().ok();
+}
+
+void getname(Call& call) {
+  const std::string& name = client_call(call).client.name;
+  name.empty() ? call.reply().null() : call.reply().bulk(name);
+}
+
+void setinfo(Call& call) {
+  Client& client = client_call(call).client;
+  const bool is_name = call.is(2, "lib-name");
+  if (!is_name && !call.is(2, "lib-ver")) {
+    return call.fail(fmt::format("ERR Unrecognized option '{}'", call.word(2)));
+  }
+  if (!is_plain_word(call.word(3))) {
+    return call.fail(fmt::format("ERR {} cannot contain spaces, newlines or special characters.",
+                                 is_name ? "lib-name" : "lib-ver"));
+  }
+  (is_name ? client.lib_name : client.lib_version) = call.word(3);
+  call.reply().ok();
+}
+
+// ON or OFF, or an error reply.
+std::optional<bool> on_or_off(Call& call, std::size_t i) {
+  if (call.is(i, "on")) return true;
+  if (call.is(i, "off")) return false;
+  call.fail_syntax();
+  return std::nullopt;
+}
+
+void no_evict(Call& call) {
+  const auto on = on_or_off(call, 2);
+  if (!on) return;
+  client_call(call).client.no_evict = *on;
+  call.reply().ok();
+}
+
+void no_touch(Call& call) {
+  const auto on = on_or_off(call, 2);
+  if (!on) return;
+  client_call(call).client.no_touch = *on;
+  call.reply().ok();
+}
+
+void reply_mode(Call& call) {
+  Client& client = client_call(call).client;
+  if (call.is(2, "on")) {
+    client.reply_mode = ReplyMode::on;
+    return call.reply().ok();
+  }
+  if (call.is(2, "off")) {
+    client.reply_mode = ReplyMode::off;
+  } else if (call.is(2, "skip")) {
+    if (client.reply_mode == ReplyMode::on) client.reply_mode = ReplyMode::skip_next;
+  } else {
+    call.fail_syntax();
+  }
+}
+
+void pause(Call& call) {
+  ClientCall& here = client_call(call);
+  if (call.count() > 4) return call.fail_arity();
+  bool only_writes = false;
+  if (call.count() == 4) {
+    only_writes = call.is(3, "write");
+    if (!only_writes && !call.is(3, "all")) {
+      return call.fail("ERR CLIENT PAUSE mode must be WRITE or ALL");
+    }
+  }
+  constexpr std::int64_t kMost = std::int64_t{1} << 53;
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  const auto ms = call.integer(2, kLeast, kMost, "ERR timeout is not an integer or out of range");
+  if (!ms) return;
+  if (*ms < 0) return call.fail("ERR timeout is negative");
+  here.server.pause(PauseReason::client_command, call.now() + Millis(*ms),
+                    only_writes ? PauseLevel::writes : PauseLevel::all);
+  call.reply().ok();
+}
+
+void unpause(Call& call) {
+  client_call(call).server.unpause(PauseReason::client_command);
+  call.reply().ok();
+}
+
+void tracking(Call& call) {
+  const auto on = on_or_off(call, 2);
+  if (!on) return;
+  if (*on) return call.fail("ERR client-side caching is not supported; only TRACKING OFF is");
+  call.reply().ok();
+}
+
+void trackinginfo(Call& call) {
+  call.reply().map(3);
+  call.reply().bulk("flags");
+  call.reply().set(1);
+  call.reply().bulk("off");
+  call.reply().bulk("redirect");
+  call.reply().integer(-1);
+  call.reply().bulk("prefixes");
+  call.reply().array(0);
+}
+
+void caching(Call& call) {
+  call.fail(
+      "ERR CLIENT CACHING can be called only when the client is in tracking mode with "
+      "OPTIN or OPTOUT mode enabled");
+}
+
+void getredir(Call& call) { call.reply().integer(-1); }
+
+// CLIENT UNBLOCK id [TIMEOUT | ERROR]
+void unblock(Call& call) {
+  ClientCall& here = client_call(call);
+  if (call.count() > 4) return call.fail_arity();
+  const bool with_error = call.is(3, "error");
+  if (call.count() == 4 && !with_error && !call.is(3, "timeout")) {
+    return call.fail("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
+  }
+  const auto id = call.integer(2);
+  if (!id) return;
+  const auto found = here.server.clients().find(static_cast<std::uint64_t>(*id));
+  const bool is_woken = found != here.server.clients().end() &&
+                        here.server.replication().waiters().unblock(*found->second, with_error);
+  call.reply().integer(is_woken ? 1 : 0);
+}
+
+// CLIENT CAPA option [option ...]: what is not known is for other servers.
+void capa(Call& call) {
+  for (std::size_t i = 2; i < call.count(); ++i) {
+    if (call.is(i, "redirect")) client_call(call).client.can_redirect = true;
+  }
+  call.reply().ok();
+}
+
+void help(Call& call) {
+  static constexpr std::string_view kLines[] = {
+      "CAPA <option> [<option> ...]",
+      "    Tells what this client can do: REDIRECT.",
+      "GETNAME | SETNAME <name>",
+      "    The name of this connection.",
+      "ID | INFO",
+      "    The number of this connection, or all about it.",
+      "IMPORT-SOURCE (ON|OFF)",
+      "    In import mode, whether nothing is expired for this connection.",
+      "KILL <ip:port> | KILL <option> ...",
+      "    Closes connections: ID, ADDR, LADDR, IP, TYPE, USER, NAME, FLAGS, CAPA, LIB-NAME,",
+      "    LIB-VER, DB, each also with NOT- before it, and IDLE, MAXAGE, SKIPME.",
+      "LIST [<option> ...]",
+      "    Describes connections, chosen as for KILL.",
+      "NO-EVICT (ON|OFF) | NO-TOUCH (ON|OFF)",
+      "    Whether this connection may be dropped, and whether its reads count as uses.",
+      "PAUSE <timeout> [WRITE|ALL] | UNPAUSE",
+      "    Lets commands wait for so many milliseconds.",
+      "REPLY (ON|OFF|SKIP)",
+      "    Whether commands are answered.",
+      "SETINFO (LIB-NAME|LIB-VER) <text>",
+      "    Tells which client library this is.",
+      "TRACKING OFF",
+      "    Client-side caching is not supported.",
+      "UNBLOCK <id> [TIMEOUT|ERROR]",
+      "    Ends the wait of a client in WAIT or WAITAOF.",
+  };
+  reply_help(call, "CLIENT", kLines);
+}
+
+constexpr std::uint32_t kFlags = flag::noscript | flag::loading | flag::stale | flag::unpaused;
+constexpr std::uint32_t kAdmin = kFlags | flag::admin | flag::dangerous;
+
+constexpr Command part(std::string_view name, Handler handler, int arity, std::uint32_t flags,
+                       std::string_view since, std::string_view syntax, std::string_view summary) {
+  return {.name = name,
+          .handler = handler,
+          .arity = arity,
+          .flags = flags,
+          .group = "connection",
+          .since = since,
+          .syntax = syntax,
+          .summary = summary,
+          .parent = "client"};
+}
+
+constexpr std::array kParts = {
+    part("id", id, 2, kFlags, "5.0.0", "", "The number of this connection."),
+    part("info", info, 2, kFlags, "6.2.0", "", "Describes this connection."),
+    part("list", list, -2, kAdmin, "2.4.0",
+         "[filter:"
+         "(ID client-id:int... | NOT-ID client-id:int... | TYPE type | NOT-TYPE type | ADDR "
+         "ip-port | "
+         "NOT-ADDR ip-port | LADDR ip-port | NOT-LADDR ip-port | IP ip | NOT-IP ip | "
+         "USER username | NOT-USER username | FLAGS flags | NOT-FLAGS flags | NAME name | "
+         "NOT-NAME name | LIB-NAME name | NOT-LIB-NAME name | LIB-VER version | "
+         "NOT-LIB-VER version | DB db:int | NOT-DB db:int | CAPA capability | "
+         "NOT-CAPA capability | IDLE seconds:int | MAXAGE seconds:int)...]",
+         "Describes connections."),
+    part("kill", kill, -3, kAdmin, "2.4.0",
+         "target:(ip-port | filter:"
+         "(ID client-id:int... | NOT-ID client-id:int... | TYPE type | NOT-TYPE type | ADDR "
+         "ip-port | "
+         "NOT-ADDR ip-port | LADDR ip-port | NOT-LADDR ip-port | IP ip | NOT-IP ip | "
+         "USER username | NOT-USER username | FLAGS flags | NOT-FLAGS flags | NAME name | "
+         "NOT-NAME name | LIB-NAME name | NOT-LIB-NAME name | LIB-VER version | "
+         "NOT-LIB-VER version | DB db:int | NOT-DB db:int | CAPA capability | "
+         "NOT-CAPA capability | IDLE seconds:int | MAXAGE seconds:int | "
+         "SKIPME skip:(YES | NO))...)",
+         "Closes connections."),
+    part("setname", setname, 3, kFlags, "2.6.9", "connection-name", "Names this connection."),
+    part("getname", getname, 2, kFlags, "2.6.9", "", "The name of this connection."),
+    part("setinfo", setinfo, 4, kFlags, "7.2.0", "attribute:((LIB-NAME name) | (LIB-VER version))",
+         "Tells which client library this is."),
+    part("no-evict", no_evict, 3, kAdmin, "7.0.0", "enabled:(ON | OFF)",
+         "Keeps this connection when memory is short."),
+    part("no-touch", no_touch, 3, kFlags, "7.2.0", "enabled:(ON | OFF)",
+         "Makes reads of this connection no uses."),
+    part("import-source", client_import_source, 3, kFlags, "8.1.0", "enabled:(ON | OFF)",
+         "Marks this connection as a source of an import."),
+    part("reply", reply_mode, 3, kFlags, "3.2.0", "mode:(ON | OFF | SKIP)",
+         "Whether commands are answered."),
+    part("pause", pause, -3, kAdmin, "3.0.0", "timeout:int [mode:(WRITE | ALL)]",
+         "Lets commands of all connections wait."),
+    part("unpause", unpause, 2, kAdmin, "6.2.0", "", "Ends a pause."),
+    part("tracking", tracking, -3, kFlags, "6.0.0",
+         "status:(ON | OFF) [REDIRECT client-id:int] [PREFIX prefix]... [BCAST] [OPTIN] "
+         "[OPTOUT] [NOLOOP]",
+         "Client-side caching; only OFF."),
+    part("trackinginfo", trackinginfo, 2, kFlags, "6.2.0", "", "Tells that nothing is tracked."),
+    part("caching", caching, 3, kFlags, "6.0.0", "mode:(YES | NO)",
+         "Client-side caching, which is not there."),
+    part("getredir", getredir, 2, kFlags, "6.0.0", "", "Where invalidations go: nowhere."),
+    part("unblock", unblock, -3, kAdmin, "5.0.0", "client-id:int [answer:(TIMEOUT | ERROR)]",
+         "Ends the wait of a client."),
+    part("capa", capa, -3, kFlags, "8.0.0", "capability...", "Tells what this client can do."),
+    part("help", help, 2, flag::loading | flag::stale | flag::unpaused, "5.0.0", "",
+         "Explains the subcommands."),
+};
+
+constexpr std::array kRows = {
+    Command{.name = "client",
+            .arity = -2,
+            .group = "connection",
+            .since = "2.4.0",
+            .summary = "All about connections.",
+            .subcommands = kParts},
+};
+
+}  // namespace
+
+std::span<const Command> client_commands() { return kRows; }
+
+}  // namespace mayfly

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// COMMAND: replies in the form that Redis 7 gives, and rows that make sense.
+
+#include <gtest/gtest.h>
+
+#include "commands/syntax.h"
+#include "server/core/server_fixture.h"
+#include "server/monitoring/command_times.h"
+
+namespace mayfly {
+namespace {
+
+class CommandCommandsTest : public testing::Test {
+ protected:
+  std::string run(std::string_view line) { return client_.run(line); }
+
+  ServerFixture fixture_;
+  TestClient& client_ = fixture_.connect();
+};
+
+// The expected text is what redis-server 7.0 says.
+TEST_F(CommandCommandsTest, InfoHasTenElements) {
+  run("HELLO 3");
+  EXPECT_EQ(run("COMMAND INFO get"),
+            R"([["get", (integer) 2, (set) [readonly, fast], (integer) 1, (integer) 1, )"
+            R"((integer) 1, (set) [@read, @string, @fast], (set) [], (set) [{"flags": )"
+            R"((set) [RO, access], "begin_search": {"type": "index", "spec": {"index": )"
+            R"((integer) 1}}, "find_keys": {"type": "range", "spec": {"lastkey": (integer) 0, )"
+            R"("keystep": (integer) 1, "limit": (integer) 0}}}], []]])");
+}
+
+TEST_F(CommandCommandsTest, InfoOfSubcommandsAndOfNone) {
+  run("HELLO 3");
+  EXPECT_EQ(
+      run("COMMAND INFO config|get nosuch config|nosuch"),
+      R"([["config|get", (integer) -3, (set) [admin, noscript, loading, stale], (integer) 0, )"
+      R"((integer) 0, (integer) 0, (set) [@admin, @slow, @dangerous], (set) [], (set) [], )"
+      R"([]], (nil), (nil)])");
+  EXPECT_TRUE(
+      run("COMMAND INFO config")
+          .starts_with(
+              R"([["config", (integer) -2, (set) [], (integer) 0, (integer) 0, (integer) 0, )"
+              R"((set) [@slow], (set) [], (set) [], [["config|get",)"));
+}
+
+TEST_F(CommandCommandsTest, CountsWhatItLists) {
+  const std::size_t count = fixture_.server().commands().rows().size();
+  EXPECT_EQ(run("COMMAND COUNT"), "(integer) " + std::to_string(count));
+  EXPECT_TRUE(client_.send("COMMAND\r\n").starts_with("*" + std::to_string(count) + "\r\n"));
+  EXPECT_TRUE(client_.send("COMMAND INFO\r\n").starts_with("*" + std::to_string(count) + "\r\n"));
+}
+
+TEST_F(CommandCommandsTest, DocsHaveSummaryAndSubcommands) {
+  run("HELLO 3");
+  EXPECT_EQ(run("COMMAND DOCS hget nosuch"),
+            R"({"hget": {"summary": "Returns the value of a field.", "since": "2.0.0", )"
+            R"("group": "hash", "arguments": [{"name": "key", "type": "key", )"
+            R"("display_text": "key", "key_spec_index": (integer) 0}, {"name": "field", )"
+            R"("type": "string", "display_text": "field"}]}})");
+  const std::string docs = run("COMMAND DOCS config");
+  EXPECT_NE(docs.find(R"("subcommands": {"config|get": {"summary":)"), std::string::npos);
+}
+
+TEST_F(CommandCommandsTest, DocsDescribeOptionsAndChoices) {
+  run("HELLO 3");
+  const std::string docs = run("COMMAND DOCS hgetex");
+  EXPECT_NE(docs.find(R"({"name": "expiration", "type": "oneof", "flags": (set) [optional], )"
+                      R"("arguments": [{"name": "seconds", "type": "integer", )"
+                      R"("display_text": "seconds", "token": "EX"})"),
+            std::string::npos)
+      << docs;
+  EXPECT_NE(docs.find(R"({"name": "field", "type": "string", "display_text": "field", )"
+                      R"("flags": (set) [multiple]})"),
+            std::string::npos)
+      << docs;
+}
+
+TEST_F(CommandCommandsTest, ListCanBeFiltered) {
+  EXPECT_EQ(run("COMMAND LIST FILTERBY PATTERN hset*x"), R"(["hsetnx", "hsetex"])");
+  EXPECT_NE(run("COMMAND LIST FILTERBY PATTERN config*").find(R"("config", "config|get")"),
+            std::string::npos);
+  EXPECT_NE(run("COMMAND LIST FILTERBY ACLCAT hash").find(R"("hset")"), std::string::npos);
+  EXPECT_EQ(run("COMMAND LIST FILTERBY ACLCAT hash").find(R"("get")"), std::string::npos);
+  EXPECT_EQ(run("COMMAND LIST FILTERBY ACLCAT nosuch"), "[]");
+  EXPECT_EQ(run("COMMAND LIST FILTERBY MODULE any"), "[]");
+  EXPECT_EQ(run("COMMAND LIST FILTERBY PATTERN"), "(error) ERR syntax error");
+  EXPECT_EQ(run("COMMAND LIST FILTERBY COLOUR red"), "(error) ERR syntax error");
+}
+
+TEST_F(CommandCommandsTest, GetkeysFindsKeys) {
+  EXPECT_EQ(run("COMMAND GETKEYS MSET a 1 b 2"), R"(["a", "b"])");
+  EXPECT_EQ(run("COMMAND GETKEYS MEMORY USAGE k"), R"(["k"])");
+  EXPECT_EQ(run("COMMAND GETKEYSANDFLAGS HGET h f"), R"([["h", [RO, access]]])");
+}
+
+TEST_F(CommandCommandsTest, GetkeysRefusesWhatHasNone) {
+  EXPECT_EQ(run("COMMAND GETKEYS nosuch a"), "(error) ERR Invalid command specified");
+  EXPECT_EQ(run("COMMAND GETKEYS ping"), "(error) ERR The command has no key arguments");
+  EXPECT_EQ(run("COMMAND GETKEYS hget h"),
+            "(error) ERR Invalid number of arguments specified for command");
+}
+
+// Every row of every family, subcommands included.
+TEST_F(CommandCommandsTest, RowsAreComplete) {
+  const auto check = [](const Command& row) {
+    const std::string name = full_name(row);
+    EXPECT_NE(row.arity, 0) << name;
+    EXPECT_FALSE(row.group.empty()) << name;
+    EXPECT_FALSE(row.since.empty()) << name;
+    EXPECT_TRUE(row.summary.ends_with('.')) << name;
+    EXPECT_TRUE(row.handler != nullptr || !row.subcommands.empty()) << name;
+    EXPECT_EQ(row.keys.first == 0, row.keys.access == 0) << name;
+  };
+  for (const Command* const row : fixture_.server().commands().rows()) {
+    check(*row);
+    for (const Command& subcommand : row->subcommands) {
+      check(subcommand);
+      EXPECT_EQ(subcommand.parent, row->name);
+    }
+  }
+}
+
+// ---- The syntax of every row, against its arity and against what the handler takes ----
+
+using Request = std::vector<std::string>;
+
+// Words that an argument can stand for.
+struct Piece {
+  Request words;
+  int times = 1;  // how often a repeated argument occurs in them
+};
+using Pieces = std::vector<Piece>;
+
+Pieces pieces_of(const Argument& argument);
+
+void append(Request& words, const Request& more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
+// The first piece of each argument, but for argument `place`, which has `piece`.
+Request join(const std::vector<Argument>& arguments, const std::vector<Pieces>& pieces,
+             std::size_t place, std::size_t piece) {
+  Request words;
+  const auto chosen = [&](std::size_t i) { return pieces[i][i == place ? piece : 0]; };
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    append(words, chosen(i).words);
+    if (arguments[i].is_count) words.back() = std::to_string(chosen(i + 1).times);
+  }
+  return words;
+}
+
+// The shortest form, and then one for each other piece of each argument.
+Pieces pieces_of(const std::vector<Argument>& arguments) {
+  std::vector<Pieces> all;
+  for (const Argument& argument : arguments) all.push_back(pieces_of(argument));
+  Pieces joined = {{join(arguments, all, 0, 0)}};
+  for (std::size_t place = 0; place < all.size(); ++place) {
+    for (std::size_t piece = 1; piece < all[place].size(); ++piece) {
+      joined.push_back({join(arguments, all, place, piece)});
+    }
+  }
+  return joined;
+}
+
+Pieces values_of(const Argument& argument) {
+  using enum ArgumentKind;
+  Pieces pieces;
+  switch (argument.kind) {
+    case token:
+      return {{}};
+    case block:
+      return pieces_of(argument.parts);
+    case choice:
+      for (const Argument& part : argument.parts) {
+        for (Piece& piece : pieces_of(part)) pieces.push_back(std::move(piece));
+      }
+      return pieces;
+    case integer:
+      return {{{"1"}}};
+    case number:
+      return {{{"1.5"}}};
+    case unix_time:
+      return {{{"9999999999"}}};
+    default:
+      return {{{argument.name}}};
+  }
+}
+
+Pieces pieces_of(const Argument& argument) {
+  Pieces pieces = values_of(argument);
+  if (!argument.token.empty()) {
+    for (Piece& piece : pieces) piece.words.insert(piece.words.begin(), argument.token);
+  }
+  if (argument.is_repeated) {
+    Piece twice = pieces.front();
+    const bool skips_token = !argument.token.empty() && !argument.repeats_token;
+    append(twice.words, Request(twice.words.begin() + skips_token, twice.words.end()));
+    twice.times = 2;
+    pieces.push_back(std::move(twice));
+  }
+  if (argument.is_optional) pieces.insert(pieces.begin(), Piece{});
+  return pieces;
+}
+
+std::vector<Request> requests_of(const Command& row) {
+  std::vector<Request> requests;
+  for (const Piece& piece : pieces_of(*parse_syntax(row.syntax))) {
+    Request request;
+    if (!row.parent.empty()) request.emplace_back(row.parent);
+    request.emplace_back(row.name);
+    append(request, piece.words);
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+std::vector<const Command*> all_rows(const Server& server) {
+  std::vector<const Command*> rows;
+  for (const Command* const row : server.commands().rows()) {
+    if (row->handler != nullptr && row->subcommands.empty()) rows.push_back(row);
+    for (const Command& subcommand : row->subcommands) rows.push_back(&subcommand);
+  }
+  return rows;
+}
+
+TEST_F(CommandCommandsTest, SyntaxAgreesWithArityAndKeys) {
+  for (const Command* const row : all_rows(fixture_.server())) {
+    const auto arguments = parse_syntax(row->syntax);
+    ASSERT_TRUE(arguments.ok()) << full_name(*row) << ": " << arguments.error().message;
+    const WordCount words = count_words(*arguments);
+    const int least = words.least + (row->parent.empty() ? 1 : 2);
+    const bool is_fixed = words.most == words.least;
+    EXPECT_EQ(row->arity, is_fixed ? least : -least) << full_name(*row) << ": " << row->syntax;
+  }
+}
+
+// A reply that says that the request is not of the form that the syntax describes.
+bool says_wrong_form(const std::string& reply) {
+  if (!reply.starts_with("(error)")) return false;
+  for (const std::string_view sign :
+       {"syntax error", "wrong number of arguments", "unknown command", "nknown subcommand",
+        "Unrecognized", "numfields"}) {
+    if (reply.find(sign) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST_F(CommandCommandsTest, HandlersTakeWhatTheSyntaxDescribes) {
+  for (const Command* const row : all_rows(fixture_.server())) {
+    if (row->name == "debug") continue;  // its subcommands have no rows of their own
+    for (const Request& request : requests_of(*row)) {
+      ServerFixture fixture;  // some requests change the state of the whole server
+      const std::string reply = fixture.connect().run(request);
+      EXPECT_FALSE(says_wrong_form(reply)) << testing::PrintToString(request) << ": " << reply;
+    }
+  }
+}
+
+TEST_F(CommandCommandsTest, HandlersTakeNothingBehindIt) {
+  for (const Command* const row : all_rows(fixture_.server())) {
+    const WordCount words = count_words(*parse_syntax(row->syntax));
+    if (!words.most) continue;  // the word could be a repeated one
+    Request request = requests_of(*row).front();
+    const std::size_t too_many =
+        static_cast<std::size_t>(*words.most) + (row->parent.empty() ? 2 : 3);
+    while (request.size() < too_many) request.push_back("nosuchword");
+    ServerFixture fixture;
+    if (row->group == "hash") fixture.connect().run("HSET key field value");
+    const std::string reply = fixture.connect().run(request);
+    EXPECT_TRUE(reply.starts_with("(error)")) << testing::PrintToString(request) << ": " << reply;
+  }
+}
+
+}  // namespace
+}  // namespace mayfly

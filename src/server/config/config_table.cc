@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// The directives that do something here: the rows, and the fields of an unusual kind.
+
+#include "server/config/config_table.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+
+#include "commands/events.h"
+#include "commands/words.h"
+#include "keyspace/eviction.h"
+#include "keyspace/key_node.h"
+#include "server/config/config_fields.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::int64_t kIntMax = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kLongMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kMegabyte = 1'048'576;
+
+constexpr std::string_view kLevels[] = {"debug", "verbose", "notice", "warning", "nothing"};
+constexpr std::string_view kPermissions[] = {"no", "yes", "local"};
+
+Status set_bind(Config& config, Values values, bool) {
+  config.bind = split_words(values);
+  return Done{};
+}
+
+std::string show_bind(const Config& config) {
+  std::string text;
+  for (const std::string& address : config.bind) {
+    if (!text.empty()) text += ' ';
+    text += address;
+  }
+  return text;
+}
+
+Status set_permissions(Config& config, Values values, bool) {
+  const auto word = only_word(values);
+  if (!word) return word.error();
+  const auto number = read_octal(*word, 0777);
+  if (!number) return number.error();
+  config.unixsocketperm = *number;
+  return Done{};
+}
+
+std::string show_permissions(const Config& config) {
+  std::string digits;
+  for (std::int64_t left = config.unixsocketperm; left > 0; left /= 8) {
+    digits.insert(digits.begin(), static_cast<char>('0' + left % 8));
+  }
+  return digits.empty() ? "0" : digits;
+}
+
+Status set_dir(Config& config, Values values, bool) {
+  auto word = only_word(values);
+  if (!word) return word.error();
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::path(config.start_directory) / *word;
+  if (!std::filesystem::is_directory(path, error)) {
+    return bad_value(error ? error.message() : "Not a directory");
+  }
+  config.dir = path.string();
+  return Done{};
+}
+
+std::string show_dir(const Config& config) {
+  std::error_code error;
+  const auto path =
+      std::filesystem::canonical(std::filesystem::path(config.start_directory) / config.dir, error);
+  return error ? config.dir : path.string();
+}
+
+// Bytes, or a percentage of maxmemory.
+Status set_client_memory(Config& config, Values values, bool) {
+  const auto word = only_word(values);
+  if (!word) return word.error();
+  if (word->ends_with('%')) {
+    const auto percent = read_number(word->substr(0, word->size() - 1), 0, 100);
+    if (!percent) return bad_value("argument must be a memory or percent value");
+    config.maxmemory_clients = -*percent;
+    return Done{};
+  }
+  const auto bytes = read_memory(*word, 0);
+  if (!bytes) return bytes.error();
+  if (*bytes > static_cast<std::uint64_t>(kLongMax)) {
+    return bad_value("argument must be a memory or percent value");
+  }
+  config.maxmemory_clients = static_cast<std::int64_t>(*bytes);
+  return Done{};
+}
+
+std::string show_client_memory(const Config& config) {
+  if (config.maxmemory_clients >= 0) return std::to_string(config.maxmemory_clients);
+  return std::to_string(-config.maxmemory_clients) + "%";
+}
+
+Status set_policy(Config& config, Values values, bool) {
+  static constexpr std::string_view kPolicies[] = {
+      "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl",
+      "allkeys-lru",  "allkeys-lfu",  "allkeys-random",  "noeviction"};
+  const auto word = only_word(values);
+  if (!word) return word.error();
+  const auto chosen = read_choice(*word, kPolicies);
+  if (!chosen) return chosen.error();
+  config.maxmemory_policy = parse_eviction(*chosen).value_or(Eviction::none);
+  return Done{};
+}
+
+std::string show_policy(const Config& config) {
+  return std::string(name_of(config.maxmemory_policy));
+}
+
+Status set_output_limits(Config& config, Values values, bool) {
+  return read_output_limits(config, values);
+}
+
+Status set_events(Config& config, Values values, bool) {
+  const auto word = only_word(values);
+  if (!word) return word.error();
+  const auto events = parse_events(*word);
+  if (!events) return bad_value("Invalid event class character. Use 'Ag$lshzxeKEtmdn'.");
+  config.notify_keyspace_events = *events;
+  return Done{};
+}
+
+std::string show_events(const Config& config) {
+  return format_events(config.notify_keyspace_events);
+}
+
+constexpr Field kBind{set_bind, show_bind};
+constexpr Field kPerm{set_permissions, show_permissions};
+constexpr Field kDir{set_dir, show_dir};
+constexpr Field kClientMemory{set_client_memory, show_client_memory};
+constexpr Field kPolicy{set_policy, show_policy};
+constexpr Field kOutputLimits{set_output_limits, show_output_limits};
+constexpr Field kEvents{set_events, show_events};
+
+// clang-format off
+constexpr Directive kDirectives[] = {
+    // Network. Where the server listens is settled when it starts.
+    {"bind", "", kBind, mark::several},
+    {"port",           "", number<&Config::port, 0, 65'535>},
+    {"unixsocket",     "", text<&Config::unixsocket>,                     mark::fixed},
+    {"unixsocketperm", "", kPerm,                                         mark::fixed},
+    {"tcp-backlog",    "", number<&Config::tcp_backlog, 0, kIntMax>,      mark::fixed},
+    {"tcp-keepalive",  "", number<&Config::tcp_keepalive, 0, kIntMax>},
+    {"timeout",        "", number<&Config::timeout, 0, kIntMax>},
+    {"protected-mode", "", boolean<&Config::protected_mode>},
+    {"maxclients",     "", number<&Config::maxclients, 1, 4'294'967'295>},
+
+    // General
+    {"databases",      "", number<&Config::databases, 1, kIntMax>,        mark::fixed},
+    {"requirepass",    "", text<&Config::requirepass>,                    mark::secret},
+    {"dir",            "", kDir,                                          mark::is_protected},
+    {"pidfile",        "", text<&Config::pidfile>,                        mark::fixed},
+    {"logfile",        "", text<&Config::logfile>,                        mark::fixed},
+    {"loglevel",       "", choice<&Config::loglevel, kLevels>},
+    {"daemonize",      "", boolean<&Config::daemonize>,                   mark::fixed},
+    {"enable-debug-command",     "", choice<&Config::enable_debug_command, kPermissions>,
+     mark::fixed},
+    {"availability-zone",        "", text<&Config::availability_zone>},
+    {"enable-protected-configs", "", choice<&Config::enable_protected_configs, kPermissions>,
+     mark::fixed},
+
+    // Limits
+    {"maxmemory",         "", memory<&Config::maxmemory>},
+    {"maxmemory-policy",  "", kPolicy},
+    {"maxmemory-samples", "", number<&Config::maxmemory_samples, 1, 64>},
+    {"maxmemory-clients", "", kClientMemory},
+    {"client-query-buffer-limit", "", memory<&Config::client_query_buffer_limit, kMegabyte>},
+    {"proto-max-bulk-len",        "",
+     memory<&Config::proto_max_bulk_len, kMegabyte, kNodeBytesMax>},
+    {"client-output-buffer-limit", "", kOutputLimits,                     mark::several},
+
+    // Data
+    {"hash-max-listpack-entries", "hash-max-ziplist-entries",
+     number<&Config::hash_max_listpack_entries, 0, kLongMax>},
+    {"hash-max-listpack-value",   "hash-max-ziplist-value",
+     number<&Config::hash_max_listpack_value, 0, kLongMax>},
+    {"notify-keyspace-events",    "", kEvents},
+
+    // Expiry
+    {"hz",                        "", number<&Config::hz, 1, 500>},
+    {"active-expire-effort",      "", number<&Config::active_expire_effort, 1, 10>},
+    {"expire-slice-microseconds", "", number<&Config::expire_slice_us, 50, 100'000>},
+    {"lazyfree-lazy-expire",      "", boolean<&Config::lazyfree_lazy_expire>},
+    {"import-mode",               "", boolean<&Config::import_mode>},
+
+    // Monitoring
+    {"slowlog-log-slower-than",   "commandlog-execution-slower-than",
+     number<&Config::slowlog_log_slower_than, -1, kLongMax>},
+    {"slowlog-max-len",           "commandlog-slow-execution-max-len",
+     number<&Config::slowlog_max_len, 0, kLongMax>},
+    {"commandlog-request-larger-than",   "",
+     number<&Config::request_log_larger_than, -1, kLongMax>},
+    {"commandlog-large-request-max-len", "", number<&Config::request_log_max_len, 0, kLongMax>},
+    {"commandlog-reply-larger-than",     "", number<&Config::reply_log_larger_than, -1, kLongMax>},
+    {"commandlog-large-reply-max-len",   "", number<&Config::reply_log_max_len, 0, kLongMax>},
+    {"latency-monitor-threshold", "", number<&Config::latency_monitor_threshold, 0, kLongMax>},
+    {"latency-tracking",          "", boolean<&Config::latency_tracking>},
+};
+// clang-format on
+
+// Of directives and inert ones alike.
+template <class Row>
+const Row* find_row(std::span<const Row> rows, std::string_view name) {
+  const auto found = std::ranges::find_if(rows, [&](const Row& row) {
+    return equals(name, row.name) || (!row.alias.empty() && equals(name, row.alias));
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::span<const Directive> directives() {
+  static const std::vector<Directive> all = [] {
+    std::vector<Directive> rows(std::begin(kDirectives), std::end(kDirectives));
+    for (const auto more : {persistence_directives(), replication_directives()}) {
+      rows.insert(rows.end(), more.begin(), more.end());
+    }
+    return rows;
+  }();
+  return all;
+}
+
+const Directive* find_directive(std::string_view name) { return find_row(directives(), name); }
+
+const InertDirective* find_inert(std::string_view name) {
+  return find_row(inert_directives(), name);
+}
+
+unsigned marks_of(std::string_view name) {
+  if (const Directive* const found = find_directive(name)) return found->marks;
+  const InertDirective* const inert = find_inert(name);
+  return inert == nullptr ? 0 : inert->marks;
+}
+
+}  // namespace mayfly

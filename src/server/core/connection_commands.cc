@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// PING, ECHO, AUTH, HELLO, SELECT, QUIT and RESET.
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "resp/numbers.h"
+#include "server/admin/client_list.h"
+#include "server/core/server.h"
+#include "server/core/version.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::string_view kWrongPassword =
+    "WRONGPASS invalid username-password pair or user is disabled.";
+
+// Takes the same time wherever the two differ.
+bool is_same_secret(std::string_view given, std::string_view right) {
+  std::size_t differences = given.size() ^ right.size();
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const char other = right.empty() ? '\0' : right[i % right.size()];
+    differences |= static_cast<unsigned char>(given[i] ^ other);
+  }
+  return differences == 0;
+}
+
+// There is one user so far, "default".
+bool is_right(const Config& config, std::string_view user, std::string_view password) {
+  const bool right = config.requirepass.empty() || is_same_secret(password, config.requirepass);
+  return right && user == "default";
+}
+
+void ping(Call& call) {
+  ClientCall& here = client_call(call);
+  if (call.count() > 2) return call.fail_arity();
+  if (here.client.is_subscriber() && here.client.protocol() == 2) {
+    call.reply().array(2);
+    call.reply().bulk("pong");
+    return call.reply().bulk(call.count() == 2 ? call.word(1) : "");
+  }
+  call.count() == 2 ? call.reply().bulk(call.word(1)) : call.reply().simple("PONG");
+}
+
+void echo(Call& call) { call.reply().bulk(call.word(1)); }
+
+void auth(Call& call) {
+  ClientCall& here = client_call(call);
+  if (call.count() > 3) return call.fail_syntax();
+  if (call.count() == 2 && here.server.config().requirepass.empty()) {
+    return call.fail(
+        "ERR AUTH <password> called without any password configured for the default user. Are you "
+        "sure your configuration is correct?");
+  }
+  const std::string_view user = call.count() == 3 ? call.word(1) : "default";
+  if (!is_right(here.server.config(), user, call.word(call.count() - 1))) {
+    return call.fail(kWrongPassword);
+  }
+  here.client.set_authenticated(true);
+  call.reply().ok();
+}
+
+struct Hello {
+  std::optional<std::int64_t> protocol;
+  std::optional<std::string_view> user;
+  std::string_view password;
+  std::optional<std::string_view> name;
+};
+
+std::optional<Hello> parse_hello(Call& call) {
+  Hello hello;
+  if (call.count() > 1) {
+    hello.protocol = parse_integer(call.word(1));
+    if (!hello.protocol || *hello.protocol < 2 || *hello.protocol > 3) {
+      call.fail(hello.protocol ? "NOPROTO unsupported protocol version"
+                               : "ERR Protocol version is not an integer or out of range");
+      return std::nullopt;
+    }
+  }
+  for (std::size_t i = 2; i < call.count();) {
+    if (call.is(i, "auth") && i + 2 < call.count()) {
+      hello.user = call.word(i + 1);
+      hello.password = call.word(i + 2);
+      i += 3;
+    } else if (call.is(i, "setname") && i + 1 < call.count()) {
+      hello.name = call.word(i + 1);
+      i += 2;
+    } else {
+      call.fail(fmt::format("ERR Syntax error in HELLO option '{}'", call.word(i)));
+      return std::nullopt;
+    }
+  }
+  if (hello.name && !is_plain_word(*hello.name)) {
+    call.fail("ERR Client names cannot contain spaces, newlines or special characters.");
+    return std::nullopt;
+  }
+  return hello;
+}
+
+void reply_hello(ClientCall& call) {
+  Reply reply(call.reply().out(), call.client.protocol());
+  const std::string& zone = call.server.config().availability_zone;
+  reply.map(zone.empty() ? 7 : 8);
+  reply.bulk("server");
+  reply.bulk("redis");  // clients look for it
+  reply.bulk("version");
+  reply.bulk(kCompatibleVersion);
+  reply.bulk("proto");
+  reply.integer(call.client.protocol());
+  reply.bulk("id");
+  reply.integer(static_cast<std::int64_t>(call.client.id()));
+  reply.bulk("mode");
+  reply.bulk("standalone");
+  reply.bulk("role");
+  reply.bulk(call.server.is_replica() ? "replica" : "master");
+  reply.bulk("modules");
+  reply.array(0);
+  if (zone.empty()) return;
+  reply.bulk("availability_zone");
+  reply.bulk(zone);
+}
+
+void hello(Call& call) {
+  ClientCall& here = client_call(call);
+  const std::optional<Hello> hello = parse_hello(call);
+  if (!hello) return;
+  if (hello->user) {
+    if (!is_right(here.server.config(), *hello->user, hello->password)) {
+      return call.fail(kWrongPassword);
+    }
+    here.client.set_authenticated(true);
+  }
+  if (!here.client.is_authenticated()) {
+    return call.fail(
+        "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO "
+        "<proto> AUTH <user> <pass> option can be used to authenticate the client and select the "
+        "RESP protocol version at the same time");
+  }
+  if (hello->name) here.client.name = *hello->name;
+  if (hello->protocol) here.client.set_protocol(static_cast<int>(*hello->protocol));
+  reply_hello(here);
+}
+
+void select(Call& call) {
+  const auto number = call.integer(1);
+  if (!number) return;
+  if (*number < 0 || *number >= call.keyspace().count()) {
+    return call.fail("ERR DB index is out of range");
+  }
+  client_call(call).client.select(static_cast<int>(*number));
+  call.reply().ok();
+}
+
+void quit(Call& call) {
+  call.reply().ok();
+  client_call(call).client.close_after_reply();
+}
+
+void reset(Call& call) {
+  ClientCall& here = client_call(call);
+  if (here.client.is_attached_replica()) {
+    return call.fail("ERR can only reset normal client connections");
+  }
+  here.server.pubsub().unsubscribe_all(here.client);
+  here.server.watches().unwatch_all(here.client);
+  std::erase(here.server.monitors(), &here.client);
+  here.client.is_monitor = false;
+  here.client.reset();
+  call.reply().simple("RESET");
+}
+
+constexpr std::uint32_t kAlways = flag::noscript | flag::loading | flag::stale | flag::fast;
+constexpr std::uint32_t kAtOnce = flag::unqueued | flag::for_subscribers;
+
+constexpr std::array kRows = {
+    Command{.name = "ping",
+            .handler = ping,
+            .arity = -1,
+            .flags = flag::fast | flag::health_check | flag::for_subscribers | flag::from_primary,
+            .group = "connection",
+            .since = "1.0.0",
+            .syntax = "[message]",
+            .summary = "Tells that the server is there."},
+    Command{.name = "echo",
+            .handler = echo,
+            .arity = 2,
+            .flags = flag::loading | flag::stale | flag::fast,
+            .group = "connection",
+            .since = "1.0.0",
+            .syntax = "message",
+            .summary = "Says what it was given."},
+    Command{.name = "auth",
+            .handler = auth,
+            .arity = -2,
+            .flags = kAlways | flag::no_auth | flag::skip_monitor | flag::skip_slowlog |
+                     flag::allow_busy,
+            .group = "connection",
+            .since = "1.0.0",
+            .syntax = "[username] password",
+            .summary = "Tells the server the password."},
+    Command{.name = "hello",
+            .handler = hello,
+            .arity = -1,
+            .flags = kAlways | flag::no_auth | flag::skip_monitor | flag::skip_slowlog |
+                     flag::allow_busy,
+            .group = "connection",
+            .since = "6.0.0",
+            .syntax = "[protover:int [AUTH username password] [SETNAME clientname]]",
+            .summary = "Chooses the protocol, and can tell password and name."},
+    Command{.name = "select",
+            .handler = select,
+            .arity = 2,
+            .flags = flag::loading | flag::stale | flag::fast | flag::from_primary,
+            .group = "connection",
+            .since = "1.0.0",
+            .syntax = "index:int",
+            .summary = "Changes to another database."},
+    Command{.name = "quit",
+            .handler = quit,
+            .arity = -1,
+            .flags = kAlways | flag::no_auth | flag::allow_busy | kAtOnce,
+            .group = "connection",
+            .since = "1.0.0",
+            .syntax = "[arg...]",
+            .summary = "Closes the connection."},
+    Command{.name = "reset",
+            .handler = reset,
+            .arity = 1,
+            .flags = kAlways | flag::no_auth | flag::allow_busy | kAtOnce,
+            .group = "connection",
+            .since = "6.2.0",
+            .summary = "Makes the connection as if it were new."},
+};
+
+}  // namespace
+
+std::span<const Command> connection_commands() { return kRows; }
+
+}  // namespace mayfly

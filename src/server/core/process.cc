@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting, serving and ending.
+
+#include "server/core/process.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "net/socket.h"
+#include "server/core/version.h"
+#include "server/persistence/process_child.h"
+#include "server/replication/replication.h"
+
+namespace mayfly {
+namespace {
+
+constexpr int kPortsTried = 100;
+
+EpollLoop* loop_to_stop = nullptr;   // written before signals are caught, read by the handler
+std::atomic<int> signal_to_end = 0;  // the last that came, or 0
+
+void on_signal(int number) {
+  signal_to_end = number;
+  if (loop_to_stop != nullptr) loop_to_stop->wake();
+}
+
+// A child has ended: the loop looks at it at once.
+void on_child(int) {
+  if (loop_to_stop != nullptr) loop_to_stop->wake();
+}
+
+// "1234:M 15 Nov 2026 10:00:00.123 * text", as Valkey writes it.
+void write_line(std::FILE* file, const Clock& clock, Level level, std::string_view text) {
+  constexpr std::string_view kMarks = ".-*#";
+  const std::int64_t ms = clock.now().time_since_epoch().count();
+  const std::time_t seconds = ms / 1000;
+  fmt::print(file, "{}:M {:%d %b %Y %H:%M:%S}.{:03} {} {}\n", getpid(), fmt::localtime(seconds),
+             ms % 1000, kMarks[static_cast<std::size_t>(level)], text);
+  std::fflush(file);
+}
+
+// Each client needs a file descriptor, and so do we.
+void raise_file_limit(std::int64_t clients) {
+  constexpr rlim_t kOwn = 32;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = static_cast<rlim_t>(clients) + kOwn;
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+bool is_taken(const Error& error) { return error.code == Code::busy; }
+
+}  // namespace
+
+ServerProcess::ServerProcess(Config config, std::string executable)
+    : log_([this](Level level, std::string_view text) { write_line(stdout, clock_, level, text); }),
+      executable_(std::move(executable)),
+      server_(clock_, std::move(config), log_, *this),
+      loop_(clock_, {.log = [this](std::string_view line) { log_.write(Level::warning, line); }}) {
+  raise_file_limit(server_.config().maxclients);
+}
+
+ServerProcess::~ServerProcess() {
+  loop_to_stop = nullptr;
+  if (!server_.config().pidfile.empty()) std::remove(server_.config().pidfile.c_str());
+}
+
+Status ServerProcess::listen_at(const std::string& host, int port) {
+  const Config& config = server_.config();
+  const ListenOptions options = {.backlog = static_cast<int>(config.tcp_backlog),
+                                 .keepalive_seconds = static_cast<int>(config.tcp_keepalive),
+                                 .permissions = 0};
+  const Result<int> listening =
+      loop_.listen_tcp(host, port, options, [this](Link& link) { return server_.accept(link); });
+  if (!listening) return listening.error();
+  port_ = *listening;
+  addresses_.push_back(fmt::format("{}:{}", host, *listening));
+  return Done{};
+}
+
+Status ServerProcess::listen_everywhere(const std::vector<std::string>& hosts, int port) {
+  loop_.stop_listening_tcp();
+  addresses_.clear();
+  port_ = 0;
+  if (port == 0) return Done{};
+  for (const std::string& host : hosts) {
+    const bool is_optional = host.starts_with('-');
+    const Status status = listen_at(is_optional ? host.substr(1) : host, port);
+    if (!status && (!is_optional || is_taken(status.error()))) return status;
+  }
+  if (addresses_.empty())
+    return Error{Code::invalid, "none of the addresses in `bind` can be used"};
+  return Done{};
+}
+
+Status ServerProcess::listen(bool any_port) {
+  const Config& config = server_.config();
+  if (config.port == 0 && config.unixsocket.empty()) {
+    return Error{Code::invalid, "port is 0 and there is no unixsocket: nobody could connect"};
+  }
+  if (!config.unixsocket.empty()) {
+    const ListenOptions options = {.backlog = static_cast<int>(config.tcp_backlog),
+                                   .keepalive_seconds = 0,
+                                   .permissions = static_cast<unsigned>(config.unixsocketperm)};
+    const Status status = loop_.listen_unix(config.unixsocket, options,
+                                            [this](Link& link) { return server_.accept(link); });
+    if (!status) return status;
+  }
+  if (config.port == 0) return Done{};
+
+  const int first = static_cast<int>(config.port);
+  Status status = listen_everywhere(config.bind, first);
+  for (int port = first + 1; any_port && !status && is_taken(status.error()) &&
+                             port < first + kPortsTried && port < 65'536;
+       ++port) {
+    status = listen_everywhere(config.bind, port);
+  }
+  return status;
+}
+
+Status ServerProcess::listen_anew(const Config& config) {
+  const Config& before = server_.config();
+  if (config.port == before.port && config.bind == before.bind) return Done{};
+  const auto old_port = static_cast<int>(port_);
+  // The port at the start may be another than was asked for (--any-port).
+  const int port = config.port == before.port ? old_port : static_cast<int>(config.port);
+  const Status status = listen_everywhere(config.bind, port);
+  if (!status) {
+    if (Status back = listen_everywhere(before.bind, old_port); !back) {
+      log_.write(Level::warning, fmt::format("Cannot listen on port {} any more: {}", old_port,
+                                             back.error().message));
+    }
+  }
+  server_.persistence().renew_owner();
+  return status;
+}
+
+Status ServerProcess::open_log() {
+  const std::string& path = server_.config().logfile;
+  if (path.empty()) return Done{};
+  // Opened for each line, so that the file can be moved away by whoever rotates logs.
+  std::FILE* const file = std::fopen(path.c_str(), "ae");
+  if (file == nullptr) {
+    return Error{Code::io,
+                 fmt::format("cannot write the log file '{}': {}", path, std::strerror(errno))};
+  }
+  std::fclose(file);
+  log_.set_sink([this, path](Level level, std::string_view text) {
+    std::FILE* const out = std::fopen(path.c_str(), "ae");
+    write_line(out == nullptr ? stderr : out, clock_, level, text);
+    if (out != nullptr) std::fclose(out);
+  });
+  return Done{};
+}
+
+Status ServerProcess::write_pidfile() {
+  const std::string& path = server_.config().pidfile;
+  if (path.empty()) return Done{};
+  std::FILE* const file = std::fopen(path.c_str(), "we");
+  if (file == nullptr) {
+    return Error{Code::io,
+                 fmt::format("cannot write the pid file '{}': {}", path, std::strerror(errno))};
+  }
+  fmt::print(file, "{}\n", getpid());
+  std::fclose(file);
+  return Done{};
+}
+
+void ServerProcess::catch_signals() {
+  loop_to_stop = &loop_;
+  struct sigaction action {};
+  action.sa_handler = on_child;
+  action.sa_flags = SA_RESTART | SA_NOCLDSTOP;
+  sigaction(SIGCHLD, &action, nullptr);
+  action.sa_flags = 0;
+  action.sa_handler = on_signal;
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is as a full disk
+}
+
+Result<std::unique_ptr<Child>> ServerProcess::start_child(const ChildWork& work,
+                                                          const std::vector<int>& kept) {
+  return fork_child(work, kept);
+}
+
+void ServerProcess::connect(const std::string& host, int port, Acceptor connected,
+                            std::function<void(const Error&)> failed) {
+  const Result<std::string> address = numeric_address(host);
+  if (!address) return failed(address.error());
+  loop_.connect(*address, port, std::move(connected), std::move(failed));
+}
+
+// The first signal asks: replicas catch up, data is saved. The second one means it.
+void ServerProcess::end_if_asked() {
+  const int number = signal_to_end.exchange(0);
+  if (number == 0) return;
+  Persistence& persistence = server_.persistence();
+  const bool is_second = persistence.shutdown().is_waiting() || has_refused_to_end_;
+  log_.write(Level::notice, fmt::format("Received SIG{}: the server {}", sigabbrev_np(number),
+                                        is_second ? "ends at once" : "shuts down"));
+  if (is_second) return loop_.stop();
+  const Status status =
+      persistence.shutdown().begin({.saves = persistence.saves_at_end()}, nullptr);
+  has_refused_to_end_ = !status;
+  if (status) return;
+  log_.write(Level::warning,
+             "The server goes on, as its data could not be saved: see above. A second signal ends "
+             "it all the same");
+}
+
+Status ServerProcess::take_directory() {
+  const Config& config = server_.config();
+  std::error_code failure;
+  server_.config().start_directory = std::filesystem::current_path(failure).string();
+  if (chdir(config.dir.c_str()) != 0) {
+    return Error{Code::io, fmt::format("cannot change to the directory '{}' (dir): {}", config.dir,
+                                       std::strerror(errno))};
+  }
+  // It may have been relative to where we were; now all files are named by it.
+  if (const auto here = std::filesystem::current_path(failure); !failure) {
+    server_.config().dir = here.string();
+  }
+  return server_.persistence().take_directory();
+}
+
+void ServerProcess::ready() {
+  for (const std::string& address : addresses_) {
+    log_.write(Level::notice, fmt::format("Ready to accept connections at {}", address));
+  }
+  const std::string& socket = server_.config().unixsocket;
+  if (!socket.empty()) {
+    log_.write(Level::notice, fmt::format("Ready to accept connections at {}", socket));
+  }
+  if (told_ready_) told_ready_();
+}
+
+Status ServerProcess::run() {
+  const Config& config = server_.config();
+  if (Status status = open_log(); !status) return status;
+  if (config.daemonize && daemon(1, config.logfile.empty() ? 0 : 1) != 0) {
+    return Error{Code::io, fmt::format("cannot daemonize: {}", std::strerror(errno))};
+  }
+  server_.persistence().renew_owner();
+  if (Status status = write_pidfile(); !status) return status;
+  log_.write(Level::notice, fmt::format("Mayfly {} starts: process {}, port {}, folder '{}'",
+                                        kServerVersion, getpid(), port_, config.dir));
+  catch_signals();
+  loop_.on_turn_begin([this] { server_.begin_turn(); });
+  loop_.before_sleep([this] { return server_.before_sleep(); });
+  loop_.on_wake([this] { end_if_asked(); });
+  if (!config.replicaof_host.empty()) {
+    server_.replication().follow(config.replicaof_host, static_cast<int>(config.replicaof_port));
+  }
+  if (Status status = server_.persistence().start(); !status) return status;
+  loop_.run();
+  if (const auto& fatal = server_.persistence().fatal()) return *fatal;
+  Persistence& persistence = server_.persistence();
+  if (Status status = persistence.shut_down(persistence.saves_at_end()); !status) return status;
+  log_.write(Level::notice, "Bye: the server stops");
+  return Done{};
+}
+
+}  // namespace mayfly

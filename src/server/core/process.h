@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server as a process: sockets, signals, log file, pid file.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mayfly/clock.h"
+#include "mayfly/result.h"
+#include "net/epoll_loop.h"
+#include "server/config/config.h"
+#include "server/core/log.h"
+#include "server/core/server.h"
+
+namespace mayfly {
+
+class ServerProcess final : public Surroundings {
+ public:
+  ServerProcess(Config config, std::string executable);
+  ~ServerProcess() override;
+
+  // Listens where the configuration says. With `any_port`, the next free port is taken if the first
+  // is in use.
+  Status listen(bool any_port);
+
+  // Goes to the directory `dir`, and takes it: an error if another server has it.
+  Status take_directory();
+
+  // Serves until SIGTERM, SIGINT or SHUTDOWN. REQUIRES: listen() and take_directory() have worked.
+  Status run();
+
+  // Called when the data is loaded.
+  void on_ready(std::function<void()> told) { told_ready_ = std::move(told); }
+
+  std::int64_t port() const override { return port_; }
+  Status listen_anew(const Config& config) override;
+  std::string executable() const override { return executable_; }
+  void shut_down() override { loop_.stop(); }
+  void ready() override;
+  Disk& disk() override { return disk_; }
+  Result<std::unique_ptr<Child>> start_child(const ChildWork& work,
+                                             const std::vector<int>& kept) override;
+  void connect(const std::string& host, int port, Acceptor connected,
+               std::function<void(const Error&)> failed) override;
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  Log& log() { return log_; }
+
+ private:
+  Status listen_at(const std::string& host, int port);
+  Status listen_everywhere(const std::vector<std::string>& hosts, int port);
+  Status open_log();
+  Status write_pidfile();
+  void catch_signals();
+  void end_if_asked();
+
+  SystemClock clock_;
+  SystemDisk disk_;
+  Log log_;
+  std::string executable_;
+  Server server_;
+  EpollLoop loop_;
+  std::int64_t port_ = 0;
+  std::function<void()> told_ready_;
+  bool has_refused_to_end_ = false;  // by a signal, as something could not be saved
+  std::vector<std::string> addresses_;
+};
+
+}  // namespace mayfly

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the server does between requests.
+
+#include <gtest/gtest.h>
+
+#include "server/core/memory.h"
+#include "server/core/server_fixture.h"
+
+namespace mayfly {
+namespace {
+
+using namespace std::chrono_literals;
+
+class UpkeepTest : public testing::Test, protected ServerFixture {
+ protected:
+  TestClient& client = connect();
+};
+
+TEST_F(UpkeepTest, TheLoopSleepsUntilTheNextDeadline) {
+  sweep();
+  client.run("SET k v PX 30");
+  EXPECT_EQ(server().before_sleep(), 30ms);
+  advance(30ms);
+  sweep();
+  EXPECT_EQ(server().keyspace()[0].stored(), 0u);
+  EXPECT_EQ(server().keyspace().stats().late_by_sweep.max_ms(), 0u);
+}
+
+TEST_F(UpkeepTest, SetActiveExpireStopsTheSweepOnly) {
+  EXPECT_EQ(client.run("DEBUG SET-ACTIVE-EXPIRE 0"), "OK");
+  client.run("SET k v PX 30");
+  client.run("HSETEX h PX 30 FIELDS 2 a 1 b 2");
+  client.run("HSET h c 3");
+  advance(30ms);
+  sweep();
+  EXPECT_EQ(server().keyspace()[0].stored(), 2u);
+  EXPECT_EQ(client.run("GET k"), "(nil)");
+  EXPECT_EQ(client.run("HLEN h"), "(integer) 1");
+  EXPECT_EQ(client.run("HKEYS h"), "[\"c\"]");
+  client.run("DEBUG SET-ACTIVE-EXPIRE 1");
+  sweep();
+  EXPECT_EQ(server().keyspace().stats().expired_fields, 2u);
+}
+
+TEST_F(UpkeepTest, SweptFieldsArePropagatedAsOneHdel) {
+  client.run("HSETEX h PX 30 FIELDS 2 a 1 b 2");
+  client.run("HSET h c 3");
+  propagated.clear();
+  advance(30ms);
+  sweep();
+  EXPECT_EQ(propagated, std::vector<std::string>{"0: HDEL h a b"});
+}
+
+TEST_F(UpkeepTest, WhatACommandMetIsPropagatedBeforeIt) {
+  client.run("DEBUG SET-ACTIVE-EXPIRE 0");
+  client.run("HSETEX h PX 30 FIELDS 1 a 1");
+  client.run("HSET h c 3");
+  propagated.clear();
+  advance(30ms);
+  client.run("HSET h a new");
+  EXPECT_EQ(propagated,
+            (std::vector<std::string>{"0: MULTI", "0: HDEL h a", "0: HSET h a new", "0: EXEC"}));
+}
+
+TEST_F(UpkeepTest, WithoutMemoryWritesAreRefusedAndReadsGoOn) {
+  client.run("SET k v");
+  server().config().maxmemory = 1;
+  EXPECT_EQ(client.run("SET k w"),
+            "(error) OOM command not allowed when used memory > 'maxmemory'.");
+  EXPECT_EQ(client.run("GET k"), "\"v\"");
+  EXPECT_EQ(client.run("DEL k"), "(integer) 1");
+}
+
+TEST_F(UpkeepTest, WhatIsDueGoesBeforeAnythingAliveIsEvicted) {
+  client.run("DEBUG SET-ACTIVE-EXPIRE 0");
+  client.run("CONFIG SET maxmemory-policy allkeys-lru");
+  client.run({"SET", "dead", std::string(1 << 20, 'x'), "PX", "10"});
+  client.run("SET alive v");
+  advance(10ms);
+  server().config().maxmemory = used_memory() - (1 << 19);
+  EXPECT_EQ(client.run("SET another v"), "OK");
+  EXPECT_EQ(client.run("GET alive"), "\"v\"");
+  EXPECT_EQ(server().keyspace().stats().evicted_keys, 0u);
+  EXPECT_EQ(server().keyspace().stats().expired_keys, 1u);
+}
+
+TEST_F(UpkeepTest, EvictionMakesRoomAndTells) {
+  client.run("CONFIG SET maxmemory-policy volatile-ttl");
+  client.run({"SET", "late", std::string(1 << 20, 'x'), "EX", "100"});
+  client.run({"SET", "soon", std::string(1 << 20, 'x'), "EX", "50"});
+  propagated.clear();
+  server().config().maxmemory = used_memory() - (1 << 19);
+  EXPECT_EQ(client.run("SET k v"), "OK");
+  EXPECT_EQ(client.run("EXISTS late soon"), "(integer) 1");
+  EXPECT_EQ(client.run("EXISTS late"), "(integer) 1");
+  EXPECT_EQ(propagated.front(), "0: UNLINK soon");
+}
+
+TEST_F(UpkeepTest, ALargeHashIsFreedBetweenRequests) {
+  std::vector<std::string> words = {"HSET", "h"};
+  for (int i = 0; i < 2000; ++i) words.insert(words.end(), {"f" + std::to_string(i), "v"});
+  client.run(words);
+  client.run("DEL h");
+  EXPECT_EQ(server().keyspace().graveyard().waiting(), 2000u);
+  sweep();
+  EXPECT_TRUE(server().keyspace().graveyard().is_empty());
+}
+
+}  // namespace
+}  // namespace mayfly

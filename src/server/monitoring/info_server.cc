@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// INFO about the process, its clients and its memory.
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "server/core/memory.h"
+#include "server/core/version.h"
+#include "server/monitoring/info.h"
+#include "server/monitoring/info_lines.h"
+#include "server/monitoring/memory_overhead.h"
+#include "server/replication/replication.h"
+
+namespace mayfly {
+namespace {
+
+std::int64_t seconds_since(Time start, Time now) {
+  return std::chrono::floor<std::chrono::seconds>(now - start).count();
+}
+
+double ratio(std::size_t a, std::size_t b) {
+  return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b);
+}
+
+void info_bytes(std::string& text, std::string_view name, std::uint64_t bytes) {
+  info_line(text, name, bytes);
+  text += fmt::format("{}_human:{}\r\n", name, human_bytes(bytes));
+}
+
+void info_excess(std::string& text, std::string_view name, std::size_t whole, std::size_t part) {
+  text += fmt::format("{}_ratio:{:.2f}\r\n", name, ratio(whole, part));
+  text += fmt::format("{}_bytes:{}\r\n", name,
+                      static_cast<std::int64_t>(whole) - static_cast<std::int64_t>(part));
+}
+
+}  // namespace
+
+void info_server(Server& server, std::string& text) {
+  const Time now = server.wall().now();
+  const std::int64_t uptime = seconds_since(server.stats().started, now);
+  utsname system{};
+  ::uname(&system);
+  info_line(text, "server_name", "mayfly");
+  info_line(text, "mayfly_version", kServerVersion);
+  info_line(text, "redis_version", kCompatibleVersion);
+  info_line(text, "redis_mode", "standalone");
+  info_line(text, "server_mode", "standalone");
+  info_line(text, "os", fmt::format("{} {} {}", system.sysname, system.release, system.machine));
+  info_line(text, "arch_bits", sizeof(void*) * 8);
+  info_line(text, "monotonic_clock", "POSIX clock_gettime");
+  info_line(text, "multiplexing_api", "epoll");
+  info_line(text, "process_id", ::getpid());
+  info_line(text, "process_supervised", "no");
+  info_line(text, "run_id", server.run_id());
+  info_line(text, "tcp_port", server.surroundings().port());
+  info_line(text, "availability_zone", server.config().availability_zone);
+  info_line(text, "server_time_usec", now.time_since_epoch().count() * 1000);
+  info_line(text, "uptime_in_seconds", uptime);
+  info_line(text, "uptime_in_days", uptime / 86'400);
+  info_line(text, "hz", server.config().hz);
+  info_line(text, "configured_hz", server.config().hz);
+  info_line(text, "executable", server.surroundings().executable());
+  info_line(text, "config_file", server.config().file);
+  info_line(text, "io_threads_active", 0);
+  std::string listener = "name=tcp";
+  for (const std::string& address : server.config().bind) listener += ",bind=" + address;
+  if (server.surroundings().port() > 0) {
+    info_line(text, "listener0", fmt::format("{},port={}", listener, server.surroundings().port()));
+  }
+}
+
+void info_clients(Server& server, std::string& text) {
+  std::size_t input = 0;
+  std::size_t output = 0;
+  std::size_t paused = 0;
+  for (const auto& [id, client] : server.clients()) {
+    input = std::max(input, client->link().input().size());
+    output = std::max(output, client->link().pending());
+    if (client->is_paused) ++paused;
+  }
+  info_line(text, "connected_clients", server.clients().size());
+  info_line(text, "cluster_connections", 0);
+  info_line(text, "maxclients", server.config().maxclients);
+  info_line(text, "client_recent_max_input_buffer", input);
+  info_line(text, "client_recent_max_output_buffer", output);
+  const Waiters& waiters = server.replication().waiters();
+  info_line(text, "blocked_clients", waiters.size() + paused);
+  info_line(text, "tracking_clients", 0);
+  info_line(text, "pubsub_clients", std::ranges::count_if(server.clients(), [](const auto& entry) {
+              return entry.second->is_subscriber();
+            }));
+  info_line(text, "watching_clients",
+            std::ranges::count_if(server.clients(), [&](const auto& entry) {
+              return server.watches().count(*entry.second) > 0;
+            }));
+  info_line(text, "clients_in_timeout_table", waiters.with_timeout());
+  info_line(text, "total_watched_keys", server.watches().keys());
+  info_line(text, "total_blocking_keys", 0);
+  info_line(text, "total_blocking_keys_on_nokey", 0);
+  const Pauses::Summary pause = server.pauses().summary(server.wall().now());
+  info_line(text, "paused_reason", pause.reason);
+  info_line(text, "paused_actions", pause.actions);
+  info_line(text, "paused_timeout_milliseconds", pause.remaining_ms);
+}
+
+void info_memory(Server& server, std::string& text) {
+  const MemoryNumbers numbers = memory_numbers();
+  Stats& stats = server.stats();
+  stats.memory_peak = std::max<std::uint64_t>(stats.memory_peak, numbers.used);
+  info_bytes(text, "used_memory", numbers.used);
+  info_bytes(text, "used_memory_rss", numbers.rss);
+  info_bytes(text, "used_memory_peak", stats.memory_peak);
+  text += fmt::format("used_memory_peak_perc:{:.2f}%\r\n",
+                      ratio(numbers.used, stats.memory_peak) * 100);
+  const MemoryOverhead overhead = memory_overhead(server);
+  const std::size_t data = numbers.used - std::min(overhead.total(), numbers.used);
+  info_line(text, "used_memory_overhead", overhead.total());
+  info_line(text, "used_memory_startup", stats.memory_startup);
+  info_line(text, "used_memory_dataset", data);
+  text += fmt::format("used_memory_dataset_perc:{:.2f}%\r\n", ratio(data, numbers.used) * 100);
+  info_line(text, "allocator_allocated", numbers.allocated);
+  info_line(text, "allocator_active", numbers.active);
+  info_line(text, "allocator_resident", numbers.resident);
+  info_bytes(text, "total_system_memory", numbers.system);
+  info_bytes(text, "used_memory_lua", 0);
+  info_line(text, "number_of_cached_scripts", 0);
+  info_line(text, "number_of_functions", 0);
+  info_line(text, "number_of_libraries", 0);
+  info_bytes(text, "maxmemory", server.config().maxmemory);
+  info_line(text, "maxmemory_policy", name_of(server.config().maxmemory_policy));
+  info_excess(text, "allocator_frag", numbers.active, numbers.allocated);
+  info_excess(text, "allocator_rss", numbers.resident, numbers.active);
+  info_excess(text, "rss_overhead", numbers.rss, numbers.resident);
+  info_excess(text, "mem_fragmentation", numbers.rss, numbers.used);
+  info_line(text, "mem_not_counted_for_evict", 0);
+  info_line(text, "mem_replication_backlog", overhead.backlog);
+  info_line(text, "mem_total_replication_buffers", overhead.backlog + overhead.replica_clients);
+  info_line(text, "mem_clients_slaves", overhead.replica_clients);
+  info_line(text, "mem_clients_normal", overhead.normal_clients);
+  info_line(text, "mem_cluster_links", 0);
+  info_line(text, "mem_aof_buffer", overhead.aof_buffer);
+  info_line(text, "mem_allocator", numbers.allocator);
+  info_line(text, "active_defrag_running", 0);
+  info_line(text, "lazyfree_pending_objects", server.keyspace().graveyard().waiting());
+}
+
+}  // namespace mayfly

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// INFO about what was done: counts, errors, how long commands took, how late expiry was.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+
+#include "server/monitoring/command_times.h"
+#include "server/monitoring/info.h"
+#include "server/monitoring/info_lines.h"
+#include "server/replication/replication.h"
+
+namespace mayfly {
+namespace {
+
+// Keys that are due and have not been removed yet.
+std::size_t dead_keys(Keyspace& keyspace) {
+  std::size_t dead = 0;
+  for (int i = 0; i < keyspace.count(); ++i) dead += keyspace[i].stored() - keyspace[i].size();
+  return dead;
+}
+
+// Of connections that are closed, and of those that are not.
+std::uint64_t bytes_out(Server& server) {
+  std::uint64_t bytes = server.stats().bytes_out;
+  for (const auto& [id, client] : server.clients()) bytes += client->link().sent();
+  return bytes;
+}
+
+double stale_percent(Keyspace& keyspace) {
+  std::size_t volatile_keys = 0;
+  for (int i = 0; i < keyspace.count(); ++i) {
+    volatile_keys += keyspace[i].deadline_count() + keyspace[i].member_deadline_count();
+  }
+  if (volatile_keys == 0) return 0;
+  return 100.0 * static_cast<double>(dead_keys(keyspace)) / static_cast<double>(volatile_keys);
+}
+
+void info_lateness(std::string& text, std::string_view kind, const Lateness& lateness) {
+  text += fmt::format("expiry_lateness_{}_count:{}\r\n", kind, lateness.count());
+  text += fmt::format("expiry_lateness_{}_p50_ms:{}\r\n", kind, lateness.percentile_ms(0.5));
+  text += fmt::format("expiry_lateness_{}_p99_ms:{}\r\n", kind, lateness.percentile_ms(0.99));
+  text += fmt::format("expiry_lateness_{}_max_ms:{}\r\n", kind, lateness.max_ms());
+}
+
+// How much is going to expire soon. A hash counts once, by the field that is due next. Cost: the
+// buckets of an hour, a thousand keys each, and a look into one of them for each span.
+void info_expiring(std::string& text, Keyspace& keyspace) {
+  struct Span {
+    std::string_view name;
+    std::chrono::seconds length;
+  };
+  constexpr std::array<Span, 5> kSpans = {{{"1s", std::chrono::seconds(1)},
+                                           {"10s", std::chrono::seconds(10)},
+                                           {"1m", std::chrono::minutes(1)},
+                                           {"10m", std::chrono::minutes(10)},
+                                           {"1h", std::chrono::hours(1)}}};
+  const Time now = keyspace.now();
+  std::size_t past_keys = 0;
+  std::size_t past_hashes = 0;
+  for (int i = 0; i < keyspace.count(); ++i) {
+    past_keys += keyspace[i].deadline_count(now);
+    past_hashes += keyspace[i].member_deadline_count(now);
+  }
+  for (const auto& [name, length] : kSpans) {
+    std::size_t keys = 0;
+    std::size_t hashes = 0;
+    for (int i = 0; i < keyspace.count(); ++i) {
+      keys += keyspace[i].deadline_count(now + length);
+      hashes += keyspace[i].member_deadline_count(now + length);
+    }
+    text += fmt::format("expiry_keys_due_within_{}:{}\r\n", name, keys - past_keys);
+    text +=
+        fmt::format("expiry_hashes_with_fields_due_within_{}:{}\r\n", name, hashes - past_hashes);
+  }
+}
+
+}  // namespace
+
+void info_stats(Server& server, std::string& text) {
+  const Stats& stats = server.stats();
+  const KeyspaceStats& keys = server.keyspace().stats();
+  info_line(text, "total_connections_received", stats.connections);
+  info_line(text, "total_commands_processed", stats.commands);
+  info_line(text, "instantaneous_ops_per_sec",
+            static_cast<std::uint64_t>(stats.commands_per_second + 0.5));
+  info_line(text, "total_net_input_bytes", stats.bytes_in);
+  info_line(text, "total_net_output_bytes", bytes_out(server));
+  info_line(text, "rejected_connections", stats.rejected_connections);
+  info_line(text, "sync_full", stats.full_syncs);
+  info_line(text, "sync_partial_ok", stats.partial_syncs);
+  info_line(text, "sync_partial_err", stats.refused_partial_syncs);
+  info_line(text, "expired_keys", keys.expired_keys);
+  info_line(text, "expired_fields", keys.expired_fields);
+  info_line(text, "expired_stale_perc", stale_percent(server.keyspace()));
+  info_line(text, "expired_time_cap_reached_count", stats.sweep_slices_cut);
+  info_line(text, "expire_cycle_cpu_milliseconds", stats.sweep_micros / 1000);
+  info_line(text, "slave_expires_tracked_keys", server.replication().local_expiries().size());
+  info_line(text, "evicted_keys", keys.evicted_keys);
+  info_line(text, "evicted_clients", stats.evicted_clients);
+  info_line(text, "keyspace_hits", stats.hits);
+  info_line(text, "keyspace_misses", stats.misses);
+  info_line(text, "pubsub_channels", server.pubsub().channels().size());
+  info_line(text, "pubsub_patterns", server.pubsub().patterns().size());
+  info_line(text, "pubsubshard_channels", server.pubsub().shard_channels().size());
+  info_line(text, "latest_fork_usec", server.background().fork_micros());
+  info_line(text, "total_forks", server.background().forks());
+  info_line(text, "migrate_cached_sockets", 0);
+  info_line(text, "tracking_total_keys", 0);
+  info_line(text, "tracking_total_items", 0);
+  info_line(text, "tracking_total_prefixes", 0);
+  info_line(text, "unexpected_error_replies", stats.unexpected_errors);
+  info_line(text, "total_error_replies", stats.errors);
+  info_line(text, "io_threaded_reads_processed", 0);
+  info_line(text, "io_threaded_writes_processed", 0);
+  info_line(text, "client_query_buffer_limit_disconnections", stats.query_limit_disconnections);
+  info_line(text, "client_output_buffer_limit_disconnections", stats.output_limit_disconnections);
+}
+
+void info_expiry(Server& server, std::string& text) {
+  Keyspace& keyspace = server.keyspace();
+  const Time next = keyspace.next_deadline();
+  info_line(text, "expiry_active", server.is_sweeping());
+  info_line(text, "expiry_slices", server.stats().sweep_slices);
+  info_line(text, "expiry_slices_cut", server.stats().sweep_slices_cut);
+  info_line(text, "expiry_cpu_microseconds", server.stats().sweep_micros);
+  info_line(text, "expiry_backlog_keys", dead_keys(keyspace));
+  info_line(text, "expiry_next_deadline_ms",
+            next == kNever ? -1 : remaining(next, keyspace.now()).count());
+  info_expiring(text, keyspace);
+  info_lateness(text, "active", keyspace.stats().late_by_sweep);
+  info_lateness(text, "lazy", keyspace.stats().late_on_access);
+}
+
+void info_command_stats(Server& server, std::string& text) {
+  for (const auto& [name, stats] : commands_by_name(server.stats())) {
+    const double calls = static_cast<double>(std::max<std::uint64_t>(stats->calls, 1));
+    text += fmt::format(
+        "cmdstat_{}:calls={},usec={},usec_per_call={:.2f},rejected_calls={},failed_calls={}\r\n",
+        name, stats->calls, stats->micros, static_cast<double>(stats->micros) / calls,
+        stats->rejected, stats->failed);
+  }
+}
+
+void info_error_stats(Server& server, std::string& text) {
+  for (const auto& [code, count] : server.stats().by_error) {
+    text += fmt::format("errorstat_{}:count={}\r\n", code, count);
+  }
+}
+
+void info_latency_stats(Server& server, std::string& text) {
+  if (!server.config().latency_tracking) return;
+  for (const auto& [name, stats] : commands_by_name(server.stats())) {
+    if (stats->calls == 0) continue;
+    text += fmt::format("latency_percentiles_usec_{}:p50={}.000,p99={}.000,p99.9={}.000\r\n", name,
+                        percentile_micros(*stats, 0.5), percentile_micros(*stats, 0.99),
+                        percentile_micros(*stats, 0.999));
+  }
+}
+
+}  // namespace mayfly

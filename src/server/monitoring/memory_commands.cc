@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// MEMORY: where memory goes.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "keyspace/members/table_hash.h"
+#include "server/admin/help.h"
+#include "server/core/memory.h"
+#include "server/core/server.h"
+#include "server/monitoring/info.h"
+#include "server/monitoring/memory_overhead.h"
+#include "server/monitoring/monitoring_handlers.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::size_t kPlaceBytes = 16;  // of a key in the table and in the list of nodes
+
+std::size_t key_bytes(const Database& database, Slot slot) {
+  const KeyNode& node = database.node(slot);
+  std::size_t bytes = node_bytes(&node) + kPlaceBytes;
+  if (node.type() == Kind::table_hash) bytes += sizeof(TableHash) + node.table_hash().bytes();
+  if (database.deadline(slot) != kNever) bytes += kDeadlineBytes;
+  if (database.earliest_field(slot) != kNever) bytes += kDeadlineBytes;
+  return bytes;
+}
+
+double ratio(std::size_t a, std::size_t b) {
+  return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b);
+}
+
+// A map whose head is written when its fields are counted.
+class MapReply {
+ public:
+  explicit MapReply(Reply& reply) : reply_(reply), place_(reply.defer()) {}
+  ~MapReply() { reply_.map_at(place_, count_); }
+  MapReply(const MapReply&) = delete;
+  MapReply& operator=(const MapReply&) = delete;
+
+  void add(std::string_view name) {
+    reply_.bulk(name);
+    ++count_;
+  }
+  void add(std::string_view name, std::size_t value) {
+    add(name);
+    reply_.integer(static_cast<std::int64_t>(value));
+  }
+  void add_number(std::string_view name, double value) {
+    add(name);
+    reply_.number(value);
+  }
+  void add_excess(std::string_view name, std::size_t whole, std::size_t part) {
+    add_number(fmt::format("{}.ratio", name), ratio(whole, part));
+    add(fmt::format("{}.bytes", name));
+    reply_.integer(static_cast<std::int64_t>(whole) - static_cast<std::int64_t>(part));
+  }
+
+ private:
+  Reply& reply_;
+  std::size_t place_;
+  std::size_t count_ = 0;
+};
+
+void add_databases(MapReply& map, Reply& reply, Keyspace& keyspace) {
+  for (int number = 0; number < keyspace.count(); ++number) {
+    const Database& database = keyspace[number];
+    if (database.size() == 0) continue;
+    map.add(fmt::format("db.{}", number));
+    reply.map(2);
+    reply.bulk("overhead.hashtable.main");
+    reply.integer(static_cast<std::int64_t>(database.table_bytes()));
+    reply.bulk("overhead.hashtable.expires");
+    reply.integer(static_cast<std::int64_t>(deadline_bytes(database)));
+  }
+}
+
+void add_allocator(MapReply& map, const MemoryNumbers& numbers) {
+  map.add("allocator.allocated", numbers.allocated);
+  map.add("allocator.active", numbers.active);
+  map.add("allocator.resident", numbers.resident);
+  map.add_excess("allocator-fragmentation", numbers.active, numbers.allocated);
+  map.add_excess("allocator-rss", numbers.resident, numbers.active);
+  map.add_excess("rss-overhead", numbers.rss, numbers.resident);
+  map.add_number("fragmentation", ratio(numbers.rss, numbers.used));
+  map.add("fragmentation.bytes", numbers.rss > numbers.used ? numbers.rss - numbers.used : 0);
+}
+
+std::string doctor_report(Server& server) {
+  constexpr std::size_t kLittle = 5'000'000;
+  const MemoryNumbers numbers = memory_numbers();
+  const std::size_t peak = std::max<std::size_t>(server.stats().memory_peak, numbers.used);
+  if (numbers.used < kLittle) return "So little memory is in use that there is nothing to say.\n";
+  std::string report;
+  if (ratio(peak, numbers.used) > 1.5) {
+    report += fmt::format(
+        "- {} are in use, but {} were once; what the process holds ({}) shrinks "
+        "later. MEMORY PURGE gives empty pages back now.\n",
+        human_bytes(numbers.used), human_bytes(peak), human_bytes(numbers.rss));
+  }
+  if (ratio(numbers.active, numbers.allocated) > 1.4) {
+    report += "- Pages are only partly filled, as after many removals. New entries fill them.\n";
+  }
+  const std::uint64_t most = server.config().maxmemory;
+  if (most > 0 && numbers.used > most - most / 10) {
+    report += fmt::format("- Memory is {} % of maxmemory; the policy is {}.\n",
+                          numbers.used * 100 / most, name_of(server.config().maxmemory_policy));
+  }
+  return report.empty() ? "Nothing seems to be wrong.\n" : report;
+}
+
+}  // namespace
+
+// MEMORY USAGE key [SAMPLES count]: the count is read and not needed, nothing is estimated.
+void memory_usage(Call& call) {
+  if (call.count() != 3 && (call.count() != 5 || !call.is(3, "samples"))) {
+    return call.fail_syntax();
+  }
+  if (call.count() == 5) {
+    const auto samples = call.integer(4);
+    if (!samples) return;
+    if (*samples < 0) return call.fail_syntax();
+  }
+  const Slot slot = call.database().peek(call.word(2));
+  if (slot == kNoSlot) return call.reply().null();
+  call.reply().integer(static_cast<std::int64_t>(key_bytes(call.database(), slot)));
+}
+
+// MEMORY STATS
+void memory_stats(Call& call) {
+  Server& server = client_call(call).server;
+  const MemoryNumbers numbers = memory_numbers();
+  const std::size_t peak = std::max<std::size_t>(server.stats().memory_peak, numbers.used);
+  std::size_t keys = 0;
+  for (int i = 0; i < server.keyspace().count(); ++i) keys += server.keyspace()[i].size();
+
+  MapReply map(call.reply());
+  map.add("peak.allocated", peak);
+  map.add("total.allocated", numbers.used);
+  map.add("startup.allocated", server.stats().memory_startup);
+  const MemoryOverhead beside = memory_overhead(server);
+  map.add("replication.backlog", beside.backlog);
+  map.add("clients.slaves", beside.replica_clients);
+  map.add("clients.normal", beside.normal_clients);
+  map.add("cluster.links", 0);
+  map.add("aof.buffer", beside.aof_buffer);
+  map.add("lua.caches", 0);
+  map.add("functions.caches", 0);
+  add_databases(map, call.reply(), server.keyspace());
+  const std::size_t data = numbers.used - std::min(beside.total(), numbers.used);
+  map.add("overhead.total", beside.total());
+  map.add("keys.count", keys);
+  map.add("keys.bytes-per-key", keys == 0 ? 0 : data / keys);
+  map.add("dataset.bytes", data);
+  map.add_number("dataset.percentage", ratio(data, numbers.used) * 100);
+  map.add_number("peak.percentage", ratio(numbers.used, peak) * 100);
+  add_allocator(map, numbers);
+}
+
+// MEMORY DOCTOR
+void memory_doctor(Call& call) {
+  call.reply().verbatim("txt", doctor_report(client_call(call).server));
+}
+
+// MEMORY MALLOC-STATS
+void memory_malloc_stats(Call& call) { call.reply().verbatim("txt", allocator_report()); }
+
+// MEMORY PURGE
+void memory_purge(Call& call) {
+  purge_memory();
+  call.reply().ok();
+}
+
+void memory_help(Call& call) {
+  static constexpr std::string_view kLines[] = {
+      "DOCTOR",
+      "    Tells whether something seems to be wrong.",
+      "MALLOC-STATS",
+      "    Returns what the allocator has to say.",
+      "PURGE",
+      "    Gives empty pages back to the system.",
+      "STATS",
+      "    Returns where memory goes.",
+      "USAGE <key> [SAMPLES <count>]",
+      "    Returns how many bytes a key and its value take.",
+  };
+  reply_help(call, "MEMORY", kLines);
+}
+
+}  // namespace mayfly

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening, flushing, rewriting and closing the append-only file.
+
+#include "server/persistence/aof_keeper.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "persist/aof/aof_rewrite.h"
+#include "server/core/server.h"
+
+namespace mayfly {
+namespace {
+
+constexpr Millis kRetryDelay{100};  // between attempts to write
+constexpr Millis kRewriteDelay{5000};
+constexpr std::uint64_t kDoublings = 6;  // of that delay: at most 5 min 20 s
+
+AofSync sync_of(std::string_view name) {
+  if (name == "always") return AofSync::always;
+  return name == "no" ? AofSync::no : AofSync::everysec;
+}
+
+// What the child does.
+Status write_base(Server& server, const std::string& path, const SaveOptions& options,
+                  bool rdb_preamble, const OnChildProgress& tell) {
+  const Result<SaveProgress> written = write_aof_base_file(
+      server.surroundings().disk(), path, server.keyspace(), options, rdb_preamble,
+      [&](const SaveProgress& at) { tell({.keys = at.keys, .bytes = at.bytes}); });
+  if (!written) return written.error();
+  tell({.keys = written->keys, .bytes = written->bytes});
+  return Done{};
+}
+
+}  // namespace
+
+AofKeeper::~AofKeeper() = default;
+
+AofOptions AofKeeper::options_of(const Config& config) {
+  return {.directory = config.dir + "/" + config.appenddirname,
+          .name = config.appendfilename,
+          .sync = sync_of(config.appendfsync),
+          .rdb_preamble = config.aof_use_rdb_preamble,
+          .no_sync_on_rewrite = config.no_appendfsync_on_rewrite};
+}
+
+AofOptions AofKeeper::options() const { return options_of(server_.config()); }
+
+void AofKeeper::apply_config() {
+  if (!aof_) return;
+  const AofOptions now = options();
+  aof_->set_sync(now.sync);
+  aof_->set_rdb_preamble(now.rdb_preamble);
+  aof_->set_no_sync_on_rewrite(now.no_sync_on_rewrite);
+}
+
+std::unique_ptr<Aof> AofKeeper::make_log() const {
+  return std::make_unique<Aof>(server_.surroundings().disk(), options());
+}
+
+Status AofKeeper::lock_directory(const std::string& directory) {
+  if (lock_ && locked_ == directory) return Done{};
+  Disk& disk = server_.surroundings().disk();
+  if (Status status = disk.make_directory(directory); !status) return status;
+  Result<std::unique_ptr<DirectoryLock>> lock =
+      server_.persistence().lock(directory, "--dir or --appenddirname");
+  if (!lock) return lock.error();
+  lock_ = std::move(*lock);
+  locked_ = directory;
+  return Done{};
+}
+
+Status AofKeeper::check_can_begin(const AofOptions& options) {
+  Status status = lock_directory(options.directory);
+  if (status) status = check_aof_directory(server_.surroundings().disk(), options);
+  if (!status) lock_.reset();
+  return status;
+}
+
+Status AofKeeper::open(bool goes_on) {
+  if (Status status = lock_directory(options().directory); !status) return status;
+  aof_ = make_log();
+  if (Status status = goes_on ? aof_->open() : write_first_base(); !status) {
+    drop();
+    return status;
+  }
+  is_on_ = true;
+  server_.propagation().add_sink(*this);
+  return Done{};
+}
+
+Status AofKeeper::write_first_base() {
+  const Result<std::string> path = aof_->begin_rewrite();
+  if (!path) return path.error();
+  server_.log().write(Level::notice,
+                      fmt::format("Writing the base of a new append-only file: '{}'", *path));
+  const Status written = write_base(server_, *path, server_.persistence().save_options(),
+                                    aof_->options().rdb_preamble, [](const ChildProgress&) {});
+  if (written) return aof_->finish_rewrite();
+  aof_->abort_rewrite();
+  return written;
+}
+
+void AofKeeper::switch_on() {
+  if (aof_) stop_rewrite();  // of a log that was off
+  aof_ = make_log();
+  is_on_ = true;
+  failures_ = 0;
+  next_rewrite_ = Time::min();
+  server_.propagation().add_sink(*this);
+  server_.log().write(Level::notice, "The append-only file is switched on");
+}
+
+void AofKeeper::switch_off() {
+  stop_rewrite();
+  if (Status status = sync_now(); !status) {
+    server_.log().write(Level::warning,
+                        fmt::format("The append-only file is switched off, but its end could not "
+                                    "be written: {}",
+                                    status.error().message));
+  } else {
+    server_.log().write(Level::notice, "The append-only file is switched off");
+  }
+  server_.propagation().remove_sink(*this);
+  is_on_ = false;
+  is_scheduled_ = false;
+  failure_.reset();
+  drop();
+}
+
+void AofKeeper::begin_anew() {
+  stop_rewrite();
+  if (!is_on_) return;
+  drop();
+  aof_ = make_log();
+  failure_.reset();
+  failures_ = 0;
+  next_rewrite_ = Time::min();
+}
+
+void AofKeeper::drop() {
+  before_ = appended_offset();
+  aof_.reset();
+  if (!is_on_) lock_.reset();
+}
+
+Status AofKeeper::sync_now() { return aof_ && aof_->is_open() ? aof_->sync_now() : Status(Done{}); }
+
+void AofKeeper::take(int database, std::string_view command) { aof_->append(database, command); }
+
+void AofKeeper::before_sleep(Time now) {
+  if (is_on_ && aof_->is_open()) flush(now);
+  if (!is_time_to_rewrite(now)) return;
+  // What fails has been noted, and comes again.
+  if (Status status = start_rewrite(now); !status) is_scheduled_ = false;
+}
+
+void AofKeeper::flush(Time now) {
+  // A clock that was set back must not keep it waiting.
+  if (failure_ && is_due(failed_at_, now) && !is_due(failed_at_ + kRetryDelay, now)) return;
+  const Status status = aof_->flush(now);
+  if (status && !failure_) return;
+  if (status) {
+    failure_.reset();
+    server_.log().write(Level::notice, "The append-only file can be written again");
+    return;
+  }
+  failed_at_ = now;
+  if (!failure_) {
+    server_.log().write(Level::warning,
+                        fmt::format("Cannot write the append-only file: {}. No writes are taken "
+                                    "until it works again",
+                                    status.error().message));
+  }
+  failure_ = status.error().message;
+  if (aof_->is_in_force()) close_unsafe_clients();
+}
+
+void AofKeeper::close_unsafe_clients() {
+  // With `always` a reply means that it is on disk, otherwise that it is with the kernel.
+  const bool is_always = aof_->options().sync == AofSync::always;
+  const std::uint64_t safe = is_always ? synced_offset() : before_ + aof_->written_offset();
+  for (const auto& [id, client] : server_.clients()) {
+    if (client->written_to_aof <= safe || client->is_primary || client->link().closing()) continue;
+    client->link().close_now("the append-only file could not be written");
+  }
+}
+
+std::string AofKeeper::why_no_writes() const {
+  if (!failure_) return {};
+  return fmt::format("MISCONF Errors writing to the AOF file: {}", *failure_);
+}
+
+bool AofKeeper::is_time_to_rewrite(Time now) const {
+  if (server_.background().is_busy() || server_.loading().is_active()) return false;
+  if (is_scheduled_) return true;
+  if (!is_on_ || failure_ || !is_due(next_rewrite_, now)) return false;
+  if (!aof_->is_open() || aof_->is_doubtful()) return true;
+  const Config& config = server_.config();
+  if (config.auto_aof_rewrite_percentage == 0) return false;
+  if (aof_->size() < config.auto_aof_rewrite_min_size) return false;
+  const std::uint64_t base = std::max<std::uint64_t>(aof_->base_size(), 1);
+  const std::uint64_t grown = aof_->size() - std::min(aof_->size(), base);
+  return grown / base * 100 + grown % base * 100 / base >=
+         static_cast<std::uint64_t>(config.auto_aof_rewrite_percentage);
+}
+
+Status AofKeeper::start_rewrite(Time now) {
+  is_scheduled_ = false;
+  rewrite_begun_ = now;
+  if (!aof_) aof_ = make_log();
+  Status ready = lock_directory(aof_->options().directory);
+  if (ready && keeps_files_) ready = link_files_aside();
+  const Result<std::string> path =
+      ready ? aof_->begin_rewrite() : Result<std::string>(ready.error());
+  if (!path) {
+    note_rewrite_failure(path.error(), now);
+    return path.error();
+  }
+  const SaveOptions options = server_.persistence().save_options();
+  const bool rdb_preamble = aof_->options().rdb_preamble;
+  const Status started = server_.background().start(
+      Job::rewrite, now,
+      [this, path = *path, options, rdb_preamble](const OnChildProgress& tell) {
+        return write_base(server_, path, options, rdb_preamble, tell);
+      },
+      [this](const Status& status, const ChildProgress& progress) { rewritten(status, progress); });
+  if (!started) {
+    aof_->abort_rewrite();
+    note_rewrite_failure(started.error(), now);
+    return started;
+  }
+  note_fork(server_, now);
+  server_.log().write(Level::notice,
+                      fmt::format("Background append only file rewriting started by pid {}",
+                                  server_.background().pid()));
+  return Done{};
+}
+
+// The whole log as it is, in a folder beside its own: appendonlydir.unsupported-1
+Status AofKeeper::link_files_aside() {
+  Disk& disk = server_.surroundings().disk();
+  const AofOptions& from = aof_->options();
+  const Result<AofFiles> files = find_aof(disk, from);
+  if (!files) return files.error();
+  if (!files->manifest || files->is_old) return Done{};
+  AofOptions to = from;
+  to.directory = unused_name(disk, from.directory);
+  if (Status status = disk.make_directory(to.directory); !status) return status;
+  std::vector<AofPart> parts = files->manifest->increments;
+  if (files->manifest->base) parts.push_back(*files->manifest->base);
+  for (const AofPart& part : parts) {
+    Status status = disk.link(aof_path(from, part.name), aof_path(to, part.name));
+    if (!status) return status;
+  }
+  if (Status status = disk.link(manifest_path(from), manifest_path(to)); !status) return status;
+  if (Status status = disk.sync_directory(to.directory); !status) return status;
+  if (Status status = disk.sync_directory(parent_directory(to.directory)); !status) return status;
+  keeps_files_ = false;
+  server_.log().write(Level::notice,
+                      fmt::format("The append-only file with keys that are not held here is kept "
+                                  "in '{}'",
+                                  to.directory));
+  return Done{};
+}
+
+void AofKeeper::rewritten(const Status& status, const ChildProgress& progress) {
+  const Time now = server_.wall().now();
+  last_took_ = now - rewrite_begun_;
+  last_copied_bytes_ = progress.copied_bytes;
+  Status done = status;
+  if (status) {
+    done = aof_->finish_rewrite();
+  } else {
+    aof_->abort_rewrite();
+  }
+  if (is_stopping_) {
+    server_.log().write(Level::notice, "Background append only file rewriting was cancelled");
+  } else if (!done) {
+    return note_rewrite_failure(done.error(), now);
+  } else {
+    ++rewrites_;
+    failures_ = 0;
+    next_rewrite_ = Time::min();
+    server_.log().write(Level::notice,
+                        fmt::format("Background append only file rewriting terminated with "
+                                    "success: {} keys, {} bytes",
+                                    progress.keys, progress.bytes));
+  }
+  if (!is_on_) drop();
+}
+
+// Each attempt leaves one more increment behind: they must not become many.
+void AofKeeper::note_rewrite_failure(const Error& error, Time now) {
+  next_rewrite_ = now + kRewriteDelay * (1 << std::min(failures_, kDoublings));
+  ++failures_;
+  server_.log().write(Level::warning,
+                      fmt::format("Rewriting the append-only file failed: {}", error.message));
+  if (!is_on_) drop();
+}
+
+void AofKeeper::stop_rewrite() {
+  if (!server_.background().is_doing(Job::rewrite)) return;
+  is_stopping_ = true;
+  server_.background().stop();
+  is_stopping_ = false;
+}
+
+}  // namespace mayfly

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// AofKeeper: the life of the append-only file. It is opened when the data is there, gets every
+// write, is flushed once a turn, rewritten when it has grown, and switched on and off.
+//
+//   off ----- switch_on() -----> first base under way ---- it is written ----> in force
+//    ^                              (a child writes it, and                      |
+//    |                               writes go on meanwhile)                     |
+//    '------------------------------- switch_off() ------------------------------'
+//
+// The disk may fail or run full. Then nothing is lost: what was not written stays in memory, is
+// tried again, and meanwhile no more writes are taken (MISCONF). Clients whose writes
+// are not as safe as `appendfsync` promises (on disk, or at least with the kernel) get no reply.
+// They are closed, for they must not believe that they are.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "mayfly/result.h"
+#include "mayfly/time.h"
+#include "persist/aof/aof.h"
+#include "persist/aof/aof_options.h"
+#include "server/persistence/child.h"
+#include "server/replication/propagation.h"
+
+namespace mayfly {
+
+class Server;
+struct Config;
+
+class AofKeeper final : public PropagationSink {
+ public:
+  explicit AofKeeper(Server& server) : server_(server) {}
+  ~AofKeeper() override;
+
+  static AofOptions options_of(const Config& config);
+  AofOptions options() const;  // as the configuration has them now
+
+  // ---- Beginning and ending ----
+
+  // `goes_on`: what is on the disk was loaded, or there was nothing, and nothing is in memory. Else
+  // the log begins with a base of what is in memory, which is written here and now: no write may be
+  // taken that would not be in it. REQUIRES: !is_on().
+  Status open(bool goes_on);
+
+  // Takes the folder of the log, which is made if it is not there. REQUIRES: !is_on().
+  Status lock_directory(const std::string& directory);
+
+  // Whether a log could be begun with these options: its folder can be taken and written to, and
+  // nothing is there that cannot be understood. Keeps the folder if so. REQUIRES: !is_on().
+  Status check_can_begin(const AofOptions& options);
+
+  // Begins a log of what is in memory, by the end of this turn. The base comes from a child; until
+  // it is written nothing counts as safe. Failures are tried again. REQUIRES: !is_on().
+  void switch_on();
+
+  // Writes and syncs what there is, and takes no more. REQUIRES: is_on().
+  void switch_off();
+
+  bool is_on() const { return is_on_; }
+
+  // After check_can_begin(): it is not switched on, for another reason.
+  void cancel_begin() {
+    if (!is_on_ && !aof_) lock_.reset();
+  }
+
+  // The data is another now: the log on disk stays as it is until there is a base of the new data.
+  void begin_anew();
+
+  // Writes and syncs everything.
+  Status sync_now();
+
+  void apply_config();  // policies of syncing and so on
+
+  // ---- Writing ----
+
+  void take(int database, std::string_view command) override;
+
+  // Writes and syncs; starts a rewrite if it is time for one.
+  void before_sleep(Time now);
+
+  // "MISCONF ...", or empty.
+  std::string why_no_writes() const;
+
+  // The first only grows, also over switching off and on, and is never 0. The second is 0 unless a
+  // log is in force: whatever was written before is safe when there is a base that has it.
+  std::uint64_t appended_offset() const { return before_ + (aof_ ? aof_->appended_offset() : 0); }
+  std::uint64_t synced_offset() const {
+    return aof_ && aof_->is_in_force() ? before_ + aof_->synced_offset() : 0;
+  }
+
+  // ---- Rewriting ----
+
+  // By a child; also of a log that is off. REQUIRES: there is no child, and no unit of propagation
+  // is open: its beginning would be in the base and in the log.
+  Status start_rewrite(Time now);
+  void schedule_rewrite() { is_scheduled_ = true; }
+  void stop_rewrite();  // if one is under way; that is no failure
+
+  // ---- As INFO shows it ----
+
+  const Aof* log() const { return is_on_ ? aof_.get() : nullptr; }
+  bool is_scheduled() const { return is_scheduled_; }
+  bool last_rewrite_worked() const { return failures_ == 0; }
+  // False also while there is no log to write to since it cannot be begun.
+  bool last_write_worked() const {
+    return !failure_ && !(is_on_ && !aof_->is_open() && failures_ > 0);
+  }
+  std::optional<Millis> last_rewrite_took() const { return last_took_; }
+  std::uint64_t last_copied_bytes() const { return last_copied_bytes_; }
+  std::uint64_t rewrites() const { return rewrites_; }
+  std::uint64_t failures() const { return failures_; }  // in a row
+
+  // The log on disk has keys that were left out: its files get second names before they go.
+  void keep_files_aside() { keeps_files_ = true; }
+
+ private:
+  std::unique_ptr<Aof> make_log() const;
+  Status write_first_base();
+  Status link_files_aside();
+  void flush(Time now);
+  void close_unsafe_clients();
+  bool is_time_to_rewrite(Time now) const;
+  void rewritten(const Status& status, const ChildProgress& progress);
+  void note_rewrite_failure(const Error& error, Time now);
+  void drop();
+
+  Server& server_;
+  std::unique_ptr<Aof> aof_;
+  bool is_on_ = false;
+  std::uint64_t before_ = 1;  // bytes of logs that were closed, and one: 0 is before all writes
+  std::unique_ptr<DirectoryLock> lock_;
+  std::string locked_;        // which directory
+  bool keeps_files_ = false;  // see keep_files_aside()
+
+  // While it cannot be written: why, and when it was tried last.
+  std::optional<std::string> failure_;
+  Time failed_at_{};
+
+  // Rewriting.
+  bool is_scheduled_ = false;
+  bool is_stopping_ = false;  // the child is ended by us
+  Time rewrite_begun_{};
+  Time next_rewrite_ = Time::min();  // after failures
+  std::optional<Millis> last_took_;
+  std::uint64_t last_copied_bytes_ = 0;
+  std::uint64_t rewrites_ = 0;
+  std::uint64_t failures_ = 0;
+};
+
+}  // namespace mayfly

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// One child at a time.
+
+#include "server/persistence/background.h"
+
+#include <cassert>
+#include <utility>
+
+#include "mayfly/internal/stopwatch.h"
+
+namespace mayfly {
+
+Status Background::start(Job job, Time now, const ChildWork& work, Ended ended,
+                         const std::vector<int>& kept) {
+  assert(!is_busy());
+  const std::int64_t begin = monotonic_ns();
+  Result<std::unique_ptr<Child>> child = start_(work, kept);
+  fork_micros_ = (monotonic_ns() - begin) / 1000;
+  ++forks_;
+  if (!child) return child.error();
+  child_ = std::move(*child);
+  job_ = job;
+  since_ = now;
+  ended_ = std::move(ended);
+  return Done{};
+}
+
+void Background::poll() {
+  if (child_ == nullptr || child_->is_running()) return;
+  // What is called may start the next one.
+  const std::unique_ptr<Child> child = std::exchange(child_, nullptr);
+  const Ended ended = std::exchange(ended_, nullptr);
+  ended(child->result(), child->progress());
+}
+
+void Background::stop() {
+  if (child_ == nullptr) return;
+  child_->stop();
+  poll();
+}
+
+}  // namespace mayfly

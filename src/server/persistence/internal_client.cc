@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running commands for nobody.
+
+#include "server/persistence/internal_client.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "commands/words.h"
+#include "server/admin/missing_types.h"
+#include "server/core/server.h"
+#include "server/monitoring/command_times.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::size_t kKeptBytes = 64 * 1024;  // of a reply that nobody reads
+
+// XGROUP CREATE key ..., BITOP AND key ...; all others have the key first.
+std::size_t key_place(Words words) {
+  const bool is_second = equals(words[0], "xgroup") || equals(words[0], "bitop");
+  return is_second && words.size() > 2 ? 2 : 1;
+}
+
+}  // namespace
+
+InternalClient::InternalClient(Server& server)
+    : server_(server), client_(server, link_, 0, server.wall().now()) {
+  client_.set_authenticated(true);
+}
+
+Status InternalClient::apply(int database, Words words) {
+  const CommandTable& commands = server_.commands();
+  const Command* const found = commands.find(words[0]);
+  const Command* const command = found == nullptr ? nullptr : commands.resolve(*found, words);
+  const std::string_view type = command == nullptr ? missing_type(words[0]) : "";
+  if (!type.empty() && words.size() > 1) {
+    skip(database, type, words[key_place(words)]);
+    return Done{};
+  }
+  if (command == nullptr) {
+    return Error{Code::unsupported, fmt::format("unknown command '{:.128}'", words[0])};
+  }
+  if (!fits(*command, words.size())) {
+    return Error{Code::corrupt, fmt::format("{} words are too many or too few for the command '{}'",
+                                            words.size(), full_name(*command))};
+  }
+  if ((command->flags & (flag::write | flag::may_replicate)) == 0) {
+    return Error{Code::corrupt,
+                 fmt::format("the command '{}' changes no data", full_name(*command))};
+  }
+  if (database < 0 || database >= server_.keyspace().count()) {
+    return Error{Code::invalid, fmt::format("there is no database {}: `databases` is {}", database,
+                                            server_.keyspace().count())};
+  }
+
+  client_.select(database);
+  server_.keyspace().set_policy(Policy::show);
+  std::string& out = link_.output();
+  out.clear();
+  if (out.capacity() > kKeptBytes) out.shrink_to_fit();
+  Reply reply(out, 2);
+  ClientCall call(server_, client_, *command, words, reply);
+  command->handler(call);
+  if (!out.starts_with('-')) return Done{};
+  // Logs have no command that renames what is not there: it was left out before.
+  if (out.starts_with("-ERR no such key") && command->name.starts_with("rename")) {
+    skip(database, "a renamed key", words[1]);
+    return Done{};
+  }
+  return Error{Code::corrupt, fmt::format("the command '{}' failed: {}", full_name(*command),
+                                          out.substr(1, out.find('\r') - 1))};
+}
+
+void InternalClient::skip(int database, std::string_view type, std::string_view key) {
+  std::size_t hash = std::hash<std::string_view>()(key);
+  hash ^= static_cast<std::size_t>(database) * 0x9E3779B97F4A7C15u;
+  auto found = skipped_.find(type);
+  if (found == skipped_.end()) found = skipped_.try_emplace(std::string(type)).first;
+  found->second.insert(hash);
+}
+
+std::map<std::string, std::uint64_t> InternalClient::skipped() const {
+  std::map<std::string, std::uint64_t> counts;
+  for (const auto& [type, keys] : skipped_) counts.emplace(type, keys.size());
+  return counts;
+}
+
+}  // namespace mayfly

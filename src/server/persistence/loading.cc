@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading in slices.
+
+#include "server/persistence/loading.h"
+
+#include <cassert>
+#include <utility>
+
+#include "mayfly/internal/stopwatch.h"
+#include "server/config/config.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::int64_t kSliceNs = 10'000'000;  // 10 ms: a client that asks meanwhile hears soon
+constexpr std::size_t kAtOnce = 64;            // keys or commands between two looks at the time
+
+}  // namespace
+
+RdbChecks rdb_checks(const Config& config) {
+  return {.allows_newer = config.rdb_version_check == "relaxed",
+          .checksum = !config.skips_checksums};
+}
+
+void Loading::begin(std::unique_ptr<LoadTask> task, Time now, Ended ended) {
+  assert(!is_active());
+  task_ = std::move(task);
+  since_ = now;
+  ended_ = std::move(ended);
+}
+
+void Loading::step(std::size_t count) {
+  const Result<bool> is_done = task_->step(count);
+  if (is_done && !*is_done) return;
+  // The task outlives the call, which may look at its report and begin another one.
+  const std::unique_ptr<LoadTask> task = std::exchange(task_, nullptr);
+  const Ended ended = std::exchange(ended_, nullptr);
+  ended(is_done ? Status(Done{}) : Status(is_done.error()));
+}
+
+void Loading::slice() {
+  const std::int64_t begin = monotonic_ns();
+  while (is_active() && monotonic_ns() - begin < kSliceNs) step(kAtOnce);
+}
+
+void Loading::finish() {
+  while (is_active()) step(kAtOnce);
+}
+
+void Loading::abandon() {
+  task_.reset();
+  ended_ = nullptr;
+}
+
+}  // namespace mayfly

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Snapshots: saving all data as an RDB file, at once or by a child, when asked or by rules.
+//
+//   save 300 100      after 300 seconds if there were 100 changes
+//
+// What failed is tried again, no more often than every 5 seconds, until it works.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "mayfly/result.h"
+#include "mayfly/time.h"
+#include "persist/rdb/rdb_save.h"
+#include "server/persistence/child.h"
+
+namespace mayfly {
+
+class Server;
+
+class Snapshots {
+ public:
+  explicit Snapshots(Server& server) : server_(server) {}
+
+  // Changes count from now on: what was loaded is as good as saved.
+  void begin(Time now);
+
+  // At once; nobody is served meanwhile. REQUIRES: no child saves.
+  Status save(Time now);
+
+  // By a child. REQUIRES: there is none.
+  Status start(Time now);
+
+  // As soon as there is no other child.
+  void schedule() { is_scheduled_ = true; }
+  bool is_scheduled() const { return is_scheduled_; }
+  void unschedule() { is_scheduled_ = false; }
+
+  // Ends the child that saves, which is no failure then. REQUIRES: one saves.
+  void cancel();
+
+  // Starts what is scheduled, or what a rule says.
+  void before_sleep(Time now);
+
+  // Why no write can be taken: the last snapshot failed and somebody relies on them. Or empty.
+  std::string why_no_writes() const;
+
+  // ---- As INFO shows it ----
+
+  Time last_save() const;                            // if there was none, when the server started
+  bool last_worked() const { return last_worked_; }  // of those by a child
+  std::optional<Millis> last_took() const { return last_took_; }
+  std::uint64_t last_copied_bytes() const { return last_copied_bytes_; }
+  std::uint64_t count() const { return count_; }  // that worked, since the start
+
+  std::string path() const;  // of the file
+
+ private:
+  bool is_time(Time now) const;
+  Status prepare();
+  Result<SaveProgress> write(const SaveOptions& options, const OnSaveProgress& progress);
+  void saved(Time now, std::uint64_t dirty);
+  void ended(const Status& status, const ChildProgress& progress);
+
+  Server& server_;
+  std::optional<Time> last_save_;
+  Time last_try_ = Time::min();
+  bool last_worked_ = true;
+  std::optional<Millis> last_took_;
+  std::uint64_t last_copied_bytes_ = 0;
+  std::uint64_t count_ = 0;
+  std::uint64_t dirty_at_start_ = 0;
+  std::string temporary_;  // what the child writes; `dir` may change meanwhile
+  bool is_scheduled_ = false;
+  bool is_cancelled_ = false;
+};
+
+// All that is stored, what is due included.
+std::uint64_t stored_keys(Server& server);
+
+// Counts the time that the fork of a child just took, for LATENCY.
+void note_fork(Server& server, Time now);
+
+}  // namespace mayfly

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReplicaState: what a primary knows of a client that is a replica.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "mayfly/time.h"
+#include "persist/disk/byte_sink.h"
+
+namespace mayfly {
+
+// A replica goes through these in order; one that can go on where it was is online at once.
+enum class ReplicaPhase {
+  greeting,   // it has said REPLCONF, but not yet asked for anything
+  waiting,    // for a child to start that saves for it
+  saving,     // the child writes a file
+  sending,    // the file is on its way
+  streaming,  // the child writes to the replica's connection itself
+  loading,    // after streaming: until it says that it has loaded all of it
+  online,
+};
+
+struct ReplicaState {
+  ReplicaPhase phase = ReplicaPhase::greeting;
+  std::int64_t port = 0;     // where it listens itself
+  std::string ip;            // as it announces itself; empty: the address it came from
+  bool takes_eof = false;    // a transfer whose length is not known at first
+  bool knows_ids = false;    // that histories can change their names
+  bool is_old = false;       // it said SYNC
+  bool has_loaded = false;   // it has said so before our child had ended
+  Time since{};              // of the phase
+  std::uint64_t cursor = 0;  // the next byte of the log that goes to it
+  std::uint64_t acked = 0;   // it has applied all bytes before this one
+  std::uint64_t acked_aof = 0;
+  Time acked_at{};
+  std::unique_ptr<ByteSource> file;
+
+  bool is_attached() const { return phase != ReplicaPhase::greeting; }
+  bool is_online() const { return phase == ReplicaPhase::online; }
+};
+
+}  // namespace mayfly

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands about replicas and primaries: REPLICAOF, PSYNC, REPLCONF, ROLE, WAIT, FAILOVER.
+
+#include <fmt/format.h>
+
+#include "commands/words.h"
+#include "resp/numbers.h"
+#include "server/core/server.h"
+#include "server/replication/primary_link.h"
+#include "server/replication/replication.h"
+
+namespace mayfly {
+namespace {
+
+ReplicaState& replica_state(Client& client) {
+  if (!client.replica) client.replica = std::make_unique<ReplicaState>();
+  return *client.replica;
+}
+
+// REPLICAOF host port | NO ONE
+void replicaof(Call& call) {
+  ClientCall& here = client_call(call);
+  Replication& replication = here.server.replication();
+  if (replication.failover().state() != Failover::State::none) {
+    return call.fail("ERR REPLICAOF not allowed while failing over.");
+  }
+  if (call.is(1, "no") && call.is(2, "one")) {
+    replication.follow_nobody();
+    return call.reply().ok();
+  }
+  if (here.client.is_attached_replica()) {
+    return call.fail("ERR Command is not valid when client is a replica.");
+  }
+  const auto port = parse_integer(call.word(2));
+  if (!port || *port < 0 || *port > 65'535) return call.fail("ERR Invalid master port");
+  const std::string host(call.word(1));
+  const PrimaryLink* const primary = replication.primary();
+  if (primary != nullptr && primary->host() == host && primary->port() == *port) {
+    return call.reply().simple("OK Already connected to specified master");
+  }
+  replication.follow(host, static_cast<int>(*port));
+  call.reply().ok();
+}
+
+// Whether a replica can be served at all; if not, that has been said.
+bool can_serve(ClientCall& call) {
+  Replication& replication = call.server.replication();
+  if (replication.is_replica() && !replication.primary()->is_up()) {
+    call.fail("NOMASTERLINK Can't SYNC while not connected with my master");
+    return false;
+  }
+  if (call.client.is_in_multi || call.client.is_subscriber()) {
+    call.fail("ERR SYNC or PSYNC cannot be used here");
+    return false;
+  }
+  return true;
+}
+
+// PSYNC ... FAILOVER: our primary asks us to take over.
+bool take_over(ClientCall& call) {
+  Replication& replication = call.server.replication();
+  if (!replication.is_replica()) {
+    call.fail("ERR PSYNC FAILOVER can't be sent to a master.");
+    return false;
+  }
+  if (call.word(1) != replication.history().id) {
+    call.fail("ERR PSYNC FAILOVER replid must match my replid.");
+    return false;
+  }
+  replication.follow_nobody();
+  return true;
+}
+
+// PSYNC id offset [FAILOVER]
+void psync(Call& call) {
+  ClientCall& here = client_call(call);
+  Client& client = here.client;
+  if (client.is_attached_replica()) return;
+  if (call.count() > 4 || (call.count() == 4 && !call.is(3, "failover"))) {
+    return call.fail_syntax();
+  }
+  if (call.count() == 4) {
+    if (!take_over(here)) return;
+  } else if (here.server.replication().failover().state() != Failover::State::none) {
+    return call.fail("NOMASTERLINK Can't SYNC while failing over");
+  }
+  if (!can_serve(here)) return;
+  const auto offset = call.integer(2);
+  if (!offset) return;
+  replica_state(client);
+  here.server.replication().replicas().synchronise(client, call.word(1), *offset);
+}
+
+// SYNC: of those who know nothing of histories.
+void sync(Call& call) {
+  ClientCall& here = client_call(call);
+  if (here.client.is_attached_replica()) return;
+  if (!can_serve(here)) return;
+  replica_state(here.client).is_old = true;
+  here.server.replication().replicas().synchronise_fully(here.client);
+}
+
+// What a replica says about itself. Unknown words are for others.
+void set_replica_option(ReplicaState& replica, std::string_view name, std::string_view value) {
+  if (equals(name, "listening-port")) replica.port = parse_integer(value).value_or(0);
+  if (equals(name, "ip-address")) replica.ip = value;
+  if (equals(name, "capa") && equals(value, "eof")) replica.takes_eof = true;
+  if (equals(name, "capa") && equals(value, "psync2")) replica.knows_ids = true;
+}
+
+// REPLCONF ACK offset [FACK offset]: there is no reply.
+void replconf_ack(ClientCall& call) {
+  if (!call.client.is_attached_replica()) return;
+  const auto offset = parse_integer(call.word(2));
+  const bool has_aof = call.count() == 5 && call.is(3, "fack");
+  const auto aof_offset = has_aof ? parse_integer(call.word(4)) : std::nullopt;
+  if (!offset || *offset < 0) return;
+  call.server.replication().replicas().acknowledged(
+      call.client, static_cast<std::uint64_t>(*offset),
+      static_cast<std::uint64_t>(std::max<std::int64_t>(aof_offset.value_or(0), 0)),
+      call.server.wall().now());
+}
+
+// REPLCONF name value [name value ...]
+void replconf(Call& call) {
+  ClientCall& here = client_call(call);
+  if (call.is(1, "ack") && call.count() >= 3) return replconf_ack(here);
+  if (call.is(1, "getack")) {
+    if (here.client.is_primary) here.server.replication().primary()->ask_for_ack();
+    return;
+  }
+  if (call.count() % 2 == 0) return call.fail_syntax();
+  ReplicaState& replica = replica_state(here.client);
+  for (std::size_t i = 1; i + 1 < call.count(); i += 2) {
+    set_replica_option(replica, call.word(i), call.word(i + 1));
+  }
+  call.reply().ok();
+}
+
+// ROLE
+void role(Call& call) {
+  Replication& replication = client_call(call).server.replication();
+  if (const PrimaryLink* const primary = replication.primary()) {
+    static constexpr std::string_view kStates[] = {"connect", "connecting", "handshake",
+                                                   "sync",    "sync",       "connected"};
+    call.reply().array(5);
+    call.reply().bulk("slave");
+    call.reply().bulk(primary->host());
+    call.reply().integer(primary->port());
+    call.reply().bulk(kStates[static_cast<std::size_t>(primary->state())]);
+    call.reply().integer(primary->is_up() || replication.has_log()
+                             ? static_cast<std::int64_t>(replication.log().end())
+                             : -1);
+    return;
+  }
+  std::vector<const Client*> online;
+  for (const Client* const one : replication.replicas().all()) {
+    if (one->replica->is_online()) online.push_back(one);
+  }
+  call.reply().array(3);
+  call.reply().bulk("master");
+  call.reply().integer(static_cast<std::int64_t>(replication.log().end()));
+  call.reply().array(online.size());
+  for (const Client* const one : online) {
+    call.reply().array(3);
+    call.reply().bulk(replica_host(*one));
+    call.reply().bulk_integer(one->replica->port);
+    call.reply().bulk_integer(static_cast<std::int64_t>(one->replica->acked));
+  }
+}
+
+// When to stop waiting; 0 milliseconds are for ever.
+std::optional<Time> end_of_wait(Call& call, std::size_t word) {
+  const auto timeout =
+      call.integer(word, INT64_MIN, INT64_MAX, "ERR timeout is not an integer or out of range");
+  if (!timeout) return std::nullopt;
+  if (*timeout < 0) {
+    call.fail("ERR timeout is negative");
+    return std::nullopt;
+  }
+  if (*timeout == 0) return kNever;
+  return deadline_after(client_call(call).server.wall().now(), Millis(*timeout));
+}
+
+// WAIT replicas timeout
+void wait(Call& call) {
+  ClientCall& here = client_call(call);
+  if (here.server.is_replica()) {
+    return call.fail(
+        "ERR WAIT cannot be used with replica instances. Please also note that since "
+        "Redis 4.0 if a replica is configured to be writable (which is not the "
+        "default) writes to replicas are just local and are not propagated.");
+  }
+  const auto replicas = call.integer(1);
+  if (!replicas) return;
+  const auto until = end_of_wait(call, 2);
+  if (!until) return;
+  Wait wait;
+  wait.offset = here.client.written_to;
+  wait.replicas = std::max<std::int64_t>(*replicas, 0);
+  wait.until = *until;
+  here.server.replication().waiters().add(here.client, wait, !here.server.is_in_transaction());
+}
+
+// WAITAOF local replicas timeout
+void waitaof(Call& call) {
+  ClientCall& here = client_call(call);
+  const auto local = call.integer(1, 0, 1, "ERR value is out of range, value must between 0 and 1");
+  if (!local) return;
+  const auto replicas =
+      call.integer(2, 0, INT64_MAX, "ERR value is out of range, must be positive");
+  if (!replicas) return;
+  const auto until = end_of_wait(call, 3);
+  if (!until) return;
+  if (here.server.is_replica()) {
+    return call.fail(
+        "ERR WAITAOF cannot be used with replica instances. Please also note that "
+        "writes to replicas are just local and are not propagated.");
+  }
+  if (*local > 0 && !here.server.config().appendonly) {
+    return call.fail("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
+  }
+  Wait wait;
+  wait.offset = here.client.written_to;
+  wait.aof_offset = here.client.written_to_aof;
+  wait.replicas = *replicas;
+  wait.local = *local;
+  wait.is_aof = true;
+  wait.until = *until;
+  here.server.replication().waiters().add(here.client, wait, !here.server.is_in_transaction());
+}
+
+// Reads FAILOVER's words; false if they make no sense.
+bool read_plan(Call& call, FailoverPlan& plan, bool& aborts) {
+  for (std::size_t i = 1; i < call.count(); ++i) {
+    if (call.is(i, "abort")) {
+      aborts = true;
+    } else if (call.is(i, "force")) {
+      plan.is_forced = true;
+    } else if (call.is(i, "timeout") && i + 1 < call.count()) {
+      const auto timeout = call.integer(++i);
+      if (!timeout) return false;
+      if (*timeout <= 0) {
+        call.fail("ERR FAILOVER timeout must be greater than 0");
+        return false;
+      }
+      plan.until = deadline_after(call.now(), Millis(*timeout));
+    } else if (call.is(i, "to") && i + 2 < call.count()) {
+      plan.host = call.word(i + 1);
+      const auto port = call.integer(i + 2);
+      if (!port) return false;
+      plan.port = *port;
+      i += 2;
+    } else {
+      call.fail_syntax();
+      return false;
+    }
+  }
+  return true;
+}
+
+// FAILOVER [TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]
+void failover(Call& call) {
+  FailoverPlan plan;
+  bool aborts = false;
+  if (!read_plan(call, plan, aborts)) return;
+  Failover& failover = client_call(call).server.replication().failover();
+  if (aborts && call.count() > 2) return call.fail_syntax();
+  if (plan.is_forced && (plan.until == kNever || plan.host.empty())) {
+    return call.fail(
+        "ERR FAILOVER with force option requires both a timeout and target HOST and "
+        "IP options.");
+  }
+  const std::string error = aborts ? failover.abort() : failover.begin(plan);
+  if (!error.empty()) return call.fail(error);
+  call.reply().ok();
+}
+
+constexpr std::uint32_t kAnytime = flag::loading | flag::stale;
+constexpr std::uint32_t kAdmin = flag::admin | flag::noscript;
+constexpr std::uint32_t kSaving = kAdmin | flag::no_async_loading;
+
+// clang-format off
+constexpr Command kCommands[] = {
+    {"replicaof", replicaof, 3, kSaving | flag::stale, {}, "server", "5.0.0",
+     "primary:((host port:int) | (NO ONE))",
+     "Makes the server follow another one, or nobody."},
+    {"slaveof",   replicaof, 3, kSaving | flag::stale, {}, "server", "1.0.0",
+     "primary:((host port:int) | (NO ONE))",
+     "REPLICAOF by its old name."},
+    {"psync",     psync,    -3, kSaving | flag::no_multi, {}, "server", "2.8.0",
+     "replicationid offset:int [FAILOVER]",
+     "Said by replicas: gives the stream of writes from an offset on, or all data."},
+    {"sync",      sync,      1, kSaving | flag::no_multi, {}, "server", "1.0.0",
+     "", "PSYNC of old replicas."},
+    {"replconf",  replconf, -1, kAdmin | kAnytime | flag::allow_busy | flag::from_primary, {},
+     "server", "3.0.0", "[(option value)...]",
+     "Said by replicas: who they are, and how far they have come."},
+    {"role",      role,      1, kAnytime | flag::fast | flag::noscript | flag::dangerous, {},
+     "server", "2.8.12", "", "Returns the part the server plays in replication."},
+    {"wait",      wait,      3, flag::noscript | flag::blocking, {}, "generic", "3.0.0",
+     "numreplicas:int timeout:int",
+     "Waits until replicas have what was written."},
+    {"waitaof",   waitaof,   4, flag::noscript | flag::blocking, {}, "generic", "7.2.0",
+     "numlocal:int numreplicas:int timeout:int",
+     "Waits until what was written is on disk, here or at replicas."},
+    {"failover",  failover, -1, kAdmin | flag::stale, {}, "server", "6.2.0",
+     "[TO host port:int [FORCE]] [ABORT] [TIMEOUT milliseconds:int]",
+     "Hands over to a replica without losing a write."},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Command> replication_commands() { return kCommands; }
+
+}  // namespace mayfly

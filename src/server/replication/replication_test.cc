@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// Servers that follow each other.
+
+#include "server/replication/replication.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "server/replication/cluster_fixture.h"
+
+namespace mayfly {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ReplicationTest : public testing::Test {
+ protected:
+  std::string run(int number, std::string_view line) { return cluster_.run(number, line); }
+  void expect_equal(int a, int b) { EXPECT_EQ(cluster_.digest(a), cluster_.digest(b)); }
+
+  ClusterFixture cluster_{3};
+};
+
+TEST_F(ReplicationTest, AReplicaGetsWhatIsThereAndWhatComes) {
+  run(0, "SET before 1");
+  run(0, "HSETEX h EX 100 FIELDS 2 a 1 b 2");
+  ASSERT_EQ(cluster_.follow(1, 0), "OK");
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(1, "GET before"), "\"1\"");
+  run(0, "SET after 2");
+  run(0, "HPEXPIRE h 5000 FIELDS 1 a");
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(1, "GET after"), "\"2\"");
+  EXPECT_EQ(run(0, "HPEXPIRETIME h FIELDS 2 a b"), run(1, "HPEXPIRETIME h FIELDS 2 a b"));
+  expect_equal(0, 1);
+}
+
+TEST_F(ReplicationTest, WritesToAReplicaAreRefused) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(1, "SET a 1"), "(error) READONLY You can't write against a read only replica.");
+}
+
+TEST_F(ReplicationTest, AfterACutItGoesOnWhereItWas) {
+  cluster_.follow(1, 0);
+  run(0, "SET a 1");
+  ASSERT_TRUE(cluster_.settle());
+  cluster_.cut(1);
+  run(0, "SELECT 3");
+  run(0, "SET b 2");
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.server(0).stats().full_syncs, 1u);
+  EXPECT_EQ(cluster_.server(0).stats().partial_syncs, 1u);
+  expect_equal(0, 1);
+}
+
+TEST_F(ReplicationTest, WhoMissedTooMuchGetsEverythingAnew) {
+  cluster_.server(0).config().repl_backlog_size = 16 * 1024;
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  cluster_.cut(1);
+  run(0, "DEL nothing");
+  for (int i = 0; i < 10; ++i) {
+    cluster_.run(0, {"SET", "big" + std::to_string(i), std::string(40'000, 'x')});
+  }
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.server(0).stats().full_syncs, 2u);
+  expect_equal(0, 1);
+}
+
+TEST_F(ReplicationTest, AReplicaHidesWhatIsDueUntilItIsTold) {
+  run(0, "HSETEX h PX 1000 FIELDS 1 a 1");
+  run(0, "HSET h b 2");
+  run(0, "SET k v PX 1000");
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  cluster_.advance(1000ms);
+  cluster_.server(1).begin_turn();  // only the replica has its turn: nobody tells it anything
+  EXPECT_EQ(run(1, "HLEN h"), "(integer) 1");
+  EXPECT_EQ(run(1, "HGET h a"), "(nil)");
+  EXPECT_EQ(run(1, "DBSIZE"), "(integer) 1");
+  EXPECT_EQ(run(1, "PTTL k"), "(integer) -2");
+  EXPECT_EQ(cluster_.server(1).keyspace()[0].stored(), 2u);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.server(1).keyspace()[0].stored(), 1u);
+  expect_equal(0, 1);
+}
+
+TEST_F(ReplicationTest, AReplicaOfAReplicaFollowsTheSameHistory) {
+  run(0, "SELECT 2");
+  run(0, "SET a 1");
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  cluster_.follow(2, 1);
+  ASSERT_TRUE(cluster_.settle());
+  run(0, "HSETEX h EX 50 FIELDS 1 f v");
+  ASSERT_TRUE(cluster_.settle());
+  expect_equal(0, 1);
+  expect_equal(0, 2);
+  EXPECT_EQ(cluster_.server(2).replication().history().id,
+            cluster_.server(0).replication().history().id);
+}
+
+TEST_F(ReplicationTest, APromotedReplicaTakesOverExpiryAtOnce) {
+  run(0, "HSETEX h PX 1000 FIELDS 1 a 1");
+  run(0, "HSET h b 2");
+  cluster_.follow(1, 0);
+  cluster_.follow(2, 0);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.lead(1), "OK");
+  cluster_.follow(2, 1);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.server(1).stats().full_syncs, 0u);  // they share the history
+  cluster_.advance(1000ms);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.server(1).keyspace().stats().expired_fields, 1u);
+  expect_equal(1, 2);
+}
+
+TEST_F(ReplicationTest, AFormerPrimaryGoesOnAsAReplicaOfItsReplica) {
+  cluster_.follow(1, 0);
+  run(0, "SET a 1");
+  ASSERT_TRUE(cluster_.settle());
+  cluster_.lead(1);
+  cluster_.follow(0, 1);
+  run(1, "SET b 2");
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.server(1).stats().full_syncs, 0u);
+  expect_equal(0, 1);
+}
+
+TEST_F(ReplicationTest, ATransactionCutInTheMiddleIsAppliedOnce) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  run(0, "MULTI");
+  run(0, "INCR n");
+  run(0, "INCR n");
+  run(0, "INCR n");
+  run(0, "EXEC");
+  cluster_.set_piece(50);
+  cluster_.turn();
+  cluster_.turn();
+  cluster_.cut(1);
+  ASSERT_TRUE(cluster_.settle(500));
+  EXPECT_EQ(run(1, "GET n"), "\"3\"");
+  expect_equal(0, 1);
+}
+
+TEST_F(ReplicationTest, WaitTellsHowManyHaveIt) {
+  EXPECT_EQ(run(0, "WAIT 0 10"), "(integer) 0");
+  cluster_.follow(1, 0);
+  cluster_.follow(2, 0);
+  ASSERT_TRUE(cluster_.settle());
+  run(0, "SET a 1");
+  EXPECT_EQ(run(0, "WAIT 2 1000"), "");  // it waits
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(cluster_.client(0).messages(), "(integer) 2");
+  cluster_.cut(2);
+  cluster_.set_reachable(0, false);
+  run(0, "SET b 1");
+  EXPECT_EQ(run(0, "WAIT 2 1000"), "");
+  cluster_.advance(500ms);
+  cluster_.turn();
+  cluster_.turn();
+  EXPECT_EQ(cluster_.client(0).messages(), "");
+  cluster_.advance(500ms);
+  cluster_.turn();
+  EXPECT_EQ(cluster_.client(0).messages(), "(integer) 1");
+}
+
+TEST_F(ReplicationTest, FailoverHandsOverWithoutLosingAWrite) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  run(0, "SET a 1");
+  EXPECT_EQ(run(0, "FAILOVER"), "OK");
+  EXPECT_EQ(run(0, "SET b 2"), "");  // it waits
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_FALSE(cluster_.server(1).is_replica());
+  EXPECT_TRUE(cluster_.server(0).is_replica());
+  EXPECT_EQ(run(1, "GET a"), "\"1\"");
+  EXPECT_EQ(cluster_.server(1).stats().full_syncs, 0u);
+  expect_equal(0, 1);
+}
+
+TEST_F(ReplicationTest, AFailoverThatIsRefusedIsTakenBack) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(0, "FAILOVER"), "OK");
+  for (int i = 0; i < 20 && !cluster_.server(0).is_replica(); ++i) cluster_.turn();
+  ASSERT_TRUE(cluster_.server(0).is_replica());
+  cluster_.lead(1);  // so that it is nobody's replica any more when it is asked
+  for (int i = 0; i < 40; ++i) cluster_.turn();
+  EXPECT_FALSE(cluster_.server(0).is_replica());
+  EXPECT_EQ(run(0, "SET a 1"), "OK");
+}
+
+TEST_F(ReplicationTest, AFailoverToWhoCannotBeReachedIsTakenBack) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(0, "FAILOVER"), "OK");
+  cluster_.set_reachable(1, false);
+  for (int i = 0; i < 40; ++i) cluster_.turn();
+  EXPECT_FALSE(cluster_.server(0).is_replica());
+  EXPECT_EQ(run(0, "SET a 1"), "OK");
+}
+
+TEST_F(ReplicationTest, TooFewReplicasMeanNoWrites) {
+  cluster_.server(0).config().min_replicas_to_write = 1;
+  EXPECT_EQ(run(0, "SET a 1"), "(error) NOREPLICAS Not enough good replicas to write.");
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(0, "SET a 1"), "OK");
+}
+
+TEST_F(ReplicationTest, AWritableReplicaRemovesWhatItWasGivenItself) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  cluster_.server(1).config().replica_read_only = false;
+  run(1, "SET local 1 PX 500");
+  run(1, "HSETEX h PX 500 FIELDS 1 f v");
+  cluster_.turn();
+  cluster_.advance(500ms);
+  cluster_.turn();
+  EXPECT_EQ(cluster_.server(1).keyspace()[0].stored(), 0u);
+}
+
+TEST_F(ReplicationTest, AReplicaThatDoesNotReadIsDropped) {
+  cluster_.server(0).config().output_replica = {1 << 20, 0, 0};
+  cluster_.server(0).config().repl_backlog_size = 16 * 1024;
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  cluster_.set_piece(1);
+  for (int i = 0; i < 60; ++i) cluster_.run(0, {"SET", "big", std::string(40'000, 'x')});
+  cluster_.turn();
+  EXPECT_EQ(cluster_.server(0).stats().output_limit_disconnections, 1u);
+  cluster_.set_piece(std::string::npos);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_LT(cluster_.server(0).replication().log().memory(), 300'000u);
+  expect_equal(0, 1);
+}
+
+// Makes the primary send a command that it would not send by itself.
+void send_down(ClusterFixture& cluster, std::string_view words) {
+  cluster.server(0).replication().log().append(std::string(words) + "\r\n");
+}
+
+bool has_line(const std::vector<std::string>& lines, std::string_view part) {
+  return std::ranges::any_of(
+      lines, [&](const std::string& line) { return line.find(part) != std::string::npos; });
+}
+
+TEST_F(ReplicationTest, APrimaryCannotGiveOrders) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  for (const char* const order : {"REPLICAOF NO ONE", "SHUTDOWN NOSAVE", "CONFIG SET maxmemory 1",
+                                  "CLIENT KILL TYPE normal", "DEBUG RELOAD", "SUBSCRIBE a"}) {
+    send_down(cluster_, order);
+  }
+  run(0, "SET after 1");
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_TRUE(cluster_.is_up(1));
+  EXPECT_FALSE(cluster_[1].is_shut_down);
+  EXPECT_EQ(cluster_.server(1).config().maxmemory, 0u);
+  EXPECT_EQ(run(1, "GET after"), "\"1\"");
+  EXPECT_EQ(cluster_.server(1).stats().unexpected_errors, 6u);
+  EXPECT_TRUE(has_line(cluster_[1].lines, "'replicaof' is not accepted from a primary"));
+}
+
+TEST_F(ReplicationTest, WhatFailsOfTheStreamIsLoggedAndCounted) {
+  cluster_.follow(1, 0);
+  run(0, "SET s v");
+  ASSERT_TRUE(cluster_.settle());
+  send_down(cluster_, "NOSUCHCOMMAND a");
+  send_down(cluster_, "HSET s f v");
+  send_down(cluster_, "HSET s f v");
+  run(0, "SET after 1");
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(1, "GET after"), "\"1\"");
+  EXPECT_EQ(cluster_.server(1).stats().unexpected_errors, 3u);
+  EXPECT_TRUE(has_line(cluster_[1].lines, "ERR unknown command 'NOSUCHCOMMAND'"));
+  const auto count = std::ranges::count_if(cluster_[1].lines, [](const std::string& line) {
+    return line.find("WRONGTYPE") != std::string::npos;
+  });
+  EXPECT_EQ(count, 1);  // once a second
+}
+
+TEST_F(ReplicationTest, AStreamThatBreaksTheProtocolEndsTheLinkWithoutAReply) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  send_down(cluster_, "*1\r\n$x");
+  cluster_.turn();
+  cluster_.turn();
+  EXPECT_FALSE(cluster_.is_up(1));
+  EXPECT_TRUE(has_line(cluster_[1].lines, "A command of the primary"));
+}
+
+TEST_F(ReplicationTest, APausedReplicaAppliesNothingAndKeepsItsLink) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  run(1, "CLIENT PAUSE 200000 WRITE");
+  run(0, "SET k v");
+  for (int i = 0; i < 100; ++i) {
+    cluster_.advance(1000ms);
+    cluster_.turn();
+  }
+  EXPECT_EQ(run(1, "GET k"), "(nil)");
+  EXPECT_TRUE(cluster_.is_up(1));
+  run(1, "CLIENT UNPAUSE");
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_EQ(run(1, "GET k"), "\"v\"");
+}
+
+TEST_F(ReplicationTest, HelloTellsTheRole) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  EXPECT_NE(run(0, "HELLO").find("\"role\", \"master\""), std::string::npos) << run(0, "HELLO");
+  EXPECT_NE(run(1, "HELLO").find("\"role\", \"replica\""), std::string::npos);
+}
+
+TEST_F(ReplicationTest, AnyOffsetMayBeAskedFor) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.settle());
+  const std::string id = cluster_.server(0).replication().history().id;
+  for (const char* const offset :
+       {"-9223372036854775808", "-1", "0", "9223372036854775807", "18446744073709551615"}) {
+    TestClient& client = cluster_[0].connect();
+    const std::string reply = client.run({"PSYNC", id, offset});
+    EXPECT_EQ(reply.find("CONTINUE"), std::string::npos) << offset << ": " << reply;
+    client.link().close_now("the test is done");
+  }
+}
+
+// A child writes to the socket itself: what is not sent by then would get among the data.
+TEST_F(ReplicationTest, ADisklessSynchronisationWaitsForWhatIsStillToBeSent) {
+  cluster_.server(0).config().repl_diskless_sync = true;
+  cluster_.server(0).config().repl_diskless_sync_delay = 0;
+  cluster_[0].holds_children = true;
+  TestClient& client = cluster_[0].connect();
+  client.send("REPLCONF capa eof capa psync2\r\nPSYNC ? -1\r\n");
+  client.link().output_ = "not sent";
+  cluster_.turn();
+  EXPECT_EQ(client.client().replica->phase, ReplicaPhase::waiting);
+  EXPECT_FALSE(cluster_.server(0).background().is_busy());
+
+  client.link().output_.clear();
+  cluster_.turn();
+  EXPECT_TRUE(cluster_.server(0).background().is_busy());
+  EXPECT_EQ(client.client().replica->phase, ReplicaPhase::streaming);
+  EXPECT_EQ(client.link().output_, "");  // the child has announced it
+  cluster_[0].holds_children = false;
+}
+
+}  // namespace
+}  // namespace mayfly

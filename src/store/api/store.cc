@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Store: opening, closing, transactions. Single calls are in store_calls.cc, upkeep in
+// store_upkeep.cc.
+
+#include "mayfly/store.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "store/api/store_state.h"
+#include "store/lmdb/lmdb.h"
+#include "store/lmdb/registry.h"
+
+namespace mayfly {
+namespace {
+
+Status check_options(const StoreOptions& options) {
+  if (options.purge_batch == 0) {
+    return Error{Code::invalid, "purge_batch is 0; it must be at least 1"};
+  }
+  if (options.busy_timeout < Millis::zero()) {
+    return Error{Code::invalid, "busy_timeout is negative; 0 means not to wait"};
+  }
+  if (options.sync_interval <= Millis::zero()) {
+    return Error{Code::invalid, "sync_interval must be at least 1 ms"};
+  }
+  return Done{};
+}
+
+// The one name of the file: those of its locks and its undo log are made of it, so who comes by a
+// symbolic link must find the same ones.
+Result<std::string> real_path(const std::filesystem::path& path) {
+  constexpr int kLinksMost = 40;
+  std::error_code problem;
+  std::filesystem::path real = std::filesystem::absolute(path, problem);
+  if (problem) return Error{Code::invalid, "the path is bad: " + problem.message()};
+  for (int i = 0; i < kLinksMost; ++i) {
+    if (!std::filesystem::is_symlink(real, problem)) return real.string();
+    const std::filesystem::path target = std::filesystem::read_symlink(real, problem);
+    if (problem) return system_error(problem.value(), "follow the link " + real.string());
+    real = real.parent_path() / target;
+  }
+  return system_error(ELOOP, "open the store " + path.string());
+}
+
+// A name for a store that is gone when it is closed.
+Result<std::string> temporary_path() {
+  std::error_code problem;
+  std::string path = std::filesystem::temp_directory_path(problem).string();
+  if (problem) path = "/tmp";
+  path += "/mayfly-XXXXXX";
+  const int file = ::mkstemp(path.data());
+  if (file < 0) return system_error(errno, "make a temporary store");
+  ::close(file);
+  return path;
+}
+
+void remove_files(const std::string& path) {
+  for (const char* const suffix : {"", "-lock", "-shm", "-undo"}) {
+    ::unlink((path + suffix).c_str());
+  }
+}
+
+}  // namespace
+
+Store::State::State(Environment& its_environment, const Clock& its_clock, StoreOptions its_options,
+                    std::filesystem::path its_path, bool is_temporary)
+    : environment(&its_environment),
+      clock(its_clock),
+      options(its_options),
+      path(std::move(its_path)),
+      temporary(is_temporary) {}
+
+Store::State::~State() { static_cast<void>(close()); }
+
+Status Store::State::close() {
+  if (environment == nullptr) return Done{};
+  if (environment->is_foreign()) {  // the parent goes on using all of it
+    environment = nullptr;
+    return Done{};
+  }
+  const std::string file = environment->path();
+  const Status closed = release_environment(std::exchange(environment, nullptr));
+  if (temporary) remove_files(file);
+  return closed;
+}
+
+Result<Store> Store::open(const std::filesystem::path& path, const Clock& clock,
+                          const StoreOptions& options) {
+  if (const Status good = check_options(options); !good) return good.error();
+  StoreOptions used = options;
+  std::string file;
+  const bool temporary = path.empty();
+  if (temporary) {
+    if (options.read_only) return Error{Code::invalid, "a store without a path is never read-only"};
+    used.durability = Durability::off;
+    auto made = temporary_path();
+    if (!made) return made.error();
+    file = *made;
+  } else {
+    auto real = real_path(path);
+    if (!real) return real.error();
+    file = *real;
+  }
+  auto environment = acquire_environment(file, used);
+  if (!environment) {
+    if (temporary) remove_files(file);
+    return environment.error();
+  }
+  return Store(std::make_unique<State>(**environment, clock, used, path, temporary));
+}
+
+Store::Store(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+Store::~Store() = default;
+
+Status Store::close() { return state_->close(); }
+
+const std::filesystem::path& Store::path() const { return state_->path; }
+const StoreOptions& Store::options() const { return state_->options; }
+
+Result<ReadTxn> Store::read() const {
+  if (state_->environment == nullptr) return Error{Code::invalid, "the store is closed"};
+  auto txn = Txn::begin_read(state_->owner());
+  if (!txn) return txn.error();
+  return ReadTxn(std::move(*txn));
+}
+
+Result<WriteTxn> Store::write() { return write(state_->options.busy_timeout); }
+
+Result<WriteTxn> Store::write(Millis busy_timeout) {
+  if (state_->environment == nullptr) return Error{Code::invalid, "the store is closed"};
+  auto txn = Txn::begin_write(state_->owner(), busy_timeout);
+  if (!txn) {
+    state_->tally.add(Count::errors);
+    return txn.error();
+  }
+  return WriteTxn(std::move(*txn));
+}
+
+}  // namespace mayfly

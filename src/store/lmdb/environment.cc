@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening and closing. Transactions are in environment_txn.cc, copies in environment_copy.cc.
+
+#include "store/lmdb/environment.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+
+#include "store/check/file_check.h"
+#include "store/lmdb/lmdb.h"
+
+namespace mayfly {
+namespace {
+
+constexpr unsigned kReadersMax = 4000;
+constexpr std::uint64_t kMapLeast = std::uint64_t{64} << 20;  // 64 MiB
+constexpr std::uint64_t kMapMost = std::uint64_t{16} << 40;   // 16 TiB
+constexpr std::uint64_t kReservedMost = 64;                   // a removal takes some twenty
+constexpr std::uint64_t kReservedShare = 8;                   // of the map, if that is small
+constexpr mode_t kFileMode = 0644;
+constexpr off_t kLockFileBytes = 256 << 10;  // 64 bytes for each reader, and what LMDB adds
+static_assert(kLockFileBytes >= 64 * (kReadersMax + 16));
+
+// As much as the file could ever need: the size of its file system.
+std::uint64_t map_bytes_for(const std::string& path, std::uint64_t asked, std::uint64_t file) {
+  std::uint64_t bytes = asked;
+  if (bytes == 0) {
+    struct statvfs disk {};
+    if (::statvfs(path.c_str(), &disk) == 0) bytes = disk.f_blocks * disk.f_frsize;
+    bytes = std::clamp(bytes, kMapLeast, kMapMost);
+  }
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return (std::max(bytes, file) + page - 1) / page * page;
+}
+
+std::uint64_t file_bytes(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
+// LMDB maps its lock file. If the disk had no room for a page of it, touching it would be a signal
+// and not an error; so it gets its room before.
+Status reserve_lock_file(const std::string& path) {
+  const std::string lock = path + "-lock";
+  const int file = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode);
+  if (file < 0) return system_error(errno, "open " + lock);
+  const int failed = ::posix_fallocate(file, 0, kLockFileBytes);
+  ::close(file);
+  if (failed != 0) return system_error(failed, "make " + lock);
+  return Done{};
+}
+
+bool cannot_write(const Error& error) { return error.code == Code::denied; }
+
+}  // namespace
+
+Environment::Environment(std::string path, const StoreOptions& options)
+    : path_(std::move(path)), options_(options) {}
+
+Result<std::unique_ptr<Environment>> Environment::open(const std::string& path,
+                                                       const StoreOptions& options) {
+  auto environment = std::unique_ptr<Environment>(new Environment(path, options));
+  if (const Status opened = environment->open_file(); !opened) return opened.error();
+  return environment;
+}
+
+Environment::~Environment() { static_cast<void>(close()); }
+
+void Environment::close_in_child() {
+  if (session_ != nullptr) session_->close_in_child();
+  if (guard_ != nullptr) guard_->close_in_child();
+}
+
+// Undoes a power cut; a file that cannot be written must not need that. REQUIRES: no other process
+// has it open.
+Status Environment::recover_file() {
+  if (session_ != nullptr && writable_) return PowerGuard::recover(path_, {});
+  const auto broken = PowerGuard::needs_recovery(path_, {});
+  if (!broken) return broken.error();
+  if (!*broken) return Done{};
+  return Error{Code::denied,
+               path_ +
+                   " was in use when the machine stopped, which has to be undone first; open it "
+                   "once where it can be written"};
+}
+
+// A file that nobody may write to is read without joining the others: they cannot be there.
+Status Environment::open_file() {
+  writable_ = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) == 0;
+  auto session = Session::join(path_, options_.busy_timeout);
+  if (session) {
+    session_ = std::move(*session);
+  } else if (!options_.read_only || !cannot_write(session.error())) {
+    return session.error();
+  }
+  const bool alone = session_ != nullptr && session_->alone();
+  if (alone || session_ == nullptr) {
+    if (const Status recovered = recover_file(); !recovered) return recovered;
+    if (const Status sound = check_before_open(path_); !sound) return sound;
+  }
+  if (alone) {
+    if (const Status reserved = reserve_lock_file(path_); !reserved) return reserved;
+  }
+  if (options_.read_only && file_bytes(path_) == 0) return empty_error();  // LMDB would fill it
+  if (const Status started = start_lmdb(); !started) return started;
+  if (const Status loaded = load(); !loaded) return loaded;
+  if (session_ != nullptr) session_->let_others_in();
+  return Done{};
+}
+
+unsigned Environment::flags() const {
+  unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD;
+  if (!writable_) flags |= MDB_RDONLY;
+  if (session_ == nullptr) flags |= MDB_NOLOCK;
+  return flags;
+}
+
+// Address space is what may be short, under a limit, a sanitizer or valgrind (which calls it
+// EINVAL), so it asks for less each time.
+Status Environment::start_lmdb() {
+  const std::uint64_t file = file_bytes(path_);
+  std::uint64_t map = map_bytes_for(path_, options_.map_bytes, file);
+  for (;;) {
+    int code = ::mdb_env_create(&env_);
+    if (code == 0) code = ::mdb_env_set_maxdbs(env_, kTablesMax);
+    if (code == 0) code = ::mdb_env_set_maxreaders(env_, kReadersMax);
+    if (code == 0) code = ::mdb_env_set_mapsize(env_, map);
+    if (code == 0) code = ::mdb_env_open(env_, path_.c_str(), flags(), kFileMode);
+    if (code == 0) break;
+    ::mdb_env_close(env_);
+    env_ = nullptr;
+    const bool less = (code == ENOMEM || code == EINVAL) && options_.map_bytes == 0;
+    if (!less || map / 2 < std::max(kMapLeast, file)) {
+      std::string doing = "open the store ";
+      doing += path_;
+      return lmdb_error(code, doing);
+    }
+    map /= 2;
+  }
+  no_sync_ = false;
+  MDB_envinfo info{};
+  MDB_stat stat{};
+  ::mdb_env_info(env_, &info);
+  ::mdb_env_stat(env_, &stat);
+  reserved_pages_ = std::min(kReservedMost, info.me_mapsize / stat.ms_psize / kReservedShare);
+  MDB_txn* txn = nullptr;
+  int code = ::mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn);
+  MDB_dbi main = 0;
+  if (code == 0) code = ::mdb_dbi_open(txn, nullptr, 0, &main);
+  if (txn != nullptr) ::mdb_txn_commit(txn);
+  if (code != 0) return lmdb_error(code, "read the store");
+  if (writable_) guard_ = std::make_unique<PowerGuard>(env_, path_, keeper_clock_, power_options());
+  return Done{};
+}
+
+PowerGuardOptions Environment::power_options() {
+  PowerGuardOptions options;
+  options.interval = options_.sync_interval;
+  // Where there is little room, superseded pages have to be reused before it is full of them.
+  MDB_envinfo info{};
+  ::mdb_env_info(env_, &info);
+  options.growth_bytes = std::min<std::uint64_t>(options.growth_bytes, info.me_mapsize / 8);
+  options.adopt_map = [this] { return adopt_larger_map(); };
+  return options;
+}
+
+// Reads the catalog and opens all tables; makes both if the file is new.
+Status Environment::load() {
+  MDB_envinfo info{};
+  ::mdb_env_info(env_, &info);
+  if (info.me_last_txnid == 0) {
+    if (const Status made = make_store(); !made) return made;
+  }
+  auto snapshot = begin_read();
+  if (!snapshot) return snapshot.error();
+  end_read(std::move(*snapshot));
+  return Done{};
+}
+
+Error Environment::empty_error() const {
+  return {Code::denied, path_ +
+                            " is empty, and a store that is opened read-only cannot be made; "
+                            "open it once for writing"};
+}
+
+Status Environment::make_store() {
+  if (!writable_ || options_.read_only) return empty_error();
+  MDB_txn* txn = nullptr;
+  int code = ::mdb_txn_begin(env_, nullptr, 0, &txn);
+  if (code != 0) return lmdb_error(code, "make the store");
+  std::random_device random;
+  const Catalog catalog = Catalog::fresh(std::uint64_t{random()} << 32 | random());
+  const std::string bytes = catalog.encode();
+  MDB_val key = to_val(kCatalogKey);
+  MDB_val value = to_val(bytes);
+  MDB_dbi table = 0;
+  code = ::mdb_put(txn, kMainTable, &key, &value, 0);
+  if (code == 0) code = ::mdb_dbi_open(txn, table_name(1).c_str(), MDB_CREATE, &table);
+  if (code != 0) {
+    ::mdb_txn_abort(txn);
+    return lmdb_error(code, "make the store");
+  }
+  code = ::mdb_txn_commit(txn);
+  if (code != 0) return lmdb_error(code, "make the store");
+  tables_[1].store(table, std::memory_order_release);
+  return Done{};
+}
+
+bool Environment::drop_pool() {
+  const std::scoped_lock lock(mutex_);
+  const bool had_any = !pool_.empty();
+  for (const auto& snapshot : pool_) ::mdb_txn_abort(snapshot->txn);
+  pool_.clear();
+  return had_any;
+}
+
+Status Environment::close() {
+  if (env_ == nullptr || is_foreign()) return Done{};
+  if (write_.state == Write::State::left) abort_write(write_.txn, write_.durability);
+  drop_pool();
+  Status closed = Done{};
+  if (guard_ != nullptr) closed = guard_->close(session_ != nullptr && session_->try_alone());
+  guard_.reset();
+  ::mdb_env_close(env_);
+  env_ = nullptr;
+  session_.reset();
+  return closed;
+}
+
+}  // namespace mayfly

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/lmdb/lmdb.h"
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+namespace mayfly {
+namespace {
+
+Code code_of_errno(int number) {
+  switch (number) {
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return Code::denied;
+    case ENOENT:
+    case ENOTDIR:
+      return Code::not_found;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case ENOMEM:
+      return Code::full;
+    case EAGAIN:
+    case EBUSY:
+      return Code::busy;
+    case EINVAL:
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+      return Code::invalid;
+    default:
+      return Code::io;
+  }
+}
+
+std::string sentence(std::string_view doing, std::string_view path, std::string_view why) {
+  std::string text = "cannot ";
+  text += doing;
+  if (!path.empty()) text.append(" ").append(path);
+  text += ": ";
+  text += why;
+  return text;
+}
+
+struct Meaning {
+  int lmdb;
+  Code code;
+  std::string_view why;
+};
+
+constexpr Meaning kMeanings[] = {
+    {MDB_MAP_FULL, Code::full,
+     "the file has reached the size reserved for it; open the store with larger map_bytes"},
+    {MDB_KEYEXIST, Code::unsupported, "the key has the same hash as another long key"},
+    {MDB_TXN_FULL, Code::full, "the transaction changes too many pages; commit earlier"},
+    {MDB_READERS_FULL, Code::busy,
+     "too many processes, read transactions and cursors have the store open"},
+    {MDB_INVALID, Code::corrupt, "the file is not a store"},
+    {MDB_CORRUPTED, Code::corrupt, "the file is damaged; restore a backup"},
+    {MDB_PAGE_NOTFOUND, Code::corrupt, "the file is damaged; restore a backup"},
+    {MDB_VERSION_MISMATCH, Code::unsupported, "the file was written by another version of LMDB"},
+    {MDB_PANIC, Code::io, "an earlier write of the file failed; close the store"},
+    {MDB_MAP_RESIZED, Code::busy,
+     "another process made the file larger than this one has mapped; end all transactions and try "
+     "again"},
+};
+
+}  // namespace
+
+Error system_error(int number, std::string_view doing, std::string_view path) {
+  return {code_of_errno(number), sentence(doing, path, std::generic_category().message(number))};
+}
+
+Error lmdb_error(int code, std::string_view doing, std::string_view path) {
+  for (const Meaning& meaning : kMeanings) {
+    if (meaning.lmdb == code) return {meaning.code, sentence(doing, path, meaning.why)};
+  }
+  if (code > 0) return system_error(code, doing, path);
+  return {Code::io, sentence(doing, path, mdb_strerror(code))};
+}
+
+}  // namespace mayfly

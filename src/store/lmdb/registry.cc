@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/lmdb/registry.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "mayfly/internal/stopwatch.h"
+#include "store/lmdb/lmdb.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::int64_t kNanosInMilli = 1'000'000;
+constexpr Millis kLongestWait{365LL * 24 * 3600 * 1000};  // a year: what is longer could overflow
+
+struct Shared {
+  std::string path;
+  std::unique_ptr<Environment> environment{};  // null while it is being opened or closed
+  int handles = 0;
+  bool is_closing = false;
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::condition_variable changed;  // something has been opened or closed
+  std::list<Shared> all;
+  Registry* parents = nullptr;  // of the process that this one was forked from; it stays as it was
+};
+
+Registry*& present();
+
+// In the child of a fork. The parent's handles still point to its environments.
+void begin_anew() {
+  Registry* const parents = present();
+  for (const Shared& shared : parents->all) {
+    if (shared.environment != nullptr) shared.environment->close_in_child();
+  }
+  present() = new Registry;
+  present()->parents = parents;
+}
+
+// Never destroyed, so that a store that is closed while the process ends still finds it.
+Registry*& present() {
+  static Registry* instance = [] {
+    ::pthread_atfork([] { present()->mutex.lock(); }, [] { present()->mutex.unlock(); },
+                     begin_anew);
+    return new Registry;
+  }();
+  return instance;
+}
+
+struct FileId {
+  dev_t device = 0;
+  ino_t number = 0;
+  bool operator==(const FileId&) const = default;
+};
+
+// The file that is there now: compaction puts another one in its place.
+FileId file_id(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return {info.st_dev, info.st_ino};
+}
+
+// Makes sure that there is a file, and says so in our words if there cannot be.
+Status touch_file(const std::string& path, const StoreOptions& options, bool& made) {
+  struct stat info {};
+  std::string doing = "open the store ";
+  doing += path;
+  if (::stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return system_error(EISDIR, doing);
+    if (!S_ISREG(info.st_mode)) return Error{Code::invalid, path + " is not a regular file"};
+    const int mode = options.read_only ? O_RDONLY : O_RDWR;
+    const int file = ::open(path.c_str(), mode | O_CLOEXEC);
+    if (file < 0) return system_error(errno, doing);
+    ::close(file);
+    return Done{};
+  }
+  if (errno != ENOENT) return system_error(errno, doing);
+  if (options.read_only || !options.create) return system_error(ENOENT, doing);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) return system_error(errno, doing);
+  ::close(file);
+  made = true;
+  return Done{};
+}
+
+// The entry of the file that is at `path` now.
+Shared* find(Registry& registry, const std::string& path) {
+  const FileId id = file_id(path);
+  for (Shared& shared : registry.all) {
+    if (file_id(shared.path) == id) return &shared;
+  }
+  return nullptr;
+}
+
+// Waits until something has changed. False if it is `end` already.
+bool wait(Registry& registry, std::unique_lock<std::mutex>& lock, std::int64_t end) {
+  const std::int64_t left = end - monotonic_ns();
+  if (left <= 0) return false;
+  registry.changed.wait_for(lock, std::chrono::nanoseconds(left));
+  return true;
+}
+
+Error opening_error(const std::string& path) {
+  return {Code::busy, "cannot open the store " + path + ": another thread is still opening it"};
+}
+
+// Opens the environment of an entry, which is gone again if that fails.
+Result<Environment*> open_entry(Registry& registry, std::unique_lock<std::mutex>& lock,
+                                std::list<Shared>::iterator entry, const StoreOptions& options) {
+  lock.unlock();
+  auto opened = Environment::open(entry->path, options);
+  lock.lock();
+  registry.changed.notify_all();
+  if (!opened) {
+    registry.all.erase(entry);
+    return opened.error();
+  }
+  entry->environment = std::move(*opened);
+  entry->handles = 1;
+  return entry->environment.get();
+}
+
+}  // namespace
+
+Result<Environment*> acquire_environment(const std::string& path, const StoreOptions& options) {
+  const Millis patience = std::clamp(options.busy_timeout, Session::kLeastWait, kLongestWait);
+  const std::int64_t end = monotonic_ns() + patience.count() * kNanosInMilli;
+  Registry& registry = *present();
+  std::unique_lock lock(registry.mutex);
+  bool made = false;
+  for (;;) {
+    if (const Status there = touch_file(path, options, made); !there) return there.error();
+    Shared* const shared = find(registry, path);
+    if (shared == nullptr) break;
+    if (shared->environment != nullptr) {
+      if (!options.read_only && !shared->environment->writable()) {
+        return Error{Code::denied, path + " is open in this process for reading only"};
+      }
+      ++shared->handles;
+      return shared->environment.get();
+    }
+    if (shared->is_closing) {
+      registry.changed.wait(lock);
+    } else if (!wait(registry, lock, end)) {
+      return opening_error(path);
+    }
+  }
+  const auto entry = registry.all.insert(registry.all.end(), Shared{.path = path});
+  auto opened = open_entry(registry, lock, entry, options);
+  if (!opened && made) ::unlink(path.c_str());
+  return opened;
+}
+
+Status release_environment(Environment* environment) {
+  if (environment->is_foreign()) return Done{};
+  Registry& registry = *present();
+  std::unique_lock lock(registry.mutex);
+  const auto found = std::ranges::find_if(
+      registry.all, [&](const Shared& shared) { return shared.environment.get() == environment; });
+  if (--found->handles > 0) return Done{};
+  found->is_closing = true;
+  std::unique_ptr<Environment> closing = std::move(found->environment);
+  lock.unlock();
+  const Status closed = closing->close();
+  closing.reset();
+  lock.lock();
+  registry.all.erase(found);
+  registry.changed.notify_all();
+  return closed;
+}
+
+}  // namespace mayfly
