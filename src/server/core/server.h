@@ -38,7 +38,7 @@
 #include "server/core/verdict.h"
 #include "server/core/watches.h"
 #include "server/monitoring/latency.h"
-#include "server/monitoring/slowlog.h"
+#include "server/monitoring/command_log.h"
 #include "server/monitoring/stats.h"
 #include "server/persistence/background.h"
 #include "server/persistence/loading.h"

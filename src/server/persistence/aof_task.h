@@ -8,7 +8,7 @@
 #include <string>
 
 #include "persist/aof/aof_loader.h"
-#include "server/persistence/internal_client.h"
+#include "server/persistence/aof_replay.h"
 #include "server/persistence/loading.h"
 
 namespace mayfly {

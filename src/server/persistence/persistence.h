@@ -25,7 +25,7 @@
 #include "mayfly/time.h"
 #include "persist/disk/disk.h"
 #include "persist/rdb/rdb_save.h"
-#include "server/persistence/aof_keeper.h"
+#include "server/persistence/aof_writer.h"
 #include "server/persistence/loading.h"
 #include "server/persistence/shutdown.h"
 #include "server/persistence/snapshots.h"

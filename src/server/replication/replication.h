@@ -20,7 +20,7 @@
 
 #include "mayfly/time.h"
 #include "persist/rdb/rdb_writer.h"
-#include "server/core/local_expiries.h"
+#include "server/replication/local_expiries.h"
 #include "server/replication/failover.h"
 #include "server/replication/replicas.h"
 #include "server/replication/replication_log.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What only this replica knows, removed by this replica.
 
-#include "server/core/local_expiries.h"
+#include "server/replication/local_expiries.h"
 
 #include <algorithm>
 

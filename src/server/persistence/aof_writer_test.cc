@@ -2,7 +2,7 @@
 // The append-only file around a server: what is in it, when it is safe, what a failing disk does,
 // and how it is rewritten and switched on and off.
 
-#include "server/persistence/aof_keeper.h"
+#include "server/persistence/aof_writer.h"
 
 #include <gtest/gtest.h>
 

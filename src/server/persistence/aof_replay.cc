@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running commands for nobody.
 
-#include "server/persistence/internal_client.h"
+#include "server/persistence/aof_replay.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opening, flushing, rewriting and closing the append-only file.
 
-#include "server/persistence/aof_keeper.h"
+#include "server/persistence/aof_writer.h"
 
 #include <fmt/format.h>
 
