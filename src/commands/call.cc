@@ -16,10 +16,7 @@ bool Call::is(std::size_t i, std::string_view option) const {
   return i < words_.size() && equals(words_[i], option);
 }
 
-std::string Call::full_name() const {
-  if (command_.parent.empty()) return std::string(command_.name);
-  return fmt::format("{}|{}", command_.parent, command_.name);
-}
+std::string Call::full_name() const { return mayfly::full_name(command_); }
 
 std::optional<std::int64_t> Call::integer(std::size_t i) {
   const std::optional<std::int64_t> number = parse_integer(words_[i]);

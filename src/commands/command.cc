@@ -68,6 +68,12 @@ std::vector<std::size_t> counted_positions(const KeyRange& keys, Words words) {
 
 }  // namespace
 
+std::string full_name(const Command& command) {
+  std::string name(command.parent);
+  if (!name.empty()) name += '|';
+  return name += command.name;
+}
+
 std::vector<std::size_t> key_positions(const Command& command, Words words) {
   std::vector<std::size_t> positions;
   if (command.keys.first == 0) return positions;

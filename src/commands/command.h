@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,9 +41,9 @@ inline constexpr std::uint32_t movablekeys = 1 << 16;
 inline constexpr std::uint32_t allow_busy = 1 << 17;
 inline constexpr std::uint32_t dangerous = 1 << 18;  // an ACL category only, not shown as a flag
 
-// How a request is judged (server/verdict.h); not shown either.
+// How a request is checked (server/core/check_allowed.cc); not shown either.
 inline constexpr std::uint32_t unqueued = 1 << 19;         // runs at once even after MULTI
-inline constexpr std::uint32_t runs_queue = 1 << 20;       // EXEC: judged by what is queued
+inline constexpr std::uint32_t runs_queue = 1 << 20;       // EXEC: checked by what is queued
 inline constexpr std::uint32_t for_subscribers = 1 << 21;  // allowed to a subscriber by RESP2
 inline constexpr std::uint32_t health_check = 1 << 22;     // refused when writes cannot be saved
 inline constexpr std::uint32_t unpaused = 1 << 23;         // runs even while everything is paused
@@ -51,6 +52,9 @@ inline constexpr std::uint32_t from_primary = 1 << 24;     // no write, but a pr
 // It may find any keys expired. They have nothing to do with each other, and so their removals are
 // propagated one by one, not as a transaction. Not shown.
 inline constexpr std::uint32_t arbitrary_keys = 1 << 25;
+
+// TOUCH: records the use of its keys even for a client with CLIENT NO-TOUCH. Not shown.
+inline constexpr std::uint32_t records_use = 1 << 26;
 }  // namespace flag
 
 // What a command does to its keys.
@@ -94,6 +98,9 @@ constexpr bool fits(const Command& command, std::size_t words) {
   const auto count = static_cast<int>(words);
   return command.arity >= 0 ? count == command.arity : count >= -command.arity;
 }
+
+// "hset", and "config|get" of a subcommand.
+std::string full_name(const Command& command);
 
 // The positions of the keys in a request.
 std::vector<std::size_t> key_positions(const Command& command, Words words);

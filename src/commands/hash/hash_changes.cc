@@ -29,9 +29,7 @@ void tell_change(Call& call, HashRef& hash, std::string_view event, std::size_t 
 
 void propagate_removal(Call& call, const FieldNames& fields) {
   if (!call.wants_propagation()) return call.propagate_nothing();
-  Propagated words{"HDEL", std::string(call.word(1))};
-  words.insert(words.end(), fields.begin(), fields.end());
-  call.propagate_list(std::move(words));
+  call.propagate_list(hdel_request(call.word(1), fields));
 }
 
 void propagate_value(Call& call, std::string_view field, std::string_view value, Time deadline) {

@@ -31,6 +31,12 @@ void reply_value(Reply& reply, const std::optional<HashField>& found);
 void tell_change(Call& call, HashRef& hash, std::string_view event, std::size_t times);
 
 // HDEL key field ...
+template <class Fields>
+Propagated hdel_request(std::string_view key, const Fields& fields) {
+  Propagated words = {"HDEL", std::string(key)};
+  words.insert(words.end(), fields.begin(), fields.end());
+  return words;
+}
 void propagate_removal(Call& call, const FieldNames& fields);
 
 // The field as it is now: HSET, or HSETEX with a time if it has a deadline.

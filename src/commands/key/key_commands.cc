@@ -114,7 +114,7 @@ constexpr Command kCommands[] = {
     {"exists", exists, -2, kQuickRead, kLookedMany, kGeneric, "1.0.0",
      "key...",
      "Tells how many of the keys are there."},
-    {"touch", touch, -2, kQuickRead, kLookedMany, kGeneric, "3.2.1",
+    {"touch", touch, -2, kQuickRead | flag::records_use, kLookedMany, kGeneric, "3.2.1",
      "key...",
      "Notes a use of keys and tells how many are there."},
     {"type", type, 2, kQuickRead, kLooked, kGeneric, "1.0.0",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ACL: what can be said truly while there is one user, who may do everything.
+// ACL: there is one user, who may run every command; and the categories of commands.
 
 #include <fmt/format.h>
 
@@ -8,18 +8,56 @@
 
 #include "commands/words.h"
 #include "server/admin/acl_categories.h"
-#include "server/admin/compatibility_handlers.h"
-#include "server/admin/help.h"
-#include "server/core/server.h"
-#include "server/monitoring/command_times.h"
+#include "server/core/server_call.h"
 
 namespace mayfly {
+namespace {
+
+constexpr std::string_view kCategories[] = {
+    "keyspace", "read",   "write",       "set",       "sortedset",  "list",        "hash",
+    "string",   "bitmap", "hyperloglog", "geo",       "stream",     "pubsub",      "admin",
+    "fast",     "slow",   "blocking",    "dangerous", "connection", "transaction", "scripting"};
+
+// Groups that are called otherwise as categories. "server" has none.
+struct GroupName {
+  std::string_view group;
+  std::string_view category;
+};
+constexpr GroupName kGroups[] = {
+    {"generic", "keyspace"}, {"transactions", "transaction"}, {"sorted-set", "sortedset"}};
+
+struct FlagName {
+  std::string_view category;
+  std::uint32_t flags;
+};
+constexpr FlagName kCategoryFlags[] = {
+    {"read", flag::readonly},
+    {"write", flag::write},
+    {"admin", flag::admin},
+    {"pubsub", flag::pubsub},
+    {"fast", flag::fast},
+    {"blocking", flag::blocking},
+    {"dangerous", flag::admin | flag::dangerous},
+};
+
+}  // namespace
+
+std::span<const std::string_view> acl_categories() { return kCategories; }
+
+bool is_in_category(const Command& command, std::string_view category) {
+  if (category == "slow") return (command.flags & flag::fast) == 0;
+  const auto by_flag = std::ranges::find(kCategoryFlags, category, &FlagName::category);
+  if (by_flag != std::end(kCategoryFlags)) return (command.flags & by_flag->flags) != 0;
+  const auto by_group = std::ranges::find(kGroups, command.group, &GroupName::group);
+  return category == (by_group != std::end(kGroups) ? by_group->category : command.group);
+}
+
 namespace {
 
 constexpr std::string_view kUser = "default";
 constexpr std::string_view kHidden = "(hidden)";  // stands for the password
 
-bool has_password(Call& call) { return !client_call(call).server.config().requirepass.empty(); }
+bool has_password(Call& call) { return !parts_of(call).config.requirepass.empty(); }
 
 void reply_commands(Call& call, std::string_view category) {
   const std::size_t place = call.reply().defer();
@@ -29,14 +67,12 @@ void reply_commands(Call& call, std::string_view category) {
     call.reply().bulk(full_name(command));
     ++count;
   };
-  for (const Command* const row : client_call(call).server.commands().rows()) {
+  for (const Command* const row : parts_of(call).commands.rows()) {
     see(*row);
     for (const Command& subcommand : row->subcommands) see(subcommand);
   }
   call.reply().array_at(place, count);
 }
-
-}  // namespace
 
 // ACL WHOAMI
 void acl_whoami(Call& call) { call.reply().bulk(kUser); }
@@ -147,5 +183,54 @@ void acl_help(Call& call) {
   };
   reply_help(call, "ACL", kLines);
 }
+
+constexpr std::uint32_t kAclHelp = flag::loading | flag::stale;
+constexpr std::uint32_t kAclFlags = kAclHelp | flag::noscript;
+constexpr std::uint32_t kAclAdmin = kAclFlags | flag::admin;
+
+// clang-format off
+constexpr Command kAclRows[] = {
+    {"whoami", acl_whoami, 2, kAclFlags, {}, "server", "6.0.0",
+     "", "Returns the name of the user of this connection.", {}, "acl"},
+    {"cat", acl_cat, -2, kAclFlags, {}, "server", "6.0.0",
+     "[categoryname]",
+     "Returns categories of commands, or the commands of one.", {}, "acl"},
+    {"list", acl_list, 2, kAclAdmin, {}, "server", "6.0.0",
+     "", "Tells what users may do.", {}, "acl"},
+    {"users", acl_users, 2, kAclAdmin, {}, "server", "6.0.0",
+     "", "Returns the names of all users.", {}, "acl"},
+    {"getuser", acl_getuser, 3, kAclAdmin, {}, "server", "6.0.0",
+     "username",
+     "Tells what a user may do.", {}, "acl"},
+    {"genpass", acl_genpass, -2, kAclFlags, {}, "server", "6.0.0",
+     "[bits:int]",
+     "Makes up a password.", {}, "acl"},
+    {"log", acl_log, -2, kAclAdmin, {}, "server", "6.0.0",
+     "[operation:(count:int | RESET)]",
+     "Returns what was denied.", {}, "acl"},
+    {"setuser", acl_unsupported, -3, kAclAdmin, {}, "server", "6.0.0",
+     "username [rule...]",
+     "Makes or changes a user; not there yet.", {}, "acl"},
+    {"deluser", acl_unsupported, -3, kAclAdmin, {}, "server", "6.0.0",
+     "username...",
+     "Removes users; not there yet.", {}, "acl"},
+    {"dryrun", acl_unsupported, -4, kAclAdmin, {}, "server", "7.0.0",
+     "username command [arg...]",
+     "Tells whether a user may run a command; not there yet.", {}, "acl"},
+    {"load", acl_no_file, 2, kAclAdmin, {}, "server", "6.0.0",
+     "", "Reads users from a file; not there yet.", {}, "acl"},
+    {"save", acl_no_file, 2, kAclAdmin, {}, "server", "6.0.0",
+     "", "Writes users to a file; not there yet.", {}, "acl"},
+    {"help", acl_help, 2, kAclHelp, {}, "server", "6.0.0", "", "Tells how ACL is used.", {}, "acl"},
+};
+
+constexpr Command kAclCommands[] = {
+    {"acl", nullptr, -2, 0, {}, "server", "6.0.0", "", "Shows users and what they may do.", kAclRows},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Command> acl_commands() { return kAclCommands; }
 
 }  // namespace mayfly

@@ -3,43 +3,39 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <limits>
 
 #include "commands/words.h"
-#include "server/admin/client_import.h"
 #include "server/admin/client_list.h"
-#include "server/admin/help.h"
-#include "server/core/server.h"
+#include "server/core/clients.h"
+#include "server/core/server_call.h"
 #include "server/replication/replication.h"
 
 namespace mayfly {
 namespace {
 
-void id(Call& call) {
-  call.reply().integer(static_cast<std::int64_t>(client_call(call).client.id()));
-}
+void id(Call& call) { call.reply().integer(static_cast<std::int64_t>(client_of(call).id())); }
 
-void info(Call& call) {
-  ClientCall& here = client_call(call);
-  call.reply().verbatim("txt", describe(here.client, here.server) + "\n");
+void client_info(Call& call) {
+  ServerCall& here = server_call(call);
+  call.reply().verbatim("txt", describe(here.client, call.now()) + "\n");
 }
 
 void list(Call& call) {
-  ClientCall& here = client_call(call);
-  const auto filter = parse_client_filter(here, 2);
+  ServerCall& here = server_call(call);
+  const auto filter = parse_client_filter(here, 2, "ERR Invalid client ID");
   if (!filter) return;
   std::string lines;
-  for (const auto& [number, client] : here.server.clients()) {
+  for (const auto& [number, client] : here.server.clients.all()) {
     if (!matches(*filter, *client, call.now())) continue;
     if (filter->skips_self.value_or(false) && client == &here.client) continue;
-    lines += describe(*client, here.server);
+    lines += describe(*client, call.now());
     lines += '\n';
   }
   call.reply().verbatim("txt", lines);
 }
 
-void kill_client(ClientCall& call, Client& client) {
+void kill_client(ServerCall& call, Client& client) {
   if (&client == &call.client) {
     client.close_after_reply();
   } else {
@@ -48,8 +44,8 @@ void kill_client(ClientCall& call, Client& client) {
 }
 
 // CLIENT KILL 127.0.0.1:1234
-void kill_address(ClientCall& call) {
-  for (const auto& [number, client] : call.server.clients()) {
+void kill_address(ServerCall& call) {
+  for (const auto& [number, client] : call.server.clients.all()) {
     if (client->link().address() != call.word(2)) continue;
     kill_client(call, *client);
     return call.reply().ok();
@@ -58,13 +54,13 @@ void kill_address(ClientCall& call) {
 }
 
 void kill(Call& call) {
-  ClientCall& here = client_call(call);
+  ServerCall& here = server_call(call);
   if (call.count() == 3) return kill_address(here);
-  const auto filter = parse_client_filter(here, 2);
+  const auto filter = parse_client_filter(here, 2, "ERR client-id should be greater than 0");
   if (!filter) return;
   const bool skips_self = filter->skips_self.value_or(true);
   std::int64_t killed = 0;
-  for (const auto& [number, client] : here.server.clients()) {
+  for (const auto& [number, client] : here.server.clients.all()) {
     if (client->link().closing() || !matches(*filter, *client, call.now())) continue;
     if (skips_self && client == &here.client) continue;
     kill_client(here, *client);
@@ -77,17 +73,17 @@ void setname(Call& call) {
   if (!is_plain_word(call.word(2))) {
     return call.fail("ERR Client names cannot contain spaces, newlines or special characters.");
   }
-  client_call(call).client.name = call.word(2);
+  client_of(call).info.name = call.word(2);
   call.reply().ok();
 }
 
 void getname(Call& call) {
-  const std::string& name = client_call(call).client.name;
+  const std::string& name = client_of(call).info.name;
   name.empty() ? call.reply().null() : call.reply().bulk(name);
 }
 
 void setinfo(Call& call) {
-  Client& client = client_call(call).client;
+  Client& client = client_of(call);
   const bool is_name = call.is(2, "lib-name");
   if (!is_name && !call.is(2, "lib-ver")) {
     return call.fail(fmt::format("ERR Unrecognized option '{}'", call.word(2)));
@@ -96,7 +92,7 @@ void setinfo(Call& call) {
     return call.fail(fmt::format("ERR {} cannot contain spaces, newlines or special characters.",
                                  is_name ? "lib-name" : "lib-ver"));
   }
-  (is_name ? client.lib_name : client.lib_version) = call.word(3);
+  (is_name ? client.info.lib_name : client.info.lib_version) = call.word(3);
   call.reply().ok();
 }
 
@@ -111,34 +107,51 @@ std::optional<bool> on_or_off(Call& call, std::size_t i) {
 void no_evict(Call& call) {
   const auto on = on_or_off(call, 2);
   if (!on) return;
-  client_call(call).client.no_evict = *on;
+  client_of(call).options.no_evict = *on;
   call.reply().ok();
 }
 
 void no_touch(Call& call) {
   const auto on = on_or_off(call, 2);
   if (!on) return;
-  client_call(call).client.no_touch = *on;
+  client_of(call).options.no_touch = *on;
+  call.reply().ok();
+}
+
+// CLIENT IMPORT-SOURCE ON | OFF
+//
+// A tool that copies the data of another server sends commands that mean what they meant there. So in
+// import mode nothing expires by itself, and the tool sees what is due: the other server tells it
+// what to remove.
+void import_source(Call& call) {
+  ServerCall& here = server_call(call);
+  const bool is_off = call.is(2, "off");
+  if (!here.server.config.import_mode && !is_off) {
+    return call.fail("ERR Server is not in import mode");
+  }
+  if (!is_off && !call.is(2, "on")) return call.fail_syntax();
+  here.client.options.is_import_source = !is_off;
   call.reply().ok();
 }
 
 void reply_mode(Call& call) {
-  Client& client = client_call(call).client;
+  Client& client = client_of(call);
   if (call.is(2, "on")) {
-    client.reply_mode = ReplyMode::on;
+    client.options.reply_mode = ReplyMode::on;
     return call.reply().ok();
   }
   if (call.is(2, "off")) {
-    client.reply_mode = ReplyMode::off;
+    client.options.reply_mode = ReplyMode::off;
   } else if (call.is(2, "skip")) {
-    if (client.reply_mode == ReplyMode::on) client.reply_mode = ReplyMode::skip_next;
+    if (client.options.reply_mode == ReplyMode::on)
+      client.options.reply_mode = ReplyMode::skip_next;
   } else {
     call.fail_syntax();
   }
 }
 
 void pause(Call& call) {
-  ClientCall& here = client_call(call);
+  ServerCall& here = server_call(call);
   if (call.count() > 4) return call.fail_arity();
   bool only_writes = false;
   if (call.count() == 4) {
@@ -152,13 +165,13 @@ void pause(Call& call) {
   const auto ms = call.integer(2, kLeast, kMost, "ERR timeout is not an integer or out of range");
   if (!ms) return;
   if (*ms < 0) return call.fail("ERR timeout is negative");
-  here.server.pause(PauseReason::client_command, call.now() + Millis(*ms),
-                    only_writes ? PauseLevel::writes : PauseLevel::all);
+  here.server.clients.pause(PauseReason::client_command, call.now() + Millis(*ms),
+                            only_writes ? PauseLevel::writes : PauseLevel::all);
   call.reply().ok();
 }
 
 void unpause(Call& call) {
-  client_call(call).server.unpause(PauseReason::client_command);
+  parts_of(call).clients.unpause(PauseReason::client_command);
   call.reply().ok();
 }
 
@@ -190,7 +203,7 @@ void getredir(Call& call) { call.reply().integer(-1); }
 
 // CLIENT UNBLOCK id [TIMEOUT | ERROR]
 void unblock(Call& call) {
-  ClientCall& here = client_call(call);
+  ServerCall& here = server_call(call);
   if (call.count() > 4) return call.fail_arity();
   const bool with_error = call.is(3, "error");
   if (call.count() == 4 && !with_error && !call.is(3, "timeout")) {
@@ -198,16 +211,16 @@ void unblock(Call& call) {
   }
   const auto id = call.integer(2);
   if (!id) return;
-  const auto found = here.server.clients().find(static_cast<std::uint64_t>(*id));
-  const bool is_woken = found != here.server.clients().end() &&
-                        here.server.replication().waiters().unblock(*found->second, with_error);
+  Client* const client = here.server.clients.find(static_cast<std::uint64_t>(*id));
+  const bool is_woken =
+      client != nullptr && here.server.replication.waiters().unblock(*client, with_error);
   call.reply().integer(is_woken ? 1 : 0);
 }
 
 // CLIENT CAPA option [option ...]: what is not known is for other servers.
 void capa(Call& call) {
   for (std::size_t i = 2; i < call.count(); ++i) {
-    if (call.is(i, "redirect")) client_call(call).client.can_redirect = true;
+    if (call.is(i, "redirect")) client_of(call).options.can_redirect = true;
   }
   call.reply().ok();
 }
@@ -243,87 +256,76 @@ void help(Call& call) {
   reply_help(call, "CLIENT", kLines);
 }
 
-constexpr std::uint32_t kFlags = flag::noscript | flag::loading | flag::stale | flag::unpaused;
-constexpr std::uint32_t kAdmin = kFlags | flag::admin | flag::dangerous;
+constexpr std::uint32_t kClientFlags =
+    flag::noscript | flag::loading | flag::stale | flag::unpaused;
+constexpr std::uint32_t kClientAdmin = kClientFlags | flag::admin | flag::dangerous;
 
-constexpr Command part(std::string_view name, Handler handler, int arity, std::uint32_t flags,
-                       std::string_view since, std::string_view syntax, std::string_view summary) {
-  return {.name = name,
-          .handler = handler,
-          .arity = arity,
-          .flags = flags,
-          .group = "connection",
-          .since = since,
-          .syntax = syntax,
-          .summary = summary,
-          .parent = "client"};
-}
+// The syntax of the filters that LIST and KILL share. A macro, as only literals can be joined.
+#define CLIENT_FILTERS                                                                          \
+  "ID client-id:int... | NOT-ID client-id:int... | TYPE type | NOT-TYPE type | ADDR ip-port | " \
+  "NOT-ADDR ip-port | LADDR ip-port | NOT-LADDR ip-port | IP ip | NOT-IP ip | USER username | " \
+  "NOT-USER username | FLAGS flags | NOT-FLAGS flags | NAME name | NOT-NAME name | "            \
+  "LIB-NAME name | NOT-LIB-NAME name | LIB-VER version | NOT-LIB-VER version | DB db:int | "    \
+  "NOT-DB db:int | CAPA capability | NOT-CAPA capability | IDLE seconds:int | MAXAGE seconds:int"
 
-constexpr std::array kParts = {
-    part("id", id, 2, kFlags, "5.0.0", "", "The number of this connection."),
-    part("info", info, 2, kFlags, "6.2.0", "", "Describes this connection."),
-    part("list", list, -2, kAdmin, "2.4.0",
-         "[filter:"
-         "(ID client-id:int... | NOT-ID client-id:int... | TYPE type | NOT-TYPE type | ADDR "
-         "ip-port | "
-         "NOT-ADDR ip-port | LADDR ip-port | NOT-LADDR ip-port | IP ip | NOT-IP ip | "
-         "USER username | NOT-USER username | FLAGS flags | NOT-FLAGS flags | NAME name | "
-         "NOT-NAME name | LIB-NAME name | NOT-LIB-NAME name | LIB-VER version | "
-         "NOT-LIB-VER version | DB db:int | NOT-DB db:int | CAPA capability | "
-         "NOT-CAPA capability | IDLE seconds:int | MAXAGE seconds:int)...]",
-         "Describes connections."),
-    part("kill", kill, -3, kAdmin, "2.4.0",
-         "target:(ip-port | filter:"
-         "(ID client-id:int... | NOT-ID client-id:int... | TYPE type | NOT-TYPE type | ADDR "
-         "ip-port | "
-         "NOT-ADDR ip-port | LADDR ip-port | NOT-LADDR ip-port | IP ip | NOT-IP ip | "
-         "USER username | NOT-USER username | FLAGS flags | NOT-FLAGS flags | NAME name | "
-         "NOT-NAME name | LIB-NAME name | NOT-LIB-NAME name | LIB-VER version | "
-         "NOT-LIB-VER version | DB db:int | NOT-DB db:int | CAPA capability | "
-         "NOT-CAPA capability | IDLE seconds:int | MAXAGE seconds:int | "
-         "SKIPME skip:(YES | NO))...)",
-         "Closes connections."),
-    part("setname", setname, 3, kFlags, "2.6.9", "connection-name", "Names this connection."),
-    part("getname", getname, 2, kFlags, "2.6.9", "", "The name of this connection."),
-    part("setinfo", setinfo, 4, kFlags, "7.2.0", "attribute:((LIB-NAME name) | (LIB-VER version))",
-         "Tells which client library this is."),
-    part("no-evict", no_evict, 3, kAdmin, "7.0.0", "enabled:(ON | OFF)",
-         "Keeps this connection when memory is short."),
-    part("no-touch", no_touch, 3, kFlags, "7.2.0", "enabled:(ON | OFF)",
-         "Makes reads of this connection no uses."),
-    part("import-source", client_import_source, 3, kFlags, "8.1.0", "enabled:(ON | OFF)",
-         "Marks this connection as a source of an import."),
-    part("reply", reply_mode, 3, kFlags, "3.2.0", "mode:(ON | OFF | SKIP)",
-         "Whether commands are answered."),
-    part("pause", pause, -3, kAdmin, "3.0.0", "timeout:int [mode:(WRITE | ALL)]",
-         "Lets commands of all connections wait."),
-    part("unpause", unpause, 2, kAdmin, "6.2.0", "", "Ends a pause."),
-    part("tracking", tracking, -3, kFlags, "6.0.0",
-         "status:(ON | OFF) [REDIRECT client-id:int] [PREFIX prefix]... [BCAST] [OPTIN] "
-         "[OPTOUT] [NOLOOP]",
-         "Client-side caching; only OFF."),
-    part("trackinginfo", trackinginfo, 2, kFlags, "6.2.0", "", "Tells that nothing is tracked."),
-    part("caching", caching, 3, kFlags, "6.0.0", "mode:(YES | NO)",
-         "Client-side caching, which is not there."),
-    part("getredir", getredir, 2, kFlags, "6.0.0", "", "Where invalidations go: nowhere."),
-    part("unblock", unblock, -3, kAdmin, "5.0.0", "client-id:int [answer:(TIMEOUT | ERROR)]",
-         "Ends the wait of a client."),
-    part("capa", capa, -3, kFlags, "8.0.0", "capability...", "Tells what this client can do."),
-    part("help", help, 2, flag::loading | flag::stale | flag::unpaused, "5.0.0", "",
-         "Explains the subcommands."),
+// clang-format off
+constexpr Command kClientRows[] = {
+    {"id", id, 2, kClientFlags, {}, "connection", "5.0.0",
+     "", "The number of this connection.", {}, "client"},
+    {"info", client_info, 2, kClientFlags, {}, "connection", "6.2.0",
+     "", "Describes this connection.", {}, "client"},
+    {"list", list, -2, kClientAdmin, {}, "connection", "2.4.0",
+     "[filter:(" CLIENT_FILTERS ")...]", "Describes connections.", {}, "client"},
+    {"kill", kill, -3, kClientAdmin, {}, "connection", "2.4.0",
+     "target:(ip-port | filter:(" CLIENT_FILTERS " | SKIPME skip:(YES | NO))...)",
+     "Closes connections.", {}, "client"},
+    {"setname", setname, 3, kClientFlags, {}, "connection", "2.6.9",
+     "connection-name", "Names this connection.", {}, "client"},
+    {"getname", getname, 2, kClientFlags, {}, "connection", "2.6.9",
+     "", "The name of this connection.", {}, "client"},
+    {"setinfo", setinfo, 4, kClientFlags, {}, "connection", "7.2.0",
+     "attribute:((LIB-NAME name) | (LIB-VER version))",
+     "Tells which client library this is.", {}, "client"},
+    {"no-evict", no_evict, 3, kClientAdmin, {}, "connection", "7.0.0",
+     "enabled:(ON | OFF)", "Keeps this connection when memory is short.", {}, "client"},
+    {"no-touch", no_touch, 3, kClientFlags, {}, "connection", "7.2.0",
+     "enabled:(ON | OFF)", "Makes reads of this connection no uses.", {}, "client"},
+    {"import-source", import_source, 3, kClientFlags, {}, "connection", "8.1.0",
+     "enabled:(ON | OFF)", "Marks this connection as a source of an import.", {}, "client"},
+    {"reply", reply_mode, 3, kClientFlags, {}, "connection", "3.2.0",
+     "mode:(ON | OFF | SKIP)", "Whether commands are answered.", {}, "client"},
+    {"pause", pause, -3, kClientAdmin, {}, "connection", "3.0.0",
+     "timeout:int [mode:(WRITE | ALL)]", "Lets commands of all connections wait.", {}, "client"},
+    {"unpause", unpause, 2, kClientAdmin, {}, "connection", "6.2.0",
+     "", "Ends a pause.", {}, "client"},
+    {"tracking", tracking, -3, kClientFlags, {}, "connection", "6.0.0",
+     "status:(ON | OFF) [REDIRECT client-id:int] [PREFIX prefix]... [BCAST] [OPTIN] "
+     "[OPTOUT] [NOLOOP]",
+     "Client-side caching; only OFF.", {}, "client"},
+    {"trackinginfo", trackinginfo, 2, kClientFlags, {}, "connection", "6.2.0",
+     "", "Tells that nothing is tracked.", {}, "client"},
+    {"caching", caching, 3, kClientFlags, {}, "connection", "6.0.0",
+     "mode:(YES | NO)", "Client-side caching, which is not there.", {}, "client"},
+    {"getredir", getredir, 2, kClientFlags, {}, "connection", "6.0.0",
+     "", "Where invalidations go: nowhere.", {}, "client"},
+    {"unblock", unblock, -3, kClientAdmin, {}, "connection", "5.0.0",
+     "client-id:int [answer:(TIMEOUT | ERROR)]", "Ends the wait of a client.", {}, "client"},
+    {"capa", capa, -3, kClientFlags, {}, "connection", "8.0.0",
+     "capability...", "Tells what this client can do.", {}, "client"},
+    {"help", help, 2, flag::loading | flag::stale | flag::unpaused, {}, "connection", "5.0.0",
+     "", "Explains the subcommands.", {}, "client"},
 };
 
-constexpr std::array kRows = {
-    Command{.name = "client",
-            .arity = -2,
-            .group = "connection",
-            .since = "2.4.0",
-            .summary = "All about connections.",
-            .subcommands = kParts},
+#undef CLIENT_FILTERS
+
+constexpr Command kClientCommands[] = {
+    {"client", nullptr, -2, 0, {}, "connection", "2.4.0",
+     "", "All about connections.", kClientRows},
 };
+// clang-format on
 
 }  // namespace
 
-std::span<const Command> client_commands() { return kRows; }
+std::span<const Command> client_commands() { return kClientCommands; }
 
 }  // namespace mayfly

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <string>
 
+#include "server/core/clients.h"
 #include "server/core/memory.h"
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
@@ -97,7 +99,7 @@ TEST_F(ClientCommandsTest, NothingIsReclaimedDuringAPauseButAllIsHidden) {
   sweep();
   EXPECT_EQ(other.run("GET k"), "(nil)");
   EXPECT_EQ(other.run("TTL k"), "(integer) -2");
-  EXPECT_EQ(server().keyspace()[0].stored(), 1u);
+  EXPECT_EQ(server().parts().keyspace[0].stored(), 1u);
   EXPECT_EQ(other.run("DBSIZE"), "(integer) 0");
 }
 
@@ -107,7 +109,7 @@ TEST_F(ClientCommandsTest, TrackingCanOnlyBeTurnedOff) {
 }
 
 TEST_F(ClientCommandsTest, IdleClientsAreClosedAfterTheTimeout) {
-  server().config().timeout = 10;
+  server().parts().config.timeout = 10;
   other.run("SUBSCRIBE a");
   advance(10s);
   server().before_sleep();
@@ -153,14 +155,14 @@ TEST_F(ClientCommandsTest, ALaterPauseIsNeitherShorterNorMilder) {
 }
 
 TEST_F(ClientCommandsTest, TheEndOfOnePauseDoesNotEndAnother) {
-  server().pause(PauseReason::failover, kNever, PauseLevel::writes);
+  server().parts().clients.pause(PauseReason::failover, kNever, PauseLevel::writes);
   client.run("CLIENT PAUSE 100 ALL");
   EXPECT_EQ(other.run("GET k"), "");
   EXPECT_EQ(client.run("CLIENT UNPAUSE"), "OK");
   EXPECT_EQ(other.resume(), "$-1\r\n");
   EXPECT_EQ(other.run("SET k v"), "");
   EXPECT_EQ(info(client, "clients", "paused_reason"), "failover_in_progress");
-  server().unpause(PauseReason::failover);
+  server().parts().clients.unpause(PauseReason::failover);
   EXPECT_EQ(other.resume(), "+OK\r\n");
 }
 
@@ -178,10 +180,10 @@ TEST_F(ClientCommandsTest, APausedServerEvictsNothing) {
   EXPECT_EQ(other.run("SET k v"), "");
   EXPECT_TRUE(other.link().paused());
   sweep();
-  EXPECT_EQ(server().keyspace()[0].stored(), 9u);
+  EXPECT_EQ(server().parts().keyspace[0].stored(), 9u);
   EXPECT_EQ(propagated, std::vector<std::string>{});
   client.run("CLIENT UNPAUSE");
-  EXPECT_LT(server().keyspace()[0].stored(), 9u);
+  EXPECT_LT(server().parts().keyspace[0].stored(), 9u);
   EXPECT_EQ(other.resume(), "+OK\r\n");
 }
 
@@ -196,7 +198,7 @@ TEST_F(ClientCommandsTest, ATransactionWithAWriteWaitsForThePause) {
 }
 
 TEST_F(ClientCommandsTest, SayingReplconfExemptsNobody) {
-  server().config().timeout = 10;
+  server().parts().config.timeout = 10;
   EXPECT_EQ(other.run("REPLCONF listening-port 1"), "OK");
   client.run("CLIENT PAUSE 100 WRITE");
   EXPECT_EQ(other.run("SET k v"), "");
@@ -224,7 +226,7 @@ TEST_F(ClientCommandsTest, ATransactionIsSkippedAsAWhole) {
   client.run("SET k v");
   client.run("GET k");
   client.run("GET k");
-  client.client().reply_mode = ReplyMode::skip;
+  client.client().options.reply_mode = ReplyMode::skip;
   EXPECT_EQ(client.run("EXEC"), "");
   EXPECT_EQ(client.run("GET k"), "\"v\"");
 }
@@ -256,7 +258,7 @@ TEST_F(ClientCommandsTest, AWaitOfWhoWantsNoRepliesHasNone) {
 
 TEST_F(ClientCommandsTest, TheOutputLimitHoldsWithinAPipeline) {
   client.run({"SET", "k", std::string(100'000, 'x')});
-  server().config().output_normal.hard_bytes = 1 << 20;
+  server().parts().config.output_normal.hard_bytes = 1 << 20;
   std::string pipeline;
   for (int i = 0; i < 500; ++i) pipeline += "GET k\r\n";
   const std::string replies = other.send(pipeline + "SET after 1\r\n");
@@ -267,7 +269,7 @@ TEST_F(ClientCommandsTest, TheOutputLimitHoldsWithinAPipeline) {
 
 TEST_F(ClientCommandsTest, TheOutputLimitHoldsWithinATransaction) {
   client.run({"SET", "k", std::string(100'000, 'x')});
-  server().config().output_normal.hard_bytes = 1 << 20;
+  server().parts().config.output_normal.hard_bytes = 1 << 20;
   other.run("MULTI");
   for (int i = 0; i < 100; ++i) other.run("GET k");
   other.run("SET after 1");
@@ -307,9 +309,9 @@ TEST_F(ClientCommandsTest, TheLargestClientsAreEvicted) {
 TEST_F(ClientCommandsTest, MaxmemoryClientsMayBeAPercentage) {
   EXPECT_EQ(client.run("CONFIG SET maxmemory-clients 5%"), "OK");
   EXPECT_EQ(client.run("CONFIG GET maxmemory-clients"), R"(["maxmemory-clients", "5%"])");
-  EXPECT_EQ(server().client_memory_limit(), 0u);
-  server().config().maxmemory = std::uint64_t{100} << 20;
-  EXPECT_EQ(server().client_memory_limit(), 5u << 20);
+  EXPECT_EQ(server().parts().clients.memory_limit(), 0u);
+  server().parts().config.maxmemory = std::uint64_t{100} << 20;
+  EXPECT_EQ(server().parts().clients.memory_limit(), 5u << 20);
   EXPECT_TRUE(has(client.run("CONFIG SET maxmemory-clients 101%"), "(error)"));
 }
 

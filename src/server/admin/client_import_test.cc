@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
@@ -14,7 +15,7 @@ using Lines = std::vector<std::string>;
 class ImportTest : public testing::Test {
  protected:
   std::string run(std::string_view line) { return client_.run(line); }
-  std::size_t stored() { return fixture_.server().keyspace()[0].stored(); }
+  std::size_t stored() { return fixture_.server().parts().keyspace[0].stored(); }
   Lines propagated() { return std::exchange(fixture_.propagated, {}); }
 
   ServerFixture fixture_;

@@ -11,30 +11,29 @@
 
 #include "commands/words.h"
 #include "resp/numbers.h"
-#include "server/monitoring/command_times.h"
 
 namespace mayfly {
 namespace {
 
 std::string flags_of(const Client& client) {
   std::string flags;
-  if (client.is_monitor) flags += 'O';
+  if (client.options.is_monitor) flags += 'O';
   if (client.is_attached_replica()) flags += 'S';
   if (client.is_primary) flags += 'M';
   if (client.is_subscriber()) flags += 'P';
-  if (client.is_in_multi) flags += 'x';
-  if (client.wait || client.is_paused) flags += 'b';
-  if (client.is_watch_broken) flags += 'd';
+  if (client.transaction.is_open) flags += 'x';
+  if (client.wait || client.limits.is_paused) flags += 'b';
+  if (client.transaction.is_watch_broken) flags += 'd';
   if (client.link().closing()) flags += 'c';
   if (client.link().is_unix()) flags += 'U';
-  if (client.no_evict) flags += 'e';
-  if (client.no_touch) flags += 'T';
-  if (client.is_import_source) flags += 'I';
+  if (client.options.no_evict) flags += 'e';
+  if (client.options.no_touch) flags += 'T';
+  if (client.options.is_import_source) flags += 'I';
   return flags.empty() ? "N" : flags;
 }
 
 std::string last_command(const Client& client) {
-  return client.last == nullptr ? "NULL" : full_name(*client.last);
+  return client.info.last == nullptr ? "NULL" : full_name(*client.info.last);
 }
 
 std::int64_t seconds_between(Time from, Time to) {
@@ -77,14 +76,14 @@ std::optional<ClientCondition> condition_named(std::string_view word) {
 }
 
 // Reads as many ids as follow; moves `i` behind them.
-bool parse_ids(ClientCall& call, std::size_t& i, std::vector<std::uint64_t>& ids) {
+bool parse_ids(ServerCall& call, std::size_t& i, std::string_view bad_id,
+               std::vector<std::uint64_t>& ids) {
   const std::size_t begin = i;
   for (; i < call.count(); ++i) {
     const auto id = parse_integer(call.word(i));
     if (!id && i > begin) break;
     if (!id || *id < 1) {
-      const bool is_list = call.command().name == "list";
-      call.fail(is_list ? "ERR Invalid client ID" : "ERR client-id should be greater than 0");
+      call.fail(bad_id);
       return false;
     }
     ids.push_back(static_cast<std::uint64_t>(*id));
@@ -92,7 +91,7 @@ bool parse_ids(ClientCall& call, std::size_t& i, std::vector<std::uint64_t>& ids
   return true;
 }
 
-void parse_type(ClientCall& call, std::string_view word, std::string& type) {
+void parse_type(ServerCall& call, std::string_view word, std::string& type) {
   type = lowered(word);
   if (type == "slave") type = "replica";
   if (type == "primary") type = "master";
@@ -102,7 +101,7 @@ void parse_type(ClientCall& call, std::string_view word, std::string& type) {
   call.fail(fmt::format("ERR Unknown client type '{}'", word));
 }
 
-void parse_seconds(ClientCall& call, std::size_t i, std::string_view name, std::int64_t& seconds) {
+void parse_seconds(ServerCall& call, std::size_t i, std::string_view name, std::int64_t& seconds) {
   const auto number = call.integer(i, std::numeric_limits<std::int64_t>::min(),
                                    std::numeric_limits<std::int64_t>::max(),
                                    fmt::format("ERR {} is not an integer or out of range", name));
@@ -111,7 +110,7 @@ void parse_seconds(ClientCall& call, std::size_t i, std::string_view name, std::
   seconds = *number;
 }
 
-void parse_database(ClientCall& call, std::size_t i, std::int64_t& database) {
+void parse_database(ServerCall& call, std::size_t i, std::int64_t& database) {
   const auto number = call.integer(i, std::numeric_limits<std::int32_t>::min(),
                                    std::numeric_limits<std::int32_t>::max(),
                                    "ERR DB is not an integer or out of range");
@@ -124,7 +123,7 @@ void parse_database(ClientCall& call, std::size_t i, std::int64_t& database) {
 }
 
 // The value of a condition that takes one word. An error reply if it is wrong.
-void parse_value(ClientCall& call, std::size_t i, ClientCondition& condition) {
+void parse_value(ServerCall& call, std::size_t i, ClientCondition& condition) {
   const std::string_view word = call.word(i);
   condition.text = word;
   switch (condition.key) {
@@ -179,7 +178,7 @@ bool has_all_flags(const std::string& flags, std::string_view asked) {
   return std::ranges::all_of(asked, [&](char c) { return flags.find(c) != std::string::npos; });
 }
 
-bool fits(const ClientCondition& condition, const Client& client, Time now) {
+bool fits_condition(const ClientCondition& condition, const Client& client, Time now) {
   const std::string& text = condition.text;
   switch (condition.key) {
     case ClientKey::id:
@@ -197,19 +196,19 @@ bool fits(const ClientCondition& condition, const Client& client, Time now) {
     case ClientKey::flags:
       return has_all_flags(flags_of(client), text);
     case ClientKey::name:
-      return !client.name.empty() && text == client.name;
+      return !client.info.name.empty() && text == client.info.name;
     case ClientKey::lib_name:
-      return !client.lib_name.empty() && text == client.lib_name;
+      return !client.info.lib_name.empty() && text == client.info.lib_name;
     case ClientKey::lib_version:
-      return !client.lib_version.empty() && text == client.lib_version;
+      return !client.info.lib_version.empty() && text == client.info.lib_version;
     case ClientKey::database:
       return condition.number == client.database();
     case ClientKey::capa:
-      return text.empty() || client.can_redirect;
+      return text.empty() || client.options.can_redirect;
     case ClientKey::idle:
-      return seconds_between(client.used, now) >= condition.number;
+      return seconds_between(client.info.used, now) >= condition.number;
     case ClientKey::age:
-      return seconds_between(client.created, now) >= condition.number;
+      return seconds_between(client.info.created, now) >= condition.number;
   }
   return false;
 }
@@ -228,11 +227,11 @@ std::string_view type_of(const Client& client) {
 
 std::size_t memory_of(const Client& client) {
   const Link& link = client.link();
-  return sizeof(Client) + link.input().capacity() + link.output_capacity() + client.queued_bytes;
+  return sizeof(Client) + link.input().capacity() + link.output_capacity() +
+         client.transaction.queued_bytes;
 }
 
-std::string describe(Client& client, Server& server) {
-  const Time now = server.keyspace().now();
+std::string describe(const Client& client, Time now) {
   const Link& link = client.link();
   const std::size_t waiting = link.pending();
   return fmt::format(
@@ -240,25 +239,28 @@ std::string describe(Client& client, Server& server) {
       "ssub={} multi={} watch={} qbuf={} qbuf-free={} argv-mem=0 multi-mem={} rbs={} rbp={} obl={} "
       "oll=0 omem={} tot-mem={} events=r{} cmd={} user=default redir=-1 resp={} lib-name={} "
       "lib-ver={} tot-net-in={} tot-net-out={} tot-cmds={}",
-      client.id(), link.address(), link.local_address(), link.fd(), client.name,
-      seconds_between(client.created, now), seconds_between(client.used, now), flags_of(client),
-      client.can_redirect ? "r" : "", client.database(), client.channels.size(),
-      client.patterns.size(), client.shard_channels.size(),
-      client.is_in_multi ? static_cast<std::int64_t>(client.queue.size()) : -1,
-      server.watches().count(client), link.input().size(),
+      client.id(), link.address(), link.local_address(), link.fd(), client.info.name,
+      seconds_between(client.info.created, now), seconds_between(client.info.used, now),
+      flags_of(client), client.options.can_redirect ? "r" : "", client.database(),
+      client.subscriptions.channels.size(), client.subscriptions.patterns.size(),
+      client.subscriptions.shard_channels.size(),
+      client.transaction.is_open ? static_cast<std::int64_t>(client.transaction.queue.size()) : -1,
+      client.transaction.watched_keys, link.input().size(),
       link.input().capacity() - std::min(link.input().capacity(), link.input().size()),
-      client.queued_bytes, link.output_capacity(), waiting, waiting, waiting, memory_of(client),
-      waiting > 0 ? "w" : "", last_command(client), client.protocol(), client.lib_name,
-      client.lib_version, client.bytes_in, link.sent(), client.commands);
+      client.transaction.queued_bytes, link.output_capacity(), waiting, waiting, waiting,
+      memory_of(client), waiting > 0 ? "w" : "", last_command(client), client.protocol(),
+      client.info.lib_name, client.info.lib_version, client.info.bytes_in, link.sent(),
+      client.info.commands);
 }
 
 bool matches(const ClientFilter& filter, const Client& client, Time now) {
   return std::ranges::all_of(filter.conditions, [&](const ClientCondition& condition) {
-    return fits(condition, client, now) != condition.is_negated;
+    return fits_condition(condition, client, now) != condition.is_negated;
   });
 }
 
-std::optional<ClientFilter> parse_client_filter(ClientCall& call, std::size_t i) {
+std::optional<ClientFilter> parse_client_filter(ServerCall& call, std::size_t i,
+                                                std::string_view bad_id) {
   ClientFilter filter;
   while (i < call.count() && !call.has_failed()) {
     std::optional<ClientCondition> condition = condition_named(call.word(i));
@@ -270,7 +272,8 @@ std::optional<ClientFilter> parse_client_filter(ClientCall& call, std::size_t i)
     } else if (!condition) {
       call.fail_syntax();
     } else if (condition->key == ClientKey::id) {
-      if (parse_ids(call, ++i, condition->ids)) add_condition(filter, std::move(*condition));
+      if (parse_ids(call, ++i, bad_id, condition->ids))
+        add_condition(filter, std::move(*condition));
     } else {
       parse_value(call, i + 1, *condition);
       add_condition(filter, std::move(*condition));

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/core/server.h"
+#include "server/core/server_call.h"
 
 namespace mayfly {
 
@@ -17,7 +17,7 @@ namespace mayfly {
 bool is_plain_word(std::string_view text);
 
 // One line, without its end.
-std::string describe(Client& client, Server& server);
+std::string describe(const Client& client, Time now);
 
 // "normal", "pubsub", "replica", "master".
 std::string_view type_of(const Client& client);
@@ -59,7 +59,9 @@ struct ClientFilter {
 
 bool matches(const ClientFilter& filter, const Client& client, Time now);
 
-// Reads "TYPE pubsub ADDR ..." from word `i` on. An error reply and nothing if something is wrong.
-std::optional<ClientFilter> parse_client_filter(ClientCall& call, std::size_t i);
+// Reads "TYPE pubsub ADDR ..." from word `i` on. Nothing after an error reply; `bad_id` is the one
+// for an invalid id.
+std::optional<ClientFilter> parse_client_filter(ServerCall& call, std::size_t i,
+                                                std::string_view bad_id);
 
 }  // namespace mayfly

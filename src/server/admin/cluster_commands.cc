@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// CLUSTER where there is no cluster: only the slot of a key can be told.
+// CLUSTER. There is no cluster: only the slot of a key is known.
 
 #include <cstdint>
 
-#include "server/admin/compatibility_handlers.h"
-#include "server/admin/help.h"
-#include "server/core/server.h"
+#include "server/core/server_call.h"
 
 namespace mayfly {
 namespace {
@@ -32,8 +30,6 @@ std::string_view hashed_part(std::string_view key) {
   return key.substr(open + 1, close - open - 1);
 }
 
-}  // namespace
-
 void cluster_disabled(Call& call) { call.fail("ERR This instance has cluster support disabled"); }
 
 // CLUSTER KEYSLOT key
@@ -49,5 +45,65 @@ void cluster_help(Call& call) {
   };
   reply_help(call, "CLUSTER", kLines);
 }
+
+constexpr std::uint32_t kClusterAdmin = flag::admin | flag::stale | flag::no_async_loading;
+constexpr std::string_view kNoCluster = "Is about a cluster; there is none.";
+
+// A subcommand of CLUSTER that needs one.
+constexpr Command disabled(std::string_view name, int arity, std::uint32_t flags,
+                           std::string_view syntax = {}) {
+  return {name,    cluster_disabled, arity,      flags, {},       "cluster",
+          "3.0.0", syntax,           kNoCluster, {},    "cluster"};
+}
+
+// clang-format off
+constexpr Command kClusterRows[] = {
+    {"keyslot", cluster_keyslot, 3, flag::stale, {}, "cluster", "3.0.0",
+     "key",
+     "Returns the slot that a key would have.", {}, "cluster"},
+    {"help", cluster_help, 2, flag::loading | flag::stale, {}, "cluster", "5.0.0",
+     "", "Tells how CLUSTER is used.", {}, "cluster"},
+    disabled("info", 2, flag::stale),
+    disabled("nodes", 2, flag::stale),
+    disabled("slots", 2, flag::stale),
+    disabled("shards", 2, flag::stale),
+    disabled("links", 2, flag::stale),
+    disabled("myid", 2, flag::stale),
+    disabled("myshardid", 2, flag::stale),
+    disabled("countkeysinslot", 3, flag::stale, "slot:int"),
+    disabled("getkeysinslot", 4, flag::stale, "slot:int count:int"),
+    disabled("replicas", 3, kClusterAdmin, "node-id"),
+    disabled("slaves", 3, kClusterAdmin, "node-id"),
+    disabled("count-failure-reports", 3, kClusterAdmin, "node-id"),
+    disabled("addslots", -3, kClusterAdmin, "slot:int..."),
+    disabled("addslotsrange", -4, kClusterAdmin, "(start-slot:int end-slot:int)..."),
+    disabled("delslots", -3, kClusterAdmin, "slot:int..."),
+    disabled("delslotsrange", -4, kClusterAdmin, "(start-slot:int end-slot:int)..."),
+    disabled("flushslots", 2, kClusterAdmin),
+    disabled("setslot", -4, kClusterAdmin,
+             "slot:int state:(IMPORTING node-id | MIGRATING node-id | NODE node-id | STABLE)"),
+    disabled("bumpepoch", 2, kClusterAdmin),
+    disabled("set-config-epoch", 3, kClusterAdmin, "config-epoch:int"),
+    disabled("meet", -4, kClusterAdmin, "ip port:int [cluster-bus-port:int]"),
+    disabled("forget", 3, kClusterAdmin, "node-id"),
+    disabled("replicate", 3, kClusterAdmin, "node-id"),
+    disabled("failover", -2, kClusterAdmin, "[mode:(FORCE | TAKEOVER)]"),
+    disabled("reset", -2, kClusterAdmin, "[mode:(HARD | SOFT)]"),
+    disabled("saveconfig", 2, kClusterAdmin),
+};
+
+constexpr Command kClusterCommands[] = {
+    {"cluster", nullptr, -2, 0, {}, "cluster", "3.0.0", "", kNoCluster, kClusterRows},
+    {"readonly", cluster_disabled, 1, flag::loading | flag::stale | flag::fast, {}, "connection", "3.0.0",
+     "", "Lets a replica of a cluster answer; there is none."},
+    {"readwrite", cluster_disabled, 1, flag::loading | flag::stale | flag::fast, {}, "connection", "3.0.0", "", "Undoes READONLY."},
+    {"asking", cluster_disabled, 1, flag::fast, {}, "connection", "3.0.0",
+     "", "Follows a slot of a cluster; there is none."},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Command> cluster_commands() { return kClusterCommands; }
 
 }  // namespace mayfly

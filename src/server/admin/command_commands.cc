@@ -8,14 +8,12 @@
 #include "resp/glob.h"
 #include "server/admin/acl_categories.h"
 #include "server/admin/command_replies.h"
-#include "server/admin/help.h"
-#include "server/core/server.h"
-#include "server/monitoring/command_times.h"
+#include "server/core/server_call.h"
 
 namespace mayfly {
 namespace {
 
-const CommandTable& table_of(Call& call) { return client_call(call).server.commands(); }
+const CommandTable& table_of(Call& call) { return parts_of(call).commands; }
 
 // By "config" or "config|get"; null if there is none.
 const Command* find_command(const CommandTable& table, std::string_view name) {
@@ -164,39 +162,39 @@ void command_help(Call& call) {
   reply_help(call, "COMMAND", kLines);
 }
 
-constexpr std::uint32_t kFlags = flag::loading | flag::stale;
+constexpr std::uint32_t kCommandFlags = flag::loading | flag::stale;
 
 // clang-format off
-constexpr Command kSubcommands[] = {
-    {"count",   command_count,    2, kFlags, {}, "connection", "2.8.13",
+constexpr Command kCommandRows[] = {
+    {"count",   command_count,    2, kCommandFlags, {}, "connection", "2.8.13",
      "", "Returns how many commands there are.", {}, "command"},
-    {"info",    command_info,    -2, kFlags, {}, "connection", "2.8.13",
+    {"info",    command_info,    -2, kCommandFlags, {}, "connection", "2.8.13",
      "[command-name...]",
      "Returns all that is known about some commands.", {}, "command"},
-    {"docs",    command_docs,    -2, kFlags, {}, "connection", "7.0.0",
+    {"docs",    command_docs,    -2, kCommandFlags, {}, "connection", "7.0.0",
      "[command-name...]",
      "Tells in words what commands do.", {}, "command"},
-    {"list",    command_list,    -2, kFlags, {}, "connection", "7.0.0",
+    {"list",    command_list,    -2, kCommandFlags, {}, "connection", "7.0.0",
      "[FILTERBY filter:(MODULE module-name | ACLCAT category | PATTERN pattern:pattern)]",
      "Returns the names of commands.", {}, "command"},
-    {"getkeys", command_getkeys, -3, kFlags, {}, "connection", "2.8.13",
+    {"getkeys", command_getkeys, -3, kCommandFlags, {}, "connection", "2.8.13",
      "command [arg...]",
      "Returns the keys in a request.", {}, "command"},
-    {"getkeysandflags", command_getkeysandflags, -3, kFlags, {}, "connection", "7.0.0",
+    {"getkeysandflags", command_getkeysandflags, -3, kCommandFlags, {}, "connection", "7.0.0",
      "command [arg...]",
      "Returns the keys in a request, and what it does to them.", {}, "command"},
-    {"help",    command_help,     2, kFlags, {}, "connection", "5.0.0",
+    {"help",    command_help,     2, kCommandFlags, {}, "connection", "5.0.0",
      "", "Tells how COMMAND is used.", {}, "command"},
 };
 
-constexpr Command kCommands[] = {
-    {"command", command_all, -1, kFlags, {}, "connection", "2.8.13",
-     "", "Returns all that is known about all commands.", kSubcommands},
+constexpr Command kCommandCommands[] = {
+    {"command", command_all, -1, kCommandFlags, {}, "connection", "2.8.13",
+     "", "Returns all that is known about all commands.", kCommandRows},
 };
 // clang-format on
 
 }  // namespace
 
-std::span<const Command> command_commands() { return kCommands; }
+std::span<const Command> command_commands() { return kCommandCommands; }
 
 }  // namespace mayfly

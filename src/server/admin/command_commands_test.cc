@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "commands/syntax.h"
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 #include "server/monitoring/command_times.h"
 
@@ -44,7 +45,7 @@ TEST_F(CommandCommandsTest, InfoOfSubcommandsAndOfNone) {
 }
 
 TEST_F(CommandCommandsTest, CountsWhatItLists) {
-  const std::size_t count = fixture_.server().commands().rows().size();
+  const std::size_t count = fixture_.server().parts().commands.rows().size();
   EXPECT_EQ(run("COMMAND COUNT"), "(integer) " + std::to_string(count));
   EXPECT_TRUE(client_.send("COMMAND\r\n").starts_with("*" + std::to_string(count) + "\r\n"));
   EXPECT_TRUE(client_.send("COMMAND INFO\r\n").starts_with("*" + std::to_string(count) + "\r\n"));
@@ -111,7 +112,7 @@ TEST_F(CommandCommandsTest, RowsAreComplete) {
     EXPECT_TRUE(row.handler != nullptr || !row.subcommands.empty()) << name;
     EXPECT_EQ(row.keys.first == 0, row.keys.access == 0) << name;
   };
-  for (const Command* const row : fixture_.server().commands().rows()) {
+  for (const Command* const row : fixture_.server().parts().commands.rows()) {
     check(*row);
     for (const Command& subcommand : row->subcommands) {
       check(subcommand);

@@ -8,7 +8,6 @@
 
 #include "commands/syntax.h"
 #include "server/admin/acl_categories.h"
-#include "server/monitoring/command_times.h"
 
 namespace mayfly {
 namespace {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// SCRIPT, FUNCTION, EVAL and FCALL where there are no scripts: what clients use to clean up works,
-// the rest says what is missing.
+// SCRIPT, FUNCTION, MODULE, EVAL and FCALL. There are no scripts here: commands that clients use to
+// clean up work, the others reply with an error.
 
 #include <fmt/format.h>
 
-#include "server/admin/compatibility_handlers.h"
-#include "server/admin/help.h"
-#include "server/core/server.h"
+#include "server/core/server_call.h"
 
 namespace mayfly {
+namespace {
 
 // SCRIPT FLUSH [ASYNC | SYNC]
 void script_flush(Call& call) {
@@ -101,5 +100,93 @@ void evalsha(Call& call) { call.fail("NOSCRIPT No matching script. Please use EV
 
 // FCALL
 void fcall(Call& call) { call.fail("ERR Function not found"); }
+
+constexpr std::uint32_t kHelpFlags = flag::loading | flag::stale;
+constexpr std::uint32_t kLoadFlags = flag::noscript | flag::write | flag::denyoom;
+constexpr std::uint32_t kScriptFlags = flag::noscript | flag::stale | flag::skip_monitor;
+
+// clang-format off
+constexpr Command kScripts[] = {
+    {"flush", script_flush, -2, flag::noscript, {}, "scripting", "2.6.0",
+     "[mode:(ASYNC | SYNC)]",
+     "Forgets all scripts; there are none.", {}, "script"},
+    {"exists", script_exists, -3, flag::noscript, {}, "scripting", "2.6.0",
+     "sha1...",
+     "Tells which scripts are there.", {}, "script"},
+    {"load", scripting_unsupported, 3, flag::noscript | flag::stale, {}, "scripting", "2.6.0",
+     "script",
+     "Keeps a script; not there yet.", {}, "script"},
+    {"kill", scripting_kill, 2, flag::noscript | flag::allow_busy, {}, "scripting", "2.6.0",
+     "", "Ends a script that runs.", {}, "script"},
+    {"debug", scripting_unsupported, 3, flag::noscript, {}, "scripting", "3.2.0",
+     "mode:(YES | SYNC | NO)",
+     "Debugs scripts; not there yet.", {}, "script"},
+    {"help", script_help, 2, kHelpFlags, {}, "scripting", "5.0.0",
+     "", "Tells how SCRIPT is used.", {}, "script"},
+};
+
+constexpr Command kFunctions[] = {
+    {"flush", function_flush, -2, flag::noscript | flag::write, {}, "scripting", "7.0.0",
+     "[mode:(ASYNC | SYNC)]",
+     "Removes all functions; there are none.", {}, "function"},
+    {"list", function_list, -2, flag::noscript, {}, "scripting", "7.0.0",
+     "[LIBRARYNAME library-name-pattern] [WITHCODE]",
+     "Returns the libraries of functions.", {}, "function"},
+    {"stats", function_stats, 2, flag::noscript | flag::allow_busy, {}, "scripting", "7.0.0",
+     "", "Tells which function runs.", {}, "function"},
+    {"delete", function_delete, 3, flag::noscript | flag::write, {}, "scripting", "7.0.0",
+     "library-name",
+     "Removes a library.", {}, "function"},
+    {"load", scripting_unsupported, -3, kLoadFlags, {}, "scripting", "7.0.0",
+     "[REPLACE] function-code",
+     "Makes a library; not there yet.", {}, "function"},
+    {"restore", scripting_unsupported, -3, kLoadFlags, {}, "scripting", "7.0.0",
+     "serialized-value [policy:(FLUSH | APPEND | REPLACE)]",
+     "Makes libraries from a dump; not there yet.", {}, "function"},
+    {"dump", scripting_unsupported, 2, flag::noscript, {}, "scripting", "7.0.0",
+     "", "Dumps all libraries; not there yet.", {}, "function"},
+    {"kill", scripting_kill, 2, flag::noscript | flag::allow_busy, {}, "scripting", "7.0.0",
+     "", "Ends a function that runs.", {}, "function"},
+    {"help", function_help, 2, kHelpFlags, {}, "scripting", "7.0.0",
+     "", "Tells how FUNCTION is used.", {}, "function"},
+};
+
+constexpr Command kModules[] = {
+    {"list", module_list, 2, flag::admin | flag::noscript, {}, "server", "4.0.0",
+     "", "Returns the modules; there are none.", {}, "module"},
+    {"help", module_help, 2, kHelpFlags, {}, "server", "5.0.0",
+     "", "Tells how MODULE is used.", {}, "module"},
+};
+
+constexpr Command kScriptingCommands[] = {
+    {"script", nullptr, -2, 0, {}, "scripting", "2.6.0", "", "Keeps scripts; there are none.",
+     kScripts},
+    {"function", nullptr, -2, 0, {}, "scripting", "7.0.0", "", "Keeps functions; there are none.",
+     kFunctions},
+    {"module", nullptr, -2, 0, {}, "server", "4.0.0", "", "Modules; there are none.", kModules},
+    {"eval", scripting_unsupported, -3, kScriptFlags, {}, "scripting", "2.6.0",
+     "script numkeys:int [key...] [arg...]",
+     "Runs a script; not there yet."},
+    {"eval_ro", scripting_unsupported, -3, kScriptFlags | flag::readonly, {}, "scripting", "7.0.0",
+     "script numkeys:int [key...] [arg...]",
+     "Runs a script that only reads; not there yet."},
+    {"evalsha", evalsha, -3, kScriptFlags, {}, "scripting", "2.6.0",
+     "sha1 numkeys:int [key...] [arg...]",
+     "Runs a script by its digest; not there yet."},
+    {"evalsha_ro", evalsha, -3, kScriptFlags | flag::readonly, {}, "scripting", "7.0.0",
+     "sha1 numkeys:int [key...] [arg...]",
+     "Runs a script that only reads; not there yet."},
+    {"fcall", fcall, -3, kScriptFlags, {}, "scripting", "7.0.0",
+     "function numkeys:int [key...] [arg...]",
+     "Calls a function; not there yet."},
+    {"fcall_ro", fcall, -3, kScriptFlags | flag::readonly, {}, "scripting", "7.0.0",
+     "function numkeys:int [key...] [arg...]",
+     "Calls a function that only reads; not there yet."},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Command> scripting_commands() { return kScriptingCommands; }
 
 }  // namespace mayfly

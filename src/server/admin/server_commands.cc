@@ -5,21 +5,23 @@
 
 #include <optional>
 
-#include "server/core/server.h"
+#include "server/core/clients.h"
+#include "server/core/server_call.h"
 #include "server/core/version.h"
 #include "server/monitoring/info.h"
+#include "server/persistence/persistence.h"
 
 namespace mayfly {
 namespace {
 
 // INFO [section ...]
 void info(Call& call) {
-  call.reply().verbatim("txt", info_text(client_call(call).server, call.words().subspan(1)));
+  call.reply().verbatim("txt", info_text(parts_of(call), call.words().subspan(1)));
 }
 
 // TIME: seconds, and microseconds in the second, of which our clock knows the thousands.
 void time(Call& call) {
-  const std::int64_t ms = client_call(call).server.wall().now().time_since_epoch().count();
+  const std::int64_t ms = parts_of(call).clock.now().time_since_epoch().count();
   call.reply().array(2);
   call.reply().bulk_integer(ms / 1000);
   call.reply().bulk_integer(ms % 1000 * 1000);
@@ -59,13 +61,13 @@ std::optional<ShutdownWords> read_shutdown(const Call& call) {
 void shutdown(Call& call) {
   std::optional<ShutdownWords> words = read_shutdown(call);
   if (!words) return call.fail_syntax();
-  ClientCall& here = client_call(call);
-  Persistence& persistence = here.server.persistence();
+  ServerCall& here = server_call(call);
+  Persistence& persistence = here.server.persistence;
   if (words->aborts) {
     if (!persistence.shutdown().abort()) return call.fail("ERR No shutdown in progress.");
     return call.reply().ok();
   }
-  here.server.log().write(Level::notice, "User requested shutdown...");
+  here.server.log.notice("User requested shutdown...");
   words->plan.saves = words->saves || (persistence.saves_at_end() && !words->skips_saving);
   const Status status = persistence.shutdown().begin(words->plan, &here.client);
   if (!status) call.fail(status.error().message);
@@ -73,11 +75,7 @@ void shutdown(Call& call) {
 
 // MONITOR
 void monitor(Call& call) {
-  ClientCall& here = client_call(call);
-  if (!here.client.is_monitor) {
-    here.client.is_monitor = true;
-    here.server.monitors().push_back(&here.client);
-  }
+  parts_of(call).clients.add_monitor(client_of(call));
   call.reply().ok();
 }
 
@@ -97,22 +95,22 @@ void lolwut(Call& call) {
   call.reply().verbatim("txt", fmt::format("{}\nMayfly ver. {}\n", kMayfly, kServerVersion));
 }
 
-constexpr std::uint32_t kAnytime = flag::loading | flag::stale;
-constexpr std::uint32_t kQuick = kAnytime | flag::fast;
-constexpr std::uint32_t kAdmin = flag::admin | flag::noscript;
+constexpr std::uint32_t kServerFlags = flag::loading | flag::stale;
+constexpr std::uint32_t kServerQuick = kServerFlags | flag::fast;
+constexpr std::uint32_t kServerAdmin = flag::admin | flag::noscript;
 
 // clang-format off
-constexpr Command kCommands[] = {
-    {"info",     info,     -1, kAnytime | flag::dangerous, {}, "server", "1.0.0",
+constexpr Command kServerCommands[] = {
+    {"info",     info,     -1, kServerFlags | flag::dangerous, {}, "server", "1.0.0",
      "[section...]",
      "Tells about the server: numbers for people and programs."},
-    {"time",     time,      1, kQuick, {}, "server", "2.6.0",
+    {"time",     time,      1, kServerQuick, {}, "server", "2.6.0",
      "", "Returns what time it is for the server."},
-    {"shutdown", shutdown, -1, kAdmin | kAnytime | flag::no_multi | flag::allow_busy, {}, "server",
+    {"shutdown", shutdown, -1, kServerAdmin | kServerFlags | flag::no_multi | flag::allow_busy, {}, "server",
      "1.0.0",
      "[saving:(NOSAVE | SAVE)] [NOW] [FORCE] [ABORT]",
      "Ends the server."},
-    {"monitor",  monitor,   1, kAdmin | kAnytime, {}, "server", "1.0.0",
+    {"monitor",  monitor,   1, kServerAdmin | kServerFlags, {}, "server", "1.0.0",
      "", "Shows every request that the server gets from now on."},
     {"lolwut",   lolwut,   -1, flag::readonly | flag::fast, {}, "server", "5.0.0",
      "[VERSION version:int] [argument:int...]",
@@ -122,6 +120,16 @@ constexpr Command kCommands[] = {
 
 }  // namespace
 
-std::span<const Command> server_commands() { return kCommands; }
+void reply_help(Call& call, std::string_view name, std::span<const std::string_view> lines) {
+  std::string head(name);
+  head += " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:";
+  call.reply().array(lines.size() + 3);
+  call.reply().simple(head);
+  for (const std::string_view line : lines) call.reply().simple(line);
+  call.reply().simple("HELP");
+  call.reply().simple("    Prints this help.");
+}
+
+std::span<const Command> server_commands() { return kServerCommands; }
 
 }  // namespace mayfly

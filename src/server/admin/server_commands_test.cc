@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
@@ -24,7 +25,7 @@ TEST_F(ServerCommandsTest, TimeIsThatOfTheClock) {
   EXPECT_EQ(run("TIME"), R"(["1700000001", "234000"])");
 }
 
-TEST_F(ServerCommandsTest, ShutdownTellsTheSurroundings) {
+TEST_F(ServerCommandsTest, ShutdownTellsTheServerHost) {
   EXPECT_EQ(run("SHUTDOWN ABORT"), "(error) ERR No shutdown in progress.");
   EXPECT_EQ(run("SHUTDOWN SOON"), "(error) ERR syntax error");
   EXPECT_EQ(run("SHUTDOWN SAVE NOSAVE"), "(error) ERR syntax error");
@@ -135,7 +136,7 @@ TEST_F(ServerCommandsTest, KeysHaveSlots) {
 }
 
 TEST_F(ServerCommandsTest, EveryContainerHasHelp) {
-  for (const Command* const row : fixture_.server().commands().rows()) {
+  for (const Command* const row : fixture_.server().parts().commands.rows()) {
     if (row->subcommands.empty()) continue;
     const auto help = std::ranges::find(row->subcommands, "help", &Command::name);
     EXPECT_NE(help, row->subcommands.end()) << row->name;

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/nearest.h"
 #include "commands/words.h"
@@ -15,9 +14,6 @@
 
 namespace mayfly {
 namespace {
-
-constexpr std::int64_t kLongMin = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kLongMax = std::numeric_limits<std::int64_t>::max();
 
 std::string suggestion(std::string_view name) {
   const std::string_view meant = nearest(lowered(name), directive_names());
@@ -41,7 +37,7 @@ Result<std::string> read_inert(const InertDirective& row, Values values) {
     return std::string(*is ? "yes" : "no");
   }
   if (row.form == Form::number) {
-    const auto number = read_number(*word, kLongMin, kLongMax);
+    const auto number = read_number(*word, INT64_MIN, kLongMax);
     if (!number) return number.error();
     return std::to_string(*number);
   }

@@ -8,16 +8,18 @@
 
 #include "commands/words.h"
 #include "resp/glob.h"
-#include "server/admin/help.h"
 #include "server/config/config_table.h"
-#include "server/core/server.h"
+#include "server/core/clients.h"
+#include "server/core/server_call.h"
+#include "server/monitoring/stats.h"
+#include "server/persistence/persistence.h"
 
 namespace mayfly {
 namespace {
 
 // CONFIG GET pattern [pattern ...]
 void config_get(Call& call) {
-  const Config& config = client_call(call).server.config();
+  const Config& config = parts_of(call).config;
   const Words patterns = call.words().subspan(2);
   const std::size_t place = call.reply().defer();
   std::size_t count = 0;
@@ -32,8 +34,8 @@ void config_get(Call& call) {
   call.reply().map_at(place, count);
 }
 
-bool may_change_protected(const ClientCall& call) {
-  const std::string& permission = call.server.config().enable_protected_configs;
+bool may_change_protected(const ServerCall& call) {
+  const std::string& permission = call.server.config.enable_protected_configs;
   return permission == "yes" || (permission == "local" && call.client.link().is_loopback());
 }
 
@@ -42,7 +44,7 @@ std::string failure(std::string_view name, std::string_view why) {
 }
 
 // Sets one pair, and returns what is wrong with it, or nothing.
-std::string set_one(ClientCall& call, Config& config, std::string_view name,
+std::string set_one(ServerCall& call, Config& config, std::string_view name,
                     std::string_view value) {
   if ((marks_of(name) & mark::is_protected) != 0 && !may_change_protected(call)) {
     return failure(name, "can't set protected config");
@@ -57,28 +59,28 @@ std::string set_one(ClientCall& call, Config& config, std::string_view name,
 }
 
 // As for a file.
-void warn_of_inert(ClientCall& call, const Config& config) {
+void warn_of_inert(ServerCall& call, const Config& config) {
   std::vector<std::pair<std::string, std::string>> inert;
   for (std::size_t i = 2; i < call.count(); i += 2) {
     const std::string name = lowered(call.word(i));
     if (is_inert(name)) inert.emplace_back(name, directive_text(config, name).value_or(""));
   }
   for (const std::string& warning : inert_warnings(inert)) {
-    call.server.log().write(Level::warning, "CONFIG SET: " + warning);
+    call.server.log.write(Level::warning, "CONFIG SET: " + warning);
   }
 }
 
 // CONFIG SET name value [name value ...]: all or none.
 void config_set(Call& call) {
-  ClientCall& here = client_call(call);
+  ServerCall& here = server_call(call);
   if (call.count() % 2 != 0) return call.fail_arity();
   for (std::size_t i = 2; i < call.count(); i += 2) {
-    if (directive_text(here.server.config(), call.word(i))) continue;
+    if (directive_text(here.server.config, call.word(i))) continue;
     return call.fail(fmt::format("ERR Unknown option or number of arguments for CONFIG SET - '{}'",
                                  call.word(i)));
   }
 
-  Config changed = here.server.config();
+  Config changed = here.server.config;
   std::set<std::string> seen;
   for (std::size_t i = 2; i < call.count(); i += 2) {
     if (!seen.insert(lowered(call.word(i))).second) {
@@ -87,43 +89,42 @@ void config_set(Call& call) {
     const std::string error = set_one(here, changed, call.word(i), call.word(i + 1));
     if (!error.empty()) return call.fail(error);
   }
-  Status prepared = here.server.persistence().prepare_config(changed);
+  Status prepared = here.server.persistence.prepare_config(changed);
   if (prepared) {
-    prepared = here.server.surroundings().listen_anew(changed);
-    if (!prepared) here.server.persistence().cancel_config();
+    prepared = here.server.host.relisten(changed);
+    if (!prepared) here.server.persistence.cancel_config();
   }
   if (!prepared) return call.fail("ERR CONFIG SET failed - " + prepared.error().message);
   warn_of_inert(here, changed);
-  here.server.config() = std::move(changed);
+  here.server.config = std::move(changed);
   here.server.apply_config();
   call.reply().ok();
 }
 
 // CONFIG RESETSTAT
 void config_resetstat(Call& call) {
-  Server& server = client_call(call).server;
-  server.stats().reset();
+  const ServerParts& server = parts_of(call);
+  server.stats.reset();
   // What connections have sent they count themselves, for ever: see info_stats.cc.
-  for (const auto& [id, client] : server.clients()) {
-    server.stats().bytes_out -= client->link().sent();
+  for (const auto& [id, client] : server.clients.all()) {
+    server.stats.bytes_out -= client->link().sent();
   }
-  server.keyspace().stats() = {};
+  server.keyspace.stats() = {};
   call.reply().ok();
 }
 
 // CONFIG REWRITE
 void config_rewrite(Call& call) {
-  Server& server = client_call(call).server;
-  const Status status = rewrite_config(server.config());
+  const ServerParts& server = parts_of(call);
+  const Status status = rewrite_config(server.config);
   if (!status && status.error().code == Code::not_found) {
     return call.fail(fmt::format("ERR {}", status.error().message));
   }
   if (!status) {
-    server.log().write(Level::warning,
-                       fmt::format("CONFIG REWRITE failed: {}", status.error().message));
+    server.log.warning("CONFIG REWRITE failed: {}", status.error().message);
     return call.fail(fmt::format("ERR Rewriting config file: {}", status.error().message));
   }
-  server.log().write(Level::notice, "CONFIG REWRITE executed with success.");
+  server.log.notice("CONFIG REWRITE executed with success.");
   call.reply().ok();
 }
 
@@ -141,33 +142,33 @@ void config_help(Call& call) {
   reply_help(call, "CONFIG", kLines);
 }
 
-constexpr std::uint32_t kAdmin = flag::admin | flag::noscript | flag::loading | flag::stale;
-constexpr std::uint32_t kHelp = flag::loading | flag::stale;
+constexpr std::uint32_t kConfigAdmin = flag::admin | flag::noscript | flag::loading | flag::stale;
+constexpr std::uint32_t kConfigHelp = flag::loading | flag::stale;
 
 // clang-format off
-constexpr Command kSubcommands[] = {
-    {"get",       config_get,       -3, kAdmin, {}, "server", "2.0.0",
+constexpr Command kConfigRows[] = {
+    {"get",       config_get,       -3, kConfigAdmin, {}, "server", "2.0.0",
      "parameter...",
      "Returns directives and their values.", {}, "config"},
-    {"set",       config_set,       -4, kAdmin, {}, "server", "2.0.0",
+    {"set",       config_set,       -4, kConfigAdmin, {}, "server", "2.0.0",
      "(parameter value)...",
      "Changes directives, all of them or none.", {}, "config"},
-    {"resetstat", config_resetstat,  2, kAdmin, {}, "server", "2.0.0",
+    {"resetstat", config_resetstat,  2, kConfigAdmin, {}, "server", "2.0.0",
      "", "Begins to count anew what INFO shows.", {}, "config"},
-    {"rewrite",   config_rewrite,    2, kAdmin, {}, "server", "2.8.0",
+    {"rewrite",   config_rewrite,    2, kConfigAdmin, {}, "server", "2.8.0",
      "", "Writes what is in effect into the configuration file.", {}, "config"},
-    {"help",      config_help,       2, kHelp,  {}, "server", "5.0.0",
+    {"help",      config_help,       2, kConfigHelp,  {}, "server", "5.0.0",
      "", "Tells how CONFIG is used.", {}, "config"},
 };
 
-constexpr Command kCommands[] = {
+constexpr Command kConfigCommands[] = {
     {"config", nullptr, -2, 0, {}, "server", "2.0.0",
-     "", "Shows and changes the configuration.", kSubcommands},
+     "", "Shows and changes the configuration.", kConfigRows},
 };
 // clang-format on
 
 }  // namespace
 
-std::span<const Command> config_commands() { return kCommands; }
+std::span<const Command> config_commands() { return kConfigCommands; }
 
 }  // namespace mayfly

@@ -8,7 +8,10 @@
 #include <fstream>
 #include <iterator>
 
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
+#include "server/monitoring/stats.h"
+#include "server/persistence/persistence.h"
 
 namespace mayfly {
 namespace {
@@ -50,13 +53,13 @@ TEST_F(ConfigCommandsTest, WarnsOfWhatHasNoEffectAndRefusesWhatWouldChangeSafety
 }
 
 TEST_F(ConfigCommandsTest, AFolderOfAnotherServerIsRefusedAsDir) {
-  fixture_.server().config().enable_protected_configs = "yes";
+  fixture_.server().parts().config.enable_protected_configs = "yes";
   const std::string other = std::filesystem::temp_directory_path().string();
   fixture_.fake_disk().lock_elsewhere(other, "process 9, port 7000");
-  EXPECT_TRUE(fixture_.server().persistence().take_directory());
+  EXPECT_TRUE(fixture_.server().parts().persistence.take_directory());
   const std::string reply = client_.run({"CONFIG", "SET", "dir", other});
   EXPECT_NE(reply.find("in use by process 9, port 7000"), std::string::npos) << reply;
-  EXPECT_EQ(fixture_.server().config().dir, ".");
+  EXPECT_EQ(fixture_.server().parts().config.dir, ".");
   EXPECT_TRUE(fixture_.fake_disk().is_locked("."));
 
   fixture_.fake_disk().lock_elsewhere(other, std::nullopt);
@@ -74,7 +77,7 @@ TEST_F(ConfigCommandsTest, AFolderOfAnotherServerIsRefusedAsDir) {
 
 TEST_F(ConfigCommandsTest, SetsSeveralAndPutsThemIntoEffect) {
   EXPECT_EQ(run("CONFIG SET hash-max-listpack-entries 2 timeout 5"), "OK");
-  EXPECT_EQ(fixture_.server().config().timeout, 5);
+  EXPECT_EQ(fixture_.server().parts().config.timeout, 5);
   run("HSET h a 1 b 2 c 3");
   EXPECT_EQ(run("OBJECT ENCODING h"), R"("hashtable")");
 }
@@ -90,7 +93,7 @@ TEST_F(ConfigCommandsTest, SetsAllOrNone) {
             "parameter");
   EXPECT_EQ(run("CONFIG SET timeout 5 hz"),
             "(error) ERR wrong number of arguments for 'config|set' command");
-  EXPECT_EQ(fixture_.server().config().timeout, 0);
+  EXPECT_EQ(fixture_.server().parts().config.timeout, 0);
 }
 
 TEST_F(ConfigCommandsTest, RefusesWhatIsFixedOrProtected) {
@@ -100,7 +103,7 @@ TEST_F(ConfigCommandsTest, RefusesWhatIsFixedOrProtected) {
   EXPECT_EQ(run("CONFIG SET dir /"),
             "(error) ERR CONFIG SET failed (possibly related to argument 'dir') - can't set "
             "protected config");
-  fixture_.server().config().enable_protected_configs = "local";
+  fixture_.server().parts().config.enable_protected_configs = "local";
   EXPECT_EQ(run("CONFIG SET dir /"), "OK");
 }
 
@@ -108,11 +111,11 @@ TEST_F(ConfigCommandsTest, ResetstatCountsAnew) {
   run("SET k v PX 1");
   fixture_.advance(Millis(1));
   run("GET k");
-  EXPECT_EQ(fixture_.server().keyspace().stats().expired_keys, 1u);
+  EXPECT_EQ(fixture_.server().parts().keyspace.stats().expired_keys, 1u);
   EXPECT_EQ(run("CONFIG RESETSTAT"), "OK");
-  EXPECT_EQ(fixture_.server().keyspace().stats().expired_keys, 0u);
-  EXPECT_EQ(fixture_.server().stats().misses, 0u);
-  EXPECT_EQ(fixture_.server().stats().commands, 1u);  // itself
+  EXPECT_EQ(fixture_.server().parts().keyspace.stats().expired_keys, 0u);
+  EXPECT_EQ(fixture_.server().parts().stats.misses, 0u);
+  EXPECT_EQ(fixture_.server().parts().stats.commands, 1u);  // itself
 }
 
 TEST_F(ConfigCommandsTest, RewriteNeedsAFile) {
@@ -124,7 +127,7 @@ TEST_F(ConfigCommandsTest, RewriteWritesTheFile) {
   ASSERT_NE(::mkdtemp(directory.data()), nullptr);
   const std::string file = directory + "/a.conf";
   std::ofstream(file) << "hz 10\n";
-  fixture_.server().config().file = file;
+  fixture_.server().parts().config.file = file;
   run("CONFIG SET hz 50");
   EXPECT_EQ(run("CONFIG REWRITE"), "OK");
   std::ifstream in(file);

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The directives about what is kept on disk.
 
-#include <limits>
-
 #include "server/config/config_fields.h"
 #include "server/config/config_table.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::int64_t kIntMax = std::numeric_limits<std::int32_t>::max();
 constexpr std::string_view kSyncs[] = {"always", "everysec", "no"};
 constexpr std::string_view kVersionChecks[] = {"strict", "relaxed"};
 
@@ -56,7 +53,7 @@ constexpr Field kAppenddirname{set_appenddirname, show_text<&Config::appenddirna
 constexpr Field kSave{set_save, show_rules};
 
 // clang-format off
-constexpr Directive kDirectives[] = {
+constexpr Directive kPersistenceDirectives[] = {
     {"dbfilename",     "", kDbfilename,                            mark::is_protected},
     {"save",           "", kSave,                                  mark::several},
     {"drop-unsupported", "", boolean<&Config::drop_unsupported>},
@@ -80,6 +77,6 @@ constexpr Directive kDirectives[] = {
 
 }  // namespace
 
-std::span<const Directive> persistence_directives() { return kDirectives; }
+std::span<const Directive> persistence_directives() { return kPersistenceDirectives; }
 
 }  // namespace mayfly

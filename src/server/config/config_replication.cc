@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "commands/words.h"
 #include "server/config/config_fields.h"
 #include "server/config/config_table.h"
@@ -12,7 +10,6 @@
 namespace mayfly {
 namespace {
 
-constexpr std::int64_t kIntMax = std::numeric_limits<std::int32_t>::max();
 constexpr std::uint64_t kBacklogLeast = 16 * 1024;
 
 // replicaof host port | no one
@@ -42,7 +39,7 @@ std::string show_replicaof(const Config& config) {
 constexpr Field kReplicaof{set_replicaof, show_replicaof};
 
 // clang-format off
-constexpr Directive kDirectives[] = {
+constexpr Directive kReplicationDirectives[] = {
     {"replicaof",   "slaveof",    kReplicaof,                  mark::fixed | mark::several},
     {"primaryauth", "masterauth", text<&Config::primaryauth>,  mark::secret},
     {"primaryuser", "masteruser", text<&Config::primaryuser>},
@@ -73,6 +70,6 @@ constexpr Directive kDirectives[] = {
 
 }  // namespace
 
-std::span<const Directive> replication_directives() { return kDirectives; }
+std::span<const Directive> replication_directives() { return kReplicationDirectives; }
 
 }  // namespace mayfly

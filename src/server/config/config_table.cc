@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 
 #include "commands/events.h"
 #include "commands/words.h"
@@ -16,8 +15,6 @@
 namespace mayfly {
 namespace {
 
-constexpr std::int64_t kIntMax = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kLongMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kMegabyte = 1'048'576;
 
 constexpr std::string_view kLevels[] = {"debug", "verbose", "notice", "warning", "nothing"};

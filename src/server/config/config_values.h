@@ -31,6 +31,9 @@ Result<std::int64_t> read_number(std::string_view text, std::int64_t least, std:
 // Digits 0 to 7, as of permissions.
 Result<std::int64_t> read_octal(std::string_view text, std::int64_t most);
 
+inline constexpr std::int64_t kIntMax = INT32_MAX;
+inline constexpr std::int64_t kLongMax = INT64_MAX;
+
 // 100, 100b, 1k (1,000), 1kb (1,024), and so with m and g.
 inline constexpr std::uint64_t kMemoryMost = INT64_MAX;
 Result<std::uint64_t> read_memory(std::string_view text, std::uint64_t least,

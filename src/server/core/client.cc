@@ -3,9 +3,7 @@
 
 #include "server/core/client.h"
 
-#include "server/core/server.h"
-#include "server/replication/primary_link.h"
-#include "server/replication/replication.h"
+#include "server/core/requests.h"
 
 namespace mayfly {
 namespace {
@@ -15,14 +13,11 @@ constexpr std::size_t kOutputAtOnce = 1 << 20;
 
 }  // namespace
 
-Client::Client(Server& server, Link& link, std::uint64_t id, Time now)
-    : created(now),
-      used(now),
-      server_(server),
-      link_(link),
-      id_(id),
-      parser_(server.request_limits()) {
-  set_authenticated(server.config().requirepass.empty());
+Client::Client(Requests& requests, Link& link, std::uint64_t id, Time now,
+               const RequestLimits& limits)
+    : requests_(requests), link_(link), id_(id), parser_(limits) {
+  info.created = now;
+  info.used = now;
 }
 
 Client::~Client() = default;
@@ -36,16 +31,16 @@ void Client::received(InputBuffer& input) {
   const std::size_t before = input.size();
   const std::size_t waiting_before = link_.pending();
   const auto consume = [&](std::size_t count) {
-    PrimaryLink* const primary = is_primary ? server_.replication().primary() : nullptr;
-    if (primary != nullptr) primary->applied(input.view().substr(0, count));
+    if (is_primary) requests_.applied(input.view().substr(0, count));
     input.consume(count);
   };
+  requests_.begin_batch();
   while (!input.empty() && !link_.closing() && !wait) {
     const Parsed parsed = parser_.parse(input.view());
     if (parsed == Parsed::request) {
-      if (!server_.handle(*this, parser_.words())) {  // it waits for the end of a pause
+      if (!requests_.handle(*this, parser_.words())) {  // it waits for the end of a pause
         parser_.reset();
-        is_paused = true;
+        limits.is_paused = true;
         link_.pause_reading();
         break;
       }
@@ -61,25 +56,22 @@ void Client::received(InputBuffer& input) {
       break;
     } else {
       input.consume(input.size());
-      server_.refuse_protocol(*this, parser_.error());
+      requests_.refuse_protocol(*this, parser_.error());
       break;
     }
   }
-  const std::size_t taken = before - input.size();
-  bytes_in += taken;
-  server_.stats().bytes_in += taken;
-  server_.check_input(*this, input.size());
-  server_.count_memory(*this);
+  requests_.end_batch(*this, before - input.size(), input.size());
 }
 
 void Client::drained() {
-  if (is_attached_replica()) server_.replication().replicas().pump(*this);
+  if (is_attached_replica()) requests_.feed_replica(*this);
 }
 
-void Client::closed(std::string_view) {
-  server_.stats().bytes_out += link_.sent();
-  server_.forget(*this);
-}
+void Client::closed(std::string_view) { requests_.closed(*this); }
+
+void Client::forget() { requests_.forget(*this); }
+
+void Client::check_output() { requests_.check_output(*this); }
 
 void Client::end_request() {
   is_running_ = false;
@@ -88,26 +80,22 @@ void Client::end_request() {
   waiting_messages_.clear();
 }
 
-void Client::clear_queue() {
+void Client::Transaction::clear_queue() {
   queue.clear();
   queued_bytes = 0;
   queued_flags = 0;
   queued_lacks = 0;
 }
 
-void Client::reset() {
-  is_in_multi = false;
-  is_multi_broken = false;
-  clear_queue();
-  is_watch_broken = false;
-  reply_mode = ReplyMode::on;
-  no_evict = false;
-  no_touch = false;
-  is_import_source = false;
-  name.clear();
+void Client::reset(bool is_authenticated) {
+  const bool can_redirect = options.can_redirect;
+  transaction = {};
+  options = {};
+  options.can_redirect = can_redirect;
+  info.name.clear();
   database_ = 0;
   protocol_ = 2;
-  set_authenticated(server_.config().requirepass.empty());
+  set_authenticated(is_authenticated);
 }
 
 }  // namespace mayfly

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Client: what a server knows of one connection, and the loop that takes requests off it.
+// Client: the state of one connection, and the loop that takes requests off it.
 
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace mayfly {
 
-class Server;
+class Requests;
 struct Command;
 struct CommandStats;
 
@@ -32,17 +32,19 @@ using Queued = std::vector<std::string>;
 
 class Client final : public Peer {
  public:
-  Client(Server& server, Link& link, std::uint64_t id, Time now);
+  Client(Requests& requests, Link& link, std::uint64_t id, Time now, const RequestLimits& limits);
   ~Client() override;
 
   void received(InputBuffer& input) override;
   void drained() override;
   void closed(std::string_view why) override;
 
+  // Takes it out of everything that refers to it: subscriptions, watches, the list of clients.
+  void forget();
+
   std::uint64_t id() const { return id_; }
   Link& link() { return link_; }
   const Link& link() const { return link_; }
-  Server& server() { return server_; }
 
   int database() const { return database_; }
   void select(int database) { database_ = database; }
@@ -55,81 +57,98 @@ class Client final : public Peer {
   // Where replies go.
   std::string& output() { return link_.output(); }
 
-  // Where messages go that are no reply to a request. While a request of this client runs, they
+  // Where messages go, which are not replies to requests. While a request of this client runs, they
   // wait until its reply is complete: a message in the middle of an array would break it.
   std::string& messages() { return is_running_ ? waiting_messages_ : link_.output(); }
   bool begin_request() { return !std::exchange(is_running_, true); }  // whether it is the outermost
   void end_request();
 
-  // Closes when all that was said has been sent.
+  // To be called after writing to the output of another client: closes one that does not read.
+  void check_output();
+
+  // Closes when all output has been sent.
   void close_after_reply() { link_.close_after_flush(); }
 
-  // Whether it follows us. Saying REPLCONF is not enough: only PSYNC or SYNC makes a replica.
+  // Whether it follows us. REPLCONF is not enough: only PSYNC or SYNC makes a replica.
   bool is_attached_replica() const { return replica && replica->is_attached(); }
+  bool is_subscriber() const { return subscriptions.any(); }
 
-  bool is_subscriber() const {
-    return !channels.empty() || !patterns.empty() || !shard_channels.empty();
-  }
+  // Back to the state of a new connection (RESET).
+  void reset(bool is_authenticated);
 
-  // Back to what it was when it connected, but for the connection itself (RESET).
-  void reset();
+  // What CLIENT LIST shows.
+  struct Info {
+    std::string name;
+    std::string lib_name;
+    std::string lib_version;
+    Time created{};
+    Time used{};                         // the last request
+    const Command* last = nullptr;       // the last command
+    CommandStats* last_stats = nullptr;  // and its statistics
+    std::uint64_t bytes_in = 0;
+    std::uint64_t commands = 0;
+  };
 
-  // ---- As CLIENT LIST shows it ----
+  // What CLIENT and MONITOR set.
+  struct Options {
+    ReplyMode reply_mode = ReplyMode::on;
+    bool is_monitor = false;
+    bool no_evict = false;
+    bool no_touch = false;
+    bool is_import_source = false;  // in import mode, nothing is expired for it
+    bool can_redirect = false;      // CLIENT CAPA redirect
+  };
 
-  std::string name;
-  std::string lib_name;
-  std::string lib_version;
-  Time created{};
-  Time used{};                         // the last request
-  const Command* last = nullptr;       // the last command
-  CommandStats* last_stats = nullptr;  // and its statistics
-  std::size_t queued_bytes = 0;
-  std::uint64_t bytes_in = 0;
-  std::uint64_t commands = 0;
+  // MULTI, EXEC and WATCH.
+  struct Transaction {
+    bool is_open = false;
+    bool is_broken = false;  // a request could not be queued: EXEC is refused
+    std::vector<Queued> queue;
+    std::size_t queued_bytes = 0;
+    std::uint32_t queued_flags = 0;  // that any command in the queue has
+    std::uint32_t queued_lacks = 0;  // that any command in the queue has not
+    bool is_watch_broken = false;    // a watched key was changed: EXEC does nothing
+    std::size_t watched_keys = 0;
 
-  // ---- State of its requests ----
+    void clear_queue();
+  };
 
-  ReplyMode reply_mode = ReplyMode::on;
-  bool is_monitor = false;
-  bool no_evict = false;
-  bool no_touch = false;
-  bool is_import_source = false;  // in import mode, nothing is expired for it
-  bool is_paused = false;         // a request of it waits for the end of a pause
-  bool drops_output = false;  // it is closed for not reading: nobody will get what is said to it
-  bool can_redirect = false;  // CLIENT CAPA redirect
+  // pubsub.h has the other direction.
+  struct Subscriptions {
+    using Names = std::set<std::string, std::less<>>;
+    Names channels;
+    Names patterns;
+    Names shard_channels;
 
-  // Between MULTI and EXEC.
-  bool is_in_multi = false;
-  bool is_multi_broken = false;  // a request could not be queued: EXEC is refused
-  std::vector<Queued> queue;
-  std::uint32_t queued_flags = 0;  // that any command in the queue has
-  std::uint32_t queued_lacks = 0;  // that any command in the queue has not
-  void clear_queue();
+    bool any() const { return !channels.empty() || !patterns.empty() || !shard_channels.empty(); }
+  };
 
-  // WATCH.
-  bool is_watch_broken = false;  // a watched key was changed: EXEC does nothing
+  // Where its last write ends: in the replication log, and in the append-only file.
+  struct Written {
+    std::uint64_t log = 0;
+    std::uint64_t aof = 0;
+  };
 
-  // Subscriptions; pubsub.h has the other direction.
-  std::set<std::string, std::less<>> channels;
-  std::set<std::string, std::less<>> patterns;
-  std::set<std::string, std::less<>> shard_channels;
+  // Enforced by Clients.
+  struct Limits {
+    bool is_paused = false;               // a request of it waits for the end of a pause
+    bool drops_output = false;            // it is closed for not reading: its output is dropped
+    std::size_t counted_memory = 0;       // towards maxmemory-clients
+    Time above_soft_limit = Time::min();  // since when its output is above the soft limit
+  };
 
-  // ---- Replication ----
-
-  bool is_primary = false;                // what it sends is the stream that we follow
+  Info info;
+  Options options;
+  Transaction transaction;
+  Subscriptions subscriptions;
+  Written written;
+  Limits limits;
+  bool is_primary = false;                // it sends the replication stream that we follow
   std::unique_ptr<ReplicaState> replica;  // if it follows us
-  std::optional<Wait> wait;               // it reads no more until this is met
-  std::uint64_t written_to = 0;           // where its last write ends: in the log,
-  std::uint64_t written_to_aof = 0;       // and in the append-only file
-
-  // What it is counted with towards maxmemory-clients.
-  std::size_t counted_memory = 0;
-
-  // Since when its output is above the soft limit.
-  Time above_soft_limit_since = Time::min();
+  std::optional<Wait> wait;               // no request is read until this is met
 
  private:
-  Server& server_;
+  Requests& requests_;
   Link& link_;
   const std::uint64_t id_;
   int database_ = 0;

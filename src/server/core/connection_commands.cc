@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "resp/numbers.h"
 #include "server/admin/client_list.h"
-#include "server/core/server.h"
+#include "server/core/clients.h"
+#include "server/core/server_call.h"
 #include "server/core/version.h"
+#include "server/core/watches.h"
+#include "server/pubsub/pubsub.h"
+#include "server/replication/replication.h"
 
 namespace mayfly {
 namespace {
@@ -33,7 +35,7 @@ bool is_right(const Config& config, std::string_view user, std::string_view pass
 }
 
 void ping(Call& call) {
-  ClientCall& here = client_call(call);
+  ServerCall& here = server_call(call);
   if (call.count() > 2) return call.fail_arity();
   if (here.client.is_subscriber() && here.client.protocol() == 2) {
     call.reply().array(2);
@@ -46,15 +48,15 @@ void ping(Call& call) {
 void echo(Call& call) { call.reply().bulk(call.word(1)); }
 
 void auth(Call& call) {
-  ClientCall& here = client_call(call);
+  ServerCall& here = server_call(call);
   if (call.count() > 3) return call.fail_syntax();
-  if (call.count() == 2 && here.server.config().requirepass.empty()) {
+  if (call.count() == 2 && here.server.config.requirepass.empty()) {
     return call.fail(
         "ERR AUTH <password> called without any password configured for the default user. Are you "
         "sure your configuration is correct?");
   }
   const std::string_view user = call.count() == 3 ? call.word(1) : "default";
-  if (!is_right(here.server.config(), user, call.word(call.count() - 1))) {
+  if (!is_right(here.server.config, user, call.word(call.count() - 1))) {
     return call.fail(kWrongPassword);
   }
   here.client.set_authenticated(true);
@@ -98,9 +100,9 @@ std::optional<Hello> parse_hello(Call& call) {
   return hello;
 }
 
-void reply_hello(ClientCall& call) {
+void reply_hello(ServerCall& call) {
   Reply reply(call.reply().out(), call.client.protocol());
-  const std::string& zone = call.server.config().availability_zone;
+  const std::string& zone = call.server.config.availability_zone;
   reply.map(zone.empty() ? 7 : 8);
   reply.bulk("server");
   reply.bulk("redis");  // clients look for it
@@ -113,7 +115,7 @@ void reply_hello(ClientCall& call) {
   reply.bulk("mode");
   reply.bulk("standalone");
   reply.bulk("role");
-  reply.bulk(call.server.is_replica() ? "replica" : "master");
+  reply.bulk(call.server.replication.is_replica() ? "replica" : "master");
   reply.bulk("modules");
   reply.array(0);
   if (zone.empty()) return;
@@ -122,11 +124,11 @@ void reply_hello(ClientCall& call) {
 }
 
 void hello(Call& call) {
-  ClientCall& here = client_call(call);
+  ServerCall& here = server_call(call);
   const std::optional<Hello> hello = parse_hello(call);
   if (!hello) return;
   if (hello->user) {
-    if (!is_right(here.server.config(), *hello->user, hello->password)) {
+    if (!is_right(here.server.config, *hello->user, hello->password)) {
       return call.fail(kWrongPassword);
     }
     here.client.set_authenticated(true);
@@ -137,7 +139,7 @@ void hello(Call& call) {
         "<proto> AUTH <user> <pass> option can be used to authenticate the client and select the "
         "RESP protocol version at the same time");
   }
-  if (hello->name) here.client.name = *hello->name;
+  if (hello->name) here.client.info.name = *hello->name;
   if (hello->protocol) here.client.set_protocol(static_cast<int>(*hello->protocol));
   reply_hello(here);
 }
@@ -148,93 +150,59 @@ void select(Call& call) {
   if (*number < 0 || *number >= call.keyspace().count()) {
     return call.fail("ERR DB index is out of range");
   }
-  client_call(call).client.select(static_cast<int>(*number));
+  client_of(call).select(static_cast<int>(*number));
   call.reply().ok();
 }
 
 void quit(Call& call) {
   call.reply().ok();
-  client_call(call).client.close_after_reply();
+  client_of(call).close_after_reply();
 }
 
 void reset(Call& call) {
-  ClientCall& here = client_call(call);
+  ServerCall& here = server_call(call);
   if (here.client.is_attached_replica()) {
     return call.fail("ERR can only reset normal client connections");
   }
-  here.server.pubsub().unsubscribe_all(here.client);
-  here.server.watches().unwatch_all(here.client);
-  std::erase(here.server.monitors(), &here.client);
-  here.client.is_monitor = false;
-  here.client.reset();
+  here.server.pubsub.unsubscribe_all(here.client);
+  here.server.watches.unwatch_all(here.client);
+  here.server.clients.remove_monitor(here.client);
+  here.client.reset(here.server.config.requirepass.empty());
   call.reply().simple("RESET");
 }
 
 constexpr std::uint32_t kAlways = flag::noscript | flag::loading | flag::stale | flag::fast;
 constexpr std::uint32_t kAtOnce = flag::unqueued | flag::for_subscribers;
 
-constexpr std::array kRows = {
-    Command{.name = "ping",
-            .handler = ping,
-            .arity = -1,
-            .flags = flag::fast | flag::health_check | flag::for_subscribers | flag::from_primary,
-            .group = "connection",
-            .since = "1.0.0",
-            .syntax = "[message]",
-            .summary = "Tells that the server is there."},
-    Command{.name = "echo",
-            .handler = echo,
-            .arity = 2,
-            .flags = flag::loading | flag::stale | flag::fast,
-            .group = "connection",
-            .since = "1.0.0",
-            .syntax = "message",
-            .summary = "Says what it was given."},
-    Command{.name = "auth",
-            .handler = auth,
-            .arity = -2,
-            .flags = kAlways | flag::no_auth | flag::skip_monitor | flag::skip_slowlog |
-                     flag::allow_busy,
-            .group = "connection",
-            .since = "1.0.0",
-            .syntax = "[username] password",
-            .summary = "Tells the server the password."},
-    Command{.name = "hello",
-            .handler = hello,
-            .arity = -1,
-            .flags = kAlways | flag::no_auth | flag::skip_monitor | flag::skip_slowlog |
-                     flag::allow_busy,
-            .group = "connection",
-            .since = "6.0.0",
-            .syntax = "[protover:int [AUTH username password] [SETNAME clientname]]",
-            .summary = "Chooses the protocol, and can tell password and name."},
-    Command{.name = "select",
-            .handler = select,
-            .arity = 2,
-            .flags = flag::loading | flag::stale | flag::fast | flag::from_primary,
-            .group = "connection",
-            .since = "1.0.0",
-            .syntax = "index:int",
-            .summary = "Changes to another database."},
-    Command{.name = "quit",
-            .handler = quit,
-            .arity = -1,
-            .flags = kAlways | flag::no_auth | flag::allow_busy | kAtOnce,
-            .group = "connection",
-            .since = "1.0.0",
-            .syntax = "[arg...]",
-            .summary = "Closes the connection."},
-    Command{.name = "reset",
-            .handler = reset,
-            .arity = 1,
-            .flags = kAlways | flag::no_auth | flag::allow_busy | kAtOnce,
-            .group = "connection",
-            .since = "6.2.0",
-            .summary = "Makes the connection as if it were new."},
+// clang-format off
+constexpr Command kConnectionCommands[] = {
+    {"ping", ping, -1,
+     flag::fast | flag::health_check | flag::for_subscribers | flag::from_primary,
+     {}, "connection", "1.0.0", "[message]", "Tells that the server is there."},
+    {"echo", echo, 2, flag::loading | flag::stale | flag::fast, {}, "connection", "1.0.0",
+     "message", "Says what it was given."},
+    {"auth", auth, -2,
+     kAlways | flag::no_auth | flag::skip_monitor | flag::skip_slowlog | flag::allow_busy,
+     {}, "connection", "1.0.0", "[username] password", "Tells the server the password."},
+    {"hello", hello, -1,
+     kAlways | flag::no_auth | flag::skip_monitor | flag::skip_slowlog | flag::allow_busy,
+     {}, "connection", "6.0.0",
+     "[protover:int [AUTH username password] [SETNAME clientname]]",
+     "Chooses the protocol, and can tell password and name."},
+    {"select", select, 2,
+     flag::loading | flag::stale | flag::fast | flag::from_primary,
+     {}, "connection", "1.0.0", "index:int", "Changes to another database."},
+    {"quit", quit, -1,
+     kAlways | flag::no_auth | flag::allow_busy | kAtOnce,
+     {}, "connection", "1.0.0", "[arg...]", "Closes the connection."},
+    {"reset", reset, 1,
+     kAlways | flag::no_auth | flag::allow_busy | kAtOnce,
+     {}, "connection", "6.2.0", "", "Makes the connection as if it were new."},
 };
+// clang-format on
 
 }  // namespace
 
-std::span<const Command> connection_commands() { return kRows; }
+std::span<const Command> connection_commands() { return kConnectionCommands; }
 
 }  // namespace mayfly

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
+#include "server/monitoring/stats.h"
 
 namespace mayfly {
 namespace {
@@ -102,10 +104,10 @@ TEST_F(ConnectionTest, ProtectedModeKeepsOthersOut) {
 }
 
 TEST_F(ConnectionTest, NoMoreClientsThanAllowed) {
-  server().config().maxclients = 1;
+  server().parts().config.maxclients = 1;
   TestClient& second = connect();
   EXPECT_EQ(second.link().output_, "-ERR max number of clients reached\r\n");
-  EXPECT_EQ(server().stats().rejected_connections, 1u);
+  EXPECT_EQ(server().parts().stats.rejected_connections, 1u);
 }
 
 TEST_F(ConnectionTest, ManyRequestsAtOnceAreAnsweredInOrder) {
@@ -127,7 +129,7 @@ TEST_F(ConnectionTest, ARequestMayComeByteByByte) {
 }
 
 TEST_F(ConnectionTest, ARequestBeyondTheLimitIsCutOff) {
-  server().config().client_query_buffer_limit = 1000;
+  server().parts().config.client_query_buffer_limit = 1000;
   client.send("*2\r\n$4\r\nECHO\r\n$5000\r\n" + std::string(2000, 'x'));
   EXPECT_TRUE(client.link().closing());
 }

@@ -1,55 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to keys, told to those who want to know: watchers, subscribers, monitors, replicas.
+// Notifying those who depend on a key: transactions, subscribers, replicas.
+
+#include "server/core/key_events.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
-#include "server/core/server.h"
-#include "server/replication/replication.h"
+#include "commands/hash/hash_changes.h"
+#include "server/persistence/loading.h"
+#include "server/pubsub/pubsub.h"
+#include "server/replication/local_expiries.h"
+#include "server/replication/replication_stream.h"
 
 namespace mayfly {
-namespace {
 
-// A word as MONITOR shows it.
-void append_quoted(std::string& line, std::string_view word) {
-  line += '"';
-  for (const char c : word) {
-    switch (c) {
-      case '\\':
-      case '"':
-        line += {'\\', c};
-        break;
-      case '\n':
-        line += "\\n";
-        break;
-      case '\r':
-        line += "\\r";
-        break;
-      case '\t':
-        line += "\\t";
-        break;
-      case '\a':
-        line += "\\a";
-        break;
-      case '\b':
-        line += "\\b";
-        break;
-      default:
-        if (c >= ' ' && c <= '~') {
-          line += c;
-        } else {
-          line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-        }
-    }
-  }
-  line += '"';
-}
-
-}  // namespace
-
-void Server::notify(Event event, std::string_view name, std::string_view key, int database) {
-  if (loading_.is_active()) return;  // it happened long ago
+void KeyEvents::notify(Event event, std::string_view name, std::string_view key, int database) {
+  if (loading_.is_active()) return;  // it happened before the server started
   const Event wanted = config_.notify_keyspace_events;
   if (!any(wanted & event) || !pubsub_.has_listeners()) return;
   if (any(wanted & Event::keyspace)) {
@@ -60,72 +27,55 @@ void Server::notify(Event event, std::string_view name, std::string_view key, in
   }
 }
 
-void Server::key_changed(int database, std::string_view key) {
+void KeyEvents::key_changed(int database, std::string_view key) {
   if (!watches_.is_empty()) watches_.key_changed(database, key);
   // A change by a client of a replica, not by its primary.
-  if (is_replica() && keyspace_.policy() == Policy::hide) {
-    replication_->local_expiries().note(database, key);
+  if (stream_.is_replica() && keyspace_.policy() == Policy::hide) {
+    local_expiries_.record(database, key);
   }
 }
 
-void Server::database_changed(int database) {
+void KeyEvents::database_changed(int database) {
   if (!watches_.is_empty()) watches_.database_changed(database, keyspace_);
 }
 
-// Watches are told before: whether a key that they watch is there makes a difference to them.
-void Server::clear_all() {
+// Watches are told first: they check whether the keys that they watch exist.
+void KeyEvents::clear_all() {
   for (int number = 0; number < keyspace_.count(); ++number) {
     database_changed(number);
     keyspace_[number].clear();
   }
 }
 
-void Server::key_expired(Database& database, std::string_view key, Found found) {
+void KeyEvents::key_expired(Database& database, std::string_view key, Found found) {
   key_changed(database.number(), key);
   notify(Event::expired, "expired", key, database.number());
   propagate_removal(database, key, found);
 }
 
-void Server::fields_expired(Database& database, std::string_view key,
-                            std::span<const std::string> fields, bool emptied, Found found) {
+void KeyEvents::fields_expired(Database& database, std::string_view key,
+                               std::span<const std::string> fields, bool emptied, Found found) {
   key_changed(database.number(), key);
-  // Whoever listens to expiries or to hashes wants to know what a command found due.
+  // What a command finds due is of interest to subscribers of expiries and of hashes.
   const Event event = found == Found::by_sweep ? Event::expired : Event::expired | Event::hash;
   notify(event, "hexpired", key, database.number());
   if (emptied) notify(Event::generic, "del", key, database.number());
   if (fields.empty()) return propagate_removal(database, key, found);
   if (!propagation_.is_wanted()) return;
-  Propagated words = {"HDEL", std::string(key)};
-  words.insert(words.end(), fields.begin(), fields.end());
-  propagation_.add(database.number(), std::move(words));
+  propagation_.add(database.number(), hdel_request(key, fields));
   if (found == Found::by_sweep) propagation_.flush();
 }
 
-void Server::key_evicted(Database& database, std::string_view key) {
+void KeyEvents::key_evicted(Database& database, std::string_view key) {
   key_changed(database.number(), key);
   notify(Event::evicted, "evicted", key, database.number());
   propagate_removal(database, key, Found::by_sweep);
 }
 
-void Server::propagate_removal(Database& database, std::string_view key, Found found) {
+void KeyEvents::propagate_removal(Database& database, std::string_view key, Found found) {
   if (!propagation_.is_wanted()) return;
   propagation_.add(database.number(), Propagated{std::string(removal_name()), std::string(key)});
   if (found == Found::by_sweep) propagation_.flush();
-}
-
-void Server::feed_monitors(const Client& client, Words words) {
-  const std::int64_t ms = keyspace_.now().time_since_epoch().count();
-  std::string line = fmt::format("+{}.{:06} [{} {}]", ms / 1000, ms % 1000 * 1000,
-                                 client.database(), client.link().address());
-  for (const std::string_view word : words) {
-    line += ' ';
-    append_quoted(line, word);
-  }
-  line += "\r\n";
-  for (Client* const monitor : monitors_) {
-    monitor->messages() += line;
-    check_output(*monitor);
-  }
 }
 
 }  // namespace mayfly

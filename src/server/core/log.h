@@ -3,15 +3,22 @@
 
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "mayfly/time.h"
 
 namespace mayfly {
 
 enum class Level { debug, verbose, notice, warning, nothing };
 
-// A name that is none of these means notice.
+// Any other name means notice.
 inline Level parse_level(std::string_view name) {
   if (name == "debug") return Level::debug;
   if (name == "verbose") return Level::verbose;
@@ -28,12 +35,52 @@ class Log {
   void set_level(Level level) { level_ = level; }
   void set_sink(Sink sink) { sink_ = std::move(sink); }
   void write(Level level, std::string_view text) {
-    if (level >= level_ && level_ != Level::nothing) sink_(level, text);
+    if (is_on(level)) sink_(level, text);
+  }
+
+  template <class... Args>
+  void verbose(fmt::format_string<Args...> form, Args&&... args) {
+    if (is_on(Level::verbose))
+      write(Level::verbose, fmt::format(form, std::forward<Args>(args)...));
+  }
+  template <class... Args>
+  void notice(fmt::format_string<Args...> form, Args&&... args) {
+    if (is_on(Level::notice)) write(Level::notice, fmt::format(form, std::forward<Args>(args)...));
+  }
+  template <class... Args>
+  void warning(fmt::format_string<Args...> form, Args&&... args) {
+    if (is_on(Level::warning))
+      write(Level::warning, fmt::format(form, std::forward<Args>(args)...));
   }
 
  private:
+  bool is_on(Level level) const { return level >= level_ && level_ != Level::nothing; }
+
   Sink sink_;
   Level level_ = Level::notice;
+};
+
+// Errors of commands that a primary or a replica sent. Nobody reads the error reply there, and
+// after one the data of the two servers may differ.
+class PeerErrors {
+ public:
+  struct Entry {
+    std::string_view peer;     // "primary", "replica"
+    std::string_view address;  // of the peer
+    std::string_view command;  // as it came
+    std::string_view error;    // "WRONGTYPE ..."
+  };
+
+  // Writes to the log, at most once a second for each kind of error. The next line says how many
+  // were left out.
+  void add(Log& log, Time now, const Entry& entry);
+
+ private:
+  struct Kind {
+    Time next = Time::min();
+    std::uint64_t left_out = 0;
+  };
+  std::map<std::string, Kind, std::less<>> kinds_;  // by the first word of the error
 };
 
 }  // namespace mayfly

@@ -29,6 +29,7 @@ class Pauses {
 
   // The strictest of those that have not been forgotten.
   PauseLevel level() const { return level_; }
+  bool any() const { return level_ != PauseLevel::none; }
 
   // When the next one is over; kNever if none is.
   Time next_end() const;

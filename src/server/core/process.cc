@@ -16,8 +16,10 @@
 #include <filesystem>
 
 #include "net/socket.h"
+#include "server/core/server_call.h"
 #include "server/core/version.h"
-#include "server/persistence/process_child.h"
+#include "server/persistence/child.h"
+#include "server/persistence/persistence.h"
 #include "server/replication/replication.h"
 
 namespace mayfly {
@@ -68,16 +70,18 @@ ServerProcess::ServerProcess(Config config, std::string executable)
       executable_(std::move(executable)),
       server_(clock_, std::move(config), log_, *this),
       loop_(clock_, {.log = [this](std::string_view line) { log_.write(Level::warning, line); }}) {
-  raise_file_limit(server_.config().maxclients);
+  raise_file_limit(server_.parts().config.maxclients);
 }
+
+Persistence& ServerProcess::persistence() { return server_.parts().persistence; }
 
 ServerProcess::~ServerProcess() {
   loop_to_stop = nullptr;
-  if (!server_.config().pidfile.empty()) std::remove(server_.config().pidfile.c_str());
+  if (!server_.parts().config.pidfile.empty()) std::remove(server_.parts().config.pidfile.c_str());
 }
 
 Status ServerProcess::listen_at(const std::string& host, int port) {
-  const Config& config = server_.config();
+  const Config& config = server_.parts().config;
   const ListenOptions options = {.backlog = static_cast<int>(config.tcp_backlog),
                                  .keepalive_seconds = static_cast<int>(config.tcp_keepalive),
                                  .permissions = 0};
@@ -105,7 +109,7 @@ Status ServerProcess::listen_everywhere(const std::vector<std::string>& hosts, i
 }
 
 Status ServerProcess::listen(bool any_port) {
-  const Config& config = server_.config();
+  const Config& config = server_.parts().config;
   if (config.port == 0 && config.unixsocket.empty()) {
     return Error{Code::invalid, "port is 0 and there is no unixsocket: nobody could connect"};
   }
@@ -129,8 +133,8 @@ Status ServerProcess::listen(bool any_port) {
   return status;
 }
 
-Status ServerProcess::listen_anew(const Config& config) {
-  const Config& before = server_.config();
+Status ServerProcess::relisten(const Config& config) {
+  const Config& before = server_.parts().config;
   if (config.port == before.port && config.bind == before.bind) return Done{};
   const auto old_port = static_cast<int>(port_);
   // The port at the start may be another than was asked for (--any-port).
@@ -142,12 +146,12 @@ Status ServerProcess::listen_anew(const Config& config) {
                                              back.error().message));
     }
   }
-  server_.persistence().renew_owner();
+  persistence().directory().renew_owner();
   return status;
 }
 
 Status ServerProcess::open_log() {
-  const std::string& path = server_.config().logfile;
+  const std::string& path = server_.parts().config.logfile;
   if (path.empty()) return Done{};
   // Opened for each line, so that the file can be moved away by whoever rotates logs.
   std::FILE* const file = std::fopen(path.c_str(), "ae");
@@ -165,7 +169,7 @@ Status ServerProcess::open_log() {
 }
 
 Status ServerProcess::write_pidfile() {
-  const std::string& path = server_.config().pidfile;
+  const std::string& path = server_.parts().config.pidfile;
   if (path.empty()) return Done{};
   std::FILE* const file = std::fopen(path.c_str(), "we");
   if (file == nullptr) {
@@ -208,7 +212,7 @@ void ServerProcess::connect(const std::string& host, int port, Acceptor connecte
 void ServerProcess::end_if_asked() {
   const int number = signal_to_end.exchange(0);
   if (number == 0) return;
-  Persistence& persistence = server_.persistence();
+  Persistence& persistence = server_.parts().persistence;
   const bool is_second = persistence.shutdown().is_waiting() || has_refused_to_end_;
   log_.write(Level::notice, fmt::format("Received SIG{}: the server {}", sigabbrev_np(number),
                                         is_second ? "ends at once" : "shuts down"));
@@ -223,38 +227,38 @@ void ServerProcess::end_if_asked() {
 }
 
 Status ServerProcess::take_directory() {
-  const Config& config = server_.config();
+  const Config& config = server_.parts().config;
   std::error_code failure;
-  server_.config().start_directory = std::filesystem::current_path(failure).string();
+  server_.parts().config.start_directory = std::filesystem::current_path(failure).string();
   if (chdir(config.dir.c_str()) != 0) {
     return Error{Code::io, fmt::format("cannot change to the directory '{}' (dir): {}", config.dir,
                                        std::strerror(errno))};
   }
   // It may have been relative to where we were; now all files are named by it.
   if (const auto here = std::filesystem::current_path(failure); !failure) {
-    server_.config().dir = here.string();
+    server_.parts().config.dir = here.string();
   }
-  return server_.persistence().take_directory();
+  return persistence().directory().take();
 }
 
 void ServerProcess::ready() {
   for (const std::string& address : addresses_) {
     log_.write(Level::notice, fmt::format("Ready to accept connections at {}", address));
   }
-  const std::string& socket = server_.config().unixsocket;
+  const std::string& socket = server_.parts().config.unixsocket;
   if (!socket.empty()) {
     log_.write(Level::notice, fmt::format("Ready to accept connections at {}", socket));
   }
-  if (told_ready_) told_ready_();
+  if (on_ready_) on_ready_();
 }
 
 Status ServerProcess::run() {
-  const Config& config = server_.config();
+  const Config& config = server_.parts().config;
   if (Status status = open_log(); !status) return status;
   if (config.daemonize && daemon(1, config.logfile.empty() ? 0 : 1) != 0) {
     return Error{Code::io, fmt::format("cannot daemonize: {}", std::strerror(errno))};
   }
-  server_.persistence().renew_owner();
+  persistence().directory().renew_owner();
   if (Status status = write_pidfile(); !status) return status;
   log_.write(Level::notice, fmt::format("Mayfly {} starts: process {}, port {}, folder '{}'",
                                         kServerVersion, getpid(), port_, config.dir));
@@ -263,14 +267,15 @@ Status ServerProcess::run() {
   loop_.before_sleep([this] { return server_.before_sleep(); });
   loop_.on_wake([this] { end_if_asked(); });
   if (!config.replicaof_host.empty()) {
-    server_.replication().follow(config.replicaof_host, static_cast<int>(config.replicaof_port));
+    server_.parts().replication.follow(config.replicaof_host,
+                                       static_cast<int>(config.replicaof_port));
   }
-  if (Status status = server_.persistence().start(); !status) return status;
+  if (Status status = persistence().start(); !status) return status;
   loop_.run();
-  if (const auto& fatal = server_.persistence().fatal()) return *fatal;
-  Persistence& persistence = server_.persistence();
+  if (const auto& fatal = persistence().fatal()) return *fatal;
+  Persistence& persistence = server_.parts().persistence;
   if (Status status = persistence.shut_down(persistence.saves_at_end()); !status) return status;
-  log_.write(Level::notice, "Bye: the server stops");
+  log_.write(Level::notice, "Server stopped");
   return Done{};
 }
 

@@ -17,7 +17,9 @@
 
 namespace mayfly {
 
-class ServerProcess final : public Surroundings {
+class Persistence;
+
+class ServerProcess final : public ServerHost {
  public:
   ServerProcess(Config config, std::string executable);
   ~ServerProcess() override;
@@ -33,10 +35,10 @@ class ServerProcess final : public Surroundings {
   Status run();
 
   // Called when the data is loaded.
-  void on_ready(std::function<void()> told) { told_ready_ = std::move(told); }
+  void on_ready(std::function<void()> call) { on_ready_ = std::move(call); }
 
   std::int64_t port() const override { return port_; }
-  Status listen_anew(const Config& config) override;
+  Status relisten(const Config& config) override;
   std::string executable() const override { return executable_; }
   void shut_down() override { loop_.stop(); }
   void ready() override;
@@ -49,6 +51,7 @@ class ServerProcess final : public Surroundings {
   Log& log() { return log_; }
 
  private:
+  Persistence& persistence();
   Status listen_at(const std::string& host, int port);
   Status listen_everywhere(const std::vector<std::string>& hosts, int port);
   Status open_log();
@@ -63,7 +66,7 @@ class ServerProcess final : public Surroundings {
   Server server_;
   EpollLoop loop_;
   std::int64_t port_ = 0;
-  std::function<void()> told_ready_;
+  std::function<void()> on_ready_;
   bool has_refused_to_end_ = false;  // by a signal, as something could not be saved
   std::vector<std::string> addresses_;
 };

@@ -21,7 +21,10 @@
 #include "persist/disk/fake_disk.h"
 #include "resp/reply_parser.h"
 #include "resp/request.h"
+#include "server/core/clients.h"
 #include "server/core/server.h"
+#include "server/core/server_call.h"
+#include "server/replication/propagation.h"
 
 namespace mayfly {
 
@@ -183,7 +186,7 @@ class PropagationRecord final : public PropagationSink {
   std::vector<std::string> lines;
 };
 
-class ServerFixture : public Surroundings {
+class ServerFixture : public ServerHost {
  public:
   explicit ServerFixture(const Config& config = {}) : ServerFixture(config, nullptr, nullptr) {}
 
@@ -193,8 +196,8 @@ class ServerFixture : public Surroundings {
         disk_(disk == nullptr ? own_disk_ : *disk),
         log_([this](Level, std::string_view line) { lines.emplace_back(line); }),
         server_(std::make_unique<Server>(clock_, config, log_, *this)) {
-    server_->config().enable_debug_command = "yes";
-    server_->propagation().add_sink(record_);
+    server_->parts().config.enable_debug_command = "yes";
+    server_->parts().propagation.add_sink(record_);
   }
 
   TestClient& connect(const std::string& address = "127.0.0.1:5000") {

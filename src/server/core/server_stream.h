@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
@@ -20,8 +21,8 @@ inline std::string run_stream(std::string_view bytes) {
   config.hash_max_listpack_entries = 4;  // so that tables come soon
   config.databases = 4;
   ServerFixture fixture(config);
-  fixture.server().config().maxclients = 100;
-  fixture.server().config().enable_debug_command =
+  fixture.server().parts().config.maxclients = 100;
+  fixture.server().parts().config.enable_debug_command =
       "no";  // it may sleep, or make any number of keys
   TestClient* clients[] = {&fixture.connect(), &fixture.connect()};
   for (std::size_t i = 0; !bytes.empty(); ++i) {
@@ -36,7 +37,7 @@ inline std::string run_stream(std::string_view bytes) {
     if (!clients[i % 2]->is_connected()) clients[i % 2] = &fixture.connect();
   }
   for (int number = 0; number < 4; ++number) {
-    std::string wrong = fixture.server().keyspace()[number].check_invariants();
+    std::string wrong = fixture.server().parts().keyspace[number].check_invariants();
     if (!wrong.empty()) return wrong;
   }
   return {};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mayfly/random.h"
+#include "server/core/server_call.h"
 
 namespace mayfly {
 namespace {
@@ -49,7 +50,7 @@ class StreamTest : public testing::TestWithParam<int> {
 
 TEST_P(StreamTest, LeavesASoundKeyspace) {
   ServerFixture fixture;
-  const auto& rows = fixture.server().commands().rows();
+  const auto& rows = fixture.server().parts().commands.rows();
   for (int round = 0; round < 20; ++round) {
     std::string bytes;
     for (int i = 0; i < 60; ++i) bytes += request(rows);

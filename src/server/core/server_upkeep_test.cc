@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "server/core/memory.h"
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
+#include "server/monitoring/stats.h"
 
 namespace mayfly {
 namespace {
@@ -22,8 +24,8 @@ TEST_F(UpkeepTest, TheLoopSleepsUntilTheNextDeadline) {
   EXPECT_EQ(server().before_sleep(), 30ms);
   advance(30ms);
   sweep();
-  EXPECT_EQ(server().keyspace()[0].stored(), 0u);
-  EXPECT_EQ(server().keyspace().stats().late_by_sweep.max_ms(), 0u);
+  EXPECT_EQ(server().parts().keyspace[0].stored(), 0u);
+  EXPECT_EQ(server().parts().keyspace.stats().late_by_sweep.max_ms(), 0u);
 }
 
 TEST_F(UpkeepTest, SetActiveExpireStopsTheSweepOnly) {
@@ -33,13 +35,13 @@ TEST_F(UpkeepTest, SetActiveExpireStopsTheSweepOnly) {
   client.run("HSET h c 3");
   advance(30ms);
   sweep();
-  EXPECT_EQ(server().keyspace()[0].stored(), 2u);
+  EXPECT_EQ(server().parts().keyspace[0].stored(), 2u);
   EXPECT_EQ(client.run("GET k"), "(nil)");
   EXPECT_EQ(client.run("HLEN h"), "(integer) 1");
   EXPECT_EQ(client.run("HKEYS h"), "[\"c\"]");
   client.run("DEBUG SET-ACTIVE-EXPIRE 1");
   sweep();
-  EXPECT_EQ(server().keyspace().stats().expired_fields, 2u);
+  EXPECT_EQ(server().parts().keyspace.stats().expired_fields, 2u);
 }
 
 TEST_F(UpkeepTest, SweptFieldsArePropagatedAsOneHdel) {
@@ -64,7 +66,7 @@ TEST_F(UpkeepTest, WhatACommandMetIsPropagatedBeforeIt) {
 
 TEST_F(UpkeepTest, WithoutMemoryWritesAreRefusedAndReadsGoOn) {
   client.run("SET k v");
-  server().config().maxmemory = 1;
+  server().parts().config.maxmemory = 1;
   EXPECT_EQ(client.run("SET k w"),
             "(error) OOM command not allowed when used memory > 'maxmemory'.");
   EXPECT_EQ(client.run("GET k"), "\"v\"");
@@ -77,11 +79,11 @@ TEST_F(UpkeepTest, WhatIsDueGoesBeforeAnythingAliveIsEvicted) {
   client.run({"SET", "dead", std::string(1 << 20, 'x'), "PX", "10"});
   client.run("SET alive v");
   advance(10ms);
-  server().config().maxmemory = used_memory() - (1 << 19);
+  server().parts().config.maxmemory = used_memory() - (1 << 19);
   EXPECT_EQ(client.run("SET another v"), "OK");
   EXPECT_EQ(client.run("GET alive"), "\"v\"");
-  EXPECT_EQ(server().keyspace().stats().evicted_keys, 0u);
-  EXPECT_EQ(server().keyspace().stats().expired_keys, 1u);
+  EXPECT_EQ(server().parts().keyspace.stats().evicted_keys, 0u);
+  EXPECT_EQ(server().parts().keyspace.stats().expired_keys, 1u);
 }
 
 TEST_F(UpkeepTest, EvictionMakesRoomAndTells) {
@@ -89,7 +91,7 @@ TEST_F(UpkeepTest, EvictionMakesRoomAndTells) {
   client.run({"SET", "late", std::string(1 << 20, 'x'), "EX", "100"});
   client.run({"SET", "soon", std::string(1 << 20, 'x'), "EX", "50"});
   propagated.clear();
-  server().config().maxmemory = used_memory() - (1 << 19);
+  server().parts().config.maxmemory = used_memory() - (1 << 19);
   EXPECT_EQ(client.run("SET k v"), "OK");
   EXPECT_EQ(client.run("EXISTS late soon"), "(integer) 1");
   EXPECT_EQ(client.run("EXISTS late"), "(integer) 1");
@@ -101,9 +103,9 @@ TEST_F(UpkeepTest, ALargeHashIsFreedBetweenRequests) {
   for (int i = 0; i < 2000; ++i) words.insert(words.end(), {"f" + std::to_string(i), "v"});
   client.run(words);
   client.run("DEL h");
-  EXPECT_EQ(server().keyspace().graveyard().waiting(), 2000u);
+  EXPECT_EQ(server().parts().keyspace.graveyard().waiting(), 2000u);
   sweep();
-  EXPECT_TRUE(server().keyspace().graveyard().is_empty());
+  EXPECT_TRUE(server().parts().keyspace.graveyard().is_empty());
 }
 
 }  // namespace

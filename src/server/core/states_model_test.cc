@@ -13,7 +13,14 @@
 #include <vector>
 
 #include "mayfly/random.h"
+#include "server/core/clients.h"
+#include "server/core/pauses.h"
+#include "server/core/server_call.h"
+#include "server/persistence/background.h"
+#include "server/persistence/loading.h"
+#include "server/persistence/persistence.h"
 #include "server/replication/cluster_fixture.h"
+#include "server/replication/replication.h"
 
 namespace mayfly {
 namespace {
@@ -166,7 +173,7 @@ class World {
   }
 
   void enter(State state) {
-    Config& config = server().config();
+    Config& config = server().parts().config;
     switch (state) {
       case State::no_auth:
         config.requirepass = "secret";
@@ -180,8 +187,8 @@ class World {
         break;
       case State::loading:
         is_held_ = true;
-        server().loading().begin(std::make_unique<HeldTask>(is_held_), server().wall().now(),
-                                 [](const Status&) {});
+        server().parts().loading.begin(std::make_unique<HeldTask>(is_held_),
+                                       server().parts().clock.now(), [](const Status&) {});
         break;
       case State::writes_paused:
         EXPECT_EQ(admin().run("CLIENT PAUSE 1000000 WRITE"), "OK");
@@ -198,9 +205,9 @@ class World {
       case State::snapshot_failed:
         config.save = {{3600, 1}};
         cluster_[1].fake_disk().fail_next(FakeDisk::Op::rename);
-        EXPECT_TRUE(server().persistence().snapshots().start(server().wall().now()));
-        server().background().poll();
-        EXPECT_FALSE(server().persistence().snapshots().why_no_writes().empty());
+        EXPECT_TRUE(server().parts().persistence.snapshots().start(server().parts().clock.now()));
+        server().parts().background.poll();
+        EXPECT_FALSE(server().parts().persistence.snapshots().why_no_writes().empty());
         break;
       default:
         break;
@@ -208,7 +215,7 @@ class World {
   }
 
   void leave(State state) {
-    Config& config = server().config();
+    Config& config = server().parts().config;
     switch (state) {
       case State::no_auth:
         config.requirepass.clear();
@@ -216,7 +223,7 @@ class World {
       case State::replica:
       case State::replica_down:
       case State::replica_stale:
-        server().replication().follow_nobody();
+        server().parts().replication.follow_nobody();
         cluster_.set_reachable(0, true);
         config.replica_serve_stale_data = true;
         break;
@@ -236,7 +243,7 @@ class World {
         break;
       case State::snapshot_failed:
         cluster_[1].fake_disk().heal();
-        EXPECT_TRUE(server().persistence().snapshots().save(server().wall().now()));
+        EXPECT_TRUE(server().parts().persistence.snapshots().save(server().parts().clock.now()));
         config.save.clear();
         break;
       default:
@@ -253,21 +260,22 @@ class World {
     }
     if (model.is(State::multi)) client->run("MULTI");
     if (model.is(State::multi) && !sample.queued.empty()) client->run(sample.queued);
-    if (model.is(State::reply_off)) client->client().reply_mode = ReplyMode::off;
+    if (model.is(State::reply_off)) client->client().options.reply_mode = ReplyMode::off;
     return client;
   }
 
   // It must be as if nothing had been.
   void expect_sound() {
-    EXPECT_FALSE(server().is_paused());
-    EXPECT_FALSE(server().loading().is_active());
-    for (const auto& [id, client] : server().clients()) EXPECT_FALSE(client->is_paused) << id;
+    EXPECT_FALSE(server().parts().pauses.any());
+    EXPECT_FALSE(server().parts().loading.is_active());
+    for (const auto& [id, client] : server().parts().clients.all())
+      EXPECT_FALSE(client->is_paused) << id;
     TestClient fresh(server(), "127.0.0.1:6001");
     EXPECT_EQ(fresh.run("SET k 2"), "OK");
     EXPECT_EQ(fresh.run("GET k"), "\"2\"");
-    EXPECT_EQ(server().keyspace()[0].check_invariants(), "");
+    EXPECT_EQ(server().parts().keyspace[0].check_invariants(), "");
     cluster_[1].sweep();
-    EXPECT_TRUE(server().keyspace().graveyard().is_empty());
+    EXPECT_TRUE(server().parts().keyspace.graveyard().is_empty());
     follow();
     EXPECT_EQ(cluster_.digest(0), cluster_.digest(1));
   }
@@ -278,7 +286,8 @@ class World {
   TestClient& admin() { return cluster_.client(1); }
 
   void follow() {
-    if (!server().is_replica()) server().replication().follow("127.0.0.1", cluster_.port(0));
+    if (!server().parts().replication.is_replica())
+      server().parts().replication.follow("127.0.0.1", cluster_.port(0));
     EXPECT_TRUE(cluster_.settle());
   }
 
@@ -299,7 +308,7 @@ std::string first_word(std::string_view text) {
 std::string outcome_of(TestClient& client, const std::string& reply) {
   constexpr std::string_view kError = "(error) ";
   constexpr std::string_view kAborted = "EXECABORT Transaction discarded because of: ";
-  if (reply.empty()) return client.client().is_paused ? "waits" : "silent";
+  if (reply.empty()) return client.client().limits.is_paused ? "waits" : "silent";
   if (reply == "QUEUED") return "queued";
   if (!reply.starts_with(kError)) return "runs";
   const std::string text = reply.substr(kError.size());

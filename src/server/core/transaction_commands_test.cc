@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
+#include "server/persistence/loading.h"
 
 namespace mayfly {
 namespace {
@@ -174,19 +176,20 @@ TEST_F(TransactionTest, ExecIsRefusedWhileLoadingIfWhatIsQueuedWouldBe) {
   client.run("GET k");
   other.run("MULTI");
   other.run("ECHO hello");
-  server().loading().begin(std::make_unique<EndlessTask>(), wall().now(), [](const Status&) {});
+  server().parts().loading.begin(std::make_unique<EndlessTask>(), wall().now(),
+                                 [](const Status&) {});
   EXPECT_EQ(client.run("EXEC"),
             "(error) EXECABORT Transaction discarded because of: LOADING Mayfly is loading the "
             "dataset in memory");
   EXPECT_EQ(client.run("EXEC"), "(error) ERR EXEC without MULTI");
   EXPECT_EQ(other.run("EXEC"), "[\"hello\"]");
-  server().loading().abandon();
+  server().parts().loading.abandon();
 }
 
 // As in Valkey: a queue without end must not take memory without end.
 TEST_F(TransactionTest, NothingIsQueuedWhenMemoryIsFull) {
   client.run("MULTI");
-  server().config().maxmemory = 1;
+  server().parts().config.maxmemory = 1;
   EXPECT_TRUE(client.run("GET k").starts_with("(error) OOM"));
   EXPECT_EQ(client.run("EXEC"),
             "(error) EXECABORT Transaction discarded because of previous errors.");
@@ -198,7 +201,7 @@ TEST_F(TransactionTest, ExecIsRefusedByAReplicaOutOfTouch) {
   client.run("MULTI");
   client.run("GET k");
   other.run("REPLICAOF 127.0.0.1 1");
-  server().config().replica_serve_stale_data = false;
+  server().parts().config.replica_serve_stale_data = false;
   EXPECT_EQ(client.run("EXEC"),
             "(error) EXECABORT Transaction discarded because of: MASTERDOWN Link with MASTER is "
             "down and replica-serve-stale-data is set to 'no'.");
@@ -225,7 +228,7 @@ TEST_F(TransactionTest, ExecIsRefusedWithoutMemoryIfItTakesSome) {
   client.run("SET k 1");
   other.run("MULTI");
   other.run("DEL k");
-  server().config().maxmemory = 1;
+  server().parts().config.maxmemory = 1;
   EXPECT_EQ(client.run("EXEC"),
             "(error) EXECABORT Transaction discarded because of: OOM command not allowed when "
             "used memory > 'maxmemory'.");

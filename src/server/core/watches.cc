@@ -22,12 +22,14 @@ void Watches::watch(Client& client, Database& database, std::string_view key) {
     return one.database == database.number() && one.key == key;
   });
   if (known) return;
+  ++client.transaction.watched_keys;
   watched.push_back({database.number(), std::string(key), database.peek(key) != kNoSlot});
   by_key_[name_of(database.number(), key)].push_back(&client);
 }
 
 void Watches::unwatch_all(Client& client) {
-  client.is_watch_broken = false;
+  client.transaction.is_watch_broken = false;
+  client.transaction.watched_keys = 0;
   const auto found = by_client_.find(&client);
   if (found == by_client_.end()) return;
   for (const Watched& one : found->second) {
@@ -42,7 +44,7 @@ void Watches::key_changed(int database, std::string_view key) {
   if (by_key_.empty()) return;
   const auto found = by_key_.find(name_of(database, key));
   if (found == by_key_.end()) return;
-  for (Client* const client : found->second) client->is_watch_broken = true;
+  for (Client* const client : found->second) client->transaction.is_watch_broken = true;
 }
 
 void Watches::database_changed(int database, Keyspace& keyspace) {
@@ -51,7 +53,7 @@ void Watches::database_changed(int database, Keyspace& keyspace) {
     for (const Watched& one : watched) {
       if (one.database != database) continue;
       const bool is_alive = keyspace[database].peek(one.key) != kNoSlot;
-      if (one.was_alive || is_alive) client->is_watch_broken = true;
+      if (one.was_alive || is_alive) client->transaction.is_watch_broken = true;
     }
   }
 }
@@ -62,11 +64,6 @@ bool Watches::has_expired(Client& client, Keyspace& keyspace) const {
   return std::ranges::any_of(found->second, [&](const Watched& one) {
     return one.was_alive && keyspace[one.database].peek(one.key) == kNoSlot;
   });
-}
-
-std::size_t Watches::count(Client& client) const {
-  const auto found = by_client_.find(&client);
-  return found == by_client_.end() ? 0 : found->second.size();
 }
 
 }  // namespace mayfly

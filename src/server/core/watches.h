@@ -31,7 +31,6 @@ class Watches {
 
   bool is_empty() const { return by_key_.empty(); }
   std::size_t keys() const { return by_key_.size(); }
-  std::size_t count(Client& client) const;
 
  private:
   struct Watched {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slowlog: the latest commands that took long. COMMANDLOG has three of them: the commands that
-// took long, those whose requests were large, and those whose replies were.
+// CommandLogs: the latest commands that took long (SLOWLOG), and those with large requests and large
+// replies (COMMANDLOG).
 
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -16,23 +17,22 @@
 
 namespace mayfly {
 
+struct Config;
+
 enum class LogKind { slow, large_request, large_reply };
-inline constexpr std::size_t kLogKinds = 3;
 
-struct SlowEntry {
-  std::int64_t id = 0;
-  Time at{};
-  std::int64_t micros = 0;         // or bytes, of requests and replies
-  std::vector<std::string> words;  // at most 32, of at most 128 bytes each, and what is left out
-  std::string client_address;
-  std::string client_name;
-};
-
-class Slowlog {
+class CommandLog {
  public:
-  // Keeps the command; the oldest goes if there are more than `most`.
-  void add(Words words, std::int64_t micros, Time at, std::string_view address,
-           std::string_view name, std::size_t most);
+  struct Entry {
+    std::int64_t id = 0;
+    Time at{};
+    std::int64_t value = 0;          // microseconds, or bytes of the request or the reply
+    std::vector<std::string> words;  // at most 32, of at most 128 bytes each
+    std::string client_address;
+    std::string client_name;
+  };
+
+  const std::deque<Entry>& entries() const { return entries_; }  // the newest first
   void reset() { entries_.clear(); }
 
   // Drops the oldest until there are at most so many.
@@ -40,11 +40,38 @@ class Slowlog {
     if (entries_.size() > most) entries_.resize(most);
   }
 
-  const std::deque<SlowEntry>& entries() const { return entries_; }  // the newest first
+ private:
+  friend class CommandLogs;
+
+  std::deque<Entry> entries_;
+  std::int64_t next_id_ = 0;
+};
+
+// A command that has run.
+struct LoggedCommand {
+  Words words;
+  std::int64_t micros = 0;
+  std::size_t reply_bytes = 0;
+  Time at{};
+  std::string_view client_address;
+  std::string_view client_name;
+};
+
+class CommandLogs {
+ public:
+  CommandLog& operator[](LogKind kind) { return logs_[static_cast<std::size_t>(kind)]; }
+
+  // Keeps the command in the logs whose limits it reaches. Called for every command: the usual case
+  // is short.
+  void record(const Config& config, const LoggedCommand& command);
+
+  // To the lengths that the configuration allows.
+  void trim(const Config& config);
 
  private:
-  std::deque<SlowEntry> entries_;
-  std::int64_t next_id_ = 0;
+  void add(LogKind kind, std::int64_t value, std::int64_t most, const LoggedCommand& command);
+
+  std::array<CommandLog, 3> logs_;
 };
 
 }  // namespace mayfly

@@ -1,68 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// COMMANDLOG: its three logs, and what is put into them.
+// SLOWLOG and COMMANDLOG.
 
-#include "commands/words.h"
-#include "server/admin/help.h"
-#include "server/core/server.h"
-#include "server/monitoring/monitoring_handlers.h"
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "server/core/server_call.h"
+#include "server/monitoring/command_log.h"
 
 namespace mayfly {
 namespace {
 
-std::size_t digits_of(std::size_t number) {
-  std::size_t digits = 1;
-  for (; number > 9; number /= 10) ++digits;
-  return digits;
-}
-
-// How many bytes the request has as an array of bulks.
-std::int64_t request_bytes(Words words) {
-  std::size_t bytes = 1 + digits_of(words.size()) + 2;
-  for (const std::string_view word : words) bytes += 1 + digits_of(word.size()) + 4 + word.size();
-  return static_cast<std::int64_t>(bytes);
-}
-
 // The log that word `i` names; an error reply and null if it names none.
-Slowlog* log_argument(Call& call, std::size_t i) {
-  Server& server = client_call(call).server;
-  if (call.is(i, "slow")) return &server.command_log(LogKind::slow);
-  if (call.is(i, "large-request")) return &server.command_log(LogKind::large_request);
-  if (call.is(i, "large-reply")) return &server.command_log(LogKind::large_reply);
+CommandLog* log_argument(Call& call, std::size_t i) {
+  CommandLogs& logs = parts_of(call).command_logs;
+  if (call.is(i, "slow")) return &logs[LogKind::slow];
+  if (call.is(i, "large-request")) return &logs[LogKind::large_request];
+  if (call.is(i, "large-reply")) return &logs[LogKind::large_reply];
   call.fail("ERR type should be one of the following: slow, large-request, large-reply");
   return nullptr;
 }
 
-}  // namespace
-
-void Server::log_command(const Client& client, Words words, std::int64_t micros,
-                         std::size_t reply_bytes) {
-  const auto log = [&](LogKind kind, std::int64_t value, std::int64_t least, std::int64_t most) {
-    if (least < 0 || most == 0) return;
-    Slowlog& entries = command_log(kind);
-    if (value >= least) {
-      entries.add(words, value, keyspace_.now(), client.link().address(), client.name,
-                  static_cast<std::size_t>(most));
-    }
-    entries.trim(static_cast<std::size_t>(most));
-  };
-  log(LogKind::slow, micros, config_.slowlog_log_slower_than, config_.slowlog_max_len);
-  log(LogKind::large_request, request_bytes(words), config_.request_log_larger_than,
-      config_.request_log_max_len);
-  log(LogKind::large_reply, static_cast<std::int64_t>(reply_bytes), config_.reply_log_larger_than,
-      config_.reply_log_max_len);
-}
-
-void reply_log(Reply& reply, const Slowlog& log, std::int64_t count) {
+void reply_log(Reply& reply, const CommandLog& log, std::int64_t count) {
   const auto& entries = log.entries();
   const std::size_t shown =
       count < 0 ? entries.size() : std::min(entries.size(), static_cast<std::size_t>(count));
   reply.array(shown);
   for (std::size_t i = 0; i < shown; ++i) {
-    const SlowEntry& entry = entries[i];
+    const CommandLog::Entry& entry = entries[i];
     reply.array(6);
     reply.integer(entry.id);
     reply.integer(std::chrono::floor<std::chrono::seconds>(entry.at).time_since_epoch().count());
-    reply.integer(entry.micros);
+    reply.integer(entry.value);
     reply.array(entry.words.size());
     for (const std::string& word : entry.words) reply.bulk(word);
     reply.bulk(entry.client_address);
@@ -78,19 +47,19 @@ std::optional<std::int64_t> log_count_argument(Call& call, std::size_t i) {
 void commandlog_get(Call& call) {
   const std::optional<std::int64_t> count = log_count_argument(call, 2);
   if (!count) return;
-  const Slowlog* const log = log_argument(call, 3);
+  const CommandLog* const log = log_argument(call, 3);
   if (log != nullptr) reply_log(call.reply(), *log, *count);
 }
 
 // COMMANDLOG LEN type
 void commandlog_len(Call& call) {
-  const Slowlog* const log = log_argument(call, 2);
+  const CommandLog* const log = log_argument(call, 2);
   if (log != nullptr) call.reply().integer(static_cast<std::int64_t>(log->entries().size()));
 }
 
 // COMMANDLOG RESET type
 void commandlog_reset(Call& call) {
-  Slowlog* const log = log_argument(call, 2);
+  CommandLog* const log = log_argument(call, 2);
   if (log == nullptr) return;
   log->reset();
   call.reply().ok();
@@ -105,9 +74,89 @@ void commandlog_help(Call& call) {
       "LEN <type>",
       "    Returns how many entries of a type there are.",
       "RESET <type>",
-      "    Forgets all entries of a type.",
+      "    Removes all entries of a type.",
   };
   reply_help(call, "COMMANDLOG", kLines);
 }
+
+// SLOWLOG GET [count]
+void slowlog_get(Call& call) {
+  constexpr std::int64_t kDefault = 10;
+  if (call.count() > 3) return call.fail_arity();
+  std::int64_t count = kDefault;
+  if (call.count() == 3) {
+    const std::optional<std::int64_t> given = log_count_argument(call, 2);
+    if (!given) return;
+    count = *given;
+  }
+  reply_log(call.reply(), parts_of(call).command_logs[LogKind::slow], count);
+}
+
+// SLOWLOG LEN
+void slowlog_len(Call& call) {
+  call.reply().integer(
+      static_cast<std::int64_t>(parts_of(call).command_logs[LogKind::slow].entries().size()));
+}
+
+// SLOWLOG RESET
+void slowlog_reset(Call& call) {
+  parts_of(call).command_logs[LogKind::slow].reset();
+  call.reply().ok();
+}
+
+void slowlog_help(Call& call) {
+  static constexpr std::string_view kLines[] = {
+      "GET [<count>]",
+      "    Returns the latest entries (10 unless told otherwise, all if -1), each with",
+      "    id, time, microseconds, the words of the command, and the client's address and name.",
+      "LEN",
+      "    Returns how many entries there are.",
+      "RESET",
+      "    Forgets all entries.",
+  };
+  reply_help(call, "SLOWLOG", kLines);
+}
+
+constexpr std::uint32_t kLogAdmin = flag::admin | flag::loading | flag::stale;
+constexpr std::uint32_t kLogHelp = flag::loading | flag::stale;
+
+// clang-format off
+constexpr Command kSlowlogRows[] = {
+    {"get",   slowlog_get,   -2, kLogAdmin, {}, "server", "2.2.12",
+     "[count:int]",
+     "Returns the latest commands that took long.", {}, "slowlog"},
+    {"len",   slowlog_len,    2, kLogAdmin, {}, "server", "2.2.12",
+     "", "Returns how many slow commands are kept.", {}, "slowlog"},
+    {"reset", slowlog_reset,  2, kLogAdmin, {}, "server", "2.2.12",
+     "", "Forgets the slow commands.", {}, "slowlog"},
+    {"help",  slowlog_help,   2, kLogHelp,  {}, "server", "6.2.0",
+     "", "Tells how SLOWLOG is used.", {}, "slowlog"},
+};
+
+constexpr Command kCommandLogRows[] = {
+    {"get",   commandlog_get,   4, kLogAdmin, {}, "server", "8.1.0",
+     "count:int type:(SLOW | LARGE-REQUEST | LARGE-REPLY)",
+     "Returns the latest commands that took long, or were large.", {}, "commandlog"},
+    {"len",   commandlog_len,   3, kLogAdmin, {}, "server", "8.1.0",
+     "type:(SLOW | LARGE-REQUEST | LARGE-REPLY)",
+     "Returns how many such commands are kept.", {}, "commandlog"},
+    {"reset", commandlog_reset, 3, kLogAdmin, {}, "server", "8.1.0",
+     "type:(SLOW | LARGE-REQUEST | LARGE-REPLY)",
+     "Forgets such commands.", {}, "commandlog"},
+    {"help",  commandlog_help,  2, kLogHelp,  {}, "server", "8.1.0",
+     "", "Tells how COMMANDLOG is used.", {}, "commandlog"},
+};
+
+constexpr Command kCommandLogCommands[] = {
+    {"slowlog", nullptr, -2, 0, {}, "server", "2.2.12",
+     "", "Shows which commands took long.", kSlowlogRows},
+    {"commandlog", nullptr, -2, 0, {}, "server", "8.1.0",
+     "", "Shows which commands took long, or had large requests or replies.", kCommandLogRows},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Command> command_log_commands() { return kCommandLogCommands; }
 
 }  // namespace mayfly

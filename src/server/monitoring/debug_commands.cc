@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DEBUG: what test suites need. It is one command with words of its own, since Valkey has no
-// subcommands here either.
+// DEBUG, for test suites. It is one command with words of its own, as Valkey has no subcommands here
+// either.
 
 #include <fmt/format.h>
 
@@ -9,11 +9,14 @@
 #include <ctime>
 
 #include "commands/words.h"
+#include "keyspace/eviction.h"
+#include "keyspace/members/table_hash.h"
 #include "resp/glob.h"
 #include "resp/numbers.h"
-#include "server/admin/help.h"
-#include "server/core/server.h"
-#include "server/monitoring/debug_handlers.h"
+#include "server/core/reclaimer.h"
+#include "server/core/server_call.h"
+#include "server/persistence/digest.h"
+#include "server/persistence/persistence.h"
 
 namespace mayfly {
 namespace {
@@ -24,7 +27,7 @@ constexpr std::size_t kAnyNumber = static_cast<std::size_t>(-1);
 void set_active_expire(Call& call) {
   const auto sweeps = call.integer(2);
   if (!sweeps) return;
-  client_call(call).server.set_sweeping(*sweeps != 0);
+  parts_of(call).reclaimer.set_sweeping(*sweeps != 0);
   call.reply().ok();
 }
 
@@ -32,7 +35,7 @@ void set_active_expire(Call& call) {
 void set_skip_checksum_validation(Call& call) {
   const auto skips = call.integer(2);
   if (!skips) return;
-  client_call(call).server.config().skips_checksums = *skips != 0;
+  parts_of(call).config.skips_checksums = *skips != 0;
   call.reply().ok();
 }
 
@@ -48,21 +51,23 @@ void sleep_now(Call& call) {
 }
 
 // DEBUG STRINGMATCH-LEN pattern text
-void match(Call& call) { call.reply().integer(glob_match(call.word(2), call.word(3)) ? 1 : 0); }
+void match_glob(Call& call) {
+  call.reply().integer(glob_match(call.word(2), call.word(3)) ? 1 : 0);
+}
 
 // DEBUG ERROR text
 void say_error(Call& call) { call.fail(call.word(2)); }
 
 // DEBUG LOG text
 void write_log(Call& call) {
-  client_call(call).server.log().write(Level::warning, fmt::format("DEBUG LOG: {}", call.word(2)));
+  parts_of(call).log.warning("DEBUG LOG: {}", call.word(2));
   call.reply().ok();
 }
 
 // What has nothing to act upon here.
 void do_nothing(Call& call) { call.reply().ok(); }
 
-void help(Call& call) {
+void debug_help(Call& call) {
   static constexpr std::string_view kLines[] = {
       "CHANGE-REPL-ID",
       "    Does nothing: a history changes its name by itself.",
@@ -109,7 +114,242 @@ void help(Call& call) {
   reply_help(call, "DEBUG", kLines);
 }
 
-struct Subcommand {
+// ---- Keys and tables ----
+
+// As OBJECT ENCODING names it.
+std::string_view encoding_of(Database& database, Slot slot) {
+  constexpr std::size_t kEmbeddedMax = 44;
+  if (database.is_hash(slot)) {
+    const HashRef hash = database.hash(slot);
+    return hash.encoding();
+  }
+  const KeyNode& node = database.node(slot);
+  if (!node.is_raw && parse_integer(node.value())) return "int";
+  return node.is_raw || node.value_size > kEmbeddedMax ? "raw" : "embstr";
+}
+
+std::size_t value_bytes(Database& database, Slot slot) {
+  const KeyNode& node = database.node(slot);
+  return node.type() == Kind::table_hash ? node.table_hash().bytes() : node.value_size;
+}
+
+// The lines that Valkey tells of a hash table, by its words.
+std::string table_stats(std::size_t places, std::size_t entries) {
+  constexpr std::string_view kTitle = "Hash table 0 stats (main hash table):\n";
+  if (entries == 0) return fmt::format("{}No stats available for empty hash tables\n", kTitle);
+  return fmt::format("{} table size: {}\n number of entries: {}\n", kTitle, places, entries);
+}
+
+// The key's slot; if it is not there, that has been said.
+Slot key_argument(Call& call) {
+  const Slot slot = call.database().find(call.word(2));
+  if (slot == kNoSlot) call.fail("ERR no such key");
+  return slot;
+}
+
+// DEBUG OBJECT key
+void debug_object(Call& call) {
+  const Slot slot = key_argument(call);
+  if (slot == kNoSlot) return;
+  Database& database = call.database();
+  const KeyNode& node = database.node(slot);
+  call.reply().simple(fmt::format(
+      "Value at:{} refcount:1 encoding:{} serializedlength:{} lru:{} lru_seconds_idle:{}",
+      fmt::ptr(&node), encoding_of(database, slot), value_bytes(database, slot),
+      std::uint32_t{node.access}, idle_seconds(node.access, call.now())));
+}
+
+// DEBUG DIGEST
+void debug_digest(Call& call) { call.reply().simple(digest_of(call.keyspace()).text()); }
+
+// DEBUG DIGEST-VALUE key [key ...]
+void debug_digest_value(Call& call) {
+  const Words keys = call.words().subspan(2);
+  call.reply().array(keys.size());
+  for (const std::string_view key : keys) {
+    const Slot slot = call.database().find(key);
+    const Digest digest = slot == kNoSlot ? Digest() : digest_of_value(call.database(), slot);
+    call.reply().simple(digest.text());
+  }
+}
+
+// DEBUG HTSTATS database [FULL]
+//
+// Deadlines are not in a hash table, but in an order. It has no empty places.
+void debug_htstats(Call& call) {
+  const auto number = call.integer(2, 0, call.keyspace().count() - 1, "ERR Out of range database");
+  if (!number) return;
+  const Database& database = call.keyspace()[static_cast<int>(*number)];
+  const std::size_t deadlines = database.deadline_count();
+  call.reply().verbatim(
+      "txt", fmt::format("[Dictionary HT]\n{}[Expires HT]\n{}"
+                         "[Keys]\n stored: {}\n alive: {}\n table bytes: {}\n"
+                         "[Deadlines]\n of keys: {}\n keys whose fields have some: {}\n",
+                         table_stats(database.table_places(), database.stored()),
+                         table_stats(deadlines, deadlines), database.stored(), database.size(),
+                         database.table_bytes(), deadlines, database.member_deadline_count()));
+}
+
+// DEBUG HTSTATS-KEY key [FULL]
+void debug_htstats_key(Call& call) {
+  const Slot slot = key_argument(call);
+  if (slot == kNoSlot) return;
+  if (call.database().kind(slot) != Kind::table_hash) {
+    return call.fail(
+        "ERR The value stored at the specified key is not represented using an hash table");
+  }
+  const TableHash& hash = call.database().node(slot).table_hash();
+  call.reply().verbatim(
+      "txt", fmt::format("{}[Fields]\n stored: {}\n due: {}\n with deadlines: {}\n bytes: {}\n",
+                         table_stats(hash.table_places(), hash.count()), hash.count(),
+                         hash.count_due(call.now()), hash.deadline_count(), hash.bytes()));
+}
+
+// DEBUG LISTPACK key
+void debug_listpack(Call& call) {
+  const Slot slot = key_argument(call);
+  if (slot == kNoSlot) return;
+  if (call.database().kind(slot) != Kind::packed_hash) {
+    return call.fail("ERR Not a listpack encoded object.");
+  }
+  call.reply().simple(fmt::format("{} fields in {} bytes", call.database().hash(slot).stored(),
+                                  value_bytes(call.database(), slot)));
+}
+
+// DEBUG POPULATE count [prefix] [size]: keys that are there stay as they are.
+void debug_populate(Call& call) {
+  constexpr std::int64_t kSizeMax = std::int64_t{512} << 20;
+  const auto count = call.integer(2, 0, INT64_MAX, "ERR value is out of range, must be positive");
+  if (!count) return;
+  std::size_t size = 0;
+  if (call.count() == 5) {
+    const auto given = call.integer(4, 0, kSizeMax, "ERR value is out of range, must be positive");
+    if (!given) return;
+    size = static_cast<std::size_t>(*given);
+  }
+  const std::string_view prefix = call.count() > 3 ? call.word(3) : "key";
+  for (std::int64_t i = 0; i < *count; ++i) {
+    const std::string key = fmt::format("{}:{}", prefix, i);
+    if (call.database().find(key) != kNoSlot) continue;
+    std::string value = fmt::format("value:{}", i);
+    if (size > 0) value.resize(size);
+    call.put_string(key, value);
+    call.changed(key);
+  }
+  call.reply().ok();
+}
+
+// ---- From memory to disk and back ----
+
+void reply_status(Call& call, const Status& status) {
+  if (status) return call.reply().ok();
+  call.fail(fmt::format("ERR {}", status.error().message));
+}
+
+// DEBUG RELOAD [NOSAVE] [NOFLUSH] [MERGE]
+void debug_reload(Call& call) {
+  bool saves = true;
+  bool flushes = true;
+  for (std::size_t i = 2; i < call.count(); ++i) {
+    if (call.is(i, "nosave")) {
+      saves = false;
+    } else if (call.is(i, "noflush")) {
+      flushes = false;
+    } else if (call.is(i, "merge")) {
+      return call.fail("ERR DEBUG RELOAD cannot MERGE: a key that is there twice is an error here");
+    } else {
+      return call.fail("ERR DEBUG RELOAD only supports the NOSAVE and NOFLUSH options.");
+    }
+  }
+  reply_status(call, parts_of(call).persistence.reload(saves, flushes));
+}
+
+// DEBUG LOADAOF
+void debug_loadaof(Call& call) { reply_status(call, parts_of(call).persistence.load_aof()); }
+
+// ---- DEBUG PROTOCOL: a reply of each type, for the tests of clients ----
+
+void reply_numbers(Reply& reply) {
+  for (int i = 0; i < 3; ++i) reply.integer(i);
+}
+
+void protocol_string(Reply& reply) { reply.bulk("Hello World"); }
+void protocol_integer(Reply& reply) { reply.integer(12'345); }
+void protocol_number(Reply& reply) { reply.number(3.141); }
+void protocol_null(Reply& reply) { reply.null(); }
+
+void protocol_array(Reply& reply) {
+  reply.array(3);
+  reply_numbers(reply);
+}
+
+void protocol_set(Reply& reply) {
+  reply.set(3);
+  reply_numbers(reply);
+}
+
+void protocol_map(Reply& reply) {
+  reply.map(3);
+  for (int i = 0; i < 3; ++i) {
+    reply.integer(i);
+    reply.boolean(i == 1);
+  }
+}
+
+// An attribute stands before the reply it is about. RESP2 has none.
+void protocol_attribute(Reply& reply) {
+  if (reply.protocol() == 3) {
+    reply.raw("|1\r\n");
+    reply.bulk("key-popularity");
+    reply.array(2);
+    reply.bulk("key:123");
+    reply.integer(90);
+  }
+  reply.bulk("Some real reply following the attribute");
+}
+
+void protocol_push(Reply& reply) {
+  if (reply.protocol() == 2) return reply.error("ERR RESP2 is not supported by this command");
+  reply.push(2);
+  reply.bulk("server-cpu-usage");
+  reply.integer(42);
+  reply.bulk("Some real reply following the push reply");
+}
+
+void protocol_verbatim(Reply& reply) { reply.verbatim("txt", "This is a verbatim\nstring"); }
+void protocol_yes(Reply& reply) { reply.boolean(true); }
+void protocol_no(Reply& reply) { reply.boolean(false); }
+void protocol_big_number(Reply& reply) {
+  reply.big_number("1234567999999999999999999999999999999");
+}
+
+struct ProtocolType {
+  std::string_view name;
+  void (*reply)(Reply&);
+};
+constexpr ProtocolType kProtocolTypes[] = {
+    {"string", protocol_string},     {"integer", protocol_integer},
+    {"double", protocol_number},     {"bignum", protocol_big_number},
+    {"null", protocol_null},         {"array", protocol_array},
+    {"set", protocol_set},           {"map", protocol_map},
+    {"attrib", protocol_attribute},  {"push", protocol_push},
+    {"verbatim", protocol_verbatim}, {"true", protocol_yes},
+    {"false", protocol_no},
+};
+
+// DEBUG PROTOCOL type
+void debug_protocol(Call& call) {
+  const auto found = std::ranges::find_if(
+      kProtocolTypes, [&](const ProtocolType& type) { return equals(call.word(2), type.name); });
+  if (found != std::end(kProtocolTypes)) return found->reply(call.reply());
+  call.fail(
+      "ERR Wrong protocol type name. Please use one of the following: "
+      "string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false");
+}
+
+// ---- The table ----
+
+struct DebugSubcommand {
   std::string_view name;
   std::size_t least;  // words, DEBUG and the name included
   std::size_t most;
@@ -117,14 +357,14 @@ struct Subcommand {
 };
 
 // clang-format off
-constexpr Subcommand kSubcommands[] = {
+constexpr DebugSubcommand kDebugSubcommands[] = {
     {"set-active-expire",          3, 3,          set_active_expire},
     {"set-skip-checksum-validation", 3, 3,        set_skip_checksum_validation},
     {"sleep",                      3, 3,          sleep_now},
     {"object",                     3, 4,          debug_object},
     {"digest",                     2, 2,          debug_digest},
     {"digest-value",               2, kAnyNumber, debug_digest_value},
-    {"stringmatch-len",            4, 4,          match},
+    {"stringmatch-len",            4, 4,          match_glob},
     {"htstats",                    3, 4,          debug_htstats},
     {"htstats-key",                3, 4,          debug_htstats_key},
     {"listpack",                   3, 3,          debug_listpack},
@@ -137,34 +377,34 @@ constexpr Subcommand kSubcommands[] = {
     {"dict-resizing",              3, 3,          do_nothing},
     {"reload",                     2, kAnyNumber, debug_reload},
     {"loadaof",                    2, 2,          debug_loadaof},
-    {"help",                       2, 2,          help},
+    {"help",                       2, 2,          debug_help},
 };
 // clang-format on
 
-bool is_allowed(ClientCall& call) {
-  const std::string& permission = call.server.config().enable_debug_command;
+bool is_allowed(ServerCall& call) {
+  const std::string& permission = call.server.config.enable_debug_command;
   return permission == "yes" || (permission == "local" && call.client.link().is_loopback());
 }
 
 // DEBUG subcommand [word ...]
 void debug(Call& call) {
-  if (!is_allowed(client_call(call))) {
+  if (!is_allowed(server_call(call))) {
     return call.fail(
         "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", "
         "you can run it from a local connection, otherwise you need to set this option in the "
         "configuration file, and then restart the server.");
   }
-  const auto found = std::ranges::find_if(kSubcommands, [&](const Subcommand& row) {
+  const auto found = std::ranges::find_if(kDebugSubcommands, [&](const DebugSubcommand& row) {
     return equals(call.word(1), row.name) && call.count() >= row.least && call.count() <= row.most;
   });
-  if (found != std::end(kSubcommands)) return found->run(call);
+  if (found != std::end(kDebugSubcommands)) return found->run(call);
   call.fail(
       fmt::format("ERR unknown subcommand or wrong number of arguments for '{:.128}'. Try "
                   "DEBUG HELP.",
                   call.word(1)));
 }
 
-constexpr Command kCommands[] = {
+constexpr Command kDebugCommands[] = {
     {"debug",
      debug,
      -2,
@@ -178,6 +418,6 @@ constexpr Command kCommands[] = {
 
 }  // namespace
 
-std::span<const Command> debug_commands() { return kCommands; }
+std::span<const Command> debug_commands() { return kDebugCommands; }
 
 }  // namespace mayfly

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
@@ -23,7 +24,7 @@ class DebugTest : public testing::Test {
 
 TEST_F(DebugTest, IsAllowedByConfigurationOnly) {
   TestClient& far = fixture_.connect("10.1.2.3:5000");
-  Config& config = fixture_.server().config();
+  Config& config = fixture_.server().parts().config;
   config.enable_debug_command = "no";
   EXPECT_TRUE(run("DEBUG DIGEST").starts_with("(error) ERR DEBUG command not allowed."));
   config.enable_debug_command = "local";
@@ -47,10 +48,10 @@ TEST_F(DebugTest, SetActiveExpireStopsTheSweep) {
   EXPECT_EQ(run("DEBUG SET-ACTIVE-EXPIRE 0"), "OK");
   fixture_.advance(Millis(10));
   fixture_.sweep();
-  EXPECT_EQ(fixture_.server().keyspace()[0].stored(), 1u);
+  EXPECT_EQ(fixture_.server().parts().keyspace[0].stored(), 1u);
   EXPECT_EQ(run("DEBUG SET-ACTIVE-EXPIRE 1"), "OK");
   fixture_.sweep();
-  EXPECT_EQ(fixture_.server().keyspace()[0].stored(), 0u);
+  EXPECT_EQ(fixture_.server().parts().keyspace[0].stored(), 0u);
 }
 
 TEST_F(DebugTest, TheDigestOfNothingIsZero) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/core/server_call.h"
 #include "server/persistence/persistence_fixture.h"
 
 namespace mayfly {
@@ -29,8 +30,8 @@ TEST_F(DebugReloadTest, NothingIsLostOnTheWayToTheFileAndBack) {
   run("SET k other");
   EXPECT_EQ(run("DEBUG RELOAD NOSAVE"), "OK");
   EXPECT_EQ(run("DEBUG DIGEST"), digest);
-  for (int i = 0; i < server().keyspace().count(); ++i) {
-    EXPECT_EQ(server().keyspace()[i].check_invariants(), "");
+  for (int i = 0; i < server().parts().keyspace.count(); ++i) {
+    EXPECT_EQ(server().parts().keyspace[i].check_invariants(), "");
   }
 }
 

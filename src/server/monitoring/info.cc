@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "commands/words.h"
-#include "server/monitoring/info_lines.h"
+#include "server/core/server_call.h"
 
 namespace mayfly {
 namespace {
@@ -17,10 +17,10 @@ struct Section {
   std::string_view name;
   std::string_view title;
   bool is_default;
-  void (*write)(Server&, std::string&);
+  void (*write)(const ServerParts&, std::string&);
 };
 
-void info_modules(Server&, std::string&) {}
+void info_modules(const ServerParts&, std::string&) {}
 
 // clang-format off
 constexpr Section kSections[] = {
@@ -62,7 +62,7 @@ void info_usage(std::string& text, std::string_view suffix, int who) {
 
 }  // namespace
 
-std::string info_text(Server& server, std::span<const std::string_view> names) {
+std::string info_text(const ServerParts& server, std::span<const std::string_view> names) {
   std::string text;
   for (const Section& section : kSections) {
     if (!is_wanted(section, names)) continue;
@@ -82,7 +82,7 @@ std::string human_bytes(std::uint64_t bytes) {
   return fmt::format("{:.2f}{}", size, kUnits[unit]);
 }
 
-void info_cpu(Server&, std::string& text) {
+void info_cpu(const ServerParts&, std::string& text) {
   info_usage(text, "", RUSAGE_SELF);
   info_usage(text, "_children", RUSAGE_CHILDREN);
   info_usage(text, "_main_thread", RUSAGE_THREAD);
@@ -93,10 +93,10 @@ void info_cpu(Server&, std::string& text) {
   info_line(text, "used_active_time_main_thread", static_cast<std::int64_t>(active * 1e6));
 }
 
-void info_cluster(Server&, std::string& text) { info_line(text, "cluster_enabled", 0); }
+void info_cluster(const ServerParts&, std::string& text) { info_line(text, "cluster_enabled", 0); }
 
-void info_keyspace(Server& server, std::string& text) {
-  Keyspace& keyspace = server.keyspace();
+void info_keyspace(const ServerParts& server, std::string& text) {
+  Keyspace& keyspace = server.keyspace;
   for (int number = 0; number < keyspace.count(); ++number) {
     const Database& database = keyspace[number];
     if (database.size() == 0) continue;

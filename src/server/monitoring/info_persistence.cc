@@ -5,8 +5,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "server/core/server_call.h"
 #include "server/monitoring/info.h"
-#include "server/monitoring/info_lines.h"
+#include "server/monitoring/stats.h"
+#include "server/persistence/background.h"
+#include "server/persistence/loading.h"
+#include "server/persistence/persistence.h"
 
 namespace mayfly {
 namespace {
@@ -22,19 +26,19 @@ std::int64_t seconds_or_none(std::optional<Millis> time) {
 std::string_view verdict(bool worked) { return worked ? "ok" : "err"; }
 
 // How long the child has been at this job, or -1.
-std::int64_t seconds_at(Server& server, Job job) {
-  const Background& background = server.background();
-  return background.is_doing(job) ? whole_seconds(server.wall().now() - background.since()) : -1;
+std::int64_t seconds_at(const ServerParts& server, Job job) {
+  const Background& background = server.background;
+  return background.is_doing(job) ? whole_seconds(server.clock.now() - background.since()) : -1;
 }
 
 double percent(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-void info_child(Server& server, std::string& text) {
-  const ChildProgress at = server.background().progress();
-  const bool is_busy = server.background().is_busy();
-  const std::uint64_t total = is_busy ? std::max(stored_keys(server), at.keys) : 0;
+void info_child(const ServerParts& server, std::string& text) {
+  const ChildProgress at = server.background.progress();
+  const bool is_busy = server.background.is_busy();
+  const std::uint64_t total = is_busy ? std::max(stored_keys(server.keyspace), at.keys) : 0;
   info_line(text, "current_cow_peak", at.copied_bytes);
   info_line(text, "current_cow_size", at.copied_bytes);
   info_line(text, "current_cow_size_age", 0);
@@ -43,11 +47,11 @@ void info_child(Server& server, std::string& text) {
   info_line(text, "current_save_keys_total", total);
 }
 
-void info_snapshots(Server& server, std::string& text) {
-  Persistence& persistence = server.persistence();
+void info_snapshots(const ServerParts& server, std::string& text) {
+  Persistence& persistence = server.persistence;
   const Snapshots& snapshots = persistence.snapshots();
-  info_line(text, "rdb_changes_since_last_save", server.stats().dirty);
-  info_line(text, "rdb_bgsave_in_progress", server.background().is_doing(Job::save));
+  info_line(text, "rdb_changes_since_last_save", server.stats.dirty);
+  info_line(text, "rdb_bgsave_in_progress", server.background.is_doing(Job::save));
   info_line(text, "rdb_last_save_time", whole_seconds(snapshots.last_save().time_since_epoch()));
   info_line(text, "rdb_last_bgsave_status", verdict(snapshots.last_worked()));
   info_line(text, "rdb_last_bgsave_time_sec", seconds_or_none(snapshots.last_took()));
@@ -58,10 +62,10 @@ void info_snapshots(Server& server, std::string& text) {
   info_line(text, "rdb_last_load_keys_loaded", persistence.loaded_keys());
 }
 
-void info_aof(Server& server, std::string& text) {
-  const AofKeeper& aof = server.persistence().aof();
+void info_aof(const ServerParts& server, std::string& text) {
+  const AofWriter& aof = server.persistence.aof();
   info_line(text, "aof_enabled", aof.is_on());
-  info_line(text, "aof_rewrite_in_progress", server.background().is_doing(Job::rewrite));
+  info_line(text, "aof_rewrite_in_progress", server.background.is_doing(Job::rewrite));
   info_line(text, "aof_rewrite_scheduled", aof.is_scheduled());
   info_line(text, "aof_last_rewrite_time_sec", seconds_or_none(aof.last_rewrite_took()));
   info_line(text, "aof_current_rewrite_time_sec", seconds_at(server, Job::rewrite));
@@ -82,11 +86,11 @@ void info_aof(Server& server, std::string& text) {
   info_line(text, "aof_delayed_fsync", 0);
 }
 
-void info_loading(Server& server, std::string& text) {
-  const Loading& loading = server.loading();
+void info_loading(const ServerParts& server, std::string& text) {
+  const Loading& loading = server.loading;
   if (!loading.is_active()) return;
   const std::uint64_t total = std::max(loading.total(), loading.offset());
-  const std::int64_t passed = whole_seconds(server.wall().now() - loading.since());
+  const std::int64_t passed = whole_seconds(server.clock.now() - loading.since());
   const double done = percent(loading.offset(), total);
   info_line(text, "loading_start_time", whole_seconds(loading.since().time_since_epoch()));
   info_line(text, "loading_total_bytes", loading.total());
@@ -100,8 +104,8 @@ void info_loading(Server& server, std::string& text) {
 
 }  // namespace
 
-void info_persistence(Server& server, std::string& text) {
-  info_line(text, "loading", server.loading().is_active());
+void info_persistence(const ServerParts& server, std::string& text) {
+  info_line(text, "loading", server.loading.is_active());
   info_line(text, "async_loading", 0);
   info_child(server, text);
   info_snapshots(server, text);

@@ -3,17 +3,13 @@
 
 #include <fmt/format.h>
 
+#include "server/core/server_call.h"
 #include "server/monitoring/info.h"
-#include "server/monitoring/info_lines.h"
 #include "server/replication/primary_link.h"
 #include "server/replication/replication.h"
 
 namespace mayfly {
 namespace {
-
-std::int64_t seconds_since(Time then, Time now) {
-  return std::chrono::floor<std::chrono::seconds>(now - then).count();
-}
 
 std::string_view phase_text(ReplicaPhase phase) {
   switch (phase) {
@@ -28,17 +24,17 @@ std::string_view phase_text(ReplicaPhase phase) {
   }
 }
 
-void info_primary_link(Server& server, const PrimaryLink& primary, std::string& text) {
-  const Config& config = server.config();
-  const Time now = server.wall().now();
+void info_primary_link(const ServerParts& server, const PrimaryLink& primary, std::string& text) {
+  const Config& config = server.config;
+  const Time now = server.clock.now();
   const bool is_syncing =
       primary.state() == LinkState::transfer || primary.state() == LinkState::loading;
-  const auto offset = static_cast<std::int64_t>(server.replication().log().end());
+  const auto offset = static_cast<std::int64_t>(server.replication.stream().log().end());
   info_line(text, "master_host", primary.host());
   info_line(text, "master_port", primary.port());
   info_line(text, "master_link_status", primary.is_up() ? "up" : "down");
   info_line(text, "master_last_io_seconds_ago",
-            primary.is_up() ? seconds_since(primary.heard(), now) : -1);
+            primary.is_up() ? seconds_since(primary.last_received(), now) : -1);
   info_line(text, "master_sync_in_progress", is_syncing);
   info_line(text, "slave_read_repl_offset", offset);
   info_line(text, "slave_repl_offset", offset);
@@ -51,7 +47,7 @@ void info_primary_link(Server& server, const PrimaryLink& primary, std::string& 
               total == 0 ? -1 : static_cast<std::int64_t>(total - read));
     info_line(text, "master_sync_perc",
               total == 0 ? 0.0 : 100.0 * static_cast<double>(read) / static_cast<double>(total));
-    info_line(text, "master_sync_last_io_seconds_ago", seconds_since(primary.heard(), now));
+    info_line(text, "master_sync_last_io_seconds_ago", seconds_since(primary.last_received(), now));
   }
   if (!primary.is_up()) {
     info_line(text, "master_link_down_since_seconds", seconds_since(primary.down_since(), now));
@@ -61,11 +57,11 @@ void info_primary_link(Server& server, const PrimaryLink& primary, std::string& 
   info_line(text, "replica_announced", config.replica_announced);
 }
 
-void info_replicas(Server& server, std::string& text) {
-  Replicas& replicas = server.replication().replicas();
-  const Time now = server.wall().now();
+void info_replicas(const ServerParts& server, std::string& text) {
+  Replicas& replicas = server.replication.replicas();
+  const Time now = server.clock.now();
   info_line(text, "connected_slaves", replicas.all().size());
-  if (server.config().min_replicas_to_write > 0) {
+  if (server.config.min_replicas_to_write > 0) {
     info_line(text, "min_slaves_good_slaves", replicas.good(now));
   }
   std::size_t number = 0;
@@ -80,10 +76,10 @@ void info_replicas(Server& server, std::string& text) {
 
 }  // namespace
 
-void info_replication(Server& server, std::string& text) {
-  Replication& replication = server.replication();
-  const History& history = replication.history();
-  const ReplicationLog& log = replication.log();
+void info_replication(const ServerParts& server, std::string& text) {
+  Replication& replication = server.replication;
+  const ReplicationIds& ids = replication.stream().ids();
+  const ReplicationLog& log = replication.stream().log();
   info_line(text, "role", replication.is_replica() ? "slave" : "master");
   if (const PrimaryLink* const primary = replication.primary()) {
     info_primary_link(server, *primary, text);
@@ -91,15 +87,15 @@ void info_replication(Server& server, std::string& text) {
   info_replicas(server, text);
   info_line(text, "replicas_waiting_psync", 0);
   info_line(text, "master_failover_state", replication.failover().state_text());
-  info_line(text, "master_replid", history.id);
-  info_line(text, "master_replid2", history.former.empty() ? std::string(40, '0') : history.former);
+  info_line(text, "master_replid", ids.id);
+  info_line(text, "master_replid2", ids.former.empty() ? std::string(40, '0') : ids.former);
   info_line(text, "master_repl_offset", log.end());
   info_line(text, "second_repl_offset",
-            history.former.empty() ? -1 : static_cast<std::int64_t>(history.former_end) + 1);
-  info_line(text, "repl_backlog_active", replication.has_log());
-  info_line(text, "repl_backlog_size", server.config().repl_backlog_size);
+            ids.former.empty() ? -1 : static_cast<std::int64_t>(ids.former_end) + 1);
+  info_line(text, "repl_backlog_active", replication.stream().is_open());
+  info_line(text, "repl_backlog_size", server.config.repl_backlog_size);
   info_line(text, "repl_backlog_first_byte_offset",
-            replication.has_log() ? log.begin() + 1 : std::uint64_t{0});
+            replication.stream().is_open() ? log.begin() + 1 : std::uint64_t{0});
   info_line(text, "repl_backlog_histlen", log.end() - log.begin());
 }
 

@@ -7,23 +7,20 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "server/admin/client_list.h"
+#include "server/core/clients.h"
 #include "server/core/memory.h"
+#include "server/core/pauses.h"
+#include "server/core/server_call.h"
 #include "server/core/version.h"
+#include "server/core/watches.h"
 #include "server/monitoring/info.h"
-#include "server/monitoring/info_lines.h"
-#include "server/monitoring/memory_overhead.h"
+#include "server/monitoring/stats.h"
+#include "server/persistence/persistence.h"
 #include "server/replication/replication.h"
 
 namespace mayfly {
 namespace {
-
-std::int64_t seconds_since(Time start, Time now) {
-  return std::chrono::floor<std::chrono::seconds>(now - start).count();
-}
-
-double ratio(std::size_t a, std::size_t b) {
-  return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b);
-}
 
 void info_bytes(std::string& text, std::string_view name, std::uint64_t bytes) {
   info_line(text, name, bytes);
@@ -38,9 +35,30 @@ void info_excess(std::string& text, std::string_view name, std::size_t whole, st
 
 }  // namespace
 
-void info_server(Server& server, std::string& text) {
-  const Time now = server.wall().now();
-  const std::int64_t uptime = seconds_since(server.stats().started, now);
+std::size_t deadline_bytes(const Database& database) {
+  return (database.deadline_count() + database.member_deadline_count()) * kDeadlineBytes;
+}
+
+MemoryOverhead memory_overhead(const ServerParts& server) {
+  MemoryOverhead overhead;
+  for (const auto& [id, client] : server.clients.all()) {
+    (client->is_attached_replica() ? overhead.replica_clients : overhead.normal_clients) +=
+        memory_of(*client);
+  }
+  overhead.backlog = server.replication.stream().log().memory();
+  const Aof* const log = server.persistence.aof().log();
+  overhead.aof_buffer = log == nullptr ? 0 : log->buffered();
+  for (int number = 0; number < server.keyspace.count(); ++number) {
+    const Database& database = server.keyspace[number];
+    if (database.size() == 0) continue;
+    overhead.tables += database.table_bytes() + deadline_bytes(database);
+  }
+  return overhead;
+}
+
+void info_server(const ServerParts& server, std::string& text) {
+  const Time now = server.clock.now();
+  const std::int64_t uptime = seconds_since(server.stats.started, now);
   utsname system{};
   ::uname(&system);
   info_line(text, "server_name", "mayfly");
@@ -54,61 +72,61 @@ void info_server(Server& server, std::string& text) {
   info_line(text, "multiplexing_api", "epoll");
   info_line(text, "process_id", ::getpid());
   info_line(text, "process_supervised", "no");
-  info_line(text, "run_id", server.run_id());
-  info_line(text, "tcp_port", server.surroundings().port());
-  info_line(text, "availability_zone", server.config().availability_zone);
+  info_line(text, "run_id", server.run_id);
+  info_line(text, "tcp_port", server.host.port());
+  info_line(text, "availability_zone", server.config.availability_zone);
   info_line(text, "server_time_usec", now.time_since_epoch().count() * 1000);
   info_line(text, "uptime_in_seconds", uptime);
   info_line(text, "uptime_in_days", uptime / 86'400);
-  info_line(text, "hz", server.config().hz);
-  info_line(text, "configured_hz", server.config().hz);
-  info_line(text, "executable", server.surroundings().executable());
-  info_line(text, "config_file", server.config().file);
+  info_line(text, "hz", server.config.hz);
+  info_line(text, "configured_hz", server.config.hz);
+  info_line(text, "executable", server.host.executable());
+  info_line(text, "config_file", server.config.file);
   info_line(text, "io_threads_active", 0);
   std::string listener = "name=tcp";
-  for (const std::string& address : server.config().bind) listener += ",bind=" + address;
-  if (server.surroundings().port() > 0) {
-    info_line(text, "listener0", fmt::format("{},port={}", listener, server.surroundings().port()));
+  for (const std::string& address : server.config.bind) listener += ",bind=" + address;
+  if (server.host.port() > 0) {
+    info_line(text, "listener0", fmt::format("{},port={}", listener, server.host.port()));
   }
 }
 
-void info_clients(Server& server, std::string& text) {
+void info_clients(const ServerParts& server, std::string& text) {
   std::size_t input = 0;
   std::size_t output = 0;
   std::size_t paused = 0;
-  for (const auto& [id, client] : server.clients()) {
+  for (const auto& [id, client] : server.clients.all()) {
     input = std::max(input, client->link().input().size());
     output = std::max(output, client->link().pending());
-    if (client->is_paused) ++paused;
+    if (client->limits.is_paused) ++paused;
   }
-  info_line(text, "connected_clients", server.clients().size());
+  info_line(text, "connected_clients", server.clients.all().size());
   info_line(text, "cluster_connections", 0);
-  info_line(text, "maxclients", server.config().maxclients);
+  info_line(text, "maxclients", server.config.maxclients);
   info_line(text, "client_recent_max_input_buffer", input);
   info_line(text, "client_recent_max_output_buffer", output);
-  const Waiters& waiters = server.replication().waiters();
+  const Waiters& waiters = server.replication.waiters();
   info_line(text, "blocked_clients", waiters.size() + paused);
   info_line(text, "tracking_clients", 0);
-  info_line(text, "pubsub_clients", std::ranges::count_if(server.clients(), [](const auto& entry) {
-              return entry.second->is_subscriber();
-            }));
+  info_line(text, "pubsub_clients",
+            std::ranges::count_if(server.clients.all(),
+                                  [](const auto& entry) { return entry.second->is_subscriber(); }));
   info_line(text, "watching_clients",
-            std::ranges::count_if(server.clients(), [&](const auto& entry) {
-              return server.watches().count(*entry.second) > 0;
+            std::ranges::count_if(server.clients.all(), [](const auto& entry) {
+              return entry.second->transaction.watched_keys > 0;
             }));
   info_line(text, "clients_in_timeout_table", waiters.with_timeout());
-  info_line(text, "total_watched_keys", server.watches().keys());
+  info_line(text, "total_watched_keys", server.watches.keys());
   info_line(text, "total_blocking_keys", 0);
   info_line(text, "total_blocking_keys_on_nokey", 0);
-  const Pauses::Summary pause = server.pauses().summary(server.wall().now());
+  const Pauses::Summary pause = server.pauses.summary(server.clock.now());
   info_line(text, "paused_reason", pause.reason);
   info_line(text, "paused_actions", pause.actions);
   info_line(text, "paused_timeout_milliseconds", pause.remaining_ms);
 }
 
-void info_memory(Server& server, std::string& text) {
+void info_memory(const ServerParts& server, std::string& text) {
   const MemoryNumbers numbers = memory_numbers();
-  Stats& stats = server.stats();
+  Stats& stats = server.stats;
   stats.memory_peak = std::max<std::uint64_t>(stats.memory_peak, numbers.used);
   info_bytes(text, "used_memory", numbers.used);
   info_bytes(text, "used_memory_rss", numbers.rss);
@@ -129,8 +147,8 @@ void info_memory(Server& server, std::string& text) {
   info_line(text, "number_of_cached_scripts", 0);
   info_line(text, "number_of_functions", 0);
   info_line(text, "number_of_libraries", 0);
-  info_bytes(text, "maxmemory", server.config().maxmemory);
-  info_line(text, "maxmemory_policy", name_of(server.config().maxmemory_policy));
+  info_bytes(text, "maxmemory", server.config.maxmemory);
+  info_line(text, "maxmemory_policy", name_of(server.config.maxmemory_policy));
   info_excess(text, "allocator_frag", numbers.active, numbers.allocated);
   info_excess(text, "allocator_rss", numbers.resident, numbers.active);
   info_excess(text, "rss_overhead", numbers.rss, numbers.resident);
@@ -144,7 +162,7 @@ void info_memory(Server& server, std::string& text) {
   info_line(text, "mem_aof_buffer", overhead.aof_buffer);
   info_line(text, "mem_allocator", numbers.allocator);
   info_line(text, "active_defrag_running", 0);
-  info_line(text, "lazyfree_pending_objects", server.keyspace().graveyard().waiting());
+  info_line(text, "lazyfree_pending_objects", server.keyspace.graveyard().waiting());
 }
 
 }  // namespace mayfly

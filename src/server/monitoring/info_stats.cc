@@ -7,9 +7,13 @@
 #include <cstdint>
 #include <map>
 
-#include "server/monitoring/command_times.h"
+#include "server/core/clients.h"
+#include "server/core/reclaimer.h"
+#include "server/core/server_call.h"
 #include "server/monitoring/info.h"
-#include "server/monitoring/info_lines.h"
+#include "server/monitoring/stats.h"
+#include "server/persistence/background.h"
+#include "server/pubsub/pubsub.h"
 #include "server/replication/replication.h"
 
 namespace mayfly {
@@ -23,9 +27,9 @@ std::size_t dead_keys(Keyspace& keyspace) {
 }
 
 // Of connections that are closed, and of those that are not.
-std::uint64_t bytes_out(Server& server) {
-  std::uint64_t bytes = server.stats().bytes_out;
-  for (const auto& [id, client] : server.clients()) bytes += client->link().sent();
+std::uint64_t bytes_out(const ServerParts& server) {
+  std::uint64_t bytes = server.stats.bytes_out;
+  for (const auto& [id, client] : server.clients.all()) bytes += client->link().sent();
   return bytes;
 }
 
@@ -79,9 +83,9 @@ void info_expiring(std::string& text, Keyspace& keyspace) {
 
 }  // namespace
 
-void info_stats(Server& server, std::string& text) {
-  const Stats& stats = server.stats();
-  const KeyspaceStats& keys = server.keyspace().stats();
+void info_stats(const ServerParts& server, std::string& text) {
+  const Stats& stats = server.stats;
+  const KeyspaceStats& keys = server.keyspace.stats();
   info_line(text, "total_connections_received", stats.connections);
   info_line(text, "total_commands_processed", stats.commands);
   info_line(text, "instantaneous_ops_per_sec",
@@ -94,19 +98,19 @@ void info_stats(Server& server, std::string& text) {
   info_line(text, "sync_partial_err", stats.refused_partial_syncs);
   info_line(text, "expired_keys", keys.expired_keys);
   info_line(text, "expired_fields", keys.expired_fields);
-  info_line(text, "expired_stale_perc", stale_percent(server.keyspace()));
+  info_line(text, "expired_stale_perc", stale_percent(server.keyspace));
   info_line(text, "expired_time_cap_reached_count", stats.sweep_slices_cut);
   info_line(text, "expire_cycle_cpu_milliseconds", stats.sweep_micros / 1000);
-  info_line(text, "slave_expires_tracked_keys", server.replication().local_expiries().size());
+  info_line(text, "slave_expires_tracked_keys", server.replication.local_expiries().size());
   info_line(text, "evicted_keys", keys.evicted_keys);
   info_line(text, "evicted_clients", stats.evicted_clients);
   info_line(text, "keyspace_hits", stats.hits);
   info_line(text, "keyspace_misses", stats.misses);
-  info_line(text, "pubsub_channels", server.pubsub().channels().size());
-  info_line(text, "pubsub_patterns", server.pubsub().patterns().size());
-  info_line(text, "pubsubshard_channels", server.pubsub().shard_channels().size());
-  info_line(text, "latest_fork_usec", server.background().fork_micros());
-  info_line(text, "total_forks", server.background().forks());
+  info_line(text, "pubsub_channels", server.pubsub.channels().size());
+  info_line(text, "pubsub_patterns", server.pubsub.patterns().size());
+  info_line(text, "pubsubshard_channels", server.pubsub.shard_channels().size());
+  info_line(text, "latest_fork_usec", server.background.fork_micros());
+  info_line(text, "total_forks", server.background.forks());
   info_line(text, "migrate_cached_sockets", 0);
   info_line(text, "tracking_total_keys", 0);
   info_line(text, "tracking_total_items", 0);
@@ -119,13 +123,13 @@ void info_stats(Server& server, std::string& text) {
   info_line(text, "client_output_buffer_limit_disconnections", stats.output_limit_disconnections);
 }
 
-void info_expiry(Server& server, std::string& text) {
-  Keyspace& keyspace = server.keyspace();
+void info_expiry(const ServerParts& server, std::string& text) {
+  Keyspace& keyspace = server.keyspace;
   const Time next = keyspace.next_deadline();
-  info_line(text, "expiry_active", server.is_sweeping());
-  info_line(text, "expiry_slices", server.stats().sweep_slices);
-  info_line(text, "expiry_slices_cut", server.stats().sweep_slices_cut);
-  info_line(text, "expiry_cpu_microseconds", server.stats().sweep_micros);
+  info_line(text, "expiry_active", server.reclaimer.is_sweeping());
+  info_line(text, "expiry_slices", server.stats.sweep_slices);
+  info_line(text, "expiry_slices_cut", server.stats.sweep_slices_cut);
+  info_line(text, "expiry_cpu_microseconds", server.stats.sweep_micros);
   info_line(text, "expiry_backlog_keys", dead_keys(keyspace));
   info_line(text, "expiry_next_deadline_ms",
             next == kNever ? -1 : remaining(next, keyspace.now()).count());
@@ -134,8 +138,8 @@ void info_expiry(Server& server, std::string& text) {
   info_lateness(text, "lazy", keyspace.stats().late_on_access);
 }
 
-void info_command_stats(Server& server, std::string& text) {
-  for (const auto& [name, stats] : commands_by_name(server.stats())) {
+void info_command_stats(const ServerParts& server, std::string& text) {
+  for (const auto& [name, stats] : commands_by_name(server.stats)) {
     const double calls = static_cast<double>(std::max<std::uint64_t>(stats->calls, 1));
     text += fmt::format(
         "cmdstat_{}:calls={},usec={},usec_per_call={:.2f},rejected_calls={},failed_calls={}\r\n",
@@ -144,15 +148,15 @@ void info_command_stats(Server& server, std::string& text) {
   }
 }
 
-void info_error_stats(Server& server, std::string& text) {
-  for (const auto& [code, count] : server.stats().by_error) {
+void info_error_stats(const ServerParts& server, std::string& text) {
+  for (const auto& [code, count] : server.stats.by_error) {
     text += fmt::format("errorstat_{}:count={}\r\n", code, count);
   }
 }
 
-void info_latency_stats(Server& server, std::string& text) {
-  if (!server.config().latency_tracking) return;
-  for (const auto& [name, stats] : commands_by_name(server.stats())) {
+void info_latency_stats(const ServerParts& server, std::string& text) {
+  if (!server.config.latency_tracking) return;
+  for (const auto& [name, stats] : commands_by_name(server.stats)) {
     if (stats->calls == 0) continue;
     text += fmt::format("latency_percentiles_usec_{}:p50={}.000,p99={}.000,p99.9={}.000\r\n", name,
                         percentile_micros(*stats, 0.5), percentile_micros(*stats, 0.99),

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
@@ -54,7 +55,7 @@ TEST_F(InfoTest, ShowsTheSectionsAskedFor) {
 TEST_F(InfoTest, SaysWhoItIs) {
   EXPECT_EQ(value("server", "server_name"), "mayfly");
   EXPECT_EQ(value("server", "redis_mode"), "standalone");
-  EXPECT_EQ(value("server", "run_id"), fixture_.server().run_id());
+  EXPECT_EQ(value("server", "run_id"), fixture_.server().parts().run_id);
   fixture_.advance(std::chrono::seconds(90'000));
   EXPECT_EQ(value("server", "uptime_in_seconds"), "90000");
   EXPECT_EQ(value("server", "uptime_in_days"), "1");

@@ -6,12 +6,10 @@
 #include <algorithm>
 
 #include "keyspace/members/table_hash.h"
-#include "server/admin/help.h"
 #include "server/core/memory.h"
-#include "server/core/server.h"
+#include "server/core/server_call.h"
 #include "server/monitoring/info.h"
-#include "server/monitoring/memory_overhead.h"
-#include "server/monitoring/monitoring_handlers.h"
+#include "server/monitoring/stats.h"
 
 namespace mayfly {
 namespace {
@@ -25,10 +23,6 @@ std::size_t key_bytes(const Database& database, Slot slot) {
   if (database.deadline(slot) != kNever) bytes += kDeadlineBytes;
   if (database.earliest_field(slot) != kNever) bytes += kDeadlineBytes;
   return bytes;
-}
-
-double ratio(std::size_t a, std::size_t b) {
-  return b == 0 ? 1.0 : static_cast<double>(a) / static_cast<double>(b);
 }
 
 // A map whose head is written when its fields are counted.
@@ -87,10 +81,10 @@ void add_allocator(MapReply& map, const MemoryNumbers& numbers) {
   map.add("fragmentation.bytes", numbers.rss > numbers.used ? numbers.rss - numbers.used : 0);
 }
 
-std::string doctor_report(Server& server) {
+std::string memory_report(const ServerParts& server) {
   constexpr std::size_t kLittle = 5'000'000;
   const MemoryNumbers numbers = memory_numbers();
-  const std::size_t peak = std::max<std::size_t>(server.stats().memory_peak, numbers.used);
+  const std::size_t peak = std::max<std::size_t>(server.stats.memory_peak, numbers.used);
   if (numbers.used < kLittle) return "So little memory is in use that there is nothing to say.\n";
   std::string report;
   if (ratio(peak, numbers.used) > 1.5) {
@@ -102,15 +96,13 @@ std::string doctor_report(Server& server) {
   if (ratio(numbers.active, numbers.allocated) > 1.4) {
     report += "- Pages are only partly filled, as after many removals. New entries fill them.\n";
   }
-  const std::uint64_t most = server.config().maxmemory;
+  const std::uint64_t most = server.config.maxmemory;
   if (most > 0 && numbers.used > most - most / 10) {
     report += fmt::format("- Memory is {} % of maxmemory; the policy is {}.\n",
-                          numbers.used * 100 / most, name_of(server.config().maxmemory_policy));
+                          numbers.used * 100 / most, name_of(server.config.maxmemory_policy));
   }
   return report.empty() ? "Nothing seems to be wrong.\n" : report;
 }
-
-}  // namespace
 
 // MEMORY USAGE key [SAMPLES count]: the count is read and not needed, nothing is estimated.
 void memory_usage(Call& call) {
@@ -129,16 +121,16 @@ void memory_usage(Call& call) {
 
 // MEMORY STATS
 void memory_stats(Call& call) {
-  Server& server = client_call(call).server;
+  const ServerParts& server = parts_of(call);
   const MemoryNumbers numbers = memory_numbers();
-  const std::size_t peak = std::max<std::size_t>(server.stats().memory_peak, numbers.used);
+  const std::size_t peak = std::max<std::size_t>(server.stats.memory_peak, numbers.used);
   std::size_t keys = 0;
-  for (int i = 0; i < server.keyspace().count(); ++i) keys += server.keyspace()[i].size();
+  for (int i = 0; i < server.keyspace.count(); ++i) keys += server.keyspace[i].size();
 
   MapReply map(call.reply());
   map.add("peak.allocated", peak);
   map.add("total.allocated", numbers.used);
-  map.add("startup.allocated", server.stats().memory_startup);
+  map.add("startup.allocated", server.stats.memory_startup);
   const MemoryOverhead beside = memory_overhead(server);
   map.add("replication.backlog", beside.backlog);
   map.add("clients.slaves", beside.replica_clients);
@@ -147,7 +139,7 @@ void memory_stats(Call& call) {
   map.add("aof.buffer", beside.aof_buffer);
   map.add("lua.caches", 0);
   map.add("functions.caches", 0);
-  add_databases(map, call.reply(), server.keyspace());
+  add_databases(map, call.reply(), server.keyspace);
   const std::size_t data = numbers.used - std::min(beside.total(), numbers.used);
   map.add("overhead.total", beside.total());
   map.add("keys.count", keys);
@@ -159,9 +151,7 @@ void memory_stats(Call& call) {
 }
 
 // MEMORY DOCTOR
-void memory_doctor(Call& call) {
-  call.reply().verbatim("txt", doctor_report(client_call(call).server));
-}
+void memory_doctor(Call& call) { call.reply().verbatim("txt", memory_report(parts_of(call))); }
 
 // MEMORY MALLOC-STATS
 void memory_malloc_stats(Call& call) { call.reply().verbatim("txt", allocator_report()); }
@@ -187,5 +177,32 @@ void memory_help(Call& call) {
   };
   reply_help(call, "MEMORY", kLines);
 }
+
+// clang-format off
+constexpr Command kMemoryRows[] = {
+    {"usage",        memory_usage,        -3, flag::readonly, {2, 2, 1, access::ro}, "server", "4.0.0",
+     "key [SAMPLES count:int]",
+     "Returns how many bytes a key and its value take.", {}, "memory"},
+    {"stats",        memory_stats,         2, 0, {}, "server", "4.0.0",
+     "", "Returns where memory goes.", {}, "memory"},
+    {"doctor",       memory_doctor,        2, 0, {}, "server", "4.0.0",
+     "", "Tells whether something seems to be wrong with memory.", {}, "memory"},
+    {"malloc-stats", memory_malloc_stats,  2, 0, {}, "server", "4.0.0",
+     "", "Returns what the allocator has to say.", {}, "memory"},
+    {"purge",        memory_purge,         2, 0, {}, "server", "4.0.0",
+     "", "Gives empty pages back to the system.", {}, "memory"},
+    {"help",         memory_help,          2, flag::loading | flag::stale, {}, "server", "4.0.0",
+     "", "Tells how MEMORY is used.", {}, "memory"},
+};
+
+constexpr Command kMemoryCommands[] = {
+    {"memory",  nullptr, -2, 0, {}, "server", "4.0.0",
+     "", "Shows where memory goes.", kMemoryRows},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Command> memory_commands() { return kMemoryCommands; }
 
 }  // namespace mayfly

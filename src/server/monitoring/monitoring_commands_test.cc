@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "server/core/memory.h"
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
+#include "server/monitoring/command_log.h"
+#include "server/monitoring/stats.h"
 
 namespace mayfly {
 namespace {
@@ -14,8 +17,8 @@ constexpr Time at(std::int64_t ms) { return Time(Millis(ms)); }
 class MonitoringTest : public testing::Test {
  protected:
   std::string run(std::string_view line) { return client_.run(line); }
-  Slowlog& slowlog() { return fixture_.server().slowlog(); }
-  Latency& latency() { return fixture_.server().latency(); }
+  Slowlog& slowlog() { return fixture_.server().parts().command_logs[LogKind::slow]; }
+  Latency& latency() { return fixture_.server().parts().latency; }
 
   ServerFixture fixture_;
   TestClient& client_ = fixture_.connect();
@@ -170,8 +173,8 @@ TEST_F(MonitoringTest, LatencyIsToldToPeople) {
 
 TEST_F(MonitoringTest, HistogramCountsCallsInPowersOfTwo) {
   run("SET k v");
-  const auto& commands = fixture_.server().commands();
-  CommandStats& stats = fixture_.server().stats().by_command[commands.find("set")];
+  const auto& commands = fixture_.server().parts().commands;
+  CommandStats& stats = fixture_.server().parts().stats.by_command[commands.find("set")];
   stats = {};
   stats.calls = 3;
   stats.micros_log2[0] = 1;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -51,8 +52,18 @@ struct Stats {
   std::unordered_map<const Command*, CommandStats> by_command;
   std::map<std::string, std::uint64_t, std::less<>> by_error;  // "ERR", "WRONGTYPE", ...
 
-  // For CONFIG RESETSTAT: all but when it started and what is going on.
+  // For CONFIG RESETSTAT. What is a state rather than a count stays: when the server started, the
+  // changes since the last save, the rate.
   void reset();
 };
+
+// In the order of the alphabet. The pointers are valid until the next command is counted.
+std::map<std::string, const CommandStats*> commands_by_name(const Stats& stats);
+
+// The longest time that bucket `i` of CommandStats::micros_log2 stands for.
+constexpr std::uint64_t bucket_micros(std::size_t i) { return (std::uint64_t{1} << i) - 1; }
+
+// The time that `share` of the calls (0.5, 0.99) did not exceed, at most twice too high.
+std::uint64_t percentile_micros(const CommandStats& stats, double share);
 
 }  // namespace mayfly

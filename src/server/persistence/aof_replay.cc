@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running commands for nobody.
+// Running commands without a client.
 
 #include "server/persistence/aof_replay.h"
 
@@ -9,13 +9,12 @@
 
 #include "commands/words.h"
 #include "server/admin/missing_types.h"
-#include "server/core/server.h"
-#include "server/monitoring/command_times.h"
+#include "server/core/server_call.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kKeptBytes = 64 * 1024;  // of a reply that nobody reads
+constexpr std::size_t kReplyBytesKept = 64 * 1024;  // of an unread reply
 
 // XGROUP CREATE key ..., BITOP AND key ...; all others have the key first.
 std::size_t key_place(Words words) {
@@ -25,13 +24,15 @@ std::size_t key_place(Words words) {
 
 }  // namespace
 
-InternalClient::InternalClient(Server& server)
-    : server_(server), client_(server, link_, 0, server.wall().now()) {
+AofReplay::AofReplay(const ServerParts& parts, Host& events)
+    : parts_(parts),
+      events_(events),
+      client_(parts.requests, link_, 0, parts.clock.now(), RequestLimits{}) {
   client_.set_authenticated(true);
 }
 
-Status InternalClient::apply(int database, Words words) {
-  const CommandTable& commands = server_.commands();
+Status AofReplay::apply(int database, Words words) {
+  const CommandTable& commands = parts_.commands;
   const Command* const found = commands.find(words[0]);
   const Command* const command = found == nullptr ? nullptr : commands.resolve(*found, words);
   const std::string_view type = command == nullptr ? missing_type(words[0]) : "";
@@ -50,22 +51,22 @@ Status InternalClient::apply(int database, Words words) {
     return Error{Code::corrupt,
                  fmt::format("the command '{}' changes no data", full_name(*command))};
   }
-  if (database < 0 || database >= server_.keyspace().count()) {
+  if (database < 0 || database >= parts_.keyspace.count()) {
     return Error{Code::invalid, fmt::format("there is no database {}: `databases` is {}", database,
-                                            server_.keyspace().count())};
+                                            parts_.keyspace.count())};
   }
 
   client_.select(database);
-  server_.keyspace().set_policy(Policy::show);
+  parts_.keyspace.set_policy(Policy::show);
   std::string& out = link_.output();
   out.clear();
-  if (out.capacity() > kKeptBytes) out.shrink_to_fit();
+  if (out.capacity() > kReplyBytesKept) out.shrink_to_fit();
   Reply reply(out, 2);
-  ClientCall call(server_, client_, *command, words, reply);
+  ServerCall call(events_, parts_, client_, *command, words, reply);
   command->handler(call);
   if (!out.starts_with('-')) return Done{};
-  // Logs have no command that renames what is not there: it was left out before.
-  if (out.starts_with("-ERR no such key") && command->name.starts_with("rename")) {
+  // A log renames only keys that exist: this one was left out before.
+  if (out.starts_with("-ERR no such key")) {
     skip(database, "a renamed key", words[1]);
     return Done{};
   }
@@ -73,7 +74,7 @@ Status InternalClient::apply(int database, Words words) {
                                           out.substr(1, out.find('\r') - 1))};
 }
 
-void InternalClient::skip(int database, std::string_view type, std::string_view key) {
+void AofReplay::skip(int database, std::string_view type, std::string_view key) {
   std::size_t hash = std::hash<std::string_view>()(key);
   hash ^= static_cast<std::size_t>(database) * 0x9E3779B97F4A7C15u;
   auto found = skipped_.find(type);
@@ -81,7 +82,7 @@ void InternalClient::skip(int database, std::string_view type, std::string_view 
   found->second.insert(hash);
 }
 
-std::map<std::string, std::uint64_t> InternalClient::skipped() const {
+std::map<std::string, std::uint64_t> AofReplay::skipped() const {
   std::map<std::string, std::uint64_t> counts;
   for (const auto& [type, keys] : skipped_) counts.emplace(type, keys.size());
   return counts;

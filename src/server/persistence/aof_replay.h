@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// InternalClient: runs commands of an append-only file. They are not counted, propagated or told to
-// anybody, and what is due stays: the log says what became of it.
+// AofReplay: runs the commands of an append-only file. They are not counted or propagated, nobody is
+// notified, and what is due stays: the log has its removal. AofTask loads the file in slices.
 
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "net/transport.h"
 #include "persist/aof/aof_loader.h"
 #include "server/core/client.h"
+#include "server/persistence/loading.h"
 
 namespace mayfly {
 
-// A connection that leads nowhere.
+class Host;
+struct ServerParts;
+
+// A connection to nobody.
 class NoLink final : public Link {
  public:
   std::string& output() override { return output_; }
@@ -43,12 +49,12 @@ class NoLink final : public Link {
   std::string address_ = "nowhere:0";
 };
 
-class InternalClient final : public AofApply {
+class AofReplay final : public AofApply {
  public:
-  explicit InternalClient(Server& server);
+  AofReplay(const ServerParts& parts, Host& events);
 
   // An unknown command and an error for a reply are errors: the data would not be what it was.
-  // Commands on types that cannot be held here are passed over, and counted by skipped().
+  // Commands on unsupported types are skipped, and counted by skipped().
   Status apply(int database, Words words) override;
 
   std::map<std::string, std::uint64_t> skipped() const;  // keys, by type
@@ -56,10 +62,30 @@ class InternalClient final : public AofApply {
  private:
   void skip(int database, std::string_view type, std::string_view key);
 
-  Server& server_;
+  const ServerParts& parts_;
+  Host& events_;
   NoLink link_;
   Client client_;
   std::map<std::string, std::unordered_set<std::size_t>, std::less<>> skipped_;  // hashes of keys
+};
+
+class AofTask final : public LoadTask {
+ public:
+  AofTask(std::unique_ptr<AofReplay> replay, Disk& disk, const AofOptions& files,
+          Keyspace& keyspace, const AofLoadOptions& options)
+      : replay_(std::move(replay)), loader_(disk, files, keyspace, *replay_, options) {}
+
+  Result<bool> step(std::size_t count) override { return loader_.step(count); }
+  std::uint64_t offset() const override { return loader_.offset(); }
+  std::uint64_t total() const override { return loader_.total_bytes(); }
+  const AofLoadReport& report() const { return loader_.report(); }
+
+  // Keys by type, of commands on unsupported types.
+  std::map<std::string, std::uint64_t> skipped() const { return replay_->skipped(); }
+
+ private:
+  std::unique_ptr<AofReplay> replay_;
+  AofLoader loader_;
 };
 
 }  // namespace mayfly

@@ -9,12 +9,15 @@
 #include <utility>
 
 #include "persist/aof/aof_rewrite.h"
-#include "server/core/server.h"
+#include "server/core/clients.h"
+#include "server/persistence/background.h"
+#include "server/persistence/data_directory.h"
+#include "server/persistence/loading.h"
 
 namespace mayfly {
 namespace {
 
-constexpr Millis kRetryDelay{100};  // between attempts to write
+constexpr Millis kFlushRetryDelay{100};  // between attempts to write
 constexpr Millis kRewriteDelay{5000};
 constexpr std::uint64_t kDoublings = 6;  // of that delay: at most 5 min 20 s
 
@@ -24,21 +27,21 @@ AofSync sync_of(std::string_view name) {
 }
 
 // What the child does.
-Status write_base(Server& server, const std::string& path, const SaveOptions& options,
-                  bool rdb_preamble, const OnChildProgress& tell) {
+Status write_base(const StorageContext& context, const std::string& path,
+                  const SaveOptions& options, bool rdb_preamble, const OnChildProgress& report) {
   const Result<SaveProgress> written = write_aof_base_file(
-      server.surroundings().disk(), path, server.keyspace(), options, rdb_preamble,
-      [&](const SaveProgress& at) { tell({.keys = at.keys, .bytes = at.bytes}); });
+      context.host.disk(), path, context.keyspace, options, rdb_preamble,
+      [&](const SaveProgress& at) { report({.keys = at.keys, .bytes = at.bytes}); });
   if (!written) return written.error();
-  tell({.keys = written->keys, .bytes = written->bytes});
+  report({.keys = written->keys, .bytes = written->bytes});
   return Done{};
 }
 
 }  // namespace
 
-AofKeeper::~AofKeeper() = default;
+AofWriter::~AofWriter() = default;
 
-AofOptions AofKeeper::options_of(const Config& config) {
+AofOptions AofWriter::options_of(const Config& config) {
   return {.directory = config.dir + "/" + config.appenddirname,
           .name = config.appendfilename,
           .sync = sync_of(config.appendfsync),
@@ -46,9 +49,9 @@ AofOptions AofKeeper::options_of(const Config& config) {
           .no_sync_on_rewrite = config.no_appendfsync_on_rewrite};
 }
 
-AofOptions AofKeeper::options() const { return options_of(server_.config()); }
+AofOptions AofWriter::options() const { return options_of(context_.config); }
 
-void AofKeeper::apply_config() {
+void AofWriter::apply_config() {
   if (!aof_) return;
   const AofOptions now = options();
   aof_->set_sync(now.sync);
@@ -56,30 +59,30 @@ void AofKeeper::apply_config() {
   aof_->set_no_sync_on_rewrite(now.no_sync_on_rewrite);
 }
 
-std::unique_ptr<Aof> AofKeeper::make_log() const {
-  return std::make_unique<Aof>(server_.surroundings().disk(), options());
+std::unique_ptr<Aof> AofWriter::make_log() const {
+  return std::make_unique<Aof>(context_.host.disk(), options());
 }
 
-Status AofKeeper::lock_directory(const std::string& directory) {
+Status AofWriter::lock_directory(const std::string& directory) {
   if (lock_ && locked_ == directory) return Done{};
-  Disk& disk = server_.surroundings().disk();
+  Disk& disk = context_.host.disk();
   if (Status status = disk.make_directory(directory); !status) return status;
   Result<std::unique_ptr<DirectoryLock>> lock =
-      server_.persistence().lock(directory, "--dir or --appenddirname");
+      directory_.lock(directory, "--dir or --appenddirname");
   if (!lock) return lock.error();
   lock_ = std::move(*lock);
   locked_ = directory;
   return Done{};
 }
 
-Status AofKeeper::check_can_begin(const AofOptions& options) {
+Status AofWriter::check_can_begin(const AofOptions& options) {
   Status status = lock_directory(options.directory);
-  if (status) status = check_aof_directory(server_.surroundings().disk(), options);
+  if (status) status = check_aof_directory(context_.host.disk(), options);
   if (!status) lock_.reset();
   return status;
 }
 
-Status AofKeeper::open(bool goes_on) {
+Status AofWriter::open(bool goes_on) {
   if (Status status = lock_directory(options().directory); !status) return status;
   aof_ = make_log();
   if (Status status = goes_on ? aof_->open() : write_first_base(); !status) {
@@ -87,50 +90,49 @@ Status AofKeeper::open(bool goes_on) {
     return status;
   }
   is_on_ = true;
-  server_.propagation().add_sink(*this);
+  propagation_.add_sink(*this);
   return Done{};
 }
 
-Status AofKeeper::write_first_base() {
+Status AofWriter::write_first_base() {
   const Result<std::string> path = aof_->begin_rewrite();
   if (!path) return path.error();
-  server_.log().write(Level::notice,
-                      fmt::format("Writing the base of a new append-only file: '{}'", *path));
-  const Status written = write_base(server_, *path, server_.persistence().save_options(),
+  context_.log.notice("Writing the base of a new append-only file: '{}'", *path);
+  const Status written = write_base(context_, *path, save_options(context_),
                                     aof_->options().rdb_preamble, [](const ChildProgress&) {});
   if (written) return aof_->finish_rewrite();
   aof_->abort_rewrite();
   return written;
 }
 
-void AofKeeper::switch_on() {
+void AofWriter::switch_on() {
   if (aof_) stop_rewrite();  // of a log that was off
   aof_ = make_log();
   is_on_ = true;
   failures_ = 0;
   next_rewrite_ = Time::min();
-  server_.propagation().add_sink(*this);
-  server_.log().write(Level::notice, "The append-only file is switched on");
+  propagation_.add_sink(*this);
+  context_.log.notice("The append-only file was switched on");
 }
 
-void AofKeeper::switch_off() {
+void AofWriter::switch_off() {
   stop_rewrite();
   if (Status status = sync_now(); !status) {
-    server_.log().write(Level::warning,
-                        fmt::format("The append-only file is switched off, but its end could not "
-                                    "be written: {}",
-                                    status.error().message));
+    context_.log.warning(
+        "The append-only file was switched off, but its end could not "
+        "be written: {}",
+        status.error().message);
   } else {
-    server_.log().write(Level::notice, "The append-only file is switched off");
+    context_.log.notice("The append-only file was switched off");
   }
-  server_.propagation().remove_sink(*this);
+  propagation_.remove_sink(*this);
   is_on_ = false;
   is_scheduled_ = false;
   failure_.reset();
   drop();
 }
 
-void AofKeeper::begin_anew() {
+void AofWriter::restart() {
   stop_rewrite();
   if (!is_on_) return;
   drop();
@@ -140,65 +142,65 @@ void AofKeeper::begin_anew() {
   next_rewrite_ = Time::min();
 }
 
-void AofKeeper::drop() {
+void AofWriter::drop() {
   before_ = appended_offset();
   aof_.reset();
   if (!is_on_) lock_.reset();
 }
 
-Status AofKeeper::sync_now() { return aof_ && aof_->is_open() ? aof_->sync_now() : Status(Done{}); }
+Status AofWriter::sync_now() { return aof_ && aof_->is_open() ? aof_->sync_now() : Status(Done{}); }
 
-void AofKeeper::take(int database, std::string_view command) { aof_->append(database, command); }
+void AofWriter::take(int database, std::string_view command) { aof_->append(database, command); }
 
-void AofKeeper::before_sleep(Time now) {
+void AofWriter::before_sleep(Time now) {
   if (is_on_ && aof_->is_open()) flush(now);
   if (!is_time_to_rewrite(now)) return;
-  // What fails has been noted, and comes again.
+  // A failure has been logged, and is tried again later.
   if (Status status = start_rewrite(now); !status) is_scheduled_ = false;
 }
 
-void AofKeeper::flush(Time now) {
+void AofWriter::flush(Time now) {
   // A clock that was set back must not keep it waiting.
-  if (failure_ && is_due(failed_at_, now) && !is_due(failed_at_ + kRetryDelay, now)) return;
+  if (failure_ && is_due(failed_at_, now) && !is_due(failed_at_ + kFlushRetryDelay, now)) return;
   const Status status = aof_->flush(now);
   if (status && !failure_) return;
   if (status) {
     failure_.reset();
-    server_.log().write(Level::notice, "The append-only file can be written again");
+    context_.log.notice("The append-only file can be written again");
     return;
   }
   failed_at_ = now;
   if (!failure_) {
-    server_.log().write(Level::warning,
-                        fmt::format("Cannot write the append-only file: {}. No writes are taken "
-                                    "until it works again",
-                                    status.error().message));
+    context_.log.warning(
+        "Cannot write the append-only file: {}. No writes are accepted "
+        "until it works again",
+        status.error().message);
   }
   failure_ = status.error().message;
   if (aof_->is_in_force()) close_unsafe_clients();
 }
 
-void AofKeeper::close_unsafe_clients() {
+void AofWriter::close_unsafe_clients() {
   // With `always` a reply means that it is on disk, otherwise that it is with the kernel.
   const bool is_always = aof_->options().sync == AofSync::always;
   const std::uint64_t safe = is_always ? synced_offset() : before_ + aof_->written_offset();
-  for (const auto& [id, client] : server_.clients()) {
-    if (client->written_to_aof <= safe || client->is_primary || client->link().closing()) continue;
+  for (const auto& [id, client] : clients_.all()) {
+    if (client->written.aof <= safe || client->is_primary || client->link().closing()) continue;
     client->link().close_now("the append-only file could not be written");
   }
 }
 
-std::string AofKeeper::why_no_writes() const {
-  if (!failure_) return {};
-  return fmt::format("MISCONF Errors writing to the AOF file: {}", *failure_);
+Status AofWriter::check_writable() const {
+  if (!failure_) return Done{};
+  return Error{Code::io, fmt::format("MISCONF Errors writing to the AOF file: {}", *failure_)};
 }
 
-bool AofKeeper::is_time_to_rewrite(Time now) const {
-  if (server_.background().is_busy() || server_.loading().is_active()) return false;
+bool AofWriter::is_time_to_rewrite(Time now) const {
+  if (context_.background.is_busy() || context_.loading.is_active()) return false;
   if (is_scheduled_) return true;
   if (!is_on_ || failure_ || !is_due(next_rewrite_, now)) return false;
   if (!aof_->is_open() || aof_->is_doubtful()) return true;
-  const Config& config = server_.config();
+  const Config& config = context_.config;
   if (config.auto_aof_rewrite_percentage == 0) return false;
   if (aof_->size() < config.auto_aof_rewrite_min_size) return false;
   const std::uint64_t base = std::max<std::uint64_t>(aof_->base_size(), 1);
@@ -207,7 +209,7 @@ bool AofKeeper::is_time_to_rewrite(Time now) const {
          static_cast<std::uint64_t>(config.auto_aof_rewrite_percentage);
 }
 
-Status AofKeeper::start_rewrite(Time now) {
+Status AofWriter::start_rewrite(Time now) {
   is_scheduled_ = false;
   rewrite_begun_ = now;
   if (!aof_) aof_ = make_log();
@@ -216,32 +218,30 @@ Status AofKeeper::start_rewrite(Time now) {
   const Result<std::string> path =
       ready ? aof_->begin_rewrite() : Result<std::string>(ready.error());
   if (!path) {
-    note_rewrite_failure(path.error(), now);
+    record_rewrite_failure(path.error(), now);
     return path.error();
   }
-  const SaveOptions options = server_.persistence().save_options();
+  const SaveOptions options = save_options(context_);
   const bool rdb_preamble = aof_->options().rdb_preamble;
-  const Status started = server_.background().start(
+  const Status started = context_.background.start(
       Job::rewrite, now,
-      [this, path = *path, options, rdb_preamble](const OnChildProgress& tell) {
-        return write_base(server_, path, options, rdb_preamble, tell);
+      [this, path = *path, options, rdb_preamble](const OnChildProgress& report) {
+        return write_base(context_, path, options, rdb_preamble, report);
       },
       [this](const Status& status, const ChildProgress& progress) { rewritten(status, progress); });
   if (!started) {
     aof_->abort_rewrite();
-    note_rewrite_failure(started.error(), now);
+    record_rewrite_failure(started.error(), now);
     return started;
   }
-  note_fork(server_, now);
-  server_.log().write(Level::notice,
-                      fmt::format("Background append only file rewriting started by pid {}",
-                                  server_.background().pid()));
+  context_.log.notice("Background append only file rewriting started by pid {}",
+                      context_.background.pid());
   return Done{};
 }
 
 // The whole log as it is, in a folder beside its own: appendonlydir.unsupported-1
-Status AofKeeper::link_files_aside() {
-  Disk& disk = server_.surroundings().disk();
+Status AofWriter::link_files_aside() {
+  Disk& disk = context_.host.disk();
   const AofOptions& from = aof_->options();
   const Result<AofFiles> files = find_aof(disk, from);
   if (!files) return files.error();
@@ -259,15 +259,15 @@ Status AofKeeper::link_files_aside() {
   if (Status status = disk.sync_directory(to.directory); !status) return status;
   if (Status status = disk.sync_directory(parent_directory(to.directory)); !status) return status;
   keeps_files_ = false;
-  server_.log().write(Level::notice,
-                      fmt::format("The append-only file with keys that are not held here is kept "
-                                  "in '{}'",
-                                  to.directory));
+  context_.log.notice(
+      "The append-only file with keys of unsupported types is kept "
+      "in '{}'",
+      to.directory);
   return Done{};
 }
 
-void AofKeeper::rewritten(const Status& status, const ChildProgress& progress) {
-  const Time now = server_.wall().now();
+void AofWriter::rewritten(const Status& status, const ChildProgress& progress) {
+  const Time now = context_.clock.now();
   last_took_ = now - rewrite_begun_;
   last_copied_bytes_ = progress.copied_bytes;
   Status done = status;
@@ -277,34 +277,33 @@ void AofKeeper::rewritten(const Status& status, const ChildProgress& progress) {
     aof_->abort_rewrite();
   }
   if (is_stopping_) {
-    server_.log().write(Level::notice, "Background append only file rewriting was cancelled");
+    context_.log.notice("Background append only file rewriting was cancelled");
   } else if (!done) {
-    return note_rewrite_failure(done.error(), now);
+    return record_rewrite_failure(done.error(), now);
   } else {
     ++rewrites_;
     failures_ = 0;
     next_rewrite_ = Time::min();
-    server_.log().write(Level::notice,
-                        fmt::format("Background append only file rewriting terminated with "
-                                    "success: {} keys, {} bytes",
-                                    progress.keys, progress.bytes));
+    context_.log.notice(
+        "Background append only file rewriting terminated with "
+        "success: {} keys, {} bytes",
+        progress.keys, progress.bytes);
   }
   if (!is_on_) drop();
 }
 
 // Each attempt leaves one more increment behind: they must not become many.
-void AofKeeper::note_rewrite_failure(const Error& error, Time now) {
+void AofWriter::record_rewrite_failure(const Error& error, Time now) {
   next_rewrite_ = now + kRewriteDelay * (1 << std::min(failures_, kDoublings));
   ++failures_;
-  server_.log().write(Level::warning,
-                      fmt::format("Rewriting the append-only file failed: {}", error.message));
+  context_.log.warning("Rewriting the append-only file failed: {}", error.message);
   if (!is_on_) drop();
 }
 
-void AofKeeper::stop_rewrite() {
-  if (!server_.background().is_doing(Job::rewrite)) return;
+void AofWriter::stop_rewrite() {
+  if (!context_.background.is_doing(Job::rewrite)) return;
   is_stopping_ = true;
-  server_.background().stop();
+  context_.background.stop();
   is_stopping_ = false;
 }
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// AofKeeper: the life of the append-only file. It is opened when the data is there, gets every
-// write, is flushed once a turn, rewritten when it has grown, and switched on and off.
+// AofWriter: writes the append-only file. It is opened when the data is loaded, gets every write, is
+// flushed once a turn, rewritten when it has grown, and switched on and off.
 //
-//   off ----- switch_on() -----> first base under way ---- it is written ----> in force
+//   off ----- switch_on() -----> first base is written ----- it is complete -----> in force
 //    ^                              (a child writes it, and                      |
 //    |                               writes go on meanwhile)                     |
 //    '------------------------------- switch_off() ------------------------------'
 //
-// The disk may fail or run full. Then nothing is lost: what was not written stays in memory, is
-// tried again, and meanwhile no more writes are taken (MISCONF). Clients whose writes
-// are not as safe as `appendfsync` promises (on disk, or at least with the kernel) get no reply.
-// They are closed, for they must not believe that they are.
+// The disk may fail or run full. Then nothing is lost: the bytes stay in memory and are written
+// later, and meanwhile no more writes are accepted (MISCONF). Clients whose writes are not as safe
+// as `appendfsync` promises (on disk, or at least with the kernel) are closed and get no reply.
 
 #pragma once
 
@@ -25,26 +24,29 @@
 #include "persist/aof/aof.h"
 #include "persist/aof/aof_options.h"
 #include "server/persistence/child.h"
+#include "server/persistence/storage_context.h"
 #include "server/replication/propagation.h"
 
 namespace mayfly {
 
-class Server;
-struct Config;
+class Clients;
+class DataDirectory;
 
-class AofKeeper final : public PropagationSink {
+class AofWriter final : public PropagationSink {
  public:
-  explicit AofKeeper(Server& server) : server_(server) {}
-  ~AofKeeper() override;
+  AofWriter(const StorageContext& context, DataDirectory& directory, Propagation& propagation,
+            const Clients& clients)
+      : context_(context), directory_(directory), propagation_(propagation), clients_(clients) {}
+  ~AofWriter() override;
 
   static AofOptions options_of(const Config& config);
   AofOptions options() const;  // as the configuration has them now
 
   // ---- Beginning and ending ----
 
-  // `goes_on`: what is on the disk was loaded, or there was nothing, and nothing is in memory. Else
-  // the log begins with a base of what is in memory, which is written here and now: no write may be
-  // taken that would not be in it. REQUIRES: !is_on().
+  // `goes_on`: the log on disk was loaded, or there is none and no data in memory. Else the log
+  // begins with a base of the data in memory, which is written at once: no write may be accepted
+  // that would not be in it. REQUIRES: !is_on().
   Status open(bool goes_on);
 
   // Takes the folder of the log, which is made if it is not there. REQUIRES: !is_on().
@@ -68,8 +70,8 @@ class AofKeeper final : public PropagationSink {
     if (!is_on_ && !aof_) lock_.reset();
   }
 
-  // The data is another now: the log on disk stays as it is until there is a base of the new data.
-  void begin_anew();
+  // All data was replaced: the log on disk stays as it is until there is a base of the new data.
+  void restart();
 
   // Writes and syncs everything.
   Status sync_now();
@@ -83,11 +85,11 @@ class AofKeeper final : public PropagationSink {
   // Writes and syncs; starts a rewrite if it is time for one.
   void before_sleep(Time now);
 
-  // "MISCONF ...", or empty.
-  std::string why_no_writes() const;
+  // Not while the file cannot be written. The message is the reply ("MISCONF ...").
+  Status check_writable() const;
 
   // The first only grows, also over switching off and on, and is never 0. The second is 0 unless a
-  // log is in force: whatever was written before is safe when there is a base that has it.
+  // log is in force: all writes before are safe when a base has them.
   std::uint64_t appended_offset() const { return before_ + (aof_ ? aof_->appended_offset() : 0); }
   std::uint64_t synced_offset() const {
     return aof_ && aof_->is_in_force() ? before_ + aof_->synced_offset() : 0;
@@ -126,10 +128,13 @@ class AofKeeper final : public PropagationSink {
   void close_unsafe_clients();
   bool is_time_to_rewrite(Time now) const;
   void rewritten(const Status& status, const ChildProgress& progress);
-  void note_rewrite_failure(const Error& error, Time now);
+  void record_rewrite_failure(const Error& error, Time now);
   void drop();
 
-  Server& server_;
+  const StorageContext context_;
+  DataDirectory& directory_;
+  Propagation& propagation_;
+  const Clients& clients_;
   std::unique_ptr<Aof> aof_;
   bool is_on_ = false;
   std::uint64_t before_ = 1;  // bytes of logs that were closed, and one: 0 is before all writes

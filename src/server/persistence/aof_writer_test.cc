@@ -6,12 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include "server/core/server_call.h"
+#include "server/persistence/background.h"
 #include "server/persistence/persistence_fixture.h"
 
 namespace mayfly {
 namespace {
 
-class AofKeeperTest : public RestartFixture {
+class AofWriterTest : public RestartFixture {
  protected:
   bool is_refused(std::string_view line) {
     return run(line).starts_with("(error) MISCONF Errors writing to the AOF file: ");
@@ -24,7 +26,7 @@ class AofKeeperTest : public RestartFixture {
 
 // ---- What is kept ----
 
-TEST_F(AofKeeperTest, EveryWriteIsThereAfterARestart) {
+TEST_F(AofWriterTest, EveryWriteIsThereAfterARestart) {
   start(logged_);
   run("SET k v EX 100");
   run("HSETEX h EX 50 FIELDS 2 a 1 b 2");
@@ -43,7 +45,7 @@ TEST_F(AofKeeperTest, EveryWriteIsThereAfterARestart) {
   EXPECT_EQ(run("HGET h a"), "\"42\"");
 }
 
-TEST_F(AofKeeperTest, WhatExpiredDoesNotComeBack) {
+TEST_F(AofWriterTest, WhatExpiredDoesNotComeBack) {
   start(logged_);
   run("HSETEX h PX 1000 FIELDS 2 a 1 b 2");
   run("HSET h c 3");
@@ -58,14 +60,14 @@ TEST_F(AofKeeperTest, WhatExpiredDoesNotComeBack) {
   EXPECT_EQ(run("EXISTS k"), "(integer) 0");
 }
 
-TEST_F(AofKeeperTest, WithAlwaysAReplyIsAPromiseThatAPowerCutDoesNotBreak) {
+TEST_F(AofWriterTest, WithAlwaysAReplyIsAPromiseThatAPowerCutDoesNotBreak) {
   start(always_);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(run("SET k" + std::to_string(i) + " v"), "OK");
   EXPECT_EQ(restart_after_power_cut(always_), "");
   EXPECT_EQ(run("DBSIZE"), "(integer) 20");
 }
 
-TEST_F(AofKeeperTest, AKillLosesNothingWhateverThePolicy) {
+TEST_F(AofWriterTest, AKillLosesNothingWhateverThePolicy) {
   for (const char* policy : {"always", "everysec", "no"}) {
     start(config_with(true, policy));
     run("SET " + std::string(policy) + " v");
@@ -74,18 +76,18 @@ TEST_F(AofKeeperTest, AKillLosesNothingWhateverThePolicy) {
   }
 }
 
-TEST_F(AofKeeperTest, OffsetsTellWhatIsSafe) {
+TEST_F(AofWriterTest, OffsetsTellWhatIsSafe) {
   start(always_);
   client_->run("SET k v");
   EXPECT_LT(persistence().synced_offset(), persistence().appended_offset());
-  EXPECT_EQ(client_->client().written_to_aof, persistence().appended_offset());
+  EXPECT_EQ(client_->client().written.aof, persistence().appended_offset());
   turn();
   EXPECT_EQ(persistence().synced_offset(), persistence().appended_offset());
 }
 
 // ---- A disk that fails ----
 
-TEST_F(AofKeeperTest, AFullDiskRefusesWritesAndRecoversByItself) {
+TEST_F(AofWriterTest, AFullDiskRefusesWritesAndRecoversByItself) {
   start(logged_);
   run("SET k v");
   disk_.set_room(10);
@@ -110,7 +112,7 @@ TEST_F(AofKeeperTest, AFullDiskRefusesWritesAndRecoversByItself) {
   EXPECT_EQ(run("MGET k l"), R"(["w", "y"])");
 }
 
-TEST_F(AofKeeperTest, AFailureIsLoggedOnceHoweverOftenItIsTried) {
+TEST_F(AofWriterTest, AFailureIsLoggedOnceHoweverOftenItIsTried) {
   start(logged_);
   disk_.fail_next(FakeDisk::Op::write, 5);
   run("SET k v");
@@ -124,7 +126,7 @@ TEST_F(AofKeeperTest, AFailureIsLoggedOnceHoweverOftenItIsTried) {
   EXPECT_EQ(said, 1);
 }
 
-TEST_F(AofKeeperTest, ASweepGoesOnWhileTheDiskIsFullAndIsLoggedLater) {
+TEST_F(AofWriterTest, ASweepGoesOnWhileTheDiskIsFullAndIsLoggedLater) {
   start(logged_);
   run("HSETEX h PX 1000 FIELDS 1 a 1");
   run("HSET h b 2");
@@ -138,10 +140,10 @@ TEST_F(AofKeeperTest, ASweepGoesOnWhileTheDiskIsFullAndIsLoggedLater) {
   clock_.advance(Millis(100));
   turn();
   EXPECT_EQ(restart(logged_), "");
-  EXPECT_EQ(server().keyspace()[0].hash(server().keyspace()[0].find("h")).stored(), 1u);
+  EXPECT_EQ(server().parts().keyspace[0].hash(server().parts().keyspace[0].find("h")).stored(), 1u);
 }
 
-TEST_F(AofKeeperTest, WithAlwaysAClientWhoseWriteIsNotSafeIsClosedAndHearsNothing) {
+TEST_F(AofWriterTest, WithAlwaysAClientWhoseWriteIsNotSafeIsClosedAndHearsNothing) {
   start(always_);
   TestClient& earlier = fixture_->connect("127.0.0.1:5001");
   TestClient& reader = fixture_->connect("127.0.0.1:5002");
@@ -167,7 +169,7 @@ TEST_F(AofKeeperTest, WithAlwaysAClientWhoseWriteIsNotSafeIsClosedAndHearsNothin
 }
 
 // There a reply means that a kill loses nothing, so the kernel must have it.
-TEST_F(AofKeeperTest, WithEverysecAFailedSyncClosesNobodyAndAFailedWriteDoes) {
+TEST_F(AofWriterTest, WithEverysecAFailedSyncClosesNobodyAndAFailedWriteDoes) {
   start(logged_);
   disk_.fail_next(FakeDisk::Op::sync);
   run("SET k v");
@@ -179,7 +181,7 @@ TEST_F(AofKeeperTest, WithEverysecAFailedSyncClosesNobodyAndAFailedWriteDoes) {
 
 // ---- Rewriting ----
 
-TEST_F(AofKeeperTest, ARewriteLosesNoWriteMadeMeanwhile) {
+TEST_F(AofWriterTest, ARewriteLosesNoWriteMadeMeanwhile) {
   start(logged_);
   run("SET a 1");
   run("SET n 0");
@@ -200,7 +202,7 @@ TEST_F(AofKeeperTest, ARewriteLosesNoWriteMadeMeanwhile) {
   EXPECT_EQ(run("MGET a b n"), R"(["1", "2", "2"])");
 }
 
-TEST_F(AofKeeperTest, ARewriteInATransactionWaitsForItsEnd) {
+TEST_F(AofWriterTest, ARewriteInATransactionWaitsForItsEnd) {
   start(logged_);
   client_->run("MULTI");
   client_->run("INCR n");
@@ -216,7 +218,7 @@ TEST_F(AofKeeperTest, ARewriteInATransactionWaitsForItsEnd) {
   EXPECT_EQ(run("GET n"), "\"2\"");
 }
 
-TEST_F(AofKeeperTest, ARewriteWaitsForASave) {
+TEST_F(AofWriterTest, ARewriteWaitsForASave) {
   start(logged_);
   fixture_->holds_children = true;
   run("BGSAVE");
@@ -227,7 +229,7 @@ TEST_F(AofKeeperTest, ARewriteWaitsForASave) {
   EXPECT_TRUE(info_has("aof_rewrites:1"));
 }
 
-TEST_F(AofKeeperTest, ALogThatHasGrownIsRewritten) {
+TEST_F(AofWriterTest, ALogThatHasGrownIsRewritten) {
   Config config = logged_;
   config.auto_aof_rewrite_min_size = 2000;
   config.auto_aof_rewrite_percentage = 100;
@@ -242,7 +244,7 @@ TEST_F(AofKeeperTest, ALogThatHasGrownIsRewritten) {
   EXPECT_EQ(run("GET k"), "\"v\"");
 }
 
-TEST_F(AofKeeperTest, APercentageOfZeroMeansNever) {
+TEST_F(AofWriterTest, APercentageOfZeroMeansNever) {
   Config config = logged_;
   config.auto_aof_rewrite_min_size = 1;
   config.auto_aof_rewrite_percentage = 0;
@@ -251,7 +253,7 @@ TEST_F(AofKeeperTest, APercentageOfZeroMeansNever) {
   EXPECT_TRUE(info_has("aof_rewrites:0"));
 }
 
-TEST_F(AofKeeperTest, AFailedRewriteLosesNothingAndIsTriedAgainLater) {
+TEST_F(AofWriterTest, AFailedRewriteLosesNothingAndIsTriedAgainLater) {
   Config config = logged_;
   config.auto_aof_rewrite_min_size = 1;
   start(config);
@@ -272,7 +274,7 @@ TEST_F(AofKeeperTest, AFailedRewriteLosesNothingAndIsTriedAgainLater) {
   EXPECT_EQ(run("MGET a b"), R"(["1", "2"])");
 }
 
-TEST_F(AofKeeperTest, ALogThatIsOffCanBeRewrittenAndIsOffStill) {
+TEST_F(AofWriterTest, ALogThatIsOffCanBeRewrittenAndIsOffStill) {
   start(plain_);
   run("SET k v");
   EXPECT_EQ(run("BGREWRITEAOF"), "Background append only file rewriting started");
@@ -284,7 +286,7 @@ TEST_F(AofKeeperTest, ALogThatIsOffCanBeRewrittenAndIsOffStill) {
 
 // ---- Switching on and off ----
 
-TEST_F(AofKeeperTest, SwitchedOnAtRunTimeItLosesNoWrite) {
+TEST_F(AofWriterTest, SwitchedOnAtRunTimeItLosesNoWrite) {
   start(plain_);
   run("SET before 1");
   run("SET n 0");
@@ -305,7 +307,7 @@ TEST_F(AofKeeperTest, SwitchedOnAtRunTimeItLosesNoWrite) {
   EXPECT_EQ(run("MGET before between after n"), R"(["1", "2", "3", "3"])");
 }
 
-TEST_F(AofKeeperTest, SwitchedOnInATransactionNothingIsDoneTwice) {
+TEST_F(AofWriterTest, SwitchedOnInATransactionNothingIsDoneTwice) {
   start(plain_);
   client_->run("MULTI");
   client_->run("INCR n");
@@ -319,7 +321,7 @@ TEST_F(AofKeeperTest, SwitchedOnInATransactionNothingIsDoneTwice) {
   EXPECT_EQ(run("GET n"), "\"3\"");
 }
 
-TEST_F(AofKeeperTest, UntilTheFirstBaseIsWrittenAnOlderLogStays) {
+TEST_F(AofWriterTest, UntilTheFirstBaseIsWrittenAnOlderLogStays) {
   start(logged_);
   run("SET k old");
   run("CONFIG SET appendonly no");
@@ -331,7 +333,7 @@ TEST_F(AofKeeperTest, UntilTheFirstBaseIsWrittenAnOlderLogStays) {
   EXPECT_EQ(run("MGET k l"), R"(["old", (nil)])");
 }
 
-TEST_F(AofKeeperTest, AFirstBaseThatFailsIsTriedAgain) {
+TEST_F(AofWriterTest, AFirstBaseThatFailsIsTriedAgain) {
   start(plain_);
   run("SET k v");
   disk_.fail_next(FakeDisk::Op::create, 1, 1);  // after the look whether it can be begun
@@ -352,7 +354,7 @@ TEST_F(AofKeeperTest, AFirstBaseThatFailsIsTriedAgain) {
   EXPECT_EQ(run("MGET k l m"), R"(["v", "w", "x"])");
 }
 
-TEST_F(AofKeeperTest, WhereNoLogCanBeBegunItIsNotSwitchedOn) {
+TEST_F(AofWriterTest, WhereNoLogCanBeBegunItIsNotSwitchedOn) {
   start(plain_);
   disk_.put("./appendonlydir", "a file");
   const std::string reply = run("CONFIG SET appendonly yes timeout 5");
@@ -365,7 +367,7 @@ TEST_F(AofKeeperTest, WhereNoLogCanBeBegunItIsNotSwitchedOn) {
   EXPECT_TRUE(run("WAITAOF 1 0 0").starts_with("(error) ERR WAITAOF"));
 }
 
-TEST_F(AofKeeperTest, NothingCountsAsSyncedUntilTheFirstBaseIsThere) {
+TEST_F(AofWriterTest, NothingCountsAsSyncedUntilTheFirstBaseIsThere) {
   start(plain_);
   run("SET before 1");
   fixture_->holds_children = true;
@@ -386,7 +388,7 @@ TEST_F(AofKeeperTest, NothingCountsAsSyncedUntilTheFirstBaseIsThere) {
   EXPECT_EQ(run("MGET before k"), R"(["1", "v"])");
 }
 
-TEST_F(AofKeeperTest, SwitchedOffThoseWhoWaitForItHearOfIt) {
+TEST_F(AofWriterTest, SwitchedOffThoseWhoWaitForItHearOfIt) {
   start(plain_);
   fixture_->holds_children = true;
   run("CONFIG SET appendonly yes");
@@ -397,7 +399,7 @@ TEST_F(AofKeeperTest, SwitchedOffThoseWhoWaitForItHearOfIt) {
   EXPECT_TRUE(other.messages().starts_with("(error) ERR WAITAOF cannot be used"));
 }
 
-TEST_F(AofKeeperTest, SwitchedOffAndOnTheRightClientsAreClosed) {
+TEST_F(AofWriterTest, SwitchedOffAndOnTheRightClientsAreClosed) {
   start(logged_);
   run("SET k " + std::string(1000, 'v'));
   run("CONFIG SET appendonly no");
@@ -415,7 +417,7 @@ TEST_F(AofKeeperTest, SwitchedOffAndOnTheRightClientsAreClosed) {
   EXPECT_FALSE(unsafe.is_connected());
 }
 
-TEST_F(AofKeeperTest, AFolderOfAnotherServerIsNotUsed) {
+TEST_F(AofWriterTest, AFolderOfAnotherServerIsNotUsed) {
   disk_.lock_elsewhere("./appendonlydir", "process 9, port 7000");
   EXPECT_NE(start(logged_).find("process 9, port 7000"), std::string::npos);
   start(plain_);
@@ -429,7 +431,7 @@ TEST_F(AofKeeperTest, AFolderOfAnotherServerIsNotUsed) {
   EXPECT_FALSE(disk_.is_locked("./appendonlydir"));
 }
 
-TEST_F(AofKeeperTest, SwitchedOffItIsOnTheDiskAndTakesNoMore) {
+TEST_F(AofWriterTest, SwitchedOffItIsOnTheDiskAndTakesNoMore) {
   start(config_with(true, "no"));
   client_->run("SET k v");
   EXPECT_EQ(run("CONFIG SET appendonly no"), "OK");
@@ -439,20 +441,20 @@ TEST_F(AofKeeperTest, SwitchedOffItIsOnTheDiskAndTakesNoMore) {
   EXPECT_EQ(run("MGET k l"), R"(["v", (nil)])");
 }
 
-TEST_F(AofKeeperTest, SwitchedOffARewriteEnds) {
+TEST_F(AofWriterTest, SwitchedOffARewriteEnds) {
   start(logged_);
   run("SET k v");
   fixture_->holds_children = true;
   run("BGREWRITEAOF");
   run("SET l w");
   run("CONFIG SET appendonly no");
-  EXPECT_FALSE(server().background().is_busy());
+  EXPECT_FALSE(server().parts().background.is_busy());
   EXPECT_TRUE(info_has("aof_last_bgrewrite_status:ok"));
   EXPECT_EQ(restart(logged_), "");
   EXPECT_EQ(run("MGET k l"), R"(["v", "w"])");
 }
 
-TEST_F(AofKeeperTest, SwitchedOffAFailureIsNoConcern) {
+TEST_F(AofWriterTest, SwitchedOffAFailureIsNoConcern) {
   start(logged_);
   disk_.fail_next(FakeDisk::Op::write, 100);
   run("SET k v");
@@ -462,7 +464,7 @@ TEST_F(AofKeeperTest, SwitchedOffAFailureIsNoConcern) {
   EXPECT_EQ(run("SET k w"), "OK");
 }
 
-TEST_F(AofKeeperTest, ThePolicyOfSyncingCanBeChanged) {
+TEST_F(AofWriterTest, ThePolicyOfSyncingCanBeChanged) {
   start(config_with(true, "no"));
   run("SET k v");
   run("CONFIG SET appendfsync always");
@@ -472,7 +474,7 @@ TEST_F(AofKeeperTest, ThePolicyOfSyncingCanBeChanged) {
   EXPECT_EQ(run("MGET k l"), R"(["v", "w"])");
 }
 
-TEST_F(AofKeeperTest, OffsetsOnlyGrowWhenItIsSwitchedOffAndOn) {
+TEST_F(AofWriterTest, OffsetsOnlyGrowWhenItIsSwitchedOffAndOn) {
   start(always_);
   run("SET k v");
   const std::uint64_t before = persistence().appended_offset();
@@ -486,12 +488,12 @@ TEST_F(AofKeeperTest, OffsetsOnlyGrowWhenItIsSwitchedOffAndOn) {
 
 // ---- Data from elsewhere ----
 
-TEST_F(AofKeeperTest, AfterAFullSynchronisationTheLogBeginsAnew) {
+TEST_F(AofWriterTest, AfterAFullSynchronisationTheLogBeginsAnew) {
   start(logged_);
   run("SET old 1");
   // What a transfer from a primary does.
-  server().keyspace()[0].clear();
-  server().keyspace()[0].put_string("new", "2");
+  server().parts().keyspace[0].clear();
+  server().parts().keyspace[0].put_string("new", "2");
   fixture_->holds_children = true;
   persistence().data_replaced();
   run("SET stream 3");
@@ -504,10 +506,10 @@ TEST_F(AofKeeperTest, AfterAFullSynchronisationTheLogBeginsAnew) {
   EXPECT_EQ(run("MGET old new stream more"), R"([(nil), "2", "3", "4"])");
 }
 
-TEST_F(AofKeeperTest, ACrashBeforeTheNewBaseLeavesTheOldData) {
+TEST_F(AofWriterTest, ACrashBeforeTheNewBaseLeavesTheOldData) {
   start(logged_);
   run("SET old 1");
-  server().keyspace()[0].clear();
+  server().parts().keyspace[0].clear();
   fixture_->holds_children = true;
   persistence().data_replaced();
   run("SET stream 3");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mayfly/internal/stopwatch.h"
+#include "server/monitoring/latency.h"
 
 namespace mayfly {
 
@@ -14,7 +15,7 @@ Status Background::start(Job job, Time now, const ChildWork& work, Ended ended,
                          const std::vector<int>& kept) {
   assert(!is_busy());
   const std::int64_t begin = monotonic_ns();
-  Result<std::unique_ptr<Child>> child = start_(work, kept);
+  Result<std::unique_ptr<Child>> child = environment_.host.start_child(work, kept);
   fork_micros_ = (monotonic_ns() - begin) / 1000;
   ++forks_;
   if (!child) return child.error();
@@ -22,12 +23,13 @@ Status Background::start(Job job, Time now, const ChildWork& work, Ended ended,
   job_ = job;
   since_ = now;
   ended_ = std::move(ended);
+  latency_.add("fork", fork_micros_ / 1000, environment_.config.latency_monitor_threshold, now);
   return Done{};
 }
 
 void Background::poll() {
   if (child_ == nullptr || child_->is_running()) return;
-  // What is called may start the next one.
+  // The callback may start the next child.
   const std::unique_ptr<Child> child = std::exchange(child_, nullptr);
   const Ended ended = std::exchange(ended_, nullptr);
   ended(child->result(), child->progress());

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Background: the one child a server may have at a time, for saving, rewriting or synchronising a
-// replica. Two would copy twice the memory and fight for the disk.
+// Background: the one child that a server may have at a time, for saving, rewriting or
+// synchronising a replica. Two would copy twice the memory and compete for the disk.
 //
 //   background.start(Job::save, work, [](const Status& status, const ChildProgress& at_end) {...});
-//   background.poll();       // in every turn; calls what was given when the child has ended
+//   background.poll();       // in every turn; calls the callback when the child has ended
 
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string_view>
 #include <vector>
 
 #include "mayfly/time.h"
+#include "server/core/server_host.h"
 #include "server/persistence/child.h"
 
 namespace mayfly {
 
-enum class Job { save, rewrite, sync };
+class Latency;
 
-// Makes children: a process, or in tests something that can be looked into.
-using StartChild =
-    std::function<Result<std::unique_ptr<Child>>(const ChildWork&, const std::vector<int>& kept)>;
+enum class Job { save, rewrite, sync };
 
 class Background {
  public:
   using Ended = std::function<void(const Status&, const ChildProgress&)>;
 
-  explicit Background(StartChild start) : start_(std::move(start)) {}
+  Background(const Environment& environment, Latency& latency)
+      : environment_(environment), latency_(latency) {}
 
   // The child keeps these descriptors open, and no others. REQUIRES: !is_busy().
   Status start(Job job, Time now, const ChildWork& work, Ended ended,
@@ -42,14 +41,15 @@ class Background {
   std::int64_t fork_micros() const { return fork_micros_; }  // of the last one
   std::uint64_t forks() const { return forks_; }
 
-  // Looks whether it has ended.
+  // Checks whether the child has ended.
   void poll();
 
-  // Ends it; `ended` hears of an error.
+  // Kills the child; the callback gets an error.
   void stop();
 
  private:
-  StartChild start_;
+  const Environment environment_;
+  Latency& latency_;
   std::unique_ptr<Child> child_;
   Job job_ = Job::save;
   Ended ended_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Child: work in a process of its own, on a snapshot of our memory. Saving and rewriting go there,
+// Child: work in a process of its own, on a snapshot of our memory. Saving and rewriting run there,
 // so that clients are served meanwhile.
 
 #pragma once
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "mayfly/result.h"
 
@@ -20,13 +21,13 @@ struct ChildProgress {
 
 using OnChildProgress = std::function<void(const ChildProgress&)>;
 
-// What the child does. Of the descriptors that are open it has only those it was given. It has a
-// copy of everything else, and whatever it changes is lost but for files.
+// What the child does. It has only the descriptors it was given, and a copy of all memory. Changes
+// are lost, except to files.
 using ChildWork = std::function<Status(const OnChildProgress&)>;
 
 class Child {
  public:
-  virtual ~Child() = default;  // ends it if it still runs
+  virtual ~Child() = default;  // kills it if it still runs
 
   virtual bool is_running() = 0;
   virtual Status result() const = 0;  // REQUIRES: !is_running()
@@ -34,5 +35,9 @@ class Child {
   virtual void stop() = 0;  // at once; its result is an error then
   virtual int pid() const = 0;
 };
+
+// Forks. The child keeps the descriptors `kept` only: others would keep connections alive and ports
+// taken. It shares a page of memory with us, for its progress and its result.
+Result<std::unique_ptr<Child>> fork_child(const ChildWork& work, std::vector<int> kept);
 
 }  // namespace mayfly

@@ -11,7 +11,8 @@
 #include "keyspace/eviction.h"
 #include "persist/rdb/rdb_restore.h"
 #include "persist/rdb/rdb_save.h"
-#include "server/core/server.h"
+#include "server/core/server_call.h"
+#include "server/persistence/loading.h"
 
 namespace mayfly {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 void dump(Call& call) {
   const Slot slot = call.find_to_read(call.word(1));
   if (slot == kNoSlot) return call.reply().null();
-  const RdbOptions options = {.compresses = client_call(call).server.config().rdbcompression,
+  const RdbOptions options = {.compresses = parts_of(call).config.rdbcompression,
                               .checksums = true};
   call.reply().bulk(dump_value(call.database(), slot, options));
 }
@@ -49,7 +50,7 @@ bool read_access(Call& call, std::size_t i, RestoreOptions& options) {
   return !call.has_failed();
 }
 
-std::optional<RestoreOptions> read_options(Call& call) {
+std::optional<RestoreOptions> read_restore_options(Call& call) {
   RestoreOptions options;
   for (std::size_t i = 4; i < call.count(); ++i) {
     if (call.is(i, "replace")) {
@@ -68,7 +69,7 @@ std::optional<RestoreOptions> read_options(Call& call) {
 }
 
 // 0 means never; nothing after an error.
-std::optional<Time> read_deadline(Call& call, bool is_absolute) {
+std::optional<Time> read_restore_deadline(Call& call, bool is_absolute) {
   const std::optional<std::int64_t> ttl = call.integer(2);
   if (!ttl) return std::nullopt;
   if (*ttl < 0) {
@@ -79,7 +80,9 @@ std::optional<Time> read_deadline(Call& call, bool is_absolute) {
   return deadline_argument(call, 2, {.is_seconds = false, .is_absolute = is_absolute}, 0);
 }
 
-void fail(Call& call, const Error& error) { call.fail(fmt::format("ERR {}", error.message)); }
+void fail_restore(Call& call, const Error& error) {
+  call.fail(fmt::format("ERR {}", error.message));
+}
 
 // Puts the value of the payload under the key, whatever was there; kNoSlot after an error, which
 // leaves what was there. So it is made under another name first, unless nothing can be there.
@@ -90,10 +93,10 @@ Slot restore_over(Call& call, Slot old, std::string_view key, std::string_view p
   if (old != kNoSlot || may_hide_one) {
     name += fmt::format(":restored:{:016x}", call.keyspace().random().next());
   }
-  const RdbChecks checks = rdb_checks(client_call(call).server.config());
+  const RdbChecks checks = rdb_checks(parts_of(call).config);
   const Result<Slot> made = restore_value(database, name, payload, checks);
   if (!made) {
-    fail(call, made.error());
+    fail_restore(call, made.error());
     return kNoSlot;
   }
   if (name == key) return *made;
@@ -114,7 +117,8 @@ void set_access(Call& call, Slot slot, const RestoreOptions& options) {
   }
 }
 
-void propagate(Call& call, std::string_view key, Time deadline, const RestoreOptions& options) {
+void propagate_restore(Call& call, std::string_view key, Time deadline,
+                       const RestoreOptions& options) {
   if (!call.wants_propagation()) return call.propagate_nothing();
   const std::string ms = deadline == kNever ? "0" : in_millis(deadline);
   Propagated words = {"RESTORE", std::string(key),     ms, std::string(call.word(3)),
@@ -128,14 +132,14 @@ void propagate(Call& call, std::string_view key, Time deadline, const RestoreOpt
 
 // RESTORE key ttl payload [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]
 void restore(Call& call) {
-  const std::optional<RestoreOptions> options = read_options(call);
+  const std::optional<RestoreOptions> options = read_restore_options(call);
   if (!options) return;
   const std::string_view key = call.word(1);
   const Slot old = call.database().find(key);
   if (old != kNoSlot && !options->replaces) {
     return call.fail("BUSYKEY Target key name already exists.");
   }
-  const std::optional<Time> deadline = read_deadline(call, options->is_absolute);
+  const std::optional<Time> deadline = read_restore_deadline(call, options->is_absolute);
   if (!deadline) return;
   const Slot slot = restore_over(call, old, key, call.word(3));
   if (slot == kNoSlot) return;
@@ -152,11 +156,11 @@ void restore(Call& call) {
   set_access(call, slot, *options);
   call.changed(key);
   call.notify(Event::generic, "restore", key);
-  propagate(call, key, *deadline, *options);
+  propagate_restore(call, key, *deadline, *options);
 }
 
 // clang-format off
-constexpr Command kCommands[] = {
+constexpr Command kDumpCommands[] = {
     {"dump", dump, 2, flag::readonly, {1, 1, 1, access::ro | access::access}, "generic", "2.6.0",
      "key",
      "Returns the value of a key as bytes, for RESTORE."},
@@ -170,6 +174,6 @@ constexpr Command kCommands[] = {
 
 }  // namespace
 
-std::span<const Command> dump_commands() { return kCommands; }
+std::span<const Command> dump_commands() { return kDumpCommands; }
 
 }  // namespace mayfly

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "persist/crc64.h"
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
@@ -27,7 +28,7 @@ class DumpTest : public testing::Test {
   std::string in_ms(Millis from_now) const {
     return std::to_string((fixture_.wall().now() + from_now).time_since_epoch().count());
   }
-  Database& database() { return fixture_.server().keyspace()[0]; }
+  Database& database() { return fixture_.server().parts().keyspace[0]; }
 
   ServerFixture fixture_;
   TestClient& client_ = fixture_.connect();

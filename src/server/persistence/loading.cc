@@ -12,8 +12,8 @@
 namespace mayfly {
 namespace {
 
-constexpr std::int64_t kSliceNs = 10'000'000;  // 10 ms: a client that asks meanwhile hears soon
-constexpr std::size_t kAtOnce = 64;            // keys or commands between two looks at the time
+constexpr std::int64_t kLoadSliceNs = 10'000'000;  // 10 ms: a client waits no longer
+constexpr std::size_t kLoadedAtOnce = 64;          // keys or commands between readings of the clock
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void Loading::begin(std::unique_ptr<LoadTask> task, Time now, Ended ended) {
 void Loading::step(std::size_t count) {
   const Result<bool> is_done = task_->step(count);
   if (is_done && !*is_done) return;
-  // The task outlives the call, which may look at its report and begin another one.
+  // The task outlives the call, which may read its report and begin another one.
   const std::unique_ptr<LoadTask> task = std::exchange(task_, nullptr);
   const Ended ended = std::exchange(ended_, nullptr);
   ended(is_done ? Status(Done{}) : Status(is_done.error()));
@@ -40,11 +40,11 @@ void Loading::step(std::size_t count) {
 
 void Loading::slice() {
   const std::int64_t begin = monotonic_ns();
-  while (is_active() && monotonic_ns() - begin < kSliceNs) step(kAtOnce);
+  while (is_active() && monotonic_ns() - begin < kLoadSliceNs) step(kLoadedAtOnce);
 }
 
 void Loading::finish() {
-  while (is_active()) step(kAtOnce);
+  while (is_active()) step(kLoadedAtOnce);
 }
 
 void Loading::abandon() {

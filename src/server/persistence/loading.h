@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading: reading a whole data set into the keyspace in slices, so that clients hear meanwhile
-// that they have to wait (LOADING), and for how long.
+// Loading: reads a whole data set into the keyspace in slices, so that clients get an error
+// meanwhile (LOADING), and INFO shows how long it will take.
 //
 //   loading.begin(std::make_unique<RdbTask>(...), now, [](const Status& status) {...});
 //   loading.slice();         // in every turn, until is_active() is false
@@ -28,7 +28,7 @@ class LoadTask {
   virtual ~LoadTask() = default;
   virtual Result<bool> step(std::size_t count) = 0;  // true: all is loaded
   virtual std::uint64_t offset() const = 0;
-  virtual std::uint64_t total() const = 0;  // 0: nobody knows
+  virtual std::uint64_t total() const = 0;  // 0: not known
 };
 
 class RdbTask final : public LoadTask {
@@ -64,7 +64,7 @@ class Loading {
   // Loads all that is left.
   void finish();
 
-  // Gives up without telling anybody.
+  // Gives up without calling `ended`.
   void abandon();
 
  private:

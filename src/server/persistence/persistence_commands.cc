@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands that save: SAVE, BGSAVE, BGREWRITEAOF, and LASTSAVE, which tells when it was.
 
-#include "server/core/server.h"
+#include "server/core/requests.h"
+#include "server/core/server_call.h"
+#include "server/persistence/background.h"
+#include "server/persistence/persistence.h"
 
 namespace mayfly {
 namespace {
@@ -10,17 +13,17 @@ constexpr std::string_view kSavesAlready = "ERR Background save already in progr
 
 // SAVE: nobody is served meanwhile.
 void save(Call& call) {
-  Server& server = client_call(call).server;
-  if (server.background().is_doing(Job::save)) return call.fail(kSavesAlready);
-  const Status status = server.persistence().snapshots().save(server.wall().now());
+  const ServerParts& server = parts_of(call);
+  if (server.background.is_doing(Job::save)) return call.fail(kSavesAlready);
+  const Status status = server.persistence.snapshots().save(server.clock.now());
   if (!status) return call.fail("ERR " + status.error().message);
   call.reply().ok();
 }
 
 void cancel_save(Call& call) {
-  Server& server = client_call(call).server;
-  Snapshots& snapshots = server.persistence().snapshots();
-  if (server.background().is_doing(Job::save)) {
+  const ServerParts& server = parts_of(call);
+  Snapshots& snapshots = server.persistence.snapshots();
+  if (server.background.is_doing(Job::save)) {
     snapshots.cancel();
     return call.reply().simple("Background saving cancelled");
   }
@@ -36,42 +39,42 @@ void bgsave(Call& call) {
   if (call.count() == 2 && call.is(1, "cancel")) return cancel_save(call);
   const bool schedules = call.count() == 2 && call.is(1, "schedule");
   if (call.count() > 1 && !schedules) return call.fail_syntax();
-  Server& server = client_call(call).server;
-  Snapshots& snapshots = server.persistence().snapshots();
-  if (server.background().is_doing(Job::save)) return call.fail(kSavesAlready);
+  const ServerParts& server = parts_of(call);
+  Snapshots& snapshots = server.persistence.snapshots();
+  if (server.background.is_doing(Job::save)) return call.fail(kSavesAlready);
   // Half of a transaction is not worth saving.
-  if (server.is_in_transaction() || (server.background().is_busy() && schedules)) {
+  if (server.requests.is_in_transaction() || (server.background.is_busy() && schedules)) {
     snapshots.schedule();
     return call.reply().simple("Background saving scheduled");
   }
-  if (server.background().is_busy()) {
+  if (server.background.is_busy()) {
     return call.fail(
         "ERR Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE "
         "in order to schedule a BGSAVE whenever possible.");
   }
-  const Status status = snapshots.start(server.wall().now());
+  const Status status = snapshots.start(server.clock.now());
   if (!status) return call.fail("ERR " + status.error().message);
   call.reply().simple("Background saving started");
 }
 
 // LASTSAVE
 void lastsave(Call& call) {
-  const Time at = client_call(call).server.persistence().snapshots().last_save();
+  const Time at = parts_of(call).persistence.snapshots().last_save();
   call.reply().integer(std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count());
 }
 
 // BGREWRITEAOF
 void bgrewriteaof(Call& call) {
-  Server& server = client_call(call).server;
-  AofKeeper& aof = server.persistence().aof();
-  if (server.background().is_doing(Job::rewrite)) {
+  const ServerParts& server = parts_of(call);
+  AofWriter& aof = server.persistence.aof();
+  if (server.background.is_doing(Job::rewrite)) {
     return call.fail("ERR Background append only file rewriting already in progress");
   }
-  if (server.background().is_busy() || server.is_in_transaction()) {
+  if (server.background.is_busy() || server.requests.is_in_transaction()) {
     aof.schedule_rewrite();
     return call.reply().simple("Background append only file rewriting scheduled");
   }
-  const Status status = aof.start_rewrite(server.wall().now());
+  const Status status = aof.start_rewrite(server.clock.now());
   if (!status) {
     return call.fail(
         "ERR Can't execute an AOF background rewriting. Please check the server logs for more "
@@ -80,25 +83,25 @@ void bgrewriteaof(Call& call) {
   call.reply().simple("Background append only file rewriting started");
 }
 
-constexpr std::uint32_t kSaving = flag::admin | flag::noscript | flag::no_async_loading;
-constexpr std::uint32_t kQuick = flag::loading | flag::stale | flag::fast;
+constexpr std::uint32_t kSavingFlags = flag::admin | flag::noscript | flag::no_async_loading;
+constexpr std::uint32_t kLastsaveFlags = flag::loading | flag::stale | flag::fast;
 
 // clang-format off
-constexpr Command kCommands[] = {
-    {"save",         save,          1, kSaving | flag::no_multi, {}, "server", "1.0.0",
+constexpr Command kPersistenceCommands[] = {
+    {"save",         save,          1, kSavingFlags | flag::no_multi, {}, "server", "1.0.0",
      "", "Saves all data in a file, and serves nobody meanwhile."},
-    {"bgsave",       bgsave,       -1, kSaving, {}, "server", "1.0.0",
+    {"bgsave",       bgsave,       -1, kSavingFlags, {}, "server", "1.0.0",
      "[SCHEDULE]",
      "Saves all data in a file, in the background."},
-    {"lastsave",     lastsave,      1, kQuick | flag::dangerous, {}, "server", "1.0.0",
+    {"lastsave",     lastsave,      1, kLastsaveFlags | flag::dangerous, {}, "server", "1.0.0",
      "", "Returns when data was saved last."},
-    {"bgrewriteaof", bgrewriteaof,  1, kSaving, {}, "server", "1.0.0",
+    {"bgrewriteaof", bgrewriteaof,  1, kSavingFlags, {}, "server", "1.0.0",
      "", "Rewrites the append-only file, in the background."},
 };
 // clang-format on
 
 }  // namespace
 
-std::span<const Command> persistence_commands() { return kCommands; }
+std::span<const Command> persistence_commands() { return kPersistenceCommands; }
 
 }  // namespace mayfly

@@ -17,7 +17,9 @@
 
 #include "mayfly/clock.h"
 #include "persist/disk/fake_disk.h"
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
+#include "server/persistence/persistence.h"
 
 namespace mayfly {
 
@@ -76,7 +78,7 @@ class RestartFixture : public testing::Test {
   }
 
   Server& server() { return fixture_->server(); }
-  Persistence& persistence() { return server().persistence(); }
+  Persistence& persistence() { return server().parts().persistence; }
   Time now() const { return clock_.now(); }
   std::string in_ms(Millis from_now) const {
     return std::to_string((now() + from_now).time_since_epoch().count());

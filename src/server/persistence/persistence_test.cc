@@ -5,6 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include "server/core/key_events.h"
+#include "server/core/server_call.h"
+#include "server/monitoring/stats.h"
+#include "server/persistence/background.h"
+#include "server/persistence/loading.h"
 #include "server/persistence/persistence_fixture.h"
 #include "server/replication/replication.h"
 
@@ -215,16 +220,16 @@ TEST_F(PersistenceTest, WhatWasThereIsFreedBeforeTheRestIsLoaded) {
   start(plain_);
   for (int i = 0; i < 2000; ++i) run("SET key" + std::to_string(i) + " " + std::string(100, 'v'));
   run("SAVE");
-  server().clear_all();
-  ASSERT_FALSE(server().keyspace().graveyard().is_empty());
+  server().parts().events.clear_all();
+  ASSERT_FALSE(server().parts().keyspace.graveyard().is_empty());
   auto source = disk_.open(kFile);
   ASSERT_TRUE(source);
   bool is_loaded = false;
-  server().loading().begin(
-      std::make_unique<RdbTask>(std::move(*source), server().keyspace(), RdbLoadOptions{}),
+  server().parts().loading.begin(
+      std::make_unique<RdbTask>(std::move(*source), server().parts().keyspace, RdbLoadOptions{}),
       clock_.now(), [&](const Status& status) {
         EXPECT_TRUE(status);
-        EXPECT_TRUE(server().keyspace().graveyard().is_empty()) << "both were in memory";
+        EXPECT_TRUE(server().parts().keyspace.graveyard().is_empty()) << "both were in memory";
         is_loaded = true;
       });
   while (!is_loaded) server().begin_turn();
@@ -305,7 +310,7 @@ TEST_F(PersistenceTest, LoadingTellsNobody) {
   fixture_->sweep();
   EXPECT_EQ(client_->messages(), "");
   EXPECT_TRUE(fixture_->propagated.empty());
-  EXPECT_EQ(server().stats().dirty, 0u);
+  EXPECT_EQ(server().parts().stats.dirty, 0u);
 }
 
 TEST_F(PersistenceTest, ASnapshotTellsAReplicaWhereItWas) {
@@ -318,11 +323,11 @@ TEST_F(PersistenceTest, ASnapshotTellsAReplicaWhereItWas) {
   config.replicaof_host = "127.0.0.1";
   config.replicaof_port = 7001;
   fixture_ = std::make_unique<ServerFixture>(config, &clock_, &disk_);
-  server().replication().follow(config.replicaof_host, 7001);
+  server().parts().replication.follow(config.replicaof_host, 7001);
   ASSERT_TRUE(persistence().start());
   fixture_->sweep();
-  EXPECT_EQ(server().replication().history().id, id);
-  EXPECT_EQ(server().replication().log().end(), 123u);
+  EXPECT_EQ(server().parts().replication.stream().ids().id, id);
+  EXPECT_EQ(server().parts().replication.stream().log().end(), 123u);
 }
 
 TEST_F(PersistenceTest, WhatIsLoadedInPartIsNeitherSavedNorRewritten) {
@@ -336,12 +341,12 @@ TEST_F(PersistenceTest, WhatIsLoadedInPartIsNeitherSavedNorRewritten) {
   config.auto_aof_rewrite_min_size = 1;
   start(config);
   for (int i = 0; i < 10; ++i) client_->run("SET k v");
-  server().loading().begin(std::make_unique<EndlessTask>(), now(), [](const Status&) {});
-  server().keyspace()[0].clear();  // as at the beginning of a transfer
+  server().parts().loading.begin(std::make_unique<EndlessTask>(), now(), [](const Status&) {});
+  server().parts().keyspace[0].clear();  // as at the beginning of a transfer
   clock_.advance(Millis(60'000));
   turn();
   turn();
-  EXPECT_EQ(server().background().forks(), 0u);
+  EXPECT_EQ(server().parts().background.forks(), 0u);
   EXPECT_TRUE(persistence().shut_down(true));
   EXPECT_FALSE(disk_.exists(kFile));
   EXPECT_EQ(restart(config), "");
@@ -407,7 +412,7 @@ TEST_F(PersistenceTest, AShutdownEndsTheChild) {
   fixture_->holds_children = true;
   run("BGSAVE");
   EXPECT_EQ(client_->run("SHUTDOWN"), "");
-  EXPECT_FALSE(server().background().is_busy());
+  EXPECT_FALSE(server().parts().background.is_busy());
 }
 
 }  // namespace

@@ -9,29 +9,37 @@
 
 #include "mayfly/result.h"
 #include "mayfly/time.h"
+#include "server/core/server_host.h"
 
 namespace mayfly {
 
 class Client;
-class Server;
+class Clients;
+class Persistence;
+class Replication;
 
 struct ShutdownPlan {
   bool saves = false;      // a snapshot
   bool is_forced = false;  // even if it cannot be saved
-  bool is_now = false;     // replicas are not waited for
+  bool is_now = false;     // does not wait for replicas
 };
 
 class Shutdown {
  public:
-  explicit Shutdown(Server& server) : server_(server) {}
+  Shutdown(const Environment& environment, Persistence& persistence, Replication& replication,
+           Clients& clients)
+      : environment_(environment),
+        persistence_(persistence),
+        replication_(replication),
+        clients_(clients) {}
 
   // Ends the server now or later. An error, now or as a reply to the client later, means that it
-  // goes on: something could not be saved. Without an asker it was a signal.
+  // goes on: something could not be saved. Null: a signal asked for it.
   Status begin(const ShutdownPlan& plan, const Client* asker);
 
   bool is_waiting() const { return is_waiting_; }
 
-  // Goes on as if nobody had asked; who did hears of it. Returns whether there was anything.
+  // Cancels it; clients that asked for it get an error. Returns whether there was one.
   bool abort();
 
   void before_sleep(Time now);
@@ -39,13 +47,16 @@ class Shutdown {
  private:
   bool has_lagging_replica(std::uint64_t end) const;
   Status finish();
-  void go_on();
+  void cancel();
 
-  Server& server_;
+  const Environment environment_;
+  Persistence& persistence_;
+  Replication& replication_;
+  Clients& clients_;
   ShutdownPlan plan_;
   bool is_waiting_ = false;
   Time until_{};
-  std::uint64_t end_ = 0;  // of the log, when it began: what is written since is none of ours
+  std::uint64_t end_ = 0;              // of the log, when it began
   std::vector<std::uint64_t> askers_;  // ids of clients
 };
 

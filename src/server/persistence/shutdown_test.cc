@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "server/core/pauses.h"
+#include "server/core/server_call.h"
+#include "server/persistence/persistence.h"
 #include "server/replication/cluster_fixture.h"
 
 namespace mayfly {
@@ -13,7 +16,7 @@ namespace {
 class ShutdownTest : public testing::Test {
  protected:
   ShutdownTest() {
-    for (int i = 0; i < 2; ++i) EXPECT_TRUE(cluster_.server(i).persistence().start());
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(cluster_.server(i).parts().persistence.start());
     cluster_.follow(1, 0);
     EXPECT_TRUE(cluster_.settle());
   }
@@ -78,7 +81,7 @@ TEST_F(ShutdownTest, IfItCannotSaveTheServerGoesOnAndTheClientHearsOfIt) {
   for (int i = 0; i < 10; ++i) cluster_.turn();
   EXPECT_FALSE(is_down());
   EXPECT_EQ(cluster_.client(0).messages(), "(error) ERR Errors trying to SHUTDOWN. Check logs.");
-  EXPECT_FALSE(cluster_.server(0).is_paused());
+  EXPECT_FALSE(cluster_.server(0).parts().pauses.any());
 }
 
 }  // namespace

@@ -15,19 +15,21 @@
 #include "mayfly/time.h"
 #include "persist/rdb/rdb_save.h"
 #include "server/persistence/child.h"
+#include "server/persistence/storage_context.h"
 
 namespace mayfly {
 
-class Server;
+class DataDirectory;
 
 class Snapshots {
  public:
-  explicit Snapshots(Server& server) : server_(server) {}
+  Snapshots(const StorageContext& context, DataDirectory& directory)
+      : context_(context), directory_(directory) {}
 
-  // Changes count from now on: what was loaded is as good as saved.
+  // Changes count from now on: the data that was loaded is saved already.
   void begin(Time now);
 
-  // At once; nobody is served meanwhile. REQUIRES: no child saves.
+  // At once; no client is served meanwhile. REQUIRES: no child saves.
   Status save(Time now);
 
   // By a child. REQUIRES: there is none.
@@ -38,14 +40,20 @@ class Snapshots {
   bool is_scheduled() const { return is_scheduled_; }
   void unschedule() { is_scheduled_ = false; }
 
-  // Ends the child that saves, which is no failure then. REQUIRES: one saves.
+  // Kills the child that saves; that is not a failure. REQUIRES: one saves.
   void cancel();
 
   // Starts what is scheduled, or what a rule says.
   void before_sleep(Time now);
 
-  // Why no write can be taken: the last snapshot failed and somebody relies on them. Or empty.
-  std::string why_no_writes() const;
+  // Not after a snapshot has failed (stop-writes-on-bgsave-error). The message is the reply.
+  Status check_writable() const;
+
+  // The file on disk has keys that were left out: it is kept under a second name, which is never
+  // used again, before it is replaced.
+  void keep_file_aside() { partly_loaded_ = path(); }
+  void forget_partly_loaded() { partly_loaded_.clear(); }
+  bool is_partly_loaded() const { return !partly_loaded_.empty(); }
 
   // ---- As INFO shows it ----
 
@@ -59,12 +67,15 @@ class Snapshots {
 
  private:
   bool is_time(Time now) const;
+  std::string temporary_name() const;
+  Status link_file_aside();
   Status prepare();
   Result<SaveProgress> write(const SaveOptions& options, const OnSaveProgress& progress);
   void saved(Time now, std::uint64_t dirty);
   void ended(const Status& status, const ChildProgress& progress);
 
-  Server& server_;
+  const StorageContext context_;
+  DataDirectory& directory_;
   std::optional<Time> last_save_;
   Time last_try_ = Time::min();
   bool last_worked_ = true;
@@ -75,12 +86,7 @@ class Snapshots {
   std::string temporary_;  // what the child writes; `dir` may change meanwhile
   bool is_scheduled_ = false;
   bool is_cancelled_ = false;
+  std::string partly_loaded_;  // the RDB file with keys of unsupported types
 };
-
-// All that is stored, what is due included.
-std::uint64_t stored_keys(Server& server);
-
-// Counts the time that the fork of a child just took, for LATENCY.
-void note_fork(Server& server, Time now);
 
 }  // namespace mayfly

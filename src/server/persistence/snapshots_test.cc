@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/core/server_call.h"
 #include "server/persistence/persistence_fixture.h"
 
 namespace mayfly {
@@ -49,7 +50,7 @@ TEST_F(SnapshotsTest, WhatIsDueIsLeftOutByAPrimaryAndKeptByAReplica) {
   run("SAVE");
   clock_.advance(Millis(1000));
   EXPECT_EQ(restart(config_), "");
-  EXPECT_EQ(server().keyspace()[0].stored(), 1u);
+  EXPECT_EQ(server().parts().keyspace[0].stored(), 1u);
   EXPECT_TRUE(info_has("rdb_last_load_keys_expired:2"));
 
   Config replica = config_;

@@ -8,19 +8,18 @@
 #include "resp/glob.h"
 #include "resp/reply.h"
 #include "server/core/client.h"
-#include "server/core/server.h"
 
 namespace mayfly {
 namespace {
 
-std::set<std::string, std::less<>>& subscriptions(Client& client, PubSub::Kind kind) {
+Client::Subscriptions::Names& subscriptions(Client& client, PubSub::Kind kind) {
   switch (kind) {
     case PubSub::Kind::pattern:
-      return client.patterns;
+      return client.subscriptions.patterns;
     case PubSub::Kind::shard:
-      return client.shard_channels;
+      return client.subscriptions.shard_channels;
     default:
-      return client.channels;
+      return client.subscriptions.channels;
   }
 }
 
@@ -31,7 +30,7 @@ void deliver(Client& client, std::string_view kind, std::string_view channel,
   reply.bulk(kind);
   reply.bulk(channel);
   reply.bulk(message);
-  client.server().check_output(client);
+  client.check_output();
 }
 
 void deliver_pattern(Client& client, std::string_view pattern, std::string_view channel,
@@ -42,7 +41,7 @@ void deliver_pattern(Client& client, std::string_view pattern, std::string_view 
   reply.bulk(pattern);
   reply.bulk(channel);
   reply.bulk(message);
-  client.server().check_output(client);
+  client.check_output();
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SUBSCRIBE and its kin, PUBLISH, and PUBSUB.
 
-#include <array>
-
 #include "resp/glob.h"
-#include "server/admin/help.h"
-#include "server/core/server.h"
+#include "server/core/server_call.h"
+#include "server/pubsub/pubsub.h"
 
 namespace mayfly {
 namespace {
@@ -14,15 +12,15 @@ using Kind = PubSub::Kind;
 
 // How many subscriptions a confirmation of this kind counts.
 std::size_t count_of(const Client& client, Kind kind) {
-  if (kind == Kind::shard) return client.shard_channels.size();
-  return client.channels.size() + client.patterns.size();
+  if (kind == Kind::shard) return client.subscriptions.shard_channels.size();
+  return client.subscriptions.channels.size() + client.subscriptions.patterns.size();
 }
 
-void confirm(ClientCall& call, std::string_view word, Kind kind,
+void confirm(ServerCall& call, std::string_view word, Kind kind,
              std::optional<std::string_view> channel) {
   // CLIENT REPLY OFF and SKIP stop replies; this is a message.
   std::string& out =
-      call.client.reply_mode == ReplyMode::on ? call.reply().out() : call.client.messages();
+      call.client.options.reply_mode == ReplyMode::on ? call.reply().out() : call.client.messages();
   Reply reply(out, call.client.protocol());
   reply.push(3);
   reply.bulk(word);
@@ -31,29 +29,29 @@ void confirm(ClientCall& call, std::string_view word, Kind kind,
 }
 
 void subscribe_to(Call& call, Kind kind, std::string_view word) {
-  ClientCall& here = client_call(call);
+  ServerCall& here = server_call(call);
   for (std::size_t i = 1; i < call.count(); ++i) {
-    here.server.pubsub().subscribe(here.client, kind, call.word(i));
+    here.server.pubsub.subscribe(here.client, kind, call.word(i));
     confirm(here, word, kind, call.word(i));
   }
 }
 
-const std::set<std::string, std::less<>>& subscriptions(const Client& client, Kind kind) {
-  if (kind == Kind::pattern) return client.patterns;
-  return kind == Kind::shard ? client.shard_channels : client.channels;
+const Client::Subscriptions::Names& names_of(const Client& client, Kind kind) {
+  if (kind == Kind::pattern) return client.subscriptions.patterns;
+  return kind == Kind::shard ? client.subscriptions.shard_channels : client.subscriptions.channels;
 }
 
 void unsubscribe_from(Call& call, Kind kind, std::string_view word) {
-  ClientCall& here = client_call(call);
+  ServerCall& here = server_call(call);
   std::vector<std::string> channels;
   for (std::size_t i = 1; i < call.count(); ++i) channels.emplace_back(call.word(i));
   if (call.count() == 1) {
-    const auto& all = subscriptions(here.client, kind);
+    const auto& all = names_of(here.client, kind);
     channels.assign(all.begin(), all.end());
     if (channels.empty()) return confirm(here, word, kind, std::nullopt);
   }
   for (const std::string& channel : channels) {
-    here.server.pubsub().unsubscribe(here.client, kind, channel);
+    here.server.pubsub.unsubscribe(here.client, kind, channel);
     confirm(here, word, kind, channel);
   }
 }
@@ -66,8 +64,8 @@ void punsubscribe(Call& call) { unsubscribe_from(call, Kind::pattern, "punsubscr
 void sunsubscribe(Call& call) { unsubscribe_from(call, Kind::shard, "sunsubscribe"); }
 
 void publish_to(Call& call, bool shard) {
-  ClientCall& here = client_call(call);
-  PubSub& pubsub = here.server.pubsub();
+  ServerCall& here = server_call(call);
+  PubSub& pubsub = here.server.pubsub;
   const std::size_t receivers = shard ? pubsub.publish_shard(call.word(1), call.word(2))
                                       : pubsub.publish(call.word(1), call.word(2));
   call.reply().integer(static_cast<std::int64_t>(receivers));
@@ -101,21 +99,16 @@ void count_listeners(Call& call, const PubSub::Channels& channels) {
   }
 }
 
-void pubsub_channels(Call& call) {
-  list_channels(call, client_call(call).server.pubsub().channels());
-}
+void pubsub_channels(Call& call) { list_channels(call, parts_of(call).pubsub.channels()); }
 void pubsub_shardchannels(Call& call) {
-  list_channels(call, client_call(call).server.pubsub().shard_channels());
+  list_channels(call, parts_of(call).pubsub.shard_channels());
 }
-void pubsub_numsub(Call& call) {
-  count_listeners(call, client_call(call).server.pubsub().channels());
-}
+void pubsub_numsub(Call& call) { count_listeners(call, parts_of(call).pubsub.channels()); }
 void pubsub_shardnumsub(Call& call) {
-  count_listeners(call, client_call(call).server.pubsub().shard_channels());
+  count_listeners(call, parts_of(call).pubsub.shard_channels());
 }
 void pubsub_numpat(Call& call) {
-  call.reply().integer(
-      static_cast<std::int64_t>(client_call(call).server.pubsub().patterns().size()));
+  call.reply().integer(static_cast<std::int64_t>(parts_of(call).pubsub.patterns().size()));
 }
 
 void pubsub_help(Call& call) {
@@ -138,70 +131,46 @@ constexpr std::uint32_t kListen =
     flag::pubsub | flag::noscript | flag::loading | flag::stale | flag::for_subscribers;
 constexpr std::uint32_t kAsk = flag::pubsub | flag::loading | flag::stale;
 
-constexpr Command part(std::string_view name, Handler handler, int arity, std::string_view since,
-                       std::string_view syntax, std::string_view summary) {
-  return {.name = name,
-          .handler = handler,
-          .arity = arity,
-          .flags = kAsk,
-          .group = "pubsub",
-          .since = since,
-          .syntax = syntax,
-          .summary = summary,
-          .parent = "pubsub"};
-}
-
-constexpr std::array kParts = {
-    part("channels", pubsub_channels, -2, "2.8.0", "[pattern:pattern]",
-         "Lists channels that have listeners."),
-    part("numpat", pubsub_numpat, 2, "2.8.0", "", "Counts patterns that have listeners."),
-    part("numsub", pubsub_numsub, -2, "2.8.0", "[channel...]", "Counts the listeners of channels."),
-    part("shardchannels", pubsub_shardchannels, -2, "7.0.0", "[pattern:pattern]",
-         "Lists shard channels."),
-    part("shardnumsub", pubsub_shardnumsub, -2, "7.0.0", "[shardchannel...]",
-         "Counts listeners of shard channels."),
-    part("help", pubsub_help, 2, "6.2.0", "", "Explains the subcommands."),
+// clang-format off
+constexpr Command kPubsubRows[] = {
+    {"channels", pubsub_channels, -2, kAsk, {}, "pubsub", "2.8.0",
+     "[pattern:pattern]", "Lists channels that have listeners.", {}, "pubsub"},
+    {"numpat", pubsub_numpat, 2, kAsk, {}, "pubsub", "2.8.0",
+     "", "Counts patterns that have listeners.", {}, "pubsub"},
+    {"numsub", pubsub_numsub, -2, kAsk, {}, "pubsub", "2.8.0",
+     "[channel...]", "Counts the listeners of channels.", {}, "pubsub"},
+    {"shardchannels", pubsub_shardchannels, -2, kAsk, {}, "pubsub", "7.0.0",
+     "[pattern:pattern]", "Lists shard channels.", {}, "pubsub"},
+    {"shardnumsub", pubsub_shardnumsub, -2, kAsk, {}, "pubsub", "7.0.0",
+     "[shardchannel...]", "Counts listeners of shard channels.", {}, "pubsub"},
+    {"help", pubsub_help, 2, kAsk, {}, "pubsub", "6.2.0",
+     "", "Explains the subcommands.", {}, "pubsub"},
 };
 
-constexpr Command row(std::string_view name, Handler handler, int arity, std::uint32_t flags,
-                      std::string_view since, std::string_view syntax, std::string_view summary) {
-  return {.name = name,
-          .handler = handler,
-          .arity = arity,
-          .flags = flags,
-          .group = "pubsub",
-          .since = since,
-          .syntax = syntax,
-          .summary = summary};
-}
-
-constexpr std::array kRows = {
-    row("subscribe", subscribe, -2, kListen, "2.0.0", "channel...", "Listens to channels."),
-    row("unsubscribe", unsubscribe, -1, kListen, "2.0.0", "[channel...]",
-        "Listens to channels no more."),
-    row("psubscribe", psubscribe, -2, kListen, "2.0.0", "pattern:pattern...",
-        "Listens to channels that fit patterns."),
-    row("punsubscribe", punsubscribe, -1, kListen, "2.0.0", "[pattern:pattern...]",
-        "Listens to patterns no more."),
-    row("ssubscribe", ssubscribe, -2, kListen, "7.0.0", "shardchannel...",
-        "Listens to shard channels."),
-    row("sunsubscribe", sunsubscribe, -1, kListen, "7.0.0", "[shardchannel...]",
-        "Listens to shard channels no more."),
-    row("publish", publish, 3, kAsk | flag::fast | flag::may_replicate, "2.0.0", "channel message",
-        "Sends a message to a channel."),
-    row("spublish", spublish, 3, kAsk | flag::fast | flag::may_replicate, "7.0.0",
-        "shardchannel message", "Sends a message to a shard channel."),
-    Command{.name = "pubsub",
-            .arity = -2,
-            .flags = kAsk,
-            .group = "pubsub",
-            .since = "2.8.0",
-            .summary = "Tells about channels and their listeners.",
-            .subcommands = kParts},
+constexpr Command kPubsubCommands[] = {
+    {"subscribe", subscribe, -2, kListen, {}, "pubsub", "2.0.0",
+     "channel...", "Listens to channels."},
+    {"unsubscribe", unsubscribe, -1, kListen, {}, "pubsub", "2.0.0",
+     "[channel...]", "Listens to channels no more."},
+    {"psubscribe", psubscribe, -2, kListen, {}, "pubsub", "2.0.0",
+     "pattern:pattern...", "Listens to channels that fit patterns."},
+    {"punsubscribe", punsubscribe, -1, kListen, {}, "pubsub", "2.0.0",
+     "[pattern:pattern...]", "Listens to patterns no more."},
+    {"ssubscribe", ssubscribe, -2, kListen, {}, "pubsub", "7.0.0",
+     "shardchannel...", "Listens to shard channels."},
+    {"sunsubscribe", sunsubscribe, -1, kListen, {}, "pubsub", "7.0.0",
+     "[shardchannel...]", "Listens to shard channels no more."},
+    {"publish", publish, 3, kAsk | flag::fast | flag::may_replicate, {}, "pubsub", "2.0.0",
+     "channel message", "Sends a message to a channel."},
+    {"spublish", spublish, 3, kAsk | flag::fast | flag::may_replicate, {}, "pubsub", "7.0.0",
+     "shardchannel message", "Sends a message to a shard channel."},
+    {"pubsub", nullptr, -2, kAsk, {}, "pubsub", "2.8.0",
+     "", "Tells about channels and their listeners.", kPubsubRows},
 };
+// clang-format on
 
 }  // namespace
 
-std::span<const Command> pubsub_commands() { return kRows; }
+std::span<const Command> pubsub_commands() { return kPubsubCommands; }
 
 }  // namespace mayfly

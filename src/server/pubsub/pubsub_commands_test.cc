@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
+#include "server/monitoring/stats.h"
 
 namespace mayfly {
 namespace {
@@ -80,11 +82,11 @@ TEST_F(PubSubTest, PubsubTellsWhoListens) {
 }
 
 TEST_F(PubSubTest, ASlowSubscriberIsDropped) {
-  server().config().output_pubsub = {.hard_bytes = 1000, .soft_bytes = 0, .soft_seconds = 0};
+  server().parts().config.output_pubsub = {.hard_bytes = 1000, .soft_bytes = 0, .soft_seconds = 0};
   client.run("SUBSCRIBE a");
   for (int i = 0; i < 20; ++i) other.run({"PUBLISH", "a", std::string(100, 'x')});
   EXPECT_TRUE(client.link().closing());
-  EXPECT_EQ(server().stats().output_limit_disconnections, 1u);
+  EXPECT_EQ(server().parts().stats.output_limit_disconnections, 1u);
 }
 
 TEST_F(PubSubTest, EventsAreToldInTheOrderOfTheSpec) {

@@ -17,8 +17,12 @@
 #include <utility>
 #include <vector>
 
+#include "server/core/clients.h"
+#include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
+#include "server/persistence/background.h"
 #include "server/persistence/digest.h"
+#include "server/persistence/loading.h"
 #include "server/replication/primary_link.h"
 #include "server/replication/replication.h"
 
@@ -61,11 +65,11 @@ class ClusterFixture {
   std::string lead(int number) { return run(number, "REPLICAOF NO ONE"); }
 
   bool is_up(int number) {
-    const PrimaryLink* const primary = server(number).replication().primary();
+    const PrimaryLink* const primary = server(number).parts().replication.primary();
     return primary != nullptr && primary->is_up();
   }
 
-  std::string digest(int number) { return digest_of(server(number).keyspace()).text(); }
+  std::string digest(int number) { return digest_of(server(number).parts().keyspace).text(); }
 
   void advance(Millis step) { clock_.advance(step); }
 
@@ -211,12 +215,14 @@ class ClusterFixture {
     }
     for (const auto& node : nodes_) {
       Server& one = node->server();
-      if (one.loading().is_active() || one.background().is_busy()) return false;
-      const PrimaryLink* const primary = one.replication().primary();
+      if (one.parts().loading.is_active() || one.parts().background.is_busy()) return false;
+      const PrimaryLink* const primary = one.parts().replication.primary();
       if (primary == nullptr) continue;
       if (!primary->is_up()) return false;
       const int number = primary->port() - kFirstPort;
-      if (server(number).replication().log().end() != one.replication().log().end()) return false;
+      if (server(number).parts().replication.stream().log().end() !=
+          one.parts().replication.stream().log().end())
+        return false;
     }
     return true;
   }

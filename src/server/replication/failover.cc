@@ -1,45 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handing over.
+// Handing over to a replica.
 
 #include "server/replication/failover.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "server/core/server.h"
+#include "server/core/clients.h"
+#include "server/replication/replicas.h"
 #include "server/replication/replication.h"
 
 namespace mayfly {
 
-std::string Failover::begin(const FailoverPlan& plan) {
-  if (state_ != State::none) return "ERR FAILOVER already in progress.";
-  if (server_.is_replica()) return "ERR FAILOVER is not valid when server is a replica.";
-  const auto& replicas = server_.replication().replicas().all();
-  if (replicas.empty()) return "ERR FAILOVER requires connected replicas.";
+Status Failover::begin(const FailoverPlan& plan) {
+  const auto refusal = [](std::string_view reply) {
+    return Error{Code::denied, std::string(reply)};
+  };
+  if (state_ != State::none) return refusal("ERR FAILOVER already in progress.");
+  if (stream_.is_replica()) return refusal("ERR FAILOVER is not valid when server is a replica.");
+  const auto& replicas = replicas_.all();
+  if (replicas.empty()) return refusal("ERR FAILOVER requires connected replicas.");
+  plan_ = plan;
   if (!plan.host.empty()) {
-    const auto is_it = [&](const Client* client) {
-      return client->replica->port == plan.port && replica_host(*client) == plan.host;
-    };
-    const auto found = std::ranges::find_if(replicas, is_it);
-    if (found == replicas.end()) return "ERR FAILOVER target HOST and PORT is not a replica.";
+    const auto found =
+        std::ranges::find_if(replicas, [&](const Client* client) { return is_target(*client); });
+    if (found == replicas.end()) {
+      return refusal("ERR FAILOVER target HOST and PORT is not a replica.");
+    }
     if (!(*found)->replica->is_online()) {
-      return "ERR FAILOVER target replica is not online.";
+      return refusal("ERR FAILOVER target replica is not online.");
     }
   }
-  plan_ = plan;
   state_ = State::waiting_for_sync;
-  server_.log().write(Level::notice, "FAILOVER: writes pause until a replica has all of them");
-  server_.pause(PauseReason::failover, kNever, PauseLevel::writes);
-  server_.replication().replicas().ask_for_acks();
-  return {};
+  log_.notice("FAILOVER: writes are paused until a replica has all of them");
+  clients_.pause(PauseReason::failover, kNever, PauseLevel::writes);
+  replicas_.ask_for_acks();
+  return Done{};
 }
 
-std::string Failover::abort() {
-  if (state_ == State::none) return "ERR No failover in progress.";
-  if (state_ == State::in_progress) server_.replication().follow_nobody();
-  end("it was aborted");
-  return {};
+Status Failover::abort() {
+  if (state_ == State::none) return Error{Code::denied, "ERR No failover in progress."};
+  if (state_ == State::in_progress) replication_.follow_nobody();
+  end("aborted");
+  return Done{};
 }
 
 std::string_view Failover::state_text() const {
@@ -48,34 +50,37 @@ std::string_view Failover::state_text() const {
 }
 
 void Failover::accepted() {
-  server_.replication().replicas().disconnect_all("another one has taken over");
+  replicas_.disconnect_all("another server has taken over");
   end("the replica has taken over");
 }
 
 // We are the primary again.
 void Failover::take_back() {
-  server_.log().write(Level::warning, fmt::format("FAILOVER: the replica refuses: {}", *refusal_));
-  server_.replication().follow_nobody();
+  log_.warning("FAILOVER: the replica refused: {}", *refusal_);
+  replication_.follow_nobody();
   end("the replica refused");
 }
 
 void Failover::end(std::string_view why) {
   if (state_ == State::none) return;
-  server_.log().write(Level::notice, fmt::format("FAILOVER ends: {}", why));
+  log_.notice("FAILOVER ended: {}", why);
   state_ = State::none;
   plan_ = {};
   refusal_.reset();
-  server_.unpause(PauseReason::failover);
+  clients_.unpause(PauseReason::failover);
 }
 
-// The one that is named, or any that has everything.
+bool Failover::is_target(const Client& client) const {
+  return client.replica->port == plan_.port && replica_host(client) == plan_.host;
+}
+
+// The replica that is named, or any that has everything.
 Client* Failover::find_target() const {
-  const Replication& replication = server_.replication();
-  for (Client* const client : server_.replication().replicas().all()) {
-    if (!client->replica->is_online()) continue;
-    const bool is_named = plan_.host.empty() || (client->replica->port == plan_.port &&
-                                                 replica_host(*client) == plan_.host);
-    if (is_named && client->replica->acked >= replication.log().end()) return client;
+  for (Client* const client : replicas_.all()) {
+    const bool is_named = plan_.host.empty() || is_target(*client);
+    if (is_named && client->replica->is_online() && client->replica->acked >= stream_.log().end()) {
+      return client;
+    }
   }
   return nullptr;
 }
@@ -84,20 +89,18 @@ void Failover::hand_over(Client& target) {
   const std::string host = replica_host(target);
   const auto port = static_cast<int>(target.replica->port);
   state_ = State::in_progress;
-  server_.log().write(Level::notice, fmt::format("FAILOVER to {}:{}", host, port));
-  server_.replication().follow(host, port);
+  log_.notice("FAILOVER to {}:{}", host, port);
+  replication_.follow(host, port);
 }
 
 void Failover::before_sleep(Time now) {
   if (state_ == State::in_progress && refusal_) return take_back();
   if (state_ != State::waiting_for_sync) return;
   if (Client* const target = find_target()) return hand_over(*target);
-  if (!is_due(plan_.until, now)) return;  // a replica tells how far it is every second
+  if (!is_due(plan_.until, now)) return;  // a replica reports its offset every second
   if (!plan_.is_forced) return end("no replica caught up in time");
-  for (Client* const client : server_.replication().replicas().all()) {
-    if (client->replica->port == plan_.port && replica_host(*client) == plan_.host) {
-      return hand_over(*client);
-    }
+  for (Client* const client : replicas_.all()) {
+    if (is_target(*client)) return hand_over(*client);
   }
   end("the replica is gone");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Failover: handing over to a replica without losing a write. Writes pause, the replica catches up,
-// then we follow it, and ask it to take over in the same breath.
+// then this server follows it and asks it to take over, in one request.
 
 #pragma once
 
@@ -9,15 +9,20 @@
 #include <string>
 #include <string_view>
 
+#include "mayfly/result.h"
 #include "mayfly/time.h"
+#include "server/core/server_host.h"
 
 namespace mayfly {
 
 class Client;
-class Server;
+class Clients;
+class Replicas;
+class Replication;
+class ReplicationStream;
 
 struct FailoverPlan {
-  std::string host;  // empty: whichever replica catches up first
+  std::string host;  // empty: the first replica that catches up
   std::int64_t port = 0;
   bool is_forced = false;  // at the timeout, even if the replica lags
   Time until = kNever;
@@ -27,29 +32,40 @@ class Failover {
  public:
   enum class State { none, waiting_for_sync, in_progress };
 
-  explicit Failover(Server& server) : server_(server) {}
+  Failover(const Environment& environment, Replication& replication, Replicas& replicas,
+           const ReplicationStream& stream, Clients& clients)
+      : log_(environment.log),
+        replication_(replication),
+        replicas_(replicas),
+        stream_(stream),
+        clients_(clients) {}
 
-  // An error ("ERR ...") or empty.
-  std::string begin(const FailoverPlan& plan);
-  std::string abort();
+  // The message of an error is the reply.
+  Status begin(const FailoverPlan& plan);
+  Status abort();
 
   State state() const { return state_; }
   std::string_view state_text() const;
 
-  // What the link to the new primary has become. The link calls this itself, so that being refused,
-  // which is its end, takes effect when the turn ends.
+  // The answer of the new primary. The link to it calls these, so a refusal, which destroys the
+  // link, takes effect when the turn ends.
   void accepted();
   void refused(std::string_view why) { refusal_ = why; }
 
   void before_sleep(Time now);
 
  private:
+  bool is_target(const Client& client) const;  // named by the plan
   Client* find_target() const;
   void hand_over(Client& target);
   void take_back();
   void end(std::string_view why);
 
-  Server& server_;
+  Log& log_;
+  Replication& replication_;
+  Replicas& replicas_;
+  const ReplicationStream& stream_;
+  Clients& clients_;
   State state_ = State::none;
   FailoverPlan plan_;
   std::optional<std::string> refusal_;

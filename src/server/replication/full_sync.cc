@@ -1,56 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saving for replicas.
+// Saving the data set for replicas, and sending it.
 
 #include "server/replication/full_sync.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <utility>
 
+#include "persist/disk/byte_sink.h"
 #include "persist/rdb/rdb_save.h"
-#include "server/core/server.h"
-#include "server/replication/replication.h"
-#include "server/replication/socket_sink.h"
+#include "server/core/client.h"
+#include "server/persistence/background.h"
+#include "server/replication/replicas.h"
+#include "server/replication/replication_stream.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kRoom = 1 << 20;     // of a connection's output
-constexpr std::size_t kPiece = 64 * 1024;  // of a file
+constexpr std::size_t kOutputRoom = 1 << 20;    // of a connection
+constexpr std::size_t kPieceBytes = 64 * 1024;  // of a file
 
-OnSaveProgress told_to(const OnChildProgress& progress) {
+// The same bytes to several connections, by a child process that has nothing else to do. One that
+// fails, or takes nothing for too long, is shut down and left out.
+class SocketSink final : public ByteSink {
+ public:
+  SocketSink(std::vector<int> sockets, Millis timeout)
+      : sockets_(std::move(sockets)), timeout_(timeout) {}
+
+  // Fails when no connection is left.
+  Status write(std::string_view bytes) override {
+    std::erase_if(sockets_, [&](int socket) {
+      if (write_to(socket, bytes)) return false;
+      ::shutdown(socket, SHUT_RDWR);  // the parent process notices
+      return true;
+    });
+    if (sockets_.empty()) return Error{Code::io, "no replica is left to send to"};
+    return Done{};
+  }
+
+ private:
+  bool write_to(int socket, std::string_view bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent > 0) {
+        bytes.remove_prefix(static_cast<std::size_t>(sent));
+        continue;
+      }
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN && errno != EWOULDBLOCK) return false;
+      pollfd wanted{socket, POLLOUT, 0};
+      if (::poll(&wanted, 1, static_cast<int>(timeout_.count())) == 0) return false;
+    }
+    return true;
+  }
+
+  std::vector<int> sockets_;
+  Millis timeout_;
+};
+
+OnSaveProgress report_to(const OnChildProgress& progress) {
   return [&progress](const SaveProgress& at) { progress({at.keys, at.bytes, 0}); };
 }
 
-// Of the file that is sent.
-std::string file_name(Server& server) {
-  return fmt::format("sync-{}.rdb", server.surroundings().port());
-}
-
-std::string file_path(Server& server) {
-  return fmt::format("{}/{}", server.config().dir, file_name(server));
-}
-
-// What announces the data, "$EOF:<mark>", the data, and the mark again.
-Status stream_to(std::vector<int> sockets, const std::string& announcement, const std::string& mark,
-                 Millis longest, Keyspace& keyspace, const SaveOptions& options,
-                 const OnChildProgress& progress) {
-  SocketSink sink(std::move(sockets), longest);
+// The announcement, "$EOF:<mark>", the data, and the mark again.
+Status stream_to(SocketSink sink, const std::string& announcement, Keyspace& keyspace,
+                 const SaveOptions& options, const OnChildProgress& progress) {
+  const std::string mark = random_id();
   const std::string head = fmt::format("{}$EOF:{}\r\n", announcement, mark);
   if (Status status = sink.write(head); !status) return status;
-  const Result<SaveProgress> saved = save_rdb(keyspace, sink, options, told_to(progress));
+  const Result<SaveProgress> saved = save_rdb(keyspace, sink, options, report_to(progress));
   if (!saved) return saved.error();
   return sink.write(mark);
 }
 
 }  // namespace
 
+std::string FullSync::file_name() const { return fmt::format("sync-{}.rdb", context_.host.port()); }
+
 void FullSync::add(Client& client, Time now) {
   client.replica->phase = ReplicaPhase::waiting;
   client.replica->since = now;
-  // A file that is being written will do: what has happened since is in the log.
-  if (server_.background().is_doing(Job::sync) && !is_diskless_) {
+  // A file that is being written will do: later writes are in the log.
+  if (context_.background.is_doing(Job::sync) && !is_diskless_) {
     announce(client);
     client.replica->phase = ReplicaPhase::saving;
   }
@@ -58,17 +94,17 @@ void FullSync::add(Client& client, Time now) {
 
 std::vector<Client*> FullSync::in_phase(ReplicaPhase phase) const {
   std::vector<Client*> clients;
-  for (Client* const client : server_.replication().replicas().all()) {
+  for (Client* const client : replicas_.all()) {
     if (client->replica->phase == phase && !client->link().closing()) clients.push_back(client);
   }
   return clients;
 }
 
 void FullSync::before_sleep(Time now) {
-  Background& background = server_.background();
+  Background& background = context_.background;
   if (background.is_doing(Job::sync)) {
     const auto phase = is_diskless_ ? ReplicaPhase::streaming : ReplicaPhase::saving;
-    if (in_phase(phase).empty()) background.stop();  // nobody wants it any more
+    if (in_phase(phase).empty()) background.stop();  // no replica waits for it any more
     return;
   }
   if (background.is_busy()) return;
@@ -76,10 +112,10 @@ void FullSync::before_sleep(Time now) {
   if (!waiting.empty() && is_time(waiting, now)) start(std::move(waiting), now);
 }
 
-// A child can serve many at once, so it is worth waiting a little for more of them; but a file can
-// be shared later, too.
+// A child can serve many replicas at once, so it is worth waiting a little for more of them. A file
+// can be shared later, too.
 bool FullSync::is_time(const std::vector<Client*>& waiting, Time now) const {
-  const Config& config = server_.config();
+  const Config& config = context_.config;
   if (!config.repl_diskless_sync) return true;
   if (config.repl_diskless_sync_max_replicas > 0 &&
       waiting.size() >= static_cast<std::size_t>(config.repl_diskless_sync_max_replicas)) {
@@ -90,9 +126,9 @@ bool FullSync::is_time(const std::vector<Client*>& waiting, Time now) const {
       waiting, [&](const Client* client) { return is_due(client->replica->since + delay, now); });
 }
 
-// "+FULLRESYNC": whose history it is, and the number of the byte that follows the data.
+// "+FULLRESYNC": the replication id, and the offset of the byte that follows the data.
 std::string FullSync::announcement() const {
-  return fmt::format("+FULLRESYNC {} {}\r\n", server_.replication().history().id, start_);
+  return fmt::format("+FULLRESYNC {} {}\r\n", context_.stream.ids().id, start_);
 }
 
 void FullSync::announce(Client& client) {
@@ -100,32 +136,31 @@ void FullSync::announce(Client& client) {
   if (!client.replica->is_old) client.output() += announcement();
 }
 
-// Whether a child can write to its socket: nothing of ours is still to be sent there, which would
-// end up among the data.
+// Whether a child can write to its socket: no output of ours is left, which would end up among the
+// data.
 bool FullSync::is_drained(Client& client) {
   client.link().flush();
   return client.link().pending() == 0 && !client.link().closing();
 }
 
 void FullSync::start(std::vector<Client*> waiting, Time now) {
-  const Config& config = server_.config();
-  Replication& replication = server_.replication();
-  is_diskless_ = config.repl_diskless_sync && std::ranges::all_of(waiting, [](const Client* one) {
-                   return one->replica->takes_eof && !one->replica->is_old;
-                 });
+  is_diskless_ =
+      context_.config.repl_diskless_sync && std::ranges::all_of(waiting, [](const Client* one) {
+        return one->replica->takes_eof && !one->replica->is_old;
+      });
   if (is_diskless_) {  // the others get theirs next
     std::erase_if(waiting, [](Client* one) { return !is_drained(*one); });
     if (waiting.empty()) return;
   }
-  start_ = replication.log().end();
-  ++done_;
-  // Whoever begins here knows of no database yet. A replica's stream is not ours to change; there
-  // the data tells (repl-stream-db).
-  if (!server_.is_replica()) replication.replicas().select_anew();
+  start_ = context_.stream.log().end();
+  // A replica that begins here has no database selected. The stream of a replica is not ours to
+  // change; there the data says which one it is (repl-stream-db).
+  if (!context_.stream.is_replica()) context_.stream.set_selected(-1);
 
+  const auto phase = is_diskless_ ? ReplicaPhase::streaming : ReplicaPhase::saving;
   std::vector<int> sockets;
   for (Client* const client : waiting) {
-    client->replica->phase = is_diskless_ ? ReplicaPhase::streaming : ReplicaPhase::saving;
+    client->replica->phase = phase;
     client->replica->since = now;
     if (!is_diskless_) {
       announce(*client);
@@ -134,73 +169,71 @@ void FullSync::start(std::vector<Client*> waiting, Time now) {
     client->replica->cursor = start_;
     sockets.push_back(client->link().fd());  // from here on the child writes
   }
-  const SaveOptions options = server_.persistence().save_options();
-  Keyspace& keyspace = server_.keyspace();
-  Status status = Done{};
+  const Status started = start_child(sockets, now);
+  context_.log.notice("Full synchronisation of {} replicas begins at offset {}{}", waiting.size(),
+                      start_, is_diskless_ ? ", diskless" : "");
+  if (!started) fail(phase, started.error());
+}
+
+Status FullSync::start_child(const std::vector<int>& sockets, Time now) {
+  const SaveOptions options = save_options(context_);
+  Keyspace& keyspace = context_.keyspace;
   if (is_diskless_) {
-    const std::string mark = random_id();
-    const Millis longest = std::chrono::seconds(config.repl_timeout);
-    status = server_.background().start(
+    const Millis timeout = std::chrono::seconds(context_.config.repl_timeout);
+    return context_.background.start(
         Job::sync, now,
         [=, head = announcement(), &keyspace](const OnChildProgress& progress) {
-          return stream_to(sockets, head, mark, longest, keyspace, options, progress);
+          return stream_to(SocketSink(sockets, timeout), head, keyspace, options, progress);
         },
         [this](const Status& ended, const ChildProgress&) { streamed(ended); }, sockets);
-  } else {
-    status = server_.background().start(
-        Job::sync, now,
-        [this, &keyspace, options](const OnChildProgress& progress) -> Status {
-          const auto saved =
-              save_rdb_file(server_.surroundings().disk(), server_.config().dir, file_name(server_),
-                            "temp-" + file_name(server_), keyspace, options, told_to(progress));
-          if (!saved) return saved.error();
-          return Done{};
-        },
-        [this](const Status& ended, const ChildProgress&) { saved(ended); });
   }
-  server_.log().write(Level::notice,
-                      fmt::format("Full synchronisation of {} replicas begins at {}{}",
-                                  waiting.size(), start_, is_diskless_ ? ", diskless" : ""));
-  if (!status) fail(is_diskless_ ? ReplicaPhase::streaming : ReplicaPhase::saving, status.error());
+  return context_.background.start(
+      Job::sync, now,
+      [this, &keyspace, options](const OnChildProgress& progress) -> Status {
+        const auto saved =
+            save_rdb_file(context_.host.disk(), context_.config.dir, file_name(),
+                          "temp-" + file_name(), keyspace, options, report_to(progress));
+        if (!saved) return saved.error();
+        return Done{};
+      },
+      [this](const Status& ended, const ChildProgress&) { saved(ended); });
 }
 
 void FullSync::fail(ReplicaPhase phase, const Error& error) {
-  server_.log().write(Level::warning,
-                      fmt::format("Full synchronisation failed: {}", error.message));
-  for (Client* const client : in_phase(phase)) client->link().close_now("saving for it failed");
+  context_.log.warning("Full synchronisation failed: {}", error.message);
+  for (Client* const client : in_phase(phase)) client->link().close_now("full sync failed");
 }
 
 void FullSync::saved(const Status& status) {
   if (!status) return fail(ReplicaPhase::saving, status.error());
-  const std::string path = file_path(server_);
+  const std::string path = context_.config.dir + "/" + file_name();
   for (Client* const client : in_phase(ReplicaPhase::saving)) {
-    auto file = server_.surroundings().disk().open(path);
+    auto file = context_.host.disk().open(path);
     if (!file) return fail(ReplicaPhase::saving, file.error());
     client->output() += fmt::format("${}\r\n", (*file)->size());
     client->replica->file = std::move(*file);
     client->replica->phase = ReplicaPhase::sending;
   }
-  // Those who read it go on doing so; the next one gets a new file.
-  (void)server_.surroundings().disk().remove(path);
+  // Replicas that read it go on doing so; the next one gets a new file.
+  (void)context_.host.disk().remove(path);
 }
 
 void FullSync::streamed(const Status& status) {
   if (!status) return fail(ReplicaPhase::streaming, status.error());
+  const Time now = context_.clock.now();
   for (Client* const client : in_phase(ReplicaPhase::streaming)) {
     client->replica->phase = ReplicaPhase::loading;
-    client->replica->since = server_.wall().now();
-    if (client->replica->has_loaded) {
-      server_.replication().replicas().enter_online(*client, server_.wall().now());
-    }
+    client->replica->since = now;
+    if (client->replica->has_loaded) replicas_.enter_online(*client, now);
   }
 }
 
 bool FullSync::send_file(Client& client) {
-  std::array<char, kPiece> piece;
-  while (client.link().pending() < kRoom) {
+  std::array<char, kPieceBytes> piece;
+  while (client.link().pending() < kOutputRoom) {
     const Result<std::size_t> count = client.replica->file->read(piece);
     if (!count) {
-      server_.log().write(Level::warning, count.error().message);
+      context_.log.warning("Cannot read the file for a replica: {}", count.error().message);
       client.link().close_now("the file for it cannot be read");
       return false;
     }

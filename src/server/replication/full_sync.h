@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FullSync: giving replicas the whole data set, by a child that saves it.
+// FullSync: sends replicas the whole data set, by a child that saves it.
 //
 // From disk: the child writes a file, which is then sent to each of them. Diskless: the child
 // writes to their connections itself, all at once, and this process has nothing to do with it. In
@@ -14,18 +14,20 @@
 
 #include "mayfly/result.h"
 #include "mayfly/time.h"
+#include "server/persistence/storage_context.h"
 #include "server/replication/replica_state.h"
 
 namespace mayfly {
 
 class Client;
-class Server;
+class Replicas;
 
 class FullSync {
  public:
-  explicit FullSync(Server& server) : server_(server) {}
+  FullSync(const StorageContext& context, Replicas& replicas)
+      : context_(context), replicas_(replicas) {}
 
-  // Somebody waits for all of it.
+  // The client waits for all data.
   void add(Client& client, Time now);
 
   // Starts a child when it is time.
@@ -33,8 +35,6 @@ class FullSync {
 
   // Puts more of its file into the client's output. Returns whether all of it is there.
   bool send_file(Client& client);
-
-  std::uint64_t done() const { return done_; }  // how many times it was asked for
 
  private:
   std::vector<Client*> in_phase(ReplicaPhase phase) const;
@@ -47,10 +47,13 @@ class FullSync {
   void streamed(const Status& status);
   void fail(ReplicaPhase phase, const Error& error);
 
-  Server& server_;
+  std::string file_name() const;
+  Status start_child(const std::vector<int>& sockets, Time now);
+
+  const StorageContext context_;
+  Replicas& replicas_;
   std::uint64_t start_ = 0;  // of the log, at the fork
   bool is_diskless_ = false;
-  std::uint64_t done_ = 0;
 };
 
 }  // namespace mayfly

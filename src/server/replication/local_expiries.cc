@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only this replica knows, removed by this replica.
+// Expiry of keys that only this replica has.
 
 #include "server/replication/local_expiries.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "server/core/server.h"
+#include "keyspace/keyspace.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kAtOnce = 128;  // keys, and fields of each
+constexpr std::size_t kLocalKeysAtOnce = 128;  // keys, and fields of each
 
 }  // namespace
 
@@ -20,12 +21,12 @@ void LocalExpiries::clear() {
   order_.clear();
 }
 
-void LocalExpiries::file(const Key& key) {
+void LocalExpiries::refresh(const Key& key) {
   if (const auto found = deadlines_.find(key); found != deadlines_.end()) {
     order_.erase({found->second, key});
     deadlines_.erase(found);
   }
-  const Database& database = server_.keyspace()[key.first];
+  const Database& database = keyspace_[key.first];
   const Slot slot = database.stored_slot(key.second);
   if (slot == kNoSlot) return;
   const Time next = std::min(database.deadline(slot), database.earliest_field(slot));
@@ -35,14 +36,13 @@ void LocalExpiries::file(const Key& key) {
 }
 
 void LocalExpiries::sweep(Time now) {
-  for (const Key& key : std::exchange(changed_, {})) file(key);
-  Keyspace& keyspace = server_.keyspace();
-  for (std::size_t i = 0; i < kAtOnce && !order_.empty(); ++i) {
+  for (const Key& key : std::exchange(changed_, {})) refresh(key);
+  for (std::size_t i = 0; i < kLocalKeysAtOnce && !order_.empty(); ++i) {
     const auto [deadline, key] = *order_.begin();
     if (!is_due(deadline, now)) return;
-    keyspace.set_policy(Policy::reclaim);
-    keyspace[key.first].sweep_key(key.second, kAtOnce);
-    file(key);
+    keyspace_.set_policy(Policy::reclaim);
+    keyspace_[key.first].sweep_key(key.second, kLocalKeysAtOnce);
+    refresh(key);
   }
 }
 

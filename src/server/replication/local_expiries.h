@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LocalExpiries: what clients of a writable replica gave a deadline. Nobody else will ever remove
-// it, as the primary does not know of it. So the replica does, itself.
+// LocalExpiries: keys with deadlines that clients of a writable replica have written. The primary
+// does not know of them, so the replica removes them itself.
 
 #pragma once
 
@@ -15,26 +15,26 @@
 
 namespace mayfly {
 
-class Server;
+class Keyspace;
 
 class LocalExpiries {
  public:
-  explicit LocalExpiries(Server& server) : server_(server) {}
+  explicit LocalExpiries(Keyspace& keyspace) : keyspace_(keyspace) {}
 
-  // A client of ours changed a key.
-  void note(int database, std::string_view key) { changed_.emplace(database, key); }
+  // A client of this server changed a key.
+  void record(int database, std::string_view key) { changed_.emplace(database, key); }
   void clear();
   std::size_t size() const { return deadlines_.size(); }
 
-  // Files what was changed by its next deadline, and removes what is due.
+  // Sorts the changed keys by their next deadline, and removes what is due.
   void sweep(Time now);
 
  private:
   using Key = std::pair<int, std::string>;
 
-  void file(const Key& key);
+  void refresh(const Key& key);
 
-  Server& server_;
+  Keyspace& keyspace_;
   std::set<Key> changed_;
   std::map<Key, Time> deadlines_;
   std::set<std::pair<Time, Key>> order_;  // the same, soonest first

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a replica and its primary say before there is data: who it is, what it understands, and
-// where it wants to go on.
+// The handshake of a replica with its primary, before there is data: authentication, what the
+// replica supports, and the offset from which it wants to go on.
 
 #include <fmt/format.h>
 
 #include "resp/encode.h"
 #include "resp/numbers.h"
-#include "server/core/server.h"
+#include "server/core/client.h"
 #include "server/core/version.h"
+#include "server/replication/failover.h"
 #include "server/replication/primary_link.h"
-#include "server/replication/replication.h"
+#include "server/replication/replicas.h"
+#include "server/replication/replication_stream.h"
 
 namespace mayfly {
 namespace {
 
-// The steps of a greeting, in order.
+// The steps of the handshake, in order.
 enum Step : int { kPing, kAuth, kPort, kIp, kCapabilities, kVersion, kPsync };
 
-std::vector<std::string_view> split(std::string_view line) {
+std::vector<std::string_view> split_line(std::string_view line) {
   std::vector<std::string_view> words;
   while (!line.empty()) {
     const std::size_t end = std::min(line.find(' '), line.size());
@@ -30,8 +32,7 @@ std::vector<std::string_view> split(std::string_view line) {
 }  // namespace
 
 std::vector<std::string> PrimaryLink::words_of_step() const {
-  const Config& config = server_.config();
-  const Replication& replication = server_.replication();
+  const Config& config = context_.config;
   switch (step_) {
     case kPing:
       return {"PING"};
@@ -41,7 +42,7 @@ std::vector<std::string> PrimaryLink::words_of_step() const {
       return {"AUTH", config.primaryuser, config.primaryauth};
     case kPort: {
       const std::int64_t announced = config.replica_announce_port;
-      const std::int64_t ours = announced > 0 ? announced : server_.surroundings().port();
+      const std::int64_t ours = announced > 0 ? announced : context_.host.port();
       return {"REPLCONF", "listening-port", std::to_string(ours)};
     }
     case kIp:
@@ -54,17 +55,17 @@ std::vector<std::string> PrimaryLink::words_of_step() const {
     default:
       break;
   }
-  // Only if all that we have is in the log can we go on in it.
+  // A partial synchronisation needs a log of all data.
   std::vector<std::string> words = {"PSYNC", "?", "-1"};
-  if (replication.has_log()) {
-    words[1] = replication.history().id;
-    words[2] = std::to_string(replication.log().end() + 1);
+  if (context_.stream.is_open()) {
+    words[1] = context_.stream.ids().id;
+    words[2] = std::to_string(context_.stream.log().end() + 1);
   }
   if (takes_over_) words.emplace_back("FAILOVER");
   return words;
 }
 
-void PrimaryLink::say_next() {
+void PrimaryLink::send_next_step() {
   std::vector<std::string> words = words_of_step();
   while (words.empty()) {
     ++step_;
@@ -78,7 +79,7 @@ bool PrimaryLink::read_line(InputBuffer& input, std::string& line) {
   const std::string_view bytes = input.view();
   const std::size_t end = bytes.find('\n');
   if (end == std::string_view::npos) {
-    if (bytes.size() > kLongest) disconnect("it sends no line where one should be");
+    if (bytes.size() > kLongest) disconnect("a line of its answer is too long");
     return false;
   }
   line = bytes.substr(0, end);
@@ -87,48 +88,49 @@ bool PrimaryLink::read_line(InputBuffer& input, std::string& line) {
   return true;
 }
 
-void PrimaryLink::greeted(std::string_view line) {
+void PrimaryLink::step_answered(std::string_view line) {
   if (step_ == kPsync) return synchronise(line);
   const bool is_error = line.starts_with('-');
-  // Whether a password is needed is not known before; and old ones do not know all of this.
+  // Whether a password is needed is not known before; old servers do not know all steps.
   const bool may_fail = step_ > kAuth || line.starts_with("-NOAUTH") ||
                         line.starts_with("-NOPERM") ||
                         line.starts_with("-ERR operation not permitted");
   if (is_error && !may_fail) {
-    server_.log().write(Level::warning,
-                        fmt::format("The primary {}:{} says '{}'{}", host_, port_, line.substr(1),
-                                    step_ == kAuth ? ": see masterauth and masteruser" : ""));
-    return disconnect("it refuses us");
+    context_.log.warning("The primary {}:{} answered '{}'{}", host_, port_, line.substr(1),
+                         step_ == kAuth ? " (check masterauth and masteruser)" : "");
+    return disconnect("it refused the handshake");
   }
-  if (step_ == kPing && is_error && server_.config().primaryauth.empty()) {
-    server_.log().write(Level::warning, "The primary wants a password, and masterauth is not set");
-    return disconnect("it wants a password");
+  if (step_ == kPing && is_error && context_.config.primaryauth.empty()) {
+    context_.log.warning("The primary requires a password, and masterauth is not set");
+    return disconnect("it requires a password");
   }
   ++step_;
-  say_next();
+  send_next_step();
 }
 
 // +CONTINUE [id], +FULLRESYNC id offset, or an error.
 void PrimaryLink::synchronise(std::string_view line) {
-  const std::vector<std::string_view> words = split(line);
-  Replication& replication = server_.replication();
+  const std::vector<std::string_view> words = split_line(line);
   if (words[0] == "+CONTINUE") {
-    if (takes_over_) replication.failover().accepted();
+    if (takes_over_) context_.failover.accepted();
     takes_over_ = false;
-    if (words.size() > 1) replication.rename_history(std::string(words[1]));
-    server_.log().write(Level::notice,
-                        fmt::format("The primary goes on at {}", replication.log().end() + 1));
+    if (words.size() > 1 && words[1] != context_.stream.ids().id) {
+      context_.stream.change_id(std::string(words[1]));
+      context_.replicas.disconnect_all("the replication id has changed");
+    }
+    context_.log.notice("Partial synchronisation with the primary from offset {}",
+                        context_.stream.log().end() + 1);
     return begin_stream();
   }
   const std::int64_t offset = words.size() == 3 ? parse_integer(words[2]).value_or(-1) : -1;
   if (words[0] == "+FULLRESYNC" && offset >= 0 && words[1].size() == 40) {
-    if (takes_over_) replication.failover().accepted();
+    if (takes_over_) context_.failover.accepted();
     takes_over_ = false;
     return begin_transfer(words[1], static_cast<std::uint64_t>(offset));
   }
-  server_.log().write(Level::warning, fmt::format("The primary does not synchronise: {}", line));
-  if (takes_over_) replication.failover().refused(line);
-  disconnect("it does not synchronise");
+  context_.log.warning("The primary refused to synchronise: {}", line);
+  if (takes_over_) context_.failover.refused(line);
+  disconnect("it refused to synchronise");
 }
 
 }  // namespace mayfly

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // PrimaryLink: a replica's connection to the server it follows.
 //
-//   waiting -> connecting -> greeting -> transfer -> loading -> streaming
-//                                 \_______ it can go on ________/
+//   waiting -> connecting -> handshake -> transfer -> loading -> streaming
+//                                 \________ partial sync ________/
 //
-// When the connection breaks, it begins anew, and asks to go on where it was. While the data set
-// comes it goes into a file, then it is loaded in slices; clients hear LOADING meanwhile.
+// When the connection breaks, it connects again, and asks to go on at the last offset. The data set
+// is received into a file, then loaded in slices; clients get LOADING errors meanwhile.
 
 #pragma once
 
@@ -18,37 +18,46 @@
 #include "mayfly/time.h"
 #include "net/transport.h"
 #include "persist/disk/disk.h"
+#include "server/persistence/storage_context.h"
 
 namespace mayfly {
 
+class AofWriter;
 class Client;
-class Server;
+class Clients;
+class Failover;
+class KeyEvents;
+class LocalExpiries;
+class Replicas;
 
-enum class LinkState { waiting, connecting, greeting, transfer, loading, streaming };
+enum class LinkState { waiting, connecting, handshake, transfer, loading, streaming };
 
-class PrimaryLink {
+struct PrimaryContext : StorageContext {
+  Clients& clients;
+  KeyEvents& events;
+  Replicas& replicas;
+  Failover& failover;
+  LocalExpiries& local_expiries;
+  AofWriter& aof;
+};
+
+class PrimaryLink : public std::enable_shared_from_this<PrimaryLink> {
  public:
-  // `takes_over`: the other one is asked to be the primary (FAILOVER).
-  PrimaryLink(Server& server, std::string host, int port, std::uint64_t number, bool takes_over);
+  // `takes_over`: the other server is asked to become the primary (FAILOVER).
+  PrimaryLink(const PrimaryContext& context, std::string host, int port, bool takes_over);
   ~PrimaryLink();
 
   const std::string& host() const { return host_; }
   int port() const { return port_; }
-  std::uint64_t number() const { return number_; }  // tells it from earlier ones
   LinkState state() const { return state_; }
   bool is_up() const { return state_ == LinkState::streaming; }
-  Time heard() const { return heard_; }            // of the primary, anything
+  Time last_received() const { return last_received_; }
   Time down_since() const { return down_since_; }  // if it is not up
   std::uint64_t transferred_bytes() const { return transferred_; }
   std::uint64_t bytes_to_transfer() const { return to_transfer_; }  // 0: not known
-  Client* client() { return client_.get(); }
 
-  // The database that the stream is about at the moment.
-  int database() const;
-  void set_database(int database) { database_ = database; }
-
-  // Bytes of the stream that were applied go to the log; those of a transaction when it is
-  // complete, for nobody can go on in the middle of one.
+  // Bytes of the stream that were applied go to the log. Those of a transaction go there when it is
+  // complete, as a replica cannot go on in the middle of one.
   void applied(std::string_view bytes);
 
   void ask_for_ack() { owes_ack_ = true; }
@@ -66,11 +75,11 @@ class PrimaryLink {
   void send_ack();
   void begin_stream();
 
-  // primary_greeting.cc
-  void say_next();
+  // primary_handshake.cc
+  void send_next_step();
   std::vector<std::string> words_of_step() const;
   bool read_line(InputBuffer& input, std::string& line);
-  void greeted(std::string_view line);
+  void step_answered(std::string_view line);
   void synchronise(std::string_view line);
 
   // primary_transfer.cc
@@ -82,27 +91,25 @@ class PrimaryLink {
   void loaded(const Status& status);
   std::string file_path() const;
 
-  Server& server_;
+  const PrimaryContext context_;
   const std::string host_;
   const int port_;
-  const std::uint64_t number_;
   bool takes_over_;
 
   LinkState state_ = LinkState::waiting;
   Link* link_ = nullptr;
   std::unique_ptr<Client> client_;  // while streaming
   Time next_attempt_ = Time::min();
-  Time heard_ = Time::min();
+  Time last_received_ = Time::min();
   Time down_since_;
   Time next_ack_ = Time::min();
   bool owes_ack_ = false;
-  int database_ = 0;
   std::string held_;               // of a transaction
   std::uint64_t safe_offset_ = 0;  // of the stream: on our own disk
 
-  int step_ = 0;  // of the greeting
+  int step_ = 0;  // of the handshake
 
-  // While the data set comes.
+  // While the data set is received.
   std::string new_id_;
   std::uint64_t new_offset_ = 0;
   bool has_header_ = false;

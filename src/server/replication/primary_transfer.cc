@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data set on its way from the primary: into a file, then into memory.
+// Receiving the data set of the primary: into a file, then into memory.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "resp/numbers.h"
-#include "server/core/server.h"
+#include "server/core/client.h"
+#include "server/core/key_events.h"
+#include "server/persistence/aof_writer.h"
+#include "server/persistence/loading.h"
+#include "server/replication/local_expiries.h"
 #include "server/replication/primary_link.h"
-#include "server/replication/replication.h"
+#include "server/replication/replicas.h"
+#include "server/replication/replication_stream.h"
 
 namespace mayfly {
 namespace {
@@ -18,7 +23,7 @@ constexpr std::size_t kMarkSize = 40;
 }  // namespace
 
 std::string PrimaryLink::file_path() const {
-  return fmt::format("{}/temp-primary-{}.rdb", server_.config().dir, server_.surroundings().port());
+  return fmt::format("{}/temp-primary-{}.rdb", context_.config.dir, context_.host.port());
 }
 
 void PrimaryLink::begin_transfer(std::string_view id, std::uint64_t offset) {
@@ -26,17 +31,15 @@ void PrimaryLink::begin_transfer(std::string_view id, std::uint64_t offset) {
   new_offset_ = offset;
   state_ = LinkState::transfer;
   has_header_ = false;
-  server_.log().write(
-      Level::notice,
-      fmt::format("Full synchronisation with {}:{}: history {} at {}", host_, port_, id, offset));
+  context_.log.notice("Full synchronisation with {}:{}: replication id {}, offset {}", host_, port_,
+                      id, offset);
 }
 
-// "$<bytes>", or "$EOF:<mark>" if nobody knows how many.
+// "$<bytes>", or "$EOF:<mark>" if the length is not known.
 void PrimaryLink::transfer_header(std::string_view line) {
   if (line.starts_with('-')) {
-    server_.log().write(Level::warning,
-                        fmt::format("The primary gave up the synchronisation: {}", line));
-    return disconnect("it gave up");
+    context_.log.warning("The primary aborted the synchronisation: {}", line);
+    return disconnect("it aborted the synchronisation");
   }
   mark_.clear();
   tail_.clear();
@@ -48,13 +51,13 @@ void PrimaryLink::transfer_header(std::string_view line) {
   } else if (length > 0) {
     to_transfer_ = static_cast<std::uint64_t>(length);
   } else {
-    server_.log().write(Level::warning, fmt::format("Bad begin of a transfer: '{}'", line));
-    return disconnect("it does not send what it should");
+    context_.log.warning("The primary sent an invalid header of a transfer: '{}'", line);
+    return disconnect("its transfer has an invalid header");
   }
-  auto file = server_.surroundings().disk().create(file_path());
+  auto file = context_.host.disk().create(file_path());
   if (!file) {
-    server_.log().write(Level::warning, file.error().message);
-    return disconnect("what it sends cannot be stored");
+    context_.log.write(Level::warning, file.error().message);
+    return disconnect("its data cannot be stored");
   }
   file_ = std::move(*file);
   has_header_ = true;
@@ -63,8 +66,8 @@ void PrimaryLink::transfer_header(std::string_view line) {
 bool PrimaryLink::store(std::string_view bytes) {
   const Status status = file_->write(bytes);
   if (status) return true;
-  server_.log().write(Level::warning, status.error().message);
-  disconnect("what it sends cannot be stored");
+  context_.log.write(Level::warning, status.error().message);
+  disconnect("its data cannot be stored");
   return false;
 }
 
@@ -78,8 +81,8 @@ void PrimaryLink::transfer(InputBuffer& input) {
     if (transferred_ == to_transfer_) load();
     return;
   }
-  // The mark is the last that comes, until we have said that we are ready. Its begin may be the end
-  // of what has come so far.
+  // The primary sends nothing after the mark until we are ready. The end of what has arrived may be
+  // the beginning of the mark.
   tail_ += input.view();
   transferred_ += input.size();
   input.consume(input.size());
@@ -95,54 +98,52 @@ void PrimaryLink::transfer(InputBuffer& input) {
 
 void PrimaryLink::load() {
   file_ = nullptr;
-  server_.log().write(Level::notice,
-                      fmt::format("Loading {} bytes from the primary", transferred_));
-  auto source = server_.surroundings().disk().open(file_path());
+  context_.log.notice("Loading {} bytes from the primary", transferred_);
+  auto source = context_.host.disk().open(file_path());
   if (!source) {
-    server_.log().write(Level::warning, source.error().message);
-    return disconnect("what it sent cannot be read");
+    context_.log.write(Level::warning, source.error().message);
+    return disconnect("its data cannot be read");
   }
-  server_.replication().replicas().disconnect_all("the data it follows is replaced");
-  server_.replication().local_expiries().clear();
-  server_.clear_all();
+  context_.replicas.disconnect_all("the data of this server is replaced");
+  context_.local_expiries.clear();
+  context_.events.clear_all();
   link_->pause_reading();
   state_ = LinkState::loading;
   auto task = std::make_unique<RdbTask>(
-      std::move(*source), server_.keyspace(),
+      std::move(*source), context_.keyspace,
       RdbLoadOptions{
-          .now = server_.wall().now(), .keeps_due = true, .checks = rdb_checks(server_.config())});
+          .now = context_.clock.now(), .keeps_due = true, .checks = rdb_checks(context_.config)});
   RdbTask* const running = task.get();
-  server_.loading().begin(
-      std::move(task), server_.wall().now(), [this, running](const Status& ended) {
+  context_.loading.begin(
+      std::move(task), context_.clock.now(), [this, running](const Status& ended) {
         const auto& aux = running->report().aux;
         const auto found = aux.find("repl-stream-db");
-        database_ =
-            found == aux.end() ? 0 : static_cast<int>(parse_integer(found->second).value_or(0));
-        database_ = std::clamp(database_, 0, server_.keyspace().count() - 1);
-        loaded(ended ? server_.persistence().check_skipped(running->report().skipped,
-                                                           "the data of the primary")
+        const std::int64_t database =
+            found == aux.end() ? 0 : parse_integer(found->second).value_or(0);
+        context_.stream.set_selected(
+            static_cast<int>(std::clamp<std::int64_t>(database, 0, context_.keyspace.count() - 1)));
+        loaded(ended ? check_skipped(context_, running->report().skipped, "the data of the primary")
                      : ended);
       });
 }
 
 void PrimaryLink::loaded(const Status& status) {
-  (void)server_.surroundings().disk().remove(file_path());
+  (void)context_.host.disk().remove(file_path());
   if (!status) {
-    server_.log().write(Level::warning, fmt::format("What the primary sent cannot be loaded: {}",
-                                                    status.error().message));
-    server_.clear_all();
-    server_.replication().forget_history();
-    server_.persistence().data_replaced();
+    context_.log.warning("Cannot load the data of the primary: {}", status.error().message);
+    context_.events.clear_all();
+    context_.stream.close();
+    context_.aof.restart();
     state_ = LinkState::transfer;
-    if (link_ == nullptr) return closed("it left meanwhile");
-    return disconnect("what it sent cannot be loaded");
+    if (link_ == nullptr) return closed("it closed the connection meanwhile");
+    return disconnect("its data cannot be loaded");
   }
-  server_.replication().adopt(new_id_, new_offset_);
-  server_.persistence().data_replaced();
-  server_.log().write(Level::notice, "The synchronisation with the primary is complete");
+  context_.stream.adopt(new_id_, new_offset_);
+  context_.aof.restart();
+  context_.log.notice("Full synchronisation with the primary is complete");
   if (link_ != nullptr) return begin_stream();
   state_ = LinkState::transfer;
-  closed("it left while its data was loaded");
+  closed("it closed the connection while its data was loaded");
 }
 
 }  // namespace mayfly

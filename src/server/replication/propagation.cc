@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kMulti = "*1\r\n$5\r\nMULTI\r\n";
 constexpr std::string_view kExec = "*1\r\n$4\r\nEXEC\r\n";
-constexpr std::size_t kKeptBytes = 64 * 1024;  // of the buffer, after a unit that was large
+constexpr std::size_t kUnitBytesKept = 64 * 1024;  // of the buffer, after a unit that was large
 
 }  // namespace
 
@@ -45,7 +45,7 @@ void Propagation::flush(bool as_one) {
   if (wrapped) send(unit_.back().database, kExec);
   unit_.clear();
   bytes_.clear();
-  if (bytes_.capacity() > kKeptBytes) bytes_.shrink_to_fit();
+  if (bytes_.capacity() > kUnitBytesKept) bytes_.shrink_to_fit();
 }
 
 void Propagation::send(int database, std::string_view command) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Those who follow us.
+// Sending the replication log to replicas.
 
 #include "server/replication/replicas.h"
 
@@ -8,17 +8,21 @@
 #include <algorithm>
 
 #include "resp/encode.h"
-#include "server/core/server.h"
-#include "server/replication/replication.h"
+#include "server/core/client.h"
+#include "server/monitoring/stats.h"
+#include "server/replication/failover.h"
+#include "server/replication/replication_stream.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kRoom = 1 << 20;  // of a connection's output; the rest stays in the log
+constexpr std::size_t kLogRoom = 1 << 20;  // of a connection's output; the rest stays in the log
 constexpr Millis kNewlineInterval{1000};
 
-void append_words(std::string& bytes, std::initializer_list<std::string_view> words) {
+void append_words(ReplicationLog& log, std::initializer_list<std::string_view> words) {
+  std::string bytes;
   append_request(bytes, words);
+  log.append(bytes);
 }
 
 }  // namespace
@@ -32,35 +36,33 @@ std::string replica_host(const Client& client) {
 }
 
 void Replicas::synchronise(Client& client, std::string_view id, std::int64_t offset) {
-  Replication& replication = server_.replication();
-  const History& history = replication.history();
-  // They count from 1. What is less is never in the log.
+  ReplicationStream& stream = context_.stream;
+  const ReplicationIds& ids = stream.ids();
+  // Replicas count from 1. What is less is never in the log.
   const std::uint64_t from = offset < 1 ? 0 : static_cast<std::uint64_t>(offset - 1);
-  const bool is_ours = id == history.id || (!history.former.empty() && id == history.former &&
-                                            from <= history.former_end);
-  if (!replication.has_log() || offset < 1 || !is_ours || !replication.log().contains(from)) {
-    if (id != "?") ++server_.stats().refused_partial_syncs;
+  const bool is_ours =
+      id == ids.id || (!ids.former.empty() && id == ids.former && from <= ids.former_end);
+  if (!stream.is_open() || offset < 1 || !is_ours || !stream.log().contains(from)) {
+    if (id != "?") ++context_.stats.refused_partial_syncs;
     return synchronise_fully(client);
   }
-  server_.log().write(Level::notice,
-                      fmt::format("Replica {} goes on at {}: {} bytes behind",
-                                  client.link().address(), offset, replication.log().end() - from));
+  context_.log.notice("Partial synchronisation of replica {} from offset {}, {} bytes",
+                      client.link().address(), offset, stream.log().end() - from);
   client.output() +=
-      client.replica->knows_ids ? fmt::format("+CONTINUE {}\r\n", history.id) : "+CONTINUE\r\n";
+      client.replica->knows_ids ? fmt::format("+CONTINUE {}\r\n", ids.id) : "+CONTINUE\r\n";
   if (std::ranges::find(all_, &client) == all_.end()) all_.push_back(&client);
   client.replica->cursor = from;
-  ++server_.stats().partial_syncs;
-  enter_online(client, server_.wall().now());
+  ++context_.stats.partial_syncs;
+  enter_online(client, context_.clock.now());
   pump(client);
 }
 
 void Replicas::synchronise_fully(Client& client) {
-  server_.replication().open_log();
+  context_.stream.open();
   if (std::ranges::find(all_, &client) == all_.end()) all_.push_back(&client);
-  ++server_.stats().full_syncs;
-  server_.log().write(Level::notice, fmt::format("Replica {} asks for a full synchronisation",
-                                                 client.link().address()));
-  full_sync_.add(client, server_.wall().now());
+  ++context_.stats.full_syncs;
+  context_.log.notice("Replica {} asks for a full synchronisation", client.link().address());
+  full_sync_.add(client, context_.clock.now());
 }
 
 void Replicas::enter_online(Client& client, Time now) {
@@ -68,7 +70,7 @@ void Replicas::enter_online(Client& client, Time now) {
   client.replica->since = now;
   client.replica->acked_at = now;
   client.replica->file = nullptr;
-  server_.log().write(Level::notice, fmt::format("Replica {} is online", client.link().address()));
+  context_.log.notice("Replica {} is online", client.link().address());
 }
 
 void Replicas::acknowledged(Client& client, std::uint64_t offset, std::uint64_t aof_offset,
@@ -90,7 +92,7 @@ std::size_t Replicas::online() const {
 }
 
 std::size_t Replicas::good(Time now) const {
-  const auto lag = std::chrono::seconds(server_.config().min_replicas_max_lag);
+  const auto lag = std::chrono::seconds(context_.config.min_replicas_max_lag);
   return static_cast<std::size_t>(std::ranges::count_if(all_, [&](const Client* one) {
     return one->replica->is_online() && now - one->replica->acked_at <= lag;
   }));
@@ -109,7 +111,7 @@ std::size_t Replicas::acked_aof(std::uint64_t offset) const {
 }
 
 void Replicas::forget(Client& client) {
-  if (std::erase(all_, &client) > 0 && all_.empty()) alone_since_ = server_.wall().now();
+  if (std::erase(all_, &client) > 0 && all_.empty()) alone_since_ = context_.clock.now();
 }
 
 void Replicas::disconnect_all(std::string_view why) {
@@ -120,74 +122,50 @@ void Replicas::pump(Client& client) {
   ReplicaState& replica = *client.replica;
   if (client.link().closing()) return;
   if (replica.phase == ReplicaPhase::sending && full_sync_.send_file(client)) {
-    enter_online(client, server_.wall().now());
+    enter_online(client, context_.clock.now());
   }
   if (!replica.is_online()) return;
-  const ReplicationLog& log = server_.replication().log();
-  while (client.link().pending() < kRoom && replica.cursor < log.end()) {
+  const ReplicationLog& log = context_.stream.log();
+  while (client.link().pending() < kLogRoom && replica.cursor < log.end()) {
     const std::string_view bytes = log.read(replica.cursor);
     client.output() += bytes;
     replica.cursor += bytes.size();
   }
 }
 
-std::uint64_t Replicas::pending(const Client& client) const {
-  const ReplicaState& replica = *client.replica;
-  const bool has_cursor = replica.phase > ReplicaPhase::waiting;
-  const std::uint64_t behind = has_cursor ? server_.replication().log().end() - replica.cursor : 0;
-  return behind + client.link().pending();
-}
-
-void Replicas::take(int database, std::string_view command) {
-  Replication& replication = server_.replication();
-  if (replication.is_replica()) return;
-  if (database != selected_) {
-    std::string select;
-    append_words(select, {"SELECT", std::to_string(database)});
-    replication.log().append(select);
-    selected_ = database;
-  }
-  replication.log().append(command);
-}
-
-void Replicas::ask_for_acks() { asks_for_acks_ = true; }
-
 void Replicas::before_sleep(Time now) {
   full_sync_.before_sleep(now);
   if (all_.empty()) {
-    const std::int64_t ttl = server_.config().repl_backlog_ttl;
+    const std::int64_t ttl = context_.config.repl_backlog_ttl;
     const bool is_forgotten = ttl > 0 && alone_since_ != Time::min() &&
                               is_due(alone_since_ + std::chrono::seconds(ttl), now);
-    if (is_forgotten && !server_.is_replica()) server_.replication().close_log();
+    if (is_forgotten && !context_.stream.is_replica()) context_.stream.close();
     return trim();
   }
   alone_since_ = Time::min();
-  if (asks_for_acks_ && !server_.is_replica()) {
-    std::string request;
-    append_words(request, {"REPLCONF", "GETACK", "*"});
-    server_.replication().log().append(request);
+  if (asks_for_acks_ && !context_.stream.is_replica()) {
+    append_words(context_.stream.log(), {"REPLCONF", "GETACK", "*"});
   }
   asks_for_acks_ = false;
   keep_alive(now);
   drop_silent(now);
   for (Client* const client : std::vector<Client*>(all_)) {
     pump(*client);
-    server_.check_output(*client);
+    client->check_output();
   }
   trim();
 }
 
-// Replicas tell by it that we are there. Those that wait for the data set understand an empty line.
+// So that replicas know that this server is alive. Those that wait for the data set get an empty
+// line.
 void Replicas::keep_alive(Time now) {
-  if (is_due(next_ping_, now) && !server_.is_replica()) {
+  if (is_due(next_ping_, now) && !context_.stream.is_replica()) {
     // While we hand over, the replica must be able to get to the end of the log.
-    const bool is_handing_over = server_.replication().failover().state() != Failover::State::none;
+    const bool is_handing_over = failover_.state() != Failover::State::none;
     if (next_ping_ != Time::min() && online() > 0 && !is_handing_over) {
-      std::string ping;
-      append_words(ping, {"PING"});
-      server_.replication().log().append(ping);
+      append_words(context_.stream.log(), {"PING"});
     }
-    next_ping_ = now + std::chrono::seconds(server_.config().repl_ping_replica_period);
+    next_ping_ = now + std::chrono::seconds(context_.config.repl_ping_replica_period);
   }
   if (!is_due(next_newline_, now)) return;
   next_newline_ = now + kNewlineInterval;
@@ -198,25 +176,24 @@ void Replicas::keep_alive(Time now) {
 }
 
 void Replicas::drop_silent(Time now) {
-  const auto longest = std::chrono::seconds(server_.config().repl_timeout);
+  const auto longest = std::chrono::seconds(context_.config.repl_timeout);
   for (Client* const client : std::vector<Client*>(all_)) {
     const ReplicaState& replica = *client->replica;
     const bool must_answer = replica.is_online() && !replica.is_old;
     if (!must_answer || !is_due(replica.acked_at + longest, now)) continue;
-    server_.log().write(Level::warning,
-                        fmt::format("Closing replica {}: nothing was heard of it for {} s",
-                                    client->link().address(), longest.count()));
-    client->link().close_now("it was silent for longer than repl-timeout");
+    context_.log.warning("Closing replica {}: no acknowledgement for {} seconds",
+                         client->link().address(), longest.count());
+    client->link().close_now("no acknowledgement for longer than repl-timeout");
   }
 }
 
 void Replicas::trim() {
-  std::uint64_t needed = server_.replication().log().end();
+  std::uint64_t needed = context_.stream.log().end();
   for (const Client* const client : all_) {
     if (client->replica->phase <= ReplicaPhase::waiting || client->link().closing()) continue;
     needed = std::min(needed, client->replica->cursor);
   }
-  server_.replication().log().trim(server_.config().repl_backlog_size, needed);
+  context_.stream.log().trim(context_.config.repl_backlog_size, needed);
 }
 
 }  // namespace mayfly

@@ -5,7 +5,8 @@
 
 #include "commands/words.h"
 #include "resp/numbers.h"
-#include "server/core/server.h"
+#include "server/core/requests.h"
+#include "server/core/server_call.h"
 #include "server/replication/primary_link.h"
 #include "server/replication/replication.h"
 
@@ -19,8 +20,8 @@ ReplicaState& replica_state(Client& client) {
 
 // REPLICAOF host port | NO ONE
 void replicaof(Call& call) {
-  ClientCall& here = client_call(call);
-  Replication& replication = here.server.replication();
+  ServerCall& here = server_call(call);
+  Replication& replication = here.server.replication;
   if (replication.failover().state() != Failover::State::none) {
     return call.fail("ERR REPLICAOF not allowed while failing over.");
   }
@@ -43,13 +44,13 @@ void replicaof(Call& call) {
 }
 
 // Whether a replica can be served at all; if not, that has been said.
-bool can_serve(ClientCall& call) {
-  Replication& replication = call.server.replication();
+bool can_serve(ServerCall& call) {
+  Replication& replication = call.server.replication;
   if (replication.is_replica() && !replication.primary()->is_up()) {
     call.fail("NOMASTERLINK Can't SYNC while not connected with my master");
     return false;
   }
-  if (call.client.is_in_multi || call.client.is_subscriber()) {
+  if (call.client.transaction.is_open || call.client.is_subscriber()) {
     call.fail("ERR SYNC or PSYNC cannot be used here");
     return false;
   }
@@ -57,13 +58,13 @@ bool can_serve(ClientCall& call) {
 }
 
 // PSYNC ... FAILOVER: our primary asks us to take over.
-bool take_over(ClientCall& call) {
-  Replication& replication = call.server.replication();
+bool take_over(ServerCall& call) {
+  Replication& replication = call.server.replication;
   if (!replication.is_replica()) {
     call.fail("ERR PSYNC FAILOVER can't be sent to a master.");
     return false;
   }
-  if (call.word(1) != replication.history().id) {
+  if (call.word(1) != replication.stream().ids().id) {
     call.fail("ERR PSYNC FAILOVER replid must match my replid.");
     return false;
   }
@@ -73,7 +74,7 @@ bool take_over(ClientCall& call) {
 
 // PSYNC id offset [FAILOVER]
 void psync(Call& call) {
-  ClientCall& here = client_call(call);
+  ServerCall& here = server_call(call);
   Client& client = here.client;
   if (client.is_attached_replica()) return;
   if (call.count() > 4 || (call.count() == 4 && !call.is(3, "failover"))) {
@@ -81,23 +82,23 @@ void psync(Call& call) {
   }
   if (call.count() == 4) {
     if (!take_over(here)) return;
-  } else if (here.server.replication().failover().state() != Failover::State::none) {
+  } else if (here.server.replication.failover().state() != Failover::State::none) {
     return call.fail("NOMASTERLINK Can't SYNC while failing over");
   }
   if (!can_serve(here)) return;
   const auto offset = call.integer(2);
   if (!offset) return;
   replica_state(client);
-  here.server.replication().replicas().synchronise(client, call.word(1), *offset);
+  here.server.replication.replicas().synchronise(client, call.word(1), *offset);
 }
 
 // SYNC: of those who know nothing of histories.
 void sync(Call& call) {
-  ClientCall& here = client_call(call);
+  ServerCall& here = server_call(call);
   if (here.client.is_attached_replica()) return;
   if (!can_serve(here)) return;
   replica_state(here.client).is_old = true;
-  here.server.replication().replicas().synchronise_fully(here.client);
+  here.server.replication.replicas().synchronise_fully(here.client);
 }
 
 // What a replica says about itself. Unknown words are for others.
@@ -109,24 +110,24 @@ void set_replica_option(ReplicaState& replica, std::string_view name, std::strin
 }
 
 // REPLCONF ACK offset [FACK offset]: there is no reply.
-void replconf_ack(ClientCall& call) {
+void replconf_ack(ServerCall& call) {
   if (!call.client.is_attached_replica()) return;
   const auto offset = parse_integer(call.word(2));
   const bool has_aof = call.count() == 5 && call.is(3, "fack");
   const auto aof_offset = has_aof ? parse_integer(call.word(4)) : std::nullopt;
   if (!offset || *offset < 0) return;
-  call.server.replication().replicas().acknowledged(
+  call.server.replication.replicas().acknowledged(
       call.client, static_cast<std::uint64_t>(*offset),
       static_cast<std::uint64_t>(std::max<std::int64_t>(aof_offset.value_or(0), 0)),
-      call.server.wall().now());
+      call.server.clock.now());
 }
 
 // REPLCONF name value [name value ...]
 void replconf(Call& call) {
-  ClientCall& here = client_call(call);
+  ServerCall& here = server_call(call);
   if (call.is(1, "ack") && call.count() >= 3) return replconf_ack(here);
   if (call.is(1, "getack")) {
-    if (here.client.is_primary) here.server.replication().primary()->ask_for_ack();
+    if (here.client.is_primary) here.server.replication.primary()->ask_for_ack();
     return;
   }
   if (call.count() % 2 == 0) return call.fail_syntax();
@@ -139,7 +140,7 @@ void replconf(Call& call) {
 
 // ROLE
 void role(Call& call) {
-  Replication& replication = client_call(call).server.replication();
+  Replication& replication = parts_of(call).replication;
   if (const PrimaryLink* const primary = replication.primary()) {
     static constexpr std::string_view kStates[] = {"connect", "connecting", "handshake",
                                                    "sync",    "sync",       "connected"};
@@ -148,8 +149,8 @@ void role(Call& call) {
     call.reply().bulk(primary->host());
     call.reply().integer(primary->port());
     call.reply().bulk(kStates[static_cast<std::size_t>(primary->state())]);
-    call.reply().integer(primary->is_up() || replication.has_log()
-                             ? static_cast<std::int64_t>(replication.log().end())
+    call.reply().integer(primary->is_up() || replication.stream().is_open()
+                             ? static_cast<std::int64_t>(replication.stream().log().end())
                              : -1);
     return;
   }
@@ -159,7 +160,7 @@ void role(Call& call) {
   }
   call.reply().array(3);
   call.reply().bulk("master");
-  call.reply().integer(static_cast<std::int64_t>(replication.log().end()));
+  call.reply().integer(static_cast<std::int64_t>(replication.stream().log().end()));
   call.reply().array(online.size());
   for (const Client* const one : online) {
     call.reply().array(3);
@@ -179,13 +180,13 @@ std::optional<Time> end_of_wait(Call& call, std::size_t word) {
     return std::nullopt;
   }
   if (*timeout == 0) return kNever;
-  return deadline_after(client_call(call).server.wall().now(), Millis(*timeout));
+  return deadline_after(parts_of(call).clock.now(), Millis(*timeout));
 }
 
 // WAIT replicas timeout
 void wait(Call& call) {
-  ClientCall& here = client_call(call);
-  if (here.server.is_replica()) {
+  ServerCall& here = server_call(call);
+  if (here.server.replication.is_replica()) {
     return call.fail(
         "ERR WAIT cannot be used with replica instances. Please also note that since "
         "Redis 4.0 if a replica is configured to be writable (which is not the "
@@ -196,15 +197,16 @@ void wait(Call& call) {
   const auto until = end_of_wait(call, 2);
   if (!until) return;
   Wait wait;
-  wait.offset = here.client.written_to;
+  wait.offset = here.client.written.log;
   wait.replicas = std::max<std::int64_t>(*replicas, 0);
   wait.until = *until;
-  here.server.replication().waiters().add(here.client, wait, !here.server.is_in_transaction());
+  here.server.replication.waiters().add(here.client, wait,
+                                        !here.server.requests.is_in_transaction());
 }
 
 // WAITAOF local replicas timeout
 void waitaof(Call& call) {
-  ClientCall& here = client_call(call);
+  ServerCall& here = server_call(call);
   const auto local = call.integer(1, 0, 1, "ERR value is out of range, value must between 0 and 1");
   if (!local) return;
   const auto replicas =
@@ -212,22 +214,23 @@ void waitaof(Call& call) {
   if (!replicas) return;
   const auto until = end_of_wait(call, 3);
   if (!until) return;
-  if (here.server.is_replica()) {
+  if (here.server.replication.is_replica()) {
     return call.fail(
         "ERR WAITAOF cannot be used with replica instances. Please also note that "
         "writes to replicas are just local and are not propagated.");
   }
-  if (*local > 0 && !here.server.config().appendonly) {
+  if (*local > 0 && !here.server.config.appendonly) {
     return call.fail("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
   }
   Wait wait;
-  wait.offset = here.client.written_to;
-  wait.aof_offset = here.client.written_to_aof;
+  wait.offset = here.client.written.log;
+  wait.aof_offset = here.client.written.aof;
   wait.replicas = *replicas;
   wait.local = *local;
   wait.is_aof = true;
   wait.until = *until;
-  here.server.replication().waiters().add(here.client, wait, !here.server.is_in_transaction());
+  here.server.replication.waiters().add(here.client, wait,
+                                        !here.server.requests.is_in_transaction());
 }
 
 // Reads FAILOVER's words; false if they make no sense.
@@ -264,39 +267,39 @@ void failover(Call& call) {
   FailoverPlan plan;
   bool aborts = false;
   if (!read_plan(call, plan, aborts)) return;
-  Failover& failover = client_call(call).server.replication().failover();
+  Failover& failover = parts_of(call).replication.failover();
   if (aborts && call.count() > 2) return call.fail_syntax();
   if (plan.is_forced && (plan.until == kNever || plan.host.empty())) {
     return call.fail(
         "ERR FAILOVER with force option requires both a timeout and target HOST and "
         "IP options.");
   }
-  const std::string error = aborts ? failover.abort() : failover.begin(plan);
-  if (!error.empty()) return call.fail(error);
+  const Status status = aborts ? failover.abort() : failover.begin(plan);
+  if (!status) return call.fail(status.error().message);
   call.reply().ok();
 }
 
-constexpr std::uint32_t kAnytime = flag::loading | flag::stale;
-constexpr std::uint32_t kAdmin = flag::admin | flag::noscript;
-constexpr std::uint32_t kSaving = kAdmin | flag::no_async_loading;
+constexpr std::uint32_t kReplicationFlags = flag::loading | flag::stale;
+constexpr std::uint32_t kReplicationAdmin = flag::admin | flag::noscript;
+constexpr std::uint32_t kSyncFlags = kReplicationAdmin | flag::no_async_loading;
 
 // clang-format off
-constexpr Command kCommands[] = {
-    {"replicaof", replicaof, 3, kSaving | flag::stale, {}, "server", "5.0.0",
+constexpr Command kReplicationCommands[] = {
+    {"replicaof", replicaof, 3, kSyncFlags | flag::stale, {}, "server", "5.0.0",
      "primary:((host port:int) | (NO ONE))",
      "Makes the server follow another one, or nobody."},
-    {"slaveof",   replicaof, 3, kSaving | flag::stale, {}, "server", "1.0.0",
+    {"slaveof",   replicaof, 3, kSyncFlags | flag::stale, {}, "server", "1.0.0",
      "primary:((host port:int) | (NO ONE))",
      "REPLICAOF by its old name."},
-    {"psync",     psync,    -3, kSaving | flag::no_multi, {}, "server", "2.8.0",
+    {"psync",     psync,    -3, kSyncFlags | flag::no_multi, {}, "server", "2.8.0",
      "replicationid offset:int [FAILOVER]",
      "Said by replicas: gives the stream of writes from an offset on, or all data."},
-    {"sync",      sync,      1, kSaving | flag::no_multi, {}, "server", "1.0.0",
+    {"sync",      sync,      1, kSyncFlags | flag::no_multi, {}, "server", "1.0.0",
      "", "PSYNC of old replicas."},
-    {"replconf",  replconf, -1, kAdmin | kAnytime | flag::allow_busy | flag::from_primary, {},
+    {"replconf",  replconf, -1, kReplicationAdmin | kReplicationFlags | flag::allow_busy | flag::from_primary, {},
      "server", "3.0.0", "[(option value)...]",
      "Said by replicas: who they are, and how far they have come."},
-    {"role",      role,      1, kAnytime | flag::fast | flag::noscript | flag::dangerous, {},
+    {"role",      role,      1, kReplicationFlags | flag::fast | flag::noscript | flag::dangerous, {},
      "server", "2.8.12", "", "Returns the part the server plays in replication."},
     {"wait",      wait,      3, flag::noscript | flag::blocking, {}, "generic", "3.0.0",
      "numreplicas:int timeout:int",
@@ -304,7 +307,7 @@ constexpr Command kCommands[] = {
     {"waitaof",   waitaof,   4, flag::noscript | flag::blocking, {}, "generic", "7.2.0",
      "numlocal:int numreplicas:int timeout:int",
      "Waits until what was written is on disk, here or at replicas."},
-    {"failover",  failover, -1, kAdmin | flag::stale, {}, "server", "6.2.0",
+    {"failover",  failover, -1, kReplicationAdmin | flag::stale, {}, "server", "6.2.0",
      "[TO host port:int [FORCE]] [ABORT] [TIMEOUT milliseconds:int]",
      "Hands over to a replica without losing a write."},
 };
@@ -312,6 +315,6 @@ constexpr Command kCommands[] = {
 
 }  // namespace
 
-std::span<const Command> replication_commands() { return kCommands; }
+std::span<const Command> replication_commands() { return kReplicationCommands; }
 
 }  // namespace mayfly

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "mayfly/random.h"
+#include "server/core/server_call.h"
+#include "server/monitoring/stats.h"
 #include "server/replication/cluster_fixture.h"
 
 namespace mayfly {
@@ -117,7 +119,7 @@ class Torture {
 
   std::uint64_t sum(std::uint64_t Stats::*count) {
     std::uint64_t all = 0;
-    for (int i = 0; i < 3; ++i) all += cluster_.server(i).stats().*count;
+    for (int i = 0; i < 3; ++i) all += cluster_.server(i).parts().stats.*count;
     return all;
   }
 
@@ -171,7 +173,7 @@ class Torture {
     if (!cluster_.settle(400)) return "it does not get quiet";
     for (int i = 0; i < 3; ++i) {
       for (int database = 0; database < 2; ++database) {
-        std::string wrong = cluster_.server(i).keyspace()[database].check_invariants();
+        std::string wrong = cluster_.server(i).parts().keyspace[database].check_invariants();
         if (!wrong.empty()) return wrong;
       }
       if (cluster_.digest(i) != cluster_.digest(leader_)) {

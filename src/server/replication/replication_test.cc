@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "server/core/server_call.h"
+#include "server/monitoring/stats.h"
+#include "server/persistence/background.h"
 #include "server/replication/cluster_fixture.h"
 
 namespace mayfly {
@@ -52,13 +55,13 @@ TEST_F(ReplicationTest, AfterACutItGoesOnWhereItWas) {
   run(0, "SELECT 3");
   run(0, "SET b 2");
   ASSERT_TRUE(cluster_.settle());
-  EXPECT_EQ(cluster_.server(0).stats().full_syncs, 1u);
-  EXPECT_EQ(cluster_.server(0).stats().partial_syncs, 1u);
+  EXPECT_EQ(cluster_.server(0).parts().stats.full_syncs, 1u);
+  EXPECT_EQ(cluster_.server(0).parts().stats.partial_syncs, 1u);
   expect_equal(0, 1);
 }
 
 TEST_F(ReplicationTest, WhoMissedTooMuchGetsEverythingAnew) {
-  cluster_.server(0).config().repl_backlog_size = 16 * 1024;
+  cluster_.server(0).parts().config.repl_backlog_size = 16 * 1024;
   cluster_.follow(1, 0);
   ASSERT_TRUE(cluster_.settle());
   cluster_.cut(1);
@@ -67,7 +70,7 @@ TEST_F(ReplicationTest, WhoMissedTooMuchGetsEverythingAnew) {
     cluster_.run(0, {"SET", "big" + std::to_string(i), std::string(40'000, 'x')});
   }
   ASSERT_TRUE(cluster_.settle());
-  EXPECT_EQ(cluster_.server(0).stats().full_syncs, 2u);
+  EXPECT_EQ(cluster_.server(0).parts().stats.full_syncs, 2u);
   expect_equal(0, 1);
 }
 
@@ -83,9 +86,9 @@ TEST_F(ReplicationTest, AReplicaHidesWhatIsDueUntilItIsTold) {
   EXPECT_EQ(run(1, "HGET h a"), "(nil)");
   EXPECT_EQ(run(1, "DBSIZE"), "(integer) 1");
   EXPECT_EQ(run(1, "PTTL k"), "(integer) -2");
-  EXPECT_EQ(cluster_.server(1).keyspace()[0].stored(), 2u);
+  EXPECT_EQ(cluster_.server(1).parts().keyspace[0].stored(), 2u);
   ASSERT_TRUE(cluster_.settle());
-  EXPECT_EQ(cluster_.server(1).keyspace()[0].stored(), 1u);
+  EXPECT_EQ(cluster_.server(1).parts().keyspace[0].stored(), 1u);
   expect_equal(0, 1);
 }
 
@@ -100,8 +103,8 @@ TEST_F(ReplicationTest, AReplicaOfAReplicaFollowsTheSameHistory) {
   ASSERT_TRUE(cluster_.settle());
   expect_equal(0, 1);
   expect_equal(0, 2);
-  EXPECT_EQ(cluster_.server(2).replication().history().id,
-            cluster_.server(0).replication().history().id);
+  EXPECT_EQ(cluster_.server(2).parts().replication.stream().ids().id,
+            cluster_.server(0).parts().replication.stream().ids().id);
 }
 
 TEST_F(ReplicationTest, APromotedReplicaTakesOverExpiryAtOnce) {
@@ -113,10 +116,10 @@ TEST_F(ReplicationTest, APromotedReplicaTakesOverExpiryAtOnce) {
   EXPECT_EQ(cluster_.lead(1), "OK");
   cluster_.follow(2, 1);
   ASSERT_TRUE(cluster_.settle());
-  EXPECT_EQ(cluster_.server(1).stats().full_syncs, 0u);  // they share the history
+  EXPECT_EQ(cluster_.server(1).parts().stats.full_syncs, 0u);  // they share the history
   cluster_.advance(1000ms);
   ASSERT_TRUE(cluster_.settle());
-  EXPECT_EQ(cluster_.server(1).keyspace().stats().expired_fields, 1u);
+  EXPECT_EQ(cluster_.server(1).parts().keyspace.stats().expired_fields, 1u);
   expect_equal(1, 2);
 }
 
@@ -128,7 +131,7 @@ TEST_F(ReplicationTest, AFormerPrimaryGoesOnAsAReplicaOfItsReplica) {
   cluster_.follow(0, 1);
   run(1, "SET b 2");
   ASSERT_TRUE(cluster_.settle());
-  EXPECT_EQ(cluster_.server(1).stats().full_syncs, 0u);
+  EXPECT_EQ(cluster_.server(1).parts().stats.full_syncs, 0u);
   expect_equal(0, 1);
 }
 
@@ -178,10 +181,10 @@ TEST_F(ReplicationTest, FailoverHandsOverWithoutLosingAWrite) {
   EXPECT_EQ(run(0, "FAILOVER"), "OK");
   EXPECT_EQ(run(0, "SET b 2"), "");  // it waits
   ASSERT_TRUE(cluster_.settle());
-  EXPECT_FALSE(cluster_.server(1).is_replica());
-  EXPECT_TRUE(cluster_.server(0).is_replica());
+  EXPECT_FALSE(cluster_.server(1).parts().replication.is_replica());
+  EXPECT_TRUE(cluster_.server(0).parts().replication.is_replica());
   EXPECT_EQ(run(1, "GET a"), "\"1\"");
-  EXPECT_EQ(cluster_.server(1).stats().full_syncs, 0u);
+  EXPECT_EQ(cluster_.server(1).parts().stats.full_syncs, 0u);
   expect_equal(0, 1);
 }
 
@@ -189,11 +192,12 @@ TEST_F(ReplicationTest, AFailoverThatIsRefusedIsTakenBack) {
   cluster_.follow(1, 0);
   ASSERT_TRUE(cluster_.settle());
   EXPECT_EQ(run(0, "FAILOVER"), "OK");
-  for (int i = 0; i < 20 && !cluster_.server(0).is_replica(); ++i) cluster_.turn();
-  ASSERT_TRUE(cluster_.server(0).is_replica());
+  for (int i = 0; i < 20 && !cluster_.server(0).parts().replication.is_replica(); ++i)
+    cluster_.turn();
+  ASSERT_TRUE(cluster_.server(0).parts().replication.is_replica());
   cluster_.lead(1);  // so that it is nobody's replica any more when it is asked
   for (int i = 0; i < 40; ++i) cluster_.turn();
-  EXPECT_FALSE(cluster_.server(0).is_replica());
+  EXPECT_FALSE(cluster_.server(0).parts().replication.is_replica());
   EXPECT_EQ(run(0, "SET a 1"), "OK");
 }
 
@@ -203,12 +207,12 @@ TEST_F(ReplicationTest, AFailoverToWhoCannotBeReachedIsTakenBack) {
   EXPECT_EQ(run(0, "FAILOVER"), "OK");
   cluster_.set_reachable(1, false);
   for (int i = 0; i < 40; ++i) cluster_.turn();
-  EXPECT_FALSE(cluster_.server(0).is_replica());
+  EXPECT_FALSE(cluster_.server(0).parts().replication.is_replica());
   EXPECT_EQ(run(0, "SET a 1"), "OK");
 }
 
 TEST_F(ReplicationTest, TooFewReplicasMeanNoWrites) {
-  cluster_.server(0).config().min_replicas_to_write = 1;
+  cluster_.server(0).parts().config.min_replicas_to_write = 1;
   EXPECT_EQ(run(0, "SET a 1"), "(error) NOREPLICAS Not enough good replicas to write.");
   cluster_.follow(1, 0);
   ASSERT_TRUE(cluster_.settle());
@@ -218,33 +222,33 @@ TEST_F(ReplicationTest, TooFewReplicasMeanNoWrites) {
 TEST_F(ReplicationTest, AWritableReplicaRemovesWhatItWasGivenItself) {
   cluster_.follow(1, 0);
   ASSERT_TRUE(cluster_.settle());
-  cluster_.server(1).config().replica_read_only = false;
+  cluster_.server(1).parts().config.replica_read_only = false;
   run(1, "SET local 1 PX 500");
   run(1, "HSETEX h PX 500 FIELDS 1 f v");
   cluster_.turn();
   cluster_.advance(500ms);
   cluster_.turn();
-  EXPECT_EQ(cluster_.server(1).keyspace()[0].stored(), 0u);
+  EXPECT_EQ(cluster_.server(1).parts().keyspace[0].stored(), 0u);
 }
 
 TEST_F(ReplicationTest, AReplicaThatDoesNotReadIsDropped) {
-  cluster_.server(0).config().output_replica = {1 << 20, 0, 0};
-  cluster_.server(0).config().repl_backlog_size = 16 * 1024;
+  cluster_.server(0).parts().config.output_replica = {1 << 20, 0, 0};
+  cluster_.server(0).parts().config.repl_backlog_size = 16 * 1024;
   cluster_.follow(1, 0);
   ASSERT_TRUE(cluster_.settle());
   cluster_.set_piece(1);
   for (int i = 0; i < 60; ++i) cluster_.run(0, {"SET", "big", std::string(40'000, 'x')});
   cluster_.turn();
-  EXPECT_EQ(cluster_.server(0).stats().output_limit_disconnections, 1u);
+  EXPECT_EQ(cluster_.server(0).parts().stats.output_limit_disconnections, 1u);
   cluster_.set_piece(std::string::npos);
   ASSERT_TRUE(cluster_.settle());
-  EXPECT_LT(cluster_.server(0).replication().log().memory(), 300'000u);
+  EXPECT_LT(cluster_.server(0).parts().replication.stream().log().memory(), 300'000u);
   expect_equal(0, 1);
 }
 
 // Makes the primary send a command that it would not send by itself.
 void send_down(ClusterFixture& cluster, std::string_view words) {
-  cluster.server(0).replication().log().append(std::string(words) + "\r\n");
+  cluster.server(0).parts().replication.stream().log().append(std::string(words) + "\r\n");
 }
 
 bool has_line(const std::vector<std::string>& lines, std::string_view part) {
@@ -263,9 +267,9 @@ TEST_F(ReplicationTest, APrimaryCannotGiveOrders) {
   ASSERT_TRUE(cluster_.settle());
   EXPECT_TRUE(cluster_.is_up(1));
   EXPECT_FALSE(cluster_[1].is_shut_down);
-  EXPECT_EQ(cluster_.server(1).config().maxmemory, 0u);
+  EXPECT_EQ(cluster_.server(1).parts().config.maxmemory, 0u);
   EXPECT_EQ(run(1, "GET after"), "\"1\"");
-  EXPECT_EQ(cluster_.server(1).stats().unexpected_errors, 6u);
+  EXPECT_EQ(cluster_.server(1).parts().stats.unexpected_errors, 6u);
   EXPECT_TRUE(has_line(cluster_[1].lines, "'replicaof' is not accepted from a primary"));
 }
 
@@ -279,7 +283,7 @@ TEST_F(ReplicationTest, WhatFailsOfTheStreamIsLoggedAndCounted) {
   run(0, "SET after 1");
   ASSERT_TRUE(cluster_.settle());
   EXPECT_EQ(run(1, "GET after"), "\"1\"");
-  EXPECT_EQ(cluster_.server(1).stats().unexpected_errors, 3u);
+  EXPECT_EQ(cluster_.server(1).parts().stats.unexpected_errors, 3u);
   EXPECT_TRUE(has_line(cluster_[1].lines, "ERR unknown command 'NOSUCHCOMMAND'"));
   const auto count = std::ranges::count_if(cluster_[1].lines, [](const std::string& line) {
     return line.find("WRONGTYPE") != std::string::npos;
@@ -323,7 +327,7 @@ TEST_F(ReplicationTest, HelloTellsTheRole) {
 TEST_F(ReplicationTest, AnyOffsetMayBeAskedFor) {
   cluster_.follow(1, 0);
   ASSERT_TRUE(cluster_.settle());
-  const std::string id = cluster_.server(0).replication().history().id;
+  const std::string id = cluster_.server(0).parts().replication.stream().ids().id;
   for (const char* const offset :
        {"-9223372036854775808", "-1", "0", "9223372036854775807", "18446744073709551615"}) {
     TestClient& client = cluster_[0].connect();
@@ -335,19 +339,19 @@ TEST_F(ReplicationTest, AnyOffsetMayBeAskedFor) {
 
 // A child writes to the socket itself: what is not sent by then would get among the data.
 TEST_F(ReplicationTest, ADisklessSynchronisationWaitsForWhatIsStillToBeSent) {
-  cluster_.server(0).config().repl_diskless_sync = true;
-  cluster_.server(0).config().repl_diskless_sync_delay = 0;
+  cluster_.server(0).parts().config.repl_diskless_sync = true;
+  cluster_.server(0).parts().config.repl_diskless_sync_delay = 0;
   cluster_[0].holds_children = true;
   TestClient& client = cluster_[0].connect();
   client.send("REPLCONF capa eof capa psync2\r\nPSYNC ? -1\r\n");
   client.link().output_ = "not sent";
   cluster_.turn();
   EXPECT_EQ(client.client().replica->phase, ReplicaPhase::waiting);
-  EXPECT_FALSE(cluster_.server(0).background().is_busy());
+  EXPECT_FALSE(cluster_.server(0).parts().background.is_busy());
 
   client.link().output_.clear();
   cluster_.turn();
-  EXPECT_TRUE(cluster_.server(0).background().is_busy());
+  EXPECT_TRUE(cluster_.server(0).parts().background.is_busy());
   EXPECT_EQ(client.client().replica->phase, ReplicaPhase::streaming);
   EXPECT_EQ(client.link().output_, "");  // the child has announced it
   cluster_[0].holds_children = false;

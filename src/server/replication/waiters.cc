@@ -5,51 +5,51 @@
 
 #include <algorithm>
 
-#include "server/core/server.h"
-#include "server/replication/replication.h"
+#include "server/config/config.h"
+#include "server/core/client.h"
+#include "server/persistence/aof_writer.h"
+#include "server/replication/replicas.h"
 
 namespace mayfly {
 
 bool Waiters::is_met(const Wait& wait) const {
-  const Replicas& replicas = server_.replication().replicas();
   const auto wanted = static_cast<std::size_t>(wait.replicas);
-  if (!wait.is_aof) return replicas.acked(wait.offset) >= wanted;
-  return (wait.local == 0 || is_safe_here(wait)) && replicas.acked_aof(wait.offset) >= wanted;
+  if (!wait.is_aof) return replicas_.acked(wait.offset) >= wanted;
+  return (wait.local == 0 || is_safe_here(wait)) && replicas_.acked_aof(wait.offset) >= wanted;
 }
 
-// Nothing is, not even what was never written, while no append-only file is in force.
+// Nothing is safe while no append-only file is in force.
 bool Waiters::is_safe_here(const Wait& wait) const {
-  const std::uint64_t synced = server_.persistence().synced_offset();
+  const std::uint64_t synced = aof_.synced_offset();
   return synced > 0 && synced >= wait.aof_offset;
 }
 
 // The append-only file was switched off meanwhile.
 bool Waiters::has_lost_its_file(const Wait& wait) const {
-  return wait.is_aof && wait.local > 0 && !server_.config().appendonly;
+  return wait.is_aof && wait.local > 0 && !config_.appendonly;
 }
 
 void Waiters::reply(Client& client, const Wait& wait) {
-  const Replicas& replicas = server_.replication().replicas();
   Reply reply(client.output(), client.protocol());
   if (!wait.is_aof) {
-    return reply.integer(static_cast<std::int64_t>(replicas.acked(wait.offset)));
+    return reply.integer(static_cast<std::int64_t>(replicas_.acked(wait.offset)));
   }
   if (has_lost_its_file(wait)) {
     return reply.error(
         "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
   }
   reply.array(2);
-  reply.integer(server_.config().appendonly && is_safe_here(wait) ? 1 : 0);
-  reply.integer(static_cast<std::int64_t>(replicas.acked_aof(wait.offset)));
+  reply.integer(config_.appendonly && is_safe_here(wait) ? 1 : 0);
+  reply.integer(static_cast<std::int64_t>(replicas_.acked_aof(wait.offset)));
 }
 
 void Waiters::add(Client& client, const Wait& wait, bool may_block) {
   if (!may_block || is_met(wait)) return reply(client, wait);
   client.wait = wait;
-  client.wait->is_silent = client.reply_mode != ReplyMode::on;
+  client.wait->is_silent = client.options.reply_mode != ReplyMode::on;
   client.link().pause_reading();
   clients_.push_back(&client);
-  server_.replication().replicas().ask_for_acks();
+  replicas_.ask_for_acks();
 }
 
 void Waiters::forget(Client& client) { std::erase(clients_, &client); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiters: clients that said WAIT or WAITAOF, until enough replicas have what they wrote.
+// Waiters: clients in WAIT or WAITAOF, until enough replicas have what they wrote.
 
 #pragma once
 
@@ -11,8 +11,10 @@
 
 namespace mayfly {
 
+class AofWriter;
 class Client;
-class Server;
+class Replicas;
+struct Config;
 
 // What a client waits for.
 struct Wait {
@@ -27,14 +29,16 @@ struct Wait {
 
 class Waiters {
  public:
-  explicit Waiters(Server& server) : server_(server) {}
+  Waiters(const Config& config, Replicas& replicas, const AofWriter& aof)
+      : config_(config), replicas_(replicas), aof_(aof) {}
 
-  // Replies at once if there is nothing to wait for; else the client reads no more until it is so.
+  // Replies at once if there is nothing to wait for; else no more requests of the client are read
+  // until then.
   void add(Client& client, const Wait& wait, bool may_block);
   void forget(Client& client);
 
-  // Replies to those who have what they waited for, or waited long enough. The others hear that
-  // they are woken with what there is (`everybody`): the server changes its part.
+  // Replies to clients that have waited long enough, or whose condition is met. `everybody`: the
+  // role of the server changes, so all others get an error.
   void check(Time now, bool everybody = false);
 
   // CLIENT UNBLOCK: ends the wait of a client, as if it had lasted long enough or with an error.
@@ -52,7 +56,9 @@ class Waiters {
   void reply(Client& client, const Wait& wait);
   void release(Client& client, std::string_view error);  // empty: an ordinary reply
 
-  Server& server_;
+  const Config& config_;
+  Replicas& replicas_;
+  const AofWriter& aof_;
   std::vector<Client*> clients_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forking, and learning what became of it.
+// A child as a process: fork(), and a page of memory that both can see.
 
-#include "server/persistence/process_child.h"
+#include "server/persistence/child.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>

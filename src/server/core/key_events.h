@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// KeyEvents: passes on what happens to keys, to transactions that watch them, to subscribers, and
+// to replicas and the append-only file.
+
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "commands/call.h"
+#include "keyspace/keyspace.h"
+#include "server/config/config.h"
+#include "server/core/watches.h"
+#include "server/monitoring/stats.h"
+#include "server/replication/propagation.h"
+
+namespace mayfly {
+
+class Loading;
+class LocalExpiries;
+class PubSub;
+class ReplicationStream;
+
+class KeyEvents final : public Host, public KeyspaceListener {
+ public:
+  KeyEvents(const Config& config, Keyspace& keyspace, Stats& stats, Watches& watches,
+            PubSub& pubsub, Propagation& propagation, const Loading& loading,
+            const ReplicationStream& stream, LocalExpiries& local_expiries)
+      : config_(config),
+        keyspace_(keyspace),
+        stats_(stats),
+        watches_(watches),
+        pubsub_(pubsub),
+        propagation_(propagation),
+        loading_(loading),
+        stream_(stream),
+        local_expiries_(local_expiries) {}
+
+  // Removes all keys of all databases, before others are loaded.
+  void clear_all();
+
+  // ---- Host ----
+  void notify(Event event, std::string_view name, std::string_view key, int database) override;
+  void key_changed(int database, std::string_view key) override;
+  void database_changed(int database) override;
+  bool wants_propagation() const override { return propagation_.is_wanted(); }
+  std::string_view removal_name() const override {
+    return config_.lazyfree_lazy_expire ? "UNLINK" : "DEL";
+  }
+  void count_lookup(bool hit) override { ++(hit ? stats_.hits : stats_.misses); }
+
+  // ---- KeyspaceListener ----
+  void key_expired(Database& database, std::string_view key, Found found) override;
+  void fields_expired(Database& database, std::string_view key, std::span<const std::string> fields,
+                      bool emptied, Found found) override;
+  void key_evicted(Database& database, std::string_view key) override;
+
+ private:
+  void propagate_removal(Database& database, std::string_view key, Found found);
+
+  const Config& config_;
+  Keyspace& keyspace_;
+  Stats& stats_;
+  Watches& watches_;
+  PubSub& pubsub_;
+  Propagation& propagation_;
+  const Loading& loading_;
+  const ReplicationStream& stream_;
+  LocalExpiries& local_expiries_;
+};
+
+}  // namespace mayfly

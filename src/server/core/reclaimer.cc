@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expiry, lazy freeing and eviction between requests.
+
+#include "server/core/reclaimer.h"
+
+#include <algorithm>
+
+#include "commands/command.h"
+#include "mayfly/internal/stopwatch.h"
+#include "server/core/client.h"
+#include "server/core/memory.h"
+#include "server/monitoring/latency.h"
+#include "server/persistence/loading.h"
+#include "server/replication/replication_stream.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::size_t kSweptAtOnce = 32;   // keys and fields between two readings of the clock
+constexpr std::size_t kFreedAtOnce = 256;  // about 20 us
+constexpr std::int64_t kFreeMicros = 300;
+constexpr std::int64_t kFreeMicrosLoading = 10'000;
+constexpr std::size_t kSweptForRoom = 128;
+
+}  // namespace
+
+Policy Reclaimer::policy_for(const Client* client) const {
+  if (loading_.is_active() || (client != nullptr && client->is_primary)) return Policy::show;
+  if (config_.import_mode && !stream_.is_replica()) {
+    if (client != nullptr && client->options.is_import_source) return Policy::show;
+    // Other clients do not see what is due. Only a write removes it: replicas, which would find the
+    // old value, must be told before.
+    const bool writes = client != nullptr && client->info.last != nullptr &&
+                        (client->info.last->flags & flag::write) != 0;
+    if (!writes) return Policy::hide;
+  }
+  return stream_.is_replica() || pauses_.any() ? Policy::hide : Policy::reclaim;
+}
+
+// Only a primary decides what expires.
+bool Reclaimer::sweeps() const {
+  return is_sweeping_ && !pauses_.any() && !stream_.is_replica() && !loading_.is_active() &&
+         !config_.import_mode;
+}
+
+void Reclaimer::run_slice() {
+  if (sweeps()) sweep_slice();
+  free_slice(kFreeMicros);
+}
+
+void Reclaimer::free_for_loading() { free_slice(kFreeMicrosLoading); }
+
+bool Reclaimer::has_backlog() const {
+  return !keyspace_.graveyard().is_empty() || (is_behind_ && sweeps());
+}
+
+Time Reclaimer::next_deadline() const { return sweeps() ? keyspace_.next_deadline() : kNever; }
+
+void Reclaimer::sweep_slice() {
+  if (!is_due(keyspace_.next_deadline(), keyspace_.now())) {
+    is_behind_ = false;
+    slice_growth_ = 0;
+    return;
+  }
+  // While there is a backlog slices grow, up to 1.5 times the length: what is overdue takes memory.
+  const std::int64_t base = config_.expire_slice_us * (9 + config_.active_expire_effort) / 10;
+  const std::int64_t slice_ns = base * (8 + std::min(slice_growth_, 4)) / 8 * 1000;
+  const std::int64_t begin = monotonic_ns();
+  std::int64_t passed = 0;
+  std::size_t swept = 0;
+  do {
+    swept = keyspace_.sweep(kSweptAtOnce);
+    passed = monotonic_ns() - begin;
+  } while (swept > 0 && passed < slice_ns);
+
+  is_behind_ = swept > 0;
+  slice_growth_ = is_behind_ ? slice_growth_ + 1 : 0;
+  ++stats_.sweep_slices;
+  stats_.sweep_slices_cut += is_behind_ ? 1 : 0;
+  stats_.sweep_micros += static_cast<std::uint64_t>(passed / 1000);
+  latency_.add("expire-cycle", passed / 1'000'000, config_.latency_monitor_threshold,
+               keyspace_.now());
+}
+
+void Reclaimer::free_slice(std::int64_t micros) {
+  if (keyspace_.graveyard().is_empty()) return;
+  const std::int64_t begin = monotonic_ns();
+  while (keyspace_.graveyard().free_some(kFreedAtOnce) > 0 &&
+         monotonic_ns() - begin < micros * 1000) {
+  }
+}
+
+bool Reclaimer::evict_keys() {
+  if (stream_.is_replica() || loading_.is_active()) return true;  // the primary evicts
+  if (pauses_.any()) return true;
+  if (used_memory() <= config_.maxmemory) return true;
+  if (config_.import_mode) return false;  // imported keys are neither expired nor evicted
+  keyspace_.set_now(clock_.now());
+  keyspace_.set_policy(policy_for(nullptr));
+  // First what is due, and what was removed and not freed yet.
+  while (used_memory() > config_.maxmemory && keyspace_.sweep(kSweptForRoom) > 0) {
+  }
+  while (used_memory() > config_.maxmemory && keyspace_.graveyard().free_some(kFreedAtOnce) > 0) {
+  }
+  while (used_memory() > config_.maxmemory) {
+    if (!evict_one(keyspace_, config_.maxmemory_policy,
+                   static_cast<int>(config_.maxmemory_samples))) {
+      return false;
+    }
+    while (keyspace_.graveyard().free_some(kFreedAtOnce) > 0) {
+    }
+  }
+  return true;
+}
+
+}  // namespace mayfly

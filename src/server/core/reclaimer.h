@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reclaimer: removes what is due, frees memory in the background, and evicts keys at maxmemory. All
+// of it runs in slices between requests, except that a write waits for eviction.
+
+#pragma once
+
+#include <cstdint>
+
+#include "keyspace/keyspace.h"
+#include "server/core/pauses.h"
+#include "server/core/server_host.h"
+#include "server/monitoring/stats.h"
+
+namespace mayfly {
+
+class Client;
+class Latency;
+class Loading;
+class ReplicationStream;
+
+class Reclaimer {
+ public:
+  Reclaimer(const Environment& environment, Keyspace& keyspace, Stats& stats, Latency& latency,
+            const Pauses& pauses, const Loading& loading, const ReplicationStream& stream)
+      : config_(environment.config),
+        clock_(environment.clock),
+        keyspace_(keyspace),
+        stats_(stats),
+        latency_(latency),
+        pauses_(pauses),
+        loading_(loading),
+        stream_(stream) {}
+
+  // A slice of sweeping and of freeing. REQUIRES: no data is being loaded.
+  void run_slice();
+
+  // A longer slice of freeing, while data is loaded and no client is served.
+  void free_for_loading();
+
+  // Whether more is due than the last slice removed, or memory waits to be freed.
+  bool has_backlog() const;
+
+  // When the next key or field is due; kNever if this server does not sweep.
+  Time next_deadline() const;
+
+  // Frees memory until it is below maxmemory. False if that is impossible. Does nothing and returns
+  // true while the server is paused.
+  bool make_room() { return config_.maxmemory == 0 || evict_keys(); }
+
+  // How keys that are due are treated for this client; null: by the server itself.
+  Policy policy_for(const Client* client) const;
+
+  bool is_sweeping() const { return is_sweeping_; }  // DEBUG SET-ACTIVE-EXPIRE
+  void set_sweeping(bool sweeps) { is_sweeping_ = sweeps; }
+
+ private:
+  bool sweeps() const;
+  void sweep_slice();
+  void free_slice(std::int64_t micros);
+  bool evict_keys();
+
+  const Config& config_;
+  const Clock& clock_;
+  Keyspace& keyspace_;
+  Stats& stats_;
+  Latency& latency_;
+  const Pauses& pauses_;
+  const Loading& loading_;
+  const ReplicationStream& stream_;
+  bool is_sweeping_ = true;
+  bool is_behind_ = false;  // the last slice ended before all that is due was removed
+  int slice_growth_ = 0;    // how many slices in a row did
+};
+
+}  // namespace mayfly

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making the parts of a server, and calling them in every turn of the loop.
+
+#include "server/core/server.h"
+
+#include <algorithm>
+#include <random>
+
+#include "keyspace/members/packed_hash.h"
+#include "server/core/clients.h"
+#include "server/core/key_events.h"
+#include "server/core/memory.h"
+#include "server/core/reclaimer.h"
+#include "server/core/requests.h"
+#include "server/core/server_call.h"
+#include "server/core/watches.h"
+#include "server/monitoring/command_log.h"
+#include "server/monitoring/latency.h"
+#include "server/persistence/background.h"
+#include "server/persistence/loading.h"
+#include "server/persistence/persistence.h"
+#include "server/pubsub/pubsub.h"
+#include "server/replication/local_expiries.h"
+#include "server/replication/propagation.h"
+#include "server/replication/replication.h"
+#include "server/replication/replication_stream.h"
+
+namespace mayfly {
+namespace {
+
+constexpr Millis kPeriod{100};  // of periodic tasks
+
+KeyspaceOptions keyspace_options(const Config& config) {
+  std::random_device device;
+  KeyspaceOptions options;
+  options.databases = static_cast<int>(config.databases);
+  options.seed = std::uint64_t{device()} << 32 | device();
+  return options;
+}
+
+CommandTable all_commands() {
+  CommandTable table;
+  for (const auto rows : {string_commands(),      bit_commands(),        key_commands(),
+                          expire_commands(),      hash_commands(),       hash_expire_commands(),
+                          sort_commands(),        connection_commands(), client_commands(),
+                          transaction_commands(), pubsub_commands(),     server_commands(),
+                          persistence_commands(), dump_commands(),       replication_commands(),
+                          config_commands(),      command_commands(),    command_log_commands(),
+                          latency_commands(),     memory_commands(),     debug_commands(),
+                          acl_commands(),         scripting_commands(),  cluster_commands()}) {
+    table.add(rows);
+  }
+  return table;
+}
+
+}  // namespace
+
+// A part may refer to parts that are made later, as it uses them only when all are there. In the
+// order of destruction, from the last to the first, no part uses one that is gone.
+struct Server::State {
+  State(Server& server, const Clock& clock, Config given, Log& log, ServerHost& host)
+      : config(std::move(given)),
+        environment{clock, config, log, host},
+        storage{environment, keyspace, stats, background, loading, stream},
+        parts{environment, commands,     keyspace,    events,
+              stats,       command_logs, latency,     pubsub,
+              watches,     pauses,       propagation, background,
+              loading,     clients,      reclaimer,   requests,
+              persistence, replication,  run_id,      [&server] { server.apply_config(); }},
+        background(environment, latency),
+        stream(propagation),
+        local_expiries(keyspace),
+        events(config, keyspace, stats, watches, pubsub, propagation, loading, stream,
+               local_expiries),
+        keyspace(keyspace_options(config), events),
+        reclaimer(environment, keyspace, stats, latency, pauses, loading, stream),
+        requests(parts, events, pauses),
+        clients(environment, keyspace, stats, pauses, stream, requests,
+                [this] {  // maxmemory may have been lowered. In a transaction time stands still:
+                          // the next write makes room.
+                  if (!requests.is_in_transaction()) reclaimer.make_room();
+                }),
+        persistence(storage, propagation, clients, events, replication,
+                    [this] { return std::make_unique<AofReplay>(parts, events); }),
+        replication(storage, pauses, clients, events, local_expiries, persistence.aof()) {}
+
+  Config config;
+  const Environment environment;
+  const StorageContext storage;
+  const ServerParts parts;
+  const std::string run_id = random_id();
+  const CommandTable commands = all_commands();
+  Stats stats;
+  CommandLogs command_logs;
+  Latency latency;
+  Pauses pauses;
+  PubSub pubsub;
+  Watches watches;
+  Propagation propagation;
+  Loading loading;
+  Background background;
+  ReplicationStream stream;
+  LocalExpiries local_expiries;
+  KeyEvents events;
+  Keyspace keyspace;
+  Reclaimer reclaimer;
+  Requests requests;
+  Clients clients;
+  Persistence persistence;
+  Replication replication;
+
+  Time next_periodic = Time::min();
+  std::uint64_t counted_commands = 0;  // at the last periodic tasks
+
+  void run_periodic(Time now);
+};
+
+Server::Server(const Clock& clock, Config config, Log& log, ServerHost& host)
+    : state_(std::make_unique<State>(*this, clock, std::move(config), log, host)) {
+  state_->stats.started = clock.now();
+  state_->stats.memory_startup = used_memory();
+  state_->keyspace.set_now(state_->stats.started);
+  apply_config();
+}
+
+Server::~Server() = default;
+
+const ServerParts& Server::parts() const { return state_->parts; }
+
+std::unique_ptr<Peer> Server::accept(Link& link) { return state_->clients.accept(link); }
+
+void Server::apply_config() {
+  const Config& config = state_->config;
+  KeyspaceOptions& options = state_->keyspace.options();
+  options.packed_entries_max =
+      std::min(static_cast<std::size_t>(config.hash_max_listpack_entries), kPackedFieldsMax);
+  options.packed_value_max = static_cast<std::size_t>(config.hash_max_listpack_value);
+  options.uses_lfu = uses_lfu(config.maxmemory_policy);
+  options.keeps_expired = config.import_mode;
+  options.string_bytes_max = config.proto_max_bulk_len;
+  state_->environment.log.set_level(parse_level(config.loglevel));
+  state_->reclaimer.make_room();
+  state_->clients.apply_config();
+  state_->command_logs.trim(config);
+  state_->persistence.apply_config();
+}
+
+void Server::begin_turn() {
+  Keyspace& keyspace = state_->keyspace;
+  keyspace.set_now(state_->environment.clock.now());
+  keyspace.set_policy(state_->reclaimer.policy_for(nullptr));
+  if (!state_->loading.is_active()) return state_->reclaimer.run_slice();
+  // The old data is freed first: else both would be in memory at the same time.
+  keyspace.graveyard().is_empty() ? state_->loading.slice() : state_->reclaimer.free_for_loading();
+}
+
+Millis Server::before_sleep() {
+  State& state = *state_;
+  const Time now = state.environment.clock.now();
+  state.keyspace.set_now(now);
+  state.clients.update_pauses();
+  state.background.poll();
+  state.replication.before_sleep(now);
+  state.persistence.before_sleep(now);  // late, since the steps before may have written something
+  state.replication.waiters().check(now);
+  if (is_due(state.next_periodic, now)) {
+    state.run_periodic(now);
+    state.next_periodic = now + kPeriod;
+  }
+  state.clients.evict();
+  if (state.loading.is_active() || state.reclaimer.has_backlog()) return Millis(0);
+  const Time next = std::min({state.next_periodic, state.replication.waiters().next_timeout(),
+                              state.reclaimer.next_deadline(), state.pauses.next_end()});
+  return remaining(next, now);
+}
+
+void Server::State::run_periodic(Time now) {
+  stats.memory_peak = std::max<std::uint64_t>(stats.memory_peak, used_memory());
+  const double seconds = std::chrono::duration<double>(kPeriod).count();
+  counted_commands = std::min(counted_commands, stats.commands);  // CONFIG RESETSTAT
+  const double rate = static_cast<double>(stats.commands - counted_commands) / seconds;
+  stats.commands_per_second += (rate - stats.commands_per_second) / 8;  // smoothed
+  counted_commands = stats.commands;
+  clients.run_periodic(now);
+}
+
+}  // namespace mayfly

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// ServerHost: the process around a server. Environment: what nearly every part of a server needs.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mayfly/clock.h"
+#include "mayfly/result.h"
+#include "net/transport.h"
+#include "persist/disk/disk.h"
+#include "server/config/config.h"
+#include "server/core/log.h"
+#include "server/persistence/child.h"
+
+namespace mayfly {
+
+class ServerHost {
+ public:
+  virtual ~ServerHost() = default;
+  virtual void shut_down() = 0;  // the loop ends after this turn
+  virtual void ready() {}        // the data is loaded: clients are served
+  virtual std::int64_t port() const { return 0; }
+
+  // Listens where `config` says. After an error it listens where it did before.
+  virtual Status relisten(const Config&) { return Done{}; }
+  virtual std::string executable() const { return {}; }
+  virtual Disk& disk() = 0;
+
+  // The child keeps the descriptors `kept` open, and no others.
+  virtual Result<std::unique_ptr<Child>> start_child(const ChildWork& work,
+                                                     const std::vector<int>& kept) = 0;
+
+  // As Loop::connect(), but `host` may be a name.
+  virtual void connect(const std::string& host, int port, Acceptor connected,
+                       std::function<void(const Error&)> failed) = 0;
+};
+
+struct Environment {
+  const Clock& clock;
+  Config& config;
+  Log& log;
+  ServerHost& host;
+};
+
+}  // namespace mayfly
