@@ -170,7 +170,7 @@ void EpollLink::watch() {
   watched_ = wanted;
 }
 
-void EpollLink::bury() {
+void EpollLink::finish_close() {
   assert(gone_);
   // A child of this process may still have the socket. Then closing it here would end neither the
   // connection nor what epoll knows of it.

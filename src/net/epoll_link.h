@@ -75,7 +75,7 @@ class EpollLink final : public Link, public Watched {
   void ready(std::uint32_t events) override;
   void deliver();         // the input that is there, to the peer
   void finish_turn();     // for a link in touched, which the loop has cleared
-  void bury();            // closed(); to be destroyed next
+  void finish_close();    // calls closed(); the loop destroys the link next
   std::size_t index = 0;  // in the loop's list of links
 
  private:

@@ -17,7 +17,6 @@
 #include "net/epoll_link.h"
 #include "net/epoll_listener.h"
 #include "net/socket.h"
-#include "net/timers.h"
 
 namespace mayfly {
 namespace {
@@ -115,10 +114,11 @@ struct EpollLoop::State {
       options.log(std::string("cannot accept a connection: ").append(errno_text(error)));
     }
     complained = true;
-    timers.set(clock.now() + kAcceptPause, [this] { resume_accepting(); });
+    accepts_again = clock.now() + kAcceptPause;
   }
 
   void resume_accepting() {
+    accepts_again = kNever;
     for (const auto& listener : listeners) listener->resume();
   }
 
@@ -139,7 +139,8 @@ struct EpollLoop::State {
     if (turn_begin) turn_begin();
     const int ready = ::epoll_wait(epoll.get(), events.data(), static_cast<int>(events.size()),
                                    to_timeout(longest_wait(longest)));
-    if (timers.next() != kNever) timers.run_due(clock.now());
+    if (accepts_again != kNever && is_due(accepts_again, clock.now())) resume_accepting();
+    for (const auto& call : std::exchange(failed_connects, {})) call();
     deliver_leftovers();
     for (int i = 0; i < ready; ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
@@ -152,10 +153,12 @@ struct EpollLoop::State {
   }
 
   Millis longest_wait(Millis longest) const {
-    if (!lists.touched.empty() || !lists.leftovers.empty() || !lists.gone.empty()) return Millis(0);
-    Millis wait = std::min(longest, sleep);
-    if (timers.next() != kNever) wait = std::min(wait, remaining(timers.next(), clock.now()));
-    return wait;
+    if (!lists.touched.empty() || !lists.leftovers.empty() || !lists.gone.empty() ||
+        !failed_connects.empty()) {
+      return Millis(0);
+    }
+    const Millis wait = std::min(longest, sleep);
+    return accepts_again == kNever ? wait : std::min(wait, remaining(accepts_again, clock.now()));
   }
 
   void deliver_leftovers() {
@@ -175,7 +178,7 @@ struct EpollLoop::State {
     while (!lists.gone.empty()) {
       batch.swap(lists.gone);
       for (EpollLink* link : batch) {
-        link->bury();
+        link->finish_close();
         const std::size_t hole = link->index;
         links.back()->index = hole;
         std::swap(links[hole], links.back());
@@ -193,7 +196,8 @@ struct EpollLoop::State {
   std::vector<char> scratch;
   LinkLists lists;
   std::vector<EpollLink*> batch;  // of one of these lists, while it is worked off
-  Timers timers;
+  Time accepts_again = kNever;    // after a failure to accept
+  std::vector<std::function<void()>> failed_connects;  // called in the next turn
   std::array<epoll_event, kEventsMax> events;
   std::vector<std::unique_ptr<EpollLink>> links;  // links[i]->index == i
   std::vector<std::unique_ptr<EpollListener>> listeners;
@@ -236,14 +240,8 @@ void EpollLoop::connect(std::string_view host, int port, Acceptor connected,
                         std::function<void(const Error&)> failed) {
   Result<Fd> fd = begin_connect(host, port);
   if (fd) return state_->connect(std::move(*fd), std::move(connected), std::move(failed));
-  state_->timers.set(Time::min(), [failed, error = fd.error()] { failed(error); });
+  state_->failed_connects.push_back([failed, error = fd.error()] { failed(error); });
 }
-
-TimerId EpollLoop::set_timer(Time at, std::function<void()> due) {
-  return state_->timers.set(at, std::move(due));
-}
-
-void EpollLoop::cancel_timer(TimerId id) { state_->timers.cancel(id); }
 
 void EpollLoop::on_turn_begin(std::function<void()> call) { state_->turn_begin = std::move(call); }
 

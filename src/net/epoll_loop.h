@@ -9,7 +9,7 @@
 // what the kernel does not take then is waited for. In the steady state a turn is one epoll_wait,
 // and one recv and one send for each busy connection.
 //
-// The clock is only asked about timers.
+// The clock is only used for the pause after a failure to accept.
 
 #pragma once
 
@@ -46,9 +46,6 @@ class EpollLoop final : public Loop {
   void stop_listening_tcp();  // only there: CONFIG SET port and bind
   void connect(std::string_view host, int port, Acceptor connected,
                std::function<void(const Error&)> failed) override;
-
-  TimerId set_timer(Time at, std::function<void()> due) override;
-  void cancel_timer(TimerId id) override;
 
   void on_turn_begin(std::function<void()> call) override;
   void before_sleep(std::function<Millis()> call) override;

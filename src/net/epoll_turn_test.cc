@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of things in a turn of the loop: hooks, timers, wake-ups, stopping; and outgoing
+// The order of things in a turn of the loop: hooks, wake-ups, stopping; and outgoing
 // connections and the lack of sockets, which depend on it.
 
 #include <fcntl.h>
@@ -13,58 +13,6 @@
 
 namespace mayfly {
 namespace {
-
-TEST_F(LoopTest, RunsTimersInTheirOrder) {
-  std::string order;
-  loop_.set_timer(clock_.now() + Millis(20), [&] { order += 'c'; });
-  loop_.set_timer(clock_.now() + Millis(10), [&] { order += 'a'; });
-  loop_.set_timer(clock_.now() + Millis(10), [&] { order += 'b'; });
-  clock_.advance(Millis(9));
-  loop_.run_once(Millis(0));
-  EXPECT_EQ(order, "");
-  clock_.advance(Millis(1));
-  loop_.run_once(Loop::kForever);
-  EXPECT_EQ(order, "ab");
-  clock_.advance(Millis(10));
-  loop_.run_once(Loop::kForever);
-  EXPECT_EQ(order, "abc");
-}
-
-TEST_F(LoopTest, CancelsTimers) {
-  int calls = 0;
-  TimerId second = 0;
-  loop_.set_timer(clock_.now(), [&] { loop_.cancel_timer(second); });
-  second = loop_.set_timer(clock_.now(), [&] { ++calls; });
-  loop_.run_once(Millis(0));
-  loop_.cancel_timer(second);
-  loop_.run_once(Millis(0));
-  EXPECT_EQ(calls, 0);
-}
-
-TEST_F(LoopTest, LeavesATimerSetByATimerForTheNextTurn) {
-  int calls = 0;
-  std::function<void()> again = [&] {
-    ++calls;
-    loop_.set_timer(clock_.now(), again);
-  };
-  again();
-  loop_.run_once(Loop::kForever);
-  EXPECT_EQ(calls, 2);
-}
-
-// A timer by a clock that really moves: no turn waits longer than until the timer.
-TEST_F(LoopTest, WakesUpForATimer) {
-  SteadyClock clock;
-  EpollLoop loop(clock);
-  const Time at = clock.now() + Millis(5);
-  Time called = kNever;
-  loop.set_timer(at, [&] {
-    called = clock.now();
-    loop.stop();
-  });
-  loop.run();
-  EXPECT_TRUE(is_due(at, called));
-}
 
 TEST_F(LoopTest, CallsBeforeSleepBeforeItWrites) {
   std::vector<std::string> order;

@@ -19,7 +19,7 @@
 //   });
 //   loop.run();
 //
-// A turn of the loop: on_turn_begin, the wait, due timers, new connections and the bytes that have
+// A turn of the loop: on_turn_begin, the wait, new connections and the bytes that have
 // come, before_sleep, then all outputs are written, and at last closed() for those that are gone.
 // So each connection costs one read and one write a turn, however many requests it sent, and what
 // before_sleep does (write a log, say) is done before any reply is on its way. What on_turn_begin
@@ -119,8 +119,6 @@ struct ListenOptions {
   unsigned permissions = 0;     // of a unix socket, such as 0700; 0: by the umask
 };
 
-using TimerId = std::uint64_t;
-
 class Loop {
  public:
   static constexpr Millis kForever = Millis::max();
@@ -144,11 +142,6 @@ class Loop {
   // connection; otherwise `failed` gets the reason. One of them is called, in a later turn.
   virtual void connect(std::string_view host, int port, Acceptor connected,
                        std::function<void(const Error&)> failed) = 0;
-
-  // Calls `due` once, in the first turn that begins at `at` or later by the loop's clock; earlier
-  // moments first. Ids are never 0 and never used again.
-  virtual TimerId set_timer(Time at, std::function<void()> due) = 0;
-  virtual void cancel_timer(TimerId id) = 0;  // does nothing if it is gone
 
   // Called in each turn right before the wait, when all outputs have been written: the place for
   // work that can wait, a slice at a time.

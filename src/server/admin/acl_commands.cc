@@ -7,7 +7,7 @@
 #include <random>
 
 #include "commands/words.h"
-#include "server/admin/acl_categories.h"
+#include "server/admin/command_replies.h"
 #include "server/core/server_call.h"
 
 namespace mayfly {
@@ -153,7 +153,7 @@ void acl_log(Call& call) {
 
 void acl_unsupported(Call& call) {
   call.fail(
-      fmt::format("ERR ACL {} is not there yet: there is one user, default, whose password "
+      fmt::format("ERR ACL {} is not supported: there is one user, default, whose password "
                   "is requirepass",
                   call.word(1)));
 }
@@ -162,26 +162,6 @@ void acl_no_file(Call& call) {
   call.fail(
       "ERR This instance is not configured to use an ACL file. There is one user, default, whose "
       "password is requirepass.");
-}
-
-void acl_help(Call& call) {
-  static constexpr std::string_view kLines[] = {
-      "CAT [<category>]",
-      "    Returns the categories of commands, or the commands of one.",
-      "GENPASS [<bits>]",
-      "    Makes up a password.",
-      "GETUSER <username>",
-      "    Tells what a user may do.",
-      "LIST",
-      "    Tells the same of all users: there is one.",
-      "LOG [<count> | RESET]",
-      "    Returns what was denied, which is nothing.",
-      "USERS",
-      "    Returns the names of all users.",
-      "WHOAMI",
-      "    Returns the name of the user of this connection.",
-  };
-  reply_help(call, "ACL", kLines);
 }
 
 constexpr std::uint32_t kAclHelp = flag::loading | flag::stale;
@@ -196,36 +176,37 @@ constexpr Command kAclRows[] = {
      "[categoryname]",
      "Returns categories of commands, or the commands of one.", {}, "acl"},
     {"list", acl_list, 2, kAclAdmin, {}, "server", "6.0.0",
-     "", "Tells what users may do.", {}, "acl"},
+     "", "Lists the rules of all users.", {}, "acl"},
     {"users", acl_users, 2, kAclAdmin, {}, "server", "6.0.0",
      "", "Returns the names of all users.", {}, "acl"},
     {"getuser", acl_getuser, 3, kAclAdmin, {}, "server", "6.0.0",
      "username",
-     "Tells what a user may do.", {}, "acl"},
+     "Returns the rules of a user.", {}, "acl"},
     {"genpass", acl_genpass, -2, kAclFlags, {}, "server", "6.0.0",
      "[bits:int]",
-     "Makes up a password.", {}, "acl"},
+     "Generates a password.", {}, "acl"},
     {"log", acl_log, -2, kAclAdmin, {}, "server", "6.0.0",
      "[operation:(count:int | RESET)]",
      "Returns what was denied.", {}, "acl"},
     {"setuser", acl_unsupported, -3, kAclAdmin, {}, "server", "6.0.0",
      "username [rule...]",
-     "Makes or changes a user; not there yet.", {}, "acl"},
+     "Creates or changes a user; not supported yet.", {}, "acl"},
     {"deluser", acl_unsupported, -3, kAclAdmin, {}, "server", "6.0.0",
      "username...",
-     "Removes users; not there yet.", {}, "acl"},
+     "Removes users; not supported yet.", {}, "acl"},
     {"dryrun", acl_unsupported, -4, kAclAdmin, {}, "server", "7.0.0",
      "username command [arg...]",
-     "Tells whether a user may run a command; not there yet.", {}, "acl"},
+     "Checks whether a user may run a command; not supported yet.", {}, "acl"},
     {"load", acl_no_file, 2, kAclAdmin, {}, "server", "6.0.0",
-     "", "Reads users from a file; not there yet.", {}, "acl"},
+     "", "Reads users from a file; not supported yet.", {}, "acl"},
     {"save", acl_no_file, 2, kAclAdmin, {}, "server", "6.0.0",
-     "", "Writes users to a file; not there yet.", {}, "acl"},
-    {"help", acl_help, 2, kAclHelp, {}, "server", "6.0.0", "", "Tells how ACL is used.", {}, "acl"},
+     "", "Writes users to a file; not supported yet.", {}, "acl"},
+    {"help", reply_help, 2, kAclHelp, {}, "server", "6.0.0", "", "Prints this help.", {}, "acl"},
 };
 
 constexpr Command kAclCommands[] = {
-    {"acl", nullptr, -2, 0, {}, "server", "6.0.0", "", "Shows users and what they may do.", kAclRows},
+    {"acl", nullptr, -2,
+     0, {}, "server", "6.0.0", "", "Shows users and what they may do.", kAclRows},
 };
 // clang-format on
 

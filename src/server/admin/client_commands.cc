@@ -120,9 +120,9 @@ void no_touch(Call& call) {
 
 // CLIENT IMPORT-SOURCE ON | OFF
 //
-// A tool that copies the data of another server sends commands that mean what they meant there. So in
-// import mode nothing expires by itself, and the tool sees what is due: the other server tells it
-// what to remove.
+// A tool that copies the data of another server sends commands that mean what they meant there. So
+// in import mode nothing expires by itself, and the tool sees what is due, since the other server
+// sends the removals.
 void import_source(Call& call) {
   ServerCall& here = server_call(call);
   const bool is_off = call.is(2, "off");
@@ -217,43 +217,12 @@ void unblock(Call& call) {
   call.reply().integer(is_woken ? 1 : 0);
 }
 
-// CLIENT CAPA option [option ...]: what is not known is for other servers.
+// CLIENT CAPA option [option ...]: unknown options are ignored.
 void capa(Call& call) {
   for (std::size_t i = 2; i < call.count(); ++i) {
     if (call.is(i, "redirect")) client_of(call).options.can_redirect = true;
   }
   call.reply().ok();
-}
-
-void help(Call& call) {
-  static constexpr std::string_view kLines[] = {
-      "CAPA <option> [<option> ...]",
-      "    Tells what this client can do: REDIRECT.",
-      "GETNAME | SETNAME <name>",
-      "    The name of this connection.",
-      "ID | INFO",
-      "    The number of this connection, or all about it.",
-      "IMPORT-SOURCE (ON|OFF)",
-      "    In import mode, whether nothing is expired for this connection.",
-      "KILL <ip:port> | KILL <option> ...",
-      "    Closes connections: ID, ADDR, LADDR, IP, TYPE, USER, NAME, FLAGS, CAPA, LIB-NAME,",
-      "    LIB-VER, DB, each also with NOT- before it, and IDLE, MAXAGE, SKIPME.",
-      "LIST [<option> ...]",
-      "    Describes connections, chosen as for KILL.",
-      "NO-EVICT (ON|OFF) | NO-TOUCH (ON|OFF)",
-      "    Whether this connection may be dropped, and whether its reads count as uses.",
-      "PAUSE <timeout> [WRITE|ALL] | UNPAUSE",
-      "    Lets commands wait for so many milliseconds.",
-      "REPLY (ON|OFF|SKIP)",
-      "    Whether commands are answered.",
-      "SETINFO (LIB-NAME|LIB-VER) <text>",
-      "    Tells which client library this is.",
-      "TRACKING OFF",
-      "    Client-side caching is not supported.",
-      "UNBLOCK <id> [TIMEOUT|ERROR]",
-      "    Ends the wait of a client in WAIT or WAITAOF.",
-  };
-  reply_help(call, "CLIENT", kLines);
 }
 
 constexpr std::uint32_t kClientFlags =
@@ -271,7 +240,7 @@ constexpr std::uint32_t kClientAdmin = kClientFlags | flag::admin | flag::danger
 // clang-format off
 constexpr Command kClientRows[] = {
     {"id", id, 2, kClientFlags, {}, "connection", "5.0.0",
-     "", "The number of this connection.", {}, "client"},
+     "", "Returns the id of this connection.", {}, "client"},
     {"info", client_info, 2, kClientFlags, {}, "connection", "6.2.0",
      "", "Describes this connection.", {}, "client"},
     {"list", list, -2, kClientAdmin, {}, "connection", "2.4.0",
@@ -282,20 +251,20 @@ constexpr Command kClientRows[] = {
     {"setname", setname, 3, kClientFlags, {}, "connection", "2.6.9",
      "connection-name", "Names this connection.", {}, "client"},
     {"getname", getname, 2, kClientFlags, {}, "connection", "2.6.9",
-     "", "The name of this connection.", {}, "client"},
+     "", "Returns the name of this connection.", {}, "client"},
     {"setinfo", setinfo, 4, kClientFlags, {}, "connection", "7.2.0",
      "attribute:((LIB-NAME name) | (LIB-VER version))",
-     "Tells which client library this is.", {}, "client"},
+     "Sets the name or version of the client library.", {}, "client"},
     {"no-evict", no_evict, 3, kClientAdmin, {}, "connection", "7.0.0",
-     "enabled:(ON | OFF)", "Keeps this connection when memory is short.", {}, "client"},
+     "enabled:(ON | OFF)", "Exempts this connection from eviction.", {}, "client"},
     {"no-touch", no_touch, 3, kClientFlags, {}, "connection", "7.2.0",
-     "enabled:(ON | OFF)", "Makes reads of this connection no uses.", {}, "client"},
+     "enabled:(ON | OFF)", "Commands of this connection are not uses of keys.", {}, "client"},
     {"import-source", import_source, 3, kClientFlags, {}, "connection", "8.1.0",
      "enabled:(ON | OFF)", "Marks this connection as a source of an import.", {}, "client"},
     {"reply", reply_mode, 3, kClientFlags, {}, "connection", "3.2.0",
-     "mode:(ON | OFF | SKIP)", "Whether commands are answered.", {}, "client"},
+     "mode:(ON | OFF | SKIP)", "Turns replies on or off.", {}, "client"},
     {"pause", pause, -3, kClientAdmin, {}, "connection", "3.0.0",
-     "timeout:int [mode:(WRITE | ALL)]", "Lets commands of all connections wait.", {}, "client"},
+     "timeout:int [mode:(WRITE | ALL)]", "Makes commands of all connections wait.", {}, "client"},
     {"unpause", unpause, 2, kClientAdmin, {}, "connection", "6.2.0",
      "", "Ends a pause.", {}, "client"},
     {"tracking", tracking, -3, kClientFlags, {}, "connection", "6.0.0",
@@ -303,24 +272,24 @@ constexpr Command kClientRows[] = {
      "[OPTOUT] [NOLOOP]",
      "Client-side caching; only OFF.", {}, "client"},
     {"trackinginfo", trackinginfo, 2, kClientFlags, {}, "connection", "6.2.0",
-     "", "Tells that nothing is tracked.", {}, "client"},
+     "", "Returns the state of client-side caching: off.", {}, "client"},
     {"caching", caching, 3, kClientFlags, {}, "connection", "6.0.0",
-     "mode:(YES | NO)", "Client-side caching, which is not there.", {}, "client"},
+     "mode:(YES | NO)", "Client-side caching; not supported.", {}, "client"},
     {"getredir", getredir, 2, kClientFlags, {}, "connection", "6.0.0",
-     "", "Where invalidations go: nowhere.", {}, "client"},
+     "", "Returns the client that gets invalidations: none.", {}, "client"},
     {"unblock", unblock, -3, kClientAdmin, {}, "connection", "5.0.0",
      "client-id:int [answer:(TIMEOUT | ERROR)]", "Ends the wait of a client.", {}, "client"},
     {"capa", capa, -3, kClientFlags, {}, "connection", "8.0.0",
-     "capability...", "Tells what this client can do.", {}, "client"},
-    {"help", help, 2, flag::loading | flag::stale | flag::unpaused, {}, "connection", "5.0.0",
-     "", "Explains the subcommands.", {}, "client"},
+     "capability...", "Declares what this client supports.", {}, "client"},
+    {"help", reply_help, 2, flag::loading | flag::stale | flag::unpaused, {}, "connection", "5.0.0",
+     "", "Prints this help.", {}, "client"},
 };
 
 #undef CLIENT_FILTERS
 
 constexpr Command kClientCommands[] = {
     {"client", nullptr, -2, 0, {}, "connection", "2.4.0",
-     "", "All about connections.", kClientRows},
+     "", "Shows and manages connections.", kClientRows},
 };
 // clang-format on
 

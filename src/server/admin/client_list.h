@@ -22,7 +22,7 @@ std::string describe(const Client& client, Time now);
 // "normal", "pubsub", "replica", "master".
 std::string_view type_of(const Client& client);
 
-// What the client takes: its state, what it sent and what waits for it, its transaction.
+// Memory of the client: its state, its input and output, its transaction.
 std::size_t memory_of(const Client& client);
 
 // By what clients are chosen. Of each kind there is one condition, the last that was given.
@@ -51,7 +51,7 @@ struct ClientCondition {
   std::vector<std::uint64_t> ids;  // of id
 };
 
-// Which clients are meant: those that all conditions fit.
+// Clients that match all conditions.
 struct ClientFilter {
   std::vector<ClientCondition> conditions;
   std::optional<bool> skips_self;  // SKIPME

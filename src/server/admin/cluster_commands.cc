@@ -37,15 +37,6 @@ void cluster_keyslot(Call& call) {
   call.reply().integer(crc16(hashed_part(call.word(2))) % kSlots);
 }
 
-void cluster_help(Call& call) {
-  static constexpr std::string_view kLines[] = {
-      "KEYSLOT <key>",
-      "    Returns the slot that a key would have in a cluster.",
-      "    There is no cluster: all other subcommands reply with an error.",
-  };
-  reply_help(call, "CLUSTER", kLines);
-}
-
 constexpr std::uint32_t kClusterAdmin = flag::admin | flag::stale | flag::no_async_loading;
 constexpr std::string_view kNoCluster = "Is about a cluster; there is none.";
 
@@ -61,8 +52,8 @@ constexpr Command kClusterRows[] = {
     {"keyslot", cluster_keyslot, 3, flag::stale, {}, "cluster", "3.0.0",
      "key",
      "Returns the slot that a key would have.", {}, "cluster"},
-    {"help", cluster_help, 2, flag::loading | flag::stale, {}, "cluster", "5.0.0",
-     "", "Tells how CLUSTER is used.", {}, "cluster"},
+    {"help", reply_help, 2, flag::loading | flag::stale, {}, "cluster", "5.0.0",
+     "", "Prints this help.", {}, "cluster"},
     disabled("info", 2, flag::stale),
     disabled("nodes", 2, flag::stale),
     disabled("slots", 2, flag::stale),
@@ -94,9 +85,11 @@ constexpr Command kClusterRows[] = {
 
 constexpr Command kClusterCommands[] = {
     {"cluster", nullptr, -2, 0, {}, "cluster", "3.0.0", "", kNoCluster, kClusterRows},
-    {"readonly", cluster_disabled, 1, flag::loading | flag::stale | flag::fast, {}, "connection", "3.0.0",
+    {"readonly", cluster_disabled, 1,
+     flag::loading | flag::stale | flag::fast, {}, "connection", "3.0.0",
      "", "Lets a replica of a cluster answer; there is none."},
-    {"readwrite", cluster_disabled, 1, flag::loading | flag::stale | flag::fast, {}, "connection", "3.0.0", "", "Undoes READONLY."},
+    {"readwrite", cluster_disabled, 1,
+     flag::loading | flag::stale | flag::fast, {}, "connection", "3.0.0", "", "Undoes READONLY."},
     {"asking", cluster_disabled, 1, flag::fast, {}, "connection", "3.0.0",
      "", "Follows a slot of a cluster; there is none."},
 };

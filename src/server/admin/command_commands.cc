@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// COMMAND: what clients ask about commands.
+// COMMAND: information about commands.
 
 #include <algorithm>
 #include <functional>
 
 #include "commands/words.h"
 #include "resp/glob.h"
-#include "server/admin/acl_categories.h"
 #include "server/admin/command_replies.h"
 #include "server/core/server_call.h"
 
@@ -48,7 +47,7 @@ void command_info(Call& call) {
   }
 }
 
-// COMMAND DOCS [name ...]: names that mean nothing are left out.
+// COMMAND DOCS [name ...]: unknown names are left out.
 void command_docs(Call& call) {
   std::vector<const Command*> rows;
   if (call.count() == 2) rows = table_of(call).rows();
@@ -142,26 +141,6 @@ void command_list(Call& call) {
   call.reply().array_at(place, count);
 }
 
-void command_help(Call& call) {
-  static constexpr std::string_view kLines[] = {
-      "(no subcommand)",
-      "    Returns all that is known about all commands.",
-      "COUNT",
-      "    Returns how many commands there are.",
-      "INFO [<command> ...]",
-      "    Returns all that is known about these commands, or about all.",
-      "DOCS [<command> ...]",
-      "    Tells in words what these commands do, or all.",
-      "LIST [FILTERBY MODULE <name> | ACLCAT <category> | PATTERN <pattern>]",
-      "    Returns the names of commands.",
-      "GETKEYS <command> [<arg> ...]",
-      "    Returns the keys in a request.",
-      "GETKEYSANDFLAGS <command> [<arg> ...]",
-      "    Returns the keys in a request, and what it does to them.",
-  };
-  reply_help(call, "COMMAND", kLines);
-}
-
 constexpr std::uint32_t kCommandFlags = flag::loading | flag::stale;
 
 // clang-format off
@@ -170,10 +149,10 @@ constexpr Command kCommandRows[] = {
      "", "Returns how many commands there are.", {}, "command"},
     {"info",    command_info,    -2, kCommandFlags, {}, "connection", "2.8.13",
      "[command-name...]",
-     "Returns all that is known about some commands.", {}, "command"},
+     "Returns the properties of some commands.", {}, "command"},
     {"docs",    command_docs,    -2, kCommandFlags, {}, "connection", "7.0.0",
      "[command-name...]",
-     "Tells in words what commands do.", {}, "command"},
+     "Returns documentation of commands.", {}, "command"},
     {"list",    command_list,    -2, kCommandFlags, {}, "connection", "7.0.0",
      "[FILTERBY filter:(MODULE module-name | ACLCAT category | PATTERN pattern:pattern)]",
      "Returns the names of commands.", {}, "command"},
@@ -183,13 +162,13 @@ constexpr Command kCommandRows[] = {
     {"getkeysandflags", command_getkeysandflags, -3, kCommandFlags, {}, "connection", "7.0.0",
      "command [arg...]",
      "Returns the keys in a request, and what it does to them.", {}, "command"},
-    {"help",    command_help,     2, kCommandFlags, {}, "connection", "5.0.0",
-     "", "Tells how COMMAND is used.", {}, "command"},
+    {"help",    reply_help,     2, kCommandFlags, {}, "connection", "5.0.0",
+     "", "Prints this help.", {}, "command"},
 };
 
 constexpr Command kCommandCommands[] = {
     {"command", command_all, -1, kCommandFlags, {}, "connection", "2.8.13",
-     "", "Returns all that is known about all commands.", kCommandRows},
+     "", "Returns the properties of all commands.", kCommandRows},
 };
 // clang-format on
 

@@ -6,7 +6,6 @@
 #include "commands/syntax.h"
 #include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
-#include "server/monitoring/command_times.h"
 
 namespace mayfly {
 namespace {
@@ -217,7 +216,7 @@ std::vector<Request> requests_of(const Command& row) {
 
 std::vector<const Command*> all_rows(const Server& server) {
   std::vector<const Command*> rows;
-  for (const Command* const row : server.commands().rows()) {
+  for (const Command* const row : server.parts().commands.rows()) {
     if (row->handler != nullptr && row->subcommands.empty()) rows.push_back(row);
     for (const Command& subcommand : row->subcommands) rows.push_back(&subcommand);
   }

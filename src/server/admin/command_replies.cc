@@ -7,7 +7,6 @@
 #include <string>
 
 #include "commands/syntax.h"
-#include "server/admin/acl_categories.h"
 
 namespace mayfly {
 namespace {

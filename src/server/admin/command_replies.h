@@ -3,6 +3,9 @@
 
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "commands/command.h"
 #include "resp/reply.h"
 
@@ -17,5 +20,13 @@ void reply_command_docs(Reply& reply, const Command& command);
 
 // "RO", "access" and so on, as a set.
 void reply_key_flags(Reply& reply, const KeyRange& keys);
+
+// ---- Categories of access control, derived from flags and group ----
+
+// In Valkey's order, without the "@".
+std::span<const std::string_view> acl_categories();
+
+// REQUIRES: `category` is one of acl_categories().
+bool is_in_category(const Command& command, std::string_view category);
 
 }  // namespace mayfly

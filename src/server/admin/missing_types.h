@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands of Valkey and Redis for types that this server does not have: the error for one of them
-// says so, and files with them are refused.
+// Commands of Valkey and Redis for types that this server does not support: the error reply names
+// the type, and files with them are refused.
 
 #pragma once
 

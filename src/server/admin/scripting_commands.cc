@@ -23,16 +23,6 @@ void script_exists(Call& call) {
   for (std::size_t i = 2; i < call.count(); ++i) call.reply().integer(0);
 }
 
-void script_help(Call& call) {
-  static constexpr std::string_view kLines[] = {
-      "EXISTS <sha1> [<sha1> ...]",
-      "    Tells which scripts are there, which is none.",
-      "FLUSH [ASYNC | SYNC]",
-      "    Does nothing: there are no scripts.",
-  };
-  reply_help(call, "SCRIPT", kLines);
-}
-
 // FUNCTION FLUSH [ASYNC | SYNC]
 void function_flush(Call& call) {
   const bool is_right =
@@ -65,27 +55,7 @@ void function_stats(Call& call) {
 // FUNCTION DELETE name
 void function_delete(Call& call) { call.fail("ERR Library not found"); }
 
-void function_help(Call& call) {
-  static constexpr std::string_view kLines[] = {
-      "FLUSH [ASYNC | SYNC]",
-      "    Does nothing: there are no functions.",
-      "LIST [LIBRARYNAME <pattern>] [WITHCODE]",
-      "    Returns the libraries, of which there are none.",
-      "STATS",
-      "    Tells what runs, which is nothing.",
-  };
-  reply_help(call, "FUNCTION", kLines);
-}
-
 void module_list(Call& call) { call.reply().array(0); }
-
-void module_help(Call& call) {
-  static constexpr std::string_view kLines[] = {
-      "LIST",
-      "    Returns the modules, of which there are none.",
-  };
-  reply_help(call, "MODULE", kLines);
-}
 
 // SCRIPT KILL, FUNCTION KILL
 void scripting_kill(Call& call) { call.fail("NOTBUSY No scripts in execution right now."); }
@@ -95,7 +65,7 @@ void scripting_unsupported(Call& call) {
                         call.full_name()));
 }
 
-// EVALSHA: clients send the script itself then, and learn why that does not help.
+// EVALSHA: clients send the script itself then, and get that error.
 void evalsha(Call& call) { call.fail("NOSCRIPT No matching script. Please use EVAL."); }
 
 // FCALL
@@ -109,20 +79,20 @@ constexpr std::uint32_t kScriptFlags = flag::noscript | flag::stale | flag::skip
 constexpr Command kScripts[] = {
     {"flush", script_flush, -2, flag::noscript, {}, "scripting", "2.6.0",
      "[mode:(ASYNC | SYNC)]",
-     "Forgets all scripts; there are none.", {}, "script"},
+     "Removes all scripts; there are none.", {}, "script"},
     {"exists", script_exists, -3, flag::noscript, {}, "scripting", "2.6.0",
      "sha1...",
-     "Tells which scripts are there.", {}, "script"},
+     "Checks which scripts exist.", {}, "script"},
     {"load", scripting_unsupported, 3, flag::noscript | flag::stale, {}, "scripting", "2.6.0",
      "script",
-     "Keeps a script; not there yet.", {}, "script"},
+     "Loads a script; not supported yet.", {}, "script"},
     {"kill", scripting_kill, 2, flag::noscript | flag::allow_busy, {}, "scripting", "2.6.0",
      "", "Ends a script that runs.", {}, "script"},
     {"debug", scripting_unsupported, 3, flag::noscript, {}, "scripting", "3.2.0",
      "mode:(YES | SYNC | NO)",
-     "Debugs scripts; not there yet.", {}, "script"},
-    {"help", script_help, 2, kHelpFlags, {}, "scripting", "5.0.0",
-     "", "Tells how SCRIPT is used.", {}, "script"},
+     "Debugs scripts; not supported yet.", {}, "script"},
+    {"help", reply_help, 2, kHelpFlags, {}, "scripting", "5.0.0",
+     "", "Prints this help.", {}, "script"},
 };
 
 constexpr Command kFunctions[] = {
@@ -133,29 +103,29 @@ constexpr Command kFunctions[] = {
      "[LIBRARYNAME library-name-pattern] [WITHCODE]",
      "Returns the libraries of functions.", {}, "function"},
     {"stats", function_stats, 2, flag::noscript | flag::allow_busy, {}, "scripting", "7.0.0",
-     "", "Tells which function runs.", {}, "function"},
+     "", "Returns the function that runs.", {}, "function"},
     {"delete", function_delete, 3, flag::noscript | flag::write, {}, "scripting", "7.0.0",
      "library-name",
      "Removes a library.", {}, "function"},
     {"load", scripting_unsupported, -3, kLoadFlags, {}, "scripting", "7.0.0",
      "[REPLACE] function-code",
-     "Makes a library; not there yet.", {}, "function"},
+     "Loads a library; not supported yet.", {}, "function"},
     {"restore", scripting_unsupported, -3, kLoadFlags, {}, "scripting", "7.0.0",
      "serialized-value [policy:(FLUSH | APPEND | REPLACE)]",
-     "Makes libraries from a dump; not there yet.", {}, "function"},
+     "Restores libraries from a dump; not supported yet.", {}, "function"},
     {"dump", scripting_unsupported, 2, flag::noscript, {}, "scripting", "7.0.0",
-     "", "Dumps all libraries; not there yet.", {}, "function"},
+     "", "Dumps all libraries; not supported yet.", {}, "function"},
     {"kill", scripting_kill, 2, flag::noscript | flag::allow_busy, {}, "scripting", "7.0.0",
      "", "Ends a function that runs.", {}, "function"},
-    {"help", function_help, 2, kHelpFlags, {}, "scripting", "7.0.0",
-     "", "Tells how FUNCTION is used.", {}, "function"},
+    {"help", reply_help, 2, kHelpFlags, {}, "scripting", "7.0.0",
+     "", "Prints this help.", {}, "function"},
 };
 
 constexpr Command kModules[] = {
     {"list", module_list, 2, flag::admin | flag::noscript, {}, "server", "4.0.0",
      "", "Returns the modules; there are none.", {}, "module"},
-    {"help", module_help, 2, kHelpFlags, {}, "server", "5.0.0",
-     "", "Tells how MODULE is used.", {}, "module"},
+    {"help", reply_help, 2, kHelpFlags, {}, "server", "5.0.0",
+     "", "Prints this help.", {}, "module"},
 };
 
 constexpr Command kScriptingCommands[] = {
@@ -166,22 +136,22 @@ constexpr Command kScriptingCommands[] = {
     {"module", nullptr, -2, 0, {}, "server", "4.0.0", "", "Modules; there are none.", kModules},
     {"eval", scripting_unsupported, -3, kScriptFlags, {}, "scripting", "2.6.0",
      "script numkeys:int [key...] [arg...]",
-     "Runs a script; not there yet."},
+     "Runs a script; not supported yet."},
     {"eval_ro", scripting_unsupported, -3, kScriptFlags | flag::readonly, {}, "scripting", "7.0.0",
      "script numkeys:int [key...] [arg...]",
-     "Runs a script that only reads; not there yet."},
+     "Runs a script that only reads; not supported yet."},
     {"evalsha", evalsha, -3, kScriptFlags, {}, "scripting", "2.6.0",
      "sha1 numkeys:int [key...] [arg...]",
-     "Runs a script by its digest; not there yet."},
+     "Runs a script by its digest; not supported yet."},
     {"evalsha_ro", evalsha, -3, kScriptFlags | flag::readonly, {}, "scripting", "7.0.0",
      "sha1 numkeys:int [key...] [arg...]",
-     "Runs a script that only reads; not there yet."},
+     "Runs a script that only reads; not supported yet."},
     {"fcall", fcall, -3, kScriptFlags, {}, "scripting", "7.0.0",
      "function numkeys:int [key...] [arg...]",
-     "Calls a function; not there yet."},
+     "Calls a function; not supported yet."},
     {"fcall_ro", fcall, -3, kScriptFlags | flag::readonly, {}, "scripting", "7.0.0",
      "function numkeys:int [key...] [arg...]",
-     "Calls a function that only reads; not there yet."},
+     "Calls a function that only reads; not supported yet."},
 };
 // clang-format on
 

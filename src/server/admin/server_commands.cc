@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <optional>
+#include <vector>
 
 #include "server/core/clients.h"
 #include "server/core/server_call.h"
@@ -13,6 +15,27 @@
 
 namespace mayfly {
 namespace {
+
+std::string uppered(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return result;
+}
+
+// "[count:int]" becomes "[count]", and "mode:(ON | OFF)" becomes "(ON | OFF)".
+std::string readable_syntax(std::string_view syntax) {
+  std::string text;
+  for (std::size_t i = 0; i < syntax.size(); ++i) {
+    if (syntax[i] != ':') {
+      text += syntax[i];
+    } else if (syntax[i + 1] == '(') {
+      text.resize(text.find_last_of(" [(") + 1);  // npos + 1 is 0
+    } else {
+      while (i + 1 < syntax.size() && std::islower(static_cast<unsigned char>(syntax[i + 1]))) ++i;
+    }
+  }
+  return text;
+}
 
 // INFO [section ...]
 void info(Call& call) {
@@ -34,7 +57,7 @@ struct ShutdownWords {
   ShutdownPlan plan;
 };
 
-// Nothing if they do not go together.
+// Nothing if the options exclude each other.
 std::optional<ShutdownWords> read_shutdown(const Call& call) {
   ShutdownWords words;
   for (std::size_t i = 1; i < call.count(); ++i) {
@@ -79,7 +102,7 @@ void monitor(Call& call) {
   call.reply().ok();
 }
 
-// LOLWUT [VERSION n]: what gave us our name.
+// LOLWUT [VERSION n]
 void lolwut(Call& call) {
   static constexpr std::string_view kMayfly =
       "            .--.\n"
@@ -103,13 +126,14 @@ constexpr std::uint32_t kServerAdmin = flag::admin | flag::noscript;
 constexpr Command kServerCommands[] = {
     {"info",     info,     -1, kServerFlags | flag::dangerous, {}, "server", "1.0.0",
      "[section...]",
-     "Tells about the server: numbers for people and programs."},
+     "Returns information and statistics about the server."},
     {"time",     time,      1, kServerQuick, {}, "server", "2.6.0",
-     "", "Returns what time it is for the server."},
-    {"shutdown", shutdown, -1, kServerAdmin | kServerFlags | flag::no_multi | flag::allow_busy, {}, "server",
+     "", "Returns the time of the server."},
+    {"shutdown", shutdown, -1,
+     kServerAdmin | kServerFlags | flag::no_multi | flag::allow_busy, {}, "server",
      "1.0.0",
      "[saving:(NOSAVE | SAVE)] [NOW] [FORCE] [ABORT]",
-     "Ends the server."},
+     "Stops the server."},
     {"monitor",  monitor,   1, kServerAdmin | kServerFlags, {}, "server", "1.0.0",
      "", "Shows every request that the server gets from now on."},
     {"lolwut",   lolwut,   -1, flag::readonly | flag::fast, {}, "server", "5.0.0",
@@ -120,14 +144,24 @@ constexpr Command kServerCommands[] = {
 
 }  // namespace
 
-void reply_help(Call& call, std::string_view name, std::span<const std::string_view> lines) {
-  std::string head(name);
-  head += " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:";
-  call.reply().array(lines.size() + 3);
-  call.reply().simple(head);
-  for (const std::string_view line : lines) call.reply().simple(line);
-  call.reply().simple("HELP");
-  call.reply().simple("    Prints this help.");
+void reply_help(Call& call) {
+  const Command& container = *parts_of(call).commands.find(call.command().parent);
+  std::vector<HelpEntry> entries;
+  for (const Command& row : container.subcommands) {
+    entries.push_back({row.name, readable_syntax(row.syntax), row.summary});
+  }
+  reply_help(call, container.name, entries);
+}
+
+void reply_help(Call& call, std::string_view name, std::span<const HelpEntry> entries) {
+  call.reply().array(entries.size() * 2 + 1);
+  call.reply().simple(
+      fmt::format("{} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:", uppered(name)));
+  for (const HelpEntry& entry : entries) {
+    const std::string_view space = entry.arguments.empty() ? "" : " ";
+    call.reply().simple(uppered(entry.name).append(space).append(entry.arguments));
+    call.reply().simple(fmt::format("    {}", entry.summary));
+  }
 }
 
 std::span<const Command> server_commands() { return kServerCommands; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "server/core/clients.h"
 #include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 
@@ -39,7 +40,7 @@ TEST_F(ServerCommandsTest, MonitorSeesRequestsOfOthers) {
   TestClient& monitor = fixture_.connect("127.0.0.1:6000");
   EXPECT_EQ(monitor.run("MONITOR"), "OK");
   EXPECT_EQ(monitor.run("MONITOR"), "OK");
-  EXPECT_EQ(fixture_.server().monitors().size(), 1u);
+  EXPECT_EQ(fixture_.server().parts().clients.monitors().size(), 1u);
   run("SET k v");
   EXPECT_EQ(monitor.messages(), R"(1700000000.000000 [0 127.0.0.1:5000] "SET" "k" "v")");
 }
@@ -73,7 +74,7 @@ TEST_F(ServerCommandsTest, ThereIsOneUser) {
   EXPECT_EQ(run("ACL GETUSER nosuch"), "(nil)");
   EXPECT_EQ(run("ACL LOG"), "[]");
   EXPECT_EQ(run("ACL LOG RESET"), "OK");
-  EXPECT_TRUE(run("ACL SETUSER ann on").starts_with("(error) ERR ACL SETUSER is not there yet"));
+  EXPECT_TRUE(run("ACL SETUSER ann on").starts_with("(error) ERR ACL SETUSER is not supported"));
   run("HELLO 3");
   EXPECT_EQ(run("ACL GETUSER default"),
             R"({"flags": (set) ["on", "nopass"], "passwords": [], "commands": "+@all", )"

@@ -111,8 +111,9 @@ std::vector<std::string> inert_warnings(
   std::string names;
   for (const auto& [name, value] : directives) {
     if (changes_safety(name, value)) {
-      warnings.push_back(fmt::format(
-          "{} {} has no effect here, and what it would make safe is not safe", name, value));
+      warnings.push_back(
+          fmt::format("{} {} has no effect in Mayfly: the server is less safe than Valkey with it",
+                      name, value));
     } else {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
     }

@@ -46,7 +46,7 @@ struct Config {
   std::int64_t unixsocketperm = 0;
   std::int64_t tcp_backlog = 511;
   std::int64_t tcp_keepalive = 300;
-  std::int64_t timeout = 0;  // seconds a client may idle; 0: for ever
+  std::int64_t timeout = 0;  // seconds a client may idle; 0: no limit
   bool protected_mode = true;
   std::int64_t maxclients = 10'000;
 
@@ -62,11 +62,11 @@ struct Config {
   bool daemonize = false;
   std::string enable_debug_command = "no";      // no, yes, local
   std::string enable_protected_configs = "no";  // likewise: whether CONFIG SET may change paths
-  std::string availability_zone;                // told by HELLO
+  std::string availability_zone;                // shown by HELLO
 
   // Snapshots
   std::vector<SaveRule> save = {{3600, 1}, {300, 100}, {60, 10'000}};
-  bool save_is_default = true;  // nobody has said anything about it
+  bool save_is_default = true;  // no save rule was given
   bool rdbcompression = true;
   bool rdbchecksum = true;
   bool rdb_save_incremental_fsync = true;
@@ -100,7 +100,7 @@ struct Config {
   std::int64_t repl_timeout = 60;              // seconds of silence
   std::int64_t repl_ping_replica_period = 10;  // seconds
   std::uint64_t repl_backlog_size = 10u << 20;
-  std::int64_t repl_backlog_ttl = 3600;  // seconds without a replica; 0: for ever
+  std::int64_t repl_backlog_ttl = 3600;  // seconds without a replica; 0: no limit
   bool repl_diskless_sync = true;
   std::int64_t repl_diskless_sync_delay = 5;  // seconds to wait for more replicas
   std::int64_t repl_diskless_sync_max_replicas = 0;
@@ -152,7 +152,7 @@ struct Config {
 
 // Sets a directive from the words that follow its name. `at_start` allows those that cannot be
 // changed while the server runs. A directive of Valkey or Redis that has no effect here is kept as
-// it is; is_inert() tells. What is refused leaves the old value.
+// it is; see is_inert(). A refused value leaves the old one.
 Status set_directive(Config& config, std::string_view name, std::span<const std::string> values,
                      bool at_start);
 
@@ -163,11 +163,11 @@ std::optional<std::string> directive_text(const Config& config, std::string_view
 // All that CONFIG GET knows, aliases included, in the order of the alphabet.
 std::vector<std::string_view> directive_names();
 
-// Whether Valkey or Redis has the directive, and we only keep its value.
+// Whether the directive has an effect in Valkey or Redis only, and its value is just kept.
 bool is_inert(std::string_view name);
 
-// Whether it matters that an inert directive has no effect: with this value Valkey would keep
-// others out, or data safe, where we do not. False for its default value.
+// Whether an inert directive with this value would make Valkey safer: for access or for data. False
+// for its default value.
 bool changes_safety(std::string_view name, std::string_view value);
 
 // One line that names inert directives, and one for each whose value changes_safety().

@@ -43,7 +43,7 @@ std::string failure(std::string_view name, std::string_view why) {
   return fmt::format("ERR CONFIG SET failed (possibly related to argument '{}') - {}", name, why);
 }
 
-// Sets one pair, and returns what is wrong with it, or nothing.
+// The message of an error is the reply.
 std::string set_one(ServerCall& call, Config& config, std::string_view name,
                     std::string_view value) {
   if ((marks_of(name) & mark::is_protected) != 0 && !may_change_protected(call)) {
@@ -53,7 +53,9 @@ std::string set_one(ServerCall& call, Config& config, std::string_view name,
   const Status status = set_directive(config, name, {&word, 1}, false);
   if (!status) return failure(name, status.error().message);
   if (is_inert(name) && changes_safety(name, directive_text(config, name).value_or(""))) {
-    return failure(name, "it has no effect here, and what it would make safe would not be safe");
+    return failure(
+        name,
+        "it has no effect in Mayfly, and the server would be less safe than with it in Valkey");
   }
   return {};
 }
@@ -105,7 +107,7 @@ void config_set(Call& call) {
 void config_resetstat(Call& call) {
   const ServerParts& server = parts_of(call);
   server.stats.reset();
-  // What connections have sent they count themselves, for ever: see info_stats.cc.
+  // Open connections count what they have sent themselves: see info_stats.cc.
   for (const auto& [id, client] : server.clients.all()) {
     server.stats.bytes_out -= client->link().sent();
   }
@@ -128,20 +130,6 @@ void config_rewrite(Call& call) {
   call.reply().ok();
 }
 
-void config_help(Call& call) {
-  static constexpr std::string_view kLines[] = {
-      "GET <pattern> [<pattern> ...]",
-      "    Returns the directives that a pattern fits, with their values.",
-      "SET <directive> <value> [<directive> <value> ...]",
-      "    Changes directives: all of them, or none if one is refused.",
-      "RESETSTAT",
-      "    Begins to count anew what INFO shows.",
-      "REWRITE",
-      "    Writes what is in effect into the configuration file.",
-  };
-  reply_help(call, "CONFIG", kLines);
-}
-
 constexpr std::uint32_t kConfigAdmin = flag::admin | flag::noscript | flag::loading | flag::stale;
 constexpr std::uint32_t kConfigHelp = flag::loading | flag::stale;
 
@@ -154,11 +142,11 @@ constexpr Command kConfigRows[] = {
      "(parameter value)...",
      "Changes directives, all of them or none.", {}, "config"},
     {"resetstat", config_resetstat,  2, kConfigAdmin, {}, "server", "2.0.0",
-     "", "Begins to count anew what INFO shows.", {}, "config"},
+     "", "Resets the statistics of INFO.", {}, "config"},
     {"rewrite",   config_rewrite,    2, kConfigAdmin, {}, "server", "2.8.0",
-     "", "Writes what is in effect into the configuration file.", {}, "config"},
-    {"help",      config_help,       2, kConfigHelp,  {}, "server", "5.0.0",
-     "", "Tells how CONFIG is used.", {}, "config"},
+     "", "Writes the settings in effect into the configuration file.", {}, "config"},
+    {"help",      reply_help,       2, kConfigHelp,  {}, "server", "5.0.0",
+     "", "Prints this help.", {}, "config"},
 };
 
 constexpr Command kConfigCommands[] = {

@@ -47,7 +47,7 @@ TEST_F(ConfigCommandsTest, WarnsOfWhatHasNoEffectAndRefusesWhatWouldChangeSafety
             "CONFIG SET: Settings without effect here: activedefrag, lfu-decay-time");
   EXPECT_EQ(run("CONFIG SET tls-port 6380"),
             "(error) ERR CONFIG SET failed (possibly related to argument 'tls-port') - it has no "
-            "effect here, and what it would make safe would not be safe");
+            "effect in Mayfly, and the server would be less safe than with it in Valkey");
   EXPECT_EQ(run("CONFIG GET tls-port"), R"(["tls-port", "0"])");
   EXPECT_EQ(run("CONFIG SET tls-port 0"), "OK") << "as it is";
 }
@@ -56,7 +56,7 @@ TEST_F(ConfigCommandsTest, AFolderOfAnotherServerIsRefusedAsDir) {
   fixture_.server().parts().config.enable_protected_configs = "yes";
   const std::string other = std::filesystem::temp_directory_path().string();
   fixture_.fake_disk().lock_elsewhere(other, "process 9, port 7000");
-  EXPECT_TRUE(fixture_.server().parts().persistence.take_directory());
+  EXPECT_TRUE(fixture_.server().parts().persistence.directory().take());
   const std::string reply = client_.run({"CONFIG", "SET", "dir", other});
   EXPECT_NE(reply.find("in use by process 9, port 7000"), std::string::npos) << reply;
   EXPECT_EQ(fixture_.server().parts().config.dir, ".");

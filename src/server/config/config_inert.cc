@@ -188,10 +188,10 @@ constexpr InertDirective kInert[] = {
 constexpr RefusedDirective kRefused[] = {
     {"loadmodule", "modules cannot be loaded here"},
     {"user",
-     "there are no users yet, and without this line anybody could do anything; give the "
+     "there are no users yet, and without this line every client could run every command; give the "
      "default user a password by requirepass"},
     {"aclfile",
-     "there are no users yet, and without this file anybody could do anything; give "
+     "there are no users yet, and without this file every client could run every command; give "
      "the default user a password by requirepass"},
     {"rename-command",
      "commands cannot be renamed or taken away here, and without this line "

@@ -10,7 +10,6 @@
 #include "commands/words.h"
 #include "keyspace/eviction.h"
 #include "keyspace/key_node.h"
-#include "server/config/config_fields.h"
 
 namespace mayfly {
 namespace {

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kWrongPassword =
     "WRONGPASS invalid username-password pair or user is disabled.";
 
-// Takes the same time wherever the two differ.
+// In constant time, so that the time tells nothing about the password.
 bool is_same_secret(std::string_view given, std::string_view right) {
   std::size_t differences = given.size() ^ right.size();
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -178,17 +178,17 @@ constexpr std::uint32_t kAtOnce = flag::unqueued | flag::for_subscribers;
 constexpr Command kConnectionCommands[] = {
     {"ping", ping, -1,
      flag::fast | flag::health_check | flag::for_subscribers | flag::from_primary,
-     {}, "connection", "1.0.0", "[message]", "Tells that the server is there."},
+     {}, "connection", "1.0.0", "[message]", "Checks that the server answers."},
     {"echo", echo, 2, flag::loading | flag::stale | flag::fast, {}, "connection", "1.0.0",
-     "message", "Says what it was given."},
+     "message", "Returns its argument."},
     {"auth", auth, -2,
      kAlways | flag::no_auth | flag::skip_monitor | flag::skip_slowlog | flag::allow_busy,
-     {}, "connection", "1.0.0", "[username] password", "Tells the server the password."},
+     {}, "connection", "1.0.0", "[username] password", "Authenticates the connection."},
     {"hello", hello, -1,
      kAlways | flag::no_auth | flag::skip_monitor | flag::skip_slowlog | flag::allow_busy,
      {}, "connection", "6.0.0",
      "[protover:int [AUTH username password] [SETNAME clientname]]",
-     "Chooses the protocol, and can tell password and name."},
+     "Sets the protocol; can authenticate and name the connection."},
     {"select", select, 2,
      flag::loading | flag::stale | flag::fast | flag::from_primary,
      {}, "connection", "1.0.0", "index:int", "Changes to another database."},
@@ -197,7 +197,7 @@ constexpr Command kConnectionCommands[] = {
      {}, "connection", "1.0.0", "[arg...]", "Closes the connection."},
     {"reset", reset, 1,
      kAlways | flag::no_auth | flag::allow_busy | kAtOnce,
-     {}, "connection", "6.2.0", "", "Makes the connection as if it were new."},
+     {}, "connection", "6.2.0", "", "Resets the state of the connection."},
 };
 // clang-format on
 

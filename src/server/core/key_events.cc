@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notifying those who depend on a key: transactions, subscribers, replicas.
+// Notifying transactions, subscribers and replicas of changes of keys.
 
 #include "server/core/key_events.h"
 
@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "commands/hash/hash_changes.h"
+#include "server/core/reclaimer.h"
 #include "server/persistence/loading.h"
 #include "server/pubsub/pubsub.h"
-#include "server/replication/local_expiries.h"
 #include "server/replication/replication_stream.h"
 
 namespace mayfly {
@@ -39,7 +39,7 @@ void KeyEvents::database_changed(int database) {
   if (!watches_.is_empty()) watches_.database_changed(database, keyspace_);
 }
 
-// Watches are told first: they check whether the keys that they watch exist.
+// Watches come first: they check whether the keys that they watch exist.
 void KeyEvents::clear_all() {
   for (int number = 0; number < keyspace_.count(); ++number) {
     database_changed(number);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -60,8 +61,8 @@ class Log {
   Level level_ = Level::notice;
 };
 
-// Errors of commands that a primary or a replica sent. Nobody reads the error reply there, and
-// after one the data of the two servers may differ.
+// Errors of commands that a primary or a replica sent. The error reply is not read there, and
+// the data of the two servers may differ.
 class PeerErrors {
  public:
   struct Entry {
@@ -82,5 +83,22 @@ class PeerErrors {
   };
   std::map<std::string, Kind, std::less<>> kinds_;  // by the first word of the error
 };
+
+inline void PeerErrors::add(Log& log, Time now, const Entry& entry) {
+  constexpr std::chrono::seconds kLogInterval{1};
+  constexpr std::size_t kErrorKindsMax = 64;
+  const std::string_view code = entry.error.substr(0, entry.error.find(' '));
+  if (kinds_.size() >= kErrorKindsMax && !kinds_.contains(code)) kinds_.clear();
+  Kind& kind = kinds_[std::string(code)];
+  if (!is_due(kind.next, now)) {
+    ++kind.left_out;
+    return;
+  }
+  const std::string more =
+      kind.left_out > 0 ? fmt::format("; {} more errors of this kind before", kind.left_out) : "";
+  log.warning("A command from the {} {} failed: '{:.128}': {:.256} (the data may differ now){}",
+              entry.peer, entry.address, entry.command, entry.error, more);
+  kind = {now + kLogInterval, 0};
+}
 
 }  // namespace mayfly

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much memory is in use, by the allocator's own account.
 //
-// The allocator is whatever the program was linked with: jemalloc, the sanitizer's, or the C
+// The allocator is the one that the program was linked with: jemalloc, the sanitizer's, or the C
 // library's.
 //
 //   used_memory   jemalloc: two loads; others: 1 to 100 microseconds
@@ -32,7 +32,7 @@ MemoryNumbers memory_numbers();
 // Gives pages that hold nothing back to the system.
 void purge_memory();
 
-// What the allocator has to say about itself, at length.
+// The statistics of the allocator.
 std::string allocator_report();
 
 }  // namespace mayfly

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pauses: who has asked that requests wait, and until when.
+// Pauses: why requests have to wait, and until when.
 //
 // Each reason has a pause of its own, so that the end of one does not end another. A second pause
 // for the same reason makes the first one longer and stricter, never the other way.
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -24,10 +25,10 @@ class Pauses {
   void begin(PauseReason reason, Time until, PauseLevel level);
   void end(PauseReason reason);
 
-  // Forgets the pauses that are over.
+  // Drops the pauses that are over.
   void update(Time now);
 
-  // The strictest of those that have not been forgotten.
+  // The strictest of the pauses that were not dropped.
   PauseLevel level() const { return level_; }
   bool any() const { return level_ != PauseLevel::none; }
 
@@ -53,5 +54,53 @@ class Pauses {
   std::array<Pause, 3> pauses_;  // by reason
   PauseLevel level_ = PauseLevel::none;
 };
+
+inline void Pauses::begin(PauseReason reason, Time until, PauseLevel level) {
+  Pause& pause = of(reason);
+  pause.level = std::max(pause.level, level);
+  pause.until = std::max(pause.until, until);
+  find_level();
+}
+
+inline void Pauses::end(PauseReason reason) {
+  of(reason) = {};
+  find_level();
+}
+
+inline void Pauses::update(Time now) {
+  for (Pause& pause : pauses_) {
+    if (pause.level != PauseLevel::none && is_due(pause.until, now)) pause = {};
+  }
+  find_level();
+}
+
+inline void Pauses::find_level() {
+  level_ = PauseLevel::none;
+  for (const Pause& pause : pauses_) level_ = std::max(level_, pause.level);
+}
+
+inline Time Pauses::next_end() const {
+  Time next = kNever;
+  for (const Pause& pause : pauses_) {
+    if (pause.level != PauseLevel::none) next = std::min(next, pause.until);
+  }
+  return next;
+}
+
+inline Pauses::Summary Pauses::summary(Time now) const {
+  static constexpr std::string_view kReasons[] = {"client_pause", "shutdown_in_progress",
+                                                  "failover_in_progress"};
+  Summary summary;
+  if (level_ == PauseLevel::none) return summary;
+  summary.actions = level_ == PauseLevel::all ? "all" : "write";
+  Time longest = Time::min();
+  for (std::size_t i = 0; i < pauses_.size(); ++i) {
+    if (pauses_[i].level != level_ || pauses_[i].until <= longest) continue;
+    longest = pauses_[i].until;
+    summary.reason = kReasons[i];
+    summary.remaining_ms = remaining(longest, now).count();
+  }
+  return summary;
+}
 
 }  // namespace mayfly

@@ -111,7 +111,7 @@ Status ServerProcess::listen_everywhere(const std::vector<std::string>& hosts, i
 Status ServerProcess::listen(bool any_port) {
   const Config& config = server_.parts().config;
   if (config.port == 0 && config.unixsocket.empty()) {
-    return Error{Code::invalid, "port is 0 and there is no unixsocket: nobody could connect"};
+    return Error{Code::invalid, "port is 0 and there is no unixsocket: no client could connect"};
   }
   if (!config.unixsocket.empty()) {
     const ListenOptions options = {.backlog = static_cast<int>(config.tcp_backlog),
@@ -153,7 +153,7 @@ Status ServerProcess::relisten(const Config& config) {
 Status ServerProcess::open_log() {
   const std::string& path = server_.parts().config.logfile;
   if (path.empty()) return Done{};
-  // Opened for each line, so that the file can be moved away by whoever rotates logs.
+  // Opened for each line, so that log rotation can move the file away.
   std::FILE* const file = std::fopen(path.c_str(), "ae");
   if (file == nullptr) {
     return Error{Code::io,
@@ -208,22 +208,22 @@ void ServerProcess::connect(const std::string& host, int port, Acceptor connecte
   loop_.connect(*address, port, std::move(connected), std::move(failed));
 }
 
-// The first signal asks: replicas catch up, data is saved. The second one means it.
+// The first signal lets replicas catch up and saves the data. The second one ends at once.
 void ServerProcess::end_if_asked() {
   const int number = signal_to_end.exchange(0);
   if (number == 0) return;
   Persistence& persistence = server_.parts().persistence;
   const bool is_second = persistence.shutdown().is_waiting() || has_refused_to_end_;
   log_.write(Level::notice, fmt::format("Received SIG{}: the server {}", sigabbrev_np(number),
-                                        is_second ? "ends at once" : "shuts down"));
+                                        is_second ? "stops at once" : "shuts down"));
   if (is_second) return loop_.stop();
   const Status status =
       persistence.shutdown().begin({.saves = persistence.saves_at_end()}, nullptr);
   has_refused_to_end_ = !status;
   if (status) return;
   log_.write(Level::warning,
-             "The server goes on, as its data could not be saved: see above. A second signal ends "
-             "it all the same");
+             "The server keeps running, as its data could not be saved: see above. A second signal "
+             "stops it anyway");
 }
 
 Status ServerProcess::take_directory() {

@@ -28,7 +28,7 @@ class ServerProcess final : public ServerHost {
   // is in use.
   Status listen(bool any_port);
 
-  // Goes to the directory `dir`, and takes it: an error if another server has it.
+  // Goes to the directory `dir`, and locks it: an error if another server has it.
   Status take_directory();
 
   // Serves until SIGTERM, SIGINT or SHUTDOWN. REQUIRES: listen() and take_directory() have worked.

@@ -4,6 +4,7 @@
 #include "server/core/reclaimer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "commands/command.h"
 #include "mayfly/internal/stopwatch.h"
@@ -21,6 +22,7 @@ constexpr std::size_t kFreedAtOnce = 256;  // about 20 us
 constexpr std::int64_t kFreeMicros = 300;
 constexpr std::int64_t kFreeMicrosLoading = 10'000;
 constexpr std::size_t kSweptForRoom = 128;
+constexpr std::size_t kLocalKeysAtOnce = 128;  // and fields of each
 
 }  // namespace
 
@@ -29,7 +31,7 @@ Policy Reclaimer::policy_for(const Client* client) const {
   if (config_.import_mode && !stream_.is_replica()) {
     if (client != nullptr && client->options.is_import_source) return Policy::show;
     // Other clients do not see what is due. Only a write removes it: replicas, which would find the
-    // old value, must be told before.
+    // old value, must get the removal first.
     const bool writes = client != nullptr && client->info.last != nullptr &&
                         (client->info.last->flags & flag::write) != 0;
     if (!writes) return Policy::hide;
@@ -111,6 +113,39 @@ bool Reclaimer::evict_keys() {
     }
   }
   return true;
+}
+
+// ---- Keys of a writable replica ----
+
+void LocalExpiries::clear() {
+  changed_.clear();
+  deadlines_.clear();
+  order_.clear();
+}
+
+void LocalExpiries::refresh(const Key& key) {
+  if (const auto found = deadlines_.find(key); found != deadlines_.end()) {
+    order_.erase({found->second, key});
+    deadlines_.erase(found);
+  }
+  const Database& database = keyspace_[key.first];
+  const Slot slot = database.stored_slot(key.second);
+  if (slot == kNoSlot) return;
+  const Time next = std::min(database.deadline(slot), database.earliest_field(slot));
+  if (next == kNever) return;
+  deadlines_.emplace(key, next);
+  order_.emplace(next, key);
+}
+
+void LocalExpiries::sweep(Time now) {
+  for (const Key& key : std::exchange(changed_, {})) refresh(key);
+  for (std::size_t i = 0; i < kLocalKeysAtOnce && !order_.empty(); ++i) {
+    const auto [deadline, key] = *order_.begin();
+    if (!is_due(deadline, now)) return;
+    keyspace_.set_policy(Policy::reclaim);
+    keyspace_[key.first].sweep_key(key.second, kLocalKeysAtOnce);
+    refresh(key);
+  }
 }
 
 }  // namespace mayfly

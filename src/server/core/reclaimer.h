@@ -4,7 +4,13 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "keyspace/keyspace.h"
 #include "server/core/pauses.h"
@@ -70,6 +76,31 @@ class Reclaimer {
   bool is_sweeping_ = true;
   bool is_behind_ = false;  // the last slice ended before all that is due was removed
   int slice_growth_ = 0;    // how many slices in a row did
+};
+
+// LocalExpiries: keys with deadlines that clients of a writable replica have written. The primary
+// does not know of them, so the replica removes them itself.
+class LocalExpiries {
+ public:
+  explicit LocalExpiries(Keyspace& keyspace) : keyspace_(keyspace) {}
+
+  // A client of this server changed a key.
+  void record(int database, std::string_view key) { changed_.emplace(database, key); }
+  void clear();
+  std::size_t size() const { return deadlines_.size(); }
+
+  // Sorts the changed keys by their next deadline, and removes what is due.
+  void sweep(Time now);
+
+ private:
+  using Key = std::pair<int, std::string>;
+
+  void refresh(const Key& key);
+
+  Keyspace& keyspace_;
+  std::set<Key> changed_;
+  std::map<Key, Time> deadlines_;
+  std::set<std::pair<Time, Key>> order_;  // the same, soonest first
 };
 
 }  // namespace mayfly

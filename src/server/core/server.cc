@@ -20,7 +20,6 @@
 #include "server/persistence/loading.h"
 #include "server/persistence/persistence.h"
 #include "server/pubsub/pubsub.h"
-#include "server/replication/local_expiries.h"
 #include "server/replication/propagation.h"
 #include "server/replication/replication.h"
 #include "server/replication/replication_stream.h"

@@ -32,8 +32,8 @@ class Server {
   // A client at a new connection; null if it is refused (the reason has been sent).
   std::unique_ptr<Peer> accept(Link& link);
 
-  // A slice of sweeping and freeing, or of loading. It runs before requests are read: a request that
-  // arrives meanwhile waits for the rest of one slice, and its reply for none.
+  // A slice of sweeping and freeing, or of loading. It runs before requests are read: a request
+  // that arrives meanwhile waits for the rest of one slice, and its reply for none.
   void begin_turn();
 
   // Periodic tasks. Returns how long the loop may sleep.

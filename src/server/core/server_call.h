@@ -71,9 +71,15 @@ inline ServerCall& server_call(Call& call) { return static_cast<ServerCall&>(cal
 inline const ServerParts& parts_of(Call& call) { return server_call(call).server; }
 inline Client& client_of(Call& call) { return server_call(call).client; }
 
-// The reply of HELP subcommands, an array of lines. `name` is in capital letters. `lines`
-// alternate: how a subcommand is called, then, indented by four spaces, what it does.
-void reply_help(Call& call, std::string_view name, std::span<const std::string_view> lines);
+// The handler of HELP subcommands: lists the rows of the container.
+void reply_help(Call& call);
+
+struct HelpEntry {
+  std::string_view name;
+  std::string arguments;
+  std::string_view summary;
+};
+void reply_help(Call& call, std::string_view name, std::span<const HelpEntry> entries);
 
 // Rows of the commands of this module, each family in its own file.
 std::span<const Command> acl_commands();

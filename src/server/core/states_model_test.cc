@@ -118,8 +118,8 @@ struct Model {
       words.push_back(line.substr(at, end - at));
       at = end + 1;
     }
-    const Command* const found = server.commands().find(words[0]);
-    return server.commands().resolve(*found, words)->flags;
+    const Command* const found = server.parts().commands.find(words[0]);
+    return server.parts().commands.resolve(*found, words)->flags;
   }
 
   // EXEC is what it runs.
@@ -207,7 +207,7 @@ class World {
         cluster_[1].fake_disk().fail_next(FakeDisk::Op::rename);
         EXPECT_TRUE(server().parts().persistence.snapshots().start(server().parts().clock.now()));
         server().parts().background.poll();
-        EXPECT_FALSE(server().parts().persistence.snapshots().why_no_writes().empty());
+        EXPECT_FALSE(server().parts().persistence.snapshots().check_writable());
         break;
       default:
         break;
@@ -269,7 +269,7 @@ class World {
     EXPECT_FALSE(server().parts().pauses.any());
     EXPECT_FALSE(server().parts().loading.is_active());
     for (const auto& [id, client] : server().parts().clients.all())
-      EXPECT_FALSE(client->is_paused) << id;
+      EXPECT_FALSE(client->limits.is_paused) << id;
     TestClient fresh(server(), "127.0.0.1:6001");
     EXPECT_EQ(fresh.run("SET k 2"), "OK");
     EXPECT_EQ(fresh.run("GET k"), "\"2\"");

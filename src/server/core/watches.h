@@ -25,8 +25,7 @@ class Watches {
   void key_changed(int database, std::string_view key);
   void database_changed(int database, Keyspace& keyspace);
 
-  // Whether a key that was alive when the client began to watch it is dead by now, though nobody
-  // has removed it yet.
+  // Whether a watched key has expired meanwhile, though it is not removed yet.
   bool has_expired(Client& client, Keyspace& keyspace) const;
 
   bool is_empty() const { return by_key_.empty(); }

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeping commands that took long or were large, cut to a bounded length and without passwords.
+// SLOWLOG and COMMANDLOG: keeping commands that took long or were large, cut to a bounded length
+// and without passwords, and showing them.
 
 #include "server/monitoring/command_log.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
 #include "commands/words.h"
 #include "server/config/config.h"
 #include "server/config/config_table.h"
+#include "server/core/server_call.h"
 
 namespace mayfly {
 namespace {
@@ -99,5 +105,128 @@ void CommandLogs::trim(const Config& config) {
   (*this)[LogKind::large_request].trim(static_cast<std::size_t>(config.request_log_max_len));
   (*this)[LogKind::large_reply].trim(static_cast<std::size_t>(config.reply_log_max_len));
 }
+
+namespace {
+
+// The log that word `i` names; an error reply and null if it names none.
+CommandLog* log_argument(Call& call, std::size_t i) {
+  CommandLogs& logs = parts_of(call).command_logs;
+  if (call.is(i, "slow")) return &logs[LogKind::slow];
+  if (call.is(i, "large-request")) return &logs[LogKind::large_request];
+  if (call.is(i, "large-reply")) return &logs[LogKind::large_reply];
+  call.fail("ERR type should be one of the following: slow, large-request, large-reply");
+  return nullptr;
+}
+
+void reply_log(Reply& reply, const CommandLog& log, std::int64_t count) {
+  const auto& entries = log.entries();
+  const std::size_t shown =
+      count < 0 ? entries.size() : std::min(entries.size(), static_cast<std::size_t>(count));
+  reply.array(shown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const CommandLog::Entry& entry = entries[i];
+    reply.array(6);
+    reply.integer(entry.id);
+    reply.integer(std::chrono::floor<std::chrono::seconds>(entry.at).time_since_epoch().count());
+    reply.integer(entry.value);
+    reply.array(entry.words.size());
+    for (const std::string& word : entry.words) reply.bulk(word);
+    reply.bulk(entry.client_address);
+    reply.bulk(entry.client_name);
+  }
+}
+
+std::optional<std::int64_t> log_count_argument(Call& call, std::size_t i) {
+  return call.integer(i, -1, INT64_MAX, "ERR count should be greater than or equal to -1");
+}
+
+// COMMANDLOG GET count type
+void commandlog_get(Call& call) {
+  const std::optional<std::int64_t> count = log_count_argument(call, 2);
+  if (!count) return;
+  const CommandLog* const log = log_argument(call, 3);
+  if (log != nullptr) reply_log(call.reply(), *log, *count);
+}
+
+// COMMANDLOG LEN type
+void commandlog_len(Call& call) {
+  const CommandLog* const log = log_argument(call, 2);
+  if (log != nullptr) call.reply().integer(static_cast<std::int64_t>(log->entries().size()));
+}
+
+// COMMANDLOG RESET type
+void commandlog_reset(Call& call) {
+  CommandLog* const log = log_argument(call, 2);
+  if (log == nullptr) return;
+  log->reset();
+  call.reply().ok();
+}
+
+// SLOWLOG GET [count]
+void slowlog_get(Call& call) {
+  constexpr std::int64_t kDefault = 10;
+  if (call.count() > 3) return call.fail_arity();
+  std::int64_t count = kDefault;
+  if (call.count() == 3) {
+    const std::optional<std::int64_t> given = log_count_argument(call, 2);
+    if (!given) return;
+    count = *given;
+  }
+  reply_log(call.reply(), parts_of(call).command_logs[LogKind::slow], count);
+}
+
+// SLOWLOG LEN
+void slowlog_len(Call& call) {
+  call.reply().integer(
+      static_cast<std::int64_t>(parts_of(call).command_logs[LogKind::slow].entries().size()));
+}
+
+// SLOWLOG RESET
+void slowlog_reset(Call& call) {
+  parts_of(call).command_logs[LogKind::slow].reset();
+  call.reply().ok();
+}
+
+constexpr std::uint32_t kLogAdmin = flag::admin | flag::loading | flag::stale;
+constexpr std::uint32_t kLogHelp = flag::loading | flag::stale;
+
+// clang-format off
+constexpr Command kSlowlogRows[] = {
+    {"get",   slowlog_get,   -2, kLogAdmin, {}, "server", "2.2.12",
+     "[count:int]",
+     "Returns the latest commands that took long.", {}, "slowlog"},
+    {"len",   slowlog_len,    2, kLogAdmin, {}, "server", "2.2.12",
+     "", "Returns how many slow commands are kept.", {}, "slowlog"},
+    {"reset", slowlog_reset,  2, kLogAdmin, {}, "server", "2.2.12",
+     "", "Removes the slow commands.", {}, "slowlog"},
+    {"help",  reply_help,   2, kLogHelp,  {}, "server", "6.2.0",
+     "", "Prints this help.", {}, "slowlog"},
+};
+
+constexpr Command kCommandLogRows[] = {
+    {"get",   commandlog_get,   4, kLogAdmin, {}, "server", "8.1.0",
+     "count:int type:(SLOW | LARGE-REQUEST | LARGE-REPLY)",
+     "Returns the latest commands that took long, or were large.", {}, "commandlog"},
+    {"len",   commandlog_len,   3, kLogAdmin, {}, "server", "8.1.0",
+     "type:(SLOW | LARGE-REQUEST | LARGE-REPLY)",
+     "Returns how many such commands are kept.", {}, "commandlog"},
+    {"reset", commandlog_reset, 3, kLogAdmin, {}, "server", "8.1.0",
+     "type:(SLOW | LARGE-REQUEST | LARGE-REPLY)",
+     "Removes such commands.", {}, "commandlog"},
+    {"help",  reply_help,  2, kLogHelp,  {}, "server", "8.1.0",
+     "", "Prints this help.", {}, "commandlog"},
+};
+
+constexpr Command kCommandLogCommands[] = {
+    {"slowlog", nullptr, -2, 0, {}, "server", "2.2.12",
+     "", "Shows which commands took long.", kSlowlogRows},
+    {"commandlog", nullptr, -2, 0, {}, "server", "8.1.0",
+     "", "Shows which commands took long, or had large requests or replies.", kCommandLogRows},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Command> command_log_commands() { return kCommandLogCommands; }
 
 }  // namespace mayfly

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CommandLogs: the latest commands that took long (SLOWLOG), and those with large requests and large
-// replies (COMMANDLOG).
+// CommandLogs: the latest commands that took long (SLOWLOG), and those with large requests and
+// large replies (COMMANDLOG).
 
 #pragma once
 

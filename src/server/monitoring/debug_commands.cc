@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// DEBUG, for test suites. It is one command with words of its own, as Valkey has no subcommands here
-// either.
+// DEBUG, for test suites. It is one command with words of its own, as Valkey has no subcommands
+// here either.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <vector>
 
 #include "commands/words.h"
 #include "keyspace/eviction.h"
@@ -39,7 +40,7 @@ void set_skip_checksum_validation(Call& call) {
   call.reply().ok();
 }
 
-// DEBUG SLEEP seconds: nobody is served meanwhile.
+// DEBUG SLEEP seconds: no client is served meanwhile.
 void sleep_now(Call& call) {
   constexpr double kLongest = 3600;
   const double seconds = std::clamp(parse_double(call.word(2)).value_or(0), 0.0, kLongest);
@@ -64,55 +65,8 @@ void write_log(Call& call) {
   call.reply().ok();
 }
 
-// What has nothing to act upon here.
+// Settings of Valkey that do not exist here.
 void do_nothing(Call& call) { call.reply().ok(); }
-
-void debug_help(Call& call) {
-  static constexpr std::string_view kLines[] = {
-      "CHANGE-REPL-ID",
-      "    Does nothing: a history changes its name by itself.",
-      "DICT-RESIZING <0|1>",
-      "    Does nothing: tables grow and shrink in small steps.",
-      "DIGEST",
-      "    Returns 40 digits that stand for all data, deadlines included.",
-      "DIGEST-VALUE <key> [<key> ...]",
-      "    Returns the same for the values of keys.",
-      "ERROR <text>",
-      "    Replies with this error.",
-      "HTSTATS <database> [FULL]",
-      "    Tells how many keys a database stores, and deadlines.",
-      "HTSTATS-KEY <key> [FULL]",
-      "    Tells the same of a hash that is kept as a table.",
-      "LISTPACK <key>",
-      "    Tells how large a packed hash is.",
-      "LOADAOF",
-      "    Replaces all data by what the append-only file says.",
-      "LOG <text>",
-      "    Writes a line to the log.",
-      "OBJECT <key>",
-      "    Tells how a key is kept.",
-      "POPULATE <count> [<prefix>] [<size>]",
-      "    Makes strings named key:0, key:1 and so on.",
-      "PROTOCOL <type>",
-      "    Replies with a value of the type: string, integer, double, bignum, null, array, set,",
-      "    map, attrib, push, verbatim, true or false.",
-      "QUICKLIST-PACKED-THRESHOLD <size>",
-      "    Does nothing: there are no lists yet.",
-      "RELOAD [NOSAVE] [NOFLUSH]",
-      "    Saves all data as an RDB file, and replaces them by what is in it. NOSAVE takes the "
-      "file",
-      "    that is there; NOFLUSH adds what is in it to what is in memory.",
-      "SET-ACTIVE-EXPIRE <0|1>",
-      "    Stops removing what is due before somebody asks for it, or begins again.",
-      "SET-SKIP-CHECKSUM-VALIDATION <0|1>",
-      "    Loads files and restores values whose checksum is wrong, or refuses them again.",
-      "SLEEP <seconds>",
-      "    Serves nobody for so long.",
-      "STRINGMATCH-LEN <pattern> <text>",
-      "    Tells whether the pattern fits the text.",
-  };
-  reply_help(call, "DEBUG", kLines);
-}
 
 // ---- Keys and tables ----
 
@@ -133,14 +87,14 @@ std::size_t value_bytes(Database& database, Slot slot) {
   return node.type() == Kind::table_hash ? node.table_hash().bytes() : node.value_size;
 }
 
-// The lines that Valkey tells of a hash table, by its words.
+// The lines that Valkey shows for a hash table.
 std::string table_stats(std::size_t places, std::size_t entries) {
   constexpr std::string_view kTitle = "Hash table 0 stats (main hash table):\n";
   if (entries == 0) return fmt::format("{}No stats available for empty hash tables\n", kTitle);
   return fmt::format("{} table size: {}\n number of entries: {}\n", kTitle, places, entries);
 }
 
-// The key's slot; if it is not there, that has been said.
+// The key's slot; kNoSlot after an error reply.
 Slot key_argument(Call& call) {
   const Slot slot = call.database().find(call.word(2));
   if (slot == kNoSlot) call.fail("ERR no such key");
@@ -273,21 +227,6 @@ void reply_numbers(Reply& reply) {
   for (int i = 0; i < 3; ++i) reply.integer(i);
 }
 
-void protocol_string(Reply& reply) { reply.bulk("Hello World"); }
-void protocol_integer(Reply& reply) { reply.integer(12'345); }
-void protocol_number(Reply& reply) { reply.number(3.141); }
-void protocol_null(Reply& reply) { reply.null(); }
-
-void protocol_array(Reply& reply) {
-  reply.array(3);
-  reply_numbers(reply);
-}
-
-void protocol_set(Reply& reply) {
-  reply.set(3);
-  reply_numbers(reply);
-}
-
 void protocol_map(Reply& reply) {
   reply.map(3);
   for (int i = 0; i < 3; ++i) {
@@ -316,26 +255,28 @@ void protocol_push(Reply& reply) {
   reply.bulk("Some real reply following the push reply");
 }
 
-void protocol_verbatim(Reply& reply) { reply.verbatim("txt", "This is a verbatim\nstring"); }
-void protocol_yes(Reply& reply) { reply.boolean(true); }
-void protocol_no(Reply& reply) { reply.boolean(false); }
-void protocol_big_number(Reply& reply) {
-  reply.big_number("1234567999999999999999999999999999999");
-}
-
 struct ProtocolType {
   std::string_view name;
   void (*reply)(Reply&);
 };
+
+// clang-format off
 constexpr ProtocolType kProtocolTypes[] = {
-    {"string", protocol_string},     {"integer", protocol_integer},
-    {"double", protocol_number},     {"bignum", protocol_big_number},
-    {"null", protocol_null},         {"array", protocol_array},
-    {"set", protocol_set},           {"map", protocol_map},
-    {"attrib", protocol_attribute},  {"push", protocol_push},
-    {"verbatim", protocol_verbatim}, {"true", protocol_yes},
-    {"false", protocol_no},
+    {"string", [](Reply& reply) { reply.bulk("Hello World"); }},
+    {"integer", [](Reply& reply) { reply.integer(12'345); }},
+    {"double", [](Reply& reply) { reply.number(3.141); }},
+    {"bignum", [](Reply& reply) { reply.big_number("1234567999999999999999999999999999999"); }},
+    {"null", [](Reply& reply) { reply.null(); }},
+    {"array", [](Reply& reply) { reply.array(3); reply_numbers(reply); }},
+    {"set", [](Reply& reply) { reply.set(3); reply_numbers(reply); }},
+    {"map", protocol_map},
+    {"attrib", protocol_attribute},
+    {"push", protocol_push},
+    {"verbatim", [](Reply& reply) { reply.verbatim("txt", "This is a verbatim\nstring"); }},
+    {"true", [](Reply& reply) { reply.boolean(true); }},
+    {"false", [](Reply& reply) { reply.boolean(false); }},
 };
+// clang-format on
 
 // DEBUG PROTOCOL type
 void debug_protocol(Call& call) {
@@ -354,32 +295,56 @@ struct DebugSubcommand {
   std::size_t least;  // words, DEBUG and the name included
   std::size_t most;
   void (*run)(Call&);
+  std::string_view arguments;
+  std::string_view summary;
 };
+
+void debug_help(Call& call);
 
 // clang-format off
 constexpr DebugSubcommand kDebugSubcommands[] = {
-    {"set-active-expire",          3, 3,          set_active_expire},
-    {"set-skip-checksum-validation", 3, 3,        set_skip_checksum_validation},
-    {"sleep",                      3, 3,          sleep_now},
-    {"object",                     3, 4,          debug_object},
-    {"digest",                     2, 2,          debug_digest},
-    {"digest-value",               2, kAnyNumber, debug_digest_value},
-    {"stringmatch-len",            4, 4,          match_glob},
-    {"htstats",                    3, 4,          debug_htstats},
-    {"htstats-key",                3, 4,          debug_htstats_key},
-    {"listpack",                   3, 3,          debug_listpack},
-    {"populate",                   3, 5,          debug_populate},
-    {"protocol",                   3, 3,          debug_protocol},
-    {"error",                      3, 3,          say_error},
-    {"log",                        3, 3,          write_log},
-    {"change-repl-id",             2, 2,          do_nothing},
-    {"quicklist-packed-threshold", 3, 3,          do_nothing},
-    {"dict-resizing",              3, 3,          do_nothing},
-    {"reload",                     2, kAnyNumber, debug_reload},
-    {"loadaof",                    2, 2,          debug_loadaof},
-    {"help",                       2, 2,          debug_help},
+    {"change-repl-id", 2, 2, do_nothing, "", "Does nothing."},
+    {"dict-resizing", 3, 3,
+     do_nothing, "<0|1>", "Does nothing: tables always grow in small steps."},
+    {"digest", 2, 2, debug_digest, "", "Returns a digest of all data, deadlines included."},
+    {"digest-value", 2, kAnyNumber, debug_digest_value, "<key> ...",
+     "Returns digests of the values of keys."},
+    {"error", 3, 3, say_error, "<text>", "Replies with this error."},
+    {"htstats", 3, 4, debug_htstats, "<database> [FULL]",
+     "Returns how many keys and deadlines a database stores."},
+    {"htstats-key", 3, 4, debug_htstats_key, "<key> [FULL]",
+     "Returns the same of a hash that is kept as a table."},
+    {"listpack", 3, 3, debug_listpack, "<key>", "Returns the size of a packed hash."},
+    {"loadaof", 2, 2, debug_loadaof, "", "Replaces all data by that of the append-only file."},
+    {"log", 3, 3, write_log, "<text>", "Writes a line to the log."},
+    {"object", 3, 4, debug_object, "<key>", "Returns how a key is kept."},
+    {"populate", 3, 5, debug_populate, "<count> [<prefix>] [<size>]",
+     "Adds strings named key:0, key:1 and so on."},
+    {"protocol", 3, 3, debug_protocol, "<type>",
+     "Replies with a value of the type: string, integer, double, bignum, null, array, set, map, "
+     "attrib, push, verbatim, true or false."},
+    {"quicklist-packed-threshold", 3, 3, do_nothing, "<size>", "Does nothing."},
+    {"reload", 2, kAnyNumber, debug_reload, "[NOSAVE] [NOFLUSH]",
+     "Saves all data in an RDB file and loads it again. NOSAVE loads the file that exists; NOFLUSH "
+     "adds its keys to the data in memory."},
+    {"set-active-expire", 3, 3, set_active_expire, "<0|1>",
+     "Turns the removal of expired keys in the background off or on."},
+    {"set-skip-checksum-validation", 3, 3, set_skip_checksum_validation, "<0|1>",
+     "Loads files and restores values with wrong checksums, or refuses them."},
+    {"sleep", 3, 3, sleep_now, "<seconds>", "Blocks the server for this time."},
+    {"stringmatch-len", 4, 4, match_glob, "<pattern> <text>",
+     "Returns whether the pattern matches the text."},
+    {"help", 2, 2, debug_help, "", "Prints this help."},
 };
 // clang-format on
+
+void debug_help(Call& call) {
+  std::vector<HelpEntry> entries;
+  for (const DebugSubcommand& row : kDebugSubcommands) {
+    entries.push_back({row.name, std::string(row.arguments), row.summary});
+  }
+  reply_help(call, "debug", entries);
+}
 
 bool is_allowed(ServerCall& call) {
   const std::string& permission = call.server.config.enable_debug_command;
@@ -413,7 +378,7 @@ constexpr Command kDebugCommands[] = {
      "server",
      "1.0.0",
      "subcommand [arg...]",
-     "Looks inside, for tests; only if enable-debug-command allows it."},
+     "Inspects and changes internals, for tests; see enable-debug-command."},
 };
 
 }  // namespace

@@ -74,7 +74,7 @@ inline constexpr std::size_t kDeadlineBytes = 15;  // of an entry in an index: s
 
 struct MemoryOverhead {
   std::size_t normal_clients = 0;   // all but the next ones
-  std::size_t replica_clients = 0;  // those who follow us
+  std::size_t replica_clients = 0;  // clients that follow this server
   std::size_t backlog = 0;          // the replication log
   std::size_t aof_buffer = 0;       // not written yet
   std::size_t tables = 0;           // of keys and of deadlines

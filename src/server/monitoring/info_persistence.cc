@@ -23,7 +23,7 @@ std::int64_t seconds_or_none(std::optional<Millis> time) {
   return time ? whole_seconds(*time) : -1;
 }
 
-std::string_view verdict(bool worked) { return worked ? "ok" : "err"; }
+std::string_view ok_or_err(bool worked) { return worked ? "ok" : "err"; }
 
 // How long the child has been at this job, or -1.
 std::int64_t seconds_at(const ServerParts& server, Job job) {
@@ -53,7 +53,7 @@ void info_snapshots(const ServerParts& server, std::string& text) {
   info_line(text, "rdb_changes_since_last_save", server.stats.dirty);
   info_line(text, "rdb_bgsave_in_progress", server.background.is_doing(Job::save));
   info_line(text, "rdb_last_save_time", whole_seconds(snapshots.last_save().time_since_epoch()));
-  info_line(text, "rdb_last_bgsave_status", verdict(snapshots.last_worked()));
+  info_line(text, "rdb_last_bgsave_status", ok_or_err(snapshots.last_worked()));
   info_line(text, "rdb_last_bgsave_time_sec", seconds_or_none(snapshots.last_took()));
   info_line(text, "rdb_current_bgsave_time_sec", seconds_at(server, Job::save));
   info_line(text, "rdb_saves", snapshots.count());
@@ -69,10 +69,10 @@ void info_aof(const ServerParts& server, std::string& text) {
   info_line(text, "aof_rewrite_scheduled", aof.is_scheduled());
   info_line(text, "aof_last_rewrite_time_sec", seconds_or_none(aof.last_rewrite_took()));
   info_line(text, "aof_current_rewrite_time_sec", seconds_at(server, Job::rewrite));
-  info_line(text, "aof_last_bgrewrite_status", verdict(aof.last_rewrite_worked()));
+  info_line(text, "aof_last_bgrewrite_status", ok_or_err(aof.last_rewrite_worked()));
   info_line(text, "aof_rewrites", aof.rewrites());
   info_line(text, "aof_rewrites_consecutive_failures", aof.failures());
-  info_line(text, "aof_last_write_status", verdict(aof.last_write_worked()));
+  info_line(text, "aof_last_write_status", ok_or_err(aof.last_write_worked()));
   info_line(text, "aof_last_cow_size", aof.last_copied_bytes());
   info_line(text, "module_fork_in_progress", 0);
   info_line(text, "module_fork_last_cow_size", 0);

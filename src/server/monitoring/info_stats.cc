@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <utility>
 
+#include "commands/command.h"
 #include "server/core/clients.h"
 #include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
@@ -162,6 +164,38 @@ void info_latency_stats(const ServerParts& server, std::string& text) {
                         percentile_micros(*stats, 0.5), percentile_micros(*stats, 0.99),
                         percentile_micros(*stats, 0.999));
   }
+}
+
+// ---- Stats ----
+
+// Commands keep their places, as clients point to them.
+void Stats::reset() {
+  Stats fresh;
+  fresh.started = started;
+  fresh.dirty = dirty;
+  fresh.memory_peak = memory_peak;
+  fresh.memory_startup = memory_startup;
+  fresh.commands_per_second = commands_per_second;
+  fresh.by_command = std::move(by_command);
+  for (auto& [command, counts] : fresh.by_command) counts = {};
+  *this = std::move(fresh);
+}
+
+std::map<std::string, const CommandStats*> commands_by_name(const Stats& stats) {
+  std::map<std::string, const CommandStats*> named;
+  for (const auto& [command, counts] : stats.by_command) {
+    if (counts.calls + counts.rejected > 0) named.emplace(full_name(*command), &counts);
+  }
+  return named;
+}
+
+std::uint64_t percentile_micros(const CommandStats& stats, double share) {
+  auto left = static_cast<std::uint64_t>(share * static_cast<double>(stats.calls));
+  for (std::size_t i = 0; i < stats.micros_log2.size(); ++i) {
+    if (stats.micros_log2[i] > left) return bucket_micros(i);
+    left -= stats.micros_log2[i];
+  }
+  return bucket_micros(stats.micros_log2.size() - 1);
 }
 
 }  // namespace mayfly

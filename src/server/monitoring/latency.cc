@@ -62,7 +62,7 @@ std::string latency_report(const Latency& latency, std::int64_t threshold_ms) {
                           sum / static_cast<std::int64_t>(event.samples.size()), event.max_ms);
   }
   if (latency.events().contains("command")) {
-    report += "SLOWLOG GET tells which commands were slow.\n";
+    report += "SLOWLOG GET shows which commands were slow.\n";
   }
   if (latency.events().contains("expire-cycle")) {
     report += "expire-slice-microseconds bounds how long a sweep of what is due may take.\n";
@@ -184,24 +184,6 @@ void latency_histogram(Call& call) {
   call.reply().map_at(place, count);
 }
 
-void latency_help(Call& call) {
-  static constexpr std::string_view kLines[] = {
-      "DOCTOR",
-      "    Tells what took long, and what can be done about it.",
-      "GRAPH <event>",
-      "    Draws the samples of an event.",
-      "HISTOGRAM [<command> ...]",
-      "    Returns how often commands took how long, in powers of two.",
-      "HISTORY <event>",
-      "    Returns the samples of an event: when, and how many milliseconds.",
-      "LATEST",
-      "    Returns the latest sample of each event, and the longest.",
-      "RESET [<event> ...]",
-      "    Forgets the samples of these events, or of all.",
-  };
-  reply_help(call, "LATENCY", kLines);
-}
-
 constexpr std::uint32_t kLatencyFlags = flag::admin | flag::noscript | flag::loading | flag::stale;
 
 // clang-format off
@@ -213,17 +195,17 @@ constexpr Command kLatencies[] = {
      "Returns the samples of an event.", {}, "latency"},
     {"reset",     latency_reset,     -2, kLatencyFlags, {}, "server", "2.8.13",
      "[event...]",
-     "Forgets samples.", {}, "latency"},
+     "Removes samples.", {}, "latency"},
     {"doctor",    latency_doctor,     2, kLatencyFlags, {}, "server", "2.8.13",
-     "", "Tells what took long, and what can be done about it.", {}, "latency"},
+     "", "Diagnoses what took long.", {}, "latency"},
     {"graph",     latency_graph,      3, kLatencyFlags, {}, "server", "2.8.13",
      "event",
      "Draws the samples of an event.", {}, "latency"},
     {"histogram", latency_histogram, -2, kLatencyFlags, {}, "server", "7.0.0",
      "[command...]",
      "Returns how often commands took how long.", {}, "latency"},
-    {"help",      latency_help,       2, flag::loading | flag::stale,    {}, "server", "2.8.13",
-     "", "Tells how LATENCY is used.", {}, "latency"},
+    {"help",      reply_help,       2, flag::loading | flag::stale,    {}, "server", "2.8.13",
+     "", "Prints this help.", {}, "latency"},
 };
 
 constexpr Command kLatencyCommands[] = {

@@ -85,7 +85,7 @@ std::string memory_report(const ServerParts& server) {
   constexpr std::size_t kLittle = 5'000'000;
   const MemoryNumbers numbers = memory_numbers();
   const std::size_t peak = std::max<std::size_t>(server.stats.memory_peak, numbers.used);
-  if (numbers.used < kLittle) return "So little memory is in use that there is nothing to say.\n";
+  if (numbers.used < kLittle) return "Too little memory is in use to diagnose.\n";
   std::string report;
   if (ratio(peak, numbers.used) > 1.5) {
     report += fmt::format(
@@ -101,7 +101,7 @@ std::string memory_report(const ServerParts& server) {
     report += fmt::format("- Memory is {} % of maxmemory; the policy is {}.\n",
                           numbers.used * 100 / most, name_of(server.config.maxmemory_policy));
   }
-  return report.empty() ? "Nothing seems to be wrong.\n" : report;
+  return report.empty() ? "No problem found.\n" : report;
 }
 
 // MEMORY USAGE key [SAMPLES count]: the count is read and not needed, nothing is estimated.
@@ -162,37 +162,22 @@ void memory_purge(Call& call) {
   call.reply().ok();
 }
 
-void memory_help(Call& call) {
-  static constexpr std::string_view kLines[] = {
-      "DOCTOR",
-      "    Tells whether something seems to be wrong.",
-      "MALLOC-STATS",
-      "    Returns what the allocator has to say.",
-      "PURGE",
-      "    Gives empty pages back to the system.",
-      "STATS",
-      "    Returns where memory goes.",
-      "USAGE <key> [SAMPLES <count>]",
-      "    Returns how many bytes a key and its value take.",
-  };
-  reply_help(call, "MEMORY", kLines);
-}
-
 // clang-format off
 constexpr Command kMemoryRows[] = {
-    {"usage",        memory_usage,        -3, flag::readonly, {2, 2, 1, access::ro}, "server", "4.0.0",
+    {"usage", memory_usage, -3,
+     flag::readonly, {2, 2, 1, access::ro}, "server", "4.0.0",
      "key [SAMPLES count:int]",
      "Returns how many bytes a key and its value take.", {}, "memory"},
     {"stats",        memory_stats,         2, 0, {}, "server", "4.0.0",
      "", "Returns where memory goes.", {}, "memory"},
     {"doctor",       memory_doctor,        2, 0, {}, "server", "4.0.0",
-     "", "Tells whether something seems to be wrong with memory.", {}, "memory"},
+     "", "Checks for problems with memory.", {}, "memory"},
     {"malloc-stats", memory_malloc_stats,  2, 0, {}, "server", "4.0.0",
-     "", "Returns what the allocator has to say.", {}, "memory"},
+     "", "Returns the statistics of the allocator.", {}, "memory"},
     {"purge",        memory_purge,         2, 0, {}, "server", "4.0.0",
      "", "Gives empty pages back to the system.", {}, "memory"},
-    {"help",         memory_help,          2, flag::loading | flag::stale, {}, "server", "4.0.0",
-     "", "Tells how MEMORY is used.", {}, "memory"},
+    {"help",         reply_help,          2, flag::loading | flag::stale, {}, "server", "4.0.0",
+     "", "Prints this help.", {}, "memory"},
 };
 
 constexpr Command kMemoryCommands[] = {

@@ -7,6 +7,7 @@
 #include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 #include "server/monitoring/command_log.h"
+#include "server/monitoring/latency.h"
 #include "server/monitoring/stats.h"
 
 namespace mayfly {
@@ -17,7 +18,19 @@ constexpr Time at(std::int64_t ms) { return Time(Millis(ms)); }
 class MonitoringTest : public testing::Test {
  protected:
   std::string run(std::string_view line) { return client_.run(line); }
-  Slowlog& slowlog() { return fixture_.server().parts().command_logs[LogKind::slow]; }
+  CommandLog& slowlog() { return fixture_.server().parts().command_logs[LogKind::slow]; }
+  void log_slow(Words words, std::int64_t micros, Time at, std::string_view address,
+                std::string_view name, std::int64_t most) {
+    Config config;
+    config.slowlog_log_slower_than = 0;
+    config.slowlog_max_len = most;
+    fixture_.server().parts().command_logs.record(config, {.words = words,
+                                                           .micros = micros,
+                                                           .reply_bytes = 0,
+                                                           .at = at,
+                                                           .client_address = address,
+                                                           .client_name = name});
+  }
   Latency& latency() { return fixture_.server().parts().latency; }
 
   ServerFixture fixture_;
@@ -27,7 +40,7 @@ class MonitoringTest : public testing::Test {
 TEST_F(MonitoringTest, SlowlogKeepsTheNewestFirst) {
   run("CONFIG SET slowlog-log-slower-than -1");
   const std::vector<std::string_view> words = {"GET", "k"};
-  for (int i = 0; i < 12; ++i) slowlog().add(words, i, at(5000), "127.0.0.1:1", "me", 11);
+  for (int i = 0; i < 12; ++i) log_slow(words, i, at(5000), "127.0.0.1:1", "me", 11);
   EXPECT_EQ(run("SLOWLOG LEN"), "(integer) 11");
   EXPECT_EQ(run("SLOWLOG GET 1"),
             R"([[(integer) 11, (integer) 5, (integer) 11, ["GET", "k"], "127.0.0.1:1", "me"]])");
@@ -42,8 +55,8 @@ TEST_F(MonitoringTest, SlowlogCutsLongCommands) {
   const std::string large(200, 'x');
   std::vector<std::string_view> words(40, "w");
   words[1] = large;
-  slowlog().add(words, 1, at(0), "", "", 10);
-  const SlowEntry& entry = slowlog().entries().front();
+  log_slow(words, 1, at(0), "", "", 10);
+  const CommandLog::Entry& entry = slowlog().entries().front();
   ASSERT_EQ(entry.words.size(), 32u);
   EXPECT_EQ(entry.words[1], std::string(128, 'x') + "... (72 more bytes)");
   EXPECT_EQ(entry.words[31], "... (9 more arguments)");
@@ -59,7 +72,7 @@ TEST_F(MonitoringTest, SlowlogKeepsNoPasswords) {
       {"ACL", "SETUSER", "ann", "on", ">sesame"},
   };
   for (const auto& words : requests) {
-    slowlog().add(words, 1, at(0), "", "", 10);
+    log_slow(words, 1, at(0), "", "", 10);
     for (const std::string& word : slowlog().entries().front().words) {
       EXPECT_EQ(word.find("sesame"), std::string::npos) << words[0];
     }
@@ -70,7 +83,7 @@ TEST_F(MonitoringTest, SlowlogKeepsNoPasswords) {
 
 TEST_F(MonitoringTest, SlowlogWithoutRoomKeepsNothing) {
   const std::vector<std::string_view> words = {"PING"};
-  slowlog().add(words, 1, at(0), "", "", 0);
+  log_slow(words, 1, at(0), "", "", 0);
   EXPECT_TRUE(slowlog().entries().empty());
 }
 
@@ -100,7 +113,7 @@ TEST_F(MonitoringTest, CommandlogKeepsLargeRequestsAndReplies) {
 TEST_F(MonitoringTest, CommandlogSlowIsTheSlowlog) {
   run("CONFIG SET commandlog-execution-slower-than -1");
   const std::vector<std::string_view> words = {"PING"};
-  slowlog().add(words, 5, at(5000), "127.0.0.1:1", "me", 10);
+  log_slow(words, 5, at(5000), "127.0.0.1:1", "me", 10);
   EXPECT_EQ(run("COMMANDLOG GET -1 slow"), run("SLOWLOG GET"));
   EXPECT_EQ(run("COMMANDLOG GET 0 slow"), "[]");
   EXPECT_EQ(run("COMMANDLOG RESET slow"), "OK");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AofReplay: runs the commands of an append-only file. They are not counted or propagated, nobody is
-// notified, and what is due stays: the log has its removal. AofTask loads the file in slices.
+// AofReplay: runs the commands of an append-only file. They are not counted or propagated, nobody
+// is notified, and what is due stays: the log has its removal. AofTask loads the file in slices.
 
 #pragma once
 
@@ -22,7 +22,7 @@ namespace mayfly {
 class Host;
 struct ServerParts;
 
-// A connection to nobody.
+// A connection without another end.
 class NoLink final : public Link {
  public:
   std::string& output() override { return output_; }

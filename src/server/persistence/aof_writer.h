@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// AofWriter: writes the append-only file. It is opened when the data is loaded, gets every write, is
-// flushed once a turn, rewritten when it has grown, and switched on and off.
+// AofWriter: writes the append-only file. It is opened when the data is loaded, gets every write,
+// is flushed once a turn, rewritten when it has grown, and switched on and off.
 //
-//   off ----- switch_on() -----> first base is written ----- it is complete -----> in force
-//    ^                              (a child writes it, and                      |
-//    |                               writes go on meanwhile)                     |
-//    '------------------------------- switch_off() ------------------------------'
+//   off ----- switch_on() -----> first base is written ---- it is complete ----> in force
+//    ^                              (by a child, while                              |
+//    |                               writes go on)                                  |
+//    '------------------------------- switch_off() ---------------------------------'
 //
 // The disk may fail or run full. Then nothing is lost: the bytes stay in memory and are written
 // later, and meanwhile no more writes are accepted (MISCONF). Clients whose writes are not as safe

@@ -79,10 +79,10 @@ TEST_F(AofWriterTest, AKillLosesNothingWhateverThePolicy) {
 TEST_F(AofWriterTest, OffsetsTellWhatIsSafe) {
   start(always_);
   client_->run("SET k v");
-  EXPECT_LT(persistence().synced_offset(), persistence().appended_offset());
-  EXPECT_EQ(client_->client().written.aof, persistence().appended_offset());
+  EXPECT_LT(persistence().aof().synced_offset(), persistence().aof().appended_offset());
+  EXPECT_EQ(client_->client().written.aof, persistence().aof().appended_offset());
   turn();
-  EXPECT_EQ(persistence().synced_offset(), persistence().appended_offset());
+  EXPECT_EQ(persistence().aof().synced_offset(), persistence().aof().appended_offset());
 }
 
 // ---- A disk that fails ----
@@ -298,7 +298,7 @@ TEST_F(AofWriterTest, SwitchedOnAtRunTimeItLosesNoWrite) {
   EXPECT_TRUE(info_has("aof_rewrite_in_progress:1"));
   run("INCR n");
   run("SET between 2");
-  EXPECT_EQ(persistence().synced_offset(), 0u) << "nothing is promised yet";
+  EXPECT_EQ(persistence().aof().synced_offset(), 0u) << "nothing is promised yet";
   fixture_->holds_children = false;
   turn();
   run("INCR n");
@@ -377,7 +377,8 @@ TEST_F(AofWriterTest, NothingCountsAsSyncedUntilTheFirstBaseIsThere) {
   TestClient& other = fixture_->connect();
   EXPECT_EQ(client_->run("WAITAOF 1 0 0"), "");
   EXPECT_EQ(other.run("WAITAOF 1 0 0"), "") << "also of one that has written nothing";
-  EXPECT_LT(persistence().synced_offset(), persistence().appended_offset()) << "nor for a primary";
+  EXPECT_LT(persistence().aof().synced_offset(), persistence().aof().appended_offset())
+      << "nor for a primary";
   fixture_->holds_children = false;
   turn();  // the snapshot is done, and the base begun
   turn();
@@ -469,7 +470,7 @@ TEST_F(AofWriterTest, ThePolicyOfSyncingCanBeChanged) {
   run("SET k v");
   run("CONFIG SET appendfsync always");
   run("SET l w");
-  EXPECT_EQ(persistence().synced_offset(), persistence().appended_offset());
+  EXPECT_EQ(persistence().aof().synced_offset(), persistence().aof().appended_offset());
   EXPECT_EQ(restart_after_power_cut(logged_), "");
   EXPECT_EQ(run("MGET k l"), R"(["v", "w"])");
 }
@@ -477,13 +478,13 @@ TEST_F(AofWriterTest, ThePolicyOfSyncingCanBeChanged) {
 TEST_F(AofWriterTest, OffsetsOnlyGrowWhenItIsSwitchedOffAndOn) {
   start(always_);
   run("SET k v");
-  const std::uint64_t before = persistence().appended_offset();
+  const std::uint64_t before = persistence().aof().appended_offset();
   run("CONFIG SET appendonly no");
   run("CONFIG SET appendonly yes");
   turn();
   run("SET k w");
-  EXPECT_GT(persistence().appended_offset(), before);
-  EXPECT_EQ(persistence().synced_offset(), persistence().appended_offset());
+  EXPECT_GT(persistence().aof().appended_offset(), before);
+  EXPECT_EQ(persistence().aof().synced_offset(), persistence().aof().appended_offset());
 }
 
 // ---- Data from elsewhere ----
@@ -495,7 +496,7 @@ TEST_F(AofWriterTest, AfterAFullSynchronisationTheLogBeginsAnew) {
   server().parts().keyspace[0].clear();
   server().parts().keyspace[0].put_string("new", "2");
   fixture_->holds_children = true;
-  persistence().data_replaced();
+  persistence().aof().restart();
   run("SET stream 3");
   EXPECT_EQ(disk_.bytes(kFirstIncrement).find("stream"), std::string::npos)
       << "the old log must not go on with the new data";
@@ -511,7 +512,7 @@ TEST_F(AofWriterTest, ACrashBeforeTheNewBaseLeavesTheOldData) {
   run("SET old 1");
   server().parts().keyspace[0].clear();
   fixture_->holds_children = true;
-  persistence().data_replaced();
+  persistence().aof().restart();
   run("SET stream 3");
   EXPECT_EQ(restart(logged_), "");
   EXPECT_EQ(run("MGET old stream"), R"(["1", (nil)])");

@@ -62,7 +62,8 @@ void close_all_but(std::vector<int>& kept) {
 }
 
 [[noreturn]] void run_child(Shared& shared, const ChildWork& work, pid_t parent) {
-  // A server that was killed may be started again at once: nobody may go on writing its files.
+  // A server that was killed may be started again at once: its child must not go on writing its
+  // files.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   std::signal(SIGTERM, SIG_DFL);
@@ -125,7 +126,7 @@ class ProcessChild final : public Child {
  private:
   const pid_t pid_;
   SharedPage shared_;
-  std::optional<int> exit_;  // as waitpid() tells it
+  std::optional<int> exit_;  // as of waitpid()
 };
 
 }  // namespace

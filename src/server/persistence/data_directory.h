@@ -18,8 +18,8 @@ class DataDirectory {
  public:
   explicit DataDirectory(const Environment& environment) : environment_(environment) {}
 
-  // Locks `dir` for as long as the server lives. An error if another server has it. A directory that
-  // cannot be written to is not locked: that is a warning in the log.
+  // Locks `dir` for as long as the server lives. An error if another server has it. A directory
+  // that cannot be written to is not locked: that is a warning in the log.
   Status take();
 
   // Writes the owner again: after a fork the process is another one.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "persist/crc64.h"
+#include "server/core/key_events.h"
 #include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 
@@ -171,14 +172,14 @@ TEST_F(DumpTest, AHiddenKeyIsReplacedToo) {
   const std::string payload = dump("l");
   fixture_.advance(Millis(1000));
   // What a replica's client does: dead keys are hidden, and stay.
-  Server& server = fixture_.server();
-  server.keyspace().set_now(fixture_.wall().now());
-  server.keyspace().set_policy(Policy::hide);
+  const ServerParts& server = fixture_.server().parts();
+  server.keyspace.set_now(fixture_.wall().now());
+  server.keyspace.set_policy(Policy::hide);
   std::string out;
   Reply reply(out, 2);
   const std::vector<std::string_view> words = {"RESTORE", "k", "0", payload};
-  const Command* const command = server.commands().find("restore");
-  ClientCall call(server, client_.client(), *command, words, reply);
+  const Command* const command = server.commands.find("restore");
+  ServerCall call(server.events, server, client_.client(), *command, words, reply);
   command->handler(call);
   EXPECT_EQ(out, "+OK\r\n");
   EXPECT_EQ(database().stored(), 2u);

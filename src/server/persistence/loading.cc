@@ -8,6 +8,7 @@
 
 #include "mayfly/internal/stopwatch.h"
 #include "server/config/config.h"
+#include "server/persistence/storage_context.h"
 
 namespace mayfly {
 namespace {
@@ -20,6 +21,24 @@ constexpr std::size_t kLoadedAtOnce = 64;          // keys or commands between r
 RdbChecks rdb_checks(const Config& config) {
   return {.allows_newer = config.rdb_version_check == "relaxed",
           .checksum = !config.skips_checksums};
+}
+
+Status check_skipped(const Environment& environment,
+                     const std::map<std::string, std::uint64_t>& skipped, const std::string& file) {
+  if (skipped.empty()) return Done{};
+  std::string counts;  // "3 of type list, 1 of type set"
+  for (const auto& [type, count] : skipped) {
+    counts += fmt::format("{}{} of type {}", counts.empty() ? "" : ", ", count, type);
+  }
+  const std::string what = fmt::format("{} has keys of unsupported types: {}", file, counts);
+  if (!environment.config.drop_unsupported) {
+    return Error{Code::unsupported,
+                 what +
+                     " (to leave them out: --drop-unsupported, or CONFIG SET drop-unsupported "
+                     "yes)"};
+  }
+  environment.log.warning("{}. They are left out (drop-unsupported)", what);
+  return Done{};
 }
 
 void Loading::begin(std::unique_ptr<LoadTask> task, Time now, Ended ended) {

@@ -256,7 +256,7 @@ Status Persistence::reload(bool saves, bool flushes) {
   }
   Status ended = Done{};
   const auto loaded = [this](const RdbReport& report) { return rdb_loaded(report); };
-  // What is due stays until it is swept, as replicas must be told.
+  // What is due stays until it is swept, as its removal must be propagated.
   const Status begun = begin_rdb(true, loaded, [&](const Status& status) { ended = status; });
   if (!begun) return begun;
   if (flushes) events_.clear_all();

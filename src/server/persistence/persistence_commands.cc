@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that save: SAVE, BGSAVE, BGREWRITEAOF, and LASTSAVE, which tells when it was.
+// SAVE, BGSAVE, LASTSAVE and BGREWRITEAOF.
 
 #include "server/core/requests.h"
 #include "server/core/server_call.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kSavesAlready = "ERR Background save already in progress";
 
-// SAVE: nobody is served meanwhile.
+// SAVE: no client is served meanwhile.
 void save(Call& call) {
   const ServerParts& server = parts_of(call);
   if (server.background.is_doing(Job::save)) return call.fail(kSavesAlready);
@@ -42,7 +42,7 @@ void bgsave(Call& call) {
   const ServerParts& server = parts_of(call);
   Snapshots& snapshots = server.persistence.snapshots();
   if (server.background.is_doing(Job::save)) return call.fail(kSavesAlready);
-  // Half of a transaction is not worth saving.
+  // A snapshot must not have half of a transaction.
   if (server.requests.is_in_transaction() || (server.background.is_busy() && schedules)) {
     snapshots.schedule();
     return call.reply().simple("Background saving scheduled");
@@ -89,7 +89,7 @@ constexpr std::uint32_t kLastsaveFlags = flag::loading | flag::stale | flag::fas
 // clang-format off
 constexpr Command kPersistenceCommands[] = {
     {"save",         save,          1, kSavingFlags | flag::no_multi, {}, "server", "1.0.0",
-     "", "Saves all data in a file, and serves nobody meanwhile."},
+     "", "Saves all data in a file, and serves no client meanwhile."},
     {"bgsave",       bgsave,       -1, kSavingFlags, {}, "server", "1.0.0",
      "[SCHEDULE]",
      "Saves all data in a file, in the background."},

@@ -119,7 +119,7 @@ TEST_F(PersistenceTest, TypesThatAreNotHeldAreRefusedOrLeftOutAndTheFileIsKept) 
   const std::string other("\x01\x01m\x01\x01x", 6);
   disk_.put(kFile, rdb_file(list + other + std::string("\x00\x01k\x01v", 5)));
   const std::string before = disk_.bytes(kFile);
-  EXPECT_NE(start(plain_).find("'./dump.rdb' has keys that cannot be held here: 2 of type list"),
+  EXPECT_NE(start(plain_).find("'./dump.rdb' has keys of unsupported types: 2 of type list"),
             std::string::npos);
   EXPECT_TRUE(fixture_->is_shut_down);
   EXPECT_EQ(disk_.bytes(kFile), before);

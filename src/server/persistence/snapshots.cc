@@ -6,19 +6,54 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "keyspace/eviction.h"
+#include "server/core/memory.h"
+#include "server/core/version.h"
 #include "server/monitoring/stats.h"
 #include "server/persistence/background.h"
 #include "server/persistence/data_directory.h"
 #include "server/persistence/loading.h"
+#include "server/replication/replication_stream.h"
 
 namespace mayfly {
 namespace {
 
 constexpr Millis kSaveRetryDelay{5000};  // after a failure
 
+constexpr std::uint64_t kSyncEveryBytes = 4u << 20;  // 4 MiB
+
+bool uses_access(Eviction policy) {
+  using enum Eviction;
+  return policy == allkeys_lru || policy == volatile_lru || uses_lfu(policy);
+}
+
 }  // namespace
+
+SaveOptions save_options(const StorageContext& context) {
+  const Config& config = context.config;
+  const auto seconds =
+      std::chrono::floor<std::chrono::seconds>(context.clock.now()).time_since_epoch().count();
+  SaveOptions options;
+  options.format = {.compresses = config.rdbcompression, .checksums = config.rdbchecksum};
+  options.saves_access = uses_access(config.maxmemory_policy);
+  options.aux = {{"mayfly-ver", std::string(kServerVersion)},
+                 {"redis-ver", std::string(kCompatibleVersion)},
+                 {"ctime", std::to_string(seconds)},
+                 {"used-mem", std::to_string(used_memory())}};
+  const RdbAux more = context.stream.aux();
+  options.aux.insert(options.aux.end(), more.begin(), more.end());
+  options.sync_every_bytes = config.rdb_save_incremental_fsync ? kSyncEveryBytes : 0;
+  return options;
+}
+
+std::uint64_t stored_keys(Keyspace& keyspace) {
+  std::uint64_t keys = 0;
+  for (int i = 0; i < keyspace.count(); ++i) keys += keyspace[i].stored();
+  return keys;
+}
 
 // No two servers write the same file, even in the same directory. One that a crash left is
 // overwritten by the next.

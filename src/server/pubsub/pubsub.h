@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PubSub: who listens to which channel, and delivering messages to them.
+// PubSub: subscriptions to channels and patterns, and delivering messages.
 
 #pragma once
 
@@ -23,10 +23,10 @@ class PubSub {
   // These change the client's own set, too, and return whether that was a change.
   bool subscribe(Client& client, Kind kind, std::string_view channel);
   bool unsubscribe(Client& client, Kind kind, std::string_view channel);
-  void unsubscribe_all(Client& client);  // without a word to it
+  void unsubscribe_all(Client& client);  // without a message
 
-  // Sends a message; returns how many got it. A client that listens to the channel and to patterns
-  // that fit gets it several times.
+  // Sends a message; returns the number of receivers. A client that is subscribed to the channel
+  // and to patterns that match gets it several times.
   std::size_t publish(std::string_view channel, std::string_view message);
   std::size_t publish_shard(std::string_view channel, std::string_view message);
 

@@ -3,8 +3,8 @@
 //
 // From disk: the child writes a file, which is then sent to each of them. Diskless: the child
 // writes to their connections itself, all at once, and this process has nothing to do with it. In
-// both cases what happens after the fork is in the log, from `start` on; those who come while a
-// file is being written share it.
+// both cases what happens after the fork is in the log, from `start` on; replicas that
+// come while a file is being written share it.
 
 #pragma once
 

@@ -8,10 +8,8 @@
 #include "resp/numbers.h"
 #include "server/core/client.h"
 #include "server/core/version.h"
-#include "server/replication/failover.h"
 #include "server/replication/primary_link.h"
-#include "server/replication/replicas.h"
-#include "server/replication/replication_stream.h"
+#include "server/replication/replication.h"
 
 namespace mayfly {
 namespace {
@@ -112,11 +110,11 @@ void PrimaryLink::step_answered(std::string_view line) {
 void PrimaryLink::synchronise(std::string_view line) {
   const std::vector<std::string_view> words = split_line(line);
   if (words[0] == "+CONTINUE") {
-    if (takes_over_) context_.failover.accepted();
+    if (takes_over_) context_.replication.failover().accepted();
     takes_over_ = false;
     if (words.size() > 1 && words[1] != context_.stream.ids().id) {
       context_.stream.change_id(std::string(words[1]));
-      context_.replicas.disconnect_all("the replication id has changed");
+      context_.replication.replicas().disconnect_all("the replication id has changed");
     }
     context_.log.notice("Partial synchronisation with the primary from offset {}",
                         context_.stream.log().end() + 1);
@@ -124,12 +122,12 @@ void PrimaryLink::synchronise(std::string_view line) {
   }
   const std::int64_t offset = words.size() == 3 ? parse_integer(words[2]).value_or(-1) : -1;
   if (words[0] == "+FULLRESYNC" && offset >= 0 && words[1].size() == 40) {
-    if (takes_over_) context_.failover.accepted();
+    if (takes_over_) context_.replication.failover().accepted();
     takes_over_ = false;
     return begin_transfer(words[1], static_cast<std::uint64_t>(offset));
   }
   context_.log.warning("The primary refused to synchronise: {}", line);
-  if (takes_over_) context_.failover.refused(line);
+  if (takes_over_) context_.replication.failover().refused(line);
   disconnect("it refused to synchronise");
 }
 

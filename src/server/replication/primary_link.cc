@@ -12,8 +12,7 @@
 #include "server/core/clients.h"
 #include "server/persistence/aof_writer.h"
 #include "server/persistence/loading.h"
-#include "server/replication/failover.h"
-#include "server/replication/replication_stream.h"
+#include "server/replication/replication.h"
 
 namespace mayfly {
 namespace {
@@ -21,32 +20,43 @@ namespace {
 constexpr Millis kRetryInterval{1000};
 constexpr Millis kAckInterval{1000};
 
+// The link with this number, if it is still the current one.
+PrimaryLink* find_link(Replication& replication, std::uint64_t number) {
+  PrimaryLink* const primary = replication.primary();
+  return primary != nullptr && primary->number() == number ? primary : nullptr;
+}
+
 // The connection's peer. The link may be gone by the time something arrives.
 class PrimaryPeer final : public Peer {
  public:
-  PrimaryPeer(std::weak_ptr<PrimaryLink> primary, Link& link)
-      : primary_(std::move(primary)), link_(link) {}
+  PrimaryPeer(Replication& replication, std::uint64_t number, Link& link)
+      : replication_(replication), number_(number), link_(link) {}
 
   void received(InputBuffer& input) override {
-    if (const auto primary = primary_.lock()) return primary->received(input);
+    if (PrimaryLink* const primary = find_link(replication_, number_)) {
+      return primary->received(input);
+    }
     input.consume(input.size());
     link_.close_now("this server does not follow it any more");
   }
   void closed(std::string_view why) override {
-    if (const auto primary = primary_.lock()) primary->closed(why);
+    if (PrimaryLink* const primary = find_link(replication_, number_)) primary->closed(why);
   }
 
  private:
-  const std::weak_ptr<PrimaryLink> primary_;
+  Replication& replication_;
+  const std::uint64_t number_;
   Link& link_;
 };
 
 }  // namespace
 
-PrimaryLink::PrimaryLink(const PrimaryContext& context, std::string host, int port, bool takes_over)
+PrimaryLink::PrimaryLink(const PrimaryContext& context, std::string host, int port,
+                         std::uint64_t number, bool takes_over)
     : context_(context),
       host_(std::move(host)),
       port_(port),
+      number_(number),
       takes_over_(takes_over),
       down_since_(context.clock.now()) {}
 
@@ -62,17 +72,20 @@ void PrimaryLink::connect(Time now) {
   last_received_ = now;
   next_attempt_ = now + kRetryInterval;
   context_.log.notice("Connecting to the primary {}:{}", host_, port_);
-  const std::weak_ptr<PrimaryLink> self = weak_from_this();
+  Replication& replication = context_.replication;
+  const std::uint64_t number = number_;
   context_.host.connect(
       host_, port_,
-      [self](Link& link) -> std::unique_ptr<Peer> {
-        const auto primary = self.lock();
+      [&replication, number](Link& link) -> std::unique_ptr<Peer> {
+        PrimaryLink* const primary = find_link(replication, number);
         if (primary == nullptr || primary->state() != LinkState::connecting) return nullptr;
         primary->connected(link);
-        return std::make_unique<PrimaryPeer>(self, link);
+        return std::make_unique<PrimaryPeer>(replication, number, link);
       },
-      [self](const Error& error) {
-        if (const auto primary = self.lock()) primary->failed(error.message);
+      [&replication, number](const Error& error) {
+        if (PrimaryLink* const primary = find_link(replication, number)) {
+          primary->failed(error.message);
+        }
       });
 }
 
@@ -87,7 +100,7 @@ void PrimaryLink::failed(std::string_view why) {
   if (state_ != LinkState::connecting) return;
   context_.log.warning("Cannot connect to the primary {}:{}: {}", host_, port_, why);
   state_ = LinkState::waiting;
-  if (takes_over_) context_.failover.refused(why);
+  if (takes_over_) context_.replication.failover().refused(why);
 }
 
 void PrimaryLink::closed(std::string_view why) {

@@ -25,30 +25,30 @@ namespace mayfly {
 class AofWriter;
 class Client;
 class Clients;
-class Failover;
 class KeyEvents;
 class LocalExpiries;
-class Replicas;
+class Replication;
 
 enum class LinkState { waiting, connecting, handshake, transfer, loading, streaming };
 
 struct PrimaryContext : StorageContext {
+  Replication& replication;
   Clients& clients;
   KeyEvents& events;
-  Replicas& replicas;
-  Failover& failover;
   LocalExpiries& local_expiries;
   AofWriter& aof;
 };
 
-class PrimaryLink : public std::enable_shared_from_this<PrimaryLink> {
+class PrimaryLink {
  public:
   // `takes_over`: the other server is asked to become the primary (FAILOVER).
-  PrimaryLink(const PrimaryContext& context, std::string host, int port, bool takes_over);
+  PrimaryLink(const PrimaryContext& context, std::string host, int port, std::uint64_t number,
+              bool takes_over);
   ~PrimaryLink();
 
   const std::string& host() const { return host_; }
   int port() const { return port_; }
+  std::uint64_t number() const { return number_; }  // earlier links have smaller ones
   LinkState state() const { return state_; }
   bool is_up() const { return state_ == LinkState::streaming; }
   Time last_received() const { return last_received_; }
@@ -94,6 +94,7 @@ class PrimaryLink : public std::enable_shared_from_this<PrimaryLink> {
   const PrimaryContext context_;
   const std::string host_;
   const int port_;
+  const std::uint64_t number_;
   bool takes_over_;
 
   LinkState state_ = LinkState::waiting;

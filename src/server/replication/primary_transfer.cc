@@ -8,12 +8,11 @@
 #include "resp/numbers.h"
 #include "server/core/client.h"
 #include "server/core/key_events.h"
+#include "server/core/reclaimer.h"
 #include "server/persistence/aof_writer.h"
 #include "server/persistence/loading.h"
-#include "server/replication/local_expiries.h"
 #include "server/replication/primary_link.h"
-#include "server/replication/replicas.h"
-#include "server/replication/replication_stream.h"
+#include "server/replication/replication.h"
 
 namespace mayfly {
 namespace {
@@ -104,7 +103,7 @@ void PrimaryLink::load() {
     context_.log.write(Level::warning, source.error().message);
     return disconnect("its data cannot be read");
   }
-  context_.replicas.disconnect_all("the data of this server is replaced");
+  context_.replication.replicas().disconnect_all("the data of this server is replaced");
   context_.local_expiries.clear();
   context_.events.clear_all();
   link_->pause_reading();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Propagation: what goes to replicas and the append-only file, in units that belong together.
+// Propagation: passes writes to replicas and the append-only file, in units that belong together.
 //
 // A command, a transaction or a batch of a sweep is a unit. One that holds several commands is
-// wrapped into MULTI and EXEC, so that nobody sees half of it. Commands are encoded once, for all
-// who get them.
+// wrapped into MULTI and EXEC, so that half of it is never seen. Commands are encoded once, for all
+// sinks.
 
 #pragma once
 

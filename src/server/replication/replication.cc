@@ -26,10 +26,11 @@ Replication::~Replication() = default;
 
 void Replication::follow(const std::string& host, int port) {
   const bool takes_over = failover_.state() == Failover::State::in_progress;
+  const std::uint64_t number = primary_ ? primary_->number() + 1 : 1;
   primary_ = nullptr;  // the old one first: it closes its connection
-  primary_ = std::make_shared<PrimaryLink>(
-      PrimaryContext{context_, clients_, events_, replicas_, failover_, local_expiries_, aof_},
-      host, port, takes_over);
+  primary_ = std::make_unique<PrimaryLink>(
+      PrimaryContext{context_, *this, clients_, events_, local_expiries_, aof_}, host, port, number,
+      takes_over);
   context_.stream.set_replica(true);
   context_.stream.set_selected(std::max(context_.stream.selected(), 0));
   context_.config.replicaof_host = host;

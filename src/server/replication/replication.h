@@ -14,9 +14,9 @@
 
 #include "mayfly/result.h"
 #include "mayfly/time.h"
+#include "server/core/reclaimer.h"
 #include "server/persistence/storage_context.h"
 #include "server/replication/failover.h"
-#include "server/replication/local_expiries.h"
 #include "server/replication/replicas.h"
 #include "server/replication/replication_stream.h"
 #include "server/replication/waiters.h"
@@ -66,7 +66,7 @@ class Replication {
   Replicas replicas_;
   Waiters waiters_;
   Failover failover_;
-  std::shared_ptr<PrimaryLink> primary_;
+  std::unique_ptr<PrimaryLink> primary_;
 };
 
 }  // namespace mayfly

@@ -43,7 +43,7 @@ void replicaof(Call& call) {
   call.reply().ok();
 }
 
-// Whether a replica can be served at all; if not, that has been said.
+// Whether a replica can be served; if not, the reply is an error.
 bool can_serve(ServerCall& call) {
   Replication& replication = call.server.replication;
   if (replication.is_replica() && !replication.primary()->is_up()) {
@@ -57,7 +57,7 @@ bool can_serve(ServerCall& call) {
   return true;
 }
 
-// PSYNC ... FAILOVER: our primary asks us to take over.
+// PSYNC ... FAILOVER: the primary asks this replica to take over.
 bool take_over(ServerCall& call) {
   Replication& replication = call.server.replication;
   if (!replication.is_replica()) {
@@ -92,7 +92,7 @@ void psync(Call& call) {
   here.server.replication.replicas().synchronise(client, call.word(1), *offset);
 }
 
-// SYNC: of those who know nothing of histories.
+// SYNC: of replicas that do not know replication ids.
 void sync(Call& call) {
   ServerCall& here = server_call(call);
   if (here.client.is_attached_replica()) return;
@@ -101,7 +101,7 @@ void sync(Call& call) {
   here.server.replication.replicas().synchronise_fully(here.client);
 }
 
-// What a replica says about itself. Unknown words are for others.
+// What a replica announces. Unknown options are ignored.
 void set_replica_option(ReplicaState& replica, std::string_view name, std::string_view value) {
   if (equals(name, "listening-port")) replica.port = parse_integer(value).value_or(0);
   if (equals(name, "ip-address")) replica.ip = value;
@@ -170,7 +170,7 @@ void role(Call& call) {
   }
 }
 
-// When to stop waiting; 0 milliseconds are for ever.
+// When to stop waiting; 0 milliseconds: no limit.
 std::optional<Time> end_of_wait(Call& call, std::size_t word) {
   const auto timeout =
       call.integer(word, INT64_MIN, INT64_MAX, "ERR timeout is not an integer or out of range");
@@ -233,7 +233,7 @@ void waitaof(Call& call) {
                                         !here.server.requests.is_in_transaction());
 }
 
-// Reads FAILOVER's words; false if they make no sense.
+// Reads the options of FAILOVER; false after an error reply.
 bool read_plan(Call& call, FailoverPlan& plan, bool& aborts) {
   for (std::size_t i = 1; i < call.count(); ++i) {
     if (call.is(i, "abort")) {
@@ -287,26 +287,28 @@ constexpr std::uint32_t kSyncFlags = kReplicationAdmin | flag::no_async_loading;
 constexpr Command kReplicationCommands[] = {
     {"replicaof", replicaof, 3, kSyncFlags | flag::stale, {}, "server", "5.0.0",
      "primary:((host port:int) | (NO ONE))",
-     "Makes the server follow another one, or nobody."},
+     "Makes the server a replica of another one, or a primary."},
     {"slaveof",   replicaof, 3, kSyncFlags | flag::stale, {}, "server", "1.0.0",
      "primary:((host port:int) | (NO ONE))",
      "REPLICAOF by its old name."},
     {"psync",     psync,    -3, kSyncFlags | flag::no_multi, {}, "server", "2.8.0",
      "replicationid offset:int [FAILOVER]",
-     "Said by replicas: gives the stream of writes from an offset on, or all data."},
+     "Sent by replicas: asks for the stream of writes from an offset on, or for all data."},
     {"sync",      sync,      1, kSyncFlags | flag::no_multi, {}, "server", "1.0.0",
      "", "PSYNC of old replicas."},
-    {"replconf",  replconf, -1, kReplicationAdmin | kReplicationFlags | flag::allow_busy | flag::from_primary, {},
+    {"replconf", replconf, -1,
+     kReplicationAdmin | kReplicationFlags | flag::allow_busy | flag::from_primary, {},
      "server", "3.0.0", "[(option value)...]",
-     "Said by replicas: who they are, and how far they have come."},
-    {"role",      role,      1, kReplicationFlags | flag::fast | flag::noscript | flag::dangerous, {},
-     "server", "2.8.12", "", "Returns the part the server plays in replication."},
+     "Sent by replicas: their address, what they support, and their offset."},
+    {"role", role, 1,
+     kReplicationFlags | flag::fast | flag::noscript | flag::dangerous, {},
+     "server", "2.8.12", "", "Returns the role of the server in replication."},
     {"wait",      wait,      3, flag::noscript | flag::blocking, {}, "generic", "3.0.0",
      "numreplicas:int timeout:int",
-     "Waits until replicas have what was written."},
+     "Waits until replicas have all writes of this client."},
     {"waitaof",   waitaof,   4, flag::noscript | flag::blocking, {}, "generic", "7.2.0",
      "numlocal:int numreplicas:int timeout:int",
-     "Waits until what was written is on disk, here or at replicas."},
+     "Waits until all writes of this client are on disk, here or at replicas."},
     {"failover",  failover, -1, kReplicationAdmin | flag::stale, {}, "server", "6.2.0",
      "[TO host port:int [FORCE]] [ABORT] [TIMEOUT milliseconds:int]",
      "Hands over to a replica without losing a write."},

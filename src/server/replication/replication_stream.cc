@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <random>
 
 #include "resp/encode.h"
@@ -59,6 +60,52 @@ RdbAux ReplicationStream::aux() const {
   return {{"repl-stream-db", std::to_string(std::max(selected_, 0))},
           {"repl-id", ids_.id},
           {"repl-offset", std::to_string(log_.end())}};
+}
+
+// ---- The log ----
+
+void ReplicationLog::append(std::string_view bytes) {
+  end_ += bytes.size();
+  while (!bytes.empty()) {
+    if (blocks_.empty() || blocks_.back().size() == kBlockBytes) {
+      blocks_.emplace_back().reserve(kBlockBytes);
+    }
+    std::string& block = blocks_.back();
+    const std::size_t count = std::min(bytes.size(), kBlockBytes - block.size());
+    block.append(bytes.substr(0, count));
+    bytes.remove_prefix(count);
+  }
+}
+
+std::string_view ReplicationLog::read(std::uint64_t from) const {
+  assert(contains(from));
+  if (from == end_) return {};
+  const std::uint64_t place = from - begin_;
+  const std::string_view block = blocks_[static_cast<std::size_t>(place / kBlockBytes)];
+  return block.substr(static_cast<std::size_t>(place % kBlockBytes));
+}
+
+void ReplicationLog::trim(std::uint64_t kept, std::uint64_t needed) {
+  const std::uint64_t from = std::min(end_ - std::min(kept, end_), needed);
+  while (!blocks_.empty() && begin_ + kBlockBytes <= from) {
+    blocks_.pop_front();
+    begin_ += kBlockBytes;
+  }
+}
+
+void ReplicationLog::restart(std::uint64_t next) {
+  blocks_.clear();
+  begin_ = next;
+  end_ = next;
+}
+
+std::string ReplicationLog::check_invariants() const {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    if (i + 1 < blocks_.size() && blocks_[i].size() != kBlockBytes) return "a block is not full";
+    bytes += blocks_[i].size();
+  }
+  return bytes == end_ - begin_ ? "" : "the blocks do not reach from begin to end";
 }
 
 }  // namespace mayfly

@@ -298,7 +298,7 @@ TEST_F(ReplicationTest, AStreamThatBreaksTheProtocolEndsTheLinkWithoutAReply) {
   cluster_.turn();
   cluster_.turn();
   EXPECT_FALSE(cluster_.is_up(1));
-  EXPECT_TRUE(has_line(cluster_[1].lines, "A command of the primary"));
+  EXPECT_TRUE(has_line(cluster_[1].lines, "A command from the primary"));
 }
 
 TEST_F(ReplicationTest, APausedReplicaAppliesNothingAndKeepsItsLink) {
