@@ -110,11 +110,6 @@ void Table::erase(std::uint64_t hash, Slot slot, HashOfSlot hash_of) {
   for (int i = 0; i < 2 && buckets_.size() > 1 && size_ < kSparse * lines(); ++i) join(hash_of);
 }
 
-void Table::replace(std::uint64_t hash, Slot from, Slot to) {
-  const Place place = place_of(hash, from);
-  place.bucket->slots[place.index] = to;
-}
-
 Slot Table::pick(Random& random) const {
   assert(size_ > 0);
   for (;;) {

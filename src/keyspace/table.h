@@ -87,9 +87,6 @@ class Table {
   // REQUIRES: the slot is there, under this hash.
   void erase(std::uint64_t hash, Slot slot, HashOfSlot hash_of);
 
-  // Puts `to` where `from` stands. REQUIRES: `from` is there under this hash, which is `to`'s too.
-  void replace(std::uint64_t hash, Slot from, Slot to);
-
   // Calls `see(slot)` for the slots of one bucket and returns the cursor of the next, or 0 when it
   // was the last. Begins with cursor 0. A slot that is there from the first step to the last is
   // seen at least once, whatever is inserted or erased between steps. Any number may be passed as
@@ -97,7 +94,7 @@ class Table {
   template <class See>
   std::uint64_t scan(std::uint64_t cursor, See see) const;
 
-  // A slot by lot, each as likely as any other. REQUIRES: size() > 0.
+  // A random slot, each as likely as any other. REQUIRES: size() > 0.
   Slot pick(Random& random) const;
 
   // Fetches the hash's bucket into the processor's cache, ahead of its use.

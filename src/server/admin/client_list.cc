@@ -232,7 +232,7 @@ std::size_t memory_of(const Client& client) {
 }
 
 std::string describe(Client& client, Server& server) {
-  const Time now = server.keyspace().now();
+  const Time now = server.now();
   const Link& link = client.link();
   const std::size_t waiting = link.pending();
   return fmt::format(

@@ -28,7 +28,7 @@ void LocalExpiries::file(const Key& key) {
   const Database& database = server_.keyspace()[key.first];
   const Slot slot = database.stored_slot(key.second);
   if (slot == kNoSlot) return;
-  const Time next = std::min(database.deadline(slot), database.earliest_field(slot));
+  const Time next = std::min(database.deadline(slot), database.earliest_member_deadline(slot));
   if (next == kNever) return;
   deadlines_.emplace(key, next);
   order_.emplace(next, key);
@@ -40,8 +40,7 @@ void LocalExpiries::sweep(Time now) {
   for (std::size_t i = 0; i < kAtOnce && !order_.empty(); ++i) {
     const auto [deadline, key] = *order_.begin();
     if (!is_due(deadline, now)) return;
-    keyspace.set_policy(Policy::reclaim);
-    keyspace[key.first].sweep_key(key.second, kAtOnce);
+    keyspace[key.first].sweep_key({.now = now}, key.second, kAtOnce);
     file(key);
   }
 }

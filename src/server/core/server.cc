@@ -60,18 +60,17 @@ Server::Server(const Clock& clock, Config config, Log& log, Surroundings& surrou
       persistence_(*this),
       replication_(std::make_unique<Replication>(*this)),
       run_id_(random_id()) {
-  for (const auto rows : {string_commands(),      bit_commands(),          key_commands(),
-                          expire_commands(),      hash_commands(),         hash_expire_commands(),
-                          sort_commands(),        connection_commands(),   client_commands(),
-                          transaction_commands(), pubsub_commands(),       server_commands(),
-                          persistence_commands(), dump_commands(),         replication_commands(),
-                          config_commands(),      command_commands(),      monitoring_commands(),
-                          debug_commands(),       compatibility_commands()}) {
+  for (const auto rows : data_commands()) commands_.add(rows);
+  for (const auto rows :
+       {connection_commands(), client_commands(), transaction_commands(), pubsub_commands(),
+        server_commands(), persistence_commands(), dump_commands(), replication_commands(),
+        config_commands(), command_commands(), monitoring_commands(), debug_commands(),
+        compatibility_commands()}) {
     commands_.add(rows);
   }
   stats_.started = clock_.now();
   stats_.memory_startup = used_memory();
-  keyspace_.set_now(stats_.started);
+  now_ = stats_.started;
   apply_config();
 }
 
@@ -146,6 +145,10 @@ Policy Server::policy_for(const Client* client) const {
   return is_replica() || is_paused() ? Policy::hide : Policy::reclaim;
 }
 
+ExecContext Server::context(const Client* client) const {
+  return {.now = now_, .policy = policy_for(client), .keeps_expired = config_.import_mode};
+}
+
 // An EXEC that is refused ends its transaction. Any other command breaks the one it belongs to.
 void Server::refuse(Client& client, const Command* command, Words words, std::string_view error) {
   std::string text(error);
@@ -213,9 +216,9 @@ void Server::run(Client& client, const Command& command, Words words) {
   const std::int64_t begin = monotonic_ns();
   const bool is_outermost = client.begin_request();
   note_command(client, command);
-  if (!is_in_transaction_) keyspace_.set_now(clock_.now());
-  keyspace_.set_policy(policy_for(&client));
-  keyspace_.set_notes_use(!client.no_touch || command.name == "touch");
+  if (!is_in_transaction_) now_ = clock_.now();
+  ExecContext context = this->context(&client);
+  context.records_use = !client.no_touch || (command.flags & flag::records_use) != 0;
   if (!monitors_.empty() && (command.flags & (flag::skip_monitor | flag::admin)) == 0) {
     feed_monitors(client, words);
   }
@@ -223,7 +226,7 @@ void Server::run(Client& client, const Command& command, Words words) {
   std::string& out = client.output();
   const std::size_t start = out.size();
   Reply reply(out, client.protocol());
-  ClientCall call(*this, client, command, words, reply);
+  ClientCall call(*this, client, context, command, words, reply);
   command.handler(call);
 
   note_command(client, command);  // again: of EXEC, what it ran came between
@@ -253,7 +256,7 @@ void Server::finish(Client& client, const Command& command, Words words, const C
                     std::size_t start, std::int64_t micros) {
   ++stats_.commands;
   ++client.commands;
-  client.used = keyspace_.now();
+  client.used = now_;
   CommandStats& stats = *client.last_stats;
   ++stats.calls;
   stats.micros += static_cast<std::uint64_t>(micros);
@@ -275,7 +278,7 @@ void Server::finish(Client& client, const Command& command, Words words, const C
   }
   if (config_.latency_monitor_threshold > 0) {
     latency_.add((command.flags & flag::fast) != 0 ? "fast-command" : "command", micros / 1000,
-                 config_.latency_monitor_threshold, keyspace_.now());
+                 config_.latency_monitor_threshold, now_);
   }
 }
 

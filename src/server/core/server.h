@@ -108,6 +108,9 @@ class Server final : public Host, public KeyspaceListener {
   void run(Client& client, const Command& command, Words words);
 
   const Clock& wall() const { return clock_; }
+  Time now() const { return now_; }  // when this request, or this turn of the loop, began
+  // For a request of the client, or (null) for what the server does itself.
+  ExecContext context(const Client* client = nullptr) const;
   Config& config() { return config_; }
   Log& log() { return log_; }
   Keyspace& keyspace() { return keyspace_; }
@@ -162,8 +165,8 @@ class Server final : public Host, public KeyspaceListener {
 
   // ---- Host ----
   void notify(Event event, std::string_view name, std::string_view key, int database) override;
-  void key_changed(int database, std::string_view key) override;
-  void database_changed(int database) override;
+  void key_changed(const ExecContext& context, int database, std::string_view key) override;
+  void database_changed(const ExecContext& context, int database) override;
   bool wants_propagation() const override { return propagation_.is_wanted(); }
   std::string_view removal_name() const override {
     return config_.lazyfree_lazy_expire ? "UNLINK" : "DEL";
@@ -171,9 +174,9 @@ class Server final : public Host, public KeyspaceListener {
   void count_lookup(bool hit) override { ++(hit ? stats_.hits : stats_.misses); }
 
   // ---- KeyspaceListener ----
-  void key_expired(Database& database, std::string_view key, Found found) override;
-  void fields_expired(Database& database, std::string_view key, std::span<const std::string> fields,
-                      bool emptied, Found found) override;
+  void key_expired(Database& database, std::string_view key, FoundBy by) override;
+  void members_expired(Database& database, std::string_view key, std::span<const std::string> names,
+                       bool emptied, FoundBy by) override;
   void key_evicted(Database& database, std::string_view key) override;
 
  private:
@@ -195,7 +198,7 @@ class Server final : public Host, public KeyspaceListener {
   void finish_output(Client& client, std::size_t start, bool is_outermost);
   void log_command(const Client& client, Words words, std::int64_t micros, std::size_t reply_bytes);
   void propagate(Client& client, const Command& command, Words words, const Call& call);
-  void propagate_removal(Database& database, std::string_view key, Found found);
+  void propagate_removal(Database& database, std::string_view key, FoundBy by);
   void count_error(std::string_view error);
   void note_peer_error(const Client& client, Words words, std::string_view error);
   void feed_monitors(const Client& client, Words words);
@@ -232,6 +235,7 @@ class Server final : public Host, public KeyspaceListener {
   std::vector<Client*> monitors_;
   std::uint64_t next_client_id_ = 1;
   std::string run_id_;
+  Time now_{};
 
   bool is_sweeping_ = true;
   bool is_in_transaction_ = false;
@@ -248,10 +252,10 @@ class Server final : public Host, public KeyspaceListener {
 // What a handler of this module gets: a Call of commands/, and more.
 class ClientCall final : public Call {
  public:
-  ClientCall(Server& its_server, Client& its_client, const Command& its_command, Words its_words,
-             Reply& its_reply)
-      : Call(its_server, its_server.keyspace(), its_client.database(), its_command, its_words,
-             its_reply),
+  ClientCall(Server& its_server, Client& its_client, const ExecContext& its_context,
+             const Command& its_command, Words its_words, Reply& its_reply)
+      : Call(its_server, its_server.keyspace(), its_context, its_client.database(), its_command,
+             its_words, its_reply),
         server(its_server),
         client(its_client) {}
 

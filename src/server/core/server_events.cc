@@ -60,61 +60,61 @@ void Server::notify(Event event, std::string_view name, std::string_view key, in
   }
 }
 
-void Server::key_changed(int database, std::string_view key) {
+void Server::key_changed(const ExecContext& context, int database, std::string_view key) {
   if (!watches_.is_empty()) watches_.key_changed(database, key);
   // A change by a client of a replica, not by its primary.
-  if (is_replica() && keyspace_.policy() == Policy::hide) {
+  if (is_replica() && context.policy == Policy::hide) {
     replication_->local_expiries().note(database, key);
   }
 }
 
-void Server::database_changed(int database) {
-  if (!watches_.is_empty()) watches_.database_changed(database, keyspace_);
+void Server::database_changed(const ExecContext& context, int database) {
+  if (!watches_.is_empty()) watches_.database_changed(context, database, keyspace_);
 }
 
 // Watches are told before: whether a key that they watch is there makes a difference to them.
 void Server::clear_all() {
   for (int number = 0; number < keyspace_.count(); ++number) {
-    database_changed(number);
+    database_changed(context(), number);
     keyspace_[number].clear();
   }
 }
 
-void Server::key_expired(Database& database, std::string_view key, Found found) {
-  key_changed(database.number(), key);
+void Server::key_expired(Database& database, std::string_view key, FoundBy by) {
+  watches_.key_changed(database.number(), key);
   notify(Event::expired, "expired", key, database.number());
-  propagate_removal(database, key, found);
+  propagate_removal(database, key, by);
 }
 
-void Server::fields_expired(Database& database, std::string_view key,
-                            std::span<const std::string> fields, bool emptied, Found found) {
-  key_changed(database.number(), key);
+void Server::members_expired(Database& database, std::string_view key,
+                             std::span<const std::string> names, bool emptied, FoundBy by) {
+  watches_.key_changed(database.number(), key);
   // Whoever listens to expiries or to hashes wants to know what a command found due.
-  const Event event = found == Found::by_sweep ? Event::expired : Event::expired | Event::hash;
+  const Event event = by == FoundBy::sweep ? Event::expired : Event::expired | Event::hash;
   notify(event, "hexpired", key, database.number());
   if (emptied) notify(Event::generic, "del", key, database.number());
-  if (fields.empty()) return propagate_removal(database, key, found);
+  if (names.empty()) return propagate_removal(database, key, by);
   if (!propagation_.is_wanted()) return;
   Propagated words = {"HDEL", std::string(key)};
-  words.insert(words.end(), fields.begin(), fields.end());
+  words.insert(words.end(), names.begin(), names.end());
   propagation_.add(database.number(), std::move(words));
-  if (found == Found::by_sweep) propagation_.flush();
+  if (by == FoundBy::sweep) propagation_.flush();
 }
 
 void Server::key_evicted(Database& database, std::string_view key) {
-  key_changed(database.number(), key);
+  watches_.key_changed(database.number(), key);
   notify(Event::evicted, "evicted", key, database.number());
-  propagate_removal(database, key, Found::by_sweep);
+  propagate_removal(database, key, FoundBy::sweep);
 }
 
-void Server::propagate_removal(Database& database, std::string_view key, Found found) {
+void Server::propagate_removal(Database& database, std::string_view key, FoundBy by) {
   if (!propagation_.is_wanted()) return;
   propagation_.add(database.number(), Propagated{std::string(removal_name()), std::string(key)});
-  if (found == Found::by_sweep) propagation_.flush();
+  if (by == FoundBy::sweep) propagation_.flush();
 }
 
 void Server::feed_monitors(const Client& client, Words words) {
-  const std::int64_t ms = keyspace_.now().time_since_epoch().count();
+  const std::int64_t ms = now_.time_since_epoch().count();
   std::string line = fmt::format("+{}.{:06} [{} {}]", ms / 1000, ms % 1000 * 1000,
                                  client.database(), client.link().address());
   for (const std::string_view word : words) {

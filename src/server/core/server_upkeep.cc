@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-#include "keyspace/members/packed_hash.h"
+#include "keyspace/members/packed_view.h"
 #include "mayfly/internal/stopwatch.h"
 #include "server/admin/client_list.h"
 #include "server/core/memory.h"
@@ -29,10 +29,9 @@ constexpr std::size_t kSweptForRoom = 128;
 void Server::apply_config() {
   KeyspaceOptions& options = keyspace_.options();
   options.packed_entries_max =
-      std::min(static_cast<std::size_t>(config_.hash_max_listpack_entries), kPackedFieldsMax);
+      std::min(static_cast<std::size_t>(config_.hash_max_listpack_entries), kPackedMembersMax);
   options.packed_value_max = static_cast<std::size_t>(config_.hash_max_listpack_value);
   options.uses_lfu = uses_lfu(config_.maxmemory_policy);
-  options.keeps_expired = config_.import_mode;
   options.string_bytes_max = config_.proto_max_bulk_len;
   request_limits_.bulk_bytes = config_.proto_max_bulk_len;
   for (const auto& [id, client] : clients_) {
@@ -82,11 +81,10 @@ std::unique_ptr<Client> Server::adopt(Link& link) {
 }
 
 void Server::begin_turn() {
-  keyspace_.set_now(clock_.now());
-  keyspace_.set_policy(policy_for(nullptr));
+  now_ = clock_.now();
   if (loading_.is_active()) {
     // What was there before goes first: else both would be in memory at the same time.
-    return keyspace_.graveyard().is_empty() ? loading_.slice() : free_slice(kFreeMicrosLoading);
+    return keyspace_.lazy_free().is_empty() ? loading_.slice() : free_slice(kFreeMicrosLoading);
   }
   if (sweeps()) sweep_slice();
   free_slice(kFreeMicros);
@@ -94,7 +92,7 @@ void Server::begin_turn() {
 
 Millis Server::before_sleep() {
   const Time now = clock_.now();
-  keyspace_.set_now(now);
+  now_ = now;
   update_pauses();
   background_.poll();
   replication_->before_sleep(now);
@@ -105,7 +103,7 @@ Millis Server::before_sleep() {
     next_chores_ = now + kChoreInterval;
   }
   evict_clients();
-  if (loading_.is_active() || !keyspace_.graveyard().is_empty()) return Millis(0);
+  if (loading_.is_active() || !keyspace_.lazy_free().is_empty()) return Millis(0);
   if (has_backlog_ && sweeps()) return Millis(0);
   Time next = std::min(next_chores_, replication_->waiters().next_timeout());
   if (sweeps()) next = std::min(next, keyspace_.next_deadline());
@@ -120,7 +118,7 @@ bool Server::sweeps() const {
 }
 
 void Server::sweep_slice() {
-  if (!is_due(keyspace_.next_deadline(), keyspace_.now())) {
+  if (!is_due(keyspace_.next_deadline(), now_)) {
     has_backlog_ = false;
     slice_growth_ = 0;
     return;
@@ -132,8 +130,9 @@ void Server::sweep_slice() {
   const std::int64_t begin = monotonic_ns();
   std::int64_t passed = 0;
   std::size_t swept = 0;
+  const ExecContext context = this->context();
   do {
-    swept = keyspace_.sweep(kSweptAtOnce);
+    swept = keyspace_.sweep(context, kSweptAtOnce);
     passed = monotonic_ns() - begin;
   } while (swept > 0 && passed < slice_ns);
 
@@ -142,14 +141,13 @@ void Server::sweep_slice() {
   ++stats_.sweep_slices;
   stats_.sweep_slices_cut += has_backlog_ ? 1 : 0;
   stats_.sweep_micros += static_cast<std::uint64_t>(passed / 1000);
-  latency_.add("expire-cycle", passed / 1'000'000, config_.latency_monitor_threshold,
-               keyspace_.now());
+  latency_.add("expire-cycle", passed / 1'000'000, config_.latency_monitor_threshold, now_);
 }
 
 void Server::free_slice(std::int64_t micros) {
-  if (keyspace_.graveyard().is_empty()) return;
+  if (keyspace_.lazy_free().is_empty()) return;
   const std::int64_t begin = monotonic_ns();
-  while (keyspace_.graveyard().free_some(kFreedAtOnce) > 0 &&
+  while (keyspace_.lazy_free().free_some(kFreedAtOnce) > 0 &&
          monotonic_ns() - begin < micros * 1000) {
   }
 }
@@ -195,10 +193,10 @@ void Server::check_output(Client& client) {
   bool over = limit.hard_bytes > 0 && waiting > limit.hard_bytes;
   if (limit.soft_bytes > 0 && waiting > limit.soft_bytes) {
     if (client.above_soft_limit_since == Time::min()) {
-      client.above_soft_limit_since = keyspace_.now();
+      client.above_soft_limit_since = now_;
     }
     over = over || is_due(client.above_soft_limit_since + std::chrono::seconds(limit.soft_seconds),
-                          keyspace_.now());
+                          now_);
   } else {
     client.above_soft_limit_since = Time::min();
   }
@@ -254,19 +252,19 @@ bool Server::make_room() {
   if (is_paused()) return true;
   if (config_.maxmemory == 0 || used_memory() <= config_.maxmemory) return true;
   if (config_.import_mode) return false;  // what is imported neither expires nor is evicted
-  keyspace_.set_now(clock_.now());
-  keyspace_.set_policy(policy_for(nullptr));
+  now_ = clock_.now();
+  const ExecContext context = this->context();
   // What is due goes first, and what nobody can see any more.
-  while (used_memory() > config_.maxmemory && keyspace_.sweep(kSweptForRoom) > 0) {
+  while (used_memory() > config_.maxmemory && keyspace_.sweep(context, kSweptForRoom) > 0) {
   }
-  while (used_memory() > config_.maxmemory && keyspace_.graveyard().free_some(kFreedAtOnce) > 0) {
+  while (used_memory() > config_.maxmemory && keyspace_.lazy_free().free_some(kFreedAtOnce) > 0) {
   }
   while (used_memory() > config_.maxmemory) {
-    if (!evict_one(keyspace_, config_.maxmemory_policy,
+    if (!evict_one(context, keyspace_, config_.maxmemory_policy,
                    static_cast<int>(config_.maxmemory_samples))) {
       return false;
     }
-    while (keyspace_.graveyard().free_some(kFreedAtOnce) > 0) {
+    while (keyspace_.lazy_free().free_some(kFreedAtOnce) > 0) {
     }
   }
   return true;

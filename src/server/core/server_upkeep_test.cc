@@ -39,7 +39,7 @@ TEST_F(UpkeepTest, SetActiveExpireStopsTheSweepOnly) {
   EXPECT_EQ(client.run("HKEYS h"), "[\"c\"]");
   client.run("DEBUG SET-ACTIVE-EXPIRE 1");
   sweep();
-  EXPECT_EQ(server().keyspace().stats().expired_fields, 2u);
+  EXPECT_EQ(server().keyspace().stats().expired_members, 2u);
 }
 
 TEST_F(UpkeepTest, SweptFieldsArePropagatedAsOneHdel) {
@@ -101,9 +101,9 @@ TEST_F(UpkeepTest, ALargeHashIsFreedBetweenRequests) {
   for (int i = 0; i < 2000; ++i) words.insert(words.end(), {"f" + std::to_string(i), "v"});
   client.run(words);
   client.run("DEL h");
-  EXPECT_EQ(server().keyspace().graveyard().waiting(), 2000u);
+  EXPECT_EQ(server().keyspace().lazy_free().pending(), 2000u);
   sweep();
-  EXPECT_TRUE(server().keyspace().graveyard().is_empty());
+  EXPECT_TRUE(server().keyspace().lazy_free().is_empty());
 }
 
 }  // namespace

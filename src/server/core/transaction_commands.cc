@@ -48,7 +48,7 @@ void exec(Call& call) {
     return call.fail("EXECABORT Transaction discarded because of previous errors.");
   }
   const bool is_broken =
-      client.is_watch_broken || here.server.watches().has_expired(client, here.server.keyspace());
+      client.is_watch_broken || here.server.watches().has_expired(call.context(), client, call.keyspace());
   const std::vector<Queued> queue = std::move(client.queue);
   here.server.leave_multi(client);
   if (is_broken) return call.reply().null_array();
@@ -59,7 +59,7 @@ void watch(Call& call) {
   ClientCall& here = client_call(call);
   if (here.client.is_in_multi) return call.fail("ERR WATCH inside MULTI is not allowed");
   for (std::size_t i = 1; i < call.count(); ++i) {
-    here.server.watches().watch(here.client, call.database(), call.word(i));
+    here.server.watches().watch(call.context(), here.client, call.database(), call.word(i));
   }
   call.reply().ok();
 }

@@ -16,13 +16,14 @@ std::string Watches::name_of(int database, std::string_view key) {
   return name.append(key);
 }
 
-void Watches::watch(Client& client, Database& database, std::string_view key) {
+void Watches::watch(const ExecContext& context, Client& client, Database& database,
+                    std::string_view key) {
   std::vector<Watched>& watched = by_client_[&client];
   const bool known = std::ranges::any_of(watched, [&](const Watched& one) {
     return one.database == database.number() && one.key == key;
   });
   if (known) return;
-  watched.push_back({database.number(), std::string(key), database.peek(key) != kNoSlot});
+  watched.push_back({database.number(), std::string(key), database.peek(context, key) != kNoSlot});
   by_key_[name_of(database.number(), key)].push_back(&client);
 }
 
@@ -45,22 +46,22 @@ void Watches::key_changed(int database, std::string_view key) {
   for (Client* const client : found->second) client->is_watch_broken = true;
 }
 
-void Watches::database_changed(int database, Keyspace& keyspace) {
+void Watches::database_changed(const ExecContext& context, int database, Keyspace& keyspace) {
   // A key that was not there and is not there now has not changed.
   for (auto& [client, watched] : by_client_) {
     for (const Watched& one : watched) {
       if (one.database != database) continue;
-      const bool is_alive = keyspace[database].peek(one.key) != kNoSlot;
+      const bool is_alive = keyspace[database].peek(context, one.key) != kNoSlot;
       if (one.was_alive || is_alive) client->is_watch_broken = true;
     }
   }
 }
 
-bool Watches::has_expired(Client& client, Keyspace& keyspace) const {
+bool Watches::has_expired(const ExecContext& context, Client& client, Keyspace& keyspace) const {
   const auto found = by_client_.find(&client);
   if (found == by_client_.end()) return false;
   return std::ranges::any_of(found->second, [&](const Watched& one) {
-    return one.was_alive && keyspace[one.database].peek(one.key) == kNoSlot;
+    return one.was_alive && keyspace[one.database].peek(context, one.key) == kNoSlot;
   });
 }
 

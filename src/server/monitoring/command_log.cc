@@ -40,7 +40,7 @@ void Server::log_command(const Client& client, Words words, std::int64_t micros,
     if (least < 0 || most == 0) return;
     Slowlog& entries = command_log(kind);
     if (value >= least) {
-      entries.add(words, value, keyspace_.now(), client.link().address(), client.name,
+      entries.add(words, value, now_, client.link().address(), client.name,
                   static_cast<std::size_t>(most));
     }
     entries.trim(static_cast<std::size_t>(most));

@@ -97,12 +97,13 @@ void info_cluster(Server&, std::string& text) { info_line(text, "cluster_enabled
 
 void info_keyspace(Server& server, std::string& text) {
   Keyspace& keyspace = server.keyspace();
+  const ExecContext context = server.context();
   for (int number = 0; number < keyspace.count(); ++number) {
     const Database& database = keyspace[number];
-    if (database.size() == 0) continue;
+    if (database.size(context) == 0) continue;
     text += fmt::format("db{}:keys={},expires={},avg_ttl={},keys_with_volatile_items={}\r\n",
-                        number, database.size(), database.deadline_count(),
-                        database.average_ttl_ms(), database.member_deadline_count());
+                        number, database.size(context), database.deadline_count(),
+                        database.average_ttl_ms(context.now), database.member_deadline_count());
   }
 }
 

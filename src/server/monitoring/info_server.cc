@@ -144,7 +144,7 @@ void info_memory(Server& server, std::string& text) {
   info_line(text, "mem_aof_buffer", overhead.aof_buffer);
   info_line(text, "mem_allocator", numbers.allocator);
   info_line(text, "active_defrag_running", 0);
-  info_line(text, "lazyfree_pending_objects", server.keyspace().graveyard().waiting());
+  info_line(text, "lazyfree_pending_objects", server.keyspace().lazy_free().pending());
 }
 
 }  // namespace mayfly

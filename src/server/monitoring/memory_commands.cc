@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "keyspace/members/table_hash.h"
+#include "keyspace/value.h"
 #include "server/admin/help.h"
 #include "server/core/memory.h"
 #include "server/core/server.h"
@@ -20,10 +20,9 @@ constexpr std::size_t kPlaceBytes = 16;  // of a key in the table and in the lis
 
 std::size_t key_bytes(const Database& database, Slot slot) {
   const KeyNode& node = database.node(slot);
-  std::size_t bytes = node_bytes(&node) + kPlaceBytes;
-  if (node.type() == Kind::table_hash) bytes += sizeof(TableHash) + node.table_hash().bytes();
+  std::size_t bytes = allocated_bytes(node) + kPlaceBytes;
   if (database.deadline(slot) != kNever) bytes += kDeadlineBytes;
-  if (database.earliest_field(slot) != kNever) bytes += kDeadlineBytes;
+  if (database.earliest_member_deadline(slot) != kNever) bytes += kDeadlineBytes;
   return bytes;
 }
 
@@ -122,7 +121,7 @@ void memory_usage(Call& call) {
     if (!samples) return;
     if (*samples < 0) return call.fail_syntax();
   }
-  const Slot slot = call.database().peek(call.word(2));
+  const Slot slot = call.database().peek(call.context(), call.word(2));
   if (slot == kNoSlot) return call.reply().null();
   call.reply().integer(static_cast<std::int64_t>(key_bytes(call.database(), slot)));
 }

@@ -138,7 +138,9 @@ TEST_F(AofKeeperTest, ASweepGoesOnWhileTheDiskIsFullAndIsLoggedLater) {
   clock_.advance(Millis(100));
   turn();
   EXPECT_EQ(restart(logged_), "");
-  EXPECT_EQ(server().keyspace()[0].hash(server().keyspace()[0].find("h")).stored(), 1u);
+  const ExecContext context = server().context();
+  Database& database = server().keyspace()[0];
+  EXPECT_EQ(database.members(context, database.find(context, "h")).stored(), 1u);
 }
 
 TEST_F(AofKeeperTest, WithAlwaysAClientWhoseWriteIsNotSafeIsClosedAndHearsNothing) {
@@ -491,7 +493,7 @@ TEST_F(AofKeeperTest, AfterAFullSynchronisationTheLogBeginsAnew) {
   run("SET old 1");
   // What a transfer from a primary does.
   server().keyspace()[0].clear();
-  server().keyspace()[0].put_string("new", "2");
+  server().keyspace()[0].put_string(server().context(), "new", "2");
   fixture_->holds_children = true;
   persistence().data_replaced();
   run("SET stream 3");

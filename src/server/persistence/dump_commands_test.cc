@@ -161,7 +161,8 @@ TEST_F(DumpTest, FieldsThatAreDueAreRestoredHidden) {
   EXPECT_EQ(run({"RESTORE", "copy", "0", payload}), "OK");
   EXPECT_EQ(run("HGETALL copy"), R"(["b", "2"])");
   fixture_.sweep();
-  EXPECT_EQ(database().hash(database().find("copy")).stored(), 1u);
+  const ExecContext context = fixture_.server().context();
+  EXPECT_EQ(database().members(context, database().find(context, "copy")).stored(), 1u);
 }
 
 TEST_F(DumpTest, AHiddenKeyIsReplacedToo) {
@@ -171,13 +172,12 @@ TEST_F(DumpTest, AHiddenKeyIsReplacedToo) {
   fixture_.advance(Millis(1000));
   // What a replica's client does: dead keys are hidden, and stay.
   Server& server = fixture_.server();
-  server.keyspace().set_now(fixture_.wall().now());
-  server.keyspace().set_policy(Policy::hide);
+  const ExecContext context{.now = fixture_.wall().now(), .policy = Policy::hide};
   std::string out;
   Reply reply(out, 2);
   const std::vector<std::string_view> words = {"RESTORE", "k", "0", payload};
   const Command* const command = server.commands().find("restore");
-  ClientCall call(server, client_.client(), *command, words, reply);
+  ClientCall call(server, client_.client(), context, *command, words, reply);
   command->handler(call);
   EXPECT_EQ(out, "+OK\r\n");
   EXPECT_EQ(database().stored(), 2u);

@@ -56,12 +56,12 @@ Status InternalClient::apply(int database, Words words) {
   }
 
   client_.select(database);
-  server_.keyspace().set_policy(Policy::show);
   std::string& out = link_.output();
   out.clear();
   if (out.capacity() > kKeptBytes) out.shrink_to_fit();
   Reply reply(out, 2);
-  ClientCall call(server_, client_, *command, words, reply);
+  const ExecContext context{.now = server_.now(), .policy = Policy::show};
+  ClientCall call(server_, client_, context, *command, words, reply);
   command->handler(call);
   if (!out.starts_with('-')) return Done{};
   // Logs have no command that renames what is not there: it was left out before.

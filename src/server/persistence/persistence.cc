@@ -41,6 +41,7 @@ SaveOptions Persistence::save_options() {
   const auto seconds =
       std::chrono::floor<std::chrono::seconds>(server_.wall().now()).time_since_epoch().count();
   SaveOptions options;
+  options.format.now = server_.now();
   options.format = {.compresses = config.rdbcompression, .checksums = config.rdbchecksum};
   options.saves_access = looks_at_access(config.maxmemory_policy);
   // Who wrote it, as INFO says it.

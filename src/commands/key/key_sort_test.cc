@@ -11,10 +11,7 @@ constexpr const char* kNoInteger = "(error) ERR value is not an integer or out o
 constexpr const char* kWrongType =
     "(error) WRONGTYPE Operation against a key holding the wrong kind of value";
 
-class SortCommandsTest : public CallFixture {
- protected:
-  SortCommandsTest() : CallFixture({string_commands(), key_commands(), sort_commands()}) {}
-};
+class SortCommandsTest : public CallFixture {};
 
 TEST_F(SortCommandsTest, NothingSortsToNothing) {
   EXPECT_EQ(run("SORT nothing"), "[]");
@@ -39,7 +36,7 @@ TEST_F(SortCommandsTest, StringsAndHashesAreNotSorted) {
   EXPECT_EQ(run("SORT k"), kWrongType);
   EXPECT_EQ(run("SORT_RO k"), kWrongType);
   EXPECT_EQ(run("SORT k STORE k"), kWrongType);
-  database().hash(database().make_hash("h")).put("field", "value");
+  database().members(context(), database().make_members(context(), ValueType::hash, "h")).put("field", "value");
   EXPECT_EQ(run("SORT h"), kWrongType);
 }
 
@@ -52,13 +49,6 @@ TEST_F(SortCommandsTest, OptionsAreChecked) {
   EXPECT_EQ(run("SORT nothing LIMIT 0 x"), kNoInteger);
   EXPECT_EQ(run("SORT nothing STORE"), kSyntax);
   EXPECT_EQ(run("SORT_RO nothing STORE to"), kSyntax);
-}
-
-TEST_F(SortCommandsTest, OnlySortWrites) {
-  for (const Command& row : sort_commands()) {
-    EXPECT_EQ((row.flags & flag::write) != 0, row.name == "sort") << row.name;
-    EXPECT_FALSE(row.summary.empty()) << row.name;
-  }
 }
 
 }  // namespace

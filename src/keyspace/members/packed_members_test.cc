@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packed hash: its layout in bytes, its forms and when they change, its refusal of bytes that
-// are not sound; then random operations checked against a plain map.
+// Packed members: their layout in bytes, the forms and when they change, and that damaged bytes are
+// refused; then random operations with each kind of payload, checked against a plain map.
 
-#include "keyspace/members/packed_hash.h"
+#include "keyspace/members/packed_members.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 
+#include "keyspace/members/payload_fixture.h"
 #include "mayfly/random.h"
 
 namespace mayfly {
@@ -23,24 +24,25 @@ constexpr std::int64_t kFar = 0xFFFFFFFE;  // the farthest from the base with fo
 // the first byte beyond.
 class Owner {
  public:
-  Owner() : bytes_(new char[kPackedEmptySize]), size_(packed_create(bytes_.get())) {}
+  explicit Owner(Payload payload = Payload::value)
+      : bytes_(new char[kPackedEmptySize]), size_(packed_create(bytes_.get(), payload)) {}
 
   PackedView view() const { return PackedView(blob()); }
   std::string_view blob() const { return {bytes_.get(), size_}; }
 
-  void put(std::string_view field, std::string_view value, Time deadline = kNever) {
-    const std::size_t after = packed_put_size(blob(), field, value, deadline);
-    make_room(after);
-    size_ = packed_put(bytes_.get(), size_, field, value, deadline);
-    EXPECT_EQ(size_, after);
+  void put(std::string_view name, std::string_view value, Time deadline = kNever) {
+    const PackedPut plan = packed_plan_put(blob(), name, value, deadline);
+    make_room(plan.size);
+    size_ = packed_apply(bytes_.get(), size_, plan, name, value);
+    EXPECT_EQ(size_, plan.size);
     make_room(size_);
   }
 
-  void set_deadline(std::string_view field, Time deadline) {
-    const std::size_t after = packed_set_deadline_size(blob(), field, deadline);
-    make_room(after);
-    size_ = packed_set_deadline(bytes_.get(), size_, field, deadline);
-    EXPECT_EQ(size_, after);
+  void set_deadline(std::string_view name, Time deadline) {
+    const PackedPut plan = packed_plan_deadline(blob(), name, deadline);
+    make_room(plan.size);
+    size_ = packed_apply_deadline(bytes_.get(), size_, plan);
+    EXPECT_EQ(size_, plan.size);
     make_room(size_);
   }
 
@@ -69,16 +71,16 @@ class Owner {
   std::size_t size_;
 };
 
-class PackedHashTest : public testing::Test {
+class PackedMembersTest : public testing::Test {
  protected:
-  void TearDown() override { EXPECT_EQ(packed_check(owner_.blob()), ""); }
+  void TearDown() override { EXPECT_EQ(PackedView(owner_.blob()).check_invariants(), ""); }
 
   // What is stored, as `field=value` or `field=value@deadline` after at(0), in order.
   std::string all() const {
     std::string text;
-    owner_.view().each([&](const HashField& field) {
+    owner_.view().each([&](const Member& field) {
       if (!text.empty()) text += ' ';
-      text.append(field.field).append("=").append(field.value);
+      text.append(field.name).append("=").append(field.value);
       if (field.deadline != kNever) {
         text.append("@").append(std::to_string((field.deadline - at(0)).count()));
       }
@@ -93,14 +95,14 @@ class PackedHashTest : public testing::Test {
   Owner owner_;
 };
 
-TEST_F(PackedHashTest, IsFourBytesWhenItIsEmpty) {
+TEST_F(PackedMembersTest, IsFourBytesWhenItIsEmpty) {
   EXPECT_EQ(size(), kPackedEmptySize);
   EXPECT_EQ(owner_.view().count(), 0u);
   EXPECT_EQ(owner_.view().earliest(), kNever);
   EXPECT_FALSE(owner_.view().find(""));
 }
 
-TEST_F(PackedHashTest, TakesTwoBytesAFieldAndFourMoreForADeadline) {
+TEST_F(PackedMembersTest, TakesTwoBytesAFieldAndFourMoreForADeadline) {
   const std::string text(13, 'x');
   owner_.put(text, text);
   EXPECT_EQ(size(), 4u + 28);
@@ -110,7 +112,7 @@ TEST_F(PackedHashTest, TakesTwoBytesAFieldAndFourMoreForADeadline) {
   EXPECT_EQ(size(), 12u + 32 + 32);
 }
 
-TEST_F(PackedHashTest, IsLaidOutAsItsHeaderSays) {
+TEST_F(PackedMembersTest, IsLaidOutAsItsHeaderSays) {
   owner_.put("ab", "xyz");
   EXPECT_EQ(owner_.blob(), std::string_view("\1\0\0\0\2\3abxyz", 11));
   owner_.put("", "", Time(Millis(0x0102)));
@@ -122,7 +124,18 @@ TEST_F(PackedHashTest, IsLaidOutAsItsHeaderSays) {
   EXPECT_EQ(owner_.blob().substr(12, 11), std::string_view("\2\3\3\0\0\0abxyz", 11));
 }
 
-TEST_F(PackedHashTest, KeepsAnyBytesOfAnySize) {
+// A member of a set takes one byte besides its name, one of a sorted set nine.
+TEST(PackedPayloads, TakeNoMoreThanTheyNeed) {
+  Owner set(Payload::none);
+  set.put("ab", "");
+  EXPECT_EQ(set.blob(), std::string_view("\1\0\0\1\2ab", 7));
+  Owner scores(Payload::score);
+  scores.put("ab", ScoreBytes(1.5).view());
+  EXPECT_EQ(scores.blob().size(), kPackedEmptySize + 1 + 2 + 8);
+  EXPECT_EQ(scores.view().find("ab")->score(), 1.5);
+}
+
+TEST_F(PackedMembersTest, KeepsAnyBytesOfAnySize) {
   const std::string zeros(3, '\0');
   const std::string large(100'000, 'l');
   owner_.put("", "empty");
@@ -133,10 +146,10 @@ TEST_F(PackedHashTest, KeepsAnyBytesOfAnySize) {
   EXPECT_EQ(owner_.view().find(zeros)->value, "");
   EXPECT_EQ(owner_.view().find(large)->value, std::string(128, 'v'));
   EXPECT_EQ(owner_.view().find("large")->value, large);
-  EXPECT_EQ(owner_.view().at(2).field, large);
+  EXPECT_EQ(owner_.view().at(2).name, large);
 }
 
-TEST_F(PackedHashTest, ReplacesValueAndDeadlineInTheirPlace) {
+TEST_F(PackedMembersTest, ReplacesValueAndDeadlineInTheirPlace) {
   owner_.put("a", "1", at(10));
   owner_.put("b", "2", at(20));
   owner_.put("c", "3");
@@ -149,7 +162,7 @@ TEST_F(PackedHashTest, ReplacesValueAndDeadlineInTheirPlace) {
 }
 
 // The size of the value then takes a byte more or less.
-TEST_F(PackedHashTest, ReplacesAValueAcrossTheBordersOfItsSize) {
+TEST_F(PackedMembersTest, ReplacesAValueAcrossTheBordersOfItsSize) {
   const std::size_t sizes[] = {0, 127, 128, 16'383, 16'384, 127, 16'384, 128, 0};
   owner_.put("before", "1", at(1));
   owner_.put("it", "", at(2));
@@ -157,13 +170,13 @@ TEST_F(PackedHashTest, ReplacesAValueAcrossTheBordersOfItsSize) {
   for (const std::size_t value_size : sizes) {
     const std::string value(value_size, 'v');
     owner_.put("it", value, at(2));
-    ASSERT_EQ(packed_check(owner_.blob()), "");
+    ASSERT_EQ(PackedView(owner_.blob()).check_invariants(), "");
     ASSERT_EQ(all(), "before=1@1 it=" + value + "@2 after=3@3");
   }
 }
 
 // The plan tells what a caller wants to know before it makes the change.
-TEST_F(PackedHashTest, PlansWithoutChanging) {
+TEST_F(PackedMembersTest, PlansWithoutChanging) {
   owner_.put("a", "1", at(10));
   const PackedPut change = packed_plan_put(owner_.blob(), "a", "22", at(4));
   EXPECT_FALSE(change.is_new);
@@ -173,7 +186,7 @@ TEST_F(PackedHashTest, PlansWithoutChanging) {
   EXPECT_EQ(all(), "a=1@10");
 }
 
-TEST_F(PackedHashTest, KnowsItsEarliestDeadlineExactly) {
+TEST_F(PackedMembersTest, KnowsItsEarliestDeadlineExactly) {
   owner_.put("a", "1", at(10));
   EXPECT_EQ(owner_.view().earliest(), at(10));
   owner_.put("b", "2", at(5));
@@ -187,7 +200,7 @@ TEST_F(PackedHashTest, KnowsItsEarliestDeadlineExactly) {
   EXPECT_EQ(all(), "a=1@10 b=2@30");
 }
 
-TEST_F(PackedHashTest, RevertsToNoDeadlinesWithTheLastOne) {
+TEST_F(PackedMembersTest, RevertsToNoDeadlinesWithTheLastOne) {
   owner_.put("a", "1");
   const std::size_t before = size();
   owner_.set_deadline("a", at(10));
@@ -207,7 +220,7 @@ TEST_F(PackedHashTest, RevertsToNoDeadlinesWithTheLastOne) {
   EXPECT_EQ(size(), before);
 }
 
-TEST_F(PackedHashTest, TakesEightBytesADeadlineOnlyWhileTheyAreFarApart) {
+TEST_F(PackedMembersTest, TakesEightBytesADeadlineOnlyWhileTheyAreFarApart) {
   owner_.put("a", "1", at(0));
   owner_.put("b", "2", at(kFar));
   EXPECT_EQ(width(), 4);
@@ -231,7 +244,7 @@ TEST_F(PackedHashTest, TakesEightBytesADeadlineOnlyWhileTheyAreFarApart) {
 }
 
 // Their distance is one less than what 64 bits can count: it must not pass for a small one.
-TEST_F(PackedHashTest, TellsTheFirstMomentFromTheLast) {
+TEST_F(PackedMembersTest, TellsTheFirstMomentFromTheLast) {
   owner_.put("last", "", Time::max() - Millis(1));
   owner_.put("first", "", Time::min());
   EXPECT_EQ(width(), 8);
@@ -239,7 +252,7 @@ TEST_F(PackedHashTest, TellsTheFirstMomentFromTheLast) {
   EXPECT_EQ(owner_.view().find("last")->deadline, Time::max() - Millis(1));
 }
 
-TEST_F(PackedHashTest, TakesWhatIsDueAndNothingElse) {
+TEST_F(PackedMembersTest, TakesWhatIsDueAndNothingElse) {
   owner_.put("a", "1", at(10));
   owner_.put("b", "2");
   owner_.put("c", "3", at(11));
@@ -254,7 +267,7 @@ TEST_F(PackedHashTest, TakesWhatIsDueAndNothingElse) {
   EXPECT_EQ(all(), "b=2 c=3@11");
 }
 
-TEST_F(PackedHashTest, TakesNoMoreThanTheLimit) {
+TEST_F(PackedMembersTest, TakesNoMoreThanTheLimit) {
   for (const char* field : {"a", "b", "c"}) owner_.put(field, "1", at(10));
   EXPECT_EQ(owner_.take_due(at(10), 2, nullptr).size(), 2u);
   EXPECT_EQ(owner_.view().earliest(), at(10));
@@ -263,19 +276,19 @@ TEST_F(PackedHashTest, TakesNoMoreThanTheLimit) {
   EXPECT_EQ(owner_.view().count(), 0u);
 }
 
-TEST_F(PackedHashTest, StopsWhenToldTo) {
+TEST_F(PackedMembersTest, StopsWhenToldTo) {
   for (const char* field : {"a", "b", "c"}) owner_.put(field, "1");
   int seen = 0;
-  owner_.view().each([&](const HashField&) { return ++seen < 2; });
+  owner_.view().each([&](const Member&) { return ++seen < 2; });
   EXPECT_EQ(seen, 2);
 }
 
-TEST(PackedCheck, RefusesWhatIsNotSound) {
+TEST(PackedCheck, RefusesWhatIsNotValid) {
   const std::vector<std::string> unsound = {
       "",
       std::string("\0\0\0", 3),
       std::string("\0\0\1\0", 4),                               // a width of 1
-      std::string("\0\0\0\1", 4),                               // not 0
+      std::string("\0\0\0\3", 4),                               // an unknown payload
       std::string("\0\0\4\0\0\0\0\0", 8),                       // half a base
       std::string("\0\0\0\0\0", 5),                             // a byte too many
       std::string("\1\0\0\0", 4),                               // an entry too few
@@ -290,8 +303,8 @@ TEST(PackedCheck, RefusesWhatIsNotSound) {
       std::string("\1\0\x8\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22),  // four bytes would do
       std::string("\1\0\4\0\xFE\xFF\xFF\xFF\xFF\xFF\xFF\x7F\0\0\1\0\0\0", 18),  // kNever
   };
-  for (std::size_t i = 0; i < unsound.size(); ++i) EXPECT_NE(packed_check(unsound[i]), "") << i;
-  EXPECT_EQ(packed_check(std::string("\1\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 18)), "");
+  for (std::size_t i = 0; i < unsound.size(); ++i) EXPECT_NE(PackedView(unsound[i]).check_invariants(), "") << i;
+  EXPECT_EQ(PackedView(std::string("\1\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 18)).check_invariants(), "");
 }
 
 // Any one byte of a sound hash may be changed, or its end cut off; then the check says so, or the
@@ -308,11 +321,11 @@ TEST(PackedCheck, MakesAnyBytesSafeToRead) {
     if (random.below(4) == 0) bytes.resize(random.below(bytes.size()));
     const auto copy = std::make_unique<char[]>(bytes.size());
     std::copy(bytes.begin(), bytes.end(), copy.get());
-    if (!packed_check({copy.get(), bytes.size()}).empty()) continue;
+    if (!PackedView({copy.get(), bytes.size()}).check_invariants().empty()) continue;
     ++sound;
     std::size_t seen = 0;
     const PackedView view({copy.get(), bytes.size()});
-    view.each([&](const HashField& field) { return seen += field.field.size(), true; });
+    view.each([&](const Member& field) { return seen += field.name.size(), true; });
     ASSERT_FALSE(view.find("not there"));
   }
   EXPECT_GT(sound, 100);
@@ -326,12 +339,12 @@ using Model = std::map<std::string, Content>;
 
 void check(const Owner& owner, const Model& model, Time now) {
   const PackedView view = owner.view();
-  RC_ASSERT(packed_check(owner.blob()) == "");
+  RC_ASSERT(PackedView(owner.blob()).check_invariants() == "");
   RC_ASSERT(view.count() == model.size());
   Time earliest = kNever;
   std::size_t due = 0;
   for (const auto& [field, content] : model) {
-    const std::optional<HashField> found = view.find(field);
+    const std::optional<Member> found = view.find(field);
     RC_ASSERT(found.has_value());
     RC_ASSERT(found->value == content.value);
     RC_ASSERT(found->deadline == content.deadline);
@@ -362,9 +375,11 @@ Time any_deadline(Random& random) {
   }
 }
 
-TEST(PackedHashModel, AgreesWithAPlainMap) {
+class PackedMembersModel : public testing::TestWithParam<Payload> {};
+
+TEST_P(PackedMembersModel, AgreesWithAPlainMap) {
   EXPECT_TRUE(rc::check([] {
-    Owner owner;
+    Owner owner(GetParam());
     Model model;
     Random random(*rc::gen::arbitrary<std::uint64_t>());
     const auto fields = *rc::gen::element<std::uint64_t>(2, 8, 30);
@@ -372,7 +387,7 @@ TEST(PackedHashModel, AgreesWithAPlainMap) {
     for (int step = 0; step < steps; ++step) {
       const std::string field(random.below(3) * 63, 'f');
       const std::string name = field + std::to_string(random.below(fields));
-      const std::string value(random.below(5) == 0 ? random.below(300) : random.below(20), 'v');
+      const std::string value = any_value(random, GetParam());
       const Time deadline = any_deadline(random);
       const Time now = at(static_cast<std::int64_t>(random.below(30)));
       const std::uint64_t choice = random.below(10);
@@ -403,6 +418,8 @@ TEST(PackedHashModel, AgreesWithAPlainMap) {
     }
   }));
 }
+
+INSTANTIATE_TEST_SUITE_P(Payloads, PackedMembersModel, kAllPayloads, payload_name);
 
 }  // namespace
 }  // namespace mayfly

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HashLoad: makes of many fields what puts would have made of them, and finds those that are there
-// twice.
+// MembersLoad: makes the same key as single puts would, and finds members that occur twice.
 
-#include "keyspace/members/hash_load.h"
+#include "keyspace/members/members_load.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -13,7 +12,7 @@
 #include <vector>
 
 #include "keyspace/keyspace_fixture.h"
-#include "keyspace/members/table_hash.h"
+#include "keyspace/members/member_table.h"
 
 namespace mayfly {
 namespace {
@@ -26,16 +25,17 @@ struct Row {
   bool operator==(const Row&) const = default;
 };
 
-std::vector<HashField> views(const std::vector<Row>& rows) {
-  std::vector<HashField> fields;
+std::vector<Member> views(const std::vector<Row>& rows) {
+  std::vector<Member> fields;
   for (const Row& row : rows) fields.push_back({row.field, row.value, row.deadline});
   return fields;
 }
 
 std::vector<Row> rows_of(Database& database, Slot slot) {
+  const ExecContext context{.policy = Policy::show};
   std::vector<Row> rows;
-  database.hash(slot).each([&](const HashField& field) {
-    rows.push_back({std::string(field.field), std::string(field.value), field.deadline});
+  database.members(context, slot).each([&](const Member& field) {
+    rows.push_back({std::string(field.name), std::string(field.value), field.deadline});
     return true;
   });
   std::ranges::sort(rows, {}, &Row::field);
@@ -50,12 +50,12 @@ std::vector<Row> numbered(std::size_t count, Time deadline = kNever) {
   return rows;
 }
 
-class HashLoadTest : public testing::Test, protected KeyspaceFixture {
+class MembersLoadTest : public testing::Test, protected KeyspaceFixture {
  protected:
   // Adds them in batches of this size.
   bool add(const std::vector<Row>& rows, std::size_t batch = 1'000'000) {
-    const std::vector<HashField> fields = views(rows);
-    std::span<const HashField> rest(fields);
+    const std::vector<Member> fields = views(rows);
+    std::span<const Member> rest(fields);
     bool is_sound = true;
     while (!rest.empty() && is_sound) {
       const std::size_t count = std::min(batch, rest.size());
@@ -67,82 +67,82 @@ class HashLoadTest : public testing::Test, protected KeyspaceFixture {
 
   void TearDown() override { EXPECT_EQ(database.check_invariants(), ""); }
 
-  HashLoad load;
+  MembersLoad load;
 };
 
-TEST_F(HashLoadTest, MakesASmallHashPacked) {
-  load.begin(database, "h");
+TEST_F(MembersLoadTest, MakesASmallHashPacked) {
+  load.begin(context, database, ValueType::hash, "h");
   EXPECT_TRUE(add(numbered(512)));
   const Slot slot = load.end();
-  EXPECT_EQ(database.kind(slot), Kind::packed_hash);
-  EXPECT_EQ(database.hash(slot).encoding(), "listpack");
-  EXPECT_EQ(database.find("h"), slot);
+  EXPECT_EQ(form_of(database.node(slot)), ValueForm::packed);
+  EXPECT_EQ(encoding_name(database.node(slot)), "listpack");
+  EXPECT_EQ(database.find(context, "h"), slot);
 }
 
-TEST_F(HashLoadTest, MakesALargeHashATable) {
-  load.begin(database, "h");
+TEST_F(MembersLoadTest, MakesALargeHashATable) {
+  load.begin(context, database, ValueType::hash, "h");
   EXPECT_TRUE(add(numbered(513)));
-  EXPECT_EQ(database.kind(load.end()), Kind::table_hash);
+  EXPECT_EQ(form_of(database.node(load.end())), ValueForm::table);
 }
 
-TEST_F(HashLoadTest, TurnsASmallHashThatGoesOnIntoATable) {
-  load.begin(database, "h");
+TEST_F(MembersLoadTest, TurnsASmallHashThatGoesOnIntoATable) {
+  load.begin(context, database, ValueType::hash, "h");
   EXPECT_TRUE(add(numbered(30), 10));
   const Slot slot = load.end();
-  EXPECT_EQ(database.kind(slot), Kind::table_hash);
-  EXPECT_EQ(database.hash(slot).size(), 30u);
+  EXPECT_EQ(form_of(database.node(slot)), ValueForm::table);
+  EXPECT_EQ(database.members(context, slot).size(), 30u);
 }
 
-TEST_F(HashLoadTest, MakesNothingOutOfNoFields) {
-  load.begin(database, "h");
+TEST_F(MembersLoadTest, MakesNothingOutOfNoFields) {
+  load.begin(context, database, ValueType::hash, "h");
   EXPECT_TRUE(load.add({}));
   EXPECT_EQ(load.end(), kNoSlot);
   EXPECT_EQ(database.stored(), 0u);
 }
 
-TEST_F(HashLoadTest, SaysThatALongValueIsBeyondTheLimits) {
-  load.begin(database, "h");
+TEST_F(MembersLoadTest, SaysThatALongValueIsBeyondTheLimits) {
+  load.begin(context, database, ValueType::hash, "h");
   EXPECT_TRUE(add({{"f", std::string(65, 'x'), kNever}}));
   const Slot slot = load.end();
-  EXPECT_EQ(database.hash(slot).encoding(), "hashtable");
-  EXPECT_EQ(database.kind(slot), Kind::packed_hash);
+  EXPECT_EQ(encoding_name(database.node(slot)), "hashtable");
+  EXPECT_EQ(form_of(database.node(slot)), ValueForm::packed);
 }
 
-TEST_F(HashLoadTest, FilesTheEarliestDeadlineOnce) {
-  load.begin(database, "h");
+TEST_F(MembersLoadTest, FilesTheEarliestDeadlineOnce) {
+  load.begin(context, database, ValueType::hash, "h");
   EXPECT_TRUE(add({{"a", "", in(50)}, {"b", "", in(20)}, {"c", "", kNever}}));
   const Slot slot = load.end();
-  EXPECT_EQ(database.earliest_field(slot), in(20));
+  EXPECT_EQ(database.earliest_member_deadline(slot), in(20));
   EXPECT_EQ(database.member_deadline_count(), 1u);
   advance(20);
-  EXPECT_EQ(keyspace.sweep(10), 1u);
-  EXPECT_EQ(database.hash(slot).size(), 2u);
+  EXPECT_EQ(keyspace.sweep(context, 10), 1u);
+  EXPECT_EQ(database.members(context, slot).size(), 2u);
 }
 
-TEST_F(HashLoadTest, TakesNoMoreRoomThanItNeedsInTheEnd) {
-  load.begin(database, "h", 10'000'000);
+TEST_F(MembersLoadTest, TakesNoMoreRoomThanItNeedsInTheEnd) {
+  load.begin(context, database, ValueType::hash, "h", 10'000'000);
   EXPECT_TRUE(add(numbered(600)));
   EXPECT_EQ(database.check_invariants(), "");
-  EXPECT_LT(database.node(load.end()).table_hash().bytes(), 600 * 64u);
+  EXPECT_LT(database.node(load.end()).member_table().bytes(), 600 * 64u);
 }
 
-TEST_F(HashLoadTest, IsSoundBetweenBatches) {
-  load.begin(database, "h");
+TEST_F(MembersLoadTest, IsSoundBetweenBatches) {
+  load.begin(context, database, ValueType::hash, "h");
   EXPECT_TRUE(add(numbered(600, in(30))));
   EXPECT_EQ(database.member_deadline_count(), 1u);
   EXPECT_EQ(database.check_invariants(), "");
   EXPECT_NE(load.end(), kNoSlot);
 }
 
-TEST_F(HashLoadTest, FindsAFieldThatIsThereTwice) {
+TEST_F(MembersLoadTest, FindsAFieldThatIsThereTwice) {
   for (const std::size_t count : {2u, 8u, 9u, 100u, 2000u}) {
     std::vector<Row> rows = numbered(count);
     rows.back().field = rows.front().field;
-    load.begin(database, "h" + std::to_string(count));
+    load.begin(context, database, ValueType::hash, "h" + std::to_string(count));
     EXPECT_FALSE(add(rows)) << count;
     load.end();
   }
-  load.begin(database, "batches");
+  load.begin(context, database, ValueType::hash, "batches");
   std::vector<Row> rows = numbered(30);
   rows.back().field = rows.front().field;
   EXPECT_FALSE(add(rows, 10));
@@ -163,41 +163,42 @@ std::vector<Row> arbitrary_rows(std::size_t most) {
   return rows;
 }
 
-RC_GTEST_PROP(HashLoadModel, MakesWhatPutsWouldHaveMade, ()) {
+RC_GTEST_PROP(MembersLoadModel, MakesWhatPutsWouldHaveMade, ()) {
   KeyspaceFixture fixture(
       {.packed_entries_max = *rc::gen::element<std::size_t>(0, 16, 512, 100'000)});
   Database& database = fixture.database;
+  ExecContext& context = fixture.context;
   std::set<std::string> names;
   std::vector<Row> rows = arbitrary_rows(60);
   std::erase_if(rows, [&](const Row& row) { return !names.insert(row.field).second; });
 
-  HashLoad load;
-  load.begin(database, "loaded");
-  const std::vector<HashField> fields = views(rows);
+  MembersLoad load;
+  load.begin(context, database, ValueType::hash, "loaded");
+  const std::vector<Member> fields = views(rows);
   const auto cut = *rc::gen::inRange<std::size_t>(0, fields.size() + 1);
   RC_ASSERT(load.add(std::span(fields).first(cut)));
   RC_ASSERT(load.add(std::span(fields).subspan(cut)));
   const Slot loaded = load.end();
-  const Slot put = database.make_hash("put");
-  for (const Row& row : rows) database.hash(put).put(row.field, row.value, row.deadline);
+  const Slot put = database.make_members(context, ValueType::hash, "put");
+  for (const Row& row : rows) database.members(context, put).put(row.field, row.value, row.deadline);
 
   RC_ASSERT(rows_of(database, loaded) == rows_of(database, put));
   RC_ASSERT(database.check_invariants() == "");
   fixture.advance(*rc::gen::inRange<std::int64_t>(0, 6'000));
-  fixture.keyspace.sweep(10'000);
-  RC_ASSERT((database.find("loaded") == kNoSlot) == (database.find("put") == kNoSlot));
-  if (database.find("put") != kNoSlot)
+  fixture.keyspace.sweep(context, 10'000);
+  RC_ASSERT((database.find(context, "loaded") == kNoSlot) == (database.find(context, "put") == kNoSlot));
+  if (database.find(context, "put") != kNoSlot)
     RC_ASSERT(rows_of(database, loaded) == rows_of(database, put));
   RC_ASSERT(database.check_invariants() == "");
 }
 
-RC_GTEST_PROP(HashLoadModel, FindsTwinsWhereverTheyAre, ()) {
+RC_GTEST_PROP(MembersLoadModel, FindsDuplicatesAnywhere, ()) {
   KeyspaceFixture fixture;
   const std::vector<Row> rows = arbitrary_rows(200);
   std::set<std::string> names;
   for (const Row& row : rows) names.insert(row.field);
-  HashLoad load;
-  load.begin(fixture.database, "h");
+  MembersLoad load;
+  load.begin(fixture.context, fixture.database, ValueType::hash, "h");
   RC_ASSERT(load.add(views(rows)) == (names.size() == rows.size()));
   load.end();
   RC_ASSERT(fixture.database.check_invariants() == "");

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// SORT and SORT_RO, for what there is: there are no lists, sets or sorted sets yet. A key that is
-// not there sorts to nothing, any other has the wrong type, and options are checked all the same.
+// SORT and SORT_RO. There are no lists, sets or sorted sets yet: a missing key sorts to nothing, any
+// other has the wrong type, and options are checked.
 
 #include <optional>
 
 #include "commands/call.h"
-#include "commands/key/key_steps.h"
+#include "commands/command.h"
+#include "commands/steps.h"
 
 namespace mayfly {
 namespace {
@@ -15,7 +16,7 @@ struct SortOptions {
 };
 
 // Reads the option at word `i` and returns how many words it takes; 0 if there has been an error.
-std::size_t read_option(Call& call, std::size_t i, SortOptions& options) {
+std::size_t read_sort_option(Call& call, std::size_t i, SortOptions& options) {
   const std::size_t left = call.count() - i - 1;
   const bool may_store = (call.command().flags & flag::write) != 0;
   if (call.is(i, "asc") || call.is(i, "desc") || call.is(i, "alpha")) return 1;
@@ -35,37 +36,35 @@ std::size_t read_option(Call& call, std::size_t i, SortOptions& options) {
 void sort(Call& call) {
   SortOptions options;
   for (std::size_t i = 2; i < call.count();) {
-    const std::size_t taken = read_option(call, i, options);
+    const std::size_t taken = read_sort_option(call, i, options);
     if (taken == 0) return;
     i += taken;
   }
   if (call.find_to_read(call.word(1)) != kNoSlot) return call.fail_wrong_type();
   if (!options.store) return call.reply().array(0);
 
-  const Slot slot = call.database().find(*options.store);
+  const Slot slot = call.find(*options.store);
   if (slot != kNoSlot) remove_key(call, slot, *options.store);
   call.reply().integer(0);
 }
 
-constexpr KeyRange kSorted{1, 1, 1, access::ro | access::access};
-
-// clang-format off
-constexpr Command kCommands[] = {
-    {"sort", sort, -2, flag::write | flag::denyoom | flag::movablekeys | flag::dangerous, kSorted,
-     "generic", "1.0.0",
-     "key [BY pattern:pattern] [LIMIT offset:int count:int] [GET pattern:pattern]... "
-     "[order:(ASC | DESC)] [ALPHA] [STORE destination:key]",
-     "Sorts a list, a set or a sorted set, and returns or stores the result."},
-    {"sort_ro", sort, -2, flag::readonly | flag::movablekeys | flag::dangerous, kSorted,
-     "generic", "7.0.0",
-     "key [BY pattern:pattern] [LIMIT offset:int count:int] [GET pattern:pattern]... "
-     "[order:(ASC | DESC)] [ALPHA]",
-     "Sorts a list, a set or a sorted set, and returns the result."},
-};
-// clang-format on
-
 }  // namespace
 
-std::span<const Command> sort_commands() { return kCommands; }
+std::span<const Command> key_sort_commands() {
+  static constexpr std::uint32_t kFlags = flag::movablekeys | flag::dangerous;
+  static constexpr KeyRange kSorted = one_key(access::ro | access::access);
+  static constexpr Command kRows[] = {
+      {"sort", sort, -2, flag::write | flag::denyoom | flag::store_option | kFlags, kSorted,
+       "generic", "1.0.0",
+       "key [BY pattern:pattern] [LIMIT offset:int count:int] [GET pattern:pattern]... "
+       "[order:(ASC | DESC)] [ALPHA] [STORE destination:key]",
+       "Sorts a list, a set or a sorted set, and returns or stores the result."},
+      {"sort_ro", sort, -2, flag::readonly | kFlags, kSorted, "generic", "7.0.0",
+       "key [BY pattern:pattern] [LIMIT offset:int count:int] [GET pattern:pattern]... "
+       "[order:(ASC | DESC)] [ALPHA]",
+       "Sorts a list, a set or a sorted set, and returns the result."},
+  };
+  return kRows;
+}
 
 }  // namespace mayfly

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps on whole keys: what is done, and what is told of it.
-
-#include "commands/key/key_steps.h"
+#include "commands/steps.h"
 
 #include <string>
 
@@ -9,22 +7,27 @@
 
 namespace mayfly {
 
-Slot find_untouched(Call& call, std::string_view key) {
-  const Slot slot = call.database().find(key);
-  call.host().count_lookup(slot != kNoSlot);
-  if (slot == kNoSlot) call.notify(Event::miss, "keymiss", key);
+void reply_string(Call& call, Slot slot) {
+  if (slot == kNoSlot) return call.reply().null();
+  call.reply().bulk(call.database().string(slot));
+}
+
+Slot replace_value(Call& call, Slot slot, std::string_view key, std::string_view value) {
+  if (slot == kNoSlot || !call.is_string(slot)) return call.put_string(key, value);
+  call.database().set_string(slot, value);
+  call.database().set_deadline(slot, kNever);
   return slot;
+}
+
+void report_set(Call& call, std::string_view key) {
+  call.changed(key);
+  call.notify(Event::string, "set", key);
 }
 
 void remove_key(Call& call, Slot slot, std::string_view key) {
   call.database().erase(slot);
   call.changed(key);
   call.notify(Event::generic, "del", key);
-}
-
-bool is_over(Call& call, Time deadline) {
-  return call.keyspace().policy() == Policy::reclaim && !call.keyspace().options().keeps_expired &&
-         is_due(deadline, call.now());
 }
 
 void expire_at_once(Call& call, Slot slot, std::string_view key) {
@@ -36,7 +39,7 @@ void expire_at_once(Call& call, Slot slot, std::string_view key) {
 }
 
 void set_key_deadline(Call& call, Slot slot, std::string_view key, Time deadline) {
-  if (is_over(call, deadline)) return expire_at_once(call, slot, key);
+  if (call.context().expires_at_once(deadline)) return expire_at_once(call, slot, key);
   call.database().set_deadline(slot, deadline);
   call.changed(key);
   call.propagate_as("PEXPIREAT", key, in_millis(deadline));

@@ -12,7 +12,7 @@ constexpr const char* kNoInteger = "(error) ERR value is not an integer or out o
 
 class ExpireCommandsTest : public CallFixture {
  protected:
-  ExpireCommandsTest() : CallFixture({string_commands(), key_commands(), expire_commands()}) {
+  ExpireCommandsTest() {
     run("SET k v");
   }
 
@@ -65,7 +65,7 @@ TEST_F(ExpireCommandsTest, ADeadlineInThePastExpiresTheKeyAtOnce) {
 }
 
 TEST_F(ExpireCommandsTest, WhatThePrimarySaysAboutThePastIsObeyed) {
-  keyspace().set_policy(Policy::show);
+  context().policy = Policy::show;
   EXPECT_EQ(run("PEXPIREAT k 1"), "(integer) 1");
   EXPECT_EQ(run("PEXPIRETIME k"), "(integer) 1");
   EXPECT_EQ(run("PTTL k"), "(integer) 0");
@@ -136,11 +136,11 @@ TEST_F(ExpireCommandsTest, AbsenceAndImmortalityHaveNumbers) {
 }
 
 TEST_F(ExpireCommandsTest, AskingForTheDeadlineIsNoUse) {
-  const std::uint32_t access = database().node(database().find("k")).access;
+  const std::uint32_t access = database().node(database().find(context(), "k")).access;
   advance(std::chrono::hours(1));
   run("TTL k");
   EXPECT_EQ(lookups(), "h");
-  EXPECT_EQ(database().node(database().find("k")).access, access);
+  EXPECT_EQ(database().node(database().find(context(), "k")).access, access);
 }
 
 TEST_F(ExpireCommandsTest, PersistTakesTheDeadlineAway) {
@@ -153,16 +153,6 @@ TEST_F(ExpireCommandsTest, PersistTakesTheDeadlineAway) {
   EXPECT_EQ(propagated(), "PERSIST k");
   advance(Millis(10'000));
   EXPECT_EQ(run("TTL k"), "(integer) -1");
-}
-
-TEST_F(ExpireCommandsTest, EveryRowIsComplete) {
-  for (const Command& row : expire_commands()) {
-    EXPECT_NE(row.handler, nullptr) << row.name;
-    EXPECT_EQ(row.keys.first, 1) << row.name;
-    EXPECT_NE(row.keys.access, 0u) << row.name;
-    EXPECT_FALSE(row.summary.empty() || row.since.empty()) << row.name;
-    EXPECT_EQ(row.group, "generic") << row.name;
-  }
 }
 
 }  // namespace

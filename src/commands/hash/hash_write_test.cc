@@ -11,7 +11,7 @@ namespace {
 using namespace std::string_view_literals;
 
 class HashTest : public HashFixture {};
-INSTANTIATE_TEST_SUITE_P(Hashes, HashTest, kBothEncodings, encoding_name);
+INSTANTIATE_TEST_SUITE_P(Hashes, HashTest, kBothForms, form_name);
 
 // ---- Writing ----
 
@@ -274,7 +274,7 @@ TEST_P(HashTest, ReadingAllFieldsHidesWhatIsDueAndKeepsIt) {
   EXPECT_EQ(sorted("HRANDFIELD h 10"), "a b z");
   EXPECT_EQ(events(), "");
   EXPECT_EQ(expired_fields(), 0u);
-  EXPECT_EQ(database().hash(database().peek("h")).stored(), 5u);
+  EXPECT_EQ(database().members(context(), database().peek(context(), "h")).stored(), 5u);
 }
 
 TEST_P(HashTest, AHashWithNothingAliveIsNoKey) {
@@ -343,30 +343,30 @@ TEST_P(HashTest, HdelTellsWhatWasDueThenWhatItRemovedThenTheKey) {
 
 TEST_P(HashTest, AClientOfAReplicaSeesWhatIsAliveAndReclaimsNothing) {
   make_partly_due();
-  keyspace().set_policy(Policy::hide);
+  context().policy = Policy::hide;
   EXPECT_EQ(run("HMGET h a x"), "[\"1\", (nil)]");
   EXPECT_EQ(run("HLEN h"), "(integer) 3");
   EXPECT_EQ(sorted("HKEYS h"), "a b z");
   EXPECT_EQ(events(), "");
-  EXPECT_EQ(database().hash(database().peek("h")).stored(), 5u);
+  EXPECT_EQ(database().members(context(), database().peek(context(), "h")).stored(), 5u);
 }
 
 TEST_P(HashTest, ThePrimarysCommandsSeeWhatIsDue) {
   make_partly_due();
-  keyspace().set_policy(Policy::show);
+  context().policy = Policy::show;
   EXPECT_EQ(run("HMGET h a x"), "[\"1\", \"8\"]");
   EXPECT_EQ(run("HLEN h"), "(integer) 5");
   EXPECT_EQ(sorted("HKEYS h"), "a b x y z");
   EXPECT_EQ(run("HINCRBY h x 1"), "(integer) 9");
   EXPECT_EQ(run("HDEL h x y"), "(integer) 2");
   EXPECT_EQ(events(), "h:hdel:h");
-  keyspace().set_policy(Policy::reclaim);
+  context().policy = Policy::reclaim;
 }
 
 // ---- Encodings ----
 
 class HashLimitTest : public HashFixture {};
-INSTANTIATE_TEST_SUITE_P(Hashes, HashLimitTest, testing::Values(Encoding::packed), encoding_name);
+INSTANTIATE_TEST_SUITE_P(Hashes, HashLimitTest, testing::Values(ValueForm::packed), form_name);
 
 TEST_P(HashLimitTest, AHashIsPackedUpTo512FieldsAnd64Bytes) {
   for (int i = 0; i < 512; ++i) run({"HSET", "h", std::to_string(i), "v"});

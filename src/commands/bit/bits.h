@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handlers of the bit commands that do not stand beside their rows in bit_commands.cc, and the
-// steps that they share.
+// What the commands on bits of strings share.
 //
 // Bit 0 of a string is the highest bit of its first byte. Bits beyond its end are zero.
 
@@ -15,33 +14,22 @@
 
 namespace mayfly {
 
-// bit_count.cc
-void bitcount(Call& call);
-void bitpos(Call& call);
-
-// bit_op.cc
-void bitop(Call& call);
-
-// bit_field.cc
-void bitfield(Call& call);
-void bitfield_ro(Call& call);
-
 // Word `i` as the number of a bit. If `width` is not 0, #n means n * width. An error reply and
-// nothing if it is no number, negative, or beyond the longest string that may be.
+// nothing if it is no number, negative, or beyond the longest string allowed.
 std::optional<std::uint64_t> bit_offset(Call& call, std::size_t i, std::uint64_t width = 0);
 
-// A string that was made long enough to be written, and whether it had to be.
+// A string that is long enough to be written, and whether it had to grow.
 struct BitsToWrite {
   unsigned char* bytes = nullptr;  // null after an error
   bool has_grown = false;
 };
 
-// The string at `key`, with zeros at its end so that it has bit `last`; made if it is not there.
-// Its deadline stays.
+// The string at `key`, with zeros at its end so that it has bit `last`; created if it does not
+// exist. Its deadline stays.
 BitsToWrite bits_to_write(Call& call, std::string_view key, std::uint64_t last);
 
-// Bits of a string were changed: tells `setbit`.
-void tell_bits(Call& call, std::string_view key, std::int64_t changes);
+// Bits of a string were changed: notifies of `setbit`.
+void report_bits(Call& call, std::string_view key, std::int64_t changes);
 
 inline unsigned bit_mask(std::uint64_t bit) { return 0x80u >> (bit % 8); }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TableHash: fields, values and deadlines in a large hash. Examples, then random operations checked
-// against a plain map.
+// MemberTable: examples with fields and values of a hash, then random operations with each kind of
+// payload, checked against a plain map.
 
-#include "keyspace/members/table_hash.h"
+#include "keyspace/members/member_table.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -11,6 +11,8 @@
 #include <map>
 #include <set>
 
+#include "keyspace/members/payload_fixture.h"
+
 namespace mayfly {
 namespace {
 
@@ -18,7 +20,7 @@ constexpr Time at(std::int64_t ms) { return Time(Millis(1'800'000'000'000 + ms))
 
 std::string name(int i) { return "field " + std::to_string(i); }
 
-class TableHashTest : public testing::Test {
+class MemberTableTest : public testing::Test {
  protected:
   void TearDown() override { EXPECT_EQ(hash_.check_invariants(), ""); }
 
@@ -26,23 +28,23 @@ class TableHashTest : public testing::Test {
     for (int i = from; i < to; ++i) ASSERT_TRUE(hash_.put(name(i), std::to_string(i), kNever));
   }
 
-  TableHash hash_{42};
+  MemberTable hash_{42, Payload::value};
 };
 
-TEST_F(TableHashTest, FindsValuesUnderTheirFields) {
+TEST_F(MemberTableTest, FindsValuesUnderTheirFields) {
   fill(0, 5'000);
   EXPECT_EQ(hash_.count(), 5'000u);
   for (int i = 0; i < 5'000; ++i) {
-    const std::optional<HashField> found = hash_.find(name(i));
+    const std::optional<Member> found = hash_.find(name(i));
     ASSERT_TRUE(found);
-    ASSERT_EQ(found->field, name(i));
+    ASSERT_EQ(found->name, name(i));
     ASSERT_EQ(found->value, std::to_string(i));
     ASSERT_EQ(found->deadline, kNever);
   }
   EXPECT_FALSE(hash_.find(name(5'000)));
 }
 
-TEST_F(TableHashTest, ReplacesValueAndDeadline) {
+TEST_F(MemberTableTest, ReplacesValueAndDeadline) {
   EXPECT_TRUE(hash_.put("a", "1", at(10)));
   EXPECT_FALSE(hash_.put("a", "2", at(20)));
   EXPECT_EQ(hash_.find("a")->value, "2");
@@ -52,7 +54,7 @@ TEST_F(TableHashTest, ReplacesValueAndDeadline) {
 }
 
 // Sizes on both sides of what takes a byte more, and of what an allocation can hold.
-TEST_F(TableHashTest, KeepsAnyBytesOfAnySize) {
+TEST_F(MemberTableTest, KeepsAnyBytesOfAnySize) {
   const std::size_t sizes[] = {0,   1,   13,     14,     15,      26,  29,  127, 128,
                                129, 130, 16'383, 16'384, 100'000, 160, 120, 16,  0};
   for (const std::size_t field_size : sizes) {
@@ -60,14 +62,14 @@ TEST_F(TableHashTest, KeepsAnyBytesOfAnySize) {
     for (const std::size_t value_size : sizes) {
       const std::string value(value_size, 'v');
       hash_.put(field, value, kNever);
-      ASSERT_EQ(hash_.find(field)->field, field);
+      ASSERT_EQ(hash_.find(field)->name, field);
       ASSERT_EQ(hash_.find(field)->value, value);
     }
     ASSERT_EQ(hash_.check_invariants(), "");
   }
 }
 
-TEST_F(TableHashTest, FieldIsGoneAfterErase) {
+TEST_F(MemberTableTest, FieldIsGoneAfterErase) {
   fill(0, 100);
   EXPECT_TRUE(hash_.erase(name(7)));
   EXPECT_FALSE(hash_.erase(name(7)));
@@ -76,13 +78,13 @@ TEST_F(TableHashTest, FieldIsGoneAfterErase) {
 }
 
 // Erase takes a view that may be of the very field.
-TEST_F(TableHashTest, ErasesAFieldByItsOwnName) {
+TEST_F(MemberTableTest, ErasesAFieldByItsOwnName) {
   fill(0, 100);
-  EXPECT_TRUE(hash_.erase(hash_.find(name(7))->field));
+  EXPECT_TRUE(hash_.erase(hash_.find(name(7))->name));
   EXPECT_FALSE(hash_.find(name(7)));
 }
 
-TEST_F(TableHashTest, HasAnIndexOnlyWhileSomeFieldHasADeadline) {
+TEST_F(MemberTableTest, HasAnIndexOnlyWhileSomeFieldHasADeadline) {
   fill(0, 1'000);
   EXPECT_FALSE(hash_.has_deadlines());
   EXPECT_EQ(hash_.earliest(), kNever);
@@ -104,7 +106,7 @@ TEST_F(TableHashTest, HasAnIndexOnlyWhileSomeFieldHasADeadline) {
 }
 
 // A slot that is used again must not inherit the deadline of the field that had it.
-TEST_F(TableHashTest, NewFieldDoesNotInheritADeadline) {
+TEST_F(MemberTableTest, NewFieldDoesNotInheritADeadline) {
   hash_.put("other", "", at(10));
   hash_.put("old", "", at(20));
   hash_.erase("old");
@@ -113,7 +115,7 @@ TEST_F(TableHashTest, NewFieldDoesNotInheritADeadline) {
   EXPECT_EQ(hash_.deadline_count(), 1u);
 }
 
-TEST_F(TableHashTest, TakesWhatIsDueSoonestFirstUpToTheLimit) {
+TEST_F(MemberTableTest, TakesWhatIsDueSoonestFirstUpToTheLimit) {
   for (int i = 0; i < 10'000; ++i) hash_.put(name(i), "v", at(i));
   EXPECT_EQ(hash_.count_due(at(4'999)), 5'000u);
 
@@ -134,32 +136,7 @@ TEST_F(TableHashTest, TakesWhatIsDueSoonestFirstUpToTheLimit) {
   EXPECT_EQ(hash_.count(), 0u);
 }
 
-TEST_F(TableHashTest, KnowsItsEarliestDeadlineExactlyIfAsked) {
-  for (int i = 0; i < 1'000; ++i) hash_.put(name(i), "v", at(i * 50));
-  EXPECT_EQ(hash_.exact_earliest(), at(0));
-  for (int i = 0; i < 500; ++i) {
-    hash_.erase(name(i));
-    ASSERT_EQ(hash_.exact_earliest(), at(i * 50 + 50));
-    ASSERT_LE(hash_.earliest(), hash_.exact_earliest());
-  }
-  EXPECT_EQ(TableHash(1).exact_earliest(), kNever);
-}
-
-TEST_F(TableHashTest, VisitsExpiringFieldsInOrderUntilToldToStop) {
-  for (int i = 0; i < 100; ++i) hash_.put(name(i), "v", i % 2 == 0 ? at(100 - i) : kNever);
-  std::vector<Time> seen;
-  hash_.visit_expiring(at(50), at(100), [&](const HashField& field) {
-    seen.push_back(field.deadline);
-    return true;
-  });
-  EXPECT_EQ(seen.size(), 25u);
-  EXPECT_TRUE(std::ranges::is_sorted(seen));
-  int count = 0;
-  hash_.visit_expiring(Time::min(), kNever, [&](const HashField&) { return ++count < 3; });
-  EXPECT_EQ(count, 3);
-}
-
-TEST_F(TableHashTest, ShowsEachFieldOnceInALoopAndInAScan) {
+TEST_F(MemberTableTest, ShowsEachFieldOnceInALoopAndInAScan) {
   fill(0, 3'000);
   for (int i = 0; i < 3'000; i += 3) hash_.erase(name(i));
   std::multiset<std::string> expected;
@@ -168,22 +145,22 @@ TEST_F(TableHashTest, ShowsEachFieldOnceInALoopAndInAScan) {
   }
 
   std::multiset<std::string> looped;
-  hash_.each([&](const HashField& field) { return looped.emplace(field.field), true; });
+  hash_.each([&](const Member& field) { return looped.emplace(field.name), true; });
   EXPECT_EQ(looped, expected);
   std::multiset<std::string> scanned;
   std::uint64_t cursor = 0;
   do {
-    cursor = hash_.scan(cursor, [&](const HashField& field) { scanned.emplace(field.field); });
+    cursor = hash_.scan(cursor, [&](const Member& field) { scanned.emplace(field.name); });
   } while (cursor != 0);
   EXPECT_EQ(scanned, expected);
 }
 
-TEST_F(TableHashTest, PicksEachFieldAsOftenAsAnyOtherThoughMostAreGone) {
+TEST_F(MemberTableTest, PicksEachFieldAsOftenAsAnyOtherThoughMostAreGone) {
   fill(0, 20'000);
   for (int i = 100; i < 20'000; ++i) hash_.erase(name(i));
   Random random(9);
   std::map<std::string, int> picked;
-  for (int i = 0; i < 20'000; ++i) ++picked[std::string(hash_.random(random).field)];
+  for (int i = 0; i < 20'000; ++i) ++picked[std::string(hash_.random(random).name)];
   EXPECT_EQ(picked.size(), 100u);
   for (const auto& [field, times] : picked) {
     EXPECT_GT(times, 130) << field;
@@ -191,8 +168,8 @@ TEST_F(TableHashTest, PicksEachFieldAsOftenAsAnyOtherThoughMostAreGone) {
   }
 }
 
-TEST_F(TableHashTest, IsFreedInSlices) {
-  TableHash hash(1);
+TEST_F(MemberTableTest, IsFreedInSlices) {
+  MemberTable hash(1, Payload::value);
   for (int i = 0; i < 10'000; ++i) hash.put(name(i), "v", at(i));
   for (std::size_t left = 10'000; left > 0; left -= 1'000) {
     ASSERT_EQ(hash.count(), left);
@@ -201,10 +178,10 @@ TEST_F(TableHashTest, IsFreedInSlices) {
   EXPECT_EQ(hash.free_some(1'000), 0u);
 }
 
-TEST_F(TableHashTest, CanBeMoved) {
+TEST_F(MemberTableTest, CanBeMoved) {
   fill(0, 1'000);
   hash_.set_deadline(name(3), at(3));
-  TableHash other = std::move(hash_);
+  MemberTable other = std::move(hash_);
   EXPECT_EQ(other.check_invariants(), "");
   EXPECT_EQ(other.find(name(3))->deadline, at(3));
   hash_ = std::move(other);
@@ -212,7 +189,7 @@ TEST_F(TableHashTest, CanBeMoved) {
 }
 
 // 13 and 13 bytes: a node of 32, a pointer of 8, and the table's 8; with a deadline 15 more.
-TEST_F(TableHashTest, CountsItsBytes) {
+TEST_F(MemberTableTest, CountsItsBytes) {
   const std::string value(13, 'v');
   for (int i = 0; i < 50'000; ++i)
     hash_.put("f" + std::to_string(100'000'000'000 + i), value, kNever);
@@ -228,7 +205,7 @@ struct Content {
 };
 using Model = std::map<std::string, Content>;
 
-void check(const TableHash& hash, const Model& model, Time now) {
+void check(const MemberTable& hash, const Model& model, Time now) {
   RC_ASSERT(hash.check_invariants() == "");
   RC_ASSERT(hash.count() == model.size());
   std::size_t deadlines = 0;
@@ -242,11 +219,10 @@ void check(const TableHash& hash, const Model& model, Time now) {
   RC_ASSERT(hash.deadline_count() == deadlines);
   RC_ASSERT(hash.has_deadlines() == (deadlines > 0));
   RC_ASSERT(hash.count_due(now) == due);
-  RC_ASSERT(hash.exact_earliest() == earliest);
   RC_ASSERT(hash.earliest() <= earliest);
   std::size_t seen = 0;
-  hash.each([&](const HashField& field) {
-    const Content& content = model.at(std::string(field.field));
+  hash.each([&](const Member& field) {
+    const Content& content = model.at(std::string(field.name));
     RC_ASSERT(field.value == content.value);
     RC_ASSERT(field.deadline == content.deadline);
     return ++seen, true;
@@ -254,17 +230,19 @@ void check(const TableHash& hash, const Model& model, Time now) {
   RC_ASSERT(seen == model.size());
 }
 
-TEST(TableHashModel, AgreesWithAPlainMap) {
+class MemberTableModel : public testing::TestWithParam<Payload> {};
+
+TEST_P(MemberTableModel, AgreesWithAPlainMap) {
   EXPECT_TRUE(rc::check([] {
     Random random(*rc::gen::arbitrary<std::uint64_t>());
-    TableHash hash(random.next());
+    MemberTable hash(random.next(), GetParam());
     Model model;
     Time now = at(0);
     const auto fields = *rc::gen::element<std::uint64_t>(5, 60, 300);
     const int steps = *rc::gen::inRange(1, 250);
     for (int step = 0; step < steps; ++step) {
       const std::string field = name(static_cast<int>(random.below(fields)));
-      const std::string value(random.below(9) == 0 ? random.below(300) : random.below(30), 'v');
+      const std::string value = any_value(random, GetParam());
       const Time deadline =
           random.below(3) == 0 ? kNever : now + Millis(static_cast<std::int64_t>(random.below(60)));
       const std::uint64_t choice = random.below(12);
@@ -295,6 +273,8 @@ TEST(TableHashModel, AgreesWithAPlainMap) {
     }
   }));
 }
+
+INSTANTIATE_TEST_SUITE_P(Payloads, MemberTableModel, kAllPayloads, payload_name);
 
 }  // namespace
 }  // namespace mayfly

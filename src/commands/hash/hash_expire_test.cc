@@ -8,7 +8,7 @@ namespace mayfly {
 namespace {
 
 class HashExpireTest : public HashFixture {};
-INSTANTIATE_TEST_SUITE_P(Hashes, HashExpireTest, kBothEncodings, encoding_name);
+INSTANTIATE_TEST_SUITE_P(Hashes, HashExpireTest, kBothForms, form_name);
 
 // ---- HEXPIRE, HPEXPIRE, HEXPIREAT, HPEXPIREAT ----
 
@@ -158,11 +158,11 @@ TEST_P(HashExpireTest, HexpireOfAllThatIsLeftRemovesTheKey) {
 
 TEST_P(HashExpireTest, ATimeThatIsPastIsStoredWhereWhatIsDueIsKept) {
   run("HSET h a 1 b 2");
-  keyspace().set_policy(Policy::show);
+  context().policy = Policy::show;
   EXPECT_EQ(codes("HPEXPIREAT h 1 FIELDS 1 a"), "1");
   EXPECT_EQ(events(), "h:hexpire:h");
   EXPECT_EQ(run("HLEN h"), "(integer) 2");
-  keyspace().set_policy(Policy::reclaim);
+  context().policy = Policy::reclaim;
   EXPECT_EQ(run("HLEN h"), "(integer) 1");
 }
 
@@ -243,22 +243,6 @@ TEST_P(HashExpireTest, HttlChecksInOrder) {
     EXPECT_EQ(run(name + " s FIELDS 0 a"), kSyntax);
     EXPECT_EQ(run(name + " s FIELDS 2 a"), kSyntax);
     EXPECT_EQ(run(name + " s FIELDS 1 a"), kWrongType);
-  }
-}
-
-// ---- Rows ----
-
-TEST_P(HashExpireTest, RowsSayWhatValkeySays) {
-  EXPECT_EQ(hash_expire_commands().size(), 12u);
-  for (const Command& row : hash_expire_commands()) {
-    const bool reads = row.name.find("ttl") != row.name.npos || row.name.ends_with("time");
-    EXPECT_EQ((row.flags & flag::readonly) != 0, reads) << row.name;
-    EXPECT_EQ((row.flags & flag::write) != 0, !reads) << row.name;
-    EXPECT_EQ((row.flags & flag::denyoom) != 0, row.name == "hsetex") << row.name;
-    EXPECT_TRUE(row.flags & flag::fast) << row.name;
-    EXPECT_EQ(row.keys.first, 1) << row.name;
-    EXPECT_EQ(row.group, "hash") << row.name;
-    EXPECT_FALSE(row.summary.empty() || row.since.empty()) << row.name;
   }
 }
 
