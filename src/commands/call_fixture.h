@@ -109,8 +109,8 @@ class CallFixture : public testing::Test, private Host, private KeyspaceListener
   void key_expired(Database& database, std::string_view key, FoundBy) override {
     notify(Event::expired, "expired", key, database.number());
   }
-  void members_expired(Database& database, std::string_view key, std::span<const std::string> fields,
-                       bool emptied, FoundBy by) override {
+  void members_expired(Database& database, std::string_view key,
+                       std::span<const std::string> fields, bool emptied, FoundBy by) override {
     notify(by == FoundBy::sweep ? Event::expired : Event::expired | Event::hash, "hexpired", key,
            database.number());
     if (emptied) notify(Event::generic, "del", key, database.number());

@@ -53,7 +53,7 @@ inline constexpr std::uint32_t from_primary = 1 << 24;     // no write, but a pr
 // one, not as a transaction. Not shown.
 inline constexpr std::uint32_t arbitrary_keys = 1 << 25;
 
-// Its option STORE names another key. It records uses of keys even after CLIENT NO-TOUCH. Not shown.
+// Its option STORE names another key; it records uses even after CLIENT NO-TOUCH. Not shown.
 inline constexpr std::uint32_t store_option = 1 << 26;
 inline constexpr std::uint32_t records_use = 1 << 27;
 }  // namespace flag

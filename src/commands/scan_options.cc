@@ -16,7 +16,7 @@ namespace {
 
 // Reads the option at word `i` and returns the word after it; nothing after an error reply.
 std::optional<std::size_t> read_scan_option(Call& call, std::size_t i, ScanKind kind,
-                                       ScanOptions& options) {
+                                            ScanOptions& options) {
   const bool has_value = i + 1 < call.count();
   if (call.is(i, "count") && has_value) {
     const std::optional<std::int64_t> count = call.integer(i + 1);

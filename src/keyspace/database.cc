@@ -63,8 +63,8 @@ Slot Database::add(const ExecContext& context, KeyNode* node) {
 void Database::touch(const ExecContext& context, Slot slot) {
   if (!context.records_use) return;
   KeyNode& node = *place(slot);
-  const std::uint32_t access = touched_access(node.access, keyspace_.options().uses_lfu,
-                                              context.now, keyspace_.random());
+  const std::uint32_t access =
+      touched_access(node.access, keyspace_.options().uses_lfu, context.now, keyspace_.random());
   if (access != node.access) node.access = access & kAccessMask;  // avoids dirtying the page
 }
 

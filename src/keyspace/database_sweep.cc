@@ -107,8 +107,8 @@ std::size_t Database::sweep_members_of(const ExecContext& context, Slot slot, st
   std::vector<Time> deadlines;
   KeyNode& node = *place(slot);
   if (form_of(node) == ValueForm::packed) {
-    const std::size_t size = packed_take_due(node.value_data(), node.value_size, context.now,
-                                             limit, names, &deadlines);
+    const std::size_t size =
+        packed_take_due(node.value_data(), node.value_size, context.now, limit, names, &deadlines);
     node.value_size = static_cast<std::uint32_t>(size);
     place(slot) = resize_value(&node, size);
   } else {
@@ -125,8 +125,8 @@ std::size_t Database::sweep_members_of(const ExecContext& context, Slot slot, st
   return names.size();
 }
 
-std::size_t Database::sweep_key(const ExecContext& context, std::string_view key,
-                                std::size_t limit, FoundBy by) {
+std::size_t Database::sweep_key(const ExecContext& context, std::string_view key, std::size_t limit,
+                                FoundBy by) {
   const Slot slot = find(context, key);  // a dead one is removed here
   if (slot == kNoSlot || !is_due(earliest_member_deadline(slot), context.now)) return 0;
   return sweep_members_of(context, slot, limit, by);

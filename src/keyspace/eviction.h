@@ -39,7 +39,7 @@ enum class Eviction {
   volatile_lru,
   volatile_lfu,
   volatile_random,
-  volatile_ttl,  // exact: the nearest deadline goes first
+  volatile_ttl,  // exact: the nearest deadline first
 };
 
 std::optional<Eviction> parse_eviction(std::string_view name);

@@ -32,7 +32,7 @@ enum class ValueType : std::uint8_t { string, list, set, zset, hash, stream };
 enum class Encoding : std::uint8_t { string, packed_hash, table_hash };
 
 struct KeyNode {
-  std::uint32_t access : 24;              // when or how often it was used: see eviction.h
+  std::uint32_t access : 24;               // when or how often it was used: see eviction.h
   std::uint32_t encoding_bits : 4;         // an Encoding
   std::uint32_t has_deadline : 1;          // the key itself has one
   std::uint32_t has_member_deadlines : 1;  // some of its members have one
@@ -59,7 +59,7 @@ struct KeyNode {
 static_assert(sizeof(KeyNode) == 12);
 
 // A node with the key, and room for a value of `value_size` bytes that are not set. Here and below,
-// sizes above kNodeBytesMax throw std::length_error: code that takes data from outside checks first.
+// sizes above kNodeBytesMax throw std::length_error: callers check data from outside first.
 KeyNode* make_node(Encoding encoding, std::string_view key, std::size_t value_size);
 
 // Makes room for `value_size` bytes and sets that size; the old bytes stay. The node may

@@ -16,7 +16,7 @@ class Recorder final : public KeyspaceListener {
     events.push_back(text("expired ", key, by));
   }
   void members_expired(Database&, std::string_view key, std::span<const std::string> names,
-                      bool emptied, FoundBy by) override {
+                       bool emptied, FoundBy by) override {
     std::string event = text("hexpired ", key, by);
     for (const std::string& name : names) event += " " + name;
     events.push_back(event + (emptied ? " del" : ""));

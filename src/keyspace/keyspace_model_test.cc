@@ -113,7 +113,8 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
   // The hash's slot, made if there is none; kNoSlot if the key is a string.
   Slot hash_slot(const std::string& name) {
     const Slot slot = fixture_.database.find(fixture_.context, name);
-    if (slot == kNoSlot) return fixture_.database.make_members(fixture_.context, ValueType::hash, name);
+    if (slot == kNoSlot)
+      return fixture_.database.make_members(fixture_.context, ValueType::hash, name);
     return fixture_.database.type(slot) == ValueType::hash ? slot : kNoSlot;
   }
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "keyspace/hasher.h"
-#include "keyspace/members/packed_members.h"
 #include "keyspace/members/member_table.h"
+#include "keyspace/members/packed_members.h"
 #include "keyspace/table.h"
 
 namespace mayfly {

@@ -23,7 +23,8 @@ bool is_integer(std::string_view text) {
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
   if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return false;
   const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  return text == std::string_view(digits.data(), static_cast<std::size_t>(written.ptr - digits.data()));
+  return text ==
+         std::string_view(digits.data(), static_cast<std::size_t>(written.ptr - digits.data()));
 }
 
 }  // namespace

@@ -144,7 +144,8 @@ std::optional<std::int64_t> new_value(const BitfieldOp& operation, std::int64_t 
   }
   if (result >= type.least() && result <= type.most()) return static_cast<std::int64_t>(result);
   if (operation.overflow == Overflow::fail) return std::nullopt;
-  if (operation.overflow == Overflow::wrap) return truncate_field(type, static_cast<std::uint64_t>(result));
+  if (operation.overflow == Overflow::wrap)
+    return truncate_field(type, static_cast<std::uint64_t>(result));
   return static_cast<std::int64_t>(result > type.most() ? type.most() : type.least());
 }
 
@@ -217,8 +218,8 @@ std::span<const Command> bit_field_commands() {
        "increment:int)))...]",
        "Reads and writes integers of any width in a string."},
       {"bitfield_ro", bitfield_ro, -2, flag::readonly | flag::fast,
-       one_key(access::ro | access::access), "bitmap", "6.0.0",
-       "key [GET encoding offset:int]...", "Reads integers of any width in a string."},
+       one_key(access::ro | access::access), "bitmap", "6.0.0", "key [GET encoding offset:int]...",
+       "Reads integers of any width in a string."},
   };
   return kRows;
 }

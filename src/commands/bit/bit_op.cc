@@ -30,16 +30,17 @@ struct OpName {
   std::string_view name;
   BitOp op;
 };
-constexpr OpName kBitOps[] = {{"and", BitOp::bit_and}, {"or", BitOp::bit_or}, {"xor", BitOp::bit_xor},
-                           {"not", BitOp::bit_not}, {"diff", BitOp::diff}, {"diff1", BitOp::diff1},
-                           {"andor", BitOp::andor}, {"one", BitOp::one}};
+constexpr OpName kBitOps[] = {{"and", BitOp::bit_and}, {"or", BitOp::bit_or},
+                              {"xor", BitOp::bit_xor}, {"not", BitOp::bit_not},
+                              {"diff", BitOp::diff},   {"diff1", BitOp::diff1},
+                              {"andor", BitOp::andor}, {"one", BitOp::one}};
 
 constexpr std::size_t kFirstSource = 3;
 
 // The operation that word 1 names; nothing after an error reply.
 std::optional<BitOp> read_op(Call& call) {
-  const auto found =
-      std::ranges::find_if(kBitOps, [&](const OpName& row) { return equals(call.word(1), row.name); });
+  const auto found = std::ranges::find_if(
+      kBitOps, [&](const OpName& row) { return equals(call.word(1), row.name); });
   if (found == std::end(kBitOps)) {
     call.fail_syntax();
     return std::nullopt;
@@ -148,8 +149,13 @@ void bitop(Call& call) {
 
 std::span<const Command> bit_op_commands() {
   static constexpr Command kRows[] = {
-      {"bitop", bitop, -4, flag::write | flag::denyoom,
-       {2, -1, 1, access::ow | access::access | access::update}, "bitmap", "2.6.0",
+      {"bitop",
+       bitop,
+       -4,
+       flag::write | flag::denyoom,
+       {2, -1, 1, access::ow | access::access | access::update},
+       "bitmap",
+       "2.6.0",
        "operation:(AND | OR | XOR | NOT | DIFF | DIFF1 | ANDOR | ONE) destkey:key key...",
        "Combines strings bit by bit and stores the result."},
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands on the deadlines of fields: HEXPIRE, HPERSIST and HTTL in their variants, HGETEX, and
+// The commands on deadlines of fields: HEXPIRE, HPERSIST and HTTL in their variants, HGETEX, and
 // HGETDEL. hash_setex.cc has HSETEX.
 //
 // HEXPIRE, HPEXPIRE, HEXPIREAT and HPEXPIREAT are one command in four forms: the number counts

@@ -81,7 +81,9 @@ class HashFixture : public CallFixture, public testing::WithParamInterface<Value
   }
 
   std::uint64_t expired_fields() { return keyspace().stats().expired_members; }
-  bool is_packed(std::string_view key) { return database().members(context(), database().peek(context(), key)).is_packed(); }
+  bool is_packed(std::string_view key) {
+    return database().members(context(), database().peek(context(), key)).is_packed();
+  }
 
   std::string_view encoding(std::string_view key) {
     return encoding_name(database().node(database().peek(context(), key)));

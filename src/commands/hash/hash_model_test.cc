@@ -40,9 +40,7 @@ ModelHashes contents_of(Database& database) {
 // Hears what is propagated, and expires nothing by itself.
 class Replica : public CallFixture {
  public:
-  Replica() {
-    context().policy = Policy::show;
-  }
+  Replica() { context().policy = Policy::show; }
   void TestBody() override {}
 
   void hear(std::string_view commands) {
@@ -67,11 +65,7 @@ struct Plan {
 
 class HashModelTest : public CallFixture, public testing::WithParamInterface<Plan> {
  protected:
-  HashModelTest()
-      : CallFixture(options()),
-        random_(GetParam().seed) {
-    model_.now = now();
-  }
+  HashModelTest() : CallFixture(options()), random_(GetParam().seed) { model_.now = now(); }
 
   static KeyspaceOptions options() {
     KeyspaceOptions options;

@@ -23,7 +23,7 @@ constexpr std::int64_t kCountMost = std::numeric_limits<std::int64_t>::max();
 // The longest reply with repetitions, which may be much larger than the hash: twice as long as a
 // value may be.
 constexpr std::size_t kReplyBytesMax = std::size_t{1} << 30;  // 1 GiB
-constexpr std::size_t kFieldBytesMin = 6;                    // $0, and two ends of line
+constexpr std::size_t kFieldBytesMin = 6;                     // $0, and two ends of line
 
 struct RandomCount {
   std::int64_t count = 0;
@@ -153,7 +153,8 @@ void hrandfield(Call& call) {
   const MembersRef hash = call.members(slot);
   if (!request) return call.reply().bulk(hash.random(call.keyspace().random()).name);
   if (request->count < 0) {
-    return reply_repeated(call, hash, static_cast<std::uint64_t>(-request->count), request->with_values);
+    return reply_repeated(call, hash, static_cast<std::uint64_t>(-request->count),
+                          request->with_values);
   }
   reply_distinct(call, hash, static_cast<std::uint64_t>(request->count), request->with_values);
 }

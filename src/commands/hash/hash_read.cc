@@ -49,9 +49,8 @@ void hstrlen(Call& call) {
 
 // HEXISTS key field
 void hexists(Call& call) {
-  read_field(call, [](Reply& reply, const std::optional<Member>& field) {
-    reply.integer(field ? 1 : 0);
-  });
+  read_field(
+      call, [](Reply& reply, const std::optional<Member>& field) { reply.integer(field ? 1 : 0); });
 }
 
 // HMGET key field [field ...]

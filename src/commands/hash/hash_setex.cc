@@ -43,7 +43,8 @@ bool choose(Only& only, Only choice) {
 }
 
 // Reads the option at word `i`; as ExpiryOption::read() does.
-std::size_t read_hsetex_option(const Call& call, std::size_t i, std::size_t end, HsetexRequest& request) {
+std::size_t read_hsetex_option(const Call& call, std::size_t i, std::size_t end,
+                               HsetexRequest& request) {
   if (call.is(i, "nx")) return choose(request.key, Only::absent) ? 1 : 0;
   if (call.is(i, "xx")) return choose(request.key, Only::present) ? 1 : 0;
   if (call.is(i, "fnx")) return choose(request.fields, Only::absent) ? 1 : 0;
@@ -144,7 +145,7 @@ bool looks_like_number(std::string_view word) {
 // The word with the seconds.
 std::size_t seconds_position(const Call& call) { return call.is(2, "nx") ? 3 : 2; }
 
-// Sets the pairs and replies how many fields are new; with `only_new` existing ones are not changed.
+// Sets the pairs and replies how many fields are new; `only_new` leaves existing ones unchanged.
 void set_short(Call& call, MembersRef& hash, Words pairs, Time deadline, bool only_new) {
   std::int64_t added = 0;
   FieldNames written;

@@ -355,7 +355,9 @@ TEST_F(KeyCommandsTest, EncodingOfAHashDependsOnSizeAndDeadlines) {
   EXPECT_EQ(run("OBJECT ENCODING small"), "\"listpack\"");
   make_hash("timed", now() + Millis(100));
   EXPECT_EQ(run("OBJECT ENCODING timed"), "\"hashtable\"");
-  database().members(context(), database().find(context(), "small")).put("long", std::string(65, 'x'));
+  database()
+      .members(context(), database().find(context(), "small"))
+      .put("long", std::string(65, 'x'));
   EXPECT_EQ(run("OBJECT ENCODING small"), "\"hashtable\"");
 }
 

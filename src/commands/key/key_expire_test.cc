@@ -12,9 +12,7 @@ constexpr const char* kNoInteger = "(error) ERR value is not an integer or out o
 
 class ExpireCommandsTest : public CallFixture {
  protected:
-  ExpireCommandsTest() {
-    run("SET k v");
-  }
+  ExpireCommandsTest() { run("SET k v"); }
 
   std::int64_t now_ms() const { return now().time_since_epoch().count(); }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SORT and SORT_RO. There are no lists, sets or sorted sets yet: a missing key sorts to nothing, any
-// other has the wrong type, and options are checked.
+// SORT and SORT_RO. There are no lists, sets or sorted sets yet: a missing key sorts to nothing,
+// and any other has the wrong type. Options are checked.
 
 #include <optional>
 

@@ -36,7 +36,9 @@ TEST_F(SortCommandsTest, StringsAndHashesAreNotSorted) {
   EXPECT_EQ(run("SORT k"), kWrongType);
   EXPECT_EQ(run("SORT_RO k"), kWrongType);
   EXPECT_EQ(run("SORT k STORE k"), kWrongType);
-  database().members(context(), database().make_members(context(), ValueType::hash, "h")).put("field", "value");
+  database()
+      .members(context(), database().make_members(context(), ValueType::hash, "h"))
+      .put("field", "value");
   EXPECT_EQ(run("SORT h"), kWrongType);
 }
 

@@ -17,10 +17,10 @@ namespace {
 constexpr std::size_t kFirstKey = 2;
 
 struct MsetexRequest {
-  std::size_t end = 0;         // of the keys and values, which begin at kFirstKey
-  bool if_absent = false;      // NX
-  bool if_present = false;     // XX
-  ExpiryOption expiry;         // EX, PX, EXAT, PXAT, or KEEPTTL
+  std::size_t end = 0;      // of the keys and values, which begin at kFirstKey
+  bool if_absent = false;   // NX
+  bool if_present = false;  // XX
+  ExpiryOption expiry;      // EX, PX, EXAT, PXAT, or KEEPTTL
 };
 
 // Reads the option at word `i` and returns how many words it takes; 0 if it is not allowed there.
@@ -76,7 +76,8 @@ void expire_keys(Call& call, const MsetexRequest& request) {
   call.propagate_instead(std::move(removal));
 }
 
-void set_key(Call& call, std::size_t i, const MsetexRequest& request, std::optional<Time> deadline) {
+void set_key(Call& call, std::size_t i, const MsetexRequest& request,
+             std::optional<Time> deadline) {
   const std::string_view key = call.word(i);
   Slot slot = call.find_to_write(key);
   const bool keeps = request.expiry.is_instead && slot != kNoSlot;
@@ -120,7 +121,9 @@ void msetex(Call& call) {
 std::span<const Command> string_msetex_commands() {
   // clang-format off
   static constexpr Command kRows[] = {
-      {"msetex", msetex, -4, flag::write | flag::denyoom | flag::movablekeys, {2, 0, 2, access::ow | access::update, 1}, "string", "9.1.0",
+      {"msetex", msetex, -4, flag::write | flag::denyoom | flag::movablekeys,
+       {2, 0, 2, access::ow | access::update, 1},
+       "string", "9.1.0",
        "numkeys:count (key value)... [condition:(NX | XX)] [expiration:(EX seconds:int | "
        "PX milliseconds:int | EXAT unix-time-seconds:time | PXAT unix-time-milliseconds:time | "
        "KEEPTTL)]",

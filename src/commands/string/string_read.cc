@@ -126,7 +126,8 @@ std::span<const Command> string_read_commands() {
       {"substr", getrange, 4, kRead, kGot, "string", "1.0.0",
        "key start:int end:int",
        "An older name of GETRANGE."},
-      {"getex", getex, -2, kQuickChange, one_key(access::rw | access::access | access::update), "string", "6.2.0",
+      {"getex", getex, -2, kQuickChange, one_key(access::rw | access::access | access::update),
+       "string", "6.2.0",
        "key [expiration:(EX seconds:int | PX milliseconds:int | EXAT unix-time-seconds:time | "
        "PXAT unix-time-milliseconds:time | PERSIST)]",
        "Returns a string and sets or removes the TTL of its key."},

@@ -90,7 +90,8 @@ void set_without_deadline(Call& call, Slot slot, const SetOptions& options) {
 
 void set_with(Call& call, const SetOptions& options, std::optional<Time> deadline) {
   const std::string_view key = call.word(1);
-  const Slot slot = options.get ? call.find_to_read(key, ValueType::string) : call.find_to_write(key);
+  const Slot slot =
+      options.get ? call.find_to_read(key, ValueType::string) : call.find_to_write(key);
   if (call.has_failed()) return;
   const bool may = is_set_allowed(call, options, slot);
   if (call.has_failed()) return;
@@ -205,7 +206,8 @@ std::span<const Command> string_set_commands() {
       {"psetex", setex<kInMillis>, 4, kWrite, kPut, "string", "2.6.0",
        "key milliseconds:int value",
        "Sets a key to a string with a TTL in milliseconds."},
-      {"getset", getset, 3, kQuickWrite, one_key(access::rw | access::access | access::update), "string", "1.0.0",
+      {"getset", getset, 3, kQuickWrite, one_key(access::rw | access::access | access::update),
+       "string", "1.0.0",
        "key value",
        "Sets a key to a string and returns the old one."},
       {"mset", mset, -3, kWrite, all_keys(access::ow | access::update, 2), "string", "1.0.1",

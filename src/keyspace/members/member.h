@@ -45,7 +45,7 @@ class ScoreBytes {
   std::array<char, sizeof(double)> bytes_;
 };
 
-// ---- Sizes: seven bits a byte, least significant first; all bytes but the last have bit 7 set ----
+// ---- Sizes: seven bits a byte, least significant first; bit 7 is set but in the last byte ----
 
 inline std::size_t varint_size(std::size_t value) {
   std::size_t size = 1;

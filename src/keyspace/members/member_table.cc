@@ -139,7 +139,7 @@ bool MemberTable::erase(std::string_view name) {
 }
 
 std::size_t MemberTable::take_due(Time now, std::size_t limit, std::vector<std::string>& names,
-                                std::vector<Time>* deadlines) {
+                                  std::vector<Time>* deadlines) {
   if (!index_ || !is_due(index_->next_deadline(), now)) return 0;
   std::vector<Due> due;
   index_->take_due(now, limit, due);

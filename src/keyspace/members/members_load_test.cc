@@ -180,13 +180,15 @@ RC_GTEST_PROP(MembersLoadModel, MakesWhatPutsWouldHaveMade, ()) {
   RC_ASSERT(load.add(std::span(fields).subspan(cut)));
   const Slot loaded = load.end();
   const Slot put = database.make_members(context, ValueType::hash, "put");
-  for (const Row& row : rows) database.members(context, put).put(row.field, row.value, row.deadline);
+  for (const Row& row : rows)
+    database.members(context, put).put(row.field, row.value, row.deadline);
 
   RC_ASSERT(rows_of(database, loaded) == rows_of(database, put));
   RC_ASSERT(database.check_invariants() == "");
   fixture.advance(*rc::gen::inRange<std::int64_t>(0, 6'000));
   fixture.keyspace.sweep(context, 10'000);
-  RC_ASSERT((database.find(context, "loaded") == kNoSlot) == (database.find(context, "put") == kNoSlot));
+  RC_ASSERT((database.find(context, "loaded") == kNoSlot) ==
+            (database.find(context, "put") == kNoSlot));
   if (database.find(context, "put") != kNoSlot)
     RC_ASSERT(rows_of(database, loaded) == rows_of(database, put));
   RC_ASSERT(database.check_invariants() == "");

@@ -76,7 +76,8 @@ std::size_t reform(char* blob, std::size_t size, PackedForm to, std::size_t offs
 
 // Gives the entry a value of another size, which is not written yet. Returns the blob's new size.
 // Only a payload that has a size can change it.
-std::size_t resize_payload(char* blob, std::size_t size, std::size_t offset, std::size_t value_size) {
+std::size_t resize_payload(char* blob, std::size_t size, std::size_t offset,
+                           std::size_t value_size) {
   const PackedView view({blob, size});
   const PackedView::Entry entry = view.entry_at(offset);
   const Member& old = entry.content;

@@ -303,8 +303,10 @@ TEST(PackedCheck, RefusesWhatIsNotValid) {
       std::string("\1\0\x8\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22),  // four bytes would do
       std::string("\1\0\4\0\xFE\xFF\xFF\xFF\xFF\xFF\xFF\x7F\0\0\1\0\0\0", 18),  // kNever
   };
-  for (std::size_t i = 0; i < unsound.size(); ++i) EXPECT_NE(PackedView(unsound[i]).check_invariants(), "") << i;
-  EXPECT_EQ(PackedView(std::string("\1\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 18)).check_invariants(), "");
+  for (std::size_t i = 0; i < unsound.size(); ++i)
+    EXPECT_NE(PackedView(unsound[i]).check_invariants(), "") << i;
+  EXPECT_EQ(PackedView(std::string("\1\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 18)).check_invariants(),
+            "");
 }
 
 // Any one byte of a sound hash may be changed, or its end cut off; then the check says so, or the

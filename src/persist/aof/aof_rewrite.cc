@@ -45,9 +45,8 @@ class Rewriter {
     if (database.stored() == 0) return;
     request({"SELECT", Digits(std::int64_t{database.number()}).text()});
     database.each([&](Slot slot) {
-      visit_value(database.node(slot),
-                  Overloaded{[&](std::string_view) { string(database, slot); },
-                             [&](const auto&) { hash(database, slot); }});
+      visit_value(database.node(slot), Overloaded{[&](std::string_view) { string(database, slot); },
+                                                  [&](const auto&) { hash(database, slot); }});
       note_key();
       return status_.ok();
     });

@@ -21,7 +21,8 @@ class AofRewriteTest : public ::testing::Test, protected KeyspaceFixture {
  protected:
   std::vector<std::string> commands() {
     StringSink sink;
-    const Result<SaveProgress> done = write_aof_base(keyspace, sink, {.format = {.now = context.now}}, false, {});
+    const Result<SaveProgress> done =
+        write_aof_base(keyspace, sink, {.format = {.now = context.now}}, false, {});
     EXPECT_TRUE(done);
     EXPECT_EQ(done->bytes, sink.bytes.size());
     StringSource source(sink.bytes);
@@ -98,14 +99,16 @@ TEST_F(AofRewriteTest, TellsHowFarItIs) {
   StringSink sink;
   std::vector<std::uint64_t> keys;
   const auto progress = [&](const SaveProgress& done) { keys.push_back(done.keys); };
-  const Result<SaveProgress> done = write_aof_base(keyspace, sink, {.format = {.now = context.now}}, false, progress);
+  const Result<SaveProgress> done =
+      write_aof_base(keyspace, sink, {.format = {.now = context.now}}, false, progress);
   ASSERT_TRUE(done);
   EXPECT_EQ(done->keys, 3'000u);
   EXPECT_EQ(keys, (std::vector<std::uint64_t>{1'024, 2'048}));
 }
 
 TEST_F(AofRewriteTest, AFullDiskIsToldAndEndsIt) {
-  for (int i = 0; i < 10'000; ++i) keyspace[0].put_string(context, "k" + std::to_string(i), "value");
+  for (int i = 0; i < 10'000; ++i)
+    keyspace[0].put_string(context, "k" + std::to_string(i), "value");
   FakeDisk disk;
   disk.set_room(100'000);
   for (const bool rdb_preamble : {false, true}) {

@@ -53,7 +53,8 @@ Outcome load(mayfly::ByteSource& source, bool keeps_due) {
 void restore(const std::string& bytes) {
   mayfly::KeyspaceFixture fixture;
   const std::string payload = mayfly::TestFile(bytes).payload(bytes.size() % 2 == 0 ? 80 : 12);
-  const Result<mayfly::Slot> slot = mayfly::restore_value(fixture.context, fixture.database, "k", payload);
+  const Result<mayfly::Slot> slot =
+      mayfly::restore_value(fixture.context, fixture.database, "k", payload);
   if (fixture.database.stored() != (slot ? 1u : 0u)) std::abort();
   if (!fixture.database.check_invariants().empty()) std::abort();
 }

@@ -19,7 +19,9 @@ Error already_there() { return {Code::corrupt, "a key that is there already"}; }
 }  // namespace
 
 RdbLoader::Handler::Handler(Keyspace& keyspace, const RdbLoadOptions& options)
-    : keyspace_(keyspace), options_(options), context_{.now = options.now, .policy = Policy::show} {}
+    : keyspace_(keyspace),
+      options_(options),
+      context_{.now = options.now, .policy = Policy::show} {}
 
 void RdbLoader::Handler::aux(std::string_view name, std::string_view value) {
   constexpr std::size_t kMost = 64;  // a sound file has about six
@@ -130,9 +132,7 @@ Status RdbLoader::Handler::skipped(const RdbKey& key, std::string_view type, std
 }
 
 RdbLoader::RdbLoader(ByteSource& source, Keyspace& keyspace, const RdbLoadOptions& options)
-    : source_(source),
-      handler_(keyspace, options),
-      parser_(source, handler_, options.checks) {}
+    : source_(source), handler_(keyspace, options), parser_(source, handler_, options.checks) {}
 
 Result<bool> RdbLoader::step(std::size_t keys) {
   handler_.done = 0;

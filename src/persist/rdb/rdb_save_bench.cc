@@ -59,8 +59,10 @@ void save_hashes(benchmark::State& state, bool with_deadlines) {
     const Slot slot = keyspace[0].make_members(context, ValueType::hash, name("hash", i));
     for (int j = 0; j < fields; ++j) {
       const Time deadline = kNow + Millis(1 + random.below(3'600'000));
-      keyspace[0].members(context, slot).put(name("fld:", j), name("val:", static_cast<int>(random.below(1e8))),
-                                 with_deadlines ? deadline : kNever);
+      keyspace[0]
+          .members(context, slot)
+          .put(name("fld:", j), name("val:", static_cast<int>(random.below(1e8))),
+               with_deadlines ? deadline : kNever);
     }
   }
   save(state, keyspace);

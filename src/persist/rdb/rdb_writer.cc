@@ -229,9 +229,9 @@ rdb::Type RdbWriter::type_of(const Database& database, Slot slot) {
     return is_small ? rdb::Type::hash_listpack : rdb::Type::hash;
   };
   if (node.has_member_deadlines != 0) return rdb::Type::hash2;
-  return visit_value(node, Overloaded{[](std::string_view) { return rdb::Type::string; },
-                                      type_of_packed,
-                                      [](const MemberTable&) { return rdb::Type::hash; }});
+  return visit_value(node,
+                     Overloaded{[](std::string_view) { return rdb::Type::string; }, type_of_packed,
+                                [](const MemberTable&) { return rdb::Type::hash; }});
 }
 
 void RdbWriter::value(Database& database, Slot slot) {

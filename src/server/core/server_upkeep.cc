@@ -195,8 +195,8 @@ void Server::check_output(Client& client) {
     if (client.above_soft_limit_since == Time::min()) {
       client.above_soft_limit_since = now_;
     }
-    over = over || is_due(client.above_soft_limit_since + std::chrono::seconds(limit.soft_seconds),
-                          now_);
+    over = over ||
+           is_due(client.above_soft_limit_since + std::chrono::seconds(limit.soft_seconds), now_);
   } else {
     client.above_soft_limit_since = Time::min();
   }

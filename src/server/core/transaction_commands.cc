@@ -47,8 +47,8 @@ void exec(Call& call) {
     here.server.leave_multi(client);
     return call.fail("EXECABORT Transaction discarded because of previous errors.");
   }
-  const bool is_broken =
-      client.is_watch_broken || here.server.watches().has_expired(call.context(), client, call.keyspace());
+  const bool is_broken = client.is_watch_broken ||
+                         here.server.watches().has_expired(call.context(), client, call.keyspace());
   const std::vector<Queued> queue = std::move(client.queue);
   here.server.leave_multi(client);
   if (is_broken) return call.reply().null_array();

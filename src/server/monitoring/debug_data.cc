@@ -35,12 +35,14 @@ void debug_object(Call& call) {
   const KeyNode& node = call.database().node(slot);
   call.reply().simple(fmt::format(
       "Value at:{} refcount:1 encoding:{} serializedlength:{} lru:{} lru_seconds_idle:{}",
-      fmt::ptr(&node), encoding_name(node), value_bytes(node),
-      std::uint32_t{node.access}, idle_seconds(node.access, call.now())));
+      fmt::ptr(&node), encoding_name(node), value_bytes(node), std::uint32_t{node.access},
+      idle_seconds(node.access, call.now())));
 }
 
 // DEBUG DIGEST
-void debug_digest(Call& call) { call.reply().simple(digest_of(call.context(), call.keyspace()).text()); }
+void debug_digest(Call& call) {
+  call.reply().simple(digest_of(call.context(), call.keyspace()).text());
+}
 
 // DEBUG DIGEST-VALUE key [key ...]
 void debug_digest_value(Call& call) {
@@ -48,7 +50,8 @@ void debug_digest_value(Call& call) {
   call.reply().array(keys.size());
   for (const std::string_view key : keys) {
     const Slot slot = call.find(key);
-    const Digest digest = slot == kNoSlot ? Digest() : digest_of_value(call.context(), call.database(), slot);
+    const Digest digest =
+        slot == kNoSlot ? Digest() : digest_of_value(call.context(), call.database(), slot);
     call.reply().simple(digest.text());
   }
 }
@@ -66,8 +69,9 @@ void debug_htstats(Call& call) {
                          "[Keys]\n stored: {}\n alive: {}\n table bytes: {}\n"
                          "[Deadlines]\n of keys: {}\n keys whose fields have some: {}\n",
                          table_stats(database.table_places(), database.stored()),
-                         table_stats(deadlines, deadlines), database.stored(), database.size(call.context()),
-                         database.table_bytes(), deadlines, database.member_deadline_count()));
+                         table_stats(deadlines, deadlines), database.stored(),
+                         database.size(call.context()), database.table_bytes(), deadlines,
+                         database.member_deadline_count()));
 }
 
 // DEBUG HTSTATS-KEY key [FULL]

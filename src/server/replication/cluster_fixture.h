@@ -65,7 +65,9 @@ class ClusterFixture {
     return primary != nullptr && primary->is_up();
   }
 
-  std::string digest(int number) { return digest_of(server(number).context(), server(number).keyspace()).text(); }
+  std::string digest(int number) {
+    return digest_of(server(number).context(), server(number).keyspace()).text();
+  }
 
   void advance(Millis step) { clock_.advance(step); }
 
