@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding keys for a call, failing, and telling what happened.
+// Finding keys for a call, failing, and reporting changes.
 
 #include "commands/call.h"
 
@@ -32,65 +32,55 @@ std::optional<std::int64_t> Call::integer(std::size_t i, std::int64_t least, std
   return std::nullopt;
 }
 
-Slot Call::find_to_read(std::string_view key) {
-  const Slot slot = database().find(key);
+Slot Call::find_untouched(std::string_view key) {
+  const Slot slot = find(key);
   host_.count_lookup(slot != kNoSlot);
-  if (slot == kNoSlot) {
-    notify(Event::miss, "keymiss", key);
-  } else {
-    database().touch(slot);
-  }
+  if (slot == kNoSlot) notify(Event::miss, "keymiss", key);
+  return slot;
+}
+
+Slot Call::find_to_read(std::string_view key) {
+  const Slot slot = find_untouched(key);
+  if (slot != kNoSlot) database().touch(context_, slot);
   return slot;
 }
 
 Slot Call::find_to_write(std::string_view key) {
-  const Slot slot = database().find(key);
-  if (slot != kNoSlot) database().touch(slot);
+  const Slot slot = find(key);
+  if (slot != kNoSlot) database().touch(context_, slot);
   return slot;
 }
 
-Slot Call::checked(Slot slot, bool is_right) {
-  if (slot == kNoSlot || is_right) return slot;
+Slot Call::checked(Slot slot, ValueType type) {
+  if (slot == kNoSlot || database().type(slot) == type) return slot;
   fail_wrong_type();
   return kNoSlot;
 }
 
-Slot Call::string_to_read(std::string_view key) {
-  const Slot slot = find_to_read(key);
-  return checked(slot, slot != kNoSlot && database().is_string(slot));
+Slot Call::find_to_read(std::string_view key, ValueType type) {
+  return checked(find_to_read(key), type);
 }
 
-Slot Call::string_to_write(std::string_view key) {
-  const Slot slot = find_to_write(key);
-  return checked(slot, slot != kNoSlot && database().is_string(slot));
+Slot Call::find_to_write(std::string_view key, ValueType type) {
+  return checked(find_to_write(key), type);
 }
 
-Slot Call::hash_to_read(std::string_view key) {
-  const Slot slot = find_to_read(key);
-  return checked(slot, slot != kNoSlot && database().is_hash(slot));
-}
-
-Slot Call::hash_to_write(std::string_view key) {
-  const Slot slot = find_to_write(key);
-  return checked(slot, slot != kNoSlot && database().is_hash(slot));
-}
-
-Slot Call::make_hash(std::string_view key) {
-  const Slot slot = database().make_hash(key);
+Slot Call::make_members(ValueType type, std::string_view key) {
+  const Slot slot = database().make_members(context_, type, key);
   notify(Event::created, "new", key);
   return slot;
 }
 
 Slot Call::put_string(std::string_view key, std::string_view value) {
   const std::size_t before = database().stored();
-  const Slot slot = database().put_string(key, value);
+  const Slot slot = database().put_string(context_, key, value);
   if (database().stored() > before) notify(Event::created, "new", key);
   return slot;
 }
 
 std::uint64_t Call::string_bytes_max() const {
-  const bool is_decided = keyspace_.policy() == Policy::show;
-  return is_decided ? kNodeBytesMax : keyspace_.options().string_bytes_max;
+  const bool is_checked = context_.policy == Policy::show;
+  return is_checked ? kNodeBytesMax : keyspace_.options().string_bytes_max;
 }
 
 void Call::fail(std::string_view error) {
@@ -110,12 +100,16 @@ void Call::fail_wrong_type() {
 
 void Call::changed(std::string_view key, std::int64_t times) {
   changes_ += times;
-  host_.key_changed(database_, key);
+  host_.key_changed(context_, database_, key);
+}
+
+void Call::key_changed(int database, std::string_view key) {
+  host_.key_changed(context_, database, key);
 }
 
 void Call::changed_database(int number) {
   ++changes_;
-  host_.database_changed(number);
+  host_.database_changed(context_, number);
 }
 
 void Call::notify(Event event, std::string_view name, std::string_view key) {
@@ -126,10 +120,8 @@ void Call::notify(Event event, std::string_view name, std::string_view key, int 
   host_.notify(event, name, key, database);
 }
 
-bool Call::settle(HashRef& hash, std::string_view key) {
-  if (!hash.settle()) return false;
-  notify(Event::generic, "del", key);
-  return true;
+void Call::finish(MembersRef& members, std::string_view key) {
+  if (members.finish()) notify(Event::generic, "del", key);
 }
 
 void Call::propagate_instead(Propagated words) {

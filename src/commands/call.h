@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: one request under way, and all that its handler may touch.
+// Call: one request that is being run, and all that its handler may use: the words, the context
+// (time, policy), the reply, and what is propagated.
 //
 //   void hlen(Call& call) {
-//     const Slot slot = call.hash_to_read(call.word(1));
-//     if (call.has_failed()) return;                      // it was no hash, and that was said
-//     call.reply().integer(slot == kNoSlot ? 0 : call.database().hash(slot).size());
+//     const Slot slot = call.find_to_read(call.word(1), ValueType::hash);
+//     if (call.has_failed()) return;                      // it was no hash, and the reply says so
+//     call.reply().integer(slot == kNoSlot ? 0 : call.members(slot).size());
 //   }
 //
-// A handler replies exactly once. It says what it changed: changed() for every key, notify() for
-// every event, in the order in which users see them. A write command that changed something is
-// propagated (to replicas and the append-only file) word for word, unless the handler says
-// propagate_as(), which it must whenever the words alone would mean something else later: a
-// relative time, a random choice, a condition.
-//
-// Time: now() is the same throughout a call, and throughout a transaction.
+// A handler replies exactly once. It calls changed() for every key that it changed and notify() for
+// every event, in the order in which clients see them. A write command that changed something is
+// propagated (to replicas and the append-only file) word for word, unless the handler calls
+// propagate_as(). It must do so if the words alone would mean something else later: a relative
+// time, a random choice, a condition.
 
 #pragma once
 
@@ -26,29 +25,30 @@
 
 #include "commands/command.h"
 #include "commands/events.h"
+#include "keyspace/exec_context.h"
 #include "keyspace/keyspace.h"
 #include "resp/reply.h"
 #include "resp/request.h"
 
 namespace mayfly {
 
-// What commands need of the server around them.
+// What commands need of the server.
 class Host {
  public:
   virtual ~Host() = default;
 
-  // A keyspace event; the host knows whether anybody wants it.
+  // A keyspace event. The host decides whether it is published.
   virtual void notify(Event event, std::string_view name, std::string_view key, int database) = 0;
 
   // A key was changed: transactions that watch it fail.
-  virtual void key_changed(int database, std::string_view key) = 0;
+  virtual void key_changed(const ExecContext& context, int database, std::string_view key) = 0;
 
   // A whole database was changed (FLUSHDB, SWAPDB).
-  virtual void database_changed(int database) = 0;
+  virtual void database_changed(const ExecContext& context, int database) = 0;
 
   virtual void count_lookup(bool hit) = 0;
 
-  // Whether anybody gets what is propagated.
+  // Whether there is a replica or a log to propagate to.
   virtual bool wants_propagation() const { return true; }
 
   // How the removal of an expired key is propagated: UNLINK, or DEL if lazyfree-lazy-expire is no.
@@ -60,10 +60,11 @@ using Propagated = std::vector<std::string>;
 
 class Call {
  public:
-  Call(Host& host, Keyspace& keyspace, int database, const Command& command, Words words,
-       Reply& reply)
+  Call(Host& host, Keyspace& keyspace, const ExecContext& context, int database,
+       const Command& command, Words words, Reply& reply)
       : host_(host),
         keyspace_(keyspace),
+        context_(context),
         database_(database),
         command_(command),
         words_(words),
@@ -74,8 +75,8 @@ class Call {
   Words words() const { return words_; }
   std::size_t count() const { return words_.size(); }
   std::string_view word(std::size_t i) const { return words_[i]; }
-  bool is(std::size_t i,
-          std::string_view option) const;  // in any case; false if there is no word i
+  // Whether word `i` exists and is this option, in upper or lower case.
+  bool is(std::size_t i, std::string_view option) const;
   const Command& command() const { return command_; }
   std::string full_name() const;  // "hset", "client|id"
 
@@ -85,35 +86,42 @@ class Call {
   std::optional<std::int64_t> integer(std::size_t i, std::int64_t least, std::int64_t most,
                                       std::string_view error);
 
-  // ---- What it may touch ----
+  // ---- What it may use ----
 
   Host& host() { return host_; }
   Keyspace& keyspace() { return keyspace_; }
   Database& database() { return keyspace_[database_]; }
   Reply& reply() { return reply_; }
-  Time now() const { return keyspace_.now(); }
+  const ExecContext& context() const { return context_; }
+  Time now() const { return context_.now; }  // the same throughout a call, and a transaction
 
-  // ---- Finding keys ----
+  // ---- Finding keys; kNoSlot if there is none ----
 
-  // For reading: counts hit or miss, tells `keymiss`, notes the use. kNoSlot if it is not there.
+  Slot find(std::string_view key) { return database().find(context_, key); }
+
+  // For reading: counts hit or miss, notifies of `keymiss`, records the use.
   Slot find_to_read(std::string_view key);
-  // For writing: notes the use.
+  // The same without recording a use: TTL, TYPE, EXISTS.
+  Slot find_untouched(std::string_view key);
+  // For writing: records the use.
   Slot find_to_write(std::string_view key);
 
-  // The same, and if the key holds something else, the reply is WRONGTYPE and has_failed() is true.
-  Slot string_to_read(std::string_view key);
-  Slot string_to_write(std::string_view key);
-  Slot hash_to_read(std::string_view key);
-  Slot hash_to_write(std::string_view key);
+  // The same for a key that must have this type. If it has another, the reply is WRONGTYPE and
+  // has_failed() is true.
+  Slot find_to_read(std::string_view key, ValueType type);
+  Slot find_to_write(std::string_view key, ValueType type);
 
-  // An empty hash under a key that is not there. Tells `new`.
-  Slot make_hash(std::string_view key);
+  MembersRef members(Slot slot) { return database().members(context_, slot); }
+  bool is_string(Slot slot) { return database().type(slot) == ValueType::string; }
 
-  // Sets a string under a key, whatever was there. Tells `new` if nothing was.
+  // A key without members, where no key is. Notifies of `new`.
+  Slot make_members(ValueType type, std::string_view key);
+
+  // Sets a key to a string, whatever it was. Notifies of `new` if the key did not exist.
   Slot put_string(std::string_view key, std::string_view value);
 
-  // The longest string that this call may make: proto-max-bulk-len. What a primary or a log says
-  // was allowed there: it is limited only by what a node can hold.
+  // The longest string that this call may make: proto-max-bulk-len. Commands of a primary or a log
+  // were checked there: they are limited only by what a node can hold.
   std::uint64_t string_bytes_max() const;
 
   // ---- Failing ----
@@ -124,29 +132,31 @@ class Call {
   void fail_arity();
   void fail_wrong_type();
 
-  // ---- Telling ----
+  // ---- Reporting changes ----
 
-  // The key is not as it was: counts a change and wakes watchers.
+  // A key was changed: counts the changes, and makes transactions that watch it fail.
   void changed(std::string_view key, std::int64_t times = 1);
+  // The same for a key of any database, without counting.
+  void key_changed(int database, std::string_view key);
   void changed_database(int number);
   void count_changes(std::int64_t times) { changes_ += times; }
   void notify(Event event, std::string_view name, std::string_view key);
   void notify(Event event, std::string_view name, std::string_view key, int database);
 
-  // A hash was used: tells what was found due, and `del` if nothing is left. Returns whether the
-  // key is gone. After this `slot` is good only if false.
-  bool settle(HashRef& hash, std::string_view key);
+  // Ends the use of a key's members: reports members that were found expired. Removes the key, with
+  // a `del`, if none is left.
+  void finish(MembersRef& members, std::string_view key);
 
   // ---- Propagating ----
 
-  // Instead of the words as they came; may be repeated. Nothing is built if nobody wants it.
+  // Instead of the original words; may be repeated. Nothing is built if there is no receiver.
   template <class... Text>
   void propagate_as(const Text&... words) {
     is_replaced_ = true;
     if (wants_propagation()) propagated_.push_back({std::string(words)...});
   }
   void propagate_list(Propagated words);
-  // Instead of all that was propagated so far; nothing if it is only a name.
+  // Instead of all that was propagated so far; nothing if it is only the name of a command.
   void propagate_instead(Propagated words);
   void propagate_nothing() { is_replaced_ = true; }
   bool wants_propagation() const { return host_.wants_propagation(); }
@@ -155,10 +165,11 @@ class Call {
   const std::vector<Propagated>& propagated() const { return propagated_; }
 
  private:
-  Slot checked(Slot slot, bool is_right);
+  Slot checked(Slot slot, ValueType type);
 
   Host& host_;
   Keyspace& keyspace_;
+  const ExecContext context_;
   const int database_;
   const Command& command_;
   Words words_;

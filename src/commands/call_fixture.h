@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CallFixture: commands run on a keyspace without a server, for the tests of the commands.
 //
-//   class HashTest : public CallFixture {
-//    protected:
-//     HashTest() : CallFixture({hash_commands(), key_commands()}) {}
-//   };
+//   class HashTest : public CallFixture {};
 //
 //   TEST_F(HashTest, CountsFields) {
 //     run("HSET h a 1 b 2");                        // words are separated by spaces
@@ -37,10 +34,8 @@ namespace mayfly {
 
 class CallFixture : public testing::Test, private Host, private KeyspaceListener {
  protected:
-  explicit CallFixture(std::initializer_list<std::span<const Command>> families,
-                       const KeyspaceOptions& options = {})
-      : keyspace_(options, *this) {
-    for (const std::span<const Command> rows : families) table_.add(rows);
+  explicit CallFixture(const KeyspaceOptions& options = {}) : keyspace_(options, *this) {
+    for (const std::span<const Command> rows : data_commands()) table_.add(rows);
   }
 
   // The structure is checked after every test.
@@ -62,14 +57,13 @@ class CallFixture : public testing::Test, private Host, private KeyspaceListener
     changed_keys_.clear();
     propagated_.clear();
     lookups_.clear();
-    keyspace_.set_now(now_);
     std::string out;
     Reply reply(out, protocol_);
     dispatch(words, reply);
     return out;
   }
 
-  // ---- What is told of the last run, separated by spaces ----
+  // ---- What the last run reported, separated by spaces ----
 
   // "class:event:key", and "@number" behind it in any database but 0.
   std::string events() const { return joined(events_, " "); }
@@ -80,10 +74,11 @@ class CallFixture : public testing::Test, private Host, private KeyspaceListener
 
   // ---- Around it ----
 
-  Time now() const { return now_; }
-  void advance(Millis step) { now_ += step; }
+  Time now() const { return context_.now; }
+  void advance(Millis step) { context_.now += step; }
+  ExecContext& context() { return context_; }
   std::string in_ms(Millis from_now) const {
-    return std::to_string((now_ + from_now).time_since_epoch().count());
+    return std::to_string((context_.now + from_now).time_since_epoch().count());
   }
   void select(int number) { selected_ = number; }
   void set_protocol(int protocol) { protocol_ = protocol; }
@@ -99,25 +94,24 @@ class CallFixture : public testing::Test, private Host, private KeyspaceListener
     if (number != 0) line.append("@").append(std::to_string(number));
     events_.push_back(std::move(line));
   }
-  void key_changed(int number, std::string_view key) override {
+  void key_changed(const ExecContext&, int number, std::string_view key) override {
     std::string line(key);
     if (number != 0) line.append("@").append(std::to_string(number));
     changed_keys_.push_back(std::move(line));
   }
-  void database_changed(int number) override {
+  void database_changed(const ExecContext&, int number) override {
     changed_keys_.push_back("all@" + std::to_string(number));
   }
   void count_lookup(bool hit) override { lookups_ += hit ? 'h' : 'm'; }
 
   // ---- KeyspaceListener ----
 
-  void key_expired(Database& database, std::string_view key, Found) override {
+  void key_expired(Database& database, std::string_view key, FoundBy) override {
     notify(Event::expired, "expired", key, database.number());
   }
-  void fields_expired(Database& database, std::string_view key, std::span<const std::string> fields,
-                      bool emptied, Found found) override {
-    const Event by_sweep = Event::expired;
-    notify(found == Found::by_sweep ? by_sweep : by_sweep | Event::hash, "hexpired", key,
+  void members_expired(Database& database, std::string_view key,
+                       std::span<const std::string> fields, bool emptied, FoundBy by) override {
+    notify(by == FoundBy::sweep ? Event::expired : Event::expired | Event::hash, "hexpired", key,
            database.number());
     if (emptied) notify(Event::generic, "del", key, database.number());
     std::string line(fields.empty() ? "UNLINK " : "HDEL ");
@@ -136,7 +130,7 @@ class CallFixture : public testing::Test, private Host, private KeyspaceListener
     if (command == nullptr) return reply.error("ERR unknown command");
     command = table_.resolve(*command, words);
     if (command == nullptr) return reply.error("ERR unknown subcommand");
-    Call call(*this, keyspace_, selected_, *command, words, reply);
+    Call call(*this, keyspace_, context_, selected_, *command, words, reply);
     if (!fits(*command, words.size())) return call.fail_arity();
 
     command->handler(call);
@@ -178,7 +172,7 @@ class CallFixture : public testing::Test, private Host, private KeyspaceListener
     return parser.value().to_text();
   }
 
-  Time now_{Millis(1'800'000'000'000)};
+  ExecContext context_{.now = Time(Millis(1'800'000'000'000))};
   int selected_ = 0;
   int protocol_ = 2;
   CommandTable table_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding commands by name, and keys in requests.
+// The list of all families, finding commands by name, and keys in requests.
 
 #include "commands/command.h"
 
@@ -9,12 +9,38 @@
 #include "resp/numbers.h"
 
 namespace mayfly {
-
 namespace {
 
 constexpr std::size_t kCells = 1024;  // a power of two, several times as many as there are commands
 
+// The keys of a request that says how many there are. None if that number is wrong.
+std::vector<std::size_t> counted_positions(const KeyRange& keys, Words words) {
+  std::vector<std::size_t> positions;
+  const auto at = static_cast<std::size_t>(keys.count_at);
+  const auto count = at < words.size() ? parse_integer(words[at]) : std::nullopt;
+  const auto first = static_cast<std::size_t>(keys.first);
+  const auto step = static_cast<std::size_t>(keys.step);
+  if (!count || *count < 1 || first >= words.size()) return positions;
+  if (static_cast<std::uint64_t>(*count) > (words.size() - first + step - 1) / step) {
+    return positions;
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(*count); ++i) {
+    positions.push_back(first + i * step);
+  }
+  return positions;
+}
+
 }  // namespace
+
+std::vector<std::span<const Command>> data_commands() {
+  return {string_read_commands(),   string_set_commands(), string_msetex_commands(),
+          string_change_commands(), string_lcs_commands(), bit_commands(),
+          bit_count_commands(),     bit_op_commands(),     bit_field_commands(),
+          key_commands(),           key_move_commands(),   key_scan_commands(),
+          key_expire_commands(),    key_object_commands(), key_sort_commands(),
+          hash_write_commands(),    hash_read_commands(),  hash_random_commands(),
+          hash_expire_commands(),   hash_setex_commands()};
+}
 
 CommandTable::CommandTable() : cells_(kCells, nullptr) {}
 
@@ -47,27 +73,6 @@ const Command* CommandTable::resolve(const Command& command, Words words) const 
   return found == command.subcommands.end() ? nullptr : &*found;
 }
 
-namespace {
-
-// The keys of a request that tells how many they are. None if that cannot be.
-std::vector<std::size_t> counted_positions(const KeyRange& keys, Words words) {
-  std::vector<std::size_t> positions;
-  const auto at = static_cast<std::size_t>(keys.count_at);
-  const auto count = at < words.size() ? parse_integer(words[at]) : std::nullopt;
-  const auto first = static_cast<std::size_t>(keys.first);
-  const auto step = static_cast<std::size_t>(keys.step);
-  if (!count || *count < 1 || first >= words.size()) return positions;
-  if (static_cast<std::uint64_t>(*count) > (words.size() - first + step - 1) / step) {
-    return positions;
-  }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(*count); ++i) {
-    positions.push_back(first + i * step);
-  }
-  return positions;
-}
-
-}  // namespace
-
 std::string full_name(const Command& command) {
   std::string name(command.parent);
   if (!name.empty()) name += '|';
@@ -83,7 +88,7 @@ std::vector<std::size_t> key_positions(const Command& command, Words words) {
   for (int i = command.keys.first; i <= last && i < count; i += std::max(command.keys.step, 1)) {
     positions.push_back(static_cast<std::size_t>(i));
   }
-  if (command.name == "sort") {  // the one command that names a key behind an option
+  if ((command.flags & flag::store_option) != 0) {
     for (std::size_t i = 2; i + 1 < words.size(); ++i) {
       if (equals(words[i], "store")) positions.push_back(i + 1);
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command: one row of the table of commands, all that is known about a command but its meaning.
+// Command: one row of the table of commands, and the table itself.
 //
-// Handlers are free functions that stand beside their rows: see hash_commands.cc and its siblings.
+// Handlers are free functions in the file that has their rows, such as hash/hash_read.cc. Each of
+// these files exports its rows; data_commands() lists them all.
 
 #pragma once
 
@@ -49,12 +50,13 @@ inline constexpr std::uint32_t health_check = 1 << 22;     // refused when write
 inline constexpr std::uint32_t unpaused = 1 << 23;         // runs even while everything is paused
 inline constexpr std::uint32_t from_primary = 1 << 24;     // no write, but a primary may send it
 
-// It may find any keys expired. They have nothing to do with each other, and so their removals are
-// propagated one by one, not as a transaction. Not shown.
+// It may find any keys expired. They are unrelated, and so their removals are propagated one by
+// one, not as a transaction. Not shown.
 inline constexpr std::uint32_t arbitrary_keys = 1 << 25;
 
-// TOUCH: records the use of its keys even for a client with CLIENT NO-TOUCH. Not shown.
-inline constexpr std::uint32_t records_use = 1 << 26;
+// Its option STORE names another key; it records uses even after CLIENT NO-TOUCH. Not shown.
+inline constexpr std::uint32_t store_option = 1 << 26;
+inline constexpr std::uint32_t records_use = 1 << 27;
 }  // namespace flag
 
 // What a command does to its keys.
@@ -78,6 +80,8 @@ struct KeyRange {
   std::uint32_t access = 0;
   int count_at = 0;  // 0: up to `last`
 };
+constexpr KeyRange one_key(std::uint32_t access) { return {1, 1, 1, access}; }
+constexpr KeyRange all_keys(std::uint32_t access, int step = 1) { return {1, -1, step, access}; }
 
 struct Command {
   std::string_view name;  // lower case; of a subcommand the second word only
@@ -113,7 +117,7 @@ class CommandTable {
   // The rows must outlive the table.
   void add(std::span<const Command> rows);
 
-  // Null if there is none.
+  // Null if there is no such command.
   const Command* find(std::string_view name) const;
 
   // The subcommand that the second word names, or the command itself if it has none. Null if the
@@ -129,13 +133,29 @@ class CommandTable {
   std::vector<const Command*> cells_;
 };
 
-// What every family of commands has, each in its own file.
-std::span<const Command> string_commands();
+// The rows of all commands on data.
+std::vector<std::span<const Command>> data_commands();
+
+// They come from these files.
+std::span<const Command> string_read_commands();
+std::span<const Command> string_set_commands();
+std::span<const Command> string_msetex_commands();
+std::span<const Command> string_change_commands();
+std::span<const Command> string_lcs_commands();
 std::span<const Command> bit_commands();
+std::span<const Command> bit_count_commands();
+std::span<const Command> bit_op_commands();
+std::span<const Command> bit_field_commands();
 std::span<const Command> key_commands();
-std::span<const Command> expire_commands();
-std::span<const Command> hash_commands();
+std::span<const Command> key_move_commands();
+std::span<const Command> key_scan_commands();
+std::span<const Command> key_expire_commands();
+std::span<const Command> key_object_commands();
+std::span<const Command> key_sort_commands();
+std::span<const Command> hash_write_commands();
+std::span<const Command> hash_read_commands();
+std::span<const Command> hash_random_commands();
 std::span<const Command> hash_expire_commands();
-std::span<const Command> sort_commands();
+std::span<const Command> hash_setex_commands();
 
 }  // namespace mayfly

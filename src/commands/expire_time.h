@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times as commands spell them: EX, PX, EXAT and PXAT, and the arguments of EXPIRE and its kin,
-// turned into deadlines.
+// Times in commands: the arguments of EXPIRE and HEXPIRE, the options EX, PX, EXAT and PXAT, the
+// conditions NX, XX, GT and LT, and the replies of TTL.
 
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "commands/call.h"
@@ -18,20 +19,43 @@ namespace mayfly {
 struct TimeForm {
   bool is_seconds = false;
   bool is_absolute = false;
+  bool operator==(const TimeForm&) const = default;
 };
 
-// What EX, PX, EXAT and PXAT (in any case) mean; nothing for any other word.
-std::optional<TimeForm> time_option(std::string_view word);
+// The four forms of EXPIRE and TTL.
+inline constexpr TimeForm kInSeconds{.is_seconds = true, .is_absolute = false};
+inline constexpr TimeForm kInMillis{.is_seconds = false, .is_absolute = false};
+inline constexpr TimeForm kAtSecond{.is_seconds = true, .is_absolute = true};
+inline constexpr TimeForm kAtMilli{.is_seconds = false, .is_absolute = true};
 
-// The least number that is allowed: EXPIRE takes all, SET only what is positive, HEXPIRE zero, too.
+// The least number that is allowed: EXPIRE takes any, SET at least 1, HEXPIRE at least 0.
 inline constexpr std::int64_t kAnyTime = std::numeric_limits<std::int64_t>::min();
 
-// Word `i` as a deadline. An error reply and nothing if it is no integer, below `least`, or beyond
-// the calendar ("ERR invalid expire time in 'set' command").
+// Word `i` as a deadline. An error reply and nothing if it is no integer, below `least`, or too far
+// in the future ("ERR invalid expire time in 'set' command").
 std::optional<Time> deadline_argument(Call& call, std::size_t i, TimeForm form, std::int64_t least);
 
-// The condition that NX, XX, GT or LT (in any case) means; nothing for any other word.
-std::optional<When> when_option(std::string_view word);
+// EX, PX, EXAT or PXAT with a time, or a word that excludes them: KEEPTTL or PERSIST.
+struct ExpiryOption {
+  std::optional<TimeForm> form;
+  std::size_t time = 0;     // the word with the time, if there is a form
+  bool is_instead = false;  // the other word was given
+
+  // Reads the option at word `i`; all options are before word `end`. Returns how many words it
+  // takes, or 0 if it is another option or contradicts what was read before. An option that is
+  // repeated replaces itself.
+  std::size_t read(const Call& call, std::size_t i, std::size_t end, std::string_view instead);
+
+  // Nothing if no time was given, or after an error reply: check has_failed().
+  std::optional<Time> deadline(Call& call, std::int64_t least) const;
+};
+
+// NX, XX, GT and LT in the words from `first` to before `end`; an error reply and nothing if they
+// are wrong.
+std::optional<When> read_conditions(Call& call, std::size_t first, std::size_t end);
+
+// The reply of TTL and its variants: -1 for no deadline. Seconds are rounded to the nearest.
+std::int64_t ttl_reply(Time deadline, Time now, TimeForm form);
 
 // A deadline as text, in milliseconds: for propagation.
 std::string in_millis(Time deadline);

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 
 #include "commands/words.h"
@@ -15,15 +14,9 @@
 namespace mayfly {
 namespace {
 
-// All types of Valkey, those included that we do not hold: no key has them.
-bool is_type_name(std::string_view word) {
-  static constexpr std::string_view kTypes[] = {"string", "list", "set", "zset", "hash", "stream"};
-  return std::ranges::any_of(kTypes, [&](std::string_view type) { return equals(word, type); });
-}
-
-// Reads the option at word `i` and returns the word after it; nothing if there has been an error.
-std::optional<std::size_t> read_option(Call& call, std::size_t i, ScanKind kind,
-                                       ScanOptions& options) {
+// Reads the option at word `i` and returns the word after it; nothing after an error reply.
+std::optional<std::size_t> read_scan_option(Call& call, std::size_t i, ScanKind kind,
+                                            ScanOptions& options) {
   const bool has_value = i + 1 < call.count();
   if (call.is(i, "count") && has_value) {
     const std::optional<std::int64_t> count = call.integer(i + 1);
@@ -36,9 +29,9 @@ std::optional<std::size_t> read_option(Call& call, std::size_t i, ScanKind kind,
     options.match = call.word(i + 1);
     return i + 2;
   } else if (call.is(i, "type") && has_value && kind == ScanKind::keys) {
-    options.type = call.word(i + 1);
-    if (is_type_name(*options.type)) return i + 2;
-    call.fail(fmt::format("ERR unknown type name '{}'", *options.type));
+    options.type = parse_type(lowered(call.word(i + 1)));
+    if (options.type) return i + 2;
+    call.fail(fmt::format("ERR unknown type name '{}'", call.word(i + 1)));
     return std::nullopt;
   } else if (call.is(i, "novalues")) {
     options.no_values = true;
@@ -73,7 +66,7 @@ std::optional<ScanOptions> scan_options(Call& call, std::size_t first, ScanKind 
   options.cursor = *cursor;
   std::optional<std::size_t> i = first;
   while (*i < call.count()) {
-    i = read_option(call, *i, kind, options);
+    i = read_scan_option(call, *i, kind, options);
     if (!i) return std::nullopt;
   }
   return options;

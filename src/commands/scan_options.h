@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that SCAN and HSCAN have in common: cursor [MATCH pattern] [COUNT count] and so on.
+// The arguments that SCAN and HSCAN share: cursor [MATCH pattern] [COUNT count] and so on.
 //
 //   void hscan(Call& call) {
-//     if (!scan_cursor(call, 2)) return;                       // before the key is looked at
+//     if (!scan_cursor(call, 2)) return;                       // before the key is read
 //     ...
 //     const auto options = scan_options(call, 3, ScanKind::hash);
-//     if (!options) return;                                    // the error has been said
+//     if (!options) return;                                    // there was an error reply
 
 #pragma once
 
@@ -28,10 +28,10 @@ struct ScanOptions {
   std::uint64_t cursor = 0;
   std::size_t count = 10;
   std::optional<std::string_view> match;
-  std::optional<std::string_view> type;
+  std::optional<ValueType> type;
   bool no_values = false;
 
-  // Whether MATCH lets it through; without MATCH everything passes.
+  // Whether the name matches MATCH; without MATCH every name does.
   bool matches(std::string_view name) const;
 };
 
@@ -39,7 +39,7 @@ struct ScanOptions {
 std::optional<std::uint64_t> scan_cursor(Call& call, std::size_t i);
 
 // The options from word `first` to the last, and the cursor, which is the word before them. An
-// error reply and nothing if one is not right.
+// error reply and nothing if one is wrong.
 std::optional<ScanOptions> scan_options(Call& call, std::size_t first, ScanKind kind);
 
 }  // namespace mayfly

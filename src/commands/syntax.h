@@ -5,7 +5,7 @@
 //   key FIELDS numfields:count (field value)...
 //
 //   word                  a value; `:int`, `:double`, `:time`, `:pattern` or `:key` is its type,
-//                         and a value named `key` is a key. `:count` is an integer that tells how
+//                         and a value named `key` is a key. `:count` is an integer that says how
 //                         often the repeated argument behind it occurs.
 //   WORD                  a token: the word itself. It belongs to the values that follow it.
 //   [ ... ]               optional

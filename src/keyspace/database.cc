@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys: finding, making, changing and removing them. What is due is database_sweep.cc's.
+// Keys: finding, making, changing and removing them. database_sweep.cc is about what is due.
 
 #include "keyspace/database.h"
 
@@ -10,13 +10,12 @@
 #include "keyspace/eviction.h"
 #include "keyspace/hasher.h"
 #include "keyspace/keyspace.h"
-#include "keyspace/members/packed_hash.h"
-#include "keyspace/members/table_hash.h"
+#include "keyspace/members/packed_members.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kFreedAtOnce = 64;  // fields: about 5 us
+constexpr std::size_t kFreedAtOnce = 64;  // members: about 5 us
 
 void fill(KeyNode& node, std::string_view value) {
   if (!value.empty()) std::memcpy(node.value_data(), value.data(), value.size());
@@ -37,33 +36,36 @@ Slot Database::stored_slot(std::string_view key) const {
   return contents_->table.find(hash_of(key), [&](Slot slot) { return this->key(slot) == key; });
 }
 
-Slot Database::find(std::string_view key) {
+Slot Database::find(const ExecContext& context, std::string_view key) {
   const Slot slot = stored_slot(key);
-  if (slot == kNoSlot || is_alive(slot)) return slot;
-  if (keyspace_.policy() == Policy::reclaim) reclaim(slot);
+  if (slot == kNoSlot || is_alive(context, slot)) return slot;
+  if (context.policy == Policy::reclaim) reclaim(context, slot);
   return kNoSlot;
 }
 
-Slot Database::peek(std::string_view key) const {
+Slot Database::peek(const ExecContext& context, std::string_view key) const {
   const Slot slot = stored_slot(key);
-  return slot == kNoSlot || is_alive(slot) ? slot : kNoSlot;
+  return slot == kNoSlot || is_alive(context, slot) ? slot : kNoSlot;
 }
 
-Slot Database::add(KeyNode* node) {
-  node->access = first_access(keyspace_.options().uses_lfu, keyspace_.now()) & kAccessMask;
+Slot Database::insert(KeyNode* node) {
   const Slot slot = contents_->nodes.emplace(node);
   contents_->table.insert(hash_of(node->key()), slot,
                           [this](Slot other) { return hash_of(key(other)); });
   return slot;
 }
 
-void Database::touch(Slot slot) {
-  if (!keyspace_.notes_use()) return;
+Slot Database::add(const ExecContext& context, KeyNode* node) {
+  node->access = first_access(keyspace_.options().uses_lfu, context.now) & kAccessMask;
+  return insert(node);
+}
+
+void Database::touch(const ExecContext& context, Slot slot) {
+  if (!context.records_use) return;
   KeyNode& node = *place(slot);
-  const std::uint32_t access = touched_access(node.access, keyspace_.options().uses_lfu,
-                                              keyspace_.now(), keyspace_.random());
-  if (access != node.access)
-    node.access = access & kAccessMask;  // a page is not dirtied for naught
+  const std::uint32_t access =
+      touched_access(node.access, keyspace_.options().uses_lfu, context.now, keyspace_.random());
+  if (access != node.access) node.access = access & kAccessMask;  // avoids dirtying the page
 }
 
 Time Database::deadline(Slot slot) const {
@@ -77,22 +79,23 @@ void Database::set_deadline(Slot slot, Time deadline) {
   node.has_deadline = deadline != kNever;
 }
 
-Time Database::earliest_field(Slot slot) const {
-  return node(slot).has_field_deadlines != 0 ? contents_->members.deadline(slot) : kNever;
+Time Database::earliest_member_deadline(Slot slot) const {
+  return node(slot).has_member_deadlines != 0 ? contents_->members.deadline(slot) : kNever;
 }
 
-Slot Database::put_string(std::string_view key, std::string_view value) {
+Slot Database::put_string(const ExecContext& context, std::string_view key,
+                          std::string_view value) {
   const Slot slot = stored_slot(key);
   if (slot == kNoSlot) {
-    KeyNode* const node = make_node(Kind::string, key, value.size());
+    KeyNode* const node = make_node(Encoding::string, key, value.size());
     fill(*node, value);
-    return add(node);
+    return add(context, node);
   }
   set_deadline(slot, kNever);
-  if (is_hash(slot)) {
-    KeyNode* const node = make_node(Kind::string, key, value.size());
+  if (type(slot) != ValueType::string) {
+    KeyNode* const node = make_node(Encoding::string, key, value.size());
     node->access = place(slot)->access;
-    if (place(slot)->has_field_deadlines != 0) contents_->members.cancel(slot);
+    if (place(slot)->has_member_deadlines != 0) contents_->members.cancel(slot);
     free_value(*place(slot));
     free_node(std::exchange(place(slot), node));
   }
@@ -101,7 +104,7 @@ Slot Database::put_string(std::string_view key, std::string_view value) {
 }
 
 void Database::set_string(Slot slot, std::string_view value) {
-  assert(is_string(slot));
+  assert(type(slot) == ValueType::string);
   KeyNode*& node = place(slot);
   node = resize_value(node, value.size());
   node->is_raw = 0;
@@ -109,7 +112,7 @@ void Database::set_string(Slot slot, std::string_view value) {
 }
 
 char* Database::resize_string(Slot slot, std::size_t size) {
-  assert(is_string(slot));
+  assert(type(slot) == ValueType::string);
   KeyNode*& node = place(slot);
   const std::size_t before = node->value_size;
   node = resize_value(node, size, true);
@@ -118,22 +121,40 @@ char* Database::resize_string(Slot slot, std::size_t size) {
   return node->value_data();
 }
 
-void Database::make_way(std::string_view key) {
+void Database::remove_stored(std::string_view key) {
   const Slot slot = stored_slot(key);
   if (slot != kNoSlot) unlink(slot);
 }
 
-Slot Database::make_hash(std::string_view key) {
-  make_way(key);
-  KeyNode* const node = make_node(Kind::packed_hash, key, kPackedEmptySize);
-  packed_create(node->value_data());
-  return add(node);
+KeyNode* Database::new_members_node(ValueType type, std::string_view key) const {
+  const Encoding encoding = encoding_of(type, ValueForm::packed);
+  KeyNode* const node = make_node(encoding, key, kPackedEmptySize);
+  packed_create(node->value_data(), row_of(encoding).payload);
+  return node;
+}
+
+Slot Database::make_members(const ExecContext& context, ValueType type, std::string_view key) {
+  remove_stored(key);
+  return add(context, new_members_node(type, key));
+}
+
+void Database::turn_into_table(Slot slot) {
+  KeyNode*& node = place(slot);
+  const PackedView packed(node->value());
+  auto table = std::make_unique<MemberTable>(keyspace_.options().seed, packed.payload());
+  packed.each([&](const Member& member) {
+    table->put(member.name, member.value, member.deadline);
+    return true;
+  });
+  node = resize_value(node, sizeof(void*));
+  node->set_encoding(encoding_of(type_of(*node), ValueForm::table));
+  node->set_member_table(table.release());
 }
 
 void Database::free_value(KeyNode& node) {
-  if (node.type() != Kind::table_hash) return;
-  std::unique_ptr<TableHash> hash(&node.table_hash());
-  if (hash->count() > kFreedAtOnce) keyspace_.graveyard().bury(std::move(hash));
+  if (form_of(node) != ValueForm::table) return;
+  std::unique_ptr<MemberTable> table(&node.member_table());
+  if (table->count() > kFreedAtOnce) keyspace_.lazy_free().defer_free(std::move(table));
 }
 
 void Database::unlink(Slot slot) {
@@ -141,54 +162,52 @@ void Database::unlink(Slot slot) {
   contents_->table.erase(hash_of(node->key()), slot,
                          [this](Slot other) { return hash_of(key(other)); });
   if (node->has_deadline != 0) contents_->keys.cancel(slot);
-  if (node->has_field_deadlines != 0) contents_->members.cancel(slot);
+  if (node->has_member_deadlines != 0) contents_->members.cancel(slot);
   free_value(*node);
   free_node(node);
   contents_->nodes.erase(slot);
 }
 
-void Database::erase(Slot slot) { unlink(slot); }
-
 void Database::rename(Slot slot, std::string_view key) {
-  make_way(key);
+  remove_stored(key);
   const auto hash_of_slot = [this](Slot other) { return hash_of(this->key(other)); };
   contents_->table.erase(hash_of(this->key(slot)), slot, hash_of_slot);
-  place(slot) = rename_node(place(slot), key);
+  KeyNode* const renamed = copy_node(*place(slot), key);
+  free_node(std::exchange(place(slot), renamed));
   contents_->table.insert(hash_of(key), slot, hash_of_slot);
 }
 
 Slot Database::move(Slot slot, Database& to, std::string_view key) {
-  to.make_way(key);
-  KeyNode*& node = place(slot);
+  to.remove_stored(key);
   const Time deadline = this->deadline(slot);
-  KeyNode* const moved = make_node(node->type(), key, node->value_size);
-  fill(*moved, node->value());
-  moved->is_raw = node->is_raw;
-  moved->is_beyond_limits = node->is_beyond_limits;
-  const std::uint32_t access = node->access;
-  if (node->type() == Kind::table_hash) node->kind = static_cast<std::uint32_t>(Kind::string) & 0xF;
-  unlink(slot);  // its value belongs to the other node now
+  KeyNode* const moved = copy_node(node(slot), key);
+  moved->has_deadline = 0;
+  moved->has_member_deadlines = 0;
+  place(slot)->set_encoding(Encoding::string);  // a table belongs to the other node now
+  unlink(slot);
 
-  const Slot target = to.add(moved);
-  to.set_access(target, access & kAccessMask);
+  const Slot target = to.insert(moved);
   to.set_deadline(target, deadline);
-  if (to.is_hash(target)) to.refile(target);
+  to.refresh_deadline(target);
   return target;
 }
 
-Slot Database::copy(Slot slot, Database& to, std::string_view key) {
-  Slot target = kNoSlot;
-  if (is_string(slot)) {
-    target = to.put_string(key, string(slot));
+Slot Database::copy(const ExecContext& context, Slot slot, Database& to, std::string_view key) {
+  const auto copy_string = [&](std::string_view text) {
+    const Slot target = to.put_string(context, key, text);
     to.place(target)->is_raw = node(slot).is_raw;
-  } else {
-    target = to.make_hash(key);
-    HashRef copied = to.hash(target);
-    hash(slot).each([&](const HashField& field) {
-      copied.put(field.field, field.value, field.deadline);
+    return target;
+  };
+  const auto copy_members = [&](const auto&) {
+    const Slot target = to.make_members(context, type(slot), key);
+    MembersRef copied = to.members(context, target);
+    members(context, slot).each([&](const Member& member) {
+      copied.put(member.name, member.value, member.deadline);
       return true;
     });
-  }
+    return target;
+  };
+  const Slot target = visit_value(node(slot), Overloaded{copy_string, copy_members});
   to.set_deadline(target, deadline(slot));
   return target;
 }
@@ -198,36 +217,34 @@ void Database::fit() {
 }
 
 void Database::clear() {
-  keyspace_.graveyard().bury(std::exchange(contents_, std::make_unique<Contents>()));
+  keyspace_.lazy_free().defer_free(std::exchange(contents_, std::make_unique<Contents>()));
 }
 
-void Database::swap_contents(Database& other) { std::swap(contents_, other.contents_); }
-
-Slot Database::random(Random& random) const {
+Slot Database::random(const ExecContext& context, Random& random) const {
   const std::size_t extent = contents_->nodes.extent();
   if (extent == 0) return kNoSlot;
   constexpr int kTries = 64;
   for (int i = 0; i < kTries; ++i) {
     const auto slot = static_cast<Slot>(random.below(extent));
-    if (contents_->nodes.is_used(slot) && is_alive(slot)) return slot;
+    if (contents_->nodes.is_used(slot) && is_alive(context, slot)) return slot;
   }
-  // Nearly all is dead or gone: from a random place on, the first one alive.
+  // Nearly all keys are dead: take the first one alive from a random place on.
   const auto start = static_cast<Slot>(random.below(extent));
   for (Slot slot = contents_->nodes.next(start); slot != kNoSlot;
        slot = contents_->nodes.next(slot + 1)) {
-    if (is_alive(slot)) return slot;
+    if (is_alive(context, slot)) return slot;
   }
   for (Slot slot = contents_->nodes.next(0); slot != kNoSlot && slot < start;
        slot = contents_->nodes.next(slot + 1)) {
-    if (is_alive(slot)) return slot;
+    if (is_alive(context, slot)) return slot;
   }
   return kNoSlot;
 }
 
-void Database::each(const std::function<bool(Slot)>& see) const {
+void Database::each(const std::function<bool(Slot)>& visit) const {
   for (Slot slot = contents_->nodes.next(0); slot != kNoSlot;
        slot = contents_->nodes.next(slot + 1)) {
-    if (!see(slot)) return;
+    if (!visit(slot)) return;
   }
 }
 

@@ -4,26 +4,25 @@
 //   Table     hash of the key -> slot      (grows one bucket at a time; scan order survives)
 //   Slab      slot -> KeyNode*             (the only pointer to a node)
 //   keys      slot -> deadline of the key, in order of time
-//   members   slot -> earliest deadline among the key's fields, in order of time
+//   members   slot -> earliest deadline among the key's members, in order of time
 //
-// A slot is good until its key is erased; changing a value keeps it. What is due is invisible to
-// find() and uncounted by size(), whether it is still stored or not. What find() does about a key
-// that it meets dead is up to Keyspace::policy().
-//
-// Time: the database never asks a clock; keyspace.now() is set once a command.
+// A slot is valid until its key is erased; changing a value keeps it. A key that is due is
+// invisible to find() and not counted by size(), whether it is still stored or not. The policy of
+// the ExecContext says whether find() removes such a key.
 
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
+#include "keyspace/exec_context.h"
 #include "keyspace/key_node.h"
-#include "keyspace/members/hash_ref.h"
+#include "keyspace/members/members_ref.h"
 #include "keyspace/table.h"
+#include "keyspace/value.h"
 #include "mayfly/internal/slab.h"
 #include "mayfly/random.h"
 #include "mayfly/slot.h"
@@ -34,21 +33,18 @@ namespace mayfly {
 
 class Keyspace;
 
-// Who noticed that something was due.
-enum class Found { on_access, by_sweep };
-
-// All that a database holds: what FLUSHDB takes away at once and frees in slices.
+// All that a database holds. FLUSHDB takes it away at once, and it is freed in slices.
 struct Contents {
   Contents() = default;
   ~Contents();
 
-  // Frees at most about `limit` keys and fields; returns how many. Nobody may look at it any more.
+  // Frees at most about `limit` keys and members; returns how many. REQUIRES: no longer in use.
   std::size_t free_some(std::size_t limit);
 
   Table table;
   Slab<KeyNode*> nodes;
   VolatileSet keys;     // deadlines of keys
-  VolatileSet members;  // earliest deadlines of fields, by key
+  VolatileSet members;  // earliest deadlines of members, by key
   Slot cursor = 0;      // of free_some()
 };
 
@@ -64,26 +60,28 @@ class Database {
 
   // ---- Finding ----
 
-  // The key's slot if it is alive, else kNoSlot. A key that is due, or whose fields are all due, is
-  // dead; where the policy says so it is reclaimed here, with event and count.
-  Slot find(std::string_view key);
+  // The key's slot if it is alive, else kNoSlot. A key that is due, or whose members are all due,
+  // is dead; if the policy is `reclaim`, it is removed, reported and counted here.
+  Slot find(const ExecContext& context, std::string_view key);
 
-  // The same without reclaiming anything.
-  Slot peek(std::string_view key) const;
+  // The same without removing anything.
+  Slot peek(const ExecContext& context, std::string_view key) const;
 
   // The same, dead or alive.
   Slot stored_slot(std::string_view key) const;
 
-  bool is_alive(Slot slot) const;
+  bool is_alive(const ExecContext& context, Slot slot) const {
+    const KeyNode& node = this->node(slot);
+    if (node.has_deadline == 0 && node.has_member_deadlines == 0) return true;
+    return !has_expired(context, slot);
+  }
 
   std::string_view key(Slot slot) const { return node(slot).key(); }
-  Kind kind(Slot slot) const { return node(slot).type(); }
-  bool is_string(Slot slot) const { return kind(slot) == Kind::string; }
-  bool is_hash(Slot slot) const { return kind(slot) != Kind::string; }
+  ValueType type(Slot slot) const { return type_of(node(slot)); }
   const KeyNode& node(Slot slot) const { return *contents_->nodes[slot]; }
 
-  // Notes a use, for the eviction policies and OBJECT IDLETIME and FREQ.
-  void touch(Slot slot);
+  // Records a use, for eviction and for OBJECT IDLETIME and FREQ.
+  void touch(const ExecContext& context, Slot slot);
   void set_access(Slot slot, std::uint32_t access) {
     contents_->nodes[slot]->access = access & 0xFFFFFF;
   }
@@ -93,73 +91,74 @@ class Database {
   // kNever if it has none.
   Time deadline(Slot slot) const;
 
-  // kNever removes it. A deadline that is due already makes the key dead, not gone.
+  // kNever removes it. A deadline that is due already hides the key, but does not remove it.
   void set_deadline(Slot slot, Time deadline);
 
-  // The earliest deadline among the fields; at or before it, never after. kNever if none has one.
-  Time earliest_field(Slot slot) const;
+  // The earliest deadline among the members, or an earlier time. kNever if none has a deadline.
+  Time earliest_member_deadline(Slot slot) const;
 
   // ---- Strings ----
 
-  // Good until the next change of this key. REQUIRES: is_string(slot).
+  // Valid until the next change of this key. REQUIRES: the key is a string.
   std::string_view string(Slot slot) const { return node(slot).value(); }
 
-  // Makes the key a string, whatever it was, without a deadline. `value` must not be part of the
-  // value the key has.
-  Slot put_string(std::string_view key, std::string_view value);
+  // Makes the key a string without a deadline, whatever it was. `value` must not be part of the
+  // old value.
+  Slot put_string(const ExecContext& context, std::string_view key, std::string_view value);
 
-  // Replaces the value of a string; its deadline stays. REQUIRES: is_string(slot).
+  // Replaces the value of a string; its deadline stays. REQUIRES: the key is a string.
   void set_string(Slot slot, std::string_view value);
 
-  // Makes a string `size` bytes long, new bytes zero, and lets it be written. REQUIRES: is_string.
+  // Makes a string `size` bytes long, new bytes zero, for writing. REQUIRES: the key is a string.
   char* resize_string(Slot slot, std::size_t size);
 
-  // ---- Hashes ----
+  // ---- Keys with members ----
 
-  // An empty hash. Fill it, or settle() it, before anybody else looks. What was stored under the
-  // key, dead and hidden, is gone; the same holds for the targets of rename() and move().
-  Slot make_hash(std::string_view key);
+  // A key without members. Add some, or finish() it, before anything else reads the database. A
+  // hidden key of that name is removed; the same holds for the targets of rename() and move().
+  Slot make_members(const ExecContext& context, ValueType type, std::string_view key);
 
-  // REQUIRES: is_hash(slot).
-  HashRef hash(Slot slot) { return {*this, slot}; }
+  // REQUIRES: the key has members. The context must outlive the reference.
+  MembersRef members(const ExecContext& context, Slot slot) { return {*this, context, slot}; }
 
   // ---- Whole keys ----
 
   // Large values are freed later, in slices.
-  void erase(Slot slot);
+  void erase(Slot slot) { unlink(slot); }
 
   // REQUIRES: no key alive has the new name.
   void rename(Slot slot, std::string_view key);
 
-  // Moves or copies a key with all its deadlines to `key` in `to`. A copy leaves out fields that
+  // Moves or copies a key with all its deadlines to `key` in `to`. A copy leaves out members that
   // are due. REQUIRES: no key alive has that name there.
   Slot move(Slot slot, Database& to, std::string_view key);
-  Slot copy(Slot slot, Database& to, std::string_view key);
+  Slot copy(const ExecContext& context, Slot slot, Database& to, std::string_view key);
 
-  // Room for so many keys in an empty database, some 9 bytes each; and back with what was too much.
+  // Reserves room for so many keys in an empty database, some 9 bytes each; fit() gives back what
+  // was too much.
   void reserve(std::size_t keys) { contents_->table.reserve(keys); }
   void fit();
 
   void clear();
-  void swap_contents(Database& other);
+  void swap_contents(Database& other) { std::swap(contents_, other.contents_); }
 
   // ---- All keys ----
 
-  std::size_t size() const;                                       // alive
+  std::size_t size(const ExecContext& context) const;             // alive
   std::size_t stored() const { return contents_->nodes.size(); }  // dead ones included
   std::size_t deadline_count() const { return contents_->keys.size(); }
   std::size_t member_deadline_count() const { return contents_->members.size(); }
-  Time next_deadline() const;  // of a key or a field; nothing is due before
+  Time next_deadline() const;  // of a key or a member; nothing is due before
 
-  // Keys whose deadline is at or before `moment`; keys with a field of which that is so. Dead ones
-  // too. Cost: O(buckets until then), a thousand keys each.
+  // Keys with a deadline at or before `moment`; keys with such a member. Dead ones are included.
+  // O(buckets until then), a thousand keys each.
   std::size_t deadline_count(Time moment) const { return contents_->keys.count_due(moment); }
   std::size_t member_deadline_count(Time moment) const {
     return contents_->members.count_due(moment);
   }
 
-  // An alive key, evenly chosen, or kNoSlot.
-  Slot random(Random& random) const;
+  // A random key alive, each as likely as any other, or kNoSlot.
+  Slot random(const ExecContext& context, Random& random) const;
 
   // The same, dead or alive.
   Slot random_stored(Random& random) const {
@@ -167,49 +166,56 @@ class Database {
   }
 
   // Visits the slots of a few keys (dead ones, too), and returns the next cursor; 0 ends. A key
-  // that is there from begin to end is seen at least once.
-  template <class See>
-  std::uint64_t scan(std::uint64_t cursor, See see) const {
-    return contents_->table.scan(cursor, see);
+  // that exists from begin to end is visited at least once.
+  template <class Visit>
+  std::uint64_t scan(std::uint64_t cursor, Visit visit) const {
+    return contents_->table.scan(cursor, visit);
   }
 
-  // Every stored slot, in no order, until `see` returns false. No change meanwhile.
-  void each(const std::function<bool(Slot)>& see) const;
+  // Every stored slot, in no order, until `visit` returns false. No change meanwhile.
+  void each(const std::function<bool(Slot)>& visit) const;
 
-  // Slots whose keys have deadlines, soonest first, until `see` returns false.
-  void visit_deadlines(Time from, Time to, const VolatileSet::See& see) const {
-    contents_->keys.visit(from, to, see);
+  // Slots whose keys have deadlines, soonest first, until `visit` returns false.
+  void visit_deadlines(Time from, Time to, const VolatileSet::See& visit) const {
+    contents_->keys.visit(from, to, visit);
   }
 
-  // ---- For the sweep (keyspace.cc) ----
+  // ---- Expiry ----
 
-  // Removes what is due, at most `limit` keys and fields; returns how many.
-  std::size_t sweep(std::size_t limit);
+  // Removes what is due, at most `limit` keys and members; returns how many.
+  std::size_t sweep(const ExecContext& context, std::size_t limit);
 
-  // The same of one key: the key itself, or at most `limit` of its fields. Returns how many fields.
-  std::size_t sweep_key(std::string_view key, std::size_t limit, Found found = Found::by_sweep);
+  // The same for one key: the key itself, or at most `limit` of its members. Returns how many
+  // members.
+  std::size_t sweep_key(const ExecContext& context, std::string_view key, std::size_t limit,
+                        FoundBy by = FoundBy::sweep);
 
-  std::size_t average_ttl_ms() const;
+  std::size_t average_ttl_ms(Time now) const;
   std::size_t table_bytes() const { return contents_->table.bytes(); }
   std::size_t table_places() const { return contents_->table.places(); }
   std::string check_invariants() const;
 
  private:
-  friend class HashLoad;  // makes whole hashes: hash_load.h
-  friend class HashRef;
+  friend class MembersLoad;
+  friend class MembersRef;
 
   std::uint64_t hash_of(std::string_view key) const;
-  Slot add(KeyNode* node);
-  void make_way(std::string_view key);
-  void unlink(Slot slot);  // takes the key out and frees its value
-  void refile(Slot slot);  // after a change of the fields' deadlines
+  Slot insert(KeyNode* node);
+  Slot add(const ExecContext& context, KeyNode* node);  // insert(), as used now
+  void remove_stored(std::string_view key);             // if there is one
+  void unlink(Slot slot);                               // removes the key and frees its value
   KeyNode*& place(Slot slot) { return contents_->nodes[slot]; }
   void free_value(KeyNode& node);
-  bool has_alive_fields(Slot slot) const;
-  bool reclaim(Slot slot);  // a dead key; by policy. Returns whether it is gone.
-  std::size_t sweep_keys(std::size_t limit);
-  std::size_t sweep_members(std::size_t limit);
-  std::size_t sweep_fields(Slot slot, std::size_t limit, Found found);
+  KeyNode* new_members_node(ValueType type, std::string_view key) const;
+  void turn_into_table(Slot slot);   // REQUIRES: its members are packed
+  void refresh_deadline(Slot slot);  // after a change of the members' deadlines
+  bool has_expired(const ExecContext& context, Slot slot) const;
+  bool has_alive_members(Slot slot, Time now) const;
+  void reclaim(const ExecContext& context, Slot slot);  // REQUIRES: it is dead
+  std::size_t sweep_keys(const ExecContext& context, std::size_t limit);
+  std::size_t sweep_members(const ExecContext& context, std::size_t limit);
+  std::size_t sweep_members_of(const ExecContext& context, Slot slot, std::size_t limit,
+                               FoundBy by);
 
   Keyspace& keyspace_;
   const int number_;

@@ -1,63 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is due in a database: whether a key is alive, counts, and removing what is not.
+// Expiry in a database: whether a key is alive, counts, and removing what is due.
 
 #include <algorithm>
 
-#include "keyspace/database.h"
 #include "keyspace/keyspace.h"
-#include "keyspace/members/packed_hash.h"
-#include "keyspace/members/table_hash.h"
+#include "keyspace/members/packed_members.h"
 
 namespace mayfly {
 namespace {
 
-// Fields of one hash that go in one batch: one event and one HDEL for all of them.
-constexpr std::size_t kFieldsAtOnce = 128;
+// Members of one key that are removed in one batch: one event and one command for all of them.
+constexpr std::size_t kMembersAtOnce = 128;
 
 }  // namespace
 
-bool Database::is_alive(Slot slot) const {
-  const KeyNode& node = this->node(slot);
-  if (node.has_deadline == 0 && node.has_field_deadlines == 0) return true;
-  if (keyspace_.policy() == Policy::show) return true;
-  if (is_due(deadline(slot), keyspace_.now())) return false;
-  return !is_due(earliest_field(slot), keyspace_.now()) || has_alive_fields(slot);
+bool Database::has_expired(const ExecContext& context, Slot slot) const {
+  if (context.policy == Policy::show) return false;
+  if (is_due(deadline(slot), context.now)) return true;
+  return is_due(earliest_member_deadline(slot), context.now) &&
+         !has_alive_members(slot, context.now);
 }
 
-bool Database::has_alive_fields(Slot slot) const {
-  const KeyNode& node = this->node(slot);
-  if (node.type() == Kind::packed_hash) {
-    const PackedView packed(node.value());
-    return packed.count() > packed.count_due(keyspace_.now());
-  }
-  const TableHash& hash = node.table_hash();
-  return hash.count() > hash.deadline_count() || hash.count() > hash.count_due(keyspace_.now());
+bool Database::has_alive_members(Slot slot, Time now) const {
+  return visit_members(node(slot), [&](const auto& members) { return members.has_alive(now); });
 }
 
-bool Database::reclaim(Slot slot) {
+void Database::reclaim(const ExecContext& context, Slot slot) {
   const std::string key(this->key(slot));
   const Time own = deadline(slot);
-  if (is_due(own, keyspace_.now())) {
+  if (is_due(own, context.now)) {
     unlink(slot);
-    keyspace_.note_expired(Found::on_access, own, 1, 0);
-    keyspace_.listener().key_expired(*this, key, Found::on_access);
-    return true;
+    keyspace_.record_expired(context, FoundBy::access, own, 1, 0);
+    keyspace_.listener().key_expired(*this, key, FoundBy::access);
+    return;
   }
-  const std::size_t fields = hash(slot).stored();
-  const Time earliest = earliest_field(slot);
+  const std::size_t count = members(context, slot).stored();
+  const Time earliest = earliest_member_deadline(slot);
   unlink(slot);
-  keyspace_.note_expired(Found::on_access, earliest, 0, fields);
-  keyspace_.listener().fields_expired(*this, key, {}, true, Found::on_access);
-  return true;
+  keyspace_.record_expired(context, FoundBy::access, earliest, 0, count);
+  keyspace_.listener().members_expired(*this, key, {}, true, FoundBy::access);
 }
 
-std::size_t Database::size() const {
-  if (keyspace_.policy() == Policy::show || keyspace_.options().keeps_expired) return stored();
-  const Time now = keyspace_.now();
+std::size_t Database::size(const ExecContext& context) const {
+  if (context.policy == Policy::show || context.keeps_expired) return stored();
+  const Time now = context.now;
   std::size_t dead = contents_->keys.count_due(now);
-  // Hashes of which all fields are due. Few, as long as the sweep is on time.
+  // Keys of which all members are due. They are few as long as the sweep is on time.
   contents_->members.visit(Time::min(), now + Millis(1), [&](Slot slot, Time) {
-    if (!is_due(deadline(slot), now) && !has_alive_fields(slot)) ++dead;
+    if (!is_due(deadline(slot), now) && !has_alive_members(slot, now)) ++dead;
     return true;
   });
   return stored() - dead;
@@ -67,85 +57,83 @@ Time Database::next_deadline() const {
   return std::min(contents_->keys.next_deadline(), contents_->members.next_deadline());
 }
 
-void Database::refile(Slot slot) {
+void Database::refresh_deadline(Slot slot) {
   KeyNode& node = *place(slot);
-  Time earliest = kNever;
-  if (node.type() == Kind::packed_hash) {
-    earliest = PackedView(node.value()).earliest();
-  } else if (node.type() == Kind::table_hash) {
-    earliest = node.table_hash().earliest();
-  }
-  if (earliest == earliest_field(slot)) return;
+  const Time earliest =
+      visit_value(node, Overloaded{[](std::string_view) { return kNever; },
+                                   [](const auto& members) { return members.earliest(); }});
+  if (earliest == earliest_member_deadline(slot)) return;
   contents_->members.schedule(slot, earliest);
-  node.has_field_deadlines = earliest != kNever;
+  node.has_member_deadlines = earliest != kNever;
 }
 
-std::size_t Database::sweep(std::size_t limit) {
-  const std::size_t keys = sweep_keys(limit);
-  return keys + (keys < limit ? sweep_members(limit - keys) : 0);
+std::size_t Database::sweep(const ExecContext& context, std::size_t limit) {
+  const std::size_t keys = sweep_keys(context, limit);
+  return keys + (keys < limit ? sweep_members(context, limit - keys) : 0);
 }
 
-std::size_t Database::sweep_keys(std::size_t limit) {
-  const Time now = keyspace_.now();
-  if (!is_due(contents_->keys.next_deadline(), now)) return 0;
+std::size_t Database::sweep_keys(const ExecContext& context, std::size_t limit) {
+  if (!is_due(contents_->keys.next_deadline(), context.now)) return 0;
   std::vector<Due>& due = keyspace_.scratch();
   due.clear();
-  contents_->keys.take_due(now, limit, due);
+  contents_->keys.take_due(context.now, limit, due);
   for (const Due& taken : due) {
     place(taken.slot)->has_deadline = 0;
     const std::string key(this->key(taken.slot));
     unlink(taken.slot);
-    keyspace_.note_expired(Found::by_sweep, taken.deadline, 1, 0);
-    keyspace_.listener().key_expired(*this, key, Found::by_sweep);
+    keyspace_.record_expired(context, FoundBy::sweep, taken.deadline, 1, 0);
+    keyspace_.listener().key_expired(*this, key, FoundBy::sweep);
   }
   return due.size();
 }
 
-std::size_t Database::sweep_members(std::size_t limit) {
-  const Time now = keyspace_.now();
+std::size_t Database::sweep_members(const ExecContext& context, std::size_t limit) {
   std::size_t swept = 0;
   std::vector<Due>& due = keyspace_.scratch();
-  while (swept < limit && is_due(contents_->members.next_deadline(), now)) {
+  while (swept < limit && is_due(contents_->members.next_deadline(), context.now)) {
     due.clear();
-    if (contents_->members.take_due(now, 1, due) == 0) break;
-    place(due.front().slot)->has_field_deadlines = 0;
-    swept +=
-        sweep_fields(due.front().slot, std::min(limit - swept, kFieldsAtOnce), Found::by_sweep);
+    if (contents_->members.take_due(context.now, 1, due) == 0) break;
+    const Slot slot = due.front().slot;
+    place(slot)->has_member_deadlines = 0;
+    const std::size_t batch = std::min(limit - swept, kMembersAtOnce);
+    swept += sweep_members_of(context, slot, batch, FoundBy::sweep);
   }
   return swept;
 }
 
-std::size_t Database::sweep_fields(Slot slot, std::size_t limit, Found found) {
-  const Time now = keyspace_.now();
-  std::vector<std::string> fields;
+std::size_t Database::sweep_members_of(const ExecContext& context, Slot slot, std::size_t limit,
+                                       FoundBy by) {
+  std::vector<std::string> names;
   std::vector<Time> deadlines;
   KeyNode& node = *place(slot);
-  if (node.type() == Kind::packed_hash) {
-    node.value_size = static_cast<std::uint32_t>(
-        packed_take_due(node.value_data(), node.value_size, now, limit, fields, &deadlines));
-    place(slot) = resize_value(place(slot), node.value_size);
+  if (form_of(node) == ValueForm::packed) {
+    const std::size_t size =
+        packed_take_due(node.value_data(), node.value_size, context.now, limit, names, &deadlines);
+    node.value_size = static_cast<std::uint32_t>(size);
+    place(slot) = resize_value(&node, size);
   } else {
-    node.table_hash().take_due(now, limit, fields, &deadlines);
+    node.member_table().take_due(context.now, limit, names, &deadlines);
   }
-  refile(slot);
-  for (const Time deadline : deadlines) keyspace_.note_expired(found, deadline, 0, 1);
+  refresh_deadline(slot);
+  for (const Time deadline : deadlines) keyspace_.record_expired(context, by, deadline, 0, 1);
 
-  const bool emptied = hash(slot).stored() == 0;
-  if (fields.empty()) return 0;
+  const bool is_empty = members(context, slot).stored() == 0;
+  if (names.empty()) return 0;
   const std::string key(this->key(slot));
-  if (emptied) unlink(slot);
-  keyspace_.listener().fields_expired(*this, key, fields, emptied, found);
-  return fields.size();
+  if (is_empty) unlink(slot);
+  keyspace_.listener().members_expired(*this, key, names, is_empty, by);
+  return names.size();
 }
 
-std::size_t Database::sweep_key(std::string_view key, std::size_t limit, Found found) {
-  const Slot slot = find(key);  // a dead one is reclaimed here
-  if (slot == kNoSlot || !is_hash(slot)) return 0;
-  return is_due(earliest_field(slot), keyspace_.now()) ? sweep_fields(slot, limit, found) : 0;
+std::size_t Database::sweep_key(const ExecContext& context, std::string_view key, std::size_t limit,
+                                FoundBy by) {
+  const Slot slot = find(context, key);  // a dead one is removed here
+  if (slot == kNoSlot || !is_due(earliest_member_deadline(slot), context.now)) return 0;
+  return sweep_members_of(context, slot, limit, by);
 }
 
-std::size_t Database::average_ttl_ms() const {
-  // A sample of the soonest ones would lie low; so take some from all over.
+std::size_t Database::average_ttl_ms(Time now) const {
+  // A random sample: one of the soonest deadlines would be too low.
   constexpr int kSamples = 100;
   Random random(stored());
   std::size_t seen = 0;
@@ -155,8 +143,8 @@ std::size_t Database::average_ttl_ms() const {
     const auto slot = static_cast<Slot>(random.below(extent));
     if (!contents_->nodes.is_used(slot) || node(slot).has_deadline == 0) continue;
     const Time at = deadline(slot);
-    if (is_due(at, keyspace_.now())) continue;
-    sum += remaining(at, keyspace_.now()).count() / kSamples;
+    if (is_due(at, now)) continue;
+    sum += remaining(at, now).count() / kSamples;
     ++seen;
   }
   return seen == 0 ? 0 : static_cast<std::size_t>(sum) * kSamples / seen;
@@ -168,24 +156,23 @@ std::string Database::check_invariants() const {
   if (!wrong.empty()) return "table: " + wrong;
   if (contents_->table.size() != stored()) return "the table and the slab differ in size";
   std::size_t with_deadline = 0;
-  std::size_t with_fields = 0;
+  std::size_t with_member_deadlines = 0;
   each([&](Slot slot) {
     const KeyNode& node = this->node(slot);
     with_deadline += node.has_deadline;
-    with_fields += node.has_field_deadlines;
+    with_member_deadlines += node.has_member_deadlines;
     if (stored_slot(node.key()) != slot) wrong = "a key is not found where it is";
-    if (node.type() == Kind::packed_hash) {
-      const std::string packed = packed_check(node.value());
-      if (!packed.empty()) wrong = packed;
-      if (PackedView(node.value()).earliest() != earliest_field(slot)) wrong = "filed wrongly";
-    } else if (node.type() == Kind::table_hash) {
-      const std::string table = node.table_hash().check_invariants();
-      if (!table.empty()) wrong = table;
+    if (const std::string value = check_value(node); !value.empty()) wrong = value;
+    if (wrong.empty() && form_of(node) == ValueForm::packed &&
+        PackedView(node.value()).earliest() != earliest_member_deadline(slot)) {
+      wrong = "a stale deadline in the index of members";
     }
     return wrong.empty();
   });
   if (wrong.empty() && with_deadline != contents_->keys.size()) wrong = "key deadlines: count";
-  if (wrong.empty() && with_fields != contents_->members.size()) wrong = "field deadlines: count";
+  if (wrong.empty() && with_member_deadlines != contents_->members.size()) {
+    wrong = "member deadlines: count";
+  };
   return wrong;
 }
 

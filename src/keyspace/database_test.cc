@@ -21,89 +21,89 @@ class DatabaseTest : public testing::Test, protected KeyspaceFixture {
 };
 
 TEST_F(DatabaseTest, FindsWhatWasPutAndNothingElse) {
-  const Slot slot = database.put_string("key", "value");
-  EXPECT_EQ(database.find("key"), slot);
+  const Slot slot = database.put_string(context, "key", "value");
+  EXPECT_EQ(database.find(context, "key"), slot);
   EXPECT_EQ(database.string(slot), "value");
-  EXPECT_EQ(database.find("kex"), kNoSlot);
-  EXPECT_EQ(database.size(), 1u);
+  EXPECT_EQ(database.find(context, "kex"), kNoSlot);
+  EXPECT_EQ(database.size(context), 1u);
 }
 
 TEST_F(DatabaseTest, KeepsTheSlotWhenAValueIsReplaced) {
-  const Slot slot = database.put_string("key", "short");
-  EXPECT_EQ(database.put_string("key", std::string(1000, 'x')), slot);
+  const Slot slot = database.put_string(context, "key", "short");
+  EXPECT_EQ(database.put_string(context, "key", std::string(1000, 'x')), slot);
   EXPECT_EQ(database.string(slot), std::string(1000, 'x'));
-  EXPECT_EQ(database.put_string("key", ""), slot);
+  EXPECT_EQ(database.put_string(context, "key", ""), slot);
   EXPECT_EQ(database.string(slot), "");
 }
 
 TEST_F(DatabaseTest, AStringOverAHashWithDeadlinesLeavesNothingInTheIndex) {
   make_hash("key", {"a", "b"}, in(10));
   EXPECT_EQ(database.member_deadline_count(), 1u);
-  database.put_string("key", "v");
+  database.put_string(context, "key", "v");
   EXPECT_EQ(database.member_deadline_count(), 0u);
   advance(20);
-  EXPECT_EQ(keyspace.sweep(100), 0u);
-  EXPECT_NE(database.find("key"), kNoSlot);
+  EXPECT_EQ(keyspace.sweep(context, 100), 0u);
+  EXPECT_NE(database.find(context, "key"), kNoSlot);
 }
 
 TEST_F(DatabaseTest, AKeyIsGoneAtItsDeadlineAndNotBefore) {
-  database.set_deadline(database.put_string("key", "v"), in(10));
+  database.set_deadline(database.put_string(context, "key", "v"), in(10));
   advance(9);
-  EXPECT_NE(database.find("key"), kNoSlot);
+  EXPECT_NE(database.find(context, "key"), kNoSlot);
   advance(1);
-  EXPECT_EQ(database.size(), 0u);
+  EXPECT_EQ(database.size(context), 0u);
   EXPECT_EQ(database.stored(), 1u);
-  EXPECT_EQ(database.find("key"), kNoSlot);
+  EXPECT_EQ(database.find(context, "key"), kNoSlot);
   EXPECT_EQ(database.stored(), 0u);
-  EXPECT_EQ(recorder.take(), Events{"expired key met"});
+  EXPECT_EQ(recorder.take(), Events{"expired key on access"});
 }
 
 TEST_F(DatabaseTest, PeekRemovesNothing) {
-  database.set_deadline(database.put_string("key", "v"), in(10));
+  database.set_deadline(database.put_string(context, "key", "v"), in(10));
   advance(10);
-  EXPECT_EQ(database.peek("key"), kNoSlot);
+  EXPECT_EQ(database.peek(context, "key"), kNoSlot);
   EXPECT_EQ(database.stored(), 1u);
   EXPECT_EQ(recorder.take(), Events{});
 }
 
 TEST_F(DatabaseTest, AHiddenKeyStaysAndAShownOneIsThere) {
-  database.set_deadline(database.put_string("key", "v"), in(10));
+  database.set_deadline(database.put_string(context, "key", "v"), in(10));
   advance(10);
-  keyspace.set_policy(Policy::hide);
-  EXPECT_EQ(database.find("key"), kNoSlot);
-  EXPECT_EQ(database.size(), 0u);
-  keyspace.set_policy(Policy::show);
-  EXPECT_NE(database.find("key"), kNoSlot);
-  EXPECT_EQ(database.size(), 1u);
+  context.policy = Policy::hide;
+  EXPECT_EQ(database.find(context, "key"), kNoSlot);
+  EXPECT_EQ(database.size(context), 0u);
+  context.policy = Policy::show;
+  EXPECT_NE(database.find(context, "key"), kNoSlot);
+  EXPECT_EQ(database.size(context), 1u);
 }
 
 TEST_F(DatabaseTest, AHashOfWhichAllFieldsAreDueIsNotThere) {
   make_hash("hash", {"a", "b"}, in(10));
   advance(10);
-  EXPECT_EQ(database.size(), 0u);
-  EXPECT_EQ(database.find("hash"), kNoSlot);
-  EXPECT_EQ(recorder.take(), Events{"hexpired hash met del"});
-  EXPECT_EQ(keyspace.stats().expired_fields, 2u);
+  EXPECT_EQ(database.size(context), 0u);
+  EXPECT_EQ(database.find(context, "hash"), kNoSlot);
+  EXPECT_EQ(recorder.take(), Events{"hexpired hash on access del"});
+  EXPECT_EQ(keyspace.stats().expired_members, 2u);
 }
 
 TEST_F(DatabaseTest, AHashWithOneFieldLeftIsThere) {
   const Slot slot = make_hash("hash", {"a", "b"}, in(10));
-  database.hash(slot).put("c", "v");
+  database.members(context, slot).put("c", "v");
   advance(10);
-  EXPECT_EQ(database.size(), 1u);
-  EXPECT_EQ(database.find("hash"), slot);
-  EXPECT_EQ(database.hash(slot).size(), 1u);
-  EXPECT_EQ(database.hash(slot).stored(), 3u);
+  EXPECT_EQ(database.size(context), 1u);
+  EXPECT_EQ(database.find(context, "hash"), slot);
+  EXPECT_EQ(database.members(context, slot).size(), 1u);
+  EXPECT_EQ(database.members(context, slot).stored(), 3u);
 }
 
 TEST_F(DatabaseTest, TheSweepTakesKeysAndFieldsThatAreDue) {
-  database.set_deadline(database.put_string("soon", "v"), in(10));
-  database.set_deadline(database.put_string("late", "v"), in(100));
+  database.set_deadline(database.put_string(context, "soon", "v"), in(10));
+  database.set_deadline(database.put_string(context, "late", "v"), in(100));
   const Slot slot = make_hash("hash", {"a", "b"}, in(10));
-  database.hash(slot).put("c", "v");
+  database.members(context, slot).put("c", "v");
   advance(10);
-  EXPECT_EQ(keyspace.sweep(100), 3u);
-  EXPECT_EQ(keyspace.sweep(100), 0u);
+  EXPECT_EQ(keyspace.sweep(context, 100), 3u);
+  EXPECT_EQ(keyspace.sweep(context, 100), 0u);
   EXPECT_EQ(recorder.take(), (Events{"expired soon swept", "hexpired hash swept a b"}));
   EXPECT_EQ(keyspace.next_deadline(), in(90));
   EXPECT_EQ(keyspace.stats().late_by_sweep.count(), 3u);
@@ -111,19 +111,19 @@ TEST_F(DatabaseTest, TheSweepTakesKeysAndFieldsThatAreDue) {
 
 TEST_F(DatabaseTest, TheSweepKeepsToItsLimitAndGoesOn) {
   for (int i = 0; i < 10; ++i) {
-    database.set_deadline(database.put_string("k" + std::to_string(i), "v"), in(10));
+    database.set_deadline(database.put_string(context, "k" + std::to_string(i), "v"), in(10));
   }
   advance(10);
-  EXPECT_EQ(keyspace.sweep(4), 4u);
+  EXPECT_EQ(keyspace.sweep(context, 4), 4u);
   EXPECT_EQ(database.stored(), 6u);
-  EXPECT_EQ(keyspace.sweep(100), 6u);
+  EXPECT_EQ(keyspace.sweep(context, 100), 6u);
 }
 
 TEST_F(DatabaseTest, AnEmptiedHashGoesWithItsKeyDeadline) {
   const Slot slot = make_hash("hash", {"a"}, in(10));
   database.set_deadline(slot, in(50));
   advance(10);
-  keyspace.sweep(10);
+  keyspace.sweep(context, 10);
   EXPECT_EQ(recorder.take(), Events{"hexpired hash swept a del"});
   EXPECT_EQ(database.deadline_count(), 0u);
 }
@@ -132,10 +132,10 @@ TEST_F(DatabaseTest, RenameCarriesAllDeadlines) {
   const Slot slot = make_hash("a", {"f"}, in(10));
   database.set_deadline(slot, in(20));
   database.rename(slot, "another, longer name");
-  EXPECT_EQ(database.find("a"), kNoSlot);
-  EXPECT_EQ(database.find("another, longer name"), slot);
+  EXPECT_EQ(database.find(context, "a"), kNoSlot);
+  EXPECT_EQ(database.find(context, "another, longer name"), slot);
   EXPECT_EQ(database.deadline(slot), in(20));
-  EXPECT_EQ(database.earliest_field(slot), in(10));
+  EXPECT_EQ(database.earliest_member_deadline(slot), in(10));
 }
 
 TEST_F(DatabaseTest, MoveCarriesAllDeadlinesToTheOtherDatabase) {
@@ -146,30 +146,30 @@ TEST_F(DatabaseTest, MoveCarriesAllDeadlinesToTheOtherDatabase) {
   const Slot moved = database.move(slot, other, "b");
   EXPECT_EQ(database.stored(), 0u);
   EXPECT_EQ(other.deadline(moved), in(20));
-  EXPECT_EQ(other.earliest_field(moved), in(10));
-  EXPECT_EQ(other.hash(moved).size(), 3u);
+  EXPECT_EQ(other.earliest_member_deadline(moved), in(10));
+  EXPECT_EQ(other.members(context, moved).size(), 3u);
   EXPECT_EQ(other.check_invariants(), "");
 }
 
 TEST_F(DatabaseTest, ACopyLeavesOutFieldsThatAreDue) {
   const Slot slot = make_hash("a", {"gone"}, in(10));
-  database.hash(slot).put("here", "v", in(100));
+  database.members(context, slot).put("here", "v", in(100));
   advance(10);
-  const Slot copied = database.copy(slot, database, "b");
-  EXPECT_EQ(database.hash(copied).stored(), 1u);
-  EXPECT_EQ(database.hash(copied).find("here")->deadline, in(90));
+  const Slot copied = database.copy(context, slot, database, "b");
+  EXPECT_EQ(database.members(context, copied).stored(), 1u);
+  EXPECT_EQ(database.members(context, copied).find("here")->deadline, in(90));
 }
 
 TEST_F(DatabaseTest, ClearedKeysAreFreedInSlices) {
-  for (int i = 0; i < 1000; ++i) database.put_string("k" + std::to_string(i), "v");
+  for (int i = 0; i < 1000; ++i) database.put_string(context, "k" + std::to_string(i), "v");
   database.clear();
-  EXPECT_EQ(database.size(), 0u);
-  EXPECT_EQ(keyspace.graveyard().waiting(), 1000u);
-  EXPECT_EQ(keyspace.graveyard().free_some(400), 400u);
-  EXPECT_EQ(keyspace.graveyard().waiting(), 600u);
-  while (keyspace.graveyard().free_some(400) > 0) {
+  EXPECT_EQ(database.size(context), 0u);
+  EXPECT_EQ(keyspace.lazy_free().pending(), 1000u);
+  EXPECT_EQ(keyspace.lazy_free().free_some(400), 400u);
+  EXPECT_EQ(keyspace.lazy_free().pending(), 600u);
+  while (keyspace.lazy_free().free_some(400) > 0) {
   }
-  EXPECT_TRUE(keyspace.graveyard().is_empty());
+  EXPECT_TRUE(keyspace.lazy_free().is_empty());
 }
 
 TEST_F(DatabaseTest, ALargeHashIsFreedInSlices) {
@@ -178,34 +178,34 @@ TEST_F(DatabaseTest, ALargeHashIsFreedInSlices) {
   for (int i = 0; i < 500; ++i) fields.push_back("f" + std::to_string(i));
   database.erase(make_hash("hash", fields));
   EXPECT_EQ(database.stored(), 0u);
-  EXPECT_EQ(keyspace.graveyard().waiting(), 500u);
-  EXPECT_EQ(keyspace.graveyard().free_some(100), 100u);
+  EXPECT_EQ(keyspace.lazy_free().pending(), 500u);
+  EXPECT_EQ(keyspace.lazy_free().free_some(100), 100u);
 }
 
 TEST_F(DatabaseTest, RandomFindsTheOnlyOneAliveAndEndsWhenThereIsNone) {
   for (int i = 0; i < 500; ++i) {
-    database.set_deadline(database.put_string("k" + std::to_string(i), "v"), in(10));
+    database.set_deadline(database.put_string(context, "k" + std::to_string(i), "v"), in(10));
   }
-  const Slot alive = database.put_string("alive", "v");
+  const Slot alive = database.put_string(context, "alive", "v");
   advance(10);
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(database.random(keyspace.random()), alive);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(database.random(context, keyspace.random()), alive);
   database.erase(alive);
-  EXPECT_EQ(database.random(keyspace.random()), kNoSlot);
+  EXPECT_EQ(database.random(context, keyspace.random()), kNoSlot);
 }
 
 TEST_F(DatabaseTest, ResizedStringsGetZeros) {
-  const Slot slot = database.put_string("k", "ab");
+  const Slot slot = database.put_string(context, "k", "ab");
   database.resize_string(slot, 5)[4] = 'x';
   EXPECT_EQ(database.string(slot), std::string_view("ab\0\0x", 5));
 }
 
 // A hostile file may say so.
 TEST_F(DatabaseTest, ADeadlineMayBeAsLongAgoAsCanBe) {
-  keyspace.set_policy(Policy::show);
-  database.set_deadline(database.put_string("key", "value"), Time::min());
+  context.policy = Policy::show;
+  database.set_deadline(database.put_string(context, "key", "value"), Time::min());
   make_hash("hash", {"a"}, Time::min());
-  keyspace.set_policy(Policy::reclaim);
-  while (keyspace.sweep(10) > 0) {
+  context.policy = Policy::reclaim;
+  while (keyspace.sweep(context, 10) > 0) {
   }
   EXPECT_EQ(database.stored(), 0u);
   EXPECT_EQ(keyspace.stats().late_by_sweep.count(), 2u);
@@ -214,17 +214,17 @@ TEST_F(DatabaseTest, ADeadlineMayBeAsLongAgoAsCanBe) {
 TEST_F(DatabaseTest, AHashIsPackedHoweverHighTheLimitIsSet) {
   keyspace.options().packed_value_max = INT64_MAX;
   const Slot slot = make_hash("hash", {});
-  HashRef hash = database.hash(slot);
+  MembersRef hash = database.members(context, slot);
   for (int i = 0; i < 10; ++i) hash.put(std::to_string(i), std::string(2000, 'x'), kNever);
-  EXPECT_EQ(database.kind(slot), Kind::packed_hash);
+  EXPECT_EQ(form_of(database.node(slot)), ValueForm::packed);
 }
 
 // A node has 32 bits for each. What is longer was cut off in silence.
 TEST(KeyNodeTest, RefusesWhatItCannotHold) {
   constexpr std::size_t kTooLong = kNodeBytesMax + 1;
-  EXPECT_THROW(make_node(Kind::string, "key", kTooLong), std::length_error);
-  EXPECT_THROW(make_node(Kind::string, {"key", kTooLong}, 1), std::length_error);
-  KeyNode* const node = make_node(Kind::string, "key", 5);
+  EXPECT_THROW(make_node(Encoding::string, "key", kTooLong), std::length_error);
+  EXPECT_THROW(make_node(Encoding::string, {"key", kTooLong}, 1), std::length_error);
+  KeyNode* const node = make_node(Encoding::string, "key", 5);
   EXPECT_THROW(resize_value(node, kTooLong), std::length_error);
   EXPECT_EQ(node->value_size, 5u);
   free_node(node);

@@ -15,19 +15,19 @@ constexpr unsigned kNewFrequency = 5;  // so that a new key is not the next vict
 constexpr double kLogFactor = 10;
 constexpr std::int64_t kMinute = 60'000;
 
-struct Name {
+struct EvictionName {
   Eviction policy;
   std::string_view name;
 };
-constexpr std::array kNames = {
-    Name{Eviction::none, "noeviction"},
-    Name{Eviction::allkeys_lru, "allkeys-lru"},
-    Name{Eviction::allkeys_lfu, "allkeys-lfu"},
-    Name{Eviction::allkeys_random, "allkeys-random"},
-    Name{Eviction::volatile_lru, "volatile-lru"},
-    Name{Eviction::volatile_lfu, "volatile-lfu"},
-    Name{Eviction::volatile_random, "volatile-random"},
-    Name{Eviction::volatile_ttl, "volatile-ttl"},
+constexpr std::array kEvictionNames = {
+    EvictionName{Eviction::none, "noeviction"},
+    EvictionName{Eviction::allkeys_lru, "allkeys-lru"},
+    EvictionName{Eviction::allkeys_lfu, "allkeys-lfu"},
+    EvictionName{Eviction::allkeys_random, "allkeys-random"},
+    EvictionName{Eviction::volatile_lru, "volatile-lru"},
+    EvictionName{Eviction::volatile_lfu, "volatile-lfu"},
+    EvictionName{Eviction::volatile_random, "volatile-random"},
+    EvictionName{Eviction::volatile_ttl, "volatile-ttl"},
 };
 
 std::uint32_t seconds(Time now) {
@@ -46,7 +46,7 @@ bool is_volatile(Eviction policy) {
 struct Victim {
   Database* database = nullptr;
   Slot slot = kNoSlot;
-  std::uint64_t worth = 0;  // the least goes
+  std::uint64_t worth = 0;  // the least is evicted
 };
 
 std::uint64_t worth_of(const Database& database, Slot slot, Eviction policy, Time now) {
@@ -78,18 +78,19 @@ void consider_soonest(Victim& victim, Database& database, Eviction policy, int c
   });
 }
 
-void consider_random(Victim& victim, Database& database, Eviction policy, int count, Time now) {
+void consider_random(const ExecContext& context, Victim& victim, Database& database,
+                     Eviction policy, int count) {
   const bool only_volatile = is_volatile(policy);
   int seen = 0;
   for (int tries = count * 8; tries > 0 && seen < count; --tries) {
-    const Slot slot = database.random(database.keyspace().random());
+    const Slot slot = database.random(context, database.keyspace().random());
     if (slot == kNoSlot) return;
     if (only_volatile && database.node(slot).has_deadline == 0) continue;
-    consider(victim, database, slot, policy, now);
+    consider(victim, database, slot, policy, context.now);
     ++seen;
   }
-  // Volatile keys are rare: take from those that end first.
-  if (seen == 0 && only_volatile) consider_soonest(victim, database, policy, count, now);
+  // Volatile keys are rare: choose among the soonest deadlines.
+  if (seen == 0 && only_volatile) consider_soonest(victim, database, policy, count, context.now);
 }
 
 }  // namespace
@@ -126,30 +127,30 @@ std::uint32_t access_of_frequency(unsigned frequency, Time now) {
 }
 
 std::optional<Eviction> parse_eviction(std::string_view name) {
-  for (const Name& row : kNames) {
+  for (const EvictionName& row : kEvictionNames) {
     if (row.name == name) return row.policy;
   }
   return std::nullopt;
 }
 
 std::string_view name_of(Eviction policy) {
-  return std::ranges::find(kNames, policy, &Name::policy)->name;
+  return std::ranges::find(kEvictionNames, policy, &EvictionName::policy)->name;
 }
 
 bool uses_lfu(Eviction policy) {
   return policy == Eviction::allkeys_lfu || policy == Eviction::volatile_lfu;
 }
 
-bool evict_one(Keyspace& keyspace, Eviction policy, int samples) {
+bool evict_one(const ExecContext& context, Keyspace& keyspace, Eviction policy, int samples) {
   if (policy == Eviction::none) return false;
   Victim victim;
   for (int i = 0; i < keyspace.count(); ++i) {
     Database& database = keyspace[i];
     if (database.stored() == 0) continue;
     if (policy == Eviction::volatile_ttl) {
-      consider_soonest(victim, database, policy, 1, keyspace.now());
+      consider_soonest(victim, database, policy, 1, context.now);
     } else {
-      consider_random(victim, database, policy, samples, keyspace.now());
+      consider_random(context, victim, database, policy, samples);
     }
   }
   if (victim.slot == kNoSlot) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which key goes when memory is full, and the 24 bits of each key that tell how it was used.
+// Which key is removed when memory is full, and the 24 bits of each key that record its use.
 //
 // LRU: the second of the last use. LFU: the minute of the last decrement in 16 bits, and a
 // logarithmic counter in 8, as Redis keeps them.
@@ -16,6 +16,7 @@
 namespace mayfly {
 
 class Keyspace;
+struct ExecContext;
 
 inline constexpr std::uint32_t kAccessMask = 0xFFFFFF;
 
@@ -38,7 +39,7 @@ enum class Eviction {
   volatile_lru,
   volatile_lfu,
   volatile_random,
-  volatile_ttl,  // exact: the nearest deadline goes first
+  volatile_ttl,  // exact: the nearest deadline first
 };
 
 std::optional<Eviction> parse_eviction(std::string_view name);
@@ -47,6 +48,6 @@ bool uses_lfu(Eviction policy);
 
 // Removes one key that is alive, and tells the listener. Looks at `samples` keys. Returns false if
 // the policy finds none. What is due should have been swept before.
-bool evict_one(Keyspace& keyspace, Eviction policy, int samples);
+bool evict_one(const ExecContext& context, Keyspace& keyspace, Eviction policy, int samples);
 
 }  // namespace mayfly

@@ -18,72 +18,72 @@ class EvictionTest : public testing::Test, protected KeyspaceFixture {
 };
 
 TEST_F(EvictionTest, LruTakesTheOneIdleForLongest) {
-  database.put_string("old", "v");
+  database.put_string(context, "old", "v");
   advance(5000);
-  database.put_string("new", "v");
-  EXPECT_TRUE(evict_one(keyspace, Eviction::allkeys_lru, kSamples));
+  database.put_string(context, "new", "v");
+  EXPECT_TRUE(evict_one(context, keyspace, Eviction::allkeys_lru, kSamples));
   EXPECT_EQ(recorder.take(), Events{"evicted old"});
 }
 
 TEST_F(EvictionTest, AUseMakesAKeyYoung) {
-  database.put_string("a", "v");
+  database.put_string(context, "a", "v");
   advance(5000);
-  database.put_string("b", "v");
+  database.put_string(context, "b", "v");
   advance(5000);
-  database.touch(database.find("a"));
-  EXPECT_TRUE(evict_one(keyspace, Eviction::allkeys_lru, kSamples));
+  database.touch(context, database.find(context, "a"));
+  EXPECT_TRUE(evict_one(context, keyspace, Eviction::allkeys_lru, kSamples));
   EXPECT_EQ(recorder.take(), Events{"evicted b"});
 }
 
 TEST_F(EvictionTest, NoTouchLeavesAKeyOld) {
-  const Slot slot = database.put_string("a", "v");
+  const Slot slot = database.put_string(context, "a", "v");
   advance(5000);
-  keyspace.set_notes_use(false);
-  database.touch(slot);
-  EXPECT_EQ(idle_seconds(database.node(slot).access, keyspace.now()), 5u);
+  context.records_use = false;
+  database.touch(context, slot);
+  EXPECT_EQ(idle_seconds(database.node(slot).access, context.now), 5u);
 }
 
 TEST_F(EvictionTest, LfuTakesTheOneUsedLeast) {
   keyspace.options().uses_lfu = true;
-  database.put_string("rare", "v");
-  database.put_string("often", "v");
-  for (int i = 0; i < 200; ++i) database.touch(database.find("often"));
-  EXPECT_GT(lfu_frequency(database.node(database.find("often")).access, keyspace.now()), 8u);
-  EXPECT_TRUE(evict_one(keyspace, Eviction::allkeys_lfu, kSamples));
+  database.put_string(context, "rare", "v");
+  database.put_string(context, "often", "v");
+  for (int i = 0; i < 200; ++i) database.touch(context, database.find(context, "often"));
+  EXPECT_GT(lfu_frequency(database.node(database.find(context, "often")).access, context.now), 8u);
+  EXPECT_TRUE(evict_one(context, keyspace, Eviction::allkeys_lfu, kSamples));
   EXPECT_EQ(recorder.take(), Events{"evicted rare"});
 }
 
 TEST_F(EvictionTest, FrequencyDecaysByTheMinute) {
-  const std::uint32_t access = access_of_frequency(10, keyspace.now());
+  const std::uint32_t access = access_of_frequency(10, context.now);
   EXPECT_EQ(lfu_frequency(access, in(3 * 60'000)), 7u);
   EXPECT_EQ(lfu_frequency(access, in(60 * 60'000)), 0u);
 }
 
 TEST_F(EvictionTest, VolatilePoliciesLeaveKeysWithoutDeadlinesAlone) {
-  for (int i = 0; i < 100; ++i) database.put_string("k" + std::to_string(i), "v");
-  database.set_deadline(database.put_string("volatile", "v"), in(1000));
+  for (int i = 0; i < 100; ++i) database.put_string(context, "k" + std::to_string(i), "v");
+  database.set_deadline(database.put_string(context, "volatile", "v"), in(1000));
   for (const Eviction policy :
        {Eviction::volatile_lru, Eviction::volatile_lfu, Eviction::volatile_random}) {
-    database.set_deadline(database.put_string("volatile", "v"), in(1000));
-    EXPECT_TRUE(evict_one(keyspace, policy, 5));
+    database.set_deadline(database.put_string(context, "volatile", "v"), in(1000));
+    EXPECT_TRUE(evict_one(context, keyspace, policy, 5));
     EXPECT_EQ(recorder.take(), Events{"evicted volatile"});
-    EXPECT_FALSE(evict_one(keyspace, policy, 5));
+    EXPECT_FALSE(evict_one(context, keyspace, policy, 5));
   }
 }
 
 TEST_F(EvictionTest, VolatileTtlTakesTheNearestDeadlineOfAllDatabases) {
   for (int i = 0; i < 1000; ++i) {
-    database.set_deadline(database.put_string("k" + std::to_string(i), "v"), in(5000 + i));
+    database.set_deadline(database.put_string(context, "k" + std::to_string(i), "v"), in(5000 + i));
   }
-  keyspace[3].set_deadline(keyspace[3].put_string("first", "v"), in(4000));
-  EXPECT_TRUE(evict_one(keyspace, Eviction::volatile_ttl, 1));
-  EXPECT_TRUE(evict_one(keyspace, Eviction::volatile_ttl, 1));
+  keyspace[3].set_deadline(keyspace[3].put_string(context, "first", "v"), in(4000));
+  EXPECT_TRUE(evict_one(context, keyspace, Eviction::volatile_ttl, 1));
+  EXPECT_TRUE(evict_one(context, keyspace, Eviction::volatile_ttl, 1));
   EXPECT_EQ(recorder.take(), (Events{"evicted first", "evicted k0"}));
 }
 
 TEST_F(EvictionTest, NoevictionTakesNothing) {
-  database.put_string("k", "v");
-  EXPECT_FALSE(evict_one(keyspace, Eviction::none, 5));
+  database.put_string(context, "k", "v");
+  EXPECT_FALSE(evict_one(context, keyspace, Eviction::none, 5));
 }
 
 TEST_F(EvictionTest, NamesAreReadAsTheyAreWritten) {

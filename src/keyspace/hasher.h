@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hash of a key or a field: XXH3, 64 bits, with a seed that the owner of a table draws by lot,
-// so that nobody outside can choose keys that collide.
+// The hash of a key or a member: XXH3, 64 bits, with a random seed of the server, so that clients
+// cannot choose keys that collide.
 
 #pragma once
 

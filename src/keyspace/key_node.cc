@@ -15,7 +15,7 @@
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kGreedyMost = 1 << 20;  // a growing value takes at most 1 MiB too much
+constexpr std::size_t kGreedyMost = 1 << 20;  // a growing value gets at most 1 MiB extra
 
 KeyNode* checked(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
@@ -33,25 +33,25 @@ void copy_bytes(char* to, std::string_view from) {
 
 }  // namespace
 
-TableHash& KeyNode::table_hash() const {
-  assert(type() == Kind::table_hash);
-  TableHash* hash = nullptr;
-  std::memcpy(&hash, value().data(), sizeof(void*));
-  return *hash;
-}
-
-void KeyNode::set_table_hash(TableHash* hash) {
+MemberTable& KeyNode::member_table() const {
   assert(value_size == sizeof(void*));
-  std::memcpy(value_data(), &hash, sizeof(void*));
+  MemberTable* table = nullptr;
+  std::memcpy(&table, value().data(), sizeof(void*));
+  return *table;
 }
 
-KeyNode* make_node(Kind kind, std::string_view key, std::size_t value_size) {
+void KeyNode::set_member_table(MemberTable* table) {
+  assert(value_size == sizeof(void*));
+  std::memcpy(value_data(), &table, sizeof(void*));
+}
+
+KeyNode* make_node(Encoding encoding, std::string_view key, std::size_t value_size) {
   KeyNode sizes{};
   sizes.key_size = checked_size(key.size());
   sizes.value_size = checked_size(value_size);
   KeyNode* const node = checked(std::malloc(sizeof(KeyNode) + key.size() + value_size));
   *node = sizes;
-  node->kind = static_cast<std::uint32_t>(kind) & 0xF;
+  node->set_encoding(encoding);
   copy_bytes(node->value_data() - key.size(), key);
   return node;
 }
@@ -70,16 +70,13 @@ KeyNode* resize_value(KeyNode* node, std::size_t value_size, bool greedy) {
   return node;
 }
 
-KeyNode* rename_node(KeyNode* node, std::string_view key) {
-  KeyNode* const renamed = make_node(node->type(), key, node->value_size);
-  copy_bytes(renamed->value_data(), node->value());
-  renamed->access = node->access;
-  renamed->has_deadline = node->has_deadline;
-  renamed->has_field_deadlines = node->has_field_deadlines;
-  renamed->is_raw = node->is_raw;
-  renamed->is_beyond_limits = node->is_beyond_limits;
-  free_node(node);
-  return renamed;
+KeyNode* copy_node(const KeyNode& node, std::string_view key) {
+  KeyNode* const copy = make_node(node.encoding(), key, node.value_size);
+  const std::uint32_t key_size = copy->key_size;
+  *copy = node;
+  copy->key_size = key_size;
+  copy_bytes(copy->value_data(), node.value());
+  return copy;
 }
 
 void free_node(KeyNode* node) { std::free(node); }

@@ -16,12 +16,12 @@ Keyspace::Keyspace(const KeyspaceOptions& options, KeyspaceListener& listener)
 
 Keyspace::~Keyspace() = default;
 
-std::size_t Keyspace::sweep(std::size_t limit) {
+std::size_t Keyspace::sweep(const ExecContext& context, std::size_t limit) {
   std::size_t swept = 0;
   for (std::size_t i = 0; i < databases_.size() && swept < limit; ++i) {
     Database& database = *databases_[turn_];
-    // One that was cut short goes on the next time; so all get their turn.
-    swept += database.sweep(limit - swept);
+    // A database that was cut short continues in the next round; so all get their turn.
+    swept += database.sweep(context, limit - swept);
     turn_ = (turn_ + 1) % databases_.size();
   }
   return swept;
@@ -33,13 +33,12 @@ Time Keyspace::next_deadline() const {
   return next;
 }
 
-void Keyspace::note_expired(Found found, Time deadline, std::size_t keys, std::size_t fields) {
+void Keyspace::record_expired(const ExecContext& context, FoundBy by, Time deadline,
+                              std::size_t keys, std::size_t members) {
   stats_.expired_keys += keys;
-  stats_.expired_fields += fields;
-  Lateness& late = found == Found::by_sweep ? stats_.late_by_sweep : stats_.late_on_access;
-  late.add(deadline, now_);
+  stats_.expired_members += members;
+  Lateness& late = by == FoundBy::sweep ? stats_.late_by_sweep : stats_.late_on_access;
+  late.add(deadline, context.now);
 }
-
-void Keyspace::swap(int a, int b) { (*this)[a].swap_contents((*this)[b]); }
 
 }  // namespace mayfly

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A keyspace in a test, with a listener that writes down what it hears.
+// A keyspace in a test, with a listener that records what it is told.
 
 #pragma once
 
@@ -12,13 +12,13 @@ namespace mayfly {
 
 class Recorder final : public KeyspaceListener {
  public:
-  void key_expired(Database&, std::string_view key, Found found) override {
-    events.push_back(text("expired ", key, found));
+  void key_expired(Database&, std::string_view key, FoundBy by) override {
+    events.push_back(text("expired ", key, by));
   }
-  void fields_expired(Database&, std::string_view key, std::span<const std::string> fields,
-                      bool emptied, Found found) override {
-    std::string event = text("hexpired ", key, found);
-    for (const std::string& field : fields) event += " " + field;
+  void members_expired(Database&, std::string_view key, std::span<const std::string> names,
+                       bool emptied, FoundBy by) override {
+    std::string event = text("hexpired ", key, by);
+    for (const std::string& name : names) event += " " + name;
     events.push_back(event + (emptied ? " del" : ""));
   }
   void key_evicted(Database&, std::string_view key) override {
@@ -30,32 +30,31 @@ class Recorder final : public KeyspaceListener {
   std::vector<std::string> events;
 
  private:
-  static std::string text(std::string_view event, std::string_view key, Found found) {
+  static std::string text(std::string_view event, std::string_view key, FoundBy by) {
     std::string line(event);
     line += key;
-    return line + (found == Found::by_sweep ? " swept" : " met");
+    return line + (by == FoundBy::sweep ? " swept" : " on access");
   }
 };
 
 inline Time at(std::int64_t ms) { return Time(Millis(ms)); }
 
 struct KeyspaceFixture {
-  explicit KeyspaceFixture(const KeyspaceOptions& options = {}) : keyspace(options, recorder) {
-    keyspace.set_now(at(1'000'000));
-  }
+  explicit KeyspaceFixture(const KeyspaceOptions& options = {}) : keyspace(options, recorder) {}
 
-  void advance(std::int64_t ms) { keyspace.set_now(keyspace.now() + Millis(ms)); }
-  Time in(std::int64_t ms) const { return keyspace.now() + Millis(ms); }
+  void advance(std::int64_t ms) { context.now += Millis(ms); }
+  Time in(std::int64_t ms) const { return context.now + Millis(ms); }
 
-  // A hash with these fields, each with its own name for a value.
+  // A hash with these fields, each with its own name as value.
   Slot make_hash(std::string_view key, const std::vector<std::string>& fields,
                  Time deadline = kNever) {
-    const Slot slot = keyspace[0].make_hash(key);
-    HashRef hash = keyspace[0].hash(slot);
+    const Slot slot = database.make_members(context, ValueType::hash, key);
+    MembersRef hash = database.members(context, slot);
     for (const std::string& field : fields) hash.put(field, field, deadline);
     return slot;
   }
 
+  ExecContext context{.now = at(1'000'000)};
   Recorder recorder;
   Keyspace keyspace;
   Database& database = keyspace[0];

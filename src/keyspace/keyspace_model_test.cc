@@ -80,22 +80,22 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
         fixture_.advance(static_cast<std::int64_t>(random_.below(40)));
         break;
       default:
-        fixture_.keyspace.sweep(random_.below(8));
+        fixture_.keyspace.sweep(fixture_.context, random_.below(8));
         break;
     }
-    model_.set_now(fixture_.keyspace.now());
+    model_.set_now(fixture_.context.now);
   }
 
   void put_string() {
     const std::string name = key();
     const std::string text = value();
-    fixture_.database.put_string(name, text);
+    fixture_.database.put_string(fixture_.context, name, text);
     model_.keys[name] = {.string = text, .fields = {}, .deadline = kNever};
   }
 
   void erase_key() {
     const std::string name = key();
-    const Slot slot = fixture_.database.find(name);
+    const Slot slot = fixture_.database.find(fixture_.context, name);
     ASSERT_EQ(slot != kNoSlot, model_.keys.erase(name) == 1) << name;
     if (slot != kNoSlot) fixture_.database.erase(slot);
   }
@@ -103,7 +103,7 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
   void expire_key() {
     const std::string name = key();
     const Time when = deadline();
-    const Slot slot = fixture_.database.find(name);
+    const Slot slot = fixture_.database.find(fixture_.context, name);
     ASSERT_EQ(slot != kNoSlot, model_.keys.contains(name)) << name;
     if (slot == kNoSlot) return;
     fixture_.database.set_deadline(slot, when);
@@ -112,9 +112,10 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
 
   // The hash's slot, made if there is none; kNoSlot if the key is a string.
   Slot hash_slot(const std::string& name) {
-    const Slot slot = fixture_.database.find(name);
-    if (slot == kNoSlot) return fixture_.database.make_hash(name);
-    return fixture_.database.is_hash(slot) ? slot : kNoSlot;
+    const Slot slot = fixture_.database.find(fixture_.context, name);
+    if (slot == kNoSlot)
+      return fixture_.database.make_members(fixture_.context, ValueType::hash, name);
+    return fixture_.database.type(slot) == ValueType::hash ? slot : kNoSlot;
   }
 
   void put_field() {
@@ -123,45 +124,45 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
     if (slot == kNoSlot) return;
     const std::string field_name = field();
     const ModelField put = {value(), deadline()};
-    HashRef hash = fixture_.database.hash(slot);
+    MembersRef hash = fixture_.database.members(fixture_.context, slot);
     auto& fields = model_.keys[name].fields;
     ASSERT_EQ(hash.put(field_name, put.value, put.deadline), !fields.contains(field_name));
-    ASSERT_FALSE(hash.settle());
+    ASSERT_FALSE(hash.finish());
     fields[field_name] = put;
   }
 
   void erase_field() {
     const std::string name = key();
-    const Slot slot = fixture_.database.find(name);
-    if (slot == kNoSlot || !fixture_.database.is_hash(slot)) return;
+    const Slot slot = fixture_.database.find(fixture_.context, name);
+    if (slot == kNoSlot || fixture_.database.type(slot) != ValueType::hash) return;
     const std::string field_name = field();
-    HashRef hash = fixture_.database.hash(slot);
+    MembersRef hash = fixture_.database.members(fixture_.context, slot);
     auto& fields = model_.keys[name].fields;
     ASSERT_EQ(hash.erase(field_name), fields.erase(field_name) == 1);
     ASSERT_EQ(hash.size() == 0, fields.empty());
     if (fields.empty()) model_.keys.erase(name);
-    hash.settle();
+    hash.finish();
   }
 
   void expire_field() {
     const std::string name = key();
-    const Slot slot = fixture_.database.find(name);
-    if (slot == kNoSlot || !fixture_.database.is_hash(slot)) return;
+    const Slot slot = fixture_.database.find(fixture_.context, name);
+    if (slot == kNoSlot || fixture_.database.type(slot) != ValueType::hash) return;
     const std::string field_name = field();
     const Time when = deadline();
-    HashRef hash = fixture_.database.hash(slot);
+    MembersRef hash = fixture_.database.members(fixture_.context, slot);
     auto& fields = model_.keys[name].fields;
     ASSERT_EQ(hash.set_deadline(field_name, when), fields.contains(field_name));
     if (fields.contains(field_name)) fields[field_name].deadline = when;
-    ASSERT_FALSE(hash.settle());
+    ASSERT_FALSE(hash.finish());
   }
 
   void rename() {
     const std::string from = key();
     const std::string to = key();
-    const Slot slot = fixture_.database.find(from);
+    const Slot slot = fixture_.database.find(fixture_.context, from);
     if (slot == kNoSlot || from == to) return;
-    const Slot old = fixture_.database.find(to);
+    const Slot old = fixture_.database.find(fixture_.context, to);
     if (old != kNoSlot) fixture_.database.erase(old);
     fixture_.database.rename(slot, to);
     model_.keys[to] = std::move(model_.keys[from]);
@@ -171,20 +172,20 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
   void compare() {
     Database& database = fixture_.database;
     ASSERT_EQ(database.check_invariants(), "");
-    ASSERT_EQ(database.size(), model_.keys.size());
+    ASSERT_EQ(database.size(fixture_.context), model_.keys.size());
     for (const auto& [name, expected] : model_.keys) {
-      const Slot slot = database.peek(name);
+      const Slot slot = database.peek(fixture_.context, name);
       ASSERT_NE(slot, kNoSlot) << name;
       ASSERT_EQ(database.deadline(slot), expected.deadline);
       if (expected.string) {
         ASSERT_EQ(database.string(slot), *expected.string);
         continue;
       }
-      ASSERT_EQ(database.hash(slot).size(), expected.fields.size());
+      ASSERT_EQ(database.members(fixture_.context, slot).size(), expected.fields.size());
       std::size_t seen = 0;
-      database.hash(slot).each([&](const HashField& field) {
-        const auto found = expected.fields.find(std::string(field.field));
-        EXPECT_NE(found, expected.fields.end()) << field.field;
+      database.members(fixture_.context, slot).each([&](const Member& field) {
+        const auto found = expected.fields.find(std::string(field.name));
+        EXPECT_NE(found, expected.fields.end()) << field.name;
         if (found == expected.fields.end()) return false;
         EXPECT_EQ(field.value, found->second.value);
         EXPECT_EQ(field.deadline, found->second.deadline);

@@ -52,8 +52,8 @@ void Table::Buckets::push_back() {
   (*this)[size_++] = Bucket{};
 }
 
-// A step of capacity is given back when two are free, lest one bucket that comes and goes should
-// move the rest each time.
+// A step of capacity is given back when two are free, so that one bucket that comes and goes does
+// not move the rest each time.
 void Table::Buckets::pop_back() {
   --size_;
   if (size_ <= below(below(capacity_))) set_capacity(below(capacity_));
@@ -108,11 +108,6 @@ void Table::erase(std::uint64_t hash, Slot slot, HashOfSlot hash_of) {
 
   // To join two buckets may take an overflow bucket, and so another two are needed now and then.
   for (int i = 0; i < 2 && buckets_.size() > 1 && size_ < kSparse * lines(); ++i) join(hash_of);
-}
-
-void Table::replace(std::uint64_t hash, Slot from, Slot to) {
-  const Place place = place_of(hash, from);
-  place.bucket->slots[place.index] = to;
 }
 
 Slot Table::pick(Random& random) const {
@@ -231,7 +226,7 @@ std::string Table::check_invariants(HashOfSlot hash_of) const {
         const std::uint64_t hash = hash_of(bucket->slots[i]);
         if (home_number(hash) != number) return "a slot in the wrong bucket";
         if (bucket->tags[i] != tag_of(hash)) return "a slot with a wrong tag";
-        if (!slots.insert(bucket->slots[i]).second) return "a slot that is there twice";
+        if (!slots.insert(bucket->slots[i]).second) return "a slot that is stored twice";
       }
       if (!bucket->has_next()) break;
       if (bucket->next() >= overflow_.size()) return "a link to nowhere";

@@ -7,7 +7,7 @@
 //
 //   | slot 4 | ... 12 of them ... | tag 1 | ... 12 of them ... | next and count 4 |     64 bytes
 //                                                                  |
-//                                                                  v  one more bucket, if need be
+//                                                                  v  an overflow bucket, if needed
 //
 // Linear hashing (Litwin, 1980). With 2^k + s buckets, the last k bits of a hash name its bucket,
 // or the last k + 1 bits if that bucket is one of the first s: those were split in this round. An
@@ -51,7 +51,7 @@
 
 namespace mayfly {
 
-// A reference to a function object of the owner's that tells the hash of a slot. Good during a
+// A reference to a function object of the owner that returns the hash of a slot. Valid during a
 // call.
 class HashOfSlot {
  public:
@@ -80,24 +80,21 @@ class Table {
   Slot find(std::uint64_t hash, IsIt is_it) const;
 
   // Asks `hash_of` about slots that were inserted before, never about this one.
-  // REQUIRES: the slot is not there.
+  // REQUIRES: the slot is not in the table.
   void insert(std::uint64_t hash, Slot slot, HashOfSlot hash_of);
 
   // Asks `hash_of` about other slots, never about this one: it may be gone already.
-  // REQUIRES: the slot is there, under this hash.
+  // REQUIRES: the slot is in the table, under this hash.
   void erase(std::uint64_t hash, Slot slot, HashOfSlot hash_of);
 
-  // Puts `to` where `from` stands. REQUIRES: `from` is there under this hash, which is `to`'s too.
-  void replace(std::uint64_t hash, Slot from, Slot to);
-
   // Calls `see(slot)` for the slots of one bucket and returns the cursor of the next, or 0 when it
-  // was the last. Begins with cursor 0. A slot that is there from the first step to the last is
+  // was the last. Begins with cursor 0. A slot that exists from the first step to the last is
   // seen at least once, whatever is inserted or erased between steps. Any number may be passed as
   // a cursor. The table must not be changed by `see`.
   template <class See>
   std::uint64_t scan(std::uint64_t cursor, See see) const;
 
-  // A slot by lot, each as likely as any other. REQUIRES: size() > 0.
+  // A random slot, each as likely as any other. REQUIRES: size() > 0.
   Slot pick(Random& random) const;
 
   // Fetches the hash's bucket into the processor's cache, ahead of its use.
@@ -106,7 +103,7 @@ class Table {
   }
 
   // Room for so many slots at once, so that inserting them moves none. Does nothing unless the
-  // table is empty. What turns out to be too much, fit() gives back; an owner calls it in the end.
+  // table is empty. fit() gives back what was too much; the owner calls it at the end.
   void reserve(std::size_t slots);
   void fit(HashOfSlot hash_of);
 
@@ -120,7 +117,7 @@ class Table {
   // What it has allocated.
   std::size_t bytes() const { return buckets_.bytes() + overflow_.bytes(); }
 
-  // Empty if the structure is sound, else what is wrong with it. For tests.
+  // Empty if the structure is valid, else what is wrong with it. For tests.
   std::string check_invariants(HashOfSlot hash_of) const;
 
  private:

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "keyspace/hasher.h"
-#include "keyspace/members/packed_hash.h"
-#include "keyspace/members/table_hash.h"
+#include "keyspace/members/member_table.h"
+#include "keyspace/members/packed_members.h"
 #include "keyspace/table.h"
 
 namespace mayfly {
@@ -117,11 +117,11 @@ void insert_into_unordered_map(benchmark::State& state) {
 }
 BENCHMARK(insert_into_unordered_map)->Arg(1'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 
-void put_into_table_hash(benchmark::State& state) {
+void put_into_member_table(benchmark::State& state) {
   const std::vector<std::string> fields = names(state.range(0));
   const bool has_deadlines = state.range(1) != 0;
   for (auto _ : state) {
-    TableHash hash(7);
+    MemberTable hash(7, Payload::value);
     Random random(3);
     for (const std::string& field : fields) {
       const auto deadline = Time(Millis(static_cast<std::int64_t>(random.below(86'400'000))));
@@ -130,16 +130,16 @@ void put_into_table_hash(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(put_into_table_hash)
+BENCHMARK(put_into_member_table)
     ->Args({1'000'000, 0})
     ->Args({1'000'000, 1})
     ->Unit(benchmark::kMillisecond);
 
-void take_due_from_table_hash(benchmark::State& state) {
+void take_due_from_member_table(benchmark::State& state) {
   const std::vector<std::string> fields = names(state.range(0));
   for (auto _ : state) {
     state.PauseTiming();
-    TableHash hash(7);
+    MemberTable hash(7, Payload::value);
     for (const std::string& field : fields) hash.put(field, "thirteen byte", Time());
     std::vector<std::string> taken;
     state.ResumeTiming();
@@ -147,14 +147,14 @@ void take_due_from_table_hash(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(take_due_from_table_hash)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(take_due_from_member_table)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 
 // A value replaced in a packed hash of so many fields.
-void put_into_packed_hash(benchmark::State& state) {
+void put_into_packed_members(benchmark::State& state) {
   const std::vector<std::string> fields = names(state.range(0));
   const Time deadline = state.range(1) != 0 ? Time(Millis(1'000)) : kNever;
   std::vector<char> bytes(64 * fields.size() + 64);
-  std::size_t size = packed_create(bytes.data());
+  std::size_t size = packed_create(bytes.data(), Payload::value);
   std::size_t i = 0;
   for (auto _ : state) {
     const std::string& field = fields[i++ % fields.size()];
@@ -162,25 +162,27 @@ void put_into_packed_hash(benchmark::State& state) {
     size = packed_apply(bytes.data(), size, put, field, "thirteen byte");
   }
 }
-BENCHMARK(put_into_packed_hash)->Args({10, 0})->Args({10, 1})->Args({100, 0})->Args({100, 1});
+BENCHMARK(put_into_packed_members)->Args({10, 0})->Args({10, 1})->Args({100, 0})->Args({100, 1});
 
-void loop_over_packed_hash(benchmark::State& state) {
+void loop_over_packed_members(benchmark::State& state) {
   const std::vector<std::string> fields = names(state.range(0));
   std::vector<char> bytes(64 * fields.size() + 64);
-  std::size_t size = packed_create(bytes.data());
+  std::size_t size = packed_create(bytes.data(), Payload::value);
   for (const std::string& field : fields) {
-    size = packed_put(bytes.data(), size, field, "thirteen byte", Time(Millis(1'000)));
+    const PackedPut put =
+        packed_plan_put({bytes.data(), size}, field, "thirteen byte", Time(Millis(1'000)));
+    size = packed_apply(bytes.data(), size, put, field, "thirteen byte");
   }
   for (auto _ : state) {
     std::size_t sum = 0;
-    PackedView({bytes.data(), size}).each([&](const HashField& field) {
+    PackedView({bytes.data(), size}).each([&](const Member& field) {
       return sum += field.value.size(), true;
     });
     benchmark::DoNotOptimize(sum);
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(loop_over_packed_hash)->Arg(100);
+BENCHMARK(loop_over_packed_members)->Arg(100);
 
 }  // namespace
 }  // namespace mayfly

@@ -69,14 +69,6 @@ TEST_F(TableTest, DoesNotFindWhatWasErased) {
   for (Slot slot = 0; slot < 1'000; ++slot) ASSERT_EQ(find(slot), slot < 500 ? kNoSlot : slot);
 }
 
-TEST_F(TableTest, FindsTheNewSlotInPlaceOfTheOldOne) {
-  insert(0, 100);
-  table_.replace(spread(7), 7, 1'007);
-  EXPECT_EQ(find(7), kNoSlot);
-  EXPECT_EQ(table_.find(spread(7), [](Slot slot) { return slot == 1'007; }), 1'007u);
-  table_.replace(spread(7), 1'007, 7);
-}
-
 // Nothing can tell them apart, and no split helps.
 TEST_F(TableTest, FindsEverySlotWhenAllHashesAreEqual) {
   const auto same = [](Slot) { return std::uint64_t{0xFFFF'FFFF'FFFF'FFFF}; };

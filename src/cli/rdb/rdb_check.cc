@@ -5,15 +5,15 @@
 #include <string>
 
 #include "keyspace/keyspace.h"
-#include "keyspace/members/hash_load.h"
+#include "keyspace/members/members_load.h"
 
 namespace mayfly {
 namespace {
 
 class NoListener final : public KeyspaceListener {
-  void key_expired(Database&, std::string_view, Found) override {}
-  void fields_expired(Database&, std::string_view, std::span<const std::string>, bool,
-                      Found) override {}
+  void key_expired(Database&, std::string_view, FoundBy) override {}
+  void members_expired(Database&, std::string_view, std::span<const std::string>, bool,
+                       FoundBy) override {}
   void key_evicted(Database&, std::string_view) override {}
 };
 
@@ -22,7 +22,7 @@ class NoListener final : public KeyspaceListener {
 struct RdbCheck::Scratch {
   NoListener listener;
   Keyspace keyspace{{.databases = 1}, listener};
-  HashLoad hash;
+  MembersLoad hash;
 };
 
 RdbCheck::RdbCheck() : scratch_(std::make_unique<Scratch>()) {}
@@ -35,11 +35,11 @@ Status RdbCheck::string(const RdbKey&, std::string_view) {
 
 Status RdbCheck::hash_begin(const RdbKey&, std::uint64_t) {
   ++keys_;
-  scratch_->hash.begin(scratch_->keyspace[0], "hash");
+  scratch_->hash.begin({}, scratch_->keyspace[0], ValueType::hash, "hash");
   return Done{};
 }
 
-Status RdbCheck::hash_fields(std::span<const HashField> fields) {
+Status RdbCheck::hash_fields(std::span<const Member> fields) {
   if (scratch_->hash.add(fields)) return Done{};
   return Error{Code::corrupt, "damaged: a hash in which a field is there twice"};
 }
@@ -47,7 +47,7 @@ Status RdbCheck::hash_fields(std::span<const HashField> fields) {
 Status RdbCheck::hash_end() {
   const Slot slot = scratch_->hash.end();
   if (slot != kNoSlot) scratch_->keyspace[0].erase(slot);
-  scratch_->keyspace.graveyard().free_some(std::numeric_limits<std::size_t>::max());
+  scratch_->keyspace.lazy_free().free_some(std::numeric_limits<std::size_t>::max());
   return Done{};
 }
 

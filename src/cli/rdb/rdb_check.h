@@ -22,7 +22,7 @@ class RdbCheck final : public RdbHandler {
 
   Status string(const RdbKey& key, std::string_view value) override;
   Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
-  Status hash_fields(std::span<const HashField> fields) override;
+  Status hash_fields(std::span<const Member> fields) override;
   Status hash_end() override;
   Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                  std::uint64_t bytes) override;

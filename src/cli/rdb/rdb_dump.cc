@@ -36,12 +36,12 @@ Status RdbDump::hash_begin(const RdbKey& key, std::uint64_t) {
   return print(beginning(key, "hash") + ", \"fields\": [");
 }
 
-Status RdbDump::hash_fields(std::span<const HashField> fields) {
+Status RdbDump::hash_fields(std::span<const Member> fields) {
   std::string text;
-  for (const HashField& field : fields) {
+  for (const Member& field : fields) {
     if (!is_first_) text += ", ";
     is_first_ = false;
-    text += fmt::format("{{\"field\": {}, \"value\": {}{}}}", bytes_as_json(field.field),
+    text += fmt::format("{{\"field\": {}, \"value\": {}{}}}", bytes_as_json(field.name),
                         bytes_as_json(field.value), deadline_member(field.deadline));
   }
   return print(text);
@@ -65,7 +65,7 @@ Status RdbFilter::hash_begin(const RdbKey& key, std::uint64_t fields) {
   return is_hash_wanted_ ? handler_.hash_begin(key, fields) : Status(Done{});
 }
 
-Status RdbFilter::hash_fields(std::span<const HashField> fields) {
+Status RdbFilter::hash_fields(std::span<const Member> fields) {
   return is_hash_wanted_ ? handler_.hash_fields(fields) : Status(Done{});
 }
 

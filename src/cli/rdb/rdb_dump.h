@@ -21,7 +21,7 @@ class RdbDump final : public RdbHandler {
  public:
   Status string(const RdbKey& key, std::string_view value) override;
   Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
-  Status hash_fields(std::span<const HashField> fields) override;
+  Status hash_fields(std::span<const Member> fields) override;
   Status hash_end() override;
   Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                  std::uint64_t bytes) override;
@@ -43,7 +43,7 @@ class RdbFilter final : public RdbHandler {
   Status function(std::string_view code) override { return handler_.function(code); }
   Status string(const RdbKey& key, std::string_view value) override;
   Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
-  Status hash_fields(std::span<const HashField> fields) override;
+  Status hash_fields(std::span<const Member> fields) override;
   Status hash_end() override;
   Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                  std::uint64_t bytes) override;

@@ -83,9 +83,9 @@ Status RdbCounter::hash_begin(const RdbKey& key, std::uint64_t) {
   return Done{};
 }
 
-Status RdbCounter::hash_fields(std::span<const HashField> fields) {
+Status RdbCounter::hash_fields(std::span<const Member> fields) {
   fields_ += fields.size();
-  for (const HashField& field : fields) {
+  for (const Member& field : fields) {
     if (field.deadline != kNever) ++summary_.fields_by_ttl[ttl_range(field.deadline, now_)];
   }
   return Done{};

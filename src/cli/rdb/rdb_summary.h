@@ -65,7 +65,7 @@ class RdbCounter final : public RdbHandler {
   Status function(std::string_view code) override;
   Status string(const RdbKey& key, std::string_view value) override;
   Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
-  Status hash_fields(std::span<const HashField> fields) override;
+  Status hash_fields(std::span<const Member> fields) override;
   Status hash_end() override;
   Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                  std::uint64_t bytes) override;

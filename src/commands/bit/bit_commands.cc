@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands on the bits of strings: single bits, and the rows of all of them.
+// SETBIT and GETBIT, and the steps that all commands on bits share.
 
 #include <algorithm>
 
-#include "commands/bit/bit_handlers.h"
+#include "commands/bit/bits.h"
 #include "commands/command.h"
 #include "resp/numbers.h"
 
 namespace mayfly {
 namespace {
 
-// SETBIT key offset 0|1: returns the bit as it was.
+// SETBIT key offset 0|1: returns the old bit.
 void setbit(Call& call) {
   const std::optional<std::uint64_t> bit = bit_offset(call, 2);
   if (!bit) return;
@@ -24,7 +24,7 @@ void setbit(Call& call) {
   const unsigned mask = bit_mask(*bit);
   const bool was_on = (byte & mask) != 0;
   byte = static_cast<unsigned char>(*on == 1 ? byte | mask : byte & ~mask);
-  if (bits.has_grown || was_on != (*on == 1)) tell_bits(call, key, 1);
+  if (bits.has_grown || was_on != (*on == 1)) report_bits(call, key, 1);
   call.reply().integer(was_on);
 }
 
@@ -32,47 +32,10 @@ void setbit(Call& call) {
 void getbit(Call& call) {
   const std::optional<std::uint64_t> bit = bit_offset(call, 2);
   if (!bit) return;
-  const Slot slot = call.string_to_read(call.word(1));
+  const Slot slot = call.find_to_read(call.word(1), ValueType::string);
   if (call.has_failed()) return;
   call.reply().integer(slot != kNoSlot && bit_at(call.database().string(slot), *bit));
 }
-
-constexpr std::uint32_t kRead = flag::readonly;
-constexpr std::uint32_t kQuickRead = flag::readonly | flag::fast;
-constexpr std::uint32_t kWrite = flag::write | flag::denyoom;
-
-constexpr KeyRange kGot{1, 1, 1, access::ro | access::access};
-constexpr KeyRange kChanged{1, 1, 1, access::rw | access::access | access::update};
-constexpr KeyRange kJoined{2, -1, 1, access::ow | access::access | access::update};
-
-constexpr std::string_view kBitmap = "bitmap";
-
-// clang-format off
-constexpr Command kCommands[] = {
-    {"setbit", setbit, 4, kWrite, kChanged, kBitmap, "2.2.0",
-     "key offset:int value:int",
-     "Sets or clears a bit of a string and returns it as it was."},
-    {"getbit", getbit, 3, kQuickRead, kGot, kBitmap, "2.2.0",
-     "key offset:int",
-     "Returns a bit of a string."},
-    {"bitcount", bitcount, -2, kRead, kGot, kBitmap, "2.6.0",
-     "key [start:int [end:int [unit:(BYTE | BIT)]]]",
-     "Counts the bits that are set in a string, or in a part of it."},
-    {"bitpos", bitpos, -3, kRead, kGot, kBitmap, "2.8.7",
-     "key bit:int [start:int [end:int [unit:(BYTE | BIT)]]]",
-     "Finds the first bit that is set, or clear, in a string."},
-    {"bitop", bitop, -4, kWrite, kJoined, kBitmap, "2.6.0",
-     "operation:(AND | OR | XOR | NOT | DIFF | DIFF1 | ANDOR | ONE) destkey:key key...",
-     "Combines strings bit by bit and stores the result."},
-    {"bitfield", bitfield, -2, kWrite, kChanged, kBitmap, "3.2.0",
-     "key [operation:(GET encoding offset:int | ([OVERFLOW overflow:(WRAP | SAT | FAIL)] "
-     "change:(SET encoding offset:int value:int | INCRBY encoding offset:int increment:int)))...]",
-     "Reads and writes integers of any width in a string."},
-    {"bitfield_ro", bitfield_ro, -2, kQuickRead, kGot, kBitmap, "6.0.0",
-     "key [GET encoding offset:int]...",
-     "Reads integers of any width in a string."},
-};
-// clang-format on
 
 }  // namespace
 
@@ -91,7 +54,7 @@ std::optional<std::uint64_t> bit_offset(Call& call, std::size_t i, std::uint64_t
 }
 
 BitsToWrite bits_to_write(Call& call, std::string_view key, std::uint64_t last) {
-  Slot slot = call.string_to_write(key);
+  Slot slot = call.find_to_write(key, ValueType::string);
   if (call.has_failed()) return {};
   const bool is_new = slot == kNoSlot;
   if (is_new) slot = call.put_string(key, {});
@@ -101,11 +64,20 @@ BitsToWrite bits_to_write(Call& call, std::string_view key, std::uint64_t last) 
   return {reinterpret_cast<unsigned char*>(bytes), is_new || size > before};
 }
 
-void tell_bits(Call& call, std::string_view key, std::int64_t changes) {
+void report_bits(Call& call, std::string_view key, std::int64_t changes) {
   call.changed(key, changes);
   call.notify(Event::string, "setbit", key);
 }
 
-std::span<const Command> bit_commands() { return kCommands; }
+std::span<const Command> bit_commands() {
+  static constexpr Command kRows[] = {
+      {"setbit", setbit, 4, flag::write | flag::denyoom,
+       one_key(access::rw | access::access | access::update), "bitmap", "2.2.0",
+       "key offset:int value:int", "Sets or clears a bit of a string and returns the old one."},
+      {"getbit", getbit, 3, flag::readonly | flag::fast, one_key(access::ro | access::access),
+       "bitmap", "2.2.0", "key offset:int", "Returns a bit of a string."},
+  };
+  return kRows;
+}
 
 }  // namespace mayfly

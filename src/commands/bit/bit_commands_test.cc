@@ -19,9 +19,6 @@ constexpr const char* kNoOffset = "(error) ERR bit offset is not an integer or o
 
 class BitCommandsTest : public CallFixture {
  protected:
-  BitCommandsTest()
-      : CallFixture({string_commands(), bit_commands(), key_commands(), expire_commands()}) {}
-
   void set(std::string_view key, std::string_view bytes) { run({"SET", key, bytes}); }
 };
 
@@ -75,8 +72,8 @@ TEST_F(BitCommandsTest, OffsetsHaveLimits) {
     EXPECT_EQ(run({"SETBIT", "k", "0", bit}), "(error) ERR bit is not an integer or out of range");
   }
   EXPECT_EQ(run("EXISTS k"), "(integer) 0");
-  const Slot slot = database().make_hash("h");
-  database().hash(slot).put("f", "v");
+  const Slot slot = database().make_members(context(), ValueType::hash, "h");
+  database().members(context(), slot).put("f", "v");
   for (const std::string_view line :
        {"SETBIT h 0 1", "GETBIT h 0", "BITCOUNT h", "BITPOS h 1", "BITOP NOT k h",
         "BITOP AND k nothing h", "BITFIELD h GET u8 0", "BITFIELD h SET u8 0 1",
@@ -358,7 +355,7 @@ class BitModelTest : public BitCommandsTest {
   }
 
   void check() {
-    const Slot slot = database().peek(key());
+    const Slot slot = database().peek(context(), key());
     EXPECT_EQ(slot == kNoSlot ? std::string() : std::string(database().string(slot)),
               model().bytes());
   }

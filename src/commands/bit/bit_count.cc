@@ -5,14 +5,15 @@
 #include <bit>
 #include <cstring>
 
-#include "commands/bit/bit_handlers.h"
+#include "commands/bit/bits.h"
+#include "commands/command.h"
 
 namespace mayfly {
 namespace {
 
 // A part of a string as a request gives it: two offsets, both included, of bytes or of bits.
 // Negative ones count from the end.
-struct PartOption {
+struct BitPart {
   std::int64_t first = 0;
   std::int64_t last = -1;
   bool has_last = false;
@@ -26,8 +27,8 @@ struct BitRange {
 };
 
 // [first [last [BYTE | BIT]]] from word `i` on.
-std::optional<PartOption> read_part(Call& call, std::size_t i) {
-  PartOption part;
+std::optional<BitPart> read_bit_part(Call& call, std::size_t i) {
+  BitPart part;
   if (call.count() > i + 3) {
     call.fail_syntax();
     return std::nullopt;
@@ -51,7 +52,7 @@ std::optional<PartOption> read_part(Call& call, std::size_t i) {
   return part;
 }
 
-BitRange range_of(const PartOption& part, std::size_t bytes) {
+BitRange bit_range(const BitPart& part, std::size_t bytes) {
   const std::int64_t unit = part.is_in_bits ? 1 : 8;
   const auto size = static_cast<std::int64_t>(bytes) * (part.is_in_bits ? 8 : 1);
   std::int64_t first = part.first;
@@ -92,41 +93,54 @@ std::uint64_t find_bit(std::string_view bytes, BitRange range, bool on) {
   return bit;
 }
 
-}  // namespace
-
 // BITCOUNT key [first [last [BYTE | BIT]]]
 void bitcount(Call& call) {
-  const std::optional<PartOption> part = read_part(call, 2);
+  const std::optional<BitPart> part = read_bit_part(call, 2);
   if (!part) return;
-  const Slot slot = call.string_to_read(call.word(1));
+  const Slot slot = call.find_to_read(call.word(1), ValueType::string);
   if (call.has_failed()) return;
   if (slot == kNoSlot) return call.reply().integer(0);
   // BITPOS has no such rule.
   const bool is_reversed = part->first < 0 && part->last < 0 && part->first > part->last;
   const std::string_view bytes = call.database().string(slot);
-  call.reply().integer(is_reversed ? 0 : count_bits(bytes, range_of(*part, bytes.size())));
+  call.reply().integer(is_reversed ? 0 : count_bits(bytes, bit_range(*part, bytes.size())));
 }
 
 // BITPOS key 0|1 [first [last [BYTE | BIT]]]
 //
-// A string that is not there is all zeros. So is what follows a string, if the request does not
-// tell where to stop.
+// A missing string is all zeros. So is what follows a string, if the request does not say where to
+// stop.
 void bitpos(Call& call) {
   const std::optional<std::int64_t> on = call.integer(2);
   if (!on) return;
   if (*on != 0 && *on != 1) return call.fail("ERR The bit argument must be 1 or 0.");
-  const std::optional<PartOption> part = read_part(call, 3);
+  const std::optional<BitPart> part = read_bit_part(call, 3);
   if (!part) return;
-  const Slot slot = call.string_to_read(call.word(1));
+  const Slot slot = call.find_to_read(call.word(1), ValueType::string);
   if (call.has_failed()) return;
   if (slot == kNoSlot) return call.reply().integer(*on == 1 ? -1 : 0);
 
   const std::string_view bytes = call.database().string(slot);
-  const BitRange range = range_of(*part, bytes.size());
+  const BitRange range = bit_range(*part, bytes.size());
   if (range.begin == range.end) return call.reply().integer(-1);
   const std::uint64_t found = find_bit(bytes, range, *on == 1);
   const bool is_there = found < range.end || (*on == 0 && !part->has_last);
   call.reply().integer(is_there ? static_cast<std::int64_t>(found) : -1);
+}
+
+}  // namespace
+
+std::span<const Command> bit_count_commands() {
+  static constexpr KeyRange kGet = one_key(access::ro | access::access);
+  static constexpr Command kRows[] = {
+      {"bitcount", bitcount, -2, flag::readonly, kGet, "bitmap", "2.6.0",
+       "key [start:int [end:int [unit:(BYTE | BIT)]]]",
+       "Counts the bits that are set in a string, or in a part of it."},
+      {"bitpos", bitpos, -3, flag::readonly, kGet, "bitmap", "2.8.7",
+       "key bit:int [start:int [end:int [unit:(BYTE | BIT)]]]",
+       "Returns the position of the first bit that is set, or clear, in a string."},
+  };
+  return kRows;
 }
 
 }  // namespace mayfly

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // BITFIELD: integers of 1 to 64 bits anywhere in a string, highest bit first.
 //
-// All operations are read and checked before the first one is done.
+// All operations are read and checked before the first one is run.
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
-#include "commands/bit/bit_handlers.h"
+#include "commands/bit/bits.h"
+#include "commands/command.h"
 #include "resp/numbers.h"
 
 namespace mayfly {
@@ -15,7 +16,7 @@ namespace {
 
 __extension__ typedef __int128 Wide;  // holds the sum of any two numbers of 64 bits
 
-enum class Action { get, set, increment };
+enum class BitfieldAction { get, set, increment };
 enum class Overflow { wrap, saturate, fail };
 
 struct FieldType {
@@ -26,16 +27,16 @@ struct FieldType {
   Wide most() const { return (Wide{1} << (is_signed ? width - 1 : width)) - 1; }
 };
 
-struct Operation {
-  Action action = Action::get;
+struct BitfieldOp {
+  BitfieldAction action = BitfieldAction::get;
   FieldType type;
   std::uint64_t bit = 0;
-  std::int64_t value = 0;  // to be set, or added
+  std::int64_t value = 0;  // to set or to add
   Overflow overflow = Overflow::wrap;
 };
 
 // i1 to i64, u1 to u63.
-std::optional<FieldType> read_type(Call& call, std::string_view word) {
+std::optional<FieldType> read_field_type(Call& call, std::string_view word) {
   FieldType type{.is_signed = word.starts_with('i')};
   const std::optional<std::int64_t> width =
       type.is_signed || word.starts_with('u') ? parse_integer(word.substr(1)) : std::nullopt;
@@ -57,32 +58,32 @@ std::optional<Overflow> read_overflow(Call& call, std::size_t i) {
   return std::nullopt;
 }
 
-// The type, the offset and the value of an operation whose name is word `i`.
-bool read_operands(Call& call, std::size_t i, Operation& operation) {
-  const std::optional<FieldType> type = read_type(call, call.word(i + 1));
+// The type, the offset and the value of the operation named by word `i`.
+bool read_operands(Call& call, std::size_t i, BitfieldOp& operation) {
+  const std::optional<FieldType> type = read_field_type(call, call.word(i + 1));
   if (!type) return false;
   const std::optional<std::uint64_t> bit = bit_offset(call, i + 2, type->width);
   if (!bit) return false;
   operation.type = *type;
   operation.bit = *bit;
-  if (operation.action == Action::get) return true;
+  if (operation.action == BitfieldAction::get) return true;
   const std::optional<std::int64_t> value = call.integer(i + 3);
   if (!value) return false;
   operation.value = *value;
   return true;
 }
 
-std::optional<Action> action_at(const Call& call, std::size_t i) {
+std::optional<BitfieldAction> action_at(const Call& call, std::size_t i) {
   const std::size_t left = call.count() - i - 1;
-  if (call.is(i, "get") && left >= 2) return Action::get;
-  if (call.is(i, "set") && left >= 3) return Action::set;
-  if (call.is(i, "incrby") && left >= 3) return Action::increment;
+  if (call.is(i, "get") && left >= 2) return BitfieldAction::get;
+  if (call.is(i, "set") && left >= 3) return BitfieldAction::set;
+  if (call.is(i, "incrby") && left >= 3) return BitfieldAction::increment;
   return std::nullopt;
 }
 
 // All operations from word 2 on; nothing after an error reply.
-std::optional<std::vector<Operation>> read_operations(Call& call) {
-  std::vector<Operation> operations;
+std::optional<std::vector<BitfieldOp>> read_operations(Call& call) {
+  std::vector<BitfieldOp> operations;
   Overflow overflow = Overflow::wrap;
   for (std::size_t i = 2; i < call.count();) {
     if (call.is(i, "overflow") && i + 1 < call.count()) {
@@ -92,37 +93,37 @@ std::optional<std::vector<Operation>> read_operations(Call& call) {
       i += 2;
       continue;
     }
-    const std::optional<Action> action = action_at(call, i);
+    const std::optional<BitfieldAction> action = action_at(call, i);
     if (!action) {
       call.fail_syntax();
       return std::nullopt;
     }
-    Operation operation;
+    BitfieldOp operation;
     operation.action = *action;
     operation.overflow = overflow;
     if (!read_operands(call, i, operation)) return std::nullopt;
     operations.push_back(operation);
-    i += *action == Action::get ? 3 : 4;
+    i += *action == BitfieldAction::get ? 3 : 4;
   }
   return operations;
 }
 
 // The lowest bits of a number as a value of the type.
-std::int64_t cut(FieldType type, std::uint64_t bits) {
+std::int64_t truncate_field(FieldType type, std::uint64_t bits) {
   const unsigned unused = 64 - type.width;
   if (type.is_signed) return static_cast<std::int64_t>(bits << unused) >> unused;
   return static_cast<std::int64_t>(bits << unused >> unused);
 }
 
-std::int64_t load(std::string_view bytes, const Operation& operation) {
+std::int64_t load_field(std::string_view bytes, const BitfieldOp& operation) {
   std::uint64_t bits = 0;
   for (unsigned i = 0; i < operation.type.width; ++i) {
     bits = bits << 1 | static_cast<std::uint64_t>(bit_at(bytes, operation.bit + i));
   }
-  return cut(operation.type, bits);
+  return truncate_field(operation.type, bits);
 }
 
-void store(unsigned char* bytes, const Operation& operation, std::int64_t value) {
+void store_field(unsigned char* bytes, const BitfieldOp& operation, std::int64_t value) {
   const unsigned width = operation.type.width;
   for (unsigned i = 0; i < width; ++i) {
     unsigned char& byte = bytes[(operation.bit + i) / 8];
@@ -132,32 +133,33 @@ void store(unsigned char* bytes, const Operation& operation, std::int64_t value)
   }
 }
 
-// What SET or INCRBY make of `before`; nothing if it does not fit and that is to fail.
-std::optional<std::int64_t> result_of(const Operation& operation, std::int64_t before) {
+// The value that SET or INCRBY store; nothing if it overflows and OVERFLOW is FAIL.
+std::optional<std::int64_t> new_value(const BitfieldOp& operation, std::int64_t before) {
   const FieldType type = operation.type;
   Wide result = operation.value;
-  if (operation.action == Action::increment) {
+  if (operation.action == BitfieldAction::increment) {
     result += before;
   } else if (!type.is_signed) {
     result = static_cast<std::uint64_t>(operation.value);  // so that -1 is too large, not too small
   }
   if (result >= type.least() && result <= type.most()) return static_cast<std::int64_t>(result);
   if (operation.overflow == Overflow::fail) return std::nullopt;
-  if (operation.overflow == Overflow::wrap) return cut(type, static_cast<std::uint64_t>(result));
+  if (operation.overflow == Overflow::wrap)
+    return truncate_field(type, static_cast<std::uint64_t>(result));
   return static_cast<std::int64_t>(result > type.most() ? type.most() : type.least());
 }
 
-void only_read(Call& call, const std::vector<Operation>& operations) {
-  const Slot slot = call.string_to_read(call.word(1));
+void read_bitfield(Call& call, const std::vector<BitfieldOp>& operations) {
+  const Slot slot = call.find_to_read(call.word(1), ValueType::string);
   if (call.has_failed()) return;
   const std::string_view bytes =
       slot == kNoSlot ? std::string_view() : call.database().string(slot);
   call.reply().array(operations.size());
-  for (const Operation& operation : operations) call.reply().integer(load(bytes, operation));
+  for (const BitfieldOp& operation : operations) call.reply().integer(load_field(bytes, operation));
 }
 
-// The string is made long enough for all operations first, even for those that fail.
-void read_and_write(Call& call, const std::vector<Operation>& operations, std::uint64_t last) {
+// The string grows for all operations first, even for those that fail.
+void write_bitfield(Call& call, const std::vector<BitfieldOp>& operations, std::uint64_t last) {
   const std::string_view key = call.word(1);
   const BitsToWrite bits = bits_to_write(call, key, last);
   if (call.has_failed()) return;
@@ -165,46 +167,61 @@ void read_and_write(Call& call, const std::vector<Operation>& operations, std::u
 
   std::int64_t changes = bits.has_grown ? 1 : 0;
   call.reply().array(operations.size());
-  for (const Operation& operation : operations) {
-    const std::int64_t before = load(bytes, operation);
-    if (operation.action == Action::get) {
+  for (const BitfieldOp& operation : operations) {
+    const std::int64_t before = load_field(bytes, operation);
+    if (operation.action == BitfieldAction::get) {
       call.reply().integer(before);
       continue;
     }
-    const std::optional<std::int64_t> result = result_of(operation, before);
+    const std::optional<std::int64_t> result = new_value(operation, before);
     if (!result) {
       call.reply().null();
       continue;
     }
-    store(bits.bytes, operation, *result);
+    store_field(bits.bytes, operation, *result);
     if (*result != before) ++changes;
-    call.reply().integer(operation.action == Action::set ? before : *result);
+    call.reply().integer(operation.action == BitfieldAction::set ? before : *result);
   }
-  if (changes > 0) tell_bits(call, key, changes);
+  if (changes > 0) report_bits(call, key, changes);
 }
 
-void run(Call& call, bool may_write) {
-  const std::optional<std::vector<Operation>> operations = read_operations(call);
+void run_bitfield(Call& call, bool may_write) {
+  const std::optional<std::vector<BitfieldOp>> operations = read_operations(call);
   if (!operations) return;
   bool writes = false;
   std::uint64_t last = 0;
-  for (const Operation& operation : *operations) {
-    if (operation.action == Action::get) continue;
+  for (const BitfieldOp& operation : *operations) {
+    if (operation.action == BitfieldAction::get) continue;
     writes = true;
     last = std::max(last, operation.bit + operation.type.width - 1);
   }
-  if (!writes) return only_read(call, *operations);
+  if (!writes) return read_bitfield(call, *operations);
   if (!may_write) return call.fail("ERR BITFIELD_RO only supports the GET subcommand");
-  read_and_write(call, *operations, last);
+  write_bitfield(call, *operations, last);
 }
-
-}  // namespace
 
 // BITFIELD key [GET type offset | [OVERFLOW WRAP | SAT | FAIL]
 //               SET type offset value | INCRBY type offset number] ...
-void bitfield(Call& call) { run(call, true); }
+void bitfield(Call& call) { run_bitfield(call, true); }
 
 // BITFIELD_RO key [GET type offset] ...
-void bitfield_ro(Call& call) { run(call, false); }
+void bitfield_ro(Call& call) { run_bitfield(call, false); }
+
+}  // namespace
+
+std::span<const Command> bit_field_commands() {
+  static constexpr Command kRows[] = {
+      {"bitfield", bitfield, -2, flag::write | flag::denyoom,
+       one_key(access::rw | access::access | access::update), "bitmap", "3.2.0",
+       "key [operation:(GET encoding offset:int | ([OVERFLOW overflow:(WRAP | SAT | FAIL)] "
+       "change:(SET encoding offset:int value:int | INCRBY encoding offset:int "
+       "increment:int)))...]",
+       "Reads and writes integers of any width in a string."},
+      {"bitfield_ro", bitfield_ro, -2, flag::readonly | flag::fast,
+       one_key(access::ro | access::access), "bitmap", "6.0.0", "key [GET encoding offset:int]...",
+       "Reads integers of any width in a string."},
+  };
+  return kRows;
+}
 
 }  // namespace mayfly

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BITOP: strings combined bit by bit. Shorter ones, and those that are not there, count as if they
-// had zeros at their ends.
+// BITOP: strings combined bit by bit. Shorter and missing ones count as if they had zeros at their
+// ends.
 
 #include <fmt/format.h>
 
@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "commands/bit/bit_handlers.h"
-#include "commands/key/key_steps.h"
-#include "commands/string/string_handlers.h"
+#include "commands/command.h"
+#include "commands/steps.h"
 #include "commands/words.h"
 
 namespace mayfly {
@@ -31,17 +30,18 @@ struct OpName {
   std::string_view name;
   BitOp op;
 };
-constexpr OpName kOps[] = {{"and", BitOp::bit_and}, {"or", BitOp::bit_or}, {"xor", BitOp::bit_xor},
-                           {"not", BitOp::bit_not}, {"diff", BitOp::diff}, {"diff1", BitOp::diff1},
-                           {"andor", BitOp::andor}, {"one", BitOp::one}};
+constexpr OpName kBitOps[] = {{"and", BitOp::bit_and}, {"or", BitOp::bit_or},
+                              {"xor", BitOp::bit_xor}, {"not", BitOp::bit_not},
+                              {"diff", BitOp::diff},   {"diff1", BitOp::diff1},
+                              {"andor", BitOp::andor}, {"one", BitOp::one}};
 
 constexpr std::size_t kFirstSource = 3;
 
 // The operation that word 1 names; nothing after an error reply.
 std::optional<BitOp> read_op(Call& call) {
-  const auto found =
-      std::ranges::find_if(kOps, [&](const OpName& row) { return equals(call.word(1), row.name); });
-  if (found == std::end(kOps)) {
+  const auto found = std::ranges::find_if(
+      kBitOps, [&](const OpName& row) { return equals(call.word(1), row.name); });
+  if (found == std::end(kBitOps)) {
     call.fail_syntax();
     return std::nullopt;
   }
@@ -66,15 +66,15 @@ unsigned byte_at(std::string_view bytes, std::size_t i) {
 
 // The bits of byte `i` that are in one of the strings, in an odd number of them, in all, in more
 // than one.
-struct Combined {
+struct CombinedByte {
   unsigned any = 0;
   unsigned odd = 0;
   unsigned all = 0xFF;
   unsigned repeated = 0;
 };
 
-Combined combine(std::span<const std::string_view> sources, std::size_t i) {
-  Combined combined;
+CombinedByte combine(std::span<const std::string_view> sources, std::size_t i) {
+  CombinedByte combined;
   for (const std::string_view source : sources) {
     const unsigned byte = byte_at(source, i);
     combined.repeated |= combined.any & byte;
@@ -103,7 +103,7 @@ unsigned result_byte(BitOp op, std::span<const std::string_view> sources, std::s
     case BitOp::andor:
       return first & combine(sources.subspan(1), i).any;
     case BitOp::one: {
-      const Combined combined = combine(sources, i);
+      const CombinedByte combined = combine(sources, i);
       return combined.any & ~combined.repeated;
     }
   }
@@ -111,11 +111,11 @@ unsigned result_byte(BitOp op, std::span<const std::string_view> sources, std::s
 }
 
 // The result, as long as the longest source; it fails if one of them is no string.
-std::string result_of(Call& call, BitOp op) {
+std::string combined_strings(Call& call, BitOp op) {
   std::vector<std::string_view> sources;
   std::size_t size = 0;
   for (const std::string_view key : call.words().subspan(kFirstSource)) {
-    const Slot slot = call.string_to_read(key);
+    const Slot slot = call.find_to_read(key, ValueType::string);
     if (call.has_failed()) return {};
     sources.push_back(slot == kNoSlot ? std::string_view() : call.database().string(slot));
     size = std::max(size, sources.back().size());
@@ -127,25 +127,39 @@ std::string result_of(Call& call, BitOp op) {
   return result;
 }
 
-}  // namespace
-
 // BITOP op target key [key ...]: returns how many bytes the result has. An empty one is not kept.
 void bitop(Call& call) {
   const std::optional<BitOp> op = read_op(call);
   if (!op) return;
-  const std::string result = result_of(call, *op);
+  const std::string result = combined_strings(call, *op);
   if (call.has_failed()) return;
 
   const std::string_view target = call.word(2);
   const Slot slot = call.find_to_write(target);
   if (!result.empty()) {
     replace_value(call, slot, target, result);
-    call.changed(target);
-    call.notify(Event::string, "set", target);
+    report_set(call, target);
   } else if (slot != kNoSlot) {
     remove_key(call, slot, target);
   }
   call.reply().integer(static_cast<std::int64_t>(result.size()));
+}
+
+}  // namespace
+
+std::span<const Command> bit_op_commands() {
+  static constexpr Command kRows[] = {
+      {"bitop",
+       bitop,
+       -4,
+       flag::write | flag::denyoom,
+       {2, -1, 1, access::ow | access::access | access::update},
+       "bitmap",
+       "2.6.0",
+       "operation:(AND | OR | XOR | NOT | DIFF | DIFF1 | ANDOR | ONE) destkey:key key...",
+       "Combines strings bit by bit and stores the result."},
+  };
+  return kRows;
 }
 
 }  // namespace mayfly

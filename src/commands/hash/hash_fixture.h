@@ -3,7 +3,7 @@
 // encodings, which look the same from outside but for the order of their fields:
 //
 //   class HashTest : public HashFixture {};
-//   INSTANTIATE_TEST_SUITE_P(Hashes, HashTest, kBothEncodings, encoding_name);
+//   INSTANTIATE_TEST_SUITE_P(Hashes, HashTest, kBothForms, form_name);
 
 #pragma once
 
@@ -35,19 +35,17 @@ inline std::string time_error(std::string_view command) {
   return text.append(command).append("' command");
 }
 
-enum class Encoding { packed, table };
-
-class HashFixture : public CallFixture, public testing::WithParamInterface<Encoding> {
+class HashFixture : public CallFixture, public testing::WithParamInterface<ValueForm> {
  protected:
-  HashFixture() : CallFixture({hash_commands(), hash_expire_commands()}, options()) {}
+  HashFixture() : CallFixture(options()) {}
 
   static KeyspaceOptions options() {
     KeyspaceOptions options;
-    if (GetParam() == Encoding::table) options.packed_entries_max = 0;
+    if (GetParam() == ValueForm::table) options.packed_entries_max = 0;
     return options;
   }
 
-  void put_string(std::string_view key) { database().put_string(key, "text"); }
+  void put_string(std::string_view key) { database().put_string(context(), key, "text"); }
 
   // The integers of an array, separated by spaces; anything else as it is.
   std::string codes(std::string_view line) {
@@ -82,11 +80,13 @@ class HashFixture : public CallFixture, public testing::WithParamInterface<Encod
     return items;
   }
 
-  std::uint64_t expired_fields() { return keyspace().stats().expired_fields; }
-  bool is_packed(std::string_view key) { return database().hash(database().peek(key)).is_packed(); }
+  std::uint64_t expired_fields() { return keyspace().stats().expired_members; }
+  bool is_packed(std::string_view key) {
+    return database().members(context(), database().peek(context(), key)).is_packed();
+  }
 
   std::string_view encoding(std::string_view key) {
-    return database().hash(database().peek(key)).encoding();
+    return encoding_name(database().node(database().peek(context(), key)));
   }
 
   // Fields of `h`: a and b stay, x and y are due now, z will be due in a minute. x and y are still
@@ -99,10 +99,10 @@ class HashFixture : public CallFixture, public testing::WithParamInterface<Encod
   }
 };
 
-inline const auto kBothEncodings = testing::Values(Encoding::packed, Encoding::table);
+inline const auto kBothForms = testing::Values(ValueForm::packed, ValueForm::table);
 
-inline std::string encoding_name(const testing::TestParamInfo<Encoding>& info) {
-  return info.param == Encoding::packed ? "packed" : "table";
+inline std::string form_name(const testing::TestParamInfo<ValueForm>& info) {
+  return info.param == ValueForm::packed ? "packed" : "table";
 }
 
 }  // namespace mayfly

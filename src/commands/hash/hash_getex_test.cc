@@ -7,7 +7,7 @@ namespace mayfly {
 namespace {
 
 class HashGetexTest : public HashFixture {};
-INSTANTIATE_TEST_SUITE_P(Hashes, HashGetexTest, kBothEncodings, encoding_name);
+INSTANTIATE_TEST_SUITE_P(Hashes, HashGetexTest, kBothForms, form_name);
 
 // ---- HGETEX ----
 

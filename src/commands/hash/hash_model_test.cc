@@ -24,27 +24,23 @@ std::string bulk(const ModelField* field) { return field ? "\"" + field->value +
 
 // Everything that is stored, what is due included.
 ModelHashes contents_of(Database& database) {
-  const Policy policy = database.keyspace().policy();
-  database.keyspace().set_policy(Policy::show);
+  const ExecContext context{.policy = Policy::show};
   ModelHashes hashes;
   database.each([&](Slot slot) {
     ModelFields& fields = hashes[std::string(database.key(slot))];
-    database.hash(slot).each([&](const HashField& field) {
-      fields[std::string(field.field)] = {std::string(field.value), field.deadline};
+    database.members(context, slot).each([&](const Member& field) {
+      fields[std::string(field.name)] = {std::string(field.value), field.deadline};
       return true;
     });
     return true;
   });
-  database.keyspace().set_policy(policy);
   return hashes;
 }
 
 // Hears what is propagated, and expires nothing by itself.
 class Replica : public CallFixture {
  public:
-  Replica() : CallFixture({hash_commands(), hash_expire_commands()}) {
-    keyspace().set_policy(Policy::show);
-  }
+  Replica() { context().policy = Policy::show; }
   void TestBody() override {}
 
   void hear(std::string_view commands) {
@@ -53,7 +49,7 @@ class Replica : public CallFixture {
       const std::string_view line = commands.substr(0, end);
       commands.remove_prefix(std::min(end + 2, commands.size()));
       if (line.starts_with("UNLINK ")) {
-        database().erase(database().find(line.substr(7)));
+        database().erase(database().find(context(), line.substr(7)));
       } else {
         EXPECT_EQ(run(line).find("(error)"), std::string::npos) << line;
       }
@@ -69,11 +65,7 @@ struct Plan {
 
 class HashModelTest : public CallFixture, public testing::WithParamInterface<Plan> {
  protected:
-  HashModelTest()
-      : CallFixture({hash_commands(), hash_expire_commands()}, options()),
-        random_(GetParam().seed) {
-    model_.now = now();
-  }
+  HashModelTest() : CallFixture(options()), random_(GetParam().seed) { model_.now = now(); }
 
   static KeyspaceOptions options() {
     KeyspaceOptions options;
@@ -352,7 +344,7 @@ class HashModelTest : public CallFixture, public testing::WithParamInterface<Pla
   void sweep_sometimes() {
     if (below(8) > 0) return hset();
     run("HLEN none");  // forgets what was told before
-    keyspace().sweep(1000);
+    keyspace().sweep(context(), 1000);
     model_.sweep();
     replica_.hear(propagated());
   }

@@ -17,7 +17,7 @@ class HashRandomTest : public HashFixture {
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(Hashes, HashRandomTest, kBothEncodings, encoding_name);
+INSTANTIATE_TEST_SUITE_P(Hashes, HashRandomTest, kBothForms, form_name);
 
 TEST_P(HashRandomTest, OneFieldIsABulk) {
   run("HSET h a 1");

@@ -1,64 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that read hashes: fields by name, and all of them.
+// The commands that read hashes: fields by name, all of them, and HSCAN.
 
-#include <utility>
+#include <string>
 
-#include "commands/call.h"
-#include "commands/hash/hash_changes.h"
-#include "commands/hash/hash_handlers.h"
+#include "commands/command.h"
+#include "commands/hash/hash_steps.h"
+#include "commands/scan_options.h"
 
 namespace mayfly {
 namespace {
 
-// Gives `say` the field that word 2 names, or nothing if there is none, and it replies.
-template <class Say>
-void read_field(Call& call, Say say) {
-  const Slot slot = call.hash_to_read(call.word(1));
+// Calls `answer` with the field that word 2 names, or with nothing if there is none.
+template <class Answer>
+void read_field(Call& call, Answer answer) {
+  const Slot slot = call.find_to_read(call.word(1), ValueType::hash);
   if (call.has_failed()) return;
-  if (slot == kNoSlot) return say(call.reply(), std::optional<HashField>());
+  if (slot == kNoSlot) return answer(call.reply(), std::optional<Member>());
 
-  HashRef hash = call.database().hash(slot);
-  say(call.reply(), hash.find(call.word(2)));
-  call.settle(hash, call.word(1));
+  MembersRef hash = call.members(slot);
+  answer(call.reply(), hash.find(call.word(2)));
+  call.finish(hash, call.word(1));
 }
 
-// Replies with `head(count)`, and then gives `say` each field.
-template <class Head, class Say>
-void read_all(Call& call, Head head, Say say) {
-  const Slot slot = call.hash_to_read(call.word(1));
+// Replies with `head(count)`, and then calls `answer` with each field.
+template <class Head, class Answer>
+void read_all(Call& call, Head head, Answer answer) {
+  const Slot slot = call.find_to_read(call.word(1), ValueType::hash);
   if (call.has_failed()) return;
   if (slot == kNoSlot) return head(0);
 
-  const HashRef hash = call.database().hash(slot);
+  const MembersRef hash = call.members(slot);
   head(hash.size());
-  hash.each([&](const HashField& field) {
-    say(field);
+  hash.each([&](const Member& field) {
+    answer(field);
     return true;
   });
 }
-
-}  // namespace
 
 // HGET key field
 void hget(Call& call) { read_field(call, reply_value); }
 
 // HSTRLEN key field
 void hstrlen(Call& call) {
-  read_field(call, [](Reply& reply, const std::optional<HashField>& found) {
-    reply.integer(found ? static_cast<std::int64_t>(found->value.size()) : 0);
+  read_field(call, [](Reply& reply, const std::optional<Member>& field) {
+    reply.integer(field ? static_cast<std::int64_t>(field->value.size()) : 0);
   });
 }
 
 // HEXISTS key field
 void hexists(Call& call) {
-  read_field(call, [](Reply& reply, const std::optional<HashField>& found) {
-    reply.integer(found ? 1 : 0);
-  });
+  read_field(
+      call, [](Reply& reply, const std::optional<Member>& field) { reply.integer(field ? 1 : 0); });
 }
 
 // HMGET key field [field ...]
 void hmget(Call& call) {
-  const Slot slot = call.hash_to_read(call.word(1));
+  const Slot slot = call.find_to_read(call.word(1), ValueType::hash);
   if (call.has_failed()) return;
 
   const Words fields = call.words().subspan(2);
@@ -68,9 +65,9 @@ void hmget(Call& call) {
     for (std::size_t i = 0; i < fields.size(); ++i) reply.null();
     return;
   }
-  HashRef hash = call.database().hash(slot);
+  MembersRef hash = call.members(slot);
   for (const std::string_view field : fields) reply_value(reply, hash.find(field));
-  call.settle(hash, call.word(1));
+  call.finish(hash, call.word(1));
 }
 
 // HGETALL key
@@ -78,8 +75,8 @@ void hgetall(Call& call) {
   Reply& reply = call.reply();
   read_all(
       call, [&](std::size_t count) { reply.map(count); },
-      [&](const HashField& field) {
-        reply.bulk(field.field);
+      [&](const Member& field) {
+        reply.bulk(field.name);
         reply.bulk(field.value);
       });
 }
@@ -89,7 +86,7 @@ void hkeys(Call& call) {
   Reply& reply = call.reply();
   read_all(
       call, [&](std::size_t count) { reply.array(count); },
-      [&](const HashField& field) { reply.bulk(field.field); });
+      [&](const Member& field) { reply.bulk(field.name); });
 }
 
 // HVALS key
@@ -97,15 +94,90 @@ void hvals(Call& call) {
   Reply& reply = call.reply();
   read_all(
       call, [&](std::size_t count) { reply.array(count); },
-      [&](const HashField& field) { reply.bulk(field.value); });
+      [&](const Member& field) { reply.bulk(field.value); });
 }
 
 // HLEN key
 void hlen(Call& call) {
-  const Slot slot = call.hash_to_read(call.word(1));
+  const Slot slot = call.find_to_read(call.word(1), ValueType::hash);
   if (call.has_failed()) return;
-  const std::size_t size = slot == kNoSlot ? 0 : call.database().hash(slot).size();
+  const std::size_t size = slot == kNoSlot ? 0 : call.members(slot).size();
   call.reply().integer(static_cast<std::int64_t>(size));
+}
+
+// Empty buckets that are visited for each field of COUNT: a table that has shrunk is not walked to
+// its end in one command.
+constexpr std::size_t kStepsPerField = 10;
+
+void reply_scan(Call& call, std::uint64_t cursor, std::size_t count, std::string_view items) {
+  call.reply().array(2);
+  call.reply().bulk(std::to_string(cursor));
+  call.reply().array(count);
+  call.reply().raw(items);
+}
+
+// HSCAN key cursor [MATCH pattern] [COUNT count] [NOVALUES]
+//
+// COUNT is about fields alive, whether they match or not. A packed hash is returned whole.
+void hscan(Call& call) {
+  if (!scan_cursor(call, 2)) return;
+  const Slot slot = call.find_to_read(call.word(1), ValueType::hash);
+  if (call.has_failed()) return;
+  if (slot == kNoSlot) return reply_scan(call, 0, 0, "");
+  const std::optional<ScanOptions> options = scan_options(call, 3, ScanKind::hash);
+  if (!options) return;
+
+  std::string bytes;
+  Reply items(bytes, call.reply().protocol());
+  std::size_t seen = 0;
+  std::size_t matched = 0;
+  const MembersRef hash = call.members(slot);
+  const auto visit = [&](const Member& field) {
+    ++seen;
+    if (!options->matches(field.name)) return true;
+    ++matched;
+    items.bulk(field.name);
+    if (!options->no_values) items.bulk(field.value);
+    return true;
+  };
+  std::uint64_t cursor = options->cursor;
+  std::size_t steps = 0;
+  do {
+    cursor = hash.scan(cursor, visit);
+  } while (cursor != 0 && seen < options->count && ++steps / kStepsPerField < options->count);
+  reply_scan(call, cursor, options->no_values ? matched : matched * 2, bytes);
+}
+
+}  // namespace
+
+std::span<const Command> hash_read_commands() {
+  static constexpr std::uint32_t kFast = flag::readonly | flag::fast;
+  static constexpr KeyRange kLook = one_key(access::ro);
+  static constexpr KeyRange kGet = one_key(access::ro | access::access);
+  // clang-format off
+  static constexpr Command kRows[] = {
+      {"hget", hget, 3, kFast, kGet, "hash", "2.0.0",
+       "key field", "Returns the value of a field."},
+      {"hmget", hmget, -3, kFast, kGet, "hash", "2.0.0",
+       "key field...", "Returns the values of several fields."},
+      {"hgetall", hgetall, 2, flag::readonly, kGet, "hash", "2.0.0",
+       "key", "Returns all fields with their values."},
+      {"hkeys", hkeys, 2, flag::readonly, kGet, "hash", "2.0.0",
+       "key", "Returns the names of all fields."},
+      {"hvals", hvals, 2, flag::readonly, kGet, "hash", "2.0.0",
+       "key", "Returns the values of all fields."},
+      {"hlen", hlen, 2, kFast, kLook, "hash", "2.0.0",
+       "key", "Returns the number of fields. Expired fields do not count."},
+      {"hstrlen", hstrlen, 3, kFast, kLook, "hash", "3.2.0",
+       "key field", "Returns the length of a field's value in bytes."},
+      {"hexists", hexists, 3, kFast, kLook, "hash", "2.0.0",
+       "key field", "Returns whether a field exists."},
+      {"hscan", hscan, -3, flag::readonly, kGet, "hash", "2.8.0",
+       "key cursor:int [MATCH pattern:pattern] [COUNT count:int] [NOVALUES]",
+       "Iterates over the fields of a hash."},
+  };
+  // clang-format on
+  return kRows;
 }
 
 }  // namespace mayfly

@@ -15,7 +15,7 @@ class HashSetexTest : public HashFixture {
     return text.append(rest);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Hashes, HashSetexTest, kBothEncodings, encoding_name);
+INSTANTIATE_TEST_SUITE_P(Hashes, HashSetexTest, kBothForms, form_name);
 
 // ---- Setting ----
 
@@ -175,11 +175,11 @@ TEST_P(HashSetexTest, ATimeThatIsPastObeysConditions) {
 
 TEST_P(HashSetexTest, ATimeThatIsPastIsStoredWhereWhatIsDueIsKept) {
   run("HSET h b 1");
-  keyspace().set_policy(Policy::show);
+  context().policy = Policy::show;
   EXPECT_EQ(run("HSETEX h PXAT 5 FIELDS 1 a 1"), "(integer) 1");
   EXPECT_EQ(propagated(), "HSETEX h PXAT 5 FIELDS 1 a 1");
   EXPECT_EQ(run("HGET h a"), "\"1\"");
-  keyspace().set_policy(Policy::reclaim);
+  context().policy = Policy::reclaim;
   EXPECT_EQ(run("HGET h a"), "(nil)");
 }
 

@@ -18,11 +18,9 @@ constexpr const char* kSame = "(error) ERR source and destination objects are th
 
 class KeyCommandsTest : public CallFixture {
  protected:
-  KeyCommandsTest() : CallFixture({string_commands(), key_commands(), expire_commands()}) {}
-
   void make_hash(std::string_view key, Time deadline = kNever) {
-    const Slot slot = database().make_hash(key);
-    database().hash(slot).put("field", "value", deadline);
+    const Slot slot = database().make_members(context(), ValueType::hash, key);
+    database().members(context(), slot).put("field", "value", deadline);
   }
 };
 
@@ -105,7 +103,7 @@ TEST_F(KeyCommandsTest, RandomkeyReclaimsWhatItMeetsDead) {
   EXPECT_EQ(database().stored(), 0u);
   run("SET c 1 PX 1");
   advance(Millis(1));
-  keyspace().set_policy(Policy::hide);
+  context().policy = Policy::hide;
   EXPECT_EQ(run("RANDOMKEY"), "(nil)");
   EXPECT_EQ(database().stored(), 1u);
 }
@@ -167,7 +165,7 @@ TEST_F(ScanTest, ReclaimsWhatItMeetsDead) {
 TEST_F(ScanTest, OnlyHidesTheDeadWhereItMayNotReclaim) {
   run("SET dead 1 PX 1");
   advance(Millis(1));
-  keyspace().set_policy(Policy::hide);
+  context().policy = Policy::hide;
   EXPECT_EQ(run("SCAN 0"), "[\"0\", []]");
   EXPECT_EQ(database().stored(), 1u);
 }
@@ -357,7 +355,9 @@ TEST_F(KeyCommandsTest, EncodingOfAHashDependsOnSizeAndDeadlines) {
   EXPECT_EQ(run("OBJECT ENCODING small"), "\"listpack\"");
   make_hash("timed", now() + Millis(100));
   EXPECT_EQ(run("OBJECT ENCODING timed"), "\"hashtable\"");
-  database().hash(database().find("small")).put("long", std::string(65, 'x'));
+  database()
+      .members(context(), database().find(context(), "small"))
+      .put("long", std::string(65, 'x'));
   EXPECT_EQ(run("OBJECT ENCODING small"), "\"hashtable\"");
 }
 
@@ -397,15 +397,6 @@ TEST_F(KeyCommandsTest, ObjectOfNothingIsNull) {
   EXPECT_NE(run("OBJECT HELP").find("ENCODING <key>"), std::string::npos);
   EXPECT_EQ(run("OBJECT ENCODING"),
             "(error) ERR wrong number of arguments for 'object|encoding' command");
-}
-
-TEST_F(KeyCommandsTest, EveryRowIsComplete) {
-  for (const Command& row : key_commands()) {
-    EXPECT_NE(row.handler == nullptr, row.subcommands.empty()) << row.name;
-    EXPECT_FALSE(row.summary.empty() || row.since.empty() || row.group.empty()) << row.name;
-    EXPECT_EQ(row.keys.first == 0, row.keys.access == 0) << row.name;
-    for (const Command& sub : row.subcommands) EXPECT_EQ(sub.parent, row.name) << sub.name;
-  }
 }
 
 }  // namespace

@@ -1,45 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// OBJECT: how a value is kept and how it is used, in the words that clients of Valkey expect.
+// OBJECT: how a value is stored and how often it is used, in the terms of Valkey.
 
 #include <array>
 
-#include "commands/key/key_handlers.h"
+#include "commands/call.h"
+#include "commands/command.h"
 #include "keyspace/eviction.h"
-#include "resp/numbers.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kEmbeddedMax = 44;  // longer strings are "raw" in Valkey
-
-// The key that the command is about; if it is not there, null has been said. It is not used by
-// being looked at, and nobody is told that it was missed.
-Slot subject(Call& call) {
-  const Slot slot = call.database().find(call.word(2));
+// The key; if it does not exist, the reply is null. This is no use of the key, and there is no
+// `keymiss`.
+Slot object_key(Call& call) {
+  const Slot slot = call.find(call.word(2));
   call.host().count_lookup(slot != kNoSlot);
   if (slot == kNoSlot) call.reply().null();
   return slot;
 }
 
-std::string_view encoding_of_string(const KeyNode& node) {
-  if (node.is_raw) return "raw";
-  if (parse_integer(node.value())) return "int";
-  return node.value_size <= kEmbeddedMax ? "embstr" : "raw";
-}
-
-}  // namespace
-
 void object_encoding(Call& call) {
-  const Slot slot = subject(call);
+  const Slot slot = object_key(call);
   if (slot == kNoSlot) return;
-  Database& database = call.database();
-  if (database.is_string(slot)) return call.reply().bulk(encoding_of_string(database.node(slot)));
-  const HashRef hash = database.hash(slot);
-  call.reply().bulk(hash.encoding());
+  call.reply().bulk(encoding_name(call.database().node(slot)));
 }
 
 void object_freq(Call& call) {
-  const Slot slot = subject(call);
+  const Slot slot = object_key(call);
   if (slot == kNoSlot) return;
   if (!call.keyspace().options().uses_lfu) {
     return call.fail(
@@ -51,7 +38,7 @@ void object_freq(Call& call) {
 }
 
 void object_idletime(Call& call) {
-  const Slot slot = subject(call);
+  const Slot slot = object_key(call);
   if (slot == kNoSlot) return;
   if (call.keyspace().options().uses_lfu) {
     return call.fail(
@@ -64,25 +51,50 @@ void object_idletime(Call& call) {
 
 // Values are not shared.
 void object_refcount(Call& call) {
-  if (subject(call) != kNoSlot) call.reply().integer(1);
+  if (object_key(call) != kNoSlot) call.reply().integer(1);
 }
 
 void object_help(Call& call) {
   constexpr std::array<std::string_view, 11> kLines = {
       "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
       "ENCODING <key>",
-      "    Tells how the value of <key> is kept in memory.",
+      "    Returns how the value of <key> is stored in memory.",
       "FREQ <key>",
-      "    Tells how often <key> is used, on a logarithmic scale.",
+      "    Returns how often <key> is used, on a logarithmic scale.",
       "IDLETIME <key>",
-      "    Tells for how many seconds <key> has not been used.",
+      "    Returns for how many seconds <key> has not been used.",
       "REFCOUNT <key>",
-      "    Tells how often the value of <key> is referred to, which is once.",
+      "    Returns the number of references to the value of <key>, which is 1.",
       "HELP",
       "    Prints this help.",
   };
   call.reply().array(kLines.size());
   for (const std::string_view line : kLines) call.reply().simple(line);
+}
+
+}  // namespace
+
+std::span<const Command> key_object_commands() {
+  static constexpr KeyRange kKey = {2, 2, 1, access::ro};
+  // clang-format off
+  static constexpr Command kSubcommands[] = {
+      {"encoding", object_encoding, 3, flag::readonly, kKey, "generic", "2.2.3",
+       "key", "Returns how a value is stored in memory.", {}, "object"},
+      {"freq", object_freq, 3, flag::readonly, kKey, "generic", "4.0.0",
+       "key", "Returns how often a key is used, on a logarithmic scale.", {}, "object"},
+      {"idletime", object_idletime, 3, flag::readonly, kKey, "generic", "2.2.3",
+       "key", "Returns for how many seconds a key has not been used.", {}, "object"},
+      {"refcount", object_refcount, 3, flag::readonly, kKey, "generic", "2.2.3",
+       "key", "Returns the number of references to a value, which is 1.", {}, "object"},
+      {"help", object_help, 2, flag::loading | flag::stale, {}, "generic", "6.2.0",
+       "", "Lists the subcommands of OBJECT.", {}, "object"},
+  };
+  static constexpr Command kRows[] = {
+      {"object", nullptr, -2, 0, {}, "generic", "2.2.3",
+       "", "A container for commands about how values are stored.", kSubcommands},
+  };
+  // clang-format on
+  return kRows;
 }
 
 }  // namespace mayfly

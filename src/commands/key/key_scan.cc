@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// KEYS and SCAN. Neither shows a key that is dead, whether or not it is still stored.
+// The commands that list, choose and count keys. None shows a dead key, whether or not it is still
+// stored.
 
+#include <string>
 #include <vector>
 
-#include "commands/key/key_handlers.h"
+#include "commands/call.h"
+#include "commands/command.h"
 #include "commands/scan_options.h"
-#include "commands/words.h"
 #include "resp/glob.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kBucketsPerKey = 10;  // a scan visits at most so many for each key asked for
+constexpr std::size_t kBucketsPerKey = 10;  // a scan visits at most so many for each key of COUNT
 
-bool is_wanted(const Database& database, Slot slot, const ScanOptions& options) {
-  if (options.type && !equals(*options.type, type_name(database, slot))) return false;
+bool is_match(const Database& database, Slot slot, const ScanOptions& options) {
+  if (options.type && *options.type != database.type(slot)) return false;
   return options.matches(database.key(slot));
 }
-
-}  // namespace
 
 // KEYS pattern
 void keys(Call& call) {
@@ -29,7 +29,7 @@ void keys(Call& call) {
   std::size_t count = 0;
   database.each([&](Slot slot) {
     const std::string_view key = database.key(slot);
-    if (!glob_match(pattern, key) || !database.is_alive(slot)) return true;
+    if (!glob_match(pattern, key) || !database.is_alive(call.context(), slot)) return true;
     reply.bulk(key);
     ++count;
     return true;
@@ -39,7 +39,7 @@ void keys(Call& call) {
 
 // SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]
 //
-// COUNT is how many keys are looked at, about. Those that are found dead are reclaimed.
+// COUNT is about how many keys are visited. Dead ones are removed, if the policy allows that.
 void scan(Call& call) {
   const std::optional<ScanOptions> options = scan_options(call, 2, ScanKind::keys);
   if (!options) return;
@@ -60,14 +60,59 @@ void scan(Call& call) {
   const std::size_t place = reply.defer();
   std::size_t count = 0;
   for (const Slot slot : seen) {
-    if (!database.is_alive(slot)) {
-      database.find(std::string(database.key(slot)));
-    } else if (is_wanted(database, slot, *options)) {
+    if (!database.is_alive(call.context(), slot)) {
+      call.find(std::string(database.key(slot)));
+    } else if (is_match(database, slot, *options)) {
       reply.bulk(database.key(slot));
       ++count;
     }
   }
   reply.array_at(place, count);
+}
+
+// A random key, each as likely as any other. Dead ones that are drawn are removed, if the policy
+// allows that; if nearly all are dead, the database searches for one alive.
+Slot random_alive(Call& call) {
+  constexpr int kTries = 1000;
+  Database& database = call.database();
+  Random& random = call.keyspace().random();
+  for (int i = 0; i < kTries && call.context().policy == Policy::reclaim; ++i) {
+    const Slot slot = database.random_stored(random);
+    if (slot == kNoSlot || database.is_alive(call.context(), slot)) return slot;
+    call.find(std::string(database.key(slot)));
+  }
+  return database.random(call.context(), random);
+}
+
+// RANDOMKEY
+void randomkey(Call& call) {
+  const Slot slot = random_alive(call);
+  if (slot == kNoSlot) return call.reply().null();
+  call.reply().bulk(call.database().key(slot));
+}
+
+// DBSIZE
+void dbsize(Call& call) {
+  call.reply().integer(static_cast<std::int64_t>(call.database().size(call.context())));
+}
+
+}  // namespace
+
+std::span<const Command> key_scan_commands() {
+  // clang-format off
+  static constexpr Command kRows[] = {
+      {"keys", keys, 2, flag::readonly | flag::dangerous, {}, "generic", "1.0.0",
+       "pattern:pattern", "Returns all keys that match a pattern."},
+      {"scan", scan, -2, flag::readonly | flag::arbitrary_keys, {}, "generic", "2.8.0",
+       "cursor:int [MATCH pattern:pattern] [COUNT count:int] [TYPE type]",
+       "Iterates over the keys of the database."},
+      {"randomkey", randomkey, 1, flag::readonly | flag::arbitrary_keys, {}, "generic", "1.0.0",
+       "", "Returns a random key."},
+      {"dbsize", dbsize, 1, flag::readonly | flag::fast, {}, "server", "1.0.0",
+       "", "Returns the number of keys in the database."},
+  };
+  // clang-format on
+  return kRows;
 }
 
 }  // namespace mayfly

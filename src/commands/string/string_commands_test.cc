@@ -15,12 +15,10 @@ constexpr const char* kNoInteger = "(error) ERR value is not an integer or out o
 
 class StringCommandsTest : public CallFixture {
  protected:
-  StringCommandsTest() : CallFixture({string_commands(), key_commands(), expire_commands()}) {}
-
   // A key that holds no string.
   void make_hash(std::string_view key) {
-    const Slot slot = database().make_hash(key);
-    database().hash(slot).put("field", "value");
+    const Slot slot = database().make_members(context(), ValueType::hash, key);
+    database().members(context(), slot).put("field", "value");
   }
 };
 
@@ -198,7 +196,7 @@ TEST_F(StringCommandsTest, SetToThePastRemovesTheKey) {
 }
 
 TEST_F(StringCommandsTest, WhatThePrimarySaysAboutThePastIsObeyed) {
-  keyspace().set_policy(Policy::show);
+  context().policy = Policy::show;
   EXPECT_EQ(run("SET k v PXAT 1"), "OK");
   EXPECT_EQ(run("PEXPIRETIME k"), "(integer) 1");
 }
@@ -346,7 +344,7 @@ TEST_F(StringCommandsTest, MsetexRefusesWhatIsNotRight) {
 
 TEST_F(StringCommandsTest, MsetexTellsWhichWordsAreKeys) {
   const auto keys_of = [&](std::vector<std::string_view> words) {
-    return key_positions(*std::ranges::find(string_commands(), "msetex", &Command::name), words);
+    return key_positions(*string_msetex_commands().data(), words);
   };
   EXPECT_EQ(keys_of({"MSETEX", "2", "a", "1", "b", "2", "NX"}), (std::vector<std::size_t>{2, 4}));
   EXPECT_EQ(keys_of({"MSETEX", "3", "a", "1", "b", "2"}), std::vector<std::size_t>{});
@@ -452,7 +450,7 @@ TEST_F(StringCommandsTest, TheLimitIsTheOneThatIsSet) {
   EXPECT_EQ(run("APPEND fresh abcdef"), kTooLong);
 
   // What the primary has done is done here too, as far as it can be held.
-  keyspace().set_policy(Policy::show);
+  context().policy = Policy::show;
   EXPECT_EQ(run("APPEND k cd"), "(integer) 7");
   EXPECT_EQ(run("SETRANGE k 4294967295 a"), kTooLong);
   EXPECT_EQ(run("STRLEN k"), "(integer) 7");
@@ -550,20 +548,6 @@ TEST_F(StringCommandsTest, LcsRefusesWhatItCannotDo) {
   run({"MSET", "a", large, "b", large});
   EXPECT_EQ(run("LCS a b LEN"),
             "(error) ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len");
-}
-
-// ---- All of them ----
-
-TEST_F(StringCommandsTest, EveryRowIsComplete) {
-  for (const Command& row : string_commands()) {
-    EXPECT_NE(row.handler, nullptr) << row.name;
-    EXPECT_NE(row.keys.first, 0) << row.name;
-    EXPECT_NE(row.keys.access, 0u) << row.name;
-    EXPECT_FALSE(row.summary.empty() || row.since.empty()) << row.name;
-    EXPECT_EQ(row.group, "string") << row.name;
-    const bool reads = (row.flags & flag::readonly) != 0;
-    EXPECT_NE(reads, (row.flags & flag::write) != 0) << row.name;
-  }
 }
 
 }  // namespace

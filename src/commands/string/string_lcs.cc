@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "commands/string/string_handlers.h"
+#include "commands/call.h"
+#include "commands/command.h"
 
 namespace mayfly {
 namespace {
@@ -26,7 +27,7 @@ struct LcsOptions {
 };
 
 // Bytes that both strings have in a row: where they begin, and how many.
-struct Match {
+struct LcsMatch {
   std::size_t in_a = 0;
   std::size_t in_b = 0;
   std::size_t size = 0;
@@ -47,9 +48,9 @@ class LcsTable {
   std::size_t length() { return cell(a_.size(), b_.size()); }
 
   // Runs that match, the last one first.
-  std::vector<Match> matches() {
-    std::vector<Match> found;
-    Match run;
+  std::vector<LcsMatch> matches() {
+    std::vector<LcsMatch> found;
+    LcsMatch run;
     std::size_t i = a_.size();
     std::size_t j = b_.size();
     while (i > 0 && j > 0) {
@@ -81,12 +82,12 @@ class LcsTable {
 std::string_view operand(Call& call, std::string_view key) {
   const Slot slot = call.find_to_read(key);
   if (slot == kNoSlot) return {};
-  if (call.database().is_string(slot)) return call.database().string(slot);
+  if (call.is_string(slot)) return call.database().string(slot);
   if (!call.has_failed()) call.fail("ERR The specified keys must contain string values");
   return {};
 }
 
-std::optional<LcsOptions> read_options(Call& call) {
+std::optional<LcsOptions> read_lcs_options(Call& call) {
   LcsOptions options;
   for (std::size_t i = 3; i < call.count(); ++i) {
     if (call.is(i, "idx")) {
@@ -116,14 +117,14 @@ void reply_place(Reply& reply, std::size_t first, std::size_t size) {
 }
 
 void reply_places(Reply& reply, LcsTable& table, const LcsOptions& options) {
-  std::vector<Match> matches = table.matches();
-  std::erase_if(matches, [&](const Match& match) {
+  std::vector<LcsMatch> matches = table.matches();
+  std::erase_if(matches, [&](const LcsMatch& match) {
     return static_cast<std::int64_t>(match.size) < options.least_match;
   });
   reply.map(2);
   reply.bulk("matches");
   reply.array(matches.size());
-  for (const Match& match : matches) {
+  for (const LcsMatch& match : matches) {
     reply.array(options.match_length ? 3 : 2);
     reply_place(reply, match.in_a, match.size);
     reply_place(reply, match.in_b, match.size);
@@ -134,21 +135,19 @@ void reply_places(Reply& reply, LcsTable& table, const LcsOptions& options) {
 }
 
 void reply_bytes(Reply& reply, LcsTable& table, std::string_view a) {
-  std::vector<Match> matches = table.matches();
+  std::vector<LcsMatch> matches = table.matches();
   std::ranges::reverse(matches);
   std::string bytes;
-  for (const Match& match : matches) bytes.append(a.substr(match.in_a, match.size));
+  for (const LcsMatch& match : matches) bytes.append(a.substr(match.in_a, match.size));
   reply.bulk(bytes);
 }
-
-}  // namespace
 
 // LCS key key [LEN] [IDX] [MINMATCHLEN length] [WITHMATCHLEN]
 void lcs(Call& call) {
   const std::string_view a = operand(call, call.word(1));
   const std::string_view b = operand(call, call.word(2));
   if (call.has_failed()) return;
-  const std::optional<LcsOptions> options = read_options(call);
+  const std::optional<LcsOptions> options = read_lcs_options(call);
   if (!options) return;
   const std::size_t cells_max = call.string_bytes_max() / sizeof(std::uint32_t);
   if (a.size() + 1 > cells_max / (b.size() + 1)) {
@@ -160,6 +159,19 @@ void lcs(Call& call) {
   if (options->places) return reply_places(call.reply(), table, *options);
   if (!options->length) return reply_bytes(call.reply(), table, a);
   call.reply().integer(static_cast<std::int64_t>(table.length()));
+}
+
+}  // namespace
+
+std::span<const Command> string_lcs_commands() {
+  // clang-format off
+  static constexpr Command kRows[] = {
+      {"lcs", lcs, -3, flag::readonly, {1, 2, 1, access::ro | access::access}, "string", "7.0.0",
+       "key1:key key2:key [LEN] [IDX] [MINMATCHLEN len:int] [WITHMATCHLEN]",
+       "Returns the longest common subsequence of two strings."},
+  };
+  // clang-format on
+  return kRows;
 }
 
 }  // namespace mayfly

@@ -30,7 +30,7 @@ TEST(AofGolden, ValkeysFolderIsReadToItsLastCommand) {
   KeyspaceFixture fixture;
   Listing listing;
   AofLoader loader(disk, {.directory = "tests/data/golden/valkey9-aof"}, fixture.keyspace, listing,
-                   {.now = fixture.keyspace.now(), .truncates_tail = false});
+                   {.now = fixture.context.now, .truncates_tail = false});
   for (;;) {
     const Result<bool> done = loader.step(5);
     ASSERT_TRUE(done) << done.error().message;
@@ -47,9 +47,9 @@ TEST(AofGolden, ValkeysFolderIsReadToItsLastCommand) {
   EXPECT_EQ(loader.report().base->aux.at("aof-base"), "1");
 
   Database& database = fixture.keyspace[0];
-  const Slot slot = database.find("h");
+  const Slot slot = database.find(fixture.context, "h");
   ASSERT_NE(slot, kNoSlot);
-  const auto field = database.hash(slot).find("b");
+  const auto field = database.members(fixture.context, slot).find("b");
   ASSERT_TRUE(field);
   EXPECT_EQ(field->deadline, at(4'102'444'800'007));
 }

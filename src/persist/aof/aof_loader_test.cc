@@ -186,7 +186,7 @@ class AofRdbBaseTest : public ::testing::Test, protected AofFixture {
 TEST_F(AofRdbBaseTest, FillsTheKeyspaceAndKeepsWhatIsDue) {
   KeyspaceFixture target;
   Scribe scribe;
-  AofLoader loader(disk, options, target.keyspace, scribe, {.now = target.keyspace.now()});
+  AofLoader loader(disk, options, target.keyspace, scribe, {.now = target.context.now});
   for (;;) {
     const Result<bool> done = loader.step(1);
     ASSERT_TRUE(done) << done.error().message;

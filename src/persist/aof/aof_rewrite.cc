@@ -38,18 +38,15 @@ class Digits {
 // Writes commands. After the first error it does nothing more, and finish() tells it.
 class Rewriter {
  public:
-  Rewriter(Keyspace& keyspace, ByteSink& sink, const OnSaveProgress& progress)
-      : keyspace_(keyspace), sink_(sink), progress_(progress) {}
+  Rewriter(Time now, ByteSink& sink, const OnSaveProgress& progress)
+      : context_{.now = now, .policy = Policy::hide}, sink_(sink), progress_(progress) {}
 
   void database(Database& database) {
     if (database.stored() == 0) return;
     request({"SELECT", Digits(std::int64_t{database.number()}).text()});
     database.each([&](Slot slot) {
-      if (database.is_string(slot)) {
-        string(database, slot);
-      } else {
-        hash(database, slot);
-      }
+      visit_value(database.node(slot), Overloaded{[&](std::string_view) { string(database, slot); },
+                                                  [&](const auto&) { hash(database, slot); }});
       note_key();
       return status_.ok();
     });
@@ -62,7 +59,7 @@ class Rewriter {
   }
 
  private:
-  using Fields = std::span<const HashField>;
+  using Fields = std::span<const Member>;
 
   void request(std::initializer_list<std::string_view> words) { append_request(buffer_, words); }
 
@@ -80,18 +77,18 @@ class Rewriter {
   // The views into the hash are good all the time, since nothing is changed.
   void hash(Database& database, Slot slot) {
     fields_.clear();
-    database.hash(slot).each([&](const HashField& field) {
-      if (!is_due(field.deadline, keyspace_.now())) fields_.push_back(field);
+    database.members(context_, slot).each([&](const Member& field) {
+      fields_.push_back(field);
       return true;
     });
     if (fields_.empty()) return;
     // Those without a deadline last.
-    std::ranges::stable_sort(fields_, std::ranges::less{}, &HashField::deadline);
+    std::ranges::stable_sort(fields_, std::ranges::less{}, &Member::deadline);
     const std::string_view key = database.key(slot);
     for (auto at = fields_.begin(); at != fields_.end();) {
       const auto limit = std::min<std::ptrdiff_t>(fields_.end() - at, kFieldsMax);
       const auto end = std::find_if(
-          at, at + limit, [&](const HashField& field) { return field.deadline != at->deadline; });
+          at, at + limit, [&](const Member& field) { return field.deadline != at->deadline; });
       put_fields(key, Fields(at, end));
       at = end;
       if (buffer_.size() >= kBufferBytes) hand_over();
@@ -115,8 +112,8 @@ class Rewriter {
       append_bulk(buffer_, "FIELDS");
       append_bulk(buffer_, Digits(static_cast<std::int64_t>(fields.size())).text());
     }
-    for (const HashField& field : fields) {
-      append_bulk(buffer_, field.field);
+    for (const Member& field : fields) {
+      append_bulk(buffer_, field.name);
       append_bulk(buffer_, field.value);
     }
   }
@@ -139,11 +136,11 @@ class Rewriter {
     if (progress_) progress_(done_);
   }
 
-  Keyspace& keyspace_;
+  const ExecContext context_;
   ByteSink& sink_;
   const OnSaveProgress& progress_;
   std::string buffer_;
-  std::vector<HashField> fields_;
+  std::vector<Member> fields_;
   Status status_ = Done{};
   SaveProgress done_;
   SaveProgress reported_;
@@ -158,7 +155,7 @@ Result<SaveProgress> write_aof_base(Keyspace& keyspace, ByteSink& sink, const Sa
     marked.aux.emplace_back("aof-base", "1");
     return save_rdb(keyspace, sink, marked, progress);
   }
-  Rewriter rewriter(keyspace, sink, progress);
+  Rewriter rewriter(options.format.now, sink, progress);
   for (int i = 0; i < keyspace.count(); ++i) rewriter.database(keyspace[i]);
   return rewriter.finish();
 }

@@ -7,7 +7,7 @@
 //   HSETEX key PXAT ms FIELDS 2 f v f v       fields that share a deadline, 64 at a time
 //   PEXPIREAT key ms                          if the hash itself has a deadline
 //
-// Fields that are due at keyspace.now() are left out of commands.
+// Fields that are due at options.format.now are left out of commands.
 //
 // Like save_rdb() it changes nothing, takes no lock and starts no thread: for a child process.
 

@@ -21,7 +21,8 @@ class AofRewriteTest : public ::testing::Test, protected KeyspaceFixture {
  protected:
   std::vector<std::string> commands() {
     StringSink sink;
-    const Result<SaveProgress> done = write_aof_base(keyspace, sink, {}, false, {});
+    const Result<SaveProgress> done =
+        write_aof_base(keyspace, sink, {.format = {.now = context.now}}, false, {});
     EXPECT_TRUE(done);
     EXPECT_EQ(done->bytes, sink.bytes.size());
     StringSource source(sink.bytes);
@@ -42,14 +43,14 @@ using Lines = std::vector<std::string>;
 TEST_F(AofRewriteTest, AnEmptyKeyspaceIsNoCommand) { EXPECT_EQ(commands(), Lines{}); }
 
 TEST_F(AofRewriteTest, StringsAreOneCommandWithTheirDeadline) {
-  keyspace[0].put_string("a", "1");
-  keyspace[3].set_deadline(keyspace[3].put_string("b", "2"), at(2'000'000));
+  keyspace[0].put_string(context, "a", "1");
+  keyspace[3].set_deadline(keyspace[3].put_string(context, "b", "2"), at(2'000'000));
   EXPECT_EQ(commands(), (Lines{"SELECT 0", "SET a 1", "SELECT 3", "SET b 2 PXAT 2000000"}));
 }
 
 TEST_F(AofRewriteTest, FieldsWithTheSameDeadlineShareACommand) {
   const Slot slot = make_hash("h", {"a", "b", "c", "d", "e"});
-  HashRef hash = keyspace[0].hash(slot);
+  MembersRef hash = keyspace[0].members(context, slot);
   hash.set_deadline("a", at(3'000'000));
   hash.set_deadline("b", at(2'000'000));
   hash.set_deadline("d", at(3'000'000));
@@ -74,9 +75,9 @@ TEST_F(AofRewriteTest, LargeHashesComeInPiecesOf64Fields) {
 
 TEST_F(AofRewriteTest, WhatIsDueIsLeftOutOfHashesButKeysStay) {
   const Slot slot = make_hash("h", {"a", "b"});
-  keyspace[0].hash(slot).set_deadline("a", in(10));
+  keyspace[0].members(context, slot).set_deadline("a", in(10));
   make_hash("gone", {"a"}, in(10));
-  keyspace[0].set_deadline(keyspace[0].put_string("s", "1"), in(10));
+  keyspace[0].set_deadline(keyspace[0].put_string(context, "s", "1"), in(10));
   advance(10);
   for (const Policy policy : {Policy::reclaim, Policy::hide, Policy::show}) {
     keyspace.set_policy(policy);
@@ -86,7 +87,7 @@ TEST_F(AofRewriteTest, WhatIsDueIsLeftOutOfHashesButKeysStay) {
 }
 
 TEST_F(AofRewriteTest, AsAnRdbFileItSaysThatItIsABase) {
-  keyspace[0].put_string("a", "1");
+  keyspace[0].put_string(context, "a", "1");
   StringSink sink;
   ASSERT_TRUE(write_aof_base(keyspace, sink, {}, true, {}));
   EXPECT_TRUE(sink.bytes.starts_with("REDIS0010"));
@@ -94,18 +95,20 @@ TEST_F(AofRewriteTest, AsAnRdbFileItSaysThatItIsABase) {
 }
 
 TEST_F(AofRewriteTest, TellsHowFarItIs) {
-  for (int i = 0; i < 3'000; ++i) keyspace[0].put_string("k" + std::to_string(i), "v");
+  for (int i = 0; i < 3'000; ++i) keyspace[0].put_string(context, "k" + std::to_string(i), "v");
   StringSink sink;
   std::vector<std::uint64_t> keys;
   const auto progress = [&](const SaveProgress& done) { keys.push_back(done.keys); };
-  const Result<SaveProgress> done = write_aof_base(keyspace, sink, {}, false, progress);
+  const Result<SaveProgress> done =
+      write_aof_base(keyspace, sink, {.format = {.now = context.now}}, false, progress);
   ASSERT_TRUE(done);
   EXPECT_EQ(done->keys, 3'000u);
   EXPECT_EQ(keys, (std::vector<std::uint64_t>{1'024, 2'048}));
 }
 
 TEST_F(AofRewriteTest, AFullDiskIsToldAndEndsIt) {
-  for (int i = 0; i < 10'000; ++i) keyspace[0].put_string("k" + std::to_string(i), "value");
+  for (int i = 0; i < 10'000; ++i)
+    keyspace[0].put_string(context, "k" + std::to_string(i), "value");
   FakeDisk disk;
   disk.set_room(100'000);
   for (const bool rdb_preamble : {false, true}) {

@@ -110,7 +110,7 @@ class RdbDamage : public testing::Test {
     Result<bool> ended = false;
     {
       RdbLoader loader(piece == 0 ? static_cast<ByteSource&>(whole) : pieces, fixture.keyspace,
-                       {.now = fixture.keyspace.now()});
+                       {.now = fixture.context.now});
       while (ended && !*ended) ended = loader.step(100);
     }
     // A block of the reader, two of arenas; and what LZF can make of so many bytes.
@@ -199,7 +199,7 @@ TEST_F(RdbDamage, PayloadsOfAnyBytesDoNoHarm) {
     if (!bytes.empty()) bytes[0] = static_cast<char>(random.below(26));
     const std::uint16_t version = random.below(2) == 0 ? 80 : 12;
     const std::string payload = TestFile(bytes).payload(version);
-    const Result<Slot> slot = restore_value(fixture.database, "k", payload);
+    const Result<Slot> slot = restore_value(fixture.context, fixture.database, "k", payload);
     ASSERT_EQ(fixture.database.stored(), slot ? 1u : 0u);
     ASSERT_EQ(fixture.database.check_invariants(), "");
     if (slot) fixture.database.erase(*slot);

@@ -37,12 +37,12 @@ void check(mayfly::Keyspace& keyspace) {
 Outcome load(mayfly::ByteSource& source, bool keeps_due) {
   mayfly::KeyspaceFixture fixture;
   mayfly::RdbLoader loader(source, fixture.keyspace,
-                           {.now = fixture.keyspace.now(), .keeps_due = keeps_due});
+                           {.now = fixture.context.now, .keeps_due = keeps_due});
   Result<bool> ended = false;
   while (ended && !*ended) ended = loader.step(10);
   check(fixture.keyspace);
   fixture.advance(1000);
-  while (fixture.keyspace.sweep(1000) > 0) {
+  while (fixture.keyspace.sweep(fixture.context, 1000) > 0) {
   }
   check(fixture.keyspace);
   const mayfly::RdbReport& report = loader.report();
@@ -53,7 +53,8 @@ Outcome load(mayfly::ByteSource& source, bool keeps_due) {
 void restore(const std::string& bytes) {
   mayfly::KeyspaceFixture fixture;
   const std::string payload = mayfly::TestFile(bytes).payload(bytes.size() % 2 == 0 ? 80 : 12);
-  const Result<mayfly::Slot> slot = mayfly::restore_value(fixture.database, "k", payload);
+  const Result<mayfly::Slot> slot =
+      mayfly::restore_value(fixture.context, fixture.database, "k", payload);
   if (fixture.database.stored() != (slot ? 1u : 0u)) std::abort();
   if (!fixture.database.check_invariants().empty()) std::abort();
 }

@@ -22,10 +22,11 @@ bool is_held(const GoldenJson& entry) {
 }
 
 void expect_hash(Database& database, Slot slot, const GoldenJson& entry) {
-  HashRef hash = database.hash(slot);
+  const ExecContext context{.now = at(1'000'000)};
+  MembersRef hash = database.members(context, slot);
   EXPECT_EQ(hash.stored(), entry["value"].members.size());
   for (const auto& [name, value] : entry["value"].members) {
-    const std::optional<HashField> field = hash.find(name);
+    const std::optional<Member> field = hash.find(name);
     ASSERT_TRUE(field) << name;
     EXPECT_EQ(field->value, value.text) << name;
     const bool is_volatile = entry.has("field_deadline_ms") && entry["field_deadline_ms"].has(name);
@@ -38,11 +39,11 @@ void expect_key(Keyspace& keyspace, const std::string& label, const GoldenJson& 
   const auto number = static_cast<int>(entry["db"].number());
   Database& database = keyspace[number];
   const std::string key = number == 0 ? label : label.substr(label.find(':') + 1);
-  const Slot slot = database.peek(key);
+  const Slot slot = database.peek({.now = at(1'000'000)}, key);
   ASSERT_NE(slot, kNoSlot);
   EXPECT_EQ(database.deadline(slot), time_in(entry["deadline_ms"]));
-  ASSERT_EQ(database.is_hash(slot), entry["type"].text == "hash");
-  if (database.is_string(slot)) {
+  ASSERT_EQ(database.type(slot) == ValueType::hash, entry["type"].text == "hash");
+  if (database.type(slot) == ValueType::string) {
     EXPECT_EQ(database.string(slot), entry["value"].text);
   } else {
     expect_hash(database, slot, entry);
@@ -60,7 +61,7 @@ TEST_P(RdbGolden, HoldsWhatItsServerSaid) {
 
   KeyspaceFixture fixture;
   StringSource source(bytes);
-  RdbLoader loader(source, fixture.keyspace, {.now = fixture.keyspace.now()});
+  RdbLoader loader(source, fixture.keyspace, {.now = fixture.context.now});
   Result<bool> ended = false;
   while (ended && !*ended) ended = loader.step(3);
   ASSERT_TRUE(ended) << ended.error().message;

@@ -85,10 +85,10 @@ Time RdbValues::deadline_after_least(std::uint64_t distance) {
   return time_of(least_deadline_ + static_cast<std::int64_t>(distance - 1));
 }
 
-HashField RdbValues::read_field() {
-  HashField field;
+Member RdbValues::read_field() {
+  Member field;
   if (type_ == rdb::Type::hash_metadata) field.deadline = deadline_after_least(reader_.length());
-  field.field = reader_.string();
+  field.name = reader_.string();
   field.value = reader_.string();
   if (type_ == rdb::Type::hash2) {
     const auto ms = reader_.fixed<std::int64_t>();
@@ -100,7 +100,7 @@ HashField RdbValues::read_field() {
 
 Status RdbValues::go_on() {
   while (fields_left_ > 0 && batch_.size() < kBatchFields && reader_.held() < kBatchBytes) {
-    const HashField field = read_field();
+    const Member field = read_field();
     if (reader_.failed()) {
       fields_left_ = 0;
       batch_.clear();
@@ -126,10 +126,10 @@ Status RdbValues::hand_over() {
 Status RdbValues::end_hash() { return handler_.hash_end(); }
 
 template <class Blob>
-std::optional<HashField> RdbValues::blob_field(Blob& blob, std::size_t texts) {
+std::optional<Member> RdbValues::blob_field(Blob& blob, std::size_t texts) {
   const std::optional<std::string_view> name = blob.next();
   if (!name) return std::nullopt;
-  HashField field{.field = *name, .value = {}};
+  Member field{.name = *name, .value = {}};
   const std::optional<std::string_view> value = blob.next();
   if (value) field.value = *value;
   bool is_whole = value.has_value();
@@ -159,7 +159,7 @@ Status RdbValues::read_blob(const RdbKey& key, std::size_t texts_a_field) {
   }
   std::size_t fields = 0;
   for (;;) {
-    const std::optional<HashField> field = blob_field(blob, texts_a_field);
+    const std::optional<Member> field = blob_field(blob, texts_a_field);
     if (!blob.wrong().empty()) damaged(blob.wrong());
     if (reader_.failed()) break;
     if (field) batch_.push_back(*field);

@@ -11,21 +11,6 @@
 namespace mayfly {
 namespace {
 
-// What is due is there like any other while it lives.
-class ShowsAll {
- public:
-  explicit ShowsAll(Keyspace& keyspace) : keyspace_(keyspace), before_(keyspace.policy()) {
-    keyspace_.set_policy(Policy::show);
-  }
-  ~ShowsAll() { keyspace_.set_policy(before_); }
-  ShowsAll(const ShowsAll&) = delete;
-  ShowsAll& operator=(const ShowsAll&) = delete;
-
- private:
-  Keyspace& keyspace_;
-  const Policy before_;
-};
-
 // In a slice of loading so many fields count like one key.
 constexpr std::size_t kFieldsAKey = 8;
 
@@ -34,7 +19,9 @@ Error already_there() { return {Code::corrupt, "a key that is there already"}; }
 }  // namespace
 
 RdbLoader::Handler::Handler(Keyspace& keyspace, const RdbLoadOptions& options)
-    : keyspace_(keyspace), options_(options) {}
+    : keyspace_(keyspace),
+      options_(options),
+      context_{.now = options.now, .policy = Policy::show} {}
 
 void RdbLoader::Handler::aux(std::string_view name, std::string_view value) {
   constexpr std::size_t kMost = 64;  // a sound file has about six
@@ -85,8 +72,8 @@ Status RdbLoader::Handler::string(const RdbKey& key, std::string_view value) {
     return Done{};
   }
   Database& database = keyspace_[key.database];
-  if (database.peek(key.name) != kNoSlot) return already_there();
-  settle(database, database.put_string(key.name, value), key);
+  if (database.peek(context_, key.name) != kNoSlot) return already_there();
+  settle(database, database.put_string(context_, key.name, value), key);
   return Done{};
 }
 
@@ -106,16 +93,16 @@ Status RdbLoader::Handler::hash_begin(const RdbKey& key, std::uint64_t fields) {
   has_fields_ = false;
   if (is_left_out_) return Done{};
   Database& database = keyspace_[key.database];
-  if (database.peek(key.name) != kNoSlot) return already_there();
-  hash_.begin(database, key.name, believable(fields));
+  if (database.peek(context_, key.name) != kNoSlot) return already_there();
+  hash_.begin(context_, database, ValueType::hash, key.name, believable(fields));
   return Done{};
 }
 
-Status RdbLoader::Handler::hash_fields(std::span<const HashField> fields) {
+Status RdbLoader::Handler::hash_fields(std::span<const Member> fields) {
   has_fields_ = true;
   done += fields.size() / kFieldsAKey;
   if (is_left_out_) return Done{};
-  const auto is_left_out = [this](const HashField& field) { return leaves_out(field.deadline); };
+  const auto is_left_out = [this](const Member& field) { return leaves_out(field.deadline); };
   if (std::ranges::any_of(fields, is_left_out)) {
     kept_.clear();
     std::ranges::remove_copy_if(fields, std::back_inserter(kept_), is_left_out);
@@ -145,13 +132,9 @@ Status RdbLoader::Handler::skipped(const RdbKey& key, std::string_view type, std
 }
 
 RdbLoader::RdbLoader(ByteSource& source, Keyspace& keyspace, const RdbLoadOptions& options)
-    : source_(source),
-      keyspace_(keyspace),
-      handler_(keyspace, options),
-      parser_(source, handler_, options.checks) {}
+    : source_(source), handler_(keyspace, options), parser_(source, handler_, options.checks) {}
 
 Result<bool> RdbLoader::step(std::size_t keys) {
-  const ShowsAll shows_all(keyspace_);
   handler_.done = 0;
   Result<bool> ended = false;
   while (ended && !*ended && handler_.done < keys) {

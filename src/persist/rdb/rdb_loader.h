@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "keyspace/keyspace.h"
-#include "keyspace/members/hash_load.h"
+#include "keyspace/members/members_load.h"
 #include "mayfly/result.h"
 #include "mayfly/time.h"
 #include "persist/disk/byte_sink.h"
@@ -50,13 +50,12 @@ struct RdbReport {
 
 class RdbLoader {
  public:
-  // Source and keyspace must outlive it. Its moments are options.now, not keyspace.now().
+  // Source and keyspace must outlive it.
   RdbLoader(ByteSource& source, Keyspace& keyspace, const RdbLoadOptions& options);
 
   // Loads at most about `keys` keys, fewer if they are large; true when all is loaded. After an
-  // error or true it must not be called again. The keyspace's policy is `show` during the call
-  // and what it was afterwards. Between calls the keyspace is sound, but the last hash may be
-  // incomplete and must stay.
+  // error or true it must not be called again. Between calls the keyspace is sound, but the last
+  // hash may be incomplete and must stay.
   Result<bool> step(std::size_t keys);
 
   const RdbReport& report() const { return handler_.report; }
@@ -72,7 +71,7 @@ class RdbLoader {
     Status function(std::string_view code) override;
     Status string(const RdbKey& key, std::string_view value) override;
     Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
-    Status hash_fields(std::span<const HashField> fields) override;
+    Status hash_fields(std::span<const Member> fields) override;
     Status hash_end() override;
     Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                    std::uint64_t bytes) override;
@@ -92,17 +91,17 @@ class RdbLoader {
 
     Keyspace& keyspace_;
     const RdbLoadOptions options_;
+    const ExecContext context_;
 
     // The hash under way.
     RdbKey key_;
     bool is_left_out_ = false;
     bool has_fields_ = false;
-    HashLoad hash_;
-    std::vector<HashField> kept_;
+    MembersLoad hash_;
+    std::vector<Member> kept_;
   };
 
   ByteSource& source_;
-  Keyspace& keyspace_;
   Handler handler_;
   RdbParser parser_;
 };

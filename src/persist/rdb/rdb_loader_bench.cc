@@ -25,11 +25,11 @@ std::string saved(std::int64_t fields_a_hash, bool has_deadlines) {
   for (std::int64_t i = 0; i < kFields; i += fields_a_hash) {
     const std::string key = "user:" + std::to_string(i);
     if (fields_a_hash == 1) {
-      fixture.database.put_string(key, "value:" + std::to_string(i));
+      fixture.database.put_string(fixture.context, key, "value:" + std::to_string(i));
       continue;
     }
-    const Slot slot = fixture.database.make_hash(key);
-    HashRef hash = fixture.database.hash(slot);
+    const Slot slot = fixture.database.make_members(fixture.context, ValueType::hash, key);
+    MembersRef hash = fixture.database.members(fixture.context, slot);
     for (std::int64_t j = 0; j < fields_a_hash; ++j) {
       const auto ttl = static_cast<std::int64_t>(1'000'000 + random.below(86'400'000));
       hash.put("field:" + std::to_string(j), "value:" + std::to_string(i + j),
@@ -46,7 +46,7 @@ void load(benchmark::State& state) {
   for (auto _ : state) {
     auto fixture = std::make_unique<KeyspaceFixture>();
     StringSource source(bytes);
-    RdbLoader loader(source, fixture->keyspace, {.now = fixture->keyspace.now()});
+    RdbLoader loader(source, fixture->keyspace, {.now = fixture->context.now});
     Result<bool> ended = false;
     while (ended && !*ended) ended = loader.step(1000);
     if (!ended) std::abort();

@@ -24,7 +24,7 @@ class RdbLoaderTest : public testing::Test, protected KeyspaceFixture {
  protected:
   // The message of the error, or "".
   std::string load(const std::string& bytes, RdbLoadOptions options = {}) {
-    options.now = keyspace.now();
+    options.now = context.now;
     StringSource source(bytes);
     RdbLoader loader(source, keyspace, options);
     Result<bool> ended = false;
@@ -42,7 +42,7 @@ class RdbLoaderTest : public testing::Test, protected KeyspaceFixture {
     return file;
   }
 
-  std::int64_t now() const { return keyspace.now().time_since_epoch().count(); }
+  std::int64_t now() const { return context.now.time_since_epoch().count(); }
 
   RdbReport report;
 };
@@ -63,8 +63,8 @@ TEST_F(RdbLoaderTest, LeavesOutWhatIsDueAndCountsIt) {
   EXPECT_EQ(report.due_fields, 3u);
   EXPECT_EQ(report.bytes, file.end().size());
   EXPECT_EQ(database.stored(), 2u);
-  EXPECT_EQ(database.hash(database.find("some")).stored(), 2u);
-  EXPECT_EQ(database.deadline(database.find("alive")), in(1));
+  EXPECT_EQ(database.members(context, database.find(context, "some")).stored(), 2u);
+  EXPECT_EQ(database.deadline(database.find(context, "alive")), in(1));
   EXPECT_TRUE(recorder.events.empty());
 }
 
@@ -76,9 +76,9 @@ TEST_F(RdbLoaderTest, KeepsWhatIsDueForAReplica) {
   EXPECT_EQ(report.keys, 2u);
   EXPECT_EQ(report.due_keys + report.due_fields, 0u);
   EXPECT_EQ(database.stored(), 2u);
-  EXPECT_EQ(database.size(), 1u);
-  EXPECT_EQ(database.hash(database.peek("hash")).size(), 1u);
-  EXPECT_EQ(keyspace.sweep(100), 2u);
+  EXPECT_EQ(database.size(context), 1u);
+  EXPECT_EQ(database.members(context, database.peek(context, "hash")).size(), 1u);
+  EXPECT_EQ(keyspace.sweep(context, 100), 2u);
 }
 
 TEST_F(RdbLoaderTest, RefusesAKeyThatIsThereTwice) {
@@ -86,7 +86,7 @@ TEST_F(RdbLoaderTest, RefusesAKeyThatIsThereTwice) {
   file.string_key("a", "1").string_key("b", "1").string_key("a", "2").string_key("c", "1");
   EXPECT_EQ(load(file.end()), "a key that is there already: key 'a' at offset 19");
   EXPECT_EQ(database.stored(), 2u);
-  EXPECT_EQ(database.string(database.find("a")), "1");
+  EXPECT_EQ(database.string(database.find(context, "a")), "1");
 }
 
 TEST_F(RdbLoaderTest, RefusesAFieldThatIsThereTwice) {
@@ -134,8 +134,8 @@ TEST_F(RdbLoaderTest, AppliesIdleTimes) {
   file.op(Opcode::idle).length(500).string_key("idle", "v").op(Opcode::freq).byte(9);
   file.string_key("often", "v");
   ASSERT_EQ(load(file.end()), "");
-  EXPECT_EQ(idle_seconds(database.node(database.find("idle")).access, keyspace.now()), 500u);
-  EXPECT_EQ(idle_seconds(database.node(database.find("often")).access, keyspace.now()), 0u);
+  EXPECT_EQ(idle_seconds(database.node(database.find(context, "idle")).access, context.now), 500u);
+  EXPECT_EQ(idle_seconds(database.node(database.find(context, "often")).access, context.now), 0u);
 }
 
 TEST_F(RdbLoaderTest, AppliesFrequencies) {
@@ -143,7 +143,7 @@ TEST_F(RdbLoaderTest, AppliesFrequencies) {
   TestFile file;
   file.op(Opcode::freq).byte(99).string_key("often", "v");
   ASSERT_EQ(load(file.end()), "");
-  EXPECT_EQ(lfu_frequency(database.node(database.find("often")).access, keyspace.now()), 99u);
+  EXPECT_EQ(lfu_frequency(database.node(database.find(context, "often")).access, context.now), 99u);
 }
 
 TEST_F(RdbLoaderTest, LoadsInSlicesAndGivesThePolicyBack) {
@@ -152,20 +152,18 @@ TEST_F(RdbLoaderTest, LoadsInSlicesAndGivesThePolicyBack) {
   file.type(Type::hash).text("large").length(20'000);
   for (int i = 0; i < 20'000; ++i) file.text(std::to_string(i)).text("v");
   const std::string bytes = file.end();
-  keyspace.set_policy(Policy::hide);
   StringSource source(bytes);
-  RdbLoader loader(source, keyspace, {.now = keyspace.now()});
+  RdbLoader loader(source, keyspace, {.now = context.now});
   std::vector<std::size_t> stored;
   Result<bool> ended = false;
   while (ended && !*ended) {
     ended = loader.step(40);
-    EXPECT_EQ(keyspace.policy(), Policy::hide);
     EXPECT_EQ(database.check_invariants(), "");
     stored.push_back(database.stored());
   }
   ASSERT_TRUE(ended);
   EXPECT_EQ(stored, (std::vector<std::size_t>{40, 80, 101, 101, 101, 101, 101, 101}));
-  EXPECT_EQ(database.hash(database.find("large")).size(), 20'000u);
+  EXPECT_EQ(database.members(context, database.find(context, "large")).size(), 20'000u);
   EXPECT_EQ(loader.offset(), bytes.size());
 }
 
@@ -177,6 +175,7 @@ TEST_F(RdbLoaderTest, StopsAtTheEndOfTheFile) {
 
 // What a keyspace holds, as text.
 std::vector<std::string> contents(Keyspace& keyspace) {
+  const ExecContext context{.policy = Policy::show};
   std::vector<std::string> lines;
   const auto moment = [](Time deadline) {
     return " @" + std::to_string(deadline.time_since_epoch().count());
@@ -185,11 +184,11 @@ std::vector<std::string> contents(Keyspace& keyspace) {
     Database& database = keyspace[i];
     database.each([&](Slot slot) {
       const std::string line = std::to_string(i) + std::string(database.key(slot));
-      if (database.is_string(slot)) {
+      if (database.type(slot) == ValueType::string) {
         lines.push_back(line + "=" + std::string(database.string(slot)));
       } else {
-        database.hash(slot).each([&](const HashField& field) {
-          lines.push_back(line + "." + std::string(field.field) + "=" + std::string(field.value) +
+        database.members(context, slot).each([&](const Member& field) {
+          lines.push_back(line + "." + std::string(field.name) + "=" + std::string(field.value) +
                           moment(field.deadline));
           return true;
         });
@@ -203,6 +202,7 @@ std::vector<std::string> contents(Keyspace& keyspace) {
 }
 
 void fill(Keyspace& keyspace, std::uint64_t seed) {
+  const ExecContext context{.now = at(1'000'000)};
   Random random(seed);
   const auto deadline = [&] {
     return random.below(2) == 0 ? kNever
@@ -216,16 +216,17 @@ void fill(Keyspace& keyspace, std::uint64_t seed) {
   for (int i = 0; i < 60; ++i) {
     Database& database = keyspace[static_cast<int>(random.below(3))];
     const std::string key = text("key");
-    if (database.find(key) != kNoSlot) continue;
+    if (database.find(context, key) != kNoSlot) continue;
     if (random.below(2) == 0) {
-      database.set_deadline(database.put_string(key, text("value")), deadline());
+      database.set_deadline(database.put_string(context, key, text("value")), deadline());
       continue;
     }
-    const Slot slot = database.make_hash(key);
+    const Slot slot = database.make_members(context, ValueType::hash, key);
     const bool has_deadlines = random.below(2) == 0;
     const std::uint64_t fields = 1 + random.below(random.below(10) == 0 ? 2'000 : 20);
     for (std::uint64_t j = 0; j < fields; ++j) {
-      database.hash(slot).put(text("field"), text("value"), has_deadlines ? deadline() : kNever);
+      const Time until = has_deadlines ? deadline() : kNever;
+      database.members(context, slot).put(text("field"), text("value"), until);
     }
   }
 }
@@ -240,7 +241,7 @@ TEST_P(RdbRoundTrip, LoadsWhatWasSaved) {
 
   KeyspaceFixture loaded;
   PieceSource source(sink.bytes, 100 + 50'000 * GetParam());
-  RdbLoader loader(source, loaded.keyspace, {.now = loaded.keyspace.now()});
+  RdbLoader loader(source, loaded.keyspace, {.now = loaded.context.now});
   Result<bool> ended = false;
   while (ended && !*ended) ended = loader.step(10);
   ASSERT_TRUE(ended) << ended.error().message;

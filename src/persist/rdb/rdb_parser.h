@@ -22,7 +22,7 @@
 #include <string>
 #include <string_view>
 
-#include "keyspace/members/hash_field.h"
+#include "keyspace/members/member.h"
 #include "mayfly/result.h"
 #include "mayfly/time.h"
 #include "persist/disk/byte_sink.h"
@@ -62,7 +62,7 @@ class RdbHandler {
 
   // `fields` is what the file claims; it is not to be trusted for an allocation.
   virtual Status hash_begin(const RdbKey& key, std::uint64_t fields) = 0;
-  virtual Status hash_fields(std::span<const HashField> fields) = 0;  // at least one
+  virtual Status hash_fields(std::span<const Member> fields) = 0;  // at least one
   virtual Status hash_end() = 0;
 
   // A value of a type that we do not hold: "list", "set", "zset" or "stream".

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-#include "keyspace/members/hash_load.h"
+#include "keyspace/members/members_load.h"
 #include "persist/crc64.h"
 #include "persist/disk/byte_sink.h"
 #include "persist/rdb/rdb_format.h"
@@ -33,19 +33,20 @@ Error bad_format() { return {Code::corrupt, "Bad data format"}; }
 // Stores the one value of a payload.
 class OneValue final : public RdbHandler {
  public:
-  OneValue(Database& database, std::string_view key) : database_(database), key_(key) {}
+  OneValue(const ExecContext& context, Database& database, std::string_view key)
+      : context_(context), database_(database), key_(key) {}
 
   Slot slot() const { return slot_; }
 
   Status string(const RdbKey&, std::string_view value) override {
-    slot_ = database_.put_string(key_, value);
+    slot_ = database_.put_string(context_, key_, value);
     return Done{};
   }
   Status hash_begin(const RdbKey&, std::uint64_t) override {
-    hash_.begin(database_, key_);
+    hash_.begin(context_, database_, ValueType::hash, key_);
     return Done{};
   }
-  Status hash_fields(std::span<const HashField> fields) override {
+  Status hash_fields(std::span<const Member> fields) override {
     is_sound_ = is_sound_ && hash_.add(fields);
     return Done{};
   }
@@ -66,9 +67,10 @@ class OneValue final : public RdbHandler {
   }
 
  private:
+  const ExecContext& context_;
   Database& database_;
   const std::string_view key_;
-  HashLoad hash_;
+  MembersLoad hash_;
   Slot slot_ = kNoSlot;
   bool is_sound_ = true;
 };
@@ -86,15 +88,15 @@ Status check_payload(std::string_view payload, const RdbChecks& checks) {
   return Done{};
 }
 
-Result<Slot> restore_value(Database& database, std::string_view key, std::string_view payload,
-                           const RdbChecks& checks) {
+Result<Slot> restore_value(const ExecContext& context, Database& database, std::string_view key,
+                           std::string_view payload, const RdbChecks& checks) {
   if (const Status status = check_payload(payload, checks); !status) return status.error();
   const std::string_view body = payload.substr(0, payload.size() - kFooterSize);
   const int version = number_at<std::uint16_t>(payload, body.size());
 
   StringSource source(body);
   RdbReader reader(source);
-  OneValue handler(database, key);
+  OneValue handler(context, database, key);
   RdbValues values(reader, handler);
   const RdbKey entry{.name = key, .type = static_cast<rdb::Type>(reader.byte())};
   Status status = values.begin(entry, version);

@@ -24,7 +24,7 @@ Status check_payload(std::string_view payload, const RdbChecks& checks = {});
 // kept, hidden. Errors: as above; Code::corrupt, "Bad data format"; or, for a type that we do not
 // hold, Code::unsupported with its name in the message. Then nothing is stored. REQUIRES: no key
 // of that name is stored.
-Result<Slot> restore_value(Database& database, std::string_view key, std::string_view payload,
-                           const RdbChecks& checks = {});
+Result<Slot> restore_value(const ExecContext& context, Database& database, std::string_view key,
+                           std::string_view payload, const RdbChecks& checks = {});
 
 }  // namespace mayfly

@@ -20,8 +20,8 @@ class RdbRestoreTest : public testing::Test, protected KeyspaceFixture {
  protected:
   // What goes wrong, or "".
   std::string restore(std::string_view payload) {
-    const Result<Slot> slot = restore_value(database, "restored", payload);
-    EXPECT_EQ(database.peek("restored"), slot ? *slot : kNoSlot);
+    const Result<Slot> slot = restore_value(context, database, "restored", payload);
+    EXPECT_EQ(database.peek(context, "restored"), slot ? *slot : kNoSlot);
     EXPECT_EQ(database.check_invariants(), "");
     return slot ? "" : slot.error().message;
   }
@@ -31,16 +31,16 @@ constexpr const char* kWrongChecksum = "DUMP payload version or checksum are wro
 constexpr const char* kBadFormat = "Bad data format";
 
 TEST_F(RdbRestoreTest, RestoresWhatDumpWrote) {
-  const Slot string = database.put_string("s", "some text");
+  const Slot string = database.put_string(context, "s", "some text");
   const Slot hash = make_hash("h", {"a", "b"});
-  database.hash(hash).put("late", "v", in(50));
-  database.hash(hash).put("due", "v", in(0));
+  database.members(context, hash).put("late", "v", in(50));
+  database.members(context, hash).put("due", "v", in(0));
   EXPECT_EQ(restore(dump_value(database, string, {})), "");
-  EXPECT_EQ(database.string(database.find("restored")), "some text");
-  database.erase(database.find("restored"));
+  EXPECT_EQ(database.string(database.find(context, "restored")), "some text");
+  database.erase(database.find(context, "restored"));
 
   EXPECT_EQ(restore(dump_value(database, hash, {})), "");
-  HashRef restored = database.hash(database.find("restored"));
+  MembersRef restored = database.members(context, database.find(context, "restored"));
   EXPECT_EQ(restored.stored(), 4u);
   EXPECT_EQ(restored.size(), 3u);
   EXPECT_EQ(restored.find("late")->deadline, in(50));
@@ -51,14 +51,14 @@ TEST_F(RdbRestoreTest, RestoresALargeHash) {
   file.type(Type::hash).length(10'000);
   for (int i = 0; i < 10'000; ++i) file.text(std::to_string(i)).text("v");
   EXPECT_EQ(restore(file.payload()), "");
-  EXPECT_EQ(database.hash(database.find("restored")).size(), 10'000u);
+  EXPECT_EQ(database.members(context, database.find(context, "restored")).size(), 10'000u);
 }
 
 TEST_F(RdbRestoreTest, TellsTypeTwentyTwoApartByTheVersion) {
   TestFile file("");
   file.type(Type::hash2).length(1).text("f").text("v").number(5'000'000);
   EXPECT_EQ(restore(file.payload(80)), "");
-  database.erase(database.find("restored"));
+  database.erase(database.find(context, "restored"));
   EXPECT_NE(restore(file.payload(12)), "");
 }
 
@@ -93,7 +93,7 @@ TEST_F(RdbRestoreTest, RefusesDamageAndLeavesNothing) {
 
 TEST_F(RdbRestoreTest, NamesTheTypeItDoesNotHold) {
   const std::string payload = TestFile("").type(Type::set).length(1).text("a").payload();
-  const Result<Slot> slot = restore_value(database, "k", payload);
+  const Result<Slot> slot = restore_value(context, database, "k", payload);
   ASSERT_FALSE(slot);
   EXPECT_EQ(slot.error().code, Code::unsupported);
   EXPECT_EQ(slot.error().message, "a set cannot be restored");

@@ -22,9 +22,9 @@ constexpr Time kNow = Time(Millis(1'700'000'000'000));
 
 class Silence final : public KeyspaceListener {
  public:
-  void key_expired(Database&, std::string_view, Found) override {}
-  void fields_expired(Database&, std::string_view, std::span<const std::string>, bool,
-                      Found) override {}
+  void key_expired(Database&, std::string_view, FoundBy) override {}
+  void members_expired(Database&, std::string_view, std::span<const std::string>, bool,
+                       FoundBy) override {}
   void key_evicted(Database&, std::string_view) override {}
 };
 
@@ -52,15 +52,17 @@ void save(benchmark::State& state, Keyspace& keyspace) {
 void save_hashes(benchmark::State& state, bool with_deadlines) {
   Silence silence;
   Keyspace keyspace({}, silence);
-  keyspace.set_now(kNow);
+  const ExecContext context{.now = kNow};
   Random random(1);
   const auto fields = static_cast<int>(state.range(0));
   for (int i = 0; i < kFields; i += fields) {
-    const Slot slot = keyspace[0].make_hash(name("hash", i));
+    const Slot slot = keyspace[0].make_members(context, ValueType::hash, name("hash", i));
     for (int j = 0; j < fields; ++j) {
       const Time deadline = kNow + Millis(1 + random.below(3'600'000));
-      keyspace[0].hash(slot).put(name("fld:", j), name("val:", static_cast<int>(random.below(1e8))),
-                                 with_deadlines ? deadline : kNever);
+      keyspace[0]
+          .members(context, slot)
+          .put(name("fld:", j), name("val:", static_cast<int>(random.below(1e8))),
+               with_deadlines ? deadline : kNever);
     }
   }
   save(state, keyspace);
@@ -71,12 +73,12 @@ BENCHMARK_CAPTURE(save_hashes, without, false)->Arg(10)->Arg(100)->Arg(1000);
 void save_strings(benchmark::State& state) {
   Silence silence;
   Keyspace keyspace({}, silence);
-  keyspace.set_now(kNow);
+  const ExecContext context{.now = kNow};
   Random random(1);
   for (int i = 0; i < kFields; ++i) {
     std::string value(static_cast<std::size_t>(state.range(0)), ' ');
     for (char& byte : value) byte = static_cast<char>('a' + random.below(26));
-    keyspace[0].put_string(name("key:", i), value);
+    keyspace[0].put_string(context, name("key:", i), value);
   }
   save(state, keyspace);
 }

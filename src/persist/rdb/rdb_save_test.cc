@@ -40,7 +40,7 @@ class RdbSaveTest : public testing::Test, public KeyspaceFixture {
   }
   void fill(int keys, std::size_t value_size) {
     for (int i = 0; i < keys; ++i) {
-      database.put_string("key" + std::to_string(i), std::string(value_size, 'v'));
+      database.put_string(context, "key" + std::to_string(i), std::string(value_size, 'v'));
     }
   }
   std::string dump(Slot slot) { return hex(dump_value(database, slot, {})); }
@@ -59,9 +59,9 @@ TEST_F(RdbSaveTest, WritesAnEmptyKeyspaceAsAFileWithoutDatabases) {
 }
 
 TEST_F(RdbSaveTest, WritesEachDatabaseThatHoldsSomething) {
-  keyspace[0].put_string("a", "x");
-  keyspace[3].put_string("b", "y");
-  keyspace[3].set_deadline(keyspace[3].find("b"), in(5000));
+  keyspace[0].put_string(context, "a", "x");
+  keyspace[3].put_string(context, "b", "y");
+  keyspace[3].set_deadline(keyspace[3].find(context, "b"), in(5000));
   const std::string bytes = hex(saved());
   EXPECT_NE(bytes.find("fe00fb0100"
                        "0001610178"
@@ -73,18 +73,18 @@ TEST_F(RdbSaveTest, WritesEachDatabaseThatHoldsSomething) {
 
 TEST_F(RdbSaveTest, HasValkeysVersionOnlyIfAFieldHasADeadline) {
   make_hash("plain", {"f"});
-  database.set_deadline(database.find("plain"), in(10));
+  database.set_deadline(database.find(context, "plain"), in(10));
   EXPECT_FALSE(has_field_deadlines(keyspace));
   EXPECT_EQ(saved().substr(0, 9), "REDIS0010");
 
   Database& other = keyspace[9];
-  const Slot slot = other.make_hash("h");
-  other.hash(slot).put("f", "v", in(10));
+  const Slot slot = other.make_members(context, ValueType::hash, "h");
+  other.members(context, slot).put("f", "v", in(10));
   EXPECT_TRUE(has_field_deadlines(keyspace));
   EXPECT_EQ(version_for(keyspace), 80);
   EXPECT_EQ(saved().substr(0, 9), "VALKEY080");
 
-  other.hash(slot).set_deadline("f", kNever);
+  other.members(context, slot).set_deadline("f", kNever);
   EXPECT_EQ(version_for(keyspace), 10);
 }
 
@@ -105,7 +105,7 @@ TEST_F(RdbSaveTest, WritesEveryKeyOnceHoweverManyThereAre) {
 }
 
 TEST_F(RdbSaveTest, WritesWhatIsDueAndLeavesItThere) {
-  database.set_deadline(database.put_string("dead", "value"), in(10));
+  database.set_deadline(database.put_string(context, "dead", "value"), in(10));
   make_hash("faded", {"f1", "f2"}, in(10));
   advance(20);
   const std::string bytes = saved();
@@ -116,17 +116,18 @@ TEST_F(RdbSaveTest, WritesWhatIsDueAndLeavesItThere) {
 }
 
 TEST_F(RdbSaveTest, WritesIdleTimesIfAsked) {
-  database.put_string("k", "v");
+  database.put_string(context, "k", "v");
   advance(7000);
   EXPECT_EQ(hex(saved()).find("f80700016b0176"), std::string::npos);
-  EXPECT_NE(hex(saved({.saves_access = true})).find("f80700016b0176"), std::string::npos);
+  const std::string bytes = saved({.format = {.now = context.now}, .saves_access = true});
+  EXPECT_NE(hex(bytes).find("f80700016b0176"), std::string::npos);
 }
 
 TEST_F(RdbSaveTest, TellsProgressByKeysAndByBytes) {
   fill(5000, 3);
-  const Slot slot = database.make_hash("large");
+  const Slot slot = database.make_members(context, ValueType::hash, "large");
   for (int i = 0; i < 100'000; ++i) {
-    database.hash(slot).put("field" + std::to_string(i), "a value of 20 bytes.");
+    database.members(context, slot).put("field" + std::to_string(i), "a value of 20 bytes.");
   }
   std::vector<SaveProgress> told;
   StringSink sink;
@@ -205,26 +206,26 @@ TEST_F(RdbSaveTest, FailsIfTheDirectoryCannotBeSynced) {
 
 // All from Redis 7.0.15.
 TEST_F(RdbSaveTest, DumpsStringsAsRedisDoes) {
-  EXPECT_EQ(dump(database.put_string("k", "10")), "00c00a0a006e9f57450eae63bb");
-  EXPECT_EQ(dump(database.put_string("k", "")), "00000a005d9b5c400f7fa2da");
-  EXPECT_EQ(dump(database.put_string("k", "hello")), "000568656c6c6f0a006372df766534200a");
-  EXPECT_EQ(dump(database.put_string("k", std::string(21, 'a'))),
+  EXPECT_EQ(dump(database.put_string(context, "k", "10")), "00c00a0a006e9f57450eae63bb");
+  EXPECT_EQ(dump(database.put_string(context, "k", "")), "00000a005d9b5c400f7fa2da");
+  EXPECT_EQ(dump(database.put_string(context, "k", "hello")), "000568656c6c6f0a006372df766534200a");
+  EXPECT_EQ(dump(database.put_string(context, "k", std::string(21, 'a'))),
             "00c30615016161e00a000a00fd0cb36807413f68");
 }
 
 TEST_F(RdbSaveTest, DumpsHashesAsRedisDoes) {
-  const Slot small = database.make_hash("small");
-  database.hash(small).put("a", "1");
+  const Slot small = database.make_members(context, ValueType::hash, "small");
+  database.members(context, small).put("a", "1");
   EXPECT_EQ(dump(small), "100c0c00000002008161020101ff0a0084a693e8aa17e4db");
-  const Slot large = database.make_hash("large");
-  database.hash(large).put("f", std::string(65, 'x'));
+  const Slot large = database.make_members(context, ValueType::hash, "large");
+  database.members(context, large).put("f", std::string(65, 'x'));
   EXPECT_EQ(dump(large), "04010166c3094041017878e034000178780a00f106d1071b265c18");
 }
 
 TEST_F(RdbSaveTest, DumpsHashesWithDeadlinesAsValkeyDoes) {
-  const Slot slot = database.make_hash("h");
-  database.hash(slot).put("live", "1", at(0x0102030405));
-  database.hash(slot).put("perm", "2");
+  const Slot slot = database.make_members(context, ValueType::hash, "h");
+  database.members(context, slot).put("live", "1", at(0x0102030405));
+  database.members(context, slot).put("perm", "2");
   const std::string payload = dump_value(database, slot, {});
   const std::string before = payload.substr(0, payload.size() - 8);
   EXPECT_EQ(hex(before),
@@ -238,7 +239,7 @@ TEST_F(RdbSaveTest, DumpsHashesWithDeadlinesAsValkeyDoes) {
 TEST_F(RdbSaveTest, DumpsUncompressedIfAsked) {
   const std::string text(100, 'a');
   const std::string payload =
-      dump_value(database, database.put_string("k", text), {.compresses = false});
+      dump_value(database, database.put_string(context, "k", text), {.compresses = false});
   EXPECT_EQ(payload.substr(3, 100), text);
   EXPECT_EQ(hex(payload.substr(payload.size() - 10, 2)), "0a00");
 }

@@ -102,9 +102,9 @@ class RdbNotes final : public RdbHandler {
   Status hash_begin(const RdbKey& key, std::uint64_t fields) override {
     return note("hash ", about(key), " ", std::to_string(fields));
   }
-  Status hash_fields(std::span<const HashField> fields) override {
-    for (const HashField& field : fields) {
-      note(field.field, "=", field.value, moment(field.deadline));
+  Status hash_fields(std::span<const Member> fields) override {
+    for (const Member& field : fields) {
+      note(field.name, "=", field.value, moment(field.deadline));
     }
     return Done{};
   }

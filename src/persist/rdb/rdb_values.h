@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "keyspace/members/hash_field.h"
+#include "keyspace/members/member.h"
 #include "mayfly/result.h"
 #include "persist/rdb/rdb_format.h"
 #include "persist/rdb/rdb_reader.h"
@@ -49,11 +49,11 @@ class RdbValues {
 
  private:
   Status begin_hash(const RdbKey& key);
-  HashField read_field();
+  Member read_field();
   template <class Blob>
   Status read_blob(const RdbKey& key, std::size_t texts_a_field);
   template <class Blob>
-  std::optional<HashField> blob_field(Blob& blob, std::size_t texts);
+  std::optional<Member> blob_field(Blob& blob, std::size_t texts);
   Status hand_over();
   Status end_hash();
   void damaged(std::string_view what);
@@ -77,7 +77,7 @@ class RdbValues {
   rdb::Type type_ = rdb::Type::string;
   std::uint64_t fields_left_ = 0;
   std::int64_t least_deadline_ = 0;
-  std::vector<HashField> batch_;
+  std::vector<Member> batch_;
   TextArena numbers_;
 };
 

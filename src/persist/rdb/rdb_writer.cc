@@ -13,8 +13,7 @@
 
 #include "keyspace/eviction.h"
 #include "keyspace/keyspace.h"
-#include "keyspace/members/packed_hash.h"
-#include "keyspace/members/table_hash.h"
+#include "keyspace/value.h"
 #include "persist/crc64.h"
 #include "resp/numbers.h"
 
@@ -62,20 +61,6 @@ char* write_length(char* to, std::uint64_t length) {
 }
 
 constexpr std::uint64_t special(unsigned encoding) { return rdb::kSpecial << 6 | encoding; }
-
-template <class See>
-void each_field(const KeyNode& node, See see) {
-  if (node.type() == Kind::packed_hash) {
-    PackedView(node.value()).each(see);
-  } else {
-    node.table_hash().each(see);
-  }
-}
-
-std::size_t field_count(const KeyNode& node) {
-  return node.type() == Kind::packed_hash ? PackedView(node.value()).count()
-                                          : node.table_hash().count();
-}
 
 }  // namespace
 
@@ -229,21 +214,24 @@ void RdbWriter::put_access(Database& database, Slot slot) {
   const std::uint32_t word = database.node(slot).access;
   if (keyspace.options().uses_lfu) {
     put_byte(static_cast<unsigned>(rdb::Opcode::freq));
-    put_byte(lfu_frequency(word, keyspace.now()));
+    put_byte(lfu_frequency(word, options_.now));
   } else {
     put_byte(static_cast<unsigned>(rdb::Opcode::idle));
-    put_length(idle_seconds(word, keyspace.now()));
+    put_length(idle_seconds(word, options_.now));
   }
 }
 
 rdb::Type RdbWriter::type_of(const Database& database, Slot slot) {
   const KeyNode& node = database.node(slot);
-  if (node.type() == Kind::string) return rdb::Type::string;
-  if (node.has_field_deadlines != 0) return rdb::Type::hash2;
-  if (node.type() == Kind::table_hash || node.is_beyond_limits != 0) return rdb::Type::hash;
-  const bool is_small = PackedView(node.value()).count() <= kListpackFieldsMax &&
-                        node.value_size <= kListpackBytesMax;
-  return is_small ? rdb::Type::hash_listpack : rdb::Type::hash;
+  const auto type_of_packed = [&](const PackedView& packed) {
+    const bool is_small = node.is_beyond_limits == 0 && packed.count() <= kListpackFieldsMax &&
+                          packed.bytes() <= kListpackBytesMax;
+    return is_small ? rdb::Type::hash_listpack : rdb::Type::hash;
+  };
+  if (node.has_member_deadlines != 0) return rdb::Type::hash2;
+  return visit_value(node,
+                     Overloaded{[](std::string_view) { return rdb::Type::string; }, type_of_packed,
+                                [](const MemberTable&) { return rdb::Type::hash; }});
 }
 
 void RdbWriter::value(Database& database, Slot slot) {
@@ -252,25 +240,27 @@ void RdbWriter::value(Database& database, Slot slot) {
   if (type == rdb::Type::string) return put_string(node.value());
   if (type == rdb::Type::hash_listpack) return put_listpack(node);
   const bool with_deadlines = type == rdb::Type::hash2;
-  put_length(field_count(node));
-  each_field(node, [&](const HashField& field) {
-    put_field(field, with_deadlines);
-    return !has_failed();
+  visit_members(node, [&](const auto& members) {
+    put_length(members.count());
+    members.each([&](const Member& field) {
+      put_field(field, with_deadlines);
+      return !has_failed();
+    });
   });
 }
 
 void RdbWriter::put_listpack(const KeyNode& node) {
   listpack_.clear();
-  PackedView(node.value()).each([&](const HashField& field) {
-    listpack_.add(field.field);
+  PackedView(node.value()).each([&](const Member& field) {
+    listpack_.add(field.name);
     listpack_.add(field.value);
     return true;
   });
   put_string(listpack_.finish());
 }
 
-void RdbWriter::put_field(const HashField& field, bool with_deadline) {
-  put_string(field.field);
+void RdbWriter::put_field(const Member& field, bool with_deadline) {
+  put_string(field.name);
   put_string(field.value);
   if (with_deadline) put_int64(field.deadline == kNever ? -1 : millis_of(field.deadline));
 }

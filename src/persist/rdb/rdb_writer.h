@@ -41,6 +41,7 @@ namespace mayfly {
 struct RdbOptions {
   bool compresses = true;  // strings of more than 20 bytes by LZF, where it saves 4 bytes or more
   bool checksums = true;   // else the checksum is 0, which readers take for none
+  Time now{};              // the moment of saving: idle times are counted until then
 };
 
 // Names and values of what a file says about itself.
@@ -97,7 +98,7 @@ class RdbWriter {
   bool put_compressed(std::string_view text);
   void put_access(Database& database, Slot slot);
   void put_listpack(const KeyNode& node);
-  void put_field(const HashField& field, bool with_deadline);
+  void put_field(const Member& field, bool with_deadline);
 
   ByteSink& sink_;
   const RdbOptions options_;

@@ -51,12 +51,12 @@ class RdbWriterTest : public testing::Test, public KeyspaceFixture {
     return written([&](RdbWriter& writer) { writer.value(database, slot); }, options);
   }
   std::string string(std::string_view text, const RdbOptions& options = {}) {
-    return value(database.put_string("key", text), options);
+    return value(database.put_string(context, "key", text), options);
   }
   Slot hash_of(std::size_t fields, std::size_t value_size) {
-    const Slot slot = database.make_hash("hash");
+    const Slot slot = database.make_members(context, ValueType::hash, "hash");
     for (std::size_t i = 0; i < fields; ++i) {
-      database.hash(slot).put("f" + std::to_string(i), std::string(value_size, 'v'));
+      database.members(context, slot).put("f" + std::to_string(i), std::string(value_size, 'v'));
     }
     return slot;
   }
@@ -156,7 +156,7 @@ TEST_F(RdbWriterTest, WritesStringsLongerThanItsBuffer) {
 }
 
 TEST_F(RdbWriterTest, PutsDeadlineTypeAndNameBeforeTheValue) {
-  const Slot slot = database.put_string("k", "v");
+  const Slot slot = database.put_string(context, "k", "v");
   const auto entry = [&] { return written([&](RdbWriter& w) { w.entry(database, slot); }); };
   EXPECT_EQ(hex(entry()), "00016b0176");
   database.set_deadline(slot, at(0x0102030405));
@@ -166,7 +166,7 @@ TEST_F(RdbWriterTest, PutsDeadlineTypeAndNameBeforeTheValue) {
 }
 
 TEST_F(RdbWriterTest, WritesDeadlinesBefore1970AsLongOver) {
-  const Slot slot = database.put_string("k", "v");
+  const Slot slot = database.put_string(context, "k", "v");
   database.set_deadline(slot, at(-1));
   EXPECT_EQ(hex(written([&](RdbWriter& w) { w.entry(database, slot); })),
             "fc0000000000000000"
@@ -178,32 +178,35 @@ TEST_F(RdbWriterTest, WritesDeadlinesBefore1970AsLongOver) {
 }
 
 TEST_F(RdbWriterTest, WritesTheUseOfAKeyIfAsked) {
-  const Slot slot = database.put_string("k", "v");
-  const auto entry = [&] { return written([&](RdbWriter& w) { w.entry(database, slot, true); }); };
+  const Slot slot = database.put_string(context, "k", "v");
+  const auto entry = [&] {
+    return written([&](RdbWriter& w) { w.entry(database, slot, true); }, {.now = context.now});
+  };
   advance(300'000);
   EXPECT_EQ(hex(entry()),
             "f8412c"
             "00016b0176");  // idle for 300 seconds
 
   KeyspaceFixture lfu({.uses_lfu = true});
-  const Slot used = lfu.database.put_string("k", "v");
-  EXPECT_EQ(hex(written([&](RdbWriter& w) { w.entry(lfu.database, used, true); })),
+  const Slot used = lfu.database.put_string(lfu.context, "k", "v");
+  EXPECT_EQ(hex(written([&](RdbWriter& w) { w.entry(lfu.database, used, true); },
+                        {.now = lfu.context.now})),
             "f905"
             "00016b0176");
 }
 
 TEST_F(RdbWriterTest, WritesASmallHashAsAListpack) {
-  const Slot slot = database.make_hash("h");
-  database.hash(slot).put("a", "1");
+  const Slot slot = database.make_members(context, ValueType::hash, "h");
+  database.members(context, slot).put("a", "1");
   EXPECT_EQ(RdbWriter::type_of(database, slot), rdb::Type::hash_listpack);
   EXPECT_EQ(hex(value(slot)), "0c0c00000002008161020101ff");
-  database.hash(slot).put("a", std::string(64, 'x'));
+  database.members(context, slot).put("a", std::string(64, 'x'));
   EXPECT_EQ(hex(value(slot)), "c313404d0b4d0000000200816102e04078e036000142ff");
 }
 
 TEST_F(RdbWriterTest, WritesALargeHashFieldByField) {
-  const Slot slot = database.make_hash("h");
-  database.hash(slot).put("f", std::string(65, 'x'));
+  const Slot slot = database.make_members(context, ValueType::hash, "h");
+  database.members(context, slot).put("f", std::string(65, 'x'));
   EXPECT_EQ(RdbWriter::type_of(database, slot), rdb::Type::hash);
   EXPECT_EQ(hex(value(slot)), "010166c3094041017878e03400017878");
 
@@ -222,9 +225,9 @@ TEST_F(RdbWriterTest, WritesNoListpackBeyondWhatOthersExpectWhateverTheLimits) {
 
 // The example of a DUMP of Valkey's: 04 live c0 01 <8 bytes> 04 perm c0 02 ff..ff.
 TEST_F(RdbWriterTest, WritesFieldsWithDeadlinesAsValkeyDoes) {
-  const Slot slot = database.make_hash("h");
-  database.hash(slot).put("live", "1", at(0x0102030405));
-  database.hash(slot).put("perm", "2");
+  const Slot slot = database.make_members(context, ValueType::hash, "h");
+  database.members(context, slot).put("live", "1", at(0x0102030405));
+  database.members(context, slot).put("perm", "2");
   EXPECT_EQ(RdbWriter::type_of(database, slot), rdb::Type::hash2);
   EXPECT_EQ(hex(value(slot)),
             "02"
@@ -245,13 +248,13 @@ TEST_F(RdbWriterTest, WritesFieldsThatAreDue) {
 TEST_F(RdbWriterTest, WritesALargeHashWithDeadlines) {
   const Slot slot = hash_of(2000, 13);
   EXPECT_EQ(RdbWriter::type_of(database, slot), rdb::Type::hash);
-  EXPECT_TRUE(database.hash(slot).set_deadline("f7", in(10)));
+  EXPECT_TRUE(database.members(context, slot).set_deadline("f7", in(10)));
   EXPECT_EQ(RdbWriter::type_of(database, slot), rdb::Type::hash2);
   std::size_t names = 0;
   for (int i = 0; i < 2000; ++i) names += 1 + std::to_string(i).size();
   EXPECT_EQ(value(slot).size(), 2 + names + 2000u * (1 + 14 + 8));
 
-  EXPECT_TRUE(database.hash(slot).set_deadline("f7", kNever));
+  EXPECT_TRUE(database.members(context, slot).set_deadline("f7", kNever));
   EXPECT_EQ(RdbWriter::type_of(database, slot), rdb::Type::hash);
 }
 
@@ -259,7 +262,7 @@ TEST_F(RdbWriterTest, EndsWithTheChecksumOfAllBefore) {
   StringSink sink;
   RdbWriter writer(sink, {});
   writer.header(10);
-  const Slot slot = database.put_string("k", std::string(200'000, 'x') + "y");
+  const Slot slot = database.put_string(context, "k", std::string(200'000, 'x') + "y");
   writer.entry(database, slot);
   ASSERT_TRUE(writer.finish().ok());
   EXPECT_EQ(writer.bytes(), sink.bytes.size());
@@ -281,10 +284,10 @@ TEST_F(RdbWriterTest, EndsWithZeroIfThereIsNoChecksum) {
 }
 
 TEST_F(RdbWriterTest, KeepsTheFirstErrorAndWritesNothingAfterIt) {
-  const Slot small = database.put_string("small", "value");
-  const Slot big = database.put_string("big", std::string(500'000, 'b'));
+  const Slot small = database.put_string(context, "small", "value");
+  const Slot big = database.put_string(context, "big", std::string(500'000, 'b'));
   const Slot hash = hash_of(5000, 15);
-  database.hash(hash).set_deadline("f1", in(10));
+  database.members(context, hash).set_deadline("f1", in(10));
   const RdbOptions plain{.compresses = false};
   for (const std::size_t room : {0, 1, 70'000, 300'000, 500'100, 620'000}) {
     FullSink sink(room);

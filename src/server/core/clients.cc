@@ -109,8 +109,8 @@ void Clients::enforce_output_limit(Client& client) {
   bool is_over = limit.hard_bytes > 0 && waiting > limit.hard_bytes;
   Time& since = client.limits.above_soft_limit;
   if (limit.soft_bytes > 0 && waiting > limit.soft_bytes) {
-    if (since == Time::min()) since = keyspace_.now();
-    is_over = is_over || is_due(since + std::chrono::seconds(limit.soft_seconds), keyspace_.now());
+    if (since == Time::min()) since = now_;
+    is_over = is_over || is_due(since + std::chrono::seconds(limit.soft_seconds), now_);
   } else {
     since = Time::min();
   }
@@ -169,7 +169,7 @@ void Clients::evict() {
     memory_ -= std::exchange(client->limits.counted_memory, 0);
     if (client->link().closing()) continue;
     ++stats_.evicted_clients;
-    log_.notice("Evicting client: {}", describe(*client, keyspace_.now()));
+    log_.notice("Evicting client: {}", describe(*client, now_));
     client->limits.drops_output = true;
     client->link().close_now("clients take more memory than maxmemory-clients");
   }

@@ -26,12 +26,12 @@ class Requests;
 class Clients {
  public:
   // `on_resume` is called when a pause has ended and no other is left.
-  Clients(const Environment& environment, const Keyspace& keyspace, Stats& stats, Pauses& pauses,
+  Clients(const Environment& environment, Stats& stats, Pauses& pauses,
           const ReplicationStream& stream, Requests& requests, std::function<void()> on_resume)
       : config_(environment.config),
         clock_(environment.clock),
         log_(environment.log),
-        keyspace_(keyspace),
+        now_(environment.now),
         stats_(stats),
         pauses_(pauses),
         stream_(stream),
@@ -99,7 +99,7 @@ class Clients {
   Config& config_;
   const Clock& clock_;
   Log& log_;
-  const Keyspace& keyspace_;
+  const Time& now_;
   Stats& stats_;
   Pauses& pauses_;
   const ReplicationStream& stream_;

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "commands/hash/hash_changes.h"
+#include "commands/hash/hash_steps.h"
 #include "server/core/reclaimer.h"
 #include "server/persistence/loading.h"
 #include "server/pubsub/pubsub.h"
@@ -27,55 +27,56 @@ void KeyEvents::notify(Event event, std::string_view name, std::string_view key,
   }
 }
 
-void KeyEvents::key_changed(int database, std::string_view key) {
+void KeyEvents::key_changed(const ExecContext& context, int database, std::string_view key) {
   if (!watches_.is_empty()) watches_.key_changed(database, key);
   // A change by a client of a replica, not by its primary.
-  if (stream_.is_replica() && keyspace_.policy() == Policy::hide) {
+  if (stream_.is_replica() && context.policy == Policy::hide) {
     local_expiries_.record(database, key);
   }
 }
 
-void KeyEvents::database_changed(int database) {
-  if (!watches_.is_empty()) watches_.database_changed(database, keyspace_);
+void KeyEvents::database_changed(const ExecContext& context, int database) {
+  if (!watches_.is_empty()) watches_.database_changed(context, database, keyspace_);
 }
 
 // Watches come first: they check whether the keys that they watch exist.
 void KeyEvents::clear_all() {
+  const ExecContext context{.now = now_, .policy = Policy::hide};
   for (int number = 0; number < keyspace_.count(); ++number) {
-    database_changed(number);
+    database_changed(context, number);
     keyspace_[number].clear();
   }
 }
 
-void KeyEvents::key_expired(Database& database, std::string_view key, Found found) {
-  key_changed(database.number(), key);
+void KeyEvents::key_expired(Database& database, std::string_view key, FoundBy by) {
+  watches_.key_changed(database.number(), key);
   notify(Event::expired, "expired", key, database.number());
-  propagate_removal(database, key, found);
+  propagate_removal(database, key, by);
 }
 
-void KeyEvents::fields_expired(Database& database, std::string_view key,
-                               std::span<const std::string> fields, bool emptied, Found found) {
-  key_changed(database.number(), key);
+void KeyEvents::members_expired(Database& database, std::string_view key,
+                                std::span<const std::string> names, bool emptied, FoundBy by) {
+  watches_.key_changed(database.number(), key);
   // What a command finds due is of interest to subscribers of expiries and of hashes.
-  const Event event = found == Found::by_sweep ? Event::expired : Event::expired | Event::hash;
+  const Event event = by == FoundBy::sweep ? Event::expired : Event::expired | Event::hash;
   notify(event, "hexpired", key, database.number());
   if (emptied) notify(Event::generic, "del", key, database.number());
-  if (fields.empty()) return propagate_removal(database, key, found);
+  if (names.empty()) return propagate_removal(database, key, by);
   if (!propagation_.is_wanted()) return;
-  propagation_.add(database.number(), hdel_request(key, fields));
-  if (found == Found::by_sweep) propagation_.flush();
+  propagation_.add(database.number(), hdel_request(key, names));
+  if (by == FoundBy::sweep) propagation_.flush();
 }
 
 void KeyEvents::key_evicted(Database& database, std::string_view key) {
-  key_changed(database.number(), key);
+  watches_.key_changed(database.number(), key);
   notify(Event::evicted, "evicted", key, database.number());
-  propagate_removal(database, key, Found::by_sweep);
+  propagate_removal(database, key, FoundBy::sweep);
 }
 
-void KeyEvents::propagate_removal(Database& database, std::string_view key, Found found) {
+void KeyEvents::propagate_removal(Database& database, std::string_view key, FoundBy by) {
   if (!propagation_.is_wanted()) return;
   propagation_.add(database.number(), Propagated{std::string(removal_name()), std::string(key)});
-  if (found == Found::by_sweep) propagation_.flush();
+  if (by == FoundBy::sweep) propagation_.flush();
 }
 
 }  // namespace mayfly

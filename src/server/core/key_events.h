@@ -10,7 +10,7 @@
 
 #include "commands/call.h"
 #include "keyspace/keyspace.h"
-#include "server/config/config.h"
+#include "server/core/server_host.h"
 #include "server/core/watches.h"
 #include "server/monitoring/stats.h"
 #include "server/replication/propagation.h"
@@ -24,10 +24,11 @@ class ReplicationStream;
 
 class KeyEvents final : public Host, public KeyspaceListener {
  public:
-  KeyEvents(const Config& config, Keyspace& keyspace, Stats& stats, Watches& watches,
+  KeyEvents(const Environment& environment, Keyspace& keyspace, Stats& stats, Watches& watches,
             PubSub& pubsub, Propagation& propagation, const Loading& loading,
             const ReplicationStream& stream, LocalExpiries& local_expiries)
-      : config_(config),
+      : config_(environment.config),
+        now_(environment.now),
         keyspace_(keyspace),
         stats_(stats),
         watches_(watches),
@@ -42,8 +43,8 @@ class KeyEvents final : public Host, public KeyspaceListener {
 
   // ---- Host ----
   void notify(Event event, std::string_view name, std::string_view key, int database) override;
-  void key_changed(int database, std::string_view key) override;
-  void database_changed(int database) override;
+  void key_changed(const ExecContext& context, int database, std::string_view key) override;
+  void database_changed(const ExecContext& context, int database) override;
   bool wants_propagation() const override { return propagation_.is_wanted(); }
   std::string_view removal_name() const override {
     return config_.lazyfree_lazy_expire ? "UNLINK" : "DEL";
@@ -51,15 +52,16 @@ class KeyEvents final : public Host, public KeyspaceListener {
   void count_lookup(bool hit) override { ++(hit ? stats_.hits : stats_.misses); }
 
   // ---- KeyspaceListener ----
-  void key_expired(Database& database, std::string_view key, Found found) override;
-  void fields_expired(Database& database, std::string_view key, std::span<const std::string> fields,
-                      bool emptied, Found found) override;
+  void key_expired(Database& database, std::string_view key, FoundBy by) override;
+  void members_expired(Database& database, std::string_view key, std::span<const std::string> names,
+                       bool emptied, FoundBy by) override;
   void key_evicted(Database& database, std::string_view key) override;
 
  private:
-  void propagate_removal(Database& database, std::string_view key, Found found);
+  void propagate_removal(Database& database, std::string_view key, FoundBy by);
 
   const Config& config_;
+  const Time& now_;
   Keyspace& keyspace_;
   Stats& stats_;
   Watches& watches_;

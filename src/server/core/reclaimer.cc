@@ -53,13 +53,13 @@ void Reclaimer::run_slice() {
 void Reclaimer::free_for_loading() { free_slice(kFreeMicrosLoading); }
 
 bool Reclaimer::has_backlog() const {
-  return !keyspace_.graveyard().is_empty() || (is_behind_ && sweeps());
+  return !keyspace_.lazy_free().is_empty() || (is_behind_ && sweeps());
 }
 
 Time Reclaimer::next_deadline() const { return sweeps() ? keyspace_.next_deadline() : kNever; }
 
 void Reclaimer::sweep_slice() {
-  if (!is_due(keyspace_.next_deadline(), keyspace_.now())) {
+  if (!is_due(keyspace_.next_deadline(), now_)) {
     is_behind_ = false;
     slice_growth_ = 0;
     return;
@@ -70,8 +70,9 @@ void Reclaimer::sweep_slice() {
   const std::int64_t begin = monotonic_ns();
   std::int64_t passed = 0;
   std::size_t swept = 0;
+  const ExecContext context = this->context();
   do {
-    swept = keyspace_.sweep(kSweptAtOnce);
+    swept = keyspace_.sweep(context, kSweptAtOnce);
     passed = monotonic_ns() - begin;
   } while (swept > 0 && passed < slice_ns);
 
@@ -80,14 +81,13 @@ void Reclaimer::sweep_slice() {
   ++stats_.sweep_slices;
   stats_.sweep_slices_cut += is_behind_ ? 1 : 0;
   stats_.sweep_micros += static_cast<std::uint64_t>(passed / 1000);
-  latency_.add("expire-cycle", passed / 1'000'000, config_.latency_monitor_threshold,
-               keyspace_.now());
+  latency_.add("expire-cycle", passed / 1'000'000, config_.latency_monitor_threshold, now_);
 }
 
 void Reclaimer::free_slice(std::int64_t micros) {
-  if (keyspace_.graveyard().is_empty()) return;
+  if (keyspace_.lazy_free().is_empty()) return;
   const std::int64_t begin = monotonic_ns();
-  while (keyspace_.graveyard().free_some(kFreedAtOnce) > 0 &&
+  while (keyspace_.lazy_free().free_some(kFreedAtOnce) > 0 &&
          monotonic_ns() - begin < micros * 1000) {
   }
 }
@@ -97,19 +97,19 @@ bool Reclaimer::evict_keys() {
   if (pauses_.any()) return true;
   if (used_memory() <= config_.maxmemory) return true;
   if (config_.import_mode) return false;  // imported keys are neither expired nor evicted
-  keyspace_.set_now(clock_.now());
-  keyspace_.set_policy(policy_for(nullptr));
+  now_ = clock_.now();
+  const ExecContext context = this->context();
   // First what is due, and what was removed and not freed yet.
-  while (used_memory() > config_.maxmemory && keyspace_.sweep(kSweptForRoom) > 0) {
+  while (used_memory() > config_.maxmemory && keyspace_.sweep(context, kSweptForRoom) > 0) {
   }
-  while (used_memory() > config_.maxmemory && keyspace_.graveyard().free_some(kFreedAtOnce) > 0) {
+  while (used_memory() > config_.maxmemory && keyspace_.lazy_free().free_some(kFreedAtOnce) > 0) {
   }
   while (used_memory() > config_.maxmemory) {
-    if (!evict_one(keyspace_, config_.maxmemory_policy,
+    if (!evict_one(context, keyspace_, config_.maxmemory_policy,
                    static_cast<int>(config_.maxmemory_samples))) {
       return false;
     }
-    while (keyspace_.graveyard().free_some(kFreedAtOnce) > 0) {
+    while (keyspace_.lazy_free().free_some(kFreedAtOnce) > 0) {
     }
   }
   return true;
@@ -131,7 +131,7 @@ void LocalExpiries::refresh(const Key& key) {
   const Database& database = keyspace_[key.first];
   const Slot slot = database.stored_slot(key.second);
   if (slot == kNoSlot) return;
-  const Time next = std::min(database.deadline(slot), database.earliest_field(slot));
+  const Time next = std::min(database.deadline(slot), database.earliest_member_deadline(slot));
   if (next == kNever) return;
   deadlines_.emplace(key, next);
   order_.emplace(next, key);
@@ -142,8 +142,7 @@ void LocalExpiries::sweep(Time now) {
   for (std::size_t i = 0; i < kLocalKeysAtOnce && !order_.empty(); ++i) {
     const auto [deadline, key] = *order_.begin();
     if (!is_due(deadline, now)) return;
-    keyspace_.set_policy(Policy::reclaim);
-    keyspace_[key.first].sweep_key(key.second, kLocalKeysAtOnce);
+    keyspace_[key.first].sweep_key({.now = now}, key.second, kLocalKeysAtOnce);
     refresh(key);
   }
 }

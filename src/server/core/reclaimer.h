@@ -30,6 +30,7 @@ class Reclaimer {
             const Pauses& pauses, const Loading& loading, const ReplicationStream& stream)
       : config_(environment.config),
         clock_(environment.clock),
+        now_(environment.now),
         keyspace_(keyspace),
         stats_(stats),
         latency_(latency),
@@ -53,13 +54,16 @@ class Reclaimer {
   // true while the server is paused.
   bool make_room() { return config_.maxmemory == 0 || evict_keys(); }
 
-  // How keys that are due are treated for this client; null: by the server itself.
-  Policy policy_for(const Client* client) const;
+  // For a request of this client; null: for what the server does itself.
+  ExecContext context(const Client* client = nullptr) const {
+    return {.now = now_, .policy = policy_for(client), .keeps_expired = config_.import_mode};
+  }
 
   bool is_sweeping() const { return is_sweeping_; }  // DEBUG SET-ACTIVE-EXPIRE
   void set_sweeping(bool sweeps) { is_sweeping_ = sweeps; }
 
  private:
+  Policy policy_for(const Client* client) const;
   bool sweeps() const;
   void sweep_slice();
   void free_slice(std::int64_t micros);
@@ -67,6 +71,7 @@ class Reclaimer {
 
   const Config& config_;
   const Clock& clock_;
+  Time& now_;
   Keyspace& keyspace_;
   Stats& stats_;
   Latency& latency_;

@@ -245,9 +245,9 @@ void Requests::run(Client& client, const Command& command, Words words) {
   const std::int64_t begin = batch_ns_ != 0 ? batch_ns_ : monotonic_ns();
   const bool is_outermost = client.begin_request();
   set_last_command(client, command);
-  if (!is_in_transaction_) keyspace_.set_now(parts_.clock.now());
-  keyspace_.set_policy(parts_.reclaimer.policy_for(&client));
-  keyspace_.set_notes_use(!client.options.no_touch || (command.flags & flag::records_use) != 0);
+  if (!is_in_transaction_) parts_.now = parts_.clock.now();
+  ExecContext context = parts_.reclaimer.context(&client);
+  context.records_use = !client.options.no_touch || (command.flags & flag::records_use) != 0;
   if (!clients_.monitors().empty() && (command.flags & (flag::skip_monitor | flag::admin)) == 0) {
     feed_monitors(client, words);
   }
@@ -255,7 +255,7 @@ void Requests::run(Client& client, const Command& command, Words words) {
   std::string& out = client.output();
   const std::size_t start = out.size();
   Reply reply(out, client.protocol());
-  ServerCall call(events_, parts_, client, command, words, reply);
+  ServerCall call(events_, parts_, client, context, command, words, reply);
   command.handler(call);
 
   set_last_command(client, command);  // again: EXEC has run others meanwhile
@@ -289,7 +289,7 @@ void Requests::finish(Client& client, const Command& command, Words words, const
                       std::size_t start, std::int64_t micros) {
   ++stats_.commands;
   ++client.info.commands;
-  client.info.used = keyspace_.now();
+  client.info.used = parts_.now;
   CommandStats& stats = *client.info.last_stats;
   ++stats.calls;
   stats.micros += static_cast<std::uint64_t>(micros);
@@ -310,13 +310,13 @@ void Requests::finish(Client& client, const Command& command, Words words, const
     parts_.command_logs.record(config_, {.words = words,
                                          .micros = micros,
                                          .reply_bytes = std::max(out.size(), start) - start,
-                                         .at = keyspace_.now(),
+                                         .at = parts_.now,
                                          .client_address = client.link().address(),
                                          .client_name = client.info.name});
   }
   if (config_.latency_monitor_threshold > 0) {
     parts_.latency.add((command.flags & flag::fast) != 0 ? "fast-command" : "command",
-                       micros / 1000, config_.latency_monitor_threshold, keyspace_.now());
+                       micros / 1000, config_.latency_monitor_threshold, parts_.now);
   }
 }
 
@@ -339,7 +339,7 @@ void Requests::set_written(Client& client) {
 }
 
 void Requests::feed_monitors(const Client& client, Words words) {
-  const std::int64_t ms = keyspace_.now().time_since_epoch().count();
+  const std::int64_t ms = parts_.now.time_since_epoch().count();
   std::string line = fmt::format("+{}.{:06} [{} {}]", ms / 1000, ms % 1000 * 1000,
                                  client.database(), client.link().address());
   for (const std::string_view word : words) {

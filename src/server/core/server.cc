@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "keyspace/members/packed_hash.h"
+#include "keyspace/members/packed_view.h"
 #include "server/core/clients.h"
 #include "server/core/key_events.h"
 #include "server/core/memory.h"
@@ -39,14 +39,13 @@ KeyspaceOptions keyspace_options(const Config& config) {
 
 CommandTable all_commands() {
   CommandTable table;
-  for (const auto rows : {string_commands(),      bit_commands(),        key_commands(),
-                          expire_commands(),      hash_commands(),       hash_expire_commands(),
-                          sort_commands(),        connection_commands(), client_commands(),
-                          transaction_commands(), pubsub_commands(),     server_commands(),
-                          persistence_commands(), dump_commands(),       replication_commands(),
-                          config_commands(),      command_commands(),    command_log_commands(),
-                          latency_commands(),     memory_commands(),     debug_commands(),
-                          acl_commands(),         scripting_commands(),  cluster_commands()}) {
+  for (const auto rows : data_commands()) table.add(rows);
+  for (const auto rows :
+       {connection_commands(), client_commands(), transaction_commands(), pubsub_commands(),
+        server_commands(), persistence_commands(), dump_commands(), replication_commands(),
+        config_commands(), command_commands(), command_log_commands(), latency_commands(),
+        memory_commands(), debug_commands(), acl_commands(), scripting_commands(),
+        cluster_commands()}) {
     table.add(rows);
   }
   return table;
@@ -59,7 +58,7 @@ CommandTable all_commands() {
 struct Server::State {
   State(Server& server, const Clock& clock, Config given, Log& log, ServerHost& host)
       : config(std::move(given)),
-        environment{clock, config, log, host},
+        environment{clock, now, config, log, host},
         storage{environment, keyspace, stats, background, loading, stream},
         parts{environment, commands,     keyspace,    events,
               stats,       command_logs, latency,     pubsub,
@@ -69,12 +68,12 @@ struct Server::State {
         background(environment, latency),
         stream(propagation),
         local_expiries(keyspace),
-        events(config, keyspace, stats, watches, pubsub, propagation, loading, stream,
+        events(environment, keyspace, stats, watches, pubsub, propagation, loading, stream,
                local_expiries),
         keyspace(keyspace_options(config), events),
         reclaimer(environment, keyspace, stats, latency, pauses, loading, stream),
         requests(parts, events, pauses),
-        clients(environment, keyspace, stats, pauses, stream, requests,
+        clients(environment, stats, pauses, stream, requests,
                 [this] {  // maxmemory may have been lowered. In a transaction time stands still:
                           // the next write makes room.
                   if (!requests.is_in_transaction()) reclaimer.make_room();
@@ -83,6 +82,7 @@ struct Server::State {
                     [this] { return std::make_unique<AofReplay>(parts, events); }),
         replication(storage, pauses, clients, events, local_expiries, persistence.aof()) {}
 
+  Time now{};
   Config config;
   const Environment environment;
   const StorageContext storage;
@@ -118,7 +118,7 @@ Server::Server(const Clock& clock, Config config, Log& log, ServerHost& host)
     : state_(std::make_unique<State>(*this, clock, std::move(config), log, host)) {
   state_->stats.started = clock.now();
   state_->stats.memory_startup = used_memory();
-  state_->keyspace.set_now(state_->stats.started);
+  state_->now = state_->stats.started;
   apply_config();
 }
 
@@ -132,10 +132,9 @@ void Server::apply_config() {
   const Config& config = state_->config;
   KeyspaceOptions& options = state_->keyspace.options();
   options.packed_entries_max =
-      std::min(static_cast<std::size_t>(config.hash_max_listpack_entries), kPackedFieldsMax);
+      std::min(static_cast<std::size_t>(config.hash_max_listpack_entries), kPackedMembersMax);
   options.packed_value_max = static_cast<std::size_t>(config.hash_max_listpack_value);
   options.uses_lfu = uses_lfu(config.maxmemory_policy);
-  options.keeps_expired = config.import_mode;
   options.string_bytes_max = config.proto_max_bulk_len;
   state_->environment.log.set_level(parse_level(config.loglevel));
   state_->reclaimer.make_room();
@@ -145,18 +144,16 @@ void Server::apply_config() {
 }
 
 void Server::begin_turn() {
-  Keyspace& keyspace = state_->keyspace;
-  keyspace.set_now(state_->environment.clock.now());
-  keyspace.set_policy(state_->reclaimer.policy_for(nullptr));
+  state_->now = state_->environment.clock.now();
   if (!state_->loading.is_active()) return state_->reclaimer.run_slice();
   // The old data is freed first: else both would be in memory at the same time.
-  keyspace.graveyard().is_empty() ? state_->loading.slice() : state_->reclaimer.free_for_loading();
+  state_->keyspace.lazy_free().is_empty() ? state_->loading.slice()
+                                          : state_->reclaimer.free_for_loading();
 }
 
 Millis Server::before_sleep() {
   State& state = *state_;
-  const Time now = state.environment.clock.now();
-  state.keyspace.set_now(now);
+  const Time now = state.now = state.environment.clock.now();
   state.clients.update_pauses();
   state.background.poll();
   state.replication.before_sleep(now);

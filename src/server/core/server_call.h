@@ -57,9 +57,11 @@ struct ServerParts : Environment {
 
 class ServerCall final : public Call {
  public:
-  ServerCall(Host& host, const ServerParts& parts, Client& its_client, const Command& its_command,
-             Words its_words, Reply& its_reply)
-      : Call(host, parts.keyspace, its_client.database(), its_command, its_words, its_reply),
+  ServerCall(Host& host, const ServerParts& parts, Client& its_client,
+             const ExecContext& its_context, const Command& its_command, Words its_words,
+             Reply& its_reply)
+      : Call(host, parts.keyspace, its_context, its_client.database(), its_command, its_words,
+             its_reply),
         server(parts),
         client(its_client) {}
 

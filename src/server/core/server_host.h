@@ -42,6 +42,7 @@ class ServerHost {
 
 struct Environment {
   const Clock& clock;
+  Time& now;  // when this request, or this turn of the loop, began
   Config& config;
   Log& log;
   ServerHost& host;

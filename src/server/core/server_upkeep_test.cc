@@ -41,7 +41,7 @@ TEST_F(UpkeepTest, SetActiveExpireStopsTheSweepOnly) {
   EXPECT_EQ(client.run("HKEYS h"), "[\"c\"]");
   client.run("DEBUG SET-ACTIVE-EXPIRE 1");
   sweep();
-  EXPECT_EQ(server().parts().keyspace.stats().expired_fields, 2u);
+  EXPECT_EQ(server().parts().keyspace.stats().expired_members, 2u);
 }
 
 TEST_F(UpkeepTest, SweptFieldsArePropagatedAsOneHdel) {
@@ -103,9 +103,9 @@ TEST_F(UpkeepTest, ALargeHashIsFreedBetweenRequests) {
   for (int i = 0; i < 2000; ++i) words.insert(words.end(), {"f" + std::to_string(i), "v"});
   client.run(words);
   client.run("DEL h");
-  EXPECT_EQ(server().parts().keyspace.graveyard().waiting(), 2000u);
+  EXPECT_EQ(server().parts().keyspace.lazy_free().pending(), 2000u);
   sweep();
-  EXPECT_TRUE(server().parts().keyspace.graveyard().is_empty());
+  EXPECT_TRUE(server().parts().keyspace.lazy_free().is_empty());
 }
 
 }  // namespace

@@ -275,7 +275,7 @@ class World {
     EXPECT_EQ(fresh.run("GET k"), "\"2\"");
     EXPECT_EQ(server().parts().keyspace[0].check_invariants(), "");
     cluster_[1].sweep();
-    EXPECT_TRUE(server().parts().keyspace.graveyard().is_empty());
+    EXPECT_TRUE(server().parts().keyspace.lazy_free().is_empty());
     follow();
     EXPECT_EQ(cluster_.digest(0), cluster_.digest(1));
   }

@@ -19,14 +19,15 @@ std::string Watches::name_of(int database, std::string_view key) {
   return name.append(key);
 }
 
-void Watches::watch(Client& client, Database& database, std::string_view key) {
+void Watches::watch(const ExecContext& context, Client& client, Database& database,
+                    std::string_view key) {
   std::vector<Watched>& watched = by_client_[&client];
   const bool known = std::ranges::any_of(watched, [&](const Watched& one) {
     return one.database == database.number() && one.key == key;
   });
   if (known) return;
   ++client.transaction.watched_keys;
-  watched.push_back({database.number(), std::string(key), database.peek(key) != kNoSlot});
+  watched.push_back({database.number(), std::string(key), database.peek(context, key) != kNoSlot});
   by_key_[name_of(database.number(), key)].push_back(&client);
 }
 
@@ -50,22 +51,22 @@ void Watches::key_changed(int database, std::string_view key) {
   for (Client* const client : found->second) client->transaction.is_watch_broken = true;
 }
 
-void Watches::database_changed(int database, Keyspace& keyspace) {
+void Watches::database_changed(const ExecContext& context, int database, Keyspace& keyspace) {
   // A key that was not there and is not there now has not changed.
   for (auto& [client, watched] : by_client_) {
     for (const Watched& one : watched) {
       if (one.database != database) continue;
-      const bool is_alive = keyspace[database].peek(one.key) != kNoSlot;
+      const bool is_alive = keyspace[database].peek(context, one.key) != kNoSlot;
       if (one.was_alive || is_alive) client->transaction.is_watch_broken = true;
     }
   }
 }
 
-bool Watches::has_expired(Client& client, Keyspace& keyspace) const {
+bool Watches::has_expired(const ExecContext& context, Client& client, Keyspace& keyspace) const {
   const auto found = by_client_.find(&client);
   if (found == by_client_.end()) return false;
   return std::ranges::any_of(found->second, [&](const Watched& one) {
-    return one.was_alive && keyspace[one.database].peek(one.key) == kNoSlot;
+    return one.was_alive && keyspace[one.database].peek(context, one.key) == kNoSlot;
   });
 }
 
@@ -92,8 +93,9 @@ void exec(Call& call) {
     here.server.requests.leave_multi(client);
     return call.fail("EXECABORT Transaction discarded because of previous errors.");
   }
-  const bool is_broken = client.transaction.is_watch_broken ||
-                         here.server.watches.has_expired(client, here.server.keyspace);
+  const bool is_broken =
+      client.transaction.is_watch_broken ||
+      here.server.watches.has_expired(call.context(), client, here.server.keyspace);
   const std::vector<Queued> queue = std::move(client.transaction.queue);
   here.server.requests.leave_multi(client);
   if (is_broken) return call.reply().null_array();
@@ -105,7 +107,7 @@ void watch(Call& call) {
   ServerCall& here = server_call(call);
   if (here.client.transaction.is_open) return call.fail("ERR WATCH inside MULTI is not allowed");
   for (std::size_t i = 1; i < call.count(); ++i) {
-    here.server.watches.watch(here.client, call.database(), call.word(i));
+    here.server.watches.watch(call.context(), here.client, call.database(), call.word(i));
   }
   call.reply().ok();
 }

@@ -18,15 +18,15 @@ class Client;
 class Watches {
  public:
   // REQUIRES: the key is looked at by its client for the first time, or again.
-  void watch(Client& client, Database& database, std::string_view key);
+  void watch(const ExecContext& context, Client& client, Database& database, std::string_view key);
   void unwatch_all(Client& client);
 
   // Marks the clients that watch the key, or any key of the database.
   void key_changed(int database, std::string_view key);
-  void database_changed(int database, Keyspace& keyspace);
+  void database_changed(const ExecContext& context, int database, Keyspace& keyspace);
 
   // Whether a watched key has expired meanwhile, though it is not removed yet.
-  bool has_expired(Client& client, Keyspace& keyspace) const;
+  bool has_expired(const ExecContext& context, Client& client, Keyspace& keyspace) const;
 
   bool is_empty() const { return by_key_.empty(); }
   std::size_t keys() const { return by_key_.size(); }

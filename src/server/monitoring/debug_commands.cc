@@ -11,7 +11,7 @@
 
 #include "commands/words.h"
 #include "keyspace/eviction.h"
-#include "keyspace/members/table_hash.h"
+#include "keyspace/value.h"
 #include "resp/glob.h"
 #include "resp/numbers.h"
 #include "server/core/reclaimer.h"
@@ -70,23 +70,6 @@ void do_nothing(Call& call) { call.reply().ok(); }
 
 // ---- Keys and tables ----
 
-// As OBJECT ENCODING names it.
-std::string_view encoding_of(Database& database, Slot slot) {
-  constexpr std::size_t kEmbeddedMax = 44;
-  if (database.is_hash(slot)) {
-    const HashRef hash = database.hash(slot);
-    return hash.encoding();
-  }
-  const KeyNode& node = database.node(slot);
-  if (!node.is_raw && parse_integer(node.value())) return "int";
-  return node.is_raw || node.value_size > kEmbeddedMax ? "raw" : "embstr";
-}
-
-std::size_t value_bytes(Database& database, Slot slot) {
-  const KeyNode& node = database.node(slot);
-  return node.type() == Kind::table_hash ? node.table_hash().bytes() : node.value_size;
-}
-
 // The lines that Valkey shows for a hash table.
 std::string table_stats(std::size_t places, std::size_t entries) {
   constexpr std::string_view kTitle = "Hash table 0 stats (main hash table):\n";
@@ -96,7 +79,7 @@ std::string table_stats(std::size_t places, std::size_t entries) {
 
 // The key's slot; kNoSlot after an error reply.
 Slot key_argument(Call& call) {
-  const Slot slot = call.database().find(call.word(2));
+  const Slot slot = call.find(call.word(2));
   if (slot == kNoSlot) call.fail("ERR no such key");
   return slot;
 }
@@ -105,24 +88,26 @@ Slot key_argument(Call& call) {
 void debug_object(Call& call) {
   const Slot slot = key_argument(call);
   if (slot == kNoSlot) return;
-  Database& database = call.database();
-  const KeyNode& node = database.node(slot);
+  const KeyNode& node = call.database().node(slot);
   call.reply().simple(fmt::format(
       "Value at:{} refcount:1 encoding:{} serializedlength:{} lru:{} lru_seconds_idle:{}",
-      fmt::ptr(&node), encoding_of(database, slot), value_bytes(database, slot),
-      std::uint32_t{node.access}, idle_seconds(node.access, call.now())));
+      fmt::ptr(&node), encoding_name(node), value_bytes(node), std::uint32_t{node.access},
+      idle_seconds(node.access, call.now())));
 }
 
 // DEBUG DIGEST
-void debug_digest(Call& call) { call.reply().simple(digest_of(call.keyspace()).text()); }
+void debug_digest(Call& call) {
+  call.reply().simple(digest_of(call.context(), call.keyspace()).text());
+}
 
 // DEBUG DIGEST-VALUE key [key ...]
 void debug_digest_value(Call& call) {
   const Words keys = call.words().subspan(2);
   call.reply().array(keys.size());
   for (const std::string_view key : keys) {
-    const Slot slot = call.database().find(key);
-    const Digest digest = slot == kNoSlot ? Digest() : digest_of_value(call.database(), slot);
+    const Slot slot = call.find(key);
+    const Digest digest =
+        slot == kNoSlot ? Digest() : digest_of_value(call.context(), call.database(), slot);
     call.reply().simple(digest.text());
   }
 }
@@ -140,19 +125,20 @@ void debug_htstats(Call& call) {
                          "[Keys]\n stored: {}\n alive: {}\n table bytes: {}\n"
                          "[Deadlines]\n of keys: {}\n keys whose fields have some: {}\n",
                          table_stats(database.table_places(), database.stored()),
-                         table_stats(deadlines, deadlines), database.stored(), database.size(),
-                         database.table_bytes(), deadlines, database.member_deadline_count()));
+                         table_stats(deadlines, deadlines), database.stored(),
+                         database.size(call.context()), database.table_bytes(), deadlines,
+                         database.member_deadline_count()));
 }
 
 // DEBUG HTSTATS-KEY key [FULL]
 void debug_htstats_key(Call& call) {
   const Slot slot = key_argument(call);
   if (slot == kNoSlot) return;
-  if (call.database().kind(slot) != Kind::table_hash) {
+  if (form_of(call.database().node(slot)) != ValueForm::table) {
     return call.fail(
         "ERR The value stored at the specified key is not represented using an hash table");
   }
-  const TableHash& hash = call.database().node(slot).table_hash();
+  const MemberTable& hash = call.database().node(slot).member_table();
   call.reply().verbatim(
       "txt", fmt::format("{}[Fields]\n stored: {}\n due: {}\n with deadlines: {}\n bytes: {}\n",
                          table_stats(hash.table_places(), hash.count()), hash.count(),
@@ -163,11 +149,11 @@ void debug_htstats_key(Call& call) {
 void debug_listpack(Call& call) {
   const Slot slot = key_argument(call);
   if (slot == kNoSlot) return;
-  if (call.database().kind(slot) != Kind::packed_hash) {
+  if (form_of(call.database().node(slot)) != ValueForm::packed) {
     return call.fail("ERR Not a listpack encoded object.");
   }
-  call.reply().simple(fmt::format("{} fields in {} bytes", call.database().hash(slot).stored(),
-                                  value_bytes(call.database(), slot)));
+  call.reply().simple(fmt::format("{} fields in {} bytes", call.members(slot).stored(),
+                                  value_bytes(call.database().node(slot))));
 }
 
 // DEBUG POPULATE count [prefix] [size]: keys that are there stay as they are.
@@ -184,7 +170,7 @@ void debug_populate(Call& call) {
   const std::string_view prefix = call.count() > 3 ? call.word(3) : "key";
   for (std::int64_t i = 0; i < *count; ++i) {
     const std::string key = fmt::format("{}:{}", prefix, i);
-    if (call.database().find(key) != kNoSlot) continue;
+    if (call.find(key) != kNoSlot) continue;
     std::string value = fmt::format("value:{}", i);
     if (size > 0) value.resize(size);
     call.put_string(key, value);

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "commands/words.h"
+#include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
 
 namespace mayfly {
@@ -97,12 +98,13 @@ void info_cluster(const ServerParts&, std::string& text) { info_line(text, "clus
 
 void info_keyspace(const ServerParts& server, std::string& text) {
   Keyspace& keyspace = server.keyspace;
+  const ExecContext context = server.reclaimer.context();
   for (int number = 0; number < keyspace.count(); ++number) {
     const Database& database = keyspace[number];
-    if (database.size() == 0) continue;
+    if (database.size(context) == 0) continue;
     text += fmt::format("db{}:keys={},expires={},avg_ttl={},keys_with_volatile_items={}\r\n",
-                        number, database.size(), database.deadline_count(),
-                        database.average_ttl_ms(), database.member_deadline_count());
+                        number, database.size(context), database.deadline_count(),
+                        database.average_ttl_ms(context.now), database.member_deadline_count());
   }
 }
 

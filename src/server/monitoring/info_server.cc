@@ -11,6 +11,7 @@
 #include "server/core/clients.h"
 #include "server/core/memory.h"
 #include "server/core/pauses.h"
+#include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
 #include "server/core/version.h"
 #include "server/core/watches.h"
@@ -48,9 +49,10 @@ MemoryOverhead memory_overhead(const ServerParts& server) {
   overhead.backlog = server.replication.stream().log().memory();
   const Aof* const log = server.persistence.aof().log();
   overhead.aof_buffer = log == nullptr ? 0 : log->buffered();
+  const ExecContext context = server.reclaimer.context();
   for (int number = 0; number < server.keyspace.count(); ++number) {
     const Database& database = server.keyspace[number];
-    if (database.size() == 0) continue;
+    if (database.size(context) == 0) continue;
     overhead.tables += database.table_bytes() + deadline_bytes(database);
   }
   return overhead;
@@ -162,7 +164,7 @@ void info_memory(const ServerParts& server, std::string& text) {
   info_line(text, "mem_aof_buffer", overhead.aof_buffer);
   info_line(text, "mem_allocator", numbers.allocator);
   info_line(text, "active_defrag_running", 0);
-  info_line(text, "lazyfree_pending_objects", server.keyspace.graveyard().waiting());
+  info_line(text, "lazyfree_pending_objects", server.keyspace.lazy_free().pending());
 }
 
 }  // namespace mayfly

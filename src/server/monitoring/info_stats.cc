@@ -22,9 +22,12 @@ namespace mayfly {
 namespace {
 
 // Keys that are due and have not been removed yet.
-std::size_t dead_keys(Keyspace& keyspace) {
+std::size_t dead_keys(const ServerParts& server) {
+  Keyspace& keyspace = server.keyspace;
+  const ExecContext context = server.reclaimer.context();
   std::size_t dead = 0;
-  for (int i = 0; i < keyspace.count(); ++i) dead += keyspace[i].stored() - keyspace[i].size();
+  for (int i = 0; i < keyspace.count(); ++i)
+    dead += keyspace[i].stored() - keyspace[i].size(context);
   return dead;
 }
 
@@ -35,13 +38,14 @@ std::uint64_t bytes_out(const ServerParts& server) {
   return bytes;
 }
 
-double stale_percent(Keyspace& keyspace) {
+double stale_percent(const ServerParts& server) {
+  Keyspace& keyspace = server.keyspace;
   std::size_t volatile_keys = 0;
   for (int i = 0; i < keyspace.count(); ++i) {
     volatile_keys += keyspace[i].deadline_count() + keyspace[i].member_deadline_count();
   }
   if (volatile_keys == 0) return 0;
-  return 100.0 * static_cast<double>(dead_keys(keyspace)) / static_cast<double>(volatile_keys);
+  return 100.0 * static_cast<double>(dead_keys(server)) / static_cast<double>(volatile_keys);
 }
 
 void info_lateness(std::string& text, std::string_view kind, const Lateness& lateness) {
@@ -53,7 +57,7 @@ void info_lateness(std::string& text, std::string_view kind, const Lateness& lat
 
 // How much is going to expire soon. A hash counts once, by the field that is due next. Cost: the
 // buckets of an hour, a thousand keys each, and a look into one of them for each span.
-void info_expiring(std::string& text, Keyspace& keyspace) {
+void info_expiring(std::string& text, Keyspace& keyspace, Time now) {
   struct Span {
     std::string_view name;
     std::chrono::seconds length;
@@ -63,7 +67,6 @@ void info_expiring(std::string& text, Keyspace& keyspace) {
                                            {"1m", std::chrono::minutes(1)},
                                            {"10m", std::chrono::minutes(10)},
                                            {"1h", std::chrono::hours(1)}}};
-  const Time now = keyspace.now();
   std::size_t past_keys = 0;
   std::size_t past_hashes = 0;
   for (int i = 0; i < keyspace.count(); ++i) {
@@ -99,8 +102,8 @@ void info_stats(const ServerParts& server, std::string& text) {
   info_line(text, "sync_partial_ok", stats.partial_syncs);
   info_line(text, "sync_partial_err", stats.refused_partial_syncs);
   info_line(text, "expired_keys", keys.expired_keys);
-  info_line(text, "expired_fields", keys.expired_fields);
-  info_line(text, "expired_stale_perc", stale_percent(server.keyspace));
+  info_line(text, "expired_fields", keys.expired_members);
+  info_line(text, "expired_stale_perc", stale_percent(server));
   info_line(text, "expired_time_cap_reached_count", stats.sweep_slices_cut);
   info_line(text, "expire_cycle_cpu_milliseconds", stats.sweep_micros / 1000);
   info_line(text, "slave_expires_tracked_keys", server.replication.local_expiries().size());
@@ -132,10 +135,10 @@ void info_expiry(const ServerParts& server, std::string& text) {
   info_line(text, "expiry_slices", server.stats.sweep_slices);
   info_line(text, "expiry_slices_cut", server.stats.sweep_slices_cut);
   info_line(text, "expiry_cpu_microseconds", server.stats.sweep_micros);
-  info_line(text, "expiry_backlog_keys", dead_keys(keyspace));
+  info_line(text, "expiry_backlog_keys", dead_keys(server));
   info_line(text, "expiry_next_deadline_ms",
-            next == kNever ? -1 : remaining(next, keyspace.now()).count());
-  info_expiring(text, keyspace);
+            next == kNever ? -1 : remaining(next, server.now).count());
+  info_expiring(text, keyspace, server.now);
   info_lateness(text, "active", keyspace.stats().late_by_sweep);
   info_lateness(text, "lazy", keyspace.stats().late_on_access);
 }

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "keyspace/members/table_hash.h"
+#include "keyspace/value.h"
 #include "server/core/memory.h"
 #include "server/core/server_call.h"
 #include "server/monitoring/info.h"
@@ -18,10 +18,9 @@ constexpr std::size_t kPlaceBytes = 16;  // of a key in the table and in the lis
 
 std::size_t key_bytes(const Database& database, Slot slot) {
   const KeyNode& node = database.node(slot);
-  std::size_t bytes = node_bytes(&node) + kPlaceBytes;
-  if (node.type() == Kind::table_hash) bytes += sizeof(TableHash) + node.table_hash().bytes();
+  std::size_t bytes = allocated_bytes(node) + kPlaceBytes;
   if (database.deadline(slot) != kNever) bytes += kDeadlineBytes;
-  if (database.earliest_field(slot) != kNever) bytes += kDeadlineBytes;
+  if (database.earliest_member_deadline(slot) != kNever) bytes += kDeadlineBytes;
   return bytes;
 }
 
@@ -57,10 +56,12 @@ class MapReply {
   std::size_t count_ = 0;
 };
 
-void add_databases(MapReply& map, Reply& reply, Keyspace& keyspace) {
+void add_databases(MapReply& map, Call& call) {
+  Reply& reply = call.reply();
+  Keyspace& keyspace = call.keyspace();
   for (int number = 0; number < keyspace.count(); ++number) {
     const Database& database = keyspace[number];
-    if (database.size() == 0) continue;
+    if (database.size(call.context()) == 0) continue;
     map.add(fmt::format("db.{}", number));
     reply.map(2);
     reply.bulk("overhead.hashtable.main");
@@ -114,7 +115,7 @@ void memory_usage(Call& call) {
     if (!samples) return;
     if (*samples < 0) return call.fail_syntax();
   }
-  const Slot slot = call.database().peek(call.word(2));
+  const Slot slot = call.database().peek(call.context(), call.word(2));
   if (slot == kNoSlot) return call.reply().null();
   call.reply().integer(static_cast<std::int64_t>(key_bytes(call.database(), slot)));
 }
@@ -125,7 +126,7 @@ void memory_stats(Call& call) {
   const MemoryNumbers numbers = memory_numbers();
   const std::size_t peak = std::max<std::size_t>(server.stats.memory_peak, numbers.used);
   std::size_t keys = 0;
-  for (int i = 0; i < server.keyspace.count(); ++i) keys += server.keyspace[i].size();
+  for (int i = 0; i < server.keyspace.count(); ++i) keys += server.keyspace[i].size(call.context());
 
   MapReply map(call.reply());
   map.add("peak.allocated", peak);
@@ -139,7 +140,7 @@ void memory_stats(Call& call) {
   map.add("aof.buffer", beside.aof_buffer);
   map.add("lua.caches", 0);
   map.add("functions.caches", 0);
-  add_databases(map, call.reply(), server.keyspace);
+  add_databases(map, call);
   const std::size_t data = numbers.used - std::min(beside.total(), numbers.used);
   map.add("overhead.total", beside.total());
   map.add("keys.count", keys);

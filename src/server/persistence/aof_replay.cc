@@ -57,12 +57,12 @@ Status AofReplay::apply(int database, Words words) {
   }
 
   client_.select(database);
-  parts_.keyspace.set_policy(Policy::show);
+  const ExecContext context{.now = parts_.now, .policy = Policy::show};
   std::string& out = link_.output();
   out.clear();
   if (out.capacity() > kReplyBytesKept) out.shrink_to_fit();
   Reply reply(out, 2);
-  ServerCall call(events_, parts_, client_, *command, words, reply);
+  ServerCall call(events_, parts_, client_, context, *command, words, reply);
   command->handler(call);
   if (!out.starts_with('-')) return Done{};
   // A log renames only keys that exist: this one was left out before.

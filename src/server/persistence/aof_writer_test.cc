@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
 #include "server/persistence/background.h"
 #include "server/persistence/persistence_fixture.h"
@@ -140,7 +141,9 @@ TEST_F(AofWriterTest, ASweepGoesOnWhileTheDiskIsFullAndIsLoggedLater) {
   clock_.advance(Millis(100));
   turn();
   EXPECT_EQ(restart(logged_), "");
-  EXPECT_EQ(server().parts().keyspace[0].hash(server().parts().keyspace[0].find("h")).stored(), 1u);
+  const ExecContext context = server().parts().reclaimer.context();
+  Database& database = server().parts().keyspace[0];
+  EXPECT_EQ(database.members(context, database.find(context, "h")).stored(), 1u);
 }
 
 TEST_F(AofWriterTest, WithAlwaysAClientWhoseWriteIsNotSafeIsClosedAndHearsNothing) {
@@ -494,7 +497,7 @@ TEST_F(AofWriterTest, AfterAFullSynchronisationTheLogBeginsAnew) {
   run("SET old 1");
   // What a transfer from a primary does.
   server().parts().keyspace[0].clear();
-  server().parts().keyspace[0].put_string("new", "2");
+  server().parts().keyspace[0].put_string(server().parts().reclaimer.context(), "new", "2");
   fixture_->holds_children = true;
   persistence().aof().restart();
   run("SET stream 3");

@@ -36,39 +36,40 @@ std::string Digest::text() const {
   return fmt::format("{:016x}{:016x}{:08x}", bits_[0], bits_[1], bits_[2] & 0xFFFFFFFF);
 }
 
-Digest digest_of_value(Database& database, Slot slot) {
+Digest digest_of_value(const ExecContext& context, Database& database, Slot slot) {
   Digest digest;
   std::string thing;
   append_number(thing, database.deadline(slot).time_since_epoch().count());
-  if (database.is_string(slot)) {
-    append_part(thing, "string");
-    append_part(thing, database.string(slot));
+  append_part(thing, type_name(database.type(slot)));
+  const auto add_string = [&](std::string_view text) {
+    append_part(thing, text);
     digest.add(thing);
-    return digest;
-  }
-  append_part(thing, "hash");
-  digest.add(thing);
-  database.hash(slot).each([&](const HashField& field) {
-    std::string entry;
-    append_part(entry, field.field);
-    append_part(entry, field.value);
-    append_number(entry, field.deadline.time_since_epoch().count());
-    digest.add(entry);
-    return true;
-  });
+  };
+  const auto add_members = [&](const auto&) {
+    digest.add(thing);
+    database.members(context, slot).each([&](const Member& member) {
+      std::string entry;
+      append_part(entry, member.name);
+      append_part(entry, member.value);
+      append_number(entry, member.deadline.time_since_epoch().count());
+      digest.add(entry);
+      return true;
+    });
+  };
+  visit_value(database.node(slot), Overloaded{add_string, add_members});
   return digest;
 }
 
-Digest digest_of(Keyspace& keyspace) {
+Digest digest_of(const ExecContext& context, Keyspace& keyspace) {
   Digest digest;
   for (int number = 0; number < keyspace.count(); ++number) {
     Database& database = keyspace[number];
     database.each([&](Slot slot) {
-      if (!database.is_alive(slot)) return true;
+      if (!database.is_alive(context, slot)) return true;
       std::string thing;
       append_number(thing, number);
       append_part(thing, database.key(slot));
-      append_part(thing, digest_of_value(database, slot).text());
+      append_part(thing, digest_of_value(context, database, slot).text());
       digest.add(thing);
       return true;
     });

@@ -25,9 +25,9 @@ class Digest {
 };
 
 // Of all databases. O(everything).
-Digest digest_of(Keyspace& keyspace);
+Digest digest_of(const ExecContext& context, Keyspace& keyspace);
 
 // Of a key's value and deadlines, its name left out.
-Digest digest_of_value(Database& database, Slot slot);
+Digest digest_of_value(const ExecContext& context, Database& database, Slot slot);
 
 }  // namespace mayfly

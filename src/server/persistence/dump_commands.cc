@@ -7,7 +7,6 @@
 #include <string>
 
 #include "commands/expire_time.h"
-#include "commands/key/key_steps.h"
 #include "keyspace/eviction.h"
 #include "persist/rdb/rdb_restore.h"
 #include "persist/rdb/rdb_save.h"
@@ -88,13 +87,13 @@ void fail_restore(Call& call, const Error& error) {
 // leaves what was there. So it is made under another name first, unless nothing can be there.
 Slot restore_over(Call& call, Slot old, std::string_view key, std::string_view payload) {
   Database& database = call.database();
-  const bool may_hide_one = call.keyspace().policy() == Policy::hide;
+  const bool may_hide_one = call.context().policy == Policy::hide;
   std::string name(key);
   if (old != kNoSlot || may_hide_one) {
     name += fmt::format(":restored:{:016x}", call.keyspace().random().next());
   }
   const RdbChecks checks = rdb_checks(parts_of(call).config);
-  const Result<Slot> made = restore_value(database, name, payload, checks);
+  const Result<Slot> made = restore_value(call.context(), database, name, payload, checks);
   if (!made) {
     fail_restore(call, made.error());
     return kNoSlot;
@@ -135,7 +134,7 @@ void restore(Call& call) {
   const std::optional<RestoreOptions> options = read_restore_options(call);
   if (!options) return;
   const std::string_view key = call.word(1);
-  const Slot old = call.database().find(key);
+  const Slot old = call.find(key);
   if (old != kNoSlot && !options->replaces) {
     return call.fail("BUSYKEY Target key name already exists.");
   }
@@ -145,7 +144,7 @@ void restore(Call& call) {
   if (slot == kNoSlot) return;
 
   call.reply().ok();
-  if (*deadline != kNever && is_over(call, *deadline)) {
+  if (*deadline != kNever && call.context().expires_at_once(*deadline)) {
     call.database().erase(slot);
     if (old == kNoSlot) return;
     call.changed(key);

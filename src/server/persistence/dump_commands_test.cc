@@ -5,6 +5,7 @@
 
 #include "persist/crc64.h"
 #include "server/core/key_events.h"
+#include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 
@@ -163,7 +164,8 @@ TEST_F(DumpTest, FieldsThatAreDueAreRestoredHidden) {
   EXPECT_EQ(run({"RESTORE", "copy", "0", payload}), "OK");
   EXPECT_EQ(run("HGETALL copy"), R"(["b", "2"])");
   fixture_.sweep();
-  EXPECT_EQ(database().hash(database().find("copy")).stored(), 1u);
+  const ExecContext context = fixture_.server().parts().reclaimer.context();
+  EXPECT_EQ(database().members(context, database().find(context, "copy")).stored(), 1u);
 }
 
 TEST_F(DumpTest, AHiddenKeyIsReplacedToo) {
@@ -173,13 +175,12 @@ TEST_F(DumpTest, AHiddenKeyIsReplacedToo) {
   fixture_.advance(Millis(1000));
   // What a replica's client does: dead keys are hidden, and stay.
   const ServerParts& server = fixture_.server().parts();
-  server.keyspace.set_now(fixture_.wall().now());
-  server.keyspace.set_policy(Policy::hide);
+  const ExecContext context{.now = fixture_.wall().now(), .policy = Policy::hide};
   std::string out;
   Reply reply(out, 2);
   const std::vector<std::string_view> words = {"RESTORE", "k", "0", payload};
   const Command* const command = server.commands.find("restore");
-  ServerCall call(server.events, server, client_.client(), *command, words, reply);
+  ServerCall call(server.events, server, client_.client(), context, *command, words, reply);
   command->handler(call);
   EXPECT_EQ(out, "+OK\r\n");
   EXPECT_EQ(database().stored(), 2u);

@@ -221,7 +221,7 @@ TEST_F(PersistenceTest, WhatWasThereIsFreedBeforeTheRestIsLoaded) {
   for (int i = 0; i < 2000; ++i) run("SET key" + std::to_string(i) + " " + std::string(100, 'v'));
   run("SAVE");
   server().parts().events.clear_all();
-  ASSERT_FALSE(server().parts().keyspace.graveyard().is_empty());
+  ASSERT_FALSE(server().parts().keyspace.lazy_free().is_empty());
   auto source = disk_.open(kFile);
   ASSERT_TRUE(source);
   bool is_loaded = false;
@@ -229,7 +229,7 @@ TEST_F(PersistenceTest, WhatWasThereIsFreedBeforeTheRestIsLoaded) {
       std::make_unique<RdbTask>(std::move(*source), server().parts().keyspace, RdbLoadOptions{}),
       clock_.now(), [&](const Status& status) {
         EXPECT_TRUE(status);
-        EXPECT_TRUE(server().parts().keyspace.graveyard().is_empty()) << "both were in memory";
+        EXPECT_TRUE(server().parts().keyspace.lazy_free().is_empty()) << "both were in memory";
         is_loaded = true;
       });
   while (!is_loaded) server().begin_turn();

@@ -37,7 +37,8 @@ SaveOptions save_options(const StorageContext& context) {
   const auto seconds =
       std::chrono::floor<std::chrono::seconds>(context.clock.now()).time_since_epoch().count();
   SaveOptions options;
-  options.format = {.compresses = config.rdbcompression, .checksums = config.rdbchecksum};
+  options.format = {
+      .compresses = config.rdbcompression, .checksums = config.rdbchecksum, .now = context.now};
   options.saves_access = uses_access(config.maxmemory_policy);
   options.aux = {{"mayfly-ver", std::string(kServerVersion)},
                  {"redis-ver", std::string(kCompatibleVersion)},

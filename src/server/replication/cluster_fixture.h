@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "server/core/clients.h"
+#include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 #include "server/persistence/background.h"
@@ -69,7 +70,10 @@ class ClusterFixture {
     return primary != nullptr && primary->is_up();
   }
 
-  std::string digest(int number) { return digest_of(server(number).parts().keyspace).text(); }
+  std::string digest(int number) {
+    const ServerParts& parts = server(number).parts();
+    return digest_of(parts.reclaimer.context(), parts.keyspace).text();
+  }
 
   void advance(Millis step) { clock_.advance(step); }
 

@@ -119,7 +119,7 @@ TEST_F(ReplicationTest, APromotedReplicaTakesOverExpiryAtOnce) {
   EXPECT_EQ(cluster_.server(1).parts().stats.full_syncs, 0u);  // they share the history
   cluster_.advance(1000ms);
   ASSERT_TRUE(cluster_.settle());
-  EXPECT_EQ(cluster_.server(1).parts().keyspace.stats().expired_fields, 1u);
+  EXPECT_EQ(cluster_.server(1).parts().keyspace.stats().expired_members, 1u);
   expect_equal(1, 2);
 }
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands that set, read and remove the deadline of a key.
+//
+// EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT are one command in four forms: the number counts seconds
+// or milliseconds, from now or from the epoch. So are TTL and its variants.
+
+#include <optional>
+
+#include "commands/command.h"
+#include "commands/expire_time.h"
+#include "commands/steps.h"
+#include "mayfly/condition.h"
+
+namespace mayfly {
+namespace {
+
+// EXPIRE key number [NX | XX | GT | LT]
+//
+// A deadline in the past is no error: the key expires at once.
+template <TimeForm form>
+void expire(Call& call) {
+  const std::optional<When> conditions = read_conditions(call, 3, call.count());
+  if (!conditions) return;
+  const std::optional<Time> deadline = deadline_argument(call, 2, form, kAnyTime);
+  if (!deadline) return;
+  const std::string_view key = call.word(1);
+  const Slot slot = call.find_to_write(key);
+  if (slot == kNoSlot || !allows(*conditions, call.database().deadline(slot), *deadline)) {
+    return call.reply().integer(0);
+  }
+  set_key_deadline(call, slot, key, *deadline);
+  call.reply().integer(1);
+}
+
+// TTL key: -2 if the key does not exist, -1 if it has no deadline.
+template <TimeForm form>
+void ttl(Call& call) {
+  const Slot slot = call.find_untouched(call.word(1));
+  if (slot == kNoSlot) return call.reply().integer(-2);
+  call.reply().integer(ttl_reply(call.database().deadline(slot), call.now(), form));
+}
+
+// PERSIST key
+void persist(Call& call) {
+  const std::string_view key = call.word(1);
+  const Slot slot = call.find_to_write(key);
+  call.reply().integer(slot != kNoSlot && clear_key_deadline(call, slot, key));
+}
+
+}  // namespace
+
+std::span<const Command> key_expire_commands() {
+  static constexpr std::uint32_t kRead = flag::readonly | flag::fast;
+  static constexpr std::uint32_t kWrite = flag::write | flag::fast;
+  static constexpr KeyRange kGet = one_key(access::ro | access::access);
+  static constexpr KeyRange kUpdate = one_key(access::rw | access::update);
+  // clang-format off
+  static constexpr Command kRows[] = {
+      {"expire", expire<kInSeconds>, -3, kWrite, kUpdate, "generic", "1.0.0",
+       "key seconds:int [condition:(NX | XX | GT | LT)]",
+       "Sets the TTL of a key in seconds."},
+      {"pexpire", expire<kInMillis>, -3, kWrite, kUpdate, "generic", "2.6.0",
+       "key milliseconds:int [condition:(NX | XX | GT | LT)]",
+       "Sets the TTL of a key in milliseconds."},
+      {"expireat", expire<kAtSecond>, -3, kWrite, kUpdate, "generic", "1.2.0",
+       "key unix-time-seconds:time [condition:(NX | XX | GT | LT)]",
+       "Sets the time at which a key expires, as a Unix time in seconds."},
+      {"pexpireat", expire<kAtMilli>, -3, kWrite, kUpdate, "generic", "2.6.0",
+       "key unix-time-milliseconds:time [condition:(NX | XX | GT | LT)]",
+       "Sets the time at which a key expires, as a Unix time in milliseconds."},
+      {"ttl", ttl<kInSeconds>, 2, kRead, kGet, "generic", "1.0.0",
+       "key", "Returns the TTL of a key in seconds."},
+      {"pttl", ttl<kInMillis>, 2, kRead, kGet, "generic", "2.6.0",
+       "key", "Returns the TTL of a key in milliseconds."},
+      {"expiretime", ttl<kAtSecond>, 2, kRead, kGet, "generic", "7.0.0",
+       "key", "Returns the time at which a key expires, as a Unix time in seconds."},
+      {"pexpiretime", ttl<kAtMilli>, 2, kRead, kGet, "generic", "7.0.0",
+       "key", "Returns the time at which a key expires, as a Unix time in milliseconds."},
+      {"persist", persist, 2, kWrite, kUpdate, "generic", "2.2.0",
+       "key", "Removes the TTL of a key."},
+  };
+  // clang-format on
+  return kRows;
+}
+
+}  // namespace mayfly

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// LazyFree: large values that were removed, and are freed in slices.
+//
+// Freeing a hash of a million fields takes a tenth of a second. So a removed value is handed to
+// defer_free(), and the event loop calls free_some() between other work until nothing is left.
+
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace mayfly {
+
+class MemberTable;
+struct Contents;
+
+class LazyFree {
+ public:
+  LazyFree();
+  ~LazyFree();
+
+  void defer_free(std::unique_ptr<MemberTable> members);
+  void defer_free(std::unique_ptr<Contents> contents);
+
+  // Frees at most about `limit` keys and members. Returns how many.
+  std::size_t free_some(std::size_t limit);
+
+  bool is_empty() const { return tables_.empty() && contents_.empty(); }
+  std::size_t pending() const;  // about how many keys and members are still to be freed
+
+ private:
+  std::vector<std::unique_ptr<MemberTable>> tables_;
+  std::vector<std::unique_ptr<Contents>> contents_;
+};
+
+}  // namespace mayfly

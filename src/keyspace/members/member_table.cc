@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "keyspace/members/member_table.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cstring>
+#include <new>
+
+#include "keyspace/hasher.h"
+
+namespace mayfly {
+
+namespace {
+
+// What an allocation of `size` bytes takes with jemalloc: classes of 16 bytes up to 128, then four
+// for each doubling. We ask for the whole of a class, so that the size of what a node holds tells
+// how much it can hold, with any allocator and without asking it.
+std::size_t class_of(std::size_t size) {
+  const std::size_t step = size <= 128 ? 16 : std::bit_floor(size - 1) / 4;
+  assert(step >= 16);
+  return (size + step - 1) / step * step;
+}
+
+std::size_t node_size(std::size_t name_size, std::size_t value_size, Payload payload) {
+  return varint_size(name_size) + name_size + size_bytes(payload, value_size) + value_size;
+}
+
+char* allocate(std::size_t size) {
+  auto* const bytes = static_cast<char*>(std::malloc(class_of(size)));
+  if (bytes == nullptr) throw std::bad_alloc();
+  return bytes;
+}
+
+constexpr std::size_t kIndexBytes = 15;  // a deadline, see VolatileSet
+
+}  // namespace
+
+MemberNode::MemberNode(std::string_view name, std::string_view value, Payload payload)
+    : bytes_(allocate(node_size(name.size(), value.size(), payload))) {
+  char* const end = write_bytes(write_varint(bytes_.get(), name.size()), name);
+  write_bytes(write_size(end, payload, value.size()), value);
+}
+
+std::string_view MemberNode::name() const {
+  const char* at = bytes_.get();
+  const std::size_t size = read_varint(at);
+  return {at, size};
+}
+
+Member MemberNode::read(Payload payload) const {
+  const std::string_view name = this->name();
+  const char* at = name.data() + name.size();
+  const std::size_t size = read_size(at, payload);
+  return {.name = name, .value = {at, size}};
+}
+
+void MemberNode::set_value(std::string_view value, Payload payload) {
+  const std::string_view name = this->name();
+  if (class_of(node_size(name.size(), value.size(), payload)) != bytes(payload)) {
+    *this = MemberNode(name, value, payload);
+    return;
+  }
+  char* const end = bytes_.get() + (name.data() - bytes_.get()) + name.size();
+  write_bytes(write_size(end, payload, value.size()), value);
+}
+
+std::size_t MemberNode::bytes(Payload payload) const {
+  const Member content = read(payload);
+  return class_of(node_size(content.name.size(), content.value.size(), payload));
+}
+
+std::optional<Member> MemberTable::find(std::string_view name) const {
+  const Slot slot = slot_of(name, hash_of(name));
+  return slot == kNoSlot ? std::nullopt : std::optional(at(slot));
+}
+
+bool MemberTable::put(std::string_view name, std::string_view value, Time deadline) {
+  const std::uint64_t hash = hash_of(name);
+  const Slot slot = slot_of(name, hash);
+  if (slot == kNoSlot) {
+    add({name, value, deadline}, hash);
+    return true;
+  }
+  MemberNode& node = (*nodes_)[slot];
+  node_bytes_ -= node.bytes(payload_);
+  node.set_value(value, payload_);
+  node_bytes_ += node.bytes(payload_);
+  schedule(slot, deadline);
+  return false;
+}
+
+// REQUIRES: no member has this name.
+void MemberTable::add(const Member& member, std::uint64_t hash) {
+  const Slot slot = nodes_->emplace(member.name, member.value, payload_);
+  table_.insert(hash, slot, [this](Slot other) { return hash_at(other); });
+  if (index_) index_->reserve(nodes_->extent());
+  node_bytes_ += (*nodes_)[slot].bytes(payload_);
+  schedule(slot, member.deadline);
+}
+
+bool MemberTable::put_new(std::span<const Member> members) {
+  // Buckets lie anywhere in memory: each is prefetched well before it is used.
+  std::array<std::uint64_t, 16> hashes{};
+  const std::size_t ahead = std::min(members.size(), hashes.size());
+  const auto look_ahead = [&](std::size_t i) {
+    hashes[i % hashes.size()] = hash_of(members[i].name);
+    table_.prefetch(hashes[i % hashes.size()]);
+  };
+  for (std::size_t i = 0; i < ahead; ++i) look_ahead(i);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::uint64_t hash = hashes[i % hashes.size()];
+    if (slot_of(members[i].name, hash) != kNoSlot) return false;
+    add(members[i], hash);
+    if (i + hashes.size() < members.size()) look_ahead(i + hashes.size());
+  }
+  return true;
+}
+
+void MemberTable::fit() {
+  table_.fit([this](Slot other) { return hash_at(other); });
+}
+
+bool MemberTable::set_deadline(std::string_view name, Time deadline) {
+  const Slot slot = slot_of(name, hash_of(name));
+  if (slot == kNoSlot) return false;
+  schedule(slot, deadline);
+  return true;
+}
+
+bool MemberTable::erase(std::string_view name) {
+  const std::uint64_t hash = hash_of(name);
+  const Slot slot = slot_of(name, hash);
+  if (slot == kNoSlot) return false;
+  schedule(slot, kNever);
+  remove(slot, hash);
+  return true;
+}
+
+std::size_t MemberTable::take_due(Time now, std::size_t limit, std::vector<std::string>& names,
+                                  std::vector<Time>* deadlines) {
+  if (!index_ || !is_due(index_->next_deadline(), now)) return 0;
+  std::vector<Due> due;
+  index_->take_due(now, limit, due);
+
+  // Nodes and buckets lie anywhere in memory: each is prefetched before it is used.
+  constexpr std::size_t kAhead = 8;
+  std::vector<std::uint64_t> hashes(due.size());
+  for (const Due& taken : due) (*nodes_)[taken.slot].prefetch();
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    hashes[i] = hash_at(due[i].slot);
+  }
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    if (i + kAhead < due.size()) table_.prefetch(hashes[i + kAhead]);
+    names.emplace_back((*nodes_)[due[i].slot].name());
+    if (deadlines != nullptr) deadlines->push_back(due[i].deadline);
+    remove(due[i].slot, hashes[i]);
+  }
+  if (index_->size() == 0) index_.reset();
+  return due.size();
+}
+
+std::size_t MemberTable::free_some(std::size_t limit) {
+  table_.clear();
+  index_.reset();
+  for (Slot slot = nodes_->next(0); slot != kNoSlot && limit > 0; --limit) {
+    nodes_->erase(slot);
+    slot = nodes_->next(slot);
+  }
+  return nodes_->size();
+}
+
+std::size_t MemberTable::bytes() const {
+  const std::size_t slots = nodes_->size() * sizeof(MemberNode);
+  return sizeof(*this) + sizeof(*nodes_) + node_bytes_ + slots + table_.bytes() +
+         deadline_count() * kIndexBytes;
+}
+
+Member MemberTable::at(Slot slot) const {
+  Member found = (*nodes_)[slot].read(payload_);
+  if (index_) found.deadline = index_->deadline(slot);
+  return found;
+}
+
+std::uint64_t MemberTable::hash_of(std::string_view name) const { return hash_bytes(name, seed_); }
+
+Slot MemberTable::slot_of(std::string_view name, std::uint64_t hash) const {
+  return table_.find(hash, [&](Slot slot) { return (*nodes_)[slot].name() == name; });
+}
+
+void MemberTable::schedule(Slot slot, Time deadline) {
+  if (!index_) {
+    if (deadline == kNever) return;
+    index_ = std::make_unique<VolatileSet>();
+    index_->reserve(nodes_->extent());
+  }
+  index_->schedule(slot, deadline);
+  if (index_->size() == 0) index_.reset();
+}
+
+// REQUIRES: the slot has no deadline.
+void MemberTable::remove(Slot slot, std::uint64_t hash) {
+  node_bytes_ -= (*nodes_)[slot].bytes(payload_);
+  nodes_->erase(slot);
+  table_.erase(hash, slot, [this](Slot other) { return hash_at(other); });
+}
+
+std::string MemberTable::check_invariants() const {
+  const auto hash_of_slot = [this](Slot slot) { return hash_at(slot); };
+  if (std::string wrong = table_.check_invariants(hash_of_slot); !wrong.empty()) return wrong;
+  if (table_.size() != nodes_->size()) return "a table of another size than its nodes";
+  std::size_t bytes = 0;
+  std::size_t deadlines = 0;
+  for (Slot slot = nodes_->next(0); slot != kNoSlot; slot = nodes_->next(slot + 1)) {
+    const MemberNode& node = (*nodes_)[slot];
+    if (slot_of(node.name(), hash_of(node.name())) != slot) return "a member that is not found";
+    bytes += node.bytes(payload_);
+    if (at(slot).deadline != kNever) ++deadlines;
+  }
+  if (bytes != node_bytes_) return "a wrong sum of bytes";
+  if (deadlines != deadline_count()) return "a deadline without a member";
+  if (index_ && index_->size() == 0) return "an index without a deadline";
+  return index_ ? index_->check_invariants() : "";
+}
+
+}  // namespace mayfly

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// MemberTable: the members of a large key, each with a deadline if it has one.
+//
+//   table_   hash of a name -> slot
+//   nodes_   slot -> | name size 1-5 | name | payload size 1-5 | payload |       one malloc each
+//   index_   slot -> deadline, in order; made with the first deadline and dropped with the last
+//
+// Members that are due are stored, counted and found until they are taken: callers compare
+// deadlines themselves.
+//
+//   find, put, erase     O(1) expected
+//   take_due             O(1) amortised a member
+//   count_due            O(due / 1,000), see VolatileSet
+//   memory               16 bytes a member and its node, and 15 more if it has a deadline
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "keyspace/members/member.h"
+#include "keyspace/table.h"
+#include "mayfly/internal/slab.h"
+#include "mayfly/random.h"
+#include "mayfly/time.h"
+#include "mayfly/volatile_set.h"
+
+namespace mayfly {
+
+// A name and a payload in one allocation, known by one pointer. A payload has a size of its own
+// only if it is a value; all functions are given the same kind of payload.
+class MemberNode {
+ public:
+  MemberNode(std::string_view name, std::string_view value, Payload payload);
+
+  std::string_view name() const;
+  Member read(Payload payload) const;  // without the deadline
+
+  // In place if the size class of the allocation stays the same. REQUIRES: not a part of this node.
+  void set_value(std::string_view value, Payload payload);
+
+  // The size of the allocation.
+  std::size_t bytes(Payload payload) const;
+
+  void prefetch() const { __builtin_prefetch(bytes_.get()); }
+
+ private:
+  struct Free {
+    void operator()(char* bytes) const { std::free(bytes); }
+  };
+
+  std::unique_ptr<char, Free> bytes_;
+};
+
+class MemberTable {
+ public:
+  // The seed should be a secret: see hasher.h.
+  MemberTable(std::uint64_t seed, Payload payload) : seed_(seed), payload_(payload) {}
+
+  MemberTable(MemberTable&&) noexcept = default;
+  MemberTable& operator=(MemberTable&&) noexcept = default;
+
+  // How many members are stored, due ones included.
+  std::size_t count() const { return nodes_->size(); }
+
+  // Whatever its deadline: the caller asks is_due().
+  std::optional<Member> find(std::string_view name) const;
+
+  // Sets the member's payload and its deadline; kNever means none. Returns whether it is new.
+  // REQUIRES: the value is not a view into this table.
+  bool put(std::string_view name, std::string_view value, Time deadline);
+
+  // Adds members that do not exist yet, faster than put(). Returns false at the first that does.
+  bool put_new(std::span<const Member> members);
+
+  // Reserves room for so many members in an empty table; fit() gives back what was too much.
+  void reserve(std::size_t members) { table_.reserve(members); }
+  void fit();
+
+  // These return whether the member exists.
+  bool set_deadline(std::string_view name, Time deadline);
+  bool erase(std::string_view name);
+
+  // Removes at most `limit` members that are due, soonest first (but those due within one bucket of
+  // the index in any order), and appends their names to `names` and their deadlines to `deadlines`,
+  // unless it is null. Returns how many.
+  std::size_t take_due(Time now, std::size_t limit, std::vector<std::string>& names,
+                       std::vector<Time>* deadlines);
+
+  bool has_deadlines() const { return index_ != nullptr; }
+  std::size_t deadline_count() const { return index_ ? index_->size() : 0; }
+  std::size_t count_due(Time now) const { return index_ ? index_->count_due(now) : 0; }
+  bool has_alive(Time now) const { return count() > deadline_count() || count() > count_due(now); }
+
+  // Nothing is due before it; kNever if nothing ever is. O(1). It may be early after the least
+  // deadline was removed or changed, and is exact again after a take_due().
+  Time earliest() const { return index_ ? index_->next_deadline() : kNever; }
+
+  // Calls `visit(member)` for each until it returns false. The table must not change meanwhile.
+  template <class Visit>
+  void each(Visit visit) const {
+    for (Slot slot = nodes_->next(0); slot != kNoSlot; slot = nodes_->next(slot + 1)) {
+      if (!visit(at(slot))) return;
+    }
+  }
+
+  // Calls `visit(member)` for a few members and returns the next cursor: see Table::scan.
+  template <class Visit>
+  std::uint64_t scan(std::uint64_t cursor, Visit visit) const {
+    return table_.scan(cursor, [&](Slot slot) { visit(at(slot)); });
+  }
+
+  // A random member, each as likely as any other. REQUIRES: count() > 0.
+  Member random(Random& random) const { return at(table_.pick(random)); }
+
+  // Frees at most `limit` members and returns how many are left, to free a large table in slices.
+  // After the first call only count() and this may be called.
+  std::size_t free_some(std::size_t limit);
+
+  // About how many members the table has room for before it grows.
+  std::size_t table_places() const { return table_.places(); }
+
+  // What it has allocated. The part of the index is an estimate, 15 bytes a deadline.
+  std::size_t bytes() const;
+
+  // Empty if the structure is valid, else what is wrong with it. For tests.
+  std::string check_invariants() const;
+
+ private:
+  Member at(Slot slot) const;
+  std::uint64_t hash_of(std::string_view name) const;
+  std::uint64_t hash_at(Slot slot) const { return hash_of((*nodes_)[slot].name()); }
+  Slot slot_of(std::string_view name, std::uint64_t hash) const;
+  void add(const Member& member, std::uint64_t hash);
+  void schedule(Slot slot, Time deadline);
+  void remove(Slot slot, std::uint64_t hash);
+
+  std::uint64_t seed_;
+  Payload payload_;
+  std::unique_ptr<Slab<MemberNode>> nodes_ = std::make_unique<Slab<MemberNode>>();
+  Table table_;
+  std::unique_ptr<VolatileSet> index_;  // null if no member has a deadline
+  std::size_t node_bytes_ = 0;
+};
+
+}  // namespace mayfly
