@@ -8,7 +8,7 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build make pkg-config libfmt-dev libcli11-dev liblmdb-dev libxxhash-dev
-       libjemalloc-dev liblzf-dev libedit-dev)
+       libjemalloc-dev libedit-dev)
 python=(pybind11-dev python3-dev python3-venv python3-pip)
 package=(dpkg-dev file)
 test=("${python[@]}" "${package[@]}" python3 python3-pytest python3-hypothesis python3-gdbm
