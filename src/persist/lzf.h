@@ -5,7 +5,7 @@
 // tell which:
 //
 //   000nnnnn                     n + 1 literal bytes follow
-//   nnnooooo oooooooo            copy n + 2 bytes (n = 1..6) from offset o + 1 before the output's end
+//   nnnooooo oooooooo            copy n + 2 bytes (n = 1..6) from o + 1 before the end
 //   111ooooo nnnnnnnn oooooooo   copy n + 9 bytes, likewise
 //
 // Cost: both are linear. Compression uses up to 64 KiB of stack and allocates nothing.
