@@ -18,6 +18,7 @@ endif()
 function(mayfly_link_statically program)
   if(MAYFLY_STATIC)
     target_link_options(${program} PRIVATE -static-pie)
+    target_compile_definitions(${program} PRIVATE MAYFLY_STATIC)
     target_link_libraries(${program} PRIVATE bsd md tinfo)  # what libedit.a needs
   endif()
 endfunction()
