@@ -17,8 +17,9 @@ endif()
 # as that of other programs is.
 function(mayfly_link_statically program)
   if(MAYFLY_STATIC)
-    target_link_options(${program} PRIVATE -static-pie)
+    # The linker warns of getaddrinfo(), which is safe as main.cc uses it.
+    target_link_options(${program} PRIVATE -static-pie LINKER:--no-warnings)
     target_compile_definitions(${program} PRIVATE MAYFLY_STATIC)
-    target_link_libraries(${program} PRIVATE bsd md tinfo)  # what libedit.a needs
+    target_link_libraries(PkgConfig::EDIT INTERFACE bsd md tinfo)  # what libedit.a needs
   endif()
 endfunction()
