@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A greedy compressor: a hash table holds the last position of each sequence of three bytes.
+//
+// It makes the choices of liblzf, so that short texts give the bytes that Redis and Valkey write:
+// the first position is never referred to, matches end before the last two bytes (see longest_match),
+// and it gives up when less than a few bytes of `out` are left.
 
 #include "persist/lzf.h"
 
@@ -66,7 +70,7 @@ class Output {
   }
 
   bool match(std::size_t offset, std::size_t size) {
-    if (out_.size() - size_ < 3) return false;
+    if (out_.size() - size_ <= 4) return false;
     --offset;
     put(std::min(size - 2, kShortMatchMax - 1) << 5 | offset >> 8);
     if (size > kShortMatchMax) put(size - kShortMatchMax - 1);
@@ -82,6 +86,13 @@ class Output {
   std::span<char> out_;
   std::size_t size_ = 0;
 };
+
+// The most bytes that a match may have with so many left. liblzf leaves two of them out, but not
+// where a match of 19 fits just so.
+std::size_t longest_match(std::size_t left) {
+  const std::size_t most = left - 2;
+  return most > 16 ? std::clamp<std::size_t>(most, 19, kMatchMax) : most;
+}
 
 std::size_t match_size(const char* a, const char* b, std::size_t most) {
   std::size_t size = kMatchMin;
@@ -106,12 +117,13 @@ std::size_t lzf_compress(std::string_view text, std::span<char> out) {
   while (at + kMatchMin <= text.size()) {
     const char* const here = text.data() + at;
     const std::uint32_t sequence = three_bytes(here);
-    const std::size_t offset = at - positions.exchange(sequence, at);
-    if (three_bytes(here - offset) != sequence || offset == 0 || offset > kOffsetMax) {
+    const std::size_t before = positions.exchange(sequence, at);
+    const std::size_t offset = at - before;
+    if (three_bytes(here - offset) != sequence || before == 0 || offset > kOffsetMax) {
       ++at;
       continue;
     }
-    const std::size_t size = match_size(here - offset, here, std::min(text.size() - at, kMatchMax));
+    const std::size_t size = match_size(here - offset, here, longest_match(text.size() - at));
     if (!output.literals(text.substr(literals, at - literals))) return 0;
     if (!output.match(offset, size)) return 0;
     at += size;
@@ -121,6 +133,8 @@ std::size_t lzf_compress(std::string_view text, std::span<char> out) {
       positions.exchange(three_bytes(text.data() + back), back);
     }
   }
+  const std::size_t pending = at - literals;
+  if (output.size() + pending + pending / kLiteralsMax + 4 > out.size()) return 0;
   if (!output.literals(text.substr(literals))) return 0;
   return output.size();
 }
