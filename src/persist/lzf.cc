@@ -2,7 +2,7 @@
 // A greedy compressor: a hash table holds the last position of each sequence of three bytes.
 //
 // It makes the choices of liblzf, so that short texts give the bytes that Redis and Valkey write:
-// the first position is never referred to, matches end before the last two bytes (see longest_match),
+// the first position is never referred to, matches end before the last two bytes (longest_match),
 // and it gives up when less than a few bytes of `out` are left.
 
 #include "persist/lzf.h"
