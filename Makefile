@@ -3,8 +3,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test torture fuzz bench microbench python package check format clean \
-        packages test-packages bench-packages
+.PHONY: help run build test torture fuzz bench microbench python package tarball docs check \
+        format clean packages test-packages bench-packages
 
 JOBS := $(shell nproc)
 FOLDERS = include src bench examples tests
@@ -47,6 +47,16 @@ package: packages ## Make Debian packages of the program, the library and the Py
 	cmake --build build/package --target product python_module
 	cd build/package && cpack
 	@ls build/package/packages/*.deb
+
+# One program without shared libraries, tried in an empty root (see docs/operations.md).
+tarball: packages ## Make build/tarball/*.tar.gz: a static program that runs on any Linux
+	cmake --preset release -B build/tarball-build -DMAYFLY_STATIC=ON -DMAYFLY_PEERS=OFF >/dev/null
+	cmake --build build/tarball-build --target mayfly texts
+	$(PYTHON) scripts/tarball.py build/tarball-build build/tarball
+
+docs: ## Make build/docs/index.html: guides and API as a site, checked for dead links
+	@scripts/bootstrap.sh docs
+	$(PYTHON) scripts/site/build.py
 
 torture: test-packages build ## Kill servers and cut links many more times than the tests do
 	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/persist/kill_test.py --long

@@ -4,11 +4,11 @@
 # output, some milliseconds.
 #
 #   scripts/bootstrap.sh SET...     one or more of: build, python, package, test, bench, check,
-#                                   fuzz
+#                                   fuzz, docs
 set -euo pipefail
 
 build=(g++ cmake ninja-build make pkg-config libfmt-dev libcli11-dev liblmdb-dev libxxhash-dev
-       libjemalloc-dev liblzf-dev libedit-dev)
+       libjemalloc-dev libedit-dev)
 python=(pybind11-dev python3-dev python3-venv python3-pip)
 package=(dpkg-dev file)
 test=("${python[@]}" "${package[@]}" python3 python3-pytest python3-hypothesis python3-gdbm
@@ -17,6 +17,7 @@ test=("${python[@]}" "${package[@]}" python3 python3-pytest python3-hypothesis p
 bench=(libsqlite3-dev librocksdb-dev redis-server redis-tools)  # to compare with
 check=(python3 clang-format clang-tidy)
 fuzz=(python3 clang libclang-rt-dev)  # libFuzzer is in the latter
+docs=(python3 mkdocs doxygen python3-pygments)
 
 # Node.js may have come from elsewhere, and then Debian's own packages would be in its way.
 command -v node >/dev/null || test+=(nodejs)
@@ -32,9 +33,10 @@ for set in "$@"; do
     bench) wanted+=("${bench[@]}") ;;
     check) wanted+=("${check[@]}") ;;
     fuzz) wanted+=("${fuzz[@]}") ;;
+    docs) wanted+=("${docs[@]}") ;;
     *)
       echo "bootstrap: there is no set '$set': say build, python, package, test," \
-           "bench, check or fuzz" >&2
+           "bench, check, fuzz or docs" >&2
       exit 2
       ;;
   esac

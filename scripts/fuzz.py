@@ -4,12 +4,14 @@
 
     make fuzz SECONDS=60 ONLY=rdb            builds, then runs this
     scripts/fuzz.py --seconds 60 rdb aof
-    scripts/fuzz.py --minimize rdb           writes the committed corpus anew
+    scripts/fuzz.py --add "short length" rdb build/fuzz/findings/rdb-crash-...
+    scripts/fuzz.py --minimize rdb           writes tests/fuzz/rdb.seeds anew
 
-A fuzzer x begins with the inputs in tests/fuzz/x, which are in the repository, and those that
-earlier runs have found, in build/fuzz/corpus/x, where new ones go. It exits with 1 if there is a
-finding: an input that crashes, hangs, leaks, or breaks a promise. The input is in
-build/fuzz/findings. Copy it to tests/fuzz/x: `make test` runs all that is there.
+A fuzzer x begins with the inputs of tests/fuzz/x.seeds, which is in the repository (expanded to
+build/fuzz/seeds/x), and those that earlier runs have found, in build/fuzz/corpus/x, where new ones
+go. It exits with 1 if there is a finding: an input that crashes, hangs, leaks, or breaks a promise.
+The input is in build/fuzz/findings. --add appends it to x.seeds, with a comment that says what the
+defect was: `make test` runs all inputs of that file.
 """
 
 import argparse
@@ -21,6 +23,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fuzz_seeds
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/fuzz"
 SEEDS = ROOT / "tests/fuzz"
@@ -30,8 +34,8 @@ GOLDEN = ROOT / "tests/data/golden"
 LENGTHS = {"page_check": 98_304, "rdb": 70_000, "store_files": 715}
 # Files that serve as inputs too.
 MORE_SEEDS = {"rdb": [GOLDEN]}
-# Of the committed corpus: an input longer than this is left out.
-KEPT_BYTES_MAX = 24_576
+# Of the committed inputs: one that is longer is left out.
+KEPT_BYTES_MAX = 16_384
 
 
 def fuzzers(names):
@@ -47,8 +51,28 @@ def folders(name):
     """Where inputs come from; new ones go to the first."""
     corpus = BUILD / "corpus" / name
     corpus.mkdir(parents=True, exist_ok=True)
-    seeds = [SEEDS / name, *MORE_SEEDS.get(name, [])]
-    return [str(corpus), *(str(folder) for folder in seeds if folder.is_dir())]
+    expanded = BUILD / "seeds" / name
+    shutil.rmtree(expanded, ignore_errors=True)
+    expanded.mkdir(parents=True)
+    for number, (_, data) in enumerate(known_seeds(name)):
+        (expanded / f"{number:04}").write_bytes(data)
+    seeds = [expanded, *MORE_SEEDS.get(name, [])]
+    return [str(corpus), *(str(folder) for folder in seeds)]
+
+
+def seeds_file(name):
+    return SEEDS / f"{name}.seeds"
+
+
+def known_seeds(name):
+    return fuzz_seeds.read(seeds_file(name)) if seeds_file(name).exists() else []
+
+
+def add(name, comment, paths):
+    """Appends inputs to the committed ones; the comment keeps them when those are minimized."""
+    new = [(comment, Path(path).read_bytes()) for path in paths]
+    fuzz_seeds.write(seeds_file(name), known_seeds(name) + new)
+    print(f"{seeds_file(name).relative_to(ROOT)}: {len(new)} added")
 
 
 def command(name, *options):
@@ -95,7 +119,8 @@ def report(name, found, tail, code):
     print(tail)
     for path in found:
         print(f"\nTo reproduce:\n  build/fuzz/fuzzers/{name}_fuzz {path.relative_to(ROOT)}")
-        print(f"To keep it as a test:\n  cp {path.relative_to(ROOT)} tests/fuzz/{name}/")
+        print(f"To keep it as a test:\n  scripts/fuzz.py --add 'WHAT IT WAS' {name} "
+              f"{path.relative_to(ROOT)}")
     return True
 
 
@@ -121,26 +146,28 @@ def minimize(name):
     # Which code is reached counts, not how often: so there are few.
     subprocess.run(command(name, "-merge=1", "-use_counters=0", str(fresh), *folders(name)),
                    cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
-    seeds = SEEDS / name
-    seeds.mkdir(exist_ok=True)
-    for path in seeds.iterdir():
-        if re.fullmatch("[0-9a-f]{40}", path.name):
-            path.unlink()
-    kept = [path for path in fresh.iterdir() if path.stat().st_size <= KEPT_BYTES_MAX]
-    for path in kept:
-        shutil.copyfile(path, seeds / path.name)
-    total = sum(path.stat().st_size for path in seeds.iterdir())
-    print(f"{name:12} {len(kept):6} inputs, {total:,} bytes with the findings")
+    kept = [("", path.read_bytes()) for path in fresh.iterdir()
+            if path.stat().st_size <= KEPT_BYTES_MAX]
+    findings = [seed for seed in known_seeds(name) if seed[0]]
+    fuzz_seeds.write(seeds_file(name), kept + findings)
+    print(f"{name:12} {len(kept):6} inputs and {len(findings)} with a comment")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help="fuzzers; all, if none is named")
+    parser.add_argument("names", nargs="*", help="fuzzers (default: all); after --add, a fuzzer "
+                        "and files")
     parser.add_argument("--seconds", type=int, default=60, help="for each (default: 60)")
     parser.add_argument("--minimize", action="store_true",
-                        help="write tests/fuzz from what is known, instead of fuzzing")
+                        help="write tests/fuzz/*.seeds from all known inputs, instead of fuzzing")
+    parser.add_argument("--add", metavar="COMMENT", help="add files to the inputs of a fuzzer")
     options = parser.parse_args()
+    if options.add:
+        if len(options.names) < 2:
+            parser.error("--add needs a fuzzer and at least one file")
+        add(options.names[0], options.add, options.names[1:])
+        return 0
     names = fuzzers(options.names)
     if not options.minimize:
         return fuzz(names, options.seconds)

@@ -2,6 +2,7 @@
 // The program `mayfly`: all its commands.
 
 #include <fcntl.h>
+#include <nss.h>
 
 #include <cstdio>
 #include <exception>
@@ -25,6 +26,15 @@ void occupy_closed_streams() {
     if (::fcntl(stream, F_GETFD) == -1)
       (void)::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
   }
+}
+
+// A static program cannot load the name services of the machine, which were built for that
+// machine's C library: it uses /etc/hosts and DNS, which are linked in.
+void use_linked_name_services() {
+#ifdef MAYFLY_STATIC
+  __nss_configure_lookup("hosts", "files dns");
+  __nss_configure_lookup("passwd", "files");
+#endif
 }
 
 int run(int argc, char** argv) {
@@ -59,6 +69,7 @@ const char* const malloc_conf = "background_thread:true";
 
 int main(int argc, char** argv) {
   mayfly::occupy_closed_streams();
+  mayfly::use_linked_name_services();
   try {
     return mayfly::run(argc, argv);
   } catch (const std::exception& failure) {  // memory has run out, or nobody hears complaints

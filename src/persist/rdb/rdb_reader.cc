@@ -2,7 +2,6 @@
 #include "persist/rdb/rdb_reader.h"
 
 #include <fmt/format.h>
-#include <liblzf/lzf.h>
 
 #include <algorithm>
 #include <bit>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "persist/crc64.h"
+#include "persist/lzf.h"
 #include "persist/rdb/rdb_format.h"
 
 namespace mayfly {
@@ -200,8 +200,7 @@ std::string_view RdbReader::lzf() {
   if (failed()) return {};
   char* const text = arena_.room(static_cast<std::size_t>(size));
   held_ += static_cast<std::size_t>(size);
-  if (lzf_decompress(packed.data(), static_cast<unsigned>(packed.size()), text,
-                     static_cast<unsigned>(size)) != size) {
+  if (!lzf_decompress(packed, {text, static_cast<std::size_t>(size)})) {
     fail(Code::corrupt, "a compressed string cannot be decompressed");
     return {};
   }

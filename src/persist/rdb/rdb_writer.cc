@@ -4,7 +4,6 @@
 #include "persist/rdb/rdb_writer.h"
 
 #include <fmt/format.h>
-#include <liblzf/lzf.h>
 
 #include <algorithm>
 #include <bit>
@@ -15,6 +14,7 @@
 #include "keyspace/keyspace.h"
 #include "keyspace/value.h"
 #include "persist/crc64.h"
+#include "persist/lzf.h"
 #include "resp/numbers.h"
 
 namespace mayfly {
@@ -143,8 +143,7 @@ bool RdbWriter::put_compressed(std::string_view text) {
     compressed_room_ = std::max(most, kBufferSize);
     compressed_ = std::make_unique_for_overwrite<char[]>(compressed_room_);
   }
-  const std::size_t size = lzf_compress(text.data(), static_cast<unsigned>(text.size()),
-                                        compressed_.get(), static_cast<unsigned>(most));
+  const std::size_t size = lzf_compress(text, {compressed_.get(), most});
   if (size > 0) {
     put_byte(static_cast<unsigned>(special(rdb::kLzf)));
     put_length(size);
