@@ -151,7 +151,7 @@ class TableHash {
   void remove(Slot slot, std::uint64_t hash);
 
   std::uint64_t seed_;
-  std::unique_ptr<Slab<FieldNode>> nodes_ = std::make_unique<Slab<FieldNode>>();
+  std::unique_ptr<internal::Slab<FieldNode>> nodes_ = std::make_unique<internal::Slab<FieldNode>>();
   Table table_;
   std::unique_ptr<VolatileSet> index_;  // null if no field has a deadline
   std::size_t node_bytes_ = 0;
