@@ -36,7 +36,8 @@ template <class Key>
 }
 
 template <class Key>
-[[gnu::noinline]] const std::uint64_t* get(const SlotMap<Key, std::uint64_t>& map, const Key& key) {
+[[gnu::noinline]] const std::uint64_t* get(const internal::SlotMap<Key, std::uint64_t>& map,
+                                           const Key& key) {
   const auto* const entry = map.lookup(key, map.hash_of(key));
   return entry == nullptr ? nullptr : &entry->value;
 }
@@ -57,7 +58,7 @@ std::uint64_t run(bool is_cache, int rounds) {
 
   ManualClock clock;
   Cache<Key, std::uint64_t> cache(clock);
-  SlotMap<Key, std::uint64_t> map;
+  internal::SlotMap<Key, std::uint64_t> map;
   for (const Key& key : keys) {
     if (is_cache) {
       cache.put(key, 1, 1h);

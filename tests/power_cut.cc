@@ -6,7 +6,7 @@
 // WORKLOAD is full, normal, keeper (normal, with checkpoints made in the background) or mixed. It
 // runs once, while all its writes and syncs are recorded: this program has functions of the same
 // names as the system's, which LMDB then calls too. Then IMAGES power cuts are made of it (see
-// store/power_guard_disk.h). Each must recover, on another boot, to exactly one of the committed
+// power_cut_disk.h). Each must recover, on another boot, to exactly one of the committed
 // states, and not to one that is older than the last that had been promised. One in three is cut
 // again while it recovers. Prints a line for each image that is not sound, and the counts.
 
@@ -35,11 +35,11 @@
 #include <vector>
 
 #include "mayfly/clock.h"
+#include "power_cut_disk.h"
 #include "store/check/page_check.h"
 #include "store/log/power_guard.h"
-#include "store/log/power_guard_disk.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 // The recording. There is one at a time, and none while images are made.
@@ -109,16 +109,17 @@ int sync_and_record(int descriptor) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal
 
 extern "C" {
 
 ssize_t pwrite(int descriptor, const void* data, size_t size, off_t offset) {
-  static auto* const system = mayfly::real<ssize_t(int, const void*, size_t, off_t)>("pwrite");
+  static auto* const system =
+      mayfly::internal::real<ssize_t(int, const void*, size_t, off_t)>("pwrite");
   const ssize_t count = system(descriptor, data, size, offset);
-  if (mayfly::disk != nullptr && count > 0) {
-    mayfly::record_write(descriptor, static_cast<std::uint64_t>(offset), data,
-                         static_cast<std::size_t>(count));
+  if (mayfly::internal::disk != nullptr && count > 0) {
+    mayfly::internal::record_write(descriptor, static_cast<std::uint64_t>(offset), data,
+                                   static_cast<std::size_t>(count));
   }
   return count;
 }
@@ -135,12 +136,13 @@ ssize_t writev(int descriptor, const iovec* parts, int count) {
   return done;
 }
 
-int fdatasync(int descriptor) { return mayfly::sync_and_record(descriptor); }
-int fsync(int descriptor) { return mayfly::sync_and_record(descriptor); }
+int fdatasync(int descriptor) { return mayfly::internal::sync_and_record(descriptor); }
+int fsync(int descriptor) { return mayfly::internal::sync_and_record(descriptor); }
 
 int ftruncate(int descriptor, off_t size) noexcept {
-  static auto* const system = mayfly::real<int(int, off_t)>("ftruncate");
-  if (!mayfly::recorded_name(mayfly::path_of(descriptor)).empty()) std::abort();  // not modelled
+  static auto* const system = mayfly::internal::real<int(int, off_t)>("ftruncate");
+  if (!mayfly::internal::recorded_name(mayfly::internal::path_of(descriptor)).empty())
+    std::abort();  // not modelled
   return system(descriptor, size);
 }
 
@@ -149,37 +151,37 @@ int open(const char* path, int flags, ...) {
   va_start(rest, flags);
   const int mode = (flags & O_CREAT) != 0 ? va_arg(rest, int) : 0;
   va_end(rest);
-  static auto* const system = mayfly::real<int(const char*, int, ...)>("open");
-  const std::string name = mayfly::recorded_name(path);
+  static auto* const system = mayfly::internal::real<int(const char*, int, ...)>("open");
+  const std::string name = mayfly::internal::recorded_name(path);
   const bool creates = !name.empty() && (flags & O_CREAT) != 0 && ::access(path, F_OK) != 0;
   const int descriptor = system(path, flags, mode);
   if (creates && descriptor >= 0) {
-    mayfly::disk.load()->on_name_change("", name, mayfly::inode_of(descriptor));
+    mayfly::internal::disk.load()->on_name_change("", name, mayfly::internal::inode_of(descriptor));
   }
   return descriptor;
 }
 
 int rename(const char* from, const char* to) noexcept {
-  static auto* const system = mayfly::real<int(const char*, const char*)>("rename");
+  static auto* const system = mayfly::internal::real<int(const char*, const char*)>("rename");
   const int failed = system(from, to);
-  const std::string name = mayfly::recorded_name(from);
+  const std::string name = mayfly::internal::recorded_name(from);
   if (failed == 0 && !name.empty()) {
-    mayfly::disk.load()->on_name_change(name, mayfly::recorded_name(to), 0);
+    mayfly::internal::disk.load()->on_name_change(name, mayfly::internal::recorded_name(to), 0);
   }
   return failed;
 }
 
 int unlink(const char* path) noexcept {
-  static auto* const system = mayfly::real<int(const char*)>("unlink");
+  static auto* const system = mayfly::internal::real<int(const char*)>("unlink");
   const int failed = system(path);
-  const std::string name = mayfly::recorded_name(path);
-  if (failed == 0 && !name.empty()) mayfly::disk.load()->on_name_change(name, "", 0);
+  const std::string name = mayfly::internal::recorded_name(path);
+  if (failed == 0 && !name.empty()) mayfly::internal::disk.load()->on_name_change(name, "", 0);
   return failed;
 }
 
 }  // extern "C"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 void require(bool holds, const std::string& what) {
@@ -424,7 +426,7 @@ bool is_sound(const Workload& workload, const PowerCutDisk& recorded, const Prom
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal
 
 int main(int argc, char** argv) {
   if (argc < 4) {
@@ -432,20 +434,21 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  const mayfly::Workload workload{argv[1], std::stoull(argv[2]), 300, argc == 4};
+  const mayfly::internal::Workload workload{argv[1], std::stoull(argv[2]), 300, argc == 4};
   const std::uint64_t images = std::stoull(argv[3]);
   std::string name =
       std::filesystem::exists("/dev/shm") ? "/dev/shm/power_cut.XXXXXX" : "/tmp/power_cut.XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) return 2;
   const std::filesystem::path place = name;
   std::filesystem::create_directory(place / "run");
-  mayfly::folder = (place / "run").string() + '/';
+  mayfly::internal::folder = (place / "run").string() + '/';
 
-  mayfly::PowerCutDisk recorded;
-  const mayfly::Promises promises = mayfly::run(workload, place / "run" / "store", recorded);
+  mayfly::internal::PowerCutDisk recorded;
+  const mayfly::internal::Promises promises =
+      mayfly::internal::run(workload, place / "run" / "store", recorded);
   std::uint64_t unsound = 0;
   for (std::uint64_t image = 0; image < images; ++image) {
-    unsound += mayfly::is_sound(workload, recorded, promises, place, image) ? 0 : 1;
+    unsound += mayfly::internal::is_sound(workload, recorded, promises, place, image) ? 0 : 1;
   }
   std::filesystem::remove_all(place);
   std::printf("%s: %llu images, %llu unsound, %zu things happened\n", argv[1],

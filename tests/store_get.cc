@@ -23,12 +23,11 @@
 #include <vector>
 
 #include "mayfly/store.h"
-#include "store/api/arguments.h"
 #include "store/lmdb/lmdb.h"
 #include "store/rows/stored_key.h"
-#include "store/txn/tally.h"
+#include "store/txn/txn.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr std::uint64_t kKeys = 10'000;
@@ -194,7 +193,7 @@ std::uint64_t run_plain(const std::vector<std::string>& keys, int rounds, const 
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal
 
 int main(int count, char** words) {
   if (count != 4) {
@@ -202,13 +201,13 @@ int main(int count, char** words) {
     return 1;
   }
   std::vector<std::string> keys;
-  for (std::uint64_t number = 0; number < mayfly::kKeys; ++number) {
-    keys.push_back(mayfly::key_of(number));
+  for (std::uint64_t number = 0; number < mayfly::internal::kKeys; ++number) {
+    keys.push_back(mayfly::internal::key_of(number));
   }
   const std::string what = words[1];
   const int rounds = std::atoi(words[2]);
   const std::string path = (std::filesystem::path(words[3]) / (what + ".db")).string();
-  const std::uint64_t sum = what == "store" ? mayfly::run_store(keys, rounds, path)
-                                            : mayfly::run_plain(keys, rounds, path);
+  const std::uint64_t sum = what == "store" ? mayfly::internal::run_store(keys, rounds, path)
+                                            : mayfly::internal::run_plain(keys, rounds, path);
   std::printf("%llu\n", static_cast<unsigned long long>(sum));
 }

@@ -162,7 +162,7 @@ class Process {
       shadow.is_there = true;
       shadow.value = std::to_string(seed_) + ":" + std::to_string(shadow.version);
       shadow.deadline_ms = (what < 3 ? deadline : kNever).time_since_epoch().count();
-      txn.put(key, shadow.value, what < 3 ? Expires(deadline) : Expires(), values_);
+      txn.put(key, shadow.value, what < 3 ? Expiry(deadline) : Expiry(), values_);
     } else if (what == 5) {
       shadow.is_there = false;
       txn.erase(key, values_);

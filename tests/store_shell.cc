@@ -132,7 +132,7 @@ class Shell {
     words >> key >> value >> ttl;
     const Result<Family> family = family_named(words);
     if (!family) return answer(family.error());
-    return answer(store_->put(key, value, ttl == 0 ? Expires() : Expires(Millis(ttl)), *family));
+    return answer(store_->put(key, value, ttl == 0 ? Expiry() : Expiry(Millis(ttl)), *family));
   }
 
   // get KEY [FAMILY]
@@ -240,7 +240,7 @@ class Shell {
     std::size_t bytes = 0;
     std::int64_t ttl = 0;
     words >> first >> count >> bytes >> ttl;
-    const Expires expires = ttl == 0 ? Expires() : Expires(Millis(ttl));
+    const Expiry expires = ttl == 0 ? Expiry() : Expiry(Millis(ttl));
     for (std::uint64_t number = first; number < first + count; ++number) {
       const Status put = store_->put(std::to_string(number), value_of(number, bytes), expires);
       if (put) continue;

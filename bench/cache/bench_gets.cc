@@ -78,7 +78,7 @@ class Contenders {
   const GetsPlan& plan_;
   ManualClock manual_;
   SteadyClock steady_;
-  SlotMap<Number, Number> bare_;
+  internal::SlotMap<Number, Number> bare_;
   std::unordered_map<Number, Number> standard_;
   std::mutex mutex_;
   Cache<Number, Number> by_hand_{manual_};

@@ -83,7 +83,7 @@ class MayflyPeer final : public Peer {
   // Puts only, each a transaction of its own.
   Result<PeerTally> apply_each(const StoreOps& ops) {
     for (const StoreOp& op : ops.ops) {
-      const Status status = store_->put(op.key_view(), (*ops.values)[op], Expires(op.deadline));
+      const Status status = store_->put(op.key_view(), (*ops.values)[op], Expiry(op.deadline));
       if (!status) return status.error();
     }
     return PeerTally{.entries = ops.ops.size()};
@@ -93,7 +93,7 @@ class MayflyPeer final : public Peer {
                           PeerTally& tally) {
     switch (op.kind) {
       case StoreOp::Kind::put:
-        txn.put(op.key_view(), values[op], Expires(op.deadline));
+        txn.put(op.key_view(), values[op], Expiry(op.deadline));
         ++tally.entries;
         break;
       case StoreOp::Kind::erase:

@@ -42,7 +42,7 @@ namespace mayfly {
 template <class Key, class Value, ExpiryIndex Index = VolatileSet, class Hash = KeyHash<Key>,
           class Equal = std::equal_to<>>
 class Cache {
-  static_assert(HashFor<Hash, Key>, MAYFLY_NO_HASH);
+  static_assert(internal::HashFor<Hash, Key>, MAYFLY_NO_HASH);
 
  public:
   using Options = CacheOptions<Key, Value>;
@@ -111,10 +111,7 @@ class Cache {
 
   // Puts a value, replacing the value and the deadline that `key` had. Returns false if it cannot
   // be kept, being heavier than max_weight.
-  bool put(Key key, Value value) {
-    return put(std::move(key), std::move(value), options_.default_expiry);
-  }
-  bool put(Key key, Value value, const Expiry& expiry) {
+  bool put(Key key, Value value, const Expiry& expiry = {}) {
     const std::uint32_t hash = core_.hash_of(key);
     const bool is_kept = core_.put(std::move(key), hash, std::move(value), expiry, clock_.now());
     choose_word();
@@ -157,11 +154,7 @@ class Cache {
   // value is stale (Expiry::refresh_after) it is loaded anew; if that throws, the old one is
   // returned. What `load` throws for an absent key goes to the caller, and nothing is put.
   template <class Load>
-  Value get_or_load(const Key& key, Load load) {
-    return get_or_load(key, std::move(load), options_.default_expiry);
-  }
-  template <class Load>
-  Value get_or_load(const Key& key, Load load, const Expiry& expiry) {
+  Value get_or_load(const Key& key, Load load, const Expiry& expiry = {}) {
     const Time now = clock_.now();
     const Slot slot = core_.get(key, core_.hash_of(key), now);
     if (core_.has_removals()) deliver();
@@ -240,7 +233,7 @@ class Cache {
   std::string check_invariants() const { return core_.check_invariants(); }
 
  private:
-  using Core = CacheCore<Key, Value, Index, Hash, Equal>;
+  using Core = internal::CacheCore<Key, Value, Index, Hash, Equal>;
   using Map = typename Core::Map;
 
   [[gnu::noinline]] const Value* miss() {
@@ -289,7 +282,7 @@ class Cache {
   const Options options_;
   Core core_;
   const std::atomic<std::int64_t>* word_;
-  ListenerQueue<Key, Value> queue_;
+  internal::ListenerQueue<Key, Value> queue_;
 };
 
 }  // namespace mayfly

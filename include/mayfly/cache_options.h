@@ -12,7 +12,7 @@
 
 namespace mayfly {
 
-// Who removes entries that have expired and are not read any more. Reads are exact in each mode.
+// How expired entries that are not read any more are removed. Reads are exact in each mode.
 enum class Cleanup {
   manual,   // you do, by calling purge(limit)
   passive,  // every put (and what get_or_load puts) removes a little; what expires last stays
@@ -24,7 +24,7 @@ template <class Key, class Value>
 struct CacheOptions {
   // --- Options that change behaviour.
 
-  // For put() without an expiry of its own.
+  // For put() without an expiry of its own. REQUIRES: neither Expiry() nor Expiry::unchanged().
   Expiry default_expiry = Expiry::never();
 
   // Makes the TTL of each put() longer or shorter by up to this much, evenly and reproducibly from
@@ -32,8 +32,8 @@ struct CacheOptions {
   double jitter_percent = 0;
   std::uint64_t seed = 1;
 
-  // Mixed into the hash of every key, so that nobody who chooses keys can make them fall into the
-  // same cells of the hash table. 0: a secret one, chosen when the cache is made. (Keys that
+  // Mixed into the hash of every key, so that an attacker who chooses keys cannot make them collide
+  // in the hash table. 0: a secret one, chosen when the cache is made. (Keys that
   // std::hash gives one and the same number stay together: give the cache a better Hash.)
   std::uint64_t hash_seed = 0;
 
@@ -46,7 +46,7 @@ struct CacheOptions {
   // once for each put.
   std::function<std::size_t(const Key&, const Value&)> weigher = {};
 
-  // Told of every entry that goes; see removal.h. The destructor of the cache tells nobody.
+  // Called for every entry that is removed; see removal.h. Not called by the destructor.
   RemovalListener<Key, Value> listener = {};
 
   // --- Options that change only when the work is done.

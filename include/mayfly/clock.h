@@ -28,7 +28,9 @@
 
 namespace mayfly {
 
+namespace internal {
 class Alarm;
+}  // namespace internal
 class CoarseTime;
 
 class Clock {
@@ -72,14 +74,14 @@ class Clock {
   std::atomic<std::int64_t> manual_ms_{0};  // of a ManualClock; unused in the others
 
  private:
-  friend class Alarm;
+  friend class internal::Alarm;
 
   // How long a sleeper may sleep before it looks at the clock again, when `left` remains.
   virtual Millis nap(Millis left) const = 0;
 
   // Rings `alarm` whenever the clock is moved by hand, from enroll until dismiss.
-  virtual void enroll(Alarm&) const {}
-  virtual void dismiss(Alarm&) const {}
+  virtual void enroll(internal::Alarm&) const {}
+  virtual void dismiss(internal::Alarm&) const {}
 };
 
 // The wall clock. It follows every step that an administrator or NTP makes: right for deadlines
@@ -108,9 +110,9 @@ class SteadyClock final : public Clock {
   const std::unique_ptr<CoarseTime> coarse_;
 };
 
-// Stands still until it is moved. For tests and simulations, and for event loops that read the time
-// once a turn and set() it for all that happens in the turn. Threads that sleep on it (see Alarm)
-// wake as soon as it is moved far enough.
+// Its time changes only when it is moved. For tests and simulations, and for event loops that read
+// the time once a turn and set() it for all that happens in the turn. Threads that sleep by it (see
+// background_thread.h) wake as soon as it is moved far enough.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(Time start = Time(Millis(0)));
@@ -120,12 +122,12 @@ class ManualClock final : public Clock {
 
  private:
   Millis nap(Millis) const override { return Millis::max(); }
-  void enroll(Alarm& alarm) const override;
-  void dismiss(Alarm& alarm) const override;
+  void enroll(internal::Alarm& alarm) const override;
+  void dismiss(internal::Alarm& alarm) const override;
   void ring_all() const;
 
   mutable std::mutex mutex_;
-  mutable std::vector<Alarm*> alarms_;  // guarded by mutex_
+  mutable std::vector<internal::Alarm*> alarms_;  // guarded by mutex_
 };
 
 }  // namespace mayfly

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a deadline may be changed: the NX, XX, GT and LT of the EXPIRE commands.
 //
-// One function decides for every door, so that the cache, the store and the server cannot differ.
+// One function decides for the cache, the store and the server, so that they cannot differ.
 // To it an entry that never expires has the greatest deadline of all: GT never applies to it, LT
 // always does (unless the new one is never, too).
 

@@ -33,7 +33,7 @@ namespace mayfly {
 
 class DeadlineHeap {
  public:
-  using Cell = DeadlineCell;
+  using Cell = internal::DeadlineCell;
 
   void attach(const SlotTable& table) { deadlines_.attach(table); }
   void reserve(std::size_t count) { deadlines_.reserve(count); }
@@ -66,14 +66,14 @@ class DeadlineHeap {
   bool is_stale(const Entry& entry) const { return versions_[entry.slot] != entry.version; }
   void forget(Slot slot);
   void pop_top();
-  void settle();    // drops stale entries from the top, and compacts if they are too many
-  void compact();   // drops all that are stale
-  void renumber();  // compacts, and counts versions from the start again
+  void drop_stale();  // drops stale entries from the top, and compacts if they are too many
+  void compact();     // drops all that are stale
+  void renumber();    // compacts, and counts versions from the start again
 
-  DeadlineColumn deadlines_;
+  internal::DeadlineColumn deadlines_;
   // Kept here even if deadlines stand in the owner's entries: stale entries outlive those.
-  SlotColumn<std::uint32_t> versions_;  // of each slot; 0 if it is not scheduled
-  std::vector<Entry> heap_;             // the top is live, if there is one
+  internal::SlotColumn<std::uint32_t> versions_;  // of each slot; 0 if it is not scheduled
+  std::vector<Entry> heap_;                       // the top is live, if there is one
   std::uint32_t last_version_ = 0;
 };
 

@@ -22,7 +22,7 @@ namespace mayfly {
 
 class DeadlineTree {
  public:
-  using Cell = DeadlineCell;
+  using Cell = internal::DeadlineCell;
 
   void attach(const SlotTable& table) { deadlines_.attach(table); }
   void reserve(std::size_t count) { deadlines_.reserve(count); }
@@ -39,7 +39,7 @@ class DeadlineTree {
   std::string check_invariants() const;
 
  private:
-  DeadlineColumn deadlines_;
+  internal::DeadlineColumn deadlines_;
   std::set<std::pair<Time, Slot>> order_;
 };
 

@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "mayfly/internal/slot_column.h"
+#include "mayfly/slot.h"
 #include "mayfly/time.h"
 
 namespace mayfly {

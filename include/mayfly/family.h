@@ -14,6 +14,10 @@
 
 namespace mayfly {
 
+namespace internal {
+class Catalog;
+}  // namespace internal
+
 class Family {
  public:
   Family() = default;
@@ -21,7 +25,7 @@ class Family {
   bool operator==(const Family&) const = default;
 
  private:
-  friend class Catalog;
+  friend class internal::Catalog;
   Family(std::uint32_t slot, std::uint32_t id) : slot_(slot), id_(id) {}
 
   std::uint32_t slot_ = 0;  // where the catalog has it

@@ -21,7 +21,7 @@ namespace mayfly {
 
 class LazyIndex {
  public:
-  using Cell = DeadlineCell;
+  using Cell = internal::DeadlineCell;
 
   void attach(const SlotTable& table) { deadlines_.attach(table); }
   void reserve(std::size_t count) { deadlines_.reserve(count); }
@@ -38,7 +38,7 @@ class LazyIndex {
   std::string check_invariants() const;
 
  private:
-  DeadlineColumn deadlines_;
+  internal::DeadlineColumn deadlines_;
   std::vector<bool> has_deadline_;  // by slot, for count_due()
 };
 

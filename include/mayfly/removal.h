@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removal: what a cache's listener is told when an entry goes.
+// Removal: what a cache passes to its listener when it removes an entry.
 
 #pragma once
 

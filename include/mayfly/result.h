@@ -5,7 +5,9 @@
 //   if (!report) return report.error();
 //   show(*report);
 //
-// What can happen is a Result; what cannot is an assertion; absence is an optional.
+// What can fail returns a Result; a key that may be absent is an optional. To take the value of a
+// failed Result is a bug in the program: it prints the error's message to stderr and aborts, in
+// every build.
 
 #pragma once
 
@@ -15,13 +17,17 @@
 
 namespace mayfly {
 
-// What a caller can act on. The message is for people; nobody compares messages.
+// What a caller can act on. Messages are for people; do not compare them.
 enum class Code { invalid, not_found, busy, full, denied, corrupt, unsupported, io };
 
 struct Error {
   Code code;
-  std::string message;  // what was wrong, with which value, and what would be right
+  std::string message;  // what failed: why (what to do)
 };
+
+namespace internal {
+[[noreturn, gnu::cold, gnu::noinline]] void abort_on(const Error& error) noexcept;
+}  // namespace internal
 
 template <class T>
 class [[nodiscard]] Result {
@@ -32,22 +38,29 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  // REQUIRES: ok(). Out of a result that nobody keeps the value is moved, so that
-  // `for (auto& row : *rows())` walks through something that is still there.
-  T& operator*() & { return *std::get_if<0>(&state_); }
-  const T& operator*() const& { return *std::get_if<0>(&state_); }
-  T operator*() && { return std::move(*std::get_if<0>(&state_)); }
-  T* operator->() { return std::get_if<0>(&state_); }
-  const T* operator->() const { return std::get_if<0>(&state_); }
+  // The value; aborts if there is none. Out of a temporary Result the value is moved, so that
+  // `for (auto& row : *rows())` iterates over a value that still exists.
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return const_cast<Result*>(this)->value(); }
+  T operator*() && { return std::move(value()); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &const_cast<Result*>(this)->value(); }
 
   // REQUIRES: !ok().
   const Error& error() const { return *std::get_if<1>(&state_); }
 
  private:
+  T& value() {
+    T* const value = std::get_if<0>(&state_);
+    if (value == nullptr) [[unlikely]]
+      internal::abort_on(error());
+    return *value;
+  }
+
   std::variant<T, Error> state_;
 };
 
-// The result of what has nothing to return but can fail.
+// The result of a call that returns no value but can fail.
 struct Done {};
 using Status = Result<Done>;
 

@@ -66,7 +66,7 @@ class Sampler {
   void remove(Slot slot);
 
   SamplerOptions options_;
-  SlotColumn<Cell> slots_;
+  internal::SlotColumn<Cell> slots_;
   std::vector<Slot> members_;
   Time next_cycle_ = Time::min();
   Random random_;

@@ -14,8 +14,8 @@
 // functions given to for_each() run without any lock held, so that they may use the cache. All else
 // is as cache.h says.
 //
-// Threads: Cleanup::active starts one (see sweeper.h), which the destructor stops and waits for.
-// The other modes start none. The destructor must not run while calls are under way.
+// Threads: Cleanup::active starts one, which the destructor stops and waits for. The other modes
+// start none. The destructor must not run while calls are under way.
 //
 // Bounds are divided among the shards, so that no more than max_entries are ever held; a cache may
 // evict a little before it is full, where keys fall unevenly. An entry heavier than its shard's
@@ -23,7 +23,6 @@
 
 #pragma once
 
-#include <bit>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -33,16 +32,15 @@
 #include <vector>
 
 #include "mayfly/cache.h"
-#include "mayfly/internal/flights.h"
-#include "mayfly/internal/reader_lock.h"
-#include "mayfly/internal/sweeper.h"
+#include "mayfly/internal/background_thread.h"
+#include "mayfly/internal/cache_shard.h"
 
 namespace mayfly {
 
 template <class Key, class Value, ExpiryIndex Index = VolatileSet, class Hash = KeyHash<Key>,
           class Equal = std::equal_to<>>
 class ShardedCache {
-  static_assert(HashFor<Hash, Key>, MAYFLY_NO_HASH);
+  static_assert(internal::HashFor<Hash, Key>, MAYFLY_NO_HASH);
   static_assert(std::is_copy_constructible_v<Value>,
                 "mayfly: the value can't be copied, and get() of a ShardedCache returns a copy: "
                 "store a handle that can be, or use a Cache in one thread");
@@ -64,17 +62,13 @@ class ShardedCache {
       const Clock& clock, Options options = {}, std::size_t shards = 64,
       const std::function<Index()>& make_index = [] { return Index(); })
       : clock_(clock), options_(with_hash_seed(std::move(options))) {
-    shards = std::bit_ceil(std::clamp<std::size_t>(shards, 1, kMostShards));
-    // Shards of very few entries would evict by accident of the hash.
-    while (options_.max_entries > 0 && shards > 1 && options_.max_entries / shards < kLeastShare) {
-      shards /= 2;
-    }
-    while (options_.max_weight > 0 && shards > options_.max_weight) shards /= 2;
+    shards = internal::shard_count(options_, shards);
     for (std::size_t i = 0; i < shards; ++i) {
-      shards_.push_back(std::make_unique<Shard>(share(shards, i), make_index()));
+      shards_.push_back(
+          std::make_unique<Shard>(internal::shard_options(options_, shards, i), make_index()));
     }
     if (options_.cleanup == Cleanup::active) {
-      sweeper_ = std::make_unique<Sweeper>(clock_, [this] { return sweep(); });
+      sweeper_ = std::make_unique<internal::BackgroundThread>(clock_, [this] { return sweep(); });
     }
   }
   // A temporary clock would be gone before the cache is used: give it a name.
@@ -92,13 +86,13 @@ class ShardedCache {
     const std::uint32_t hash = hash_of(key);
     Shard& shard = shard_for(hash);
     std::optional<Value> value;
-    const bool is_done = look(
-        shard, key, hash, [this](Time at) { return clock_.has_passed(at); },
+    const bool is_done = shard.read(
+        key, hash, [this](Time at) { return clock_.has_passed(at); },
         [&](Slot slot) { value.emplace(shard.core[slot].value); });
     if (is_done) return value;
 
     const Time now = clock_.now();
-    const Visit visit(*this, shard);
+    const Visit visit(shard, options_.listener);
     const Slot slot = shard.core.get(key, hash, now);
     if (slot != kNoSlot) value.emplace(shard.core[slot].value);
     return value;
@@ -111,12 +105,12 @@ class ShardedCache {
     Shard& shard = shard_for(hash);
     const Time now = clock_.now();
     std::optional<Entry> entry;
-    const bool is_done = look(
-        shard, key, hash, [now](Time at) { return is_due(at, now); },
+    const bool is_done = shard.read(
+        key, hash, [now](Time at) { return is_due(at, now); },
         [&](Slot slot) { entry.emplace(entry_at(shard, slot, now)); });
     if (is_done) return entry;
 
-    const Visit visit(*this, shard);
+    const Visit visit(shard, options_.listener);
     const Slot slot = shard.core.get(key, hash, now);
     if (slot != kNoSlot) entry.emplace(entry_at(shard, slot, now));
     return entry;
@@ -130,26 +124,23 @@ class ShardedCache {
     bool is_there = false;
     const bool is_done = shard.lock.try_look([&] {
       is_there = shard.core.peek(key, hash, now) != kNoSlot;
-      return ReaderLock::Look::uncounted;
+      return internal::ReaderLock::Look::uncounted;
     });
     if (is_done) return is_there;
     const std::lock_guard lock(shard.lock);
     return shard.core.peek(key, hash, now) != kNoSlot;
   }
 
-  bool put(Key key, Value value) {
-    return put(std::move(key), std::move(value), options_.default_expiry);
-  }
-  bool put(Key key, Value value, const Expiry& expiry) {
+  bool put(Key key, Value value, const Expiry& expiry = {}) {
     Time filed = kNever;
     const Key& name = key;
     const bool is_kept = at(name, [&](Shard& shard, std::uint32_t hash, Time now) {
-      shard.flights.supersede(name);
+      shard.loads.supersede(name);
       const bool kept = shard.core.put(std::move(key), hash, std::move(value), expiry, now);
       if (sweeper_ != nullptr) filed = shard.core.next_deadline();
       return kept;
     });
-    if (sweeper_ != nullptr) sweeper_->notice(filed);
+    if (sweeper_ != nullptr) sweeper_->wake_by(filed);
     return is_kept;
   }
 
@@ -162,7 +153,7 @@ class ShardedCache {
       if (done) filed = shard.core.deadline(slot);
       return done;
     });
-    if (sweeper_ != nullptr) sweeper_->notice(filed);
+    if (sweeper_ != nullptr) sweeper_->wake_by(filed);
     return is_done;
   }
 
@@ -177,7 +168,7 @@ class ShardedCache {
   template <class Lookup>
   bool erase(const Lookup& key) {
     return at(key, [&](Shard& shard, std::uint32_t hash, Time now) {
-      shard.flights.supersede(key);
+      shard.loads.supersede(key);
       const Slot slot = shard.core.peek(key, hash, now);
       if (slot != kNoSlot) shard.core.remove(slot, Cause::erased, now);
       return slot != kNoSlot;
@@ -188,23 +179,19 @@ class ShardedCache {
   void clear() {
     const Time now = clock_.now();
     for (const auto& shard : shards_) {
-      const Visit visit(*this, *shard);
-      shard->flights.supersede_all();
+      const Visit visit(*shard, options_.listener);
+      shard->loads.supersede_all();
       shard->core.clear(now);
     }
   }
 
   // The value of `key`; if there is none, the one that `load(key)` returns, which is put. However
   // many threads ask at once, one of them loads and the others wait for it; if it throws, they all
-  // get what it threw. Where the value is stale (Expiry::refresh_after), one caller loads it anew
+  // get that exception. Where the value is stale (Expiry::refresh_after), one caller loads it again
   // while the others get the old value; if the loader throws then, that caller too gets the old
   // value. Two loaders that wait for each other's key wait for ever.
   template <class Load>
-  Value get_or_load(const Key& key, Load load) {
-    return get_or_load(key, std::move(load), options_.default_expiry);
-  }
-  template <class Load>
-  Value get_or_load(const Key& key, Load load, const Expiry& expiry);
+  Value get_or_load(const Key& key, Load load, const Expiry& expiry = {});
 
   // Removes at most `limit` entries that have expired, and returns how many.
   std::size_t purge(std::size_t limit = ~std::size_t{0}) {
@@ -213,7 +200,7 @@ class ShardedCache {
     for (const auto& shard : shards_) {
       while (purged < limit) {
         const std::size_t batch = std::min(limit - purged, kSweepBatch);
-        const Visit visit(*this, *shard);
+        const Visit visit(*shard, options_.listener);
         const std::size_t count = shard->core.purge(now, batch);
         purged += count;
         if (count < batch) break;
@@ -225,10 +212,7 @@ class ShardedCache {
   // When purge() will next have something to do.
   Time next_deadline() const {
     Time next = kNever;
-    for (const auto& shard : shards_) {
-      const std::lock_guard lock(shard->lock);
-      next = std::min(next, shard->core.next_deadline());
-    }
+    for_each_core([&](const Core& core) { next = std::min(next, core.next_deadline()); });
     return next;
   }
 
@@ -236,10 +220,7 @@ class ShardedCache {
   std::size_t size() const {
     const Time now = clock_.now();
     std::size_t size = 0;
-    for (const auto& shard : shards_) {
-      const std::lock_guard lock(shard->lock);
-      size += shard->core.size(now);
-    }
+    for_each_core([&](const Core& core) { size += core.size(now); });
     return size;
   }
   bool empty() const { return size() == 0; }
@@ -247,10 +228,7 @@ class ShardedCache {
   // Entries in memory, those that have expired and are not yet removed included.
   std::size_t stored() const {
     std::size_t stored = 0;
-    for (const auto& shard : shards_) {
-      const std::lock_guard lock(shard->lock);
-      stored += shard->core.stored();
-    }
+    for_each_core([&](const Core& core) { stored += core.stored(); });
     return stored;
   }
 
@@ -288,47 +266,33 @@ class ShardedCache {
 
   // Empty if the structure is sound, else what is wrong. For tests: O(n).
   std::string check_invariants() const {
-    for (const auto& shard : shards_) {
-      const std::lock_guard lock(shard->lock);
-      const std::string wrong = shard->core.check_invariants();
-      if (!wrong.empty()) return wrong;
-    }
-    return "";
+    std::string wrong;
+    for_each_core([&](const Core& core) {
+      if (wrong.empty()) wrong = core.check_invariants();
+    });
+    return wrong;
   }
 
  private:
-  using Core = CacheCore<Key, Value, Index, Hash, Equal>;
+  using Core = internal::CacheCore<Key, Value, Index, Hash, Equal>;
   using Map = typename Core::Map;
-  using Removals = typename Core::Removals;
 
-  static constexpr std::size_t kMostShards = 256;
-  static constexpr std::size_t kLeastShare = 64;   // entries, of a bounded cache
+  using Shard = internal::CacheShard<Key, Value, Index, Hash, Equal>;
+  using Visit = internal::ShardVisit<Shard, RemovalListener<Key, Value>>;
+
   static constexpr std::size_t kSweepBatch = 256;  // entries removed under one lock
 
-  // On cache lines of its own, so that threads at work in different shards do not disturb each
-  // other.
-  struct alignas(64) Shard {
-    Shard(const Options& options, Index index) : core(options, std::move(index)) {}
-    mutable ReaderLock lock;
-    Core core;                           // guarded by lock
-    Flights<Key, Value, Equal> flights;  // guarded by lock
-  };
-
-  // The options of one shard: its part of the bounds, and a seed of its own.
-  Options share(std::size_t shards, std::size_t number) const {
-    const auto part = [&](std::size_t whole) {
-      return whole == 0 ? 0 : std::max<std::size_t>(1, whole / shards + (number < whole % shards));
-    };
-    Options options = options_;
-    options.max_entries = part(options_.max_entries);
-    options.max_weight = part(options_.max_weight);
-    options.seed += number;
-    return options;
+  template <class Use>
+  void for_each_core(Use use) const {
+    for (const auto& shard : shards_) {
+      const std::lock_guard lock(shard->lock);
+      use(std::as_const(shard->core));
+    }
   }
 
   // All shards have one secret: the hash also chooses the shard.
   static Options with_hash_seed(Options options) {
-    if (options.hash_seed == 0) options.hash_seed = HashCells::random_seed();
+    if (options.hash_seed == 0) options.hash_seed = internal::HashCells::random_seed();
     return options;
   }
   template <class Lookup>
@@ -344,62 +308,13 @@ class ShardedCache {
     return *shards_[std::uint64_t{hash} * shards_.size() >> 32];
   }
 
-  // A stay in a shard, under its lock. At its end, the lock released, the listener is told what was
-  // removed.
-  class Visit {
-   public:
-    Visit(ShardedCache& cache, Shard& shard) : cache_(cache), shard_(shard), lock(shard.lock) {}
-    ~Visit() {
-      if (!shard_.core.has_removals()) return;
-      Removals removals = shard_.core.take_removals();
-      lock.unlock();
-      cache_.deliver(shard_, removals);
-    }
-    Visit(const Visit&) = delete;
-
-   private:
-    ShardedCache& cache_;
-    Shard& shard_;
-
-   public:
-    std::unique_lock<ReaderLock> lock;
-  };
-
-  // Looks for a key beside other readers, and calls `use(slot)` if it is there; counts a hit or a
-  // miss. False: neither, and core.get() has to be asked under the lock.
-  template <class Lookup, class HasPassed, class Use>
-  static bool look(const Shard& shard, const Lookup& key, std::uint32_t hash, HasPassed has_passed,
-                   Use use) {
-    return shard.lock.try_look([&] {
-      const auto sight = shard.core.read(key, hash, has_passed);
-      if (sight.needs_get) return ReaderLock::Look::retry;
-      if (sight.slot == kNoSlot) return ReaderLock::Look::miss;
-      use(sight.slot);
-      return ReaderLock::Look::hit;
-    });
-  }
-
   template <class Lookup, class Work>
   auto at(const Lookup& key, Work work) {
     const std::uint32_t hash = hash_of(key);
     const Time now = clock_.now();
     Shard& shard = shard_for(hash);
-    const Visit visit(*this, shard);
+    const Visit visit(shard, options_.listener);
     return work(shard, hash, now);
-  }
-
-  void deliver(Shard& shard, Removals& removals) {
-    std::size_t failures = 0;
-    for (auto& removal : removals) {
-      try {
-        options_.listener(removal);
-      } catch (...) {
-        ++failures;
-      }
-    }
-    if (failures == 0) return;
-    const std::lock_guard lock(shard.lock);
-    shard.core.stats().listener_failures += failures;
   }
 
   static Entry entry_at(const Shard& shard, Slot slot, Time now) {
@@ -418,7 +333,8 @@ class ShardedCache {
   const Clock& clock_;
   const Options options_;
   std::vector<std::unique_ptr<Shard>> shards_;
-  std::unique_ptr<Sweeper> sweeper_;  // last, so that it stops before the shards go
+  std::unique_ptr<internal::BackgroundThread>
+      sweeper_;  // last, so that it stops before the shards go
 };
 
 template <class Key, class Value, ExpiryIndex Index, class Hash, class Equal>
@@ -427,23 +343,23 @@ Value ShardedCache<Key, Value, Index, Hash, Equal>::get_or_load(const Key& key, 
                                                                 const Expiry& expiry) {
   const std::uint32_t hash = hash_of(key);
   Shard& shard = shard_for(hash);
-  typename Flights<Key, Value, Equal>::Flight* flight = nullptr;
+  typename internal::LoadsInProgress<Key, Value, Equal>::Load* own = nullptr;
   std::optional<Value> old;
   while (true) {
     const Time now = clock_.now();
-    Visit visit(*this, shard);
+    Visit visit(shard, options_.listener);
     const Slot slot = shard.core.get(key, hash, now);
-    if (shard.core.has_removals()) continue;  // tell the listener first: what follows may take long
+    if (shard.core.has_removals()) continue;  // call the listener first: a load may take long
 
-    auto* const other = shard.flights.find(key);
+    auto* const other = shard.loads.find(key);
     if (slot != kNoSlot) {
       if (other != nullptr || !shard.core.is_stale(slot, now)) return shard.core[slot].value;
       old = shard.core[slot].value;
-    } else if (other != nullptr && other->pilot != std::this_thread::get_id()) {
-      return shard.flights.wait(*other, visit.lock);
+    } else if (other != nullptr && other->loader != std::this_thread::get_id()) {
+      return shard.loads.wait(*other, visit.lock);
     }
     // A loader that asks for the very key it is loading would wait for itself: it loads again.
-    if (other == nullptr) flight = &shard.flights.start(key);
+    if (other == nullptr) own = &shard.loads.start(key);
     break;
   }
 
@@ -457,24 +373,24 @@ Value ShardedCache<Key, Value, Index, Hash, Equal>::get_or_load(const Key& key, 
 
   Time filed = kNever;
   {
-    const Visit visit(*this, shard);
+    const Visit visit(shard, options_.listener);
     CacheStats& stats = shard.core.stats();
     ++(value ? stats.loads : stats.load_failures);
-    if (value && (flight == nullptr || !flight->is_superseded)) {
+    if (value && (own == nullptr || !own->is_superseded)) {
       try {
         shard.core.put(key, hash, *value, expiry, clock_.now());
-      } catch (...) {  // by the weigher, say: whoever waits must not wait for ever
+      } catch (...) {  // the weigher, for example: those who wait must not wait for ever
         failure = std::current_exception();
         value.reset();
       }
       if (sweeper_ != nullptr) filed = shard.core.next_deadline();
     }
-    if (flight != nullptr) {
-      // Not the old value: who waits came when that had expired or was erased.
-      shard.flights.land(*flight, value, failure);
+    if (own != nullptr) {
+      // Not the old value: those who wait came when that had expired or was erased.
+      shard.loads.finish(*own, value, failure);
     }
   }
-  if (sweeper_ != nullptr) sweeper_->notice(filed);
+  if (sweeper_ != nullptr) sweeper_->wake_by(filed);
   if (value) return *std::move(value);
   if (old) return *std::move(old);
   std::rethrow_exception(failure);

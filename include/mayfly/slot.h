@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace mayfly {
@@ -18,5 +19,16 @@ using Slot = std::uint32_t;
 inline constexpr Slot kSlotLimit = Slot{1} << 31;  // 2.1 thousand million
 
 inline constexpr Slot kNoSlot = ~Slot{0};
+
+// All tables by slot have chunks of so many slots.
+inline constexpr std::size_t kChunkSlots = 256;
+
+// Where the entries of all slots are: `chunks[slot / 256]` points to 256 entries of `stride` bytes
+// each, and each entry begins with the value that a column is to find there.
+struct SlotTable {
+  std::byte* const* chunks = nullptr;
+  std::size_t extent = 0;  // slots below it have a place
+  std::size_t stride = 0;
+};
 
 }  // namespace mayfly

@@ -16,7 +16,7 @@
 //   return txn->commit();
 //
 // Time: a transaction reads the clock once. A key is gone from its deadline on, whether or not it
-// has been removed. No thread removes it: a read that meets it does, if nobody else is writing at
+// has been removed. No thread removes it: a read that finds it does, if nobody else is writing at
 // that moment, and purge_expired() does. See docs/time.md. The clock is to be the wall clock, since
 // deadlines outlive the process.
 //
@@ -95,21 +95,21 @@ class Store {
   // The value goes into `out`, whose memory is reused. Returns whether there is one.
   Result<bool> get_into(std::string& out, std::string_view key, Family family = {}) const;
 
-  Status put(std::string_view key, std::string_view value, Expires expires = {},
+  Status put(std::string_view key, std::string_view value, const Expiry& expiry = {},
              Family family = {});
-  Result<bool> put_if_absent(std::string_view key, std::string_view value, Expires expires = {},
-                             Family family = {});
+  Result<bool> put_if_absent(std::string_view key, std::string_view value,
+                             const Expiry& expiry = {}, Family family = {});
   Result<bool> compare_and_set(std::string_view key, std::optional<std::string_view> expected,
-                               std::string_view desired, Expires expires = Expires::unchanged(),
+                               std::string_view desired, const Expiry& expiry = Expiry::unchanged(),
                                Family family = {});
-  Result<std::int64_t> increment(std::string_view key, std::int64_t delta = 1, Expires expires = {},
-                                 Family family = {});
+  Result<std::int64_t> increment(std::string_view key, std::int64_t delta = 1,
+                                 const Expiry& expiry = {}, Family family = {});
   Result<bool> erase(std::string_view key, Family family = {});
   Result<std::size_t> erase_many(std::span<const std::string_view> keys, Family family = {});
-  Result<bool> expire(std::string_view key, Expires expires, When when = When::always,
+  Result<bool> expire(std::string_view key, const Expiry& expiry, When when = When::always,
                       Family family = {});
   Result<bool> persist(std::string_view key, Family family = {});
-  Result<bool> touch(std::string_view key, Expires expires, Family family = {});
+  Result<bool> touch(std::string_view key, const Expiry& expiry, Family family = {});
   Status clear(Family family = {});
 
   Result<Cursor> cursor(CursorOptions options = {}, Family family = {}) const;

@@ -32,7 +32,7 @@ struct PurgeLimits {
   Millis time = Millis::max();
 };
 
-// Somebody who reads an old snapshot; its pages cannot be reused until it ends.
+// A reader of an old snapshot; the pages of the snapshot cannot be reused until it ends.
 struct StoreReader {
   std::int64_t process = 0;
   std::uint64_t snapshot = 0;  // the number of the transaction it sees
@@ -50,7 +50,7 @@ struct StoreStats {
   std::uint64_t errors = 0;          // calls of the store that failed
   std::uint64_t bytes_read = 0;      // of values
   std::uint64_t bytes_written = 0;   // of keys and values
-  std::uint64_t expired_lazily = 0;  // removed because a read or a cursor met them
+  std::uint64_t expired_lazily = 0;  // removed because a read or a cursor found them
   std::uint64_t purged = 0;          // removed by a purge
 
   // Of the file, now.

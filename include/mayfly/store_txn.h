@@ -22,7 +22,7 @@
 
 #include "mayfly/condition.h"
 #include "mayfly/cursor.h"
-#include "mayfly/expires.h"
+#include "mayfly/expiry.h"
 #include "mayfly/family.h"
 #include "mayfly/result.h"
 #include "mayfly/store_stats.h"
@@ -30,7 +30,9 @@
 
 namespace mayfly {
 
-class Txn;  // not for users
+namespace internal {
+class Txn;
+}  // namespace internal
 
 // A value in the mapped file, with what is known of its end.
 struct Entry {
@@ -93,14 +95,14 @@ class ReadTxn {
   // All families, the default one first.
   std::vector<Family> all_families() const;
 
-  // The TTL that put() gives when it is told none; nothing if there is none.
+  // The TTL of a put() without an expiry; nothing if there is none.
   Result<std::optional<Millis>> default_ttl(Family family = {}) const;
 
-  explicit ReadTxn(std::unique_ptr<Txn> txn);  // not for users
+  explicit ReadTxn(std::unique_ptr<internal::Txn> txn);  // not for users
 
  protected:
   friend class Cursor;
-  std::unique_ptr<Txn> txn_;
+  std::unique_ptr<internal::Txn> txn_;
 };
 
 // Also sees its own writes, which take effect together, at commit(), or not at all. After a write
@@ -111,26 +113,27 @@ class WriteTxn : public ReadTxn {
   WriteTxn(WriteTxn&&) noexcept = default;
   WriteTxn& operator=(WriteTxn&&) noexcept = default;
 
-  // Stores `value` and replaces what `key` had: the value and the deadline. Without `expires` the
+  // Stores `value` and replaces what `key` had: the value and the deadline. Without `expiry` the
   // key gets the family's default TTL; if there is none, it never expires. Small puts in a row are
   // gathered, up to 32 MiB, and written in the order of their keys when anything else is asked of
   // the transaction; so an error of the disk may show as late as at commit().
-  void put(std::string_view key, std::string_view value, Expires expires = {}, Family family = {});
+  void put(std::string_view key, std::string_view value, const Expiry& expiry = {},
+           Family family = {});
 
   // Stores nothing and returns false if the key is there and not expired. Its deadline stays.
-  bool put_if_absent(std::string_view key, std::string_view value, Expires expires = {},
+  bool put_if_absent(std::string_view key, std::string_view value, const Expiry& expiry = {},
                      Family family = {});
 
   // Puts `desired` if the value is now `expected` (nothing: if there is no such key). Returns
-  // whether it did. The deadline stays, unless told otherwise.
+  // whether it did. The deadline stays by default.
   bool compare_and_set(std::string_view key, std::optional<std::string_view> expected,
-                       std::string_view desired, Expires expires = Expires::unchanged(),
+                       std::string_view desired, const Expiry& expiry = Expiry::unchanged(),
                        Family family = {});
 
   // Adds to a decimal number in the value; an absent key counts as 0. The deadline stays; a key
-  // that it makes gets `expires`. Returns the sum. What is no number, or would overflow, is an
+  // that it makes gets `expiry`. Returns the sum. What is no number, or would overflow, is an
   // error.
-  std::int64_t increment(std::string_view key, std::int64_t delta = 1, Expires expires = {},
+  std::int64_t increment(std::string_view key, std::int64_t delta = 1, const Expiry& expiry = {},
                          Family family = {});
 
   // Removes `key`. Returns whether it was there and not expired.
@@ -141,14 +144,15 @@ class WriteTxn : public ReadTxn {
 
   // Changes the deadline and leaves the value alone. Returns whether the key is there and `when`
   // allows it. A deadline that is due already removes the key.
-  bool expire(std::string_view key, Expires expires, When when = When::always, Family family = {});
+  bool expire(std::string_view key, const Expiry& expiry, When when = When::always,
+              Family family = {});
 
   // Makes the key permanent. Returns whether it had a deadline.
   bool persist(std::string_view key, Family family = {});
 
-  // Puts the deadline of a key off, if it has one and the new one is later. Returns whether the key
+  // Extends the deadline of a key, if it has one and the new one is later. Returns whether the key
   // is there.
-  bool touch(std::string_view key, Expires expires, Family family = {});
+  bool touch(std::string_view key, const Expiry& expiry, Family family = {});
 
   // Removes all entries of the family. Cost: O(pages).
   void clear(Family family = {});

@@ -19,8 +19,8 @@ using Time = std::chrono::sys_time<Millis>;
 // The deadline of an entry that never expires.
 inline constexpr Time kNever = Time::max();
 
-// An entry is gone from its deadline on: a TTL of d lasts exactly d. Every door and every index
-// asks here, so that a read and a sweep can never disagree about the same entry.
+// An entry is gone from its deadline on: a TTL of d lasts exactly d. Cache, store, server and
+// every index ask here, so that a read and a sweep can never disagree about the same entry.
 constexpr bool is_due(Time deadline, Time now) { return deadline <= now; }
 
 // The deadline of what has `ttl` left at `now`. A TTL too long for the calendar means never; one

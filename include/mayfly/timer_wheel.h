@@ -40,7 +40,7 @@ namespace mayfly {
 
 class TimerWheel {
  public:
-  using Cell = SlotLists::Node;
+  using Cell = internal::SlotLists::Node;
 
   TimerWheel() { heads_.fill(kNoSlot); }
 
@@ -102,7 +102,7 @@ class TimerWheel {
   std::size_t cascade(std::size_t limit);
   std::size_t count_list(Place place, Time now) const;
 
-  SlotLists lists_;
+  internal::SlotLists lists_;
   std::array<Slot, kLevels * kLists * kStrands> heads_;
   std::array<std::uint64_t, kLevels> occupied_{};  // a bit for each list that is not empty
   std::uint64_t time_ = 0;                         // the wheel's time, as an ordinal

@@ -38,15 +38,17 @@
 #include <memory>
 
 #include "mayfly/expiry_index.h"
-#include "mayfly/internal/placed_column.h"
+#include "mayfly/internal/deadline_column.h"
 
 namespace mayfly {
 
+namespace internal {
 class VolatileTree;
+}  // namespace internal
 
 class VolatileSet {
  public:
-  using Cell = DeadlineCell;
+  using Cell = internal::DeadlineCell;
 
   VolatileSet();
   ~VolatileSet();
@@ -77,9 +79,9 @@ class VolatileSet {
   void visit(Time from, Time to, const See& see) const;
 
  private:
-  PlacedColumn slots_;
-  std::unique_ptr<VolatileTree> tree_;  // null until the first deadline
-  mutable Time next_ = kNever;          // what the tree says, unless is_next_known_ is false
+  internal::PlacedColumn slots_;
+  std::unique_ptr<internal::VolatileTree> tree_;  // null until the first deadline
+  mutable Time next_ = kNever;  // what the tree says, unless is_next_known_ is false
   mutable bool is_next_known_ = true;
 };
 

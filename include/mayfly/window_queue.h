@@ -37,7 +37,7 @@ struct WindowQueueOptions {
 
 class WindowQueue {
  public:
-  using Cell = SlotLists::Node;
+  using Cell = internal::SlotLists::Node;
 
   explicit WindowQueue(WindowQueueOptions options = {});
 
@@ -81,7 +81,7 @@ class WindowQueue {
   std::size_t take_from(Windows::iterator at, Time now, std::size_t limit, std::vector<Due>& out);
 
   WindowQueueOptions options_;
-  SlotLists lists_;
+  internal::SlotLists lists_;
   Windows windows_;  // none is empty
   std::size_t size_ = 0;
   bool wants_cleanup_ = false;

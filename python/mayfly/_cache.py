@@ -53,16 +53,16 @@ class Cache(_mayfly.Cache):
     >>> cache["a"], cache.get("c"), len(cache)
     (1, None, 2)
 
-    `capacity`: the most entries; None is no limit. When it is full, what has expired goes first,
-    then what was not read for long. `ttl`: for entries that are put without one; None is no expiry.
-    `sliding`: a TTL counts from the last read. `jitter`: makes each TTL longer or shorter by up to
-    this part (0.1 is a tenth), so that what was put together does not expire together.
-    `listener(key, value, cause)` is told of each entry that goes, after it is gone; `cause` is
+    `capacity`: the most entries; None is no limit. When the cache is full, expired entries are
+    removed first, then entries that were not read for long. `ttl`: for entries that are put without
+    one; None is no expiry. `sliding`: a TTL counts from the last read. `jitter`: makes each TTL
+    longer or shorter by up to this fraction (0.1 is 10 %), so that entries that are put together do
+    not expire together. `listener(key, value, cause)` is called after each removal; `cause` is
     "expired", "replaced", "erased", "evicted" or "cleared". `timer`: for tests, a callable that
     returns seconds.
 
-    Threads may share it. len() is exact: what has expired is not counted, whether or not it has
-    been removed. A put removes some of what has expired; purge() removes all of it.
+    Threads may share it. len() is exact: expired entries are not counted, whether or not they have
+    been removed. A put removes some expired entries; purge() removes all of them.
     """
 
     def __init__(
@@ -76,13 +76,13 @@ class Cache(_mayfly.Cache):
         timer: Optional[Callable[[], float]] = None,
     ):
         if capacity is not None and capacity <= 0:
-            raise ValueError(f"a capacity must be above 0, or None, not {capacity!r}")
+            raise ValueError(f"capacity must be greater than 0, or None, not {capacity!r}")
         if ttl is not None and not (ttl > timedelta(0) if isinstance(ttl, timedelta) else ttl > 0):
-            raise ValueError(f"a default TTL must be above 0 seconds, or None, not {ttl!r}")
+            raise ValueError(f"the default TTL must be above 0 seconds, or None, not {ttl!r}")
         if listener is not None and not callable(listener):
-            raise TypeError(f"a listener must be callable, or None, not {listener!r}")
+            raise TypeError(f"listener must be callable, or None, not {listener!r}")
         if not 0 <= jitter < 1:
-            raise ValueError(f"a jitter must be at least 0 and below 1, not {jitter!r}")
+            raise ValueError(f"jitter must be at least 0 and less than 1, not {jitter!r}")
         super().__init__(capacity or 0, ttl, sliding, jitter, timer, listener)
         self._capacity = capacity
         self._loads: dict = {}
@@ -101,15 +101,15 @@ class Cache(_mayfly.Cache):
         return None if left_ms == -1 else left_ms / 1000
 
     def purge(self, limit: Optional[int] = None) -> int:
-        """Removes what has expired, `limit` entries at most, and returns how many."""
+        """Removes expired entries, at most `limit`, and returns how many."""
         return self._purge(-1 if limit is None else max(0, limit))
 
     def get_or_load(self, key: Hashable, loader: Callable[[Any], Any], ttl: Optional[TTL] = None):
         """The value of `key`; if there is none, what `loader(key)` returns, which is put.
 
-        Threads that ask for the same key meanwhile wait for it. What `loader` raises goes to all
-        of them, and nothing is put. If `key` is put, removed or cleared while `loader` runs, the
-        loaded value is returned but not put, since it may be older than that change.
+        Threads that ask for the same key meanwhile wait for it. If `loader` raises, all of them get
+        the exception, and nothing is put. If `key` is put, removed or cleared while `loader` runs,
+        the loaded value is returned but not put, since it may be older than that change.
 
         >>> cache = mayfly.Cache(ttl=60)
         >>> cache.get_or_load("answer", lambda key: 42)
@@ -130,7 +130,7 @@ class Cache(_mayfly.Cache):
         if is_mine:
             return self._run_load(load, key, loader, ttl)
         if load.thread == threading.get_ident():
-            raise RuntimeError(f"the loader of {key!r} asks for that key itself")
+            raise RuntimeError(f"the loader of {key!r} calls get_or_load() for the same key")
         load.done.wait()
         if load.error is not None:
             raise load.error
@@ -197,7 +197,7 @@ class Cache(_mayfly.Cache):
         return f"<mayfly.Cache of {len(self)} entries, capacity {self._capacity}>"
 
     def __reduce_ex__(self, protocol):
-        raise TypeError("a Cache can't be pickled or copied: take dict(cache.items())")
+        raise TypeError("a Cache cannot be pickled or copied (use dict(cache.items()))")
 
 
 MutableMapping.register(Cache)

@@ -4,7 +4,7 @@
 JOURNAL_DELETE = 0  #: Accepted, without effect: there is no journal.
 JOURNAL_WAL = 1  #: Accepted, without effect: there is no journal.
 
-SYNC_OFF = 0  #: A power cut may cost the file. For what can be made again.
+SYNC_OFF = 0  #: A power cut may damage the file. For data that can be rebuilt.
 SYNC_NORMAL = 1  #: A power cut may cost the commits of the last second. The default.
 SYNC_FULL = 2  #: A power cut costs nothing: a commit waits for the disk.
 
@@ -13,4 +13,4 @@ CHECKPOINT_FULL = 1
 CHECKPOINT_RESTART = 2
 CHECKPOINT_TRUNCATE = 3
 
-NO_TTL = -1  #: What the raw calls of `db._db` say of a key that never expires.
+NO_TTL = -1  #: The TTL of a key that never expires, in the raw calls of `db._db`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a store and a column family have in common, but for what is in C++, and ColumnFamily.
+"""The Python part of what a store and a column family have in common, and ColumnFamily.
 
 The methods that are called most often are those of the C++ class itself.
 """
@@ -26,7 +26,7 @@ class FamilyMethods:
     # --- Expiry
 
     def expire(self, key, ttl: TTL, condition: Optional[str] = None) -> bool:
-        """Changes when `key` expires, and leaves its value alone; what has passed removes it.
+        """Changes when `key` expires; a time that has passed removes it.
 
         With a condition only if the key has no expiry ("nx"), has one ("xx"), or the new one is
         later ("gt") or earlier ("lt"). Returns whether it was changed. NotFoundError if there is
@@ -38,13 +38,13 @@ class FamilyMethods:
         (True, False)
         """
         if condition not in _CONDITIONS:
-            raise ValueError(f"a condition must be 'nx', 'xx', 'gt' or 'lt', not {condition!r}")
+            raise ValueError(f"condition must be 'nx', 'xx', 'gt' or 'lt', not {condition!r}")
         return self._expire(key, ttl, _CONDITIONS[condition])
 
     def expire_at(self, key, deadline: TTL, condition: Optional[str] = None) -> bool:
-        """The same with a moment: a datetime, or seconds since 1970 as time.time() gives them."""
+        """The same with a time: a datetime, or seconds since 1970 as time.time() returns them."""
         if isinstance(deadline, timedelta):
-            raise TypeError("a moment must be a datetime or seconds since 1970, not a timedelta")
+            raise TypeError("the time must be a datetime or seconds since 1970, not a timedelta")
         if not isinstance(deadline, datetime):
             is_never = deadline * 1000 >= END_OF_TIME_MS
             deadline = math.inf if is_never else to_datetime(ceil_ms(deadline))
@@ -62,11 +62,11 @@ class FamilyMethods:
         return to_datetime(expire_ms) if expire_ms else None
 
     def expiring(self, between: Between, limit: Optional[int] = None):
-        """What expires in a stretch of time, soonest first, as pairs (key, datetime).
+        """The entries that expire in a range of time, soonest first, as pairs (key, datetime).
 
         `between` is how far from now to look, or a pair: from when to when (the latter not
         included). Either may be seconds or a timedelta from now, or a datetime; None is now, or
-        for ever. What has expired is left out.
+        no end. Expired entries are left out.
 
         >>> db = mayfly.KVStore(clock=lambda: 1000)
         >>> db.put_many([("a", "1", 30), ("b", "2", 10), ("c", "3", 300)])
@@ -95,9 +95,9 @@ class FamilyMethods:
     ) -> int:
         """Removes expired entries from the file, oldest first, and returns how many.
 
-        It stops after `limit` of them, and after about so many seconds. They are removed in small
-        transactions, so that others can write in between. Reads don't need it: what has expired is
-        not seen by anybody.
+        It stops after `limit` entries, or after about `seconds`. They are removed in small
+        transactions, so that others can write in between. Reads do not depend on it: expired
+        entries are never visible.
         """
         if limit is not None and limit <= 0:
             return 0
@@ -109,7 +109,7 @@ class FamilyMethods:
 
     @property
     def default_ttl(self) -> Optional[float]:
-        """The seconds that an entry gets from calls that name no TTL; None is no expiry.
+        """The TTL in seconds of writes without one; None is no expiry.
 
         It is kept in the file. Assign seconds, a timedelta or None.
         """
@@ -124,10 +124,10 @@ class FamilyMethods:
         if isinstance(ttl, timedelta):
             ttl = ttl.total_seconds()
         if not ttl > 0:
-            raise ValueError(f"a default TTL must be above 0 seconds, or None, not {ttl!r}")
+            raise ValueError(f"the default TTL must be above 0 seconds, or None, not {ttl!r}")
         self._set_default_ttl_ms(-1 if ttl * 1000 >= END_OF_TIME_MS else max(ceil_ms(ttl), 1))
 
-    # --- Walking
+    # --- Iteration
 
     def iterator(self, *, reverse: bool = False, prefix=None) -> Iterator:
         """An Iterator over (key, value), of one moment, or of the transaction of this thread."""
@@ -200,7 +200,7 @@ class FamilyMethods:
         pairs = list(other.items() if isinstance(other, Mapping) else other)
         self.put_many(pairs + list(entries.items()), ttl)
 
-    # --- What it refuses
+    # --- Not supported
 
     def __reduce_ex__(self, protocol):
         name = type(self).__name__

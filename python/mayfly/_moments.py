@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moments as Python code says them, and in milliseconds since 1970, as the store keeps them."""
+"""Converts times of Python code to and from milliseconds since 1970, as the store keeps them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Optional, Tuple, Union
 
 #: How long, or until when: seconds, a timedelta, or a datetime.
 TTL = Union[int, float, timedelta, datetime]
-#: A stretch of time: from now on for so long, or from one moment to another.
+#: A range of time: from now on for so long, or from one time to another.
 Between = Union[TTL, Tuple[Optional[TTL], Optional[TTL]]]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -31,7 +31,7 @@ def ceil_ms(seconds: float) -> int:
 
 
 def to_ms(moment: TTL, now_ms: int) -> int:
-    """The moment that is meant: a datetime is itself, all else is counted from now."""
+    """The time in milliseconds: a datetime is absolute, all else is relative to now."""
     if isinstance(moment, datetime):
         return ceil_ms(moment.timestamp())
     seconds = moment.total_seconds() if isinstance(moment, timedelta) else moment
@@ -41,7 +41,7 @@ def to_ms(moment: TTL, now_ms: int) -> int:
 
 
 def to_range(between: Between, now_ms: int) -> tuple[int, int]:
-    """The first moment that is meant and the first that is not."""
+    """The start of the range, and its end, which is not included."""
     start, end = between if isinstance(between, tuple) else (None, between)
     start_ms = now_ms if start is None else to_ms(start, now_ms)
     return start_ms, END_OF_TIME_MS if end is None else to_ms(end, now_ms)

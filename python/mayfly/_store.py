@@ -13,7 +13,7 @@ from ._constants import JOURNAL_WAL, SYNC_NORMAL, SYNC_OFF
 from ._family import ColumnFamily, FamilyMethods, RawCalls
 from ._snapshot import Snapshot
 
-_NO_SYNC = -1  # in C: there 0 can't be told from a field that was left alone
+_NO_SYNC = -1  # in C: there 0 is also the value of an unset field
 
 _open_stores: weakref.WeakSet = weakref.WeakSet()
 
@@ -29,7 +29,7 @@ atexit.register(_mayfly.prepare_exit)
 
 
 class Transaction:
-    """What begin() and transaction() return: a transaction that a `with` block ends."""
+    """The result of begin() and transaction(): a transaction that a `with` block ends."""
 
     def __init__(self, store: "KVStore"):
         self._store = store
@@ -37,13 +37,13 @@ class Transaction:
 
     def __enter__(self) -> "KVStore":
         if self._entered:
-            raise _mayfly.Error("this transaction has had its `with` block: begin another one")
+            raise _mayfly.Error("the transaction already had its `with` block (begin another one)")
         self._entered = True
         return self._store
 
     def __exit__(self, kind, error, trace) -> None:
         if self._store.closed:
-            return  # which has undone it
+            return  # closing has rolled it back
         if kind is None:
             self._store.commit()
         else:
@@ -82,7 +82,7 @@ class KVStore(FamilyMethods, _mayfly.Store):
     ):
         del journal_mode, cache_size, page_size, wal_size_limit, full_mutex
         if clock is not None and not callable(clock):
-            raise TypeError(f"a clock must be callable, or None, not {clock!r}")
+            raise TypeError(f"clock must be callable, or None, not {clock!r}")
         name = None if path is None else os.fsencode(path)
         if name is not None and b"\0" in name:
             raise ValueError("embedded null byte")  # as open() says it
@@ -114,7 +114,7 @@ class KVStore(FamilyMethods, _mayfly.Store):
         return Transaction(self)
 
     def transaction(self, write: bool = True) -> Transaction:
-        """Begins a transaction for a `with` block: committed at its end, undone by an exception.
+        """Begins a transaction for a `with` block, which commits it; an exception rolls it back.
 
         >>> db = mayfly.KVStore()
         >>> with db.transaction():

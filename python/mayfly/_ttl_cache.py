@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ttl_cache: remembers what a function returned, for a while."""
+"""ttl_cache: a decorator that memoizes calls of a function for a limited time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ABSENT = object()
 
 
 class CacheInfo(NamedTuple):
-    """What cache_info() returns, as that of functools.lru_cache, and how many had expired."""
+    """The result of cache_info(): as in functools.lru_cache, and how many entries expired."""
 
     hits: int
     misses: int
@@ -30,10 +30,10 @@ def ttl_cache(
     *,
     timer: Optional[Callable[[], float]] = None,
 ) -> Callable:
-    """Remembers what a function returned for its arguments, for `ttl` seconds or a timedelta.
+    """Memoizes the calls of a function for `ttl` seconds or a timedelta.
 
-    As functools.lru_cache, and for `async def` too: there, calls that come while another with the
-    same arguments is under way wait for that one. What is raised is not remembered.
+    As functools.lru_cache, and for `async def` too: there, a call waits for a running call with the
+    same arguments. Exceptions are not memoized.
 
     >>> @mayfly.ttl_cache(ttl=30)
     ... def square(number):
@@ -42,7 +42,7 @@ def ttl_cache(
     (16, 16, 1)
 
     The function has `cache_info()`, `cache_clear()`, `cache_parameters()`, `cache` (the Cache) and
-    `__wrapped__`. `maxsize` None is no limit, 0 remembers nothing; the arguments must be hashable;
+    `__wrapped__`. `maxsize` None is no limit, 0 memoizes nothing; the arguments must be hashable;
     with `typed`, 3 and 3.0 are different.
     """
     if callable(ttl):  # @ttl_cache, without brackets
@@ -64,11 +64,11 @@ def ttl_cache(
 
 
 def _forget(key, value) -> None:
-    """What takes the place of put() where nothing is to be remembered."""
+    """Replaces put() where nothing is memoized."""
 
 
 class _Counted:
-    """cache_info() and cache_clear(), which also begins to count anew."""
+    """cache_info() and cache_clear(), which also resets the counts."""
 
     def __init__(self, cache: Cache, maxsize: Optional[int]):
         self._cache, self._maxsize = cache, maxsize
@@ -102,7 +102,7 @@ def _sync_wrapper(function, cache, put, typed):
 
 
 def _async_wrapper(function, cache, put, typed):
-    flights: dict[Any, asyncio.Future] = {}
+    loads: dict[Any, asyncio.Future] = {}
 
     async def wrapper(*args, **keywords):
         key = _make_key(args, keywords, typed)
@@ -110,14 +110,14 @@ def _async_wrapper(function, cache, put, typed):
         if value is not _ABSENT:
             return value
         loop = asyncio.get_running_loop()
-        flight = flights.get(key)
-        if flight is not None and flight.get_loop() is loop and not flight.cancelled():
-            return await asyncio.shield(flight)
-        # A task of its own: whoever asked first may be cancelled, the others still get the value.
-        flight = loop.create_task(_load(function, args, keywords, put, key))
-        flights[key] = flight
-        flight.add_done_callback(lambda done: _land(flights, key, done))
-        return await asyncio.shield(flight)
+        load = loads.get(key)
+        if load is not None and load.get_loop() is loop and not load.cancelled():
+            return await asyncio.shield(load)
+        # A task of its own: if the first caller is cancelled, the others still get the value.
+        load = loop.create_task(_load(function, args, keywords, put, key))
+        loads[key] = load
+        load.add_done_callback(lambda done: _finish(loads, key, done))
+        return await asyncio.shield(load)
 
     return wrapper
 
@@ -128,11 +128,11 @@ async def _load(function, args, keywords, put, key):
     return value
 
 
-def _land(flights, key, flight) -> None:
-    if flights.get(key) is flight:
-        del flights[key]
-    if not flight.cancelled():
-        flight.exception()  # has been seen: nobody may be left to take it
+def _finish(loads, key, load) -> None:
+    if loads.get(key) is load:
+        del loads[key]
+    if not load.cancelled():
+        load.exception()  # marks it as retrieved: there may be no caller left
 
 
 _KEYWORDS = ("keywords",)  # stands before the keywords in a key; no argument is this object

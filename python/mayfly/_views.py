@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What keys(), values() and items() of a store return: views that look when they are asked.
+"""The views that keys(), values() and items() of a store return: they read when they are used.
 
 Each walk sees one moment: an entry that expires meanwhile is neither missed nor an error.
 """

@@ -52,7 +52,7 @@ def _forwarded(name: str, of: type) -> Callable:
 
 
 class _AsyncFamily:
-    """What an AsyncKVStore and an AsyncColumnFamily have in common."""
+    """The common base of AsyncKVStore and AsyncColumnFamily."""
 
     _target: Any
 
@@ -60,7 +60,7 @@ class _AsyncFamily:
         raise NotImplementedError
 
     async def count_live(self) -> int:
-        """The entries that a get would find, as len() of a KVStore says."""
+        """The number of live entries, as len() of a KVStore."""
         return await self._run(len, self._target)
 
     async def expiring(self, between, limit=None) -> list:
@@ -68,7 +68,7 @@ class _AsyncFamily:
         return list(await self._run(self._target.expiring, between, limit))
 
     async def default_ttl(self):
-        """The seconds that an entry gets from calls that name no TTL; None is no expiry."""
+        """The TTL in seconds of writes without one; None is no expiry."""
         return await self._run(getattr, self._target, "default_ttl")
 
     async def set_default_ttl(self, ttl) -> None:
@@ -174,7 +174,7 @@ class AsyncKVStore(_AsyncFamily):
 
     @contextlib.asynccontextmanager
     async def transaction(self, write: bool = True):
-        """A transaction of this task: committed at its end, undone by an exception.
+        """A transaction of this task: committed at its end, rolled back by an exception.
 
         Tasks that are made inside of it belong to it, such as those of asyncio.gather(). The calls
         of other tasks wait until it has ended.

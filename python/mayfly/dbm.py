@@ -35,7 +35,7 @@ _GROUP = 10_000  # writes that are committed together
 
 
 class Database(KVStore):
-    """What open() returns: a KVStore whose writes are committed together.
+    """The result of open(): a KVStore whose writes are committed together.
 
     Use it in one thread. While a group of writes is under way nobody else can write to the file,
     and others see the file as it was before. So a second writer does not wait, as it would not
@@ -70,7 +70,7 @@ class Database(KVStore):
             return None if entries.eof else entries.key
 
     def reorganize(self) -> None:
-        """Makes the file as small as it can be."""
+        """Makes the file as small as possible."""
         self._end_group()
         self.compact()
 
@@ -91,7 +91,7 @@ class Database(KVStore):
 
 
 def open(file, flag: str = "r", mode: int = 0o666) -> Database:  # pylint: disable=redefined-builtin
-    """Opens the file: "r" to read it, "w" to write, "c" to make it if need be, "n" to make it anew.
+    """Opens the file: "r" to read it, "w" to write, "c" to create it if absent, "n" to replace it.
 
     As in dbm, `mode` is for a file that is made.
     """

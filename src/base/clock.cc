@@ -7,7 +7,7 @@
 #include <ctime>
 
 #include "base/coarse_time.h"
-#include "mayfly/internal/alarm.h"
+#include "mayfly/internal/background_thread.h"
 #include "mayfly/internal/stopwatch.h"
 
 namespace mayfly {
@@ -86,19 +86,19 @@ void ManualClock::set(Time now) {
   ring_all();
 }
 
-void ManualClock::enroll(Alarm& alarm) const {
+void ManualClock::enroll(internal::Alarm& alarm) const {
   const std::lock_guard lock(mutex_);
   alarms_.push_back(&alarm);
 }
 
-void ManualClock::dismiss(Alarm& alarm) const {
+void ManualClock::dismiss(internal::Alarm& alarm) const {
   const std::lock_guard lock(mutex_);
   std::erase(alarms_, &alarm);
 }
 
 void ManualClock::ring_all() const {
   const std::lock_guard lock(mutex_);
-  for (Alarm* const alarm : alarms_) alarm->nudge();
+  for (internal::Alarm* const alarm : alarms_) alarm->nudge();
 }
 
 }  // namespace mayfly

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "mayfly/clock.h"
-#include "mayfly/internal/alarm.h"
+#include "mayfly/internal/background_thread.h"
 #include "mayfly/internal/stopwatch.h"
 
 namespace mayfly {
@@ -55,20 +55,20 @@ TEST(ClockTest, TheWordOfAClockThatMustBeAskedIsTheEndOfTime) {
 
 TEST(AlarmTest, ReturnsAtOnceWhenTheDeadlineIsDue) {
   const ManualClock clock(at(10));
-  Alarm alarm(clock);
+  internal::Alarm alarm(clock);
   alarm.sleep_until(at(10));
 }
 
 TEST(AlarmTest, KeepsARingForTheNextSleeper) {
   const ManualClock clock(at(0));
-  Alarm alarm(clock);
+  internal::Alarm alarm(clock);
   alarm.ring();
   alarm.sleep_until(kNever);
 }
 
 TEST(AlarmTest, WakesWhenTheClockIsMovedFarEnough) {
   ManualClock clock(at(0));
-  Alarm alarm(clock);
+  internal::Alarm alarm(clock);
   std::atomic<bool> is_awake{false};
   std::thread sleeper([&] {
     alarm.sleep_until(at(100));
@@ -83,7 +83,7 @@ TEST(AlarmTest, WakesWhenTheClockIsMovedFarEnough) {
 
 TEST(AlarmTest, WakesForARingWhateverTheClockSays) {
   const ManualClock clock(at(0));
-  Alarm alarm(clock);
+  internal::Alarm alarm(clock);
   std::thread sleeper([&] { alarm.sleep_until(at(100)); });
   alarm.ring();
   sleeper.join();
@@ -92,7 +92,7 @@ TEST(AlarmTest, WakesForARingWhateverTheClockSays) {
 // A hundred sleeps, each ended by the clock or by a ring from two other threads: none may hang.
 TEST(AlarmTest, LosesNoWakeUp) {
   ManualClock clock(at(0));
-  Alarm alarm(clock);
+  internal::Alarm alarm(clock);
   std::atomic<int> sleeps{0};
   std::thread sleeper([&] {
     for (; sleeps < 100; ++sleeps) alarm.sleep_until(clock.now() + 3ms);
@@ -109,7 +109,7 @@ TEST(AlarmTest, LosesNoWakeUp) {
 // at once, over and over, and holds the lock that the ring needs.
 TEST(AlarmTest, SleepsUntilACenturyFarAwayWithoutSpinning) {
   const SteadyClock clock;
-  Alarm alarm(clock);
+  internal::Alarm alarm(clock);
   std::atomic<bool> is_awake{false};
   std::thread sleeper([&] {
     alarm.sleep_until(clock.now() + std::chrono::years(400));
@@ -123,7 +123,7 @@ TEST(AlarmTest, SleepsUntilACenturyFarAwayWithoutSpinning) {
 
 TEST(AlarmTest, SleepsByARealClockToo) {
   const SteadyClock clock;
-  Alarm alarm(clock);
+  internal::Alarm alarm(clock);
   const Time deadline = clock.now() + 2ms;
   alarm.sleep_until(deadline);
   EXPECT_TRUE(is_due(deadline, clock.now()));

@@ -18,7 +18,7 @@
 #include "mayfly/timer_wheel.h"
 #include "mayfly/window_queue.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -304,4 +304,4 @@ TEST(Sieve, AScanDoesNotWashOutWhatIsInUse) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

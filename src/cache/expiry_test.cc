@@ -11,7 +11,9 @@
 #include <limits>
 #include <vector>
 
-namespace mayfly {
+#include "mayfly/internal/cache_core.h"
+
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -76,7 +78,7 @@ TEST(Expiry, BecomesStaleOnlyIfAsked) {
 class JitterTest : public testing::Test {
  protected:
   Millis ttl(const Expiry& expiry, double percent) {
-    return expiry.jittered(percent, random_).deadline(kNow) - kNow;
+    return jittered(expiry, percent, random_).deadline(kNow) - kNow;
   }
 
   Random random_{42};
@@ -112,8 +114,8 @@ TEST_F(JitterTest, IsTheSameForTheSameSeedOnly) {
   int equal = 0;
   for (int i = 0; i < 100; ++i) {
     const Millis one = ttl(Expiry(1h), 15);
-    EXPECT_EQ(one, Expiry(1h).jittered(15, same).deadline(kNow) - kNow);
-    equal += one == Expiry(1h).jittered(15, other).deadline(kNow) - kNow ? 1 : 0;
+    EXPECT_EQ(one, jittered(Expiry(1h), 15, same).deadline(kNow) - kNow);
+    equal += one == jittered(Expiry(1h), 15, other).deadline(kNow) - kNow ? 1 : 0;
   }
   EXPECT_LT(equal, 5);
 }
@@ -122,22 +124,22 @@ TEST_F(JitterTest, LeavesDeadlinesSlidingTtlsAndNeverAsTheyAre) {
   for (int i = 0; i < 50; ++i) {
     EXPECT_EQ(ttl(Expiry(kNow + 1h), 50), 1h);
     EXPECT_EQ(ttl(Expiry::sliding(1h), 50), 1h);
-    EXPECT_EQ(Expiry::never().jittered(50, random_).deadline(kNow), kNever);
+    EXPECT_EQ(jittered(Expiry::never(), 50, random_).deadline(kNow), kNever);
     EXPECT_EQ(ttl(Expiry(1h), 0), 1h);
   }
 }
 
 TEST_F(JitterTest, NeitherRevivesNorKillsAtOnce) {
   for (int i = 0; i < 1'000; ++i) {
-    EXPECT_TRUE(is_due(Expiry(-1h).jittered(50, random_).deadline(kNow), kNow));
-    EXPECT_TRUE(is_due(Expiry(0ms).jittered(50, random_).deadline(kNow), kNow));
-    EXPECT_FALSE(is_due(Expiry(1ms).jittered(50, random_).deadline(kNow), kNow));
+    EXPECT_TRUE(is_due(jittered(Expiry(-1h), 50, random_).deadline(kNow), kNow));
+    EXPECT_TRUE(is_due(jittered(Expiry(0ms), 50, random_).deadline(kNow), kNow));
+    EXPECT_FALSE(is_due(jittered(Expiry(1ms), 50, random_).deadline(kNow), kNow));
   }
 }
 
 TEST_F(JitterTest, LeavesAnEndlessTtlEndlessOrNearlySo) {
   for (int i = 0; i < 1'000; ++i) {
-    const Time deadline = Expiry(Millis::max()).jittered(10, random_).deadline(kNow);
+    const Time deadline = jittered(Expiry(Millis::max()), 10, random_).deadline(kNow);
     ASSERT_GT(deadline, kNow + std::chrono::years(1'000'000));
   }
 }
@@ -147,13 +149,13 @@ TEST_F(JitterTest, StaysWithinItsPercentageForAnyTtl) {
     Random random(*rc::gen::arbitrary<std::uint64_t>());
     const auto ms = *rc::gen::inRange<std::int64_t>(1, 4'000'000'000'000);
     const auto percent = *rc::gen::inRange(0, 100);
-    const auto jittered =
-        (Expiry(Millis(ms)).jittered(percent, random).deadline(kNow) - kNow).count();
+    const auto actual =
+        (jittered(Expiry(Millis(ms)), percent, random).deadline(kNow) - kNow).count();
     const double most = static_cast<double>(ms) * percent / 100;
-    RC_ASSERT(static_cast<double>(jittered - ms) <= std::ceil(most));
-    RC_ASSERT(static_cast<double>(ms - jittered) <= std::ceil(most));
+    RC_ASSERT(static_cast<double>(actual - ms) <= std::ceil(most));
+    RC_ASSERT(static_cast<double>(ms - actual) <= std::ceil(most));
   }));
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

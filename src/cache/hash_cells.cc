@@ -4,7 +4,7 @@
 #include <random>
 #include <utility>
 
-namespace mayfly {
+namespace mayfly::internal {
 
 std::uint64_t HashCells::random_seed() {
   std::random_device device;
@@ -60,4 +60,4 @@ bool HashCells::is_sound() const {
   return count == size_ && count < cells_.size();
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

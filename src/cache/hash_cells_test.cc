@@ -13,7 +13,7 @@
 #include <set>
 #include <vector>
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr std::size_t kCellBytes = 8;
@@ -192,4 +192,4 @@ TEST(HashSeedTest, ChosenKeysFallApartUnderAnotherSeed) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -7,7 +7,7 @@
 #include <bit>
 #include <thread>
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 std::size_t line_count() {
@@ -52,4 +52,4 @@ std::uint64_t ReaderLock::misses() const {
   return misses;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -10,7 +10,7 @@
 
 #include "mayfly/internal/reader_lock.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 class ReaderLockTest : public testing::Test {
@@ -95,4 +95,4 @@ TEST_F(ReaderLockTest, KeepsReadersAndWritersApart) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mayfly/internal/sieve.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 void Sieve::add(Slot slot) {
   nodes_.claim(slot) = {kNone, newest_};
@@ -54,4 +54,4 @@ std::string Sieve::check_invariants() const {
   return count == size_ ? "" : "the order does not match the size";
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

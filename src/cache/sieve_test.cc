@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 class SieveTest : public testing::Test {
@@ -184,4 +184,4 @@ TEST(SieveModel, AgreesWithThePaperOnAnArray) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

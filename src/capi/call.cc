@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capi/call.h"
 
-namespace mayfly {
+#include <charconv>
+
+namespace mayfly::internal {
 
 int to_code(Code code) {
   switch (code) {
@@ -48,7 +50,7 @@ int check_value(KVStore& kv, const void* value, int length) {
 
 int check_result(KVStore& kv, const void* pointer) {
   if (pointer != nullptr) return KVSTORE_OK;
-  return fail(kv, KVSTORE_ERROR, "there must be a pointer for the result");
+  return fail(kv, KVSTORE_ERROR, "the pointer for the result must not be NULL");
 }
 
 int check_status(KVStore& kv, const Status& status) {
@@ -58,14 +60,52 @@ int check_status(KVStore& kv, const Status& status) {
 int check_writable(KVStore& kv, OpenTxn& open) {
   if (open.write) return check_status(kv, open.write->status());
   return fail(kv, KVSTORE_READONLY,
-              "this thread has a read transaction open; end it, or begin one that writes");
+              "this thread has a read transaction open (end it, or begin a write transaction)");
 }
 
-// Asked before a write, since one to a family that is gone would spoil the transaction.
+// Checked before a write, since a write to a dropped family would make the transaction fail.
 int check_family(KVStore& kv, const ReadTxn& txn, Family family) {
   if (family == Family()) return KVSTORE_OK;
   const auto known = txn.default_ttl(family);
   return known ? KVSTORE_OK : fail(kv, known.error());
 }
 
-}  // namespace mayfly
+int check_sum(KVStore& kv, const ReadTxn& txn, std::string_view key, Family family,
+              std::int64_t delta) {
+  const auto found = txn.get(key, family);
+  if (!found) return fail(kv, found.error());
+  if (!*found) return KVSTORE_OK;
+  std::int64_t number = 0;
+  const char* const end = (*found)->data() + (*found)->size();
+  const auto [stop, problem] = std::from_chars((*found)->data(), end, number);
+  if (problem != std::errc() || stop != end) {
+    return fail(kv, KVSTORE_ERROR,
+                "cannot increment: the value is not a decimal number of 64 bits");
+  }
+  if (__builtin_add_overflow(number, delta, &number)) {
+    return fail(kv, KVSTORE_ERROR, "cannot increment: the sum does not fit into 64 bits");
+  }
+  return KVSTORE_OK;
+}
+
+Moment Moment::at(std::int64_t expire_ms) {
+  if (expire_ms <= 0)
+    return {.problem = "the expiry time must be greater than 0 (milliseconds since 1970)"};
+  const Time deadline{Millis(expire_ms)};
+  return {.expiry = Expiry(deadline), .deadline = deadline};
+}
+
+Moment Moment::at_or_never(std::int64_t expire_ms) {
+  return expire_ms == 0 ? Moment{.expiry = Expiry::never()} : at(expire_ms);
+}
+
+Moment Moment::in(std::int64_t ttl_ms) {
+  if (ttl_ms <= 0) return {.problem = "TTL must be greater than 0 (milliseconds)"};
+  return {.expiry = Expiry(Millis(ttl_ms))};
+}
+
+int check_moment(KVStore& kv, const Moment& moment) {
+  return moment.problem == nullptr ? KVSTORE_OK : fail(kv, KVSTORE_ERROR, moment.problem);
+}
+
+}  // namespace mayfly::internal

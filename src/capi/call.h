@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame of every call: who may come in, in which transaction it works, and how it fails.
+// The frame of every call: whether it may run, in which transaction, and how it fails.
 //
 //   int kvstore_cf_exists(KVColumnFamily* cf, const void* key, int key_length, int* exists) {
 //     return call(cf, [&](KVStore& kv) {
@@ -8,20 +8,23 @@
 //     });
 //   }
 //
-// Arguments are checked before a transaction is touched: to a WriteTxn a bad argument is a reason
-// not to commit, but here it spoils only the call that has it.
+// Arguments are checked before a transaction is touched: a bad argument would make a WriteTxn
+// impossible to commit, but here only the call that has it fails.
 
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "capi/handles.h"
+#include "mayfly/expiry.h"
 #include "mayfly/result.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 inline constexpr int kKeyMax = 65'536;
 inline constexpr int kValueMax = 10'485'760;  // 10 MiB
@@ -103,4 +106,29 @@ int with_write(KVStore& kv, Family family, Body body) {
   return status != KVSTORE_OK ? status : code;
 }
 
-}  // namespace mayfly
+// Whether `delta` can be added to the number that the key holds. An increment that fails would make
+// a WriteTxn impossible to commit.
+int check_sum(KVStore& kv, const ReadTxn& txn, std::string_view key, Family family,
+              std::int64_t delta);
+
+// When an entry expires, as `expire_ms` and `ttl_ms` of kvstore.h say it. A bad value is kept for
+// check_moment().
+struct Moment {
+  static Moment by_default() { return {}; }
+  static Moment at(std::int64_t expire_ms);           // must be above 0
+  static Moment at_or_never(std::int64_t expire_ms);  // 0 is never
+  static Moment in(std::int64_t ttl_ms);              // must be above 0
+
+  Expiry expiry{};
+  std::optional<Time> deadline{};  // if it is known before the clock is read
+  const char* problem = nullptr;
+};
+
+int check_moment(KVStore& kv, const Moment& moment);
+
+// A deadline as kvstore.h gives it out: 0 is none.
+inline std::int64_t to_expire_ms(Time deadline) {
+  return deadline == kNever ? 0 : deadline.time_since_epoch().count();
+}
+
+}  // namespace mayfly::internal

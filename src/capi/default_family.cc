@@ -3,7 +3,7 @@
 
 #include "capi/handles.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 KVColumnFamily* main_of(KVStore* kv) { return kv == nullptr ? nullptr : &kv->main; }
@@ -157,4 +157,4 @@ int kvstore_reverse_prefix_iterator_create(KVStore* kv, const void* prefix, int 
 }
 
 }  // extern "C"
-}  // namespace mayfly
+}  // namespace mayfly::internal

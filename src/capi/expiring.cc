@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls about expiry alone: expire, persist, touch, the default TTL, and what expires next.
+// The calls about expiry: expire, persist, touch, the default TTL, what expires next, and purging.
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <vector>
 
 #include "capi/call.h"
-#include "capi/moments.h"
 #include "mayfly/condition.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 static_assert(KVSTORE_EXPIRE_NX == static_cast<int>(When::unset));
@@ -24,7 +24,7 @@ constexpr int kConditions =
 
 int check_conditions(KVStore& kv, int flags) {
   if ((flags & ~kConditions) == 0 && compatible(static_cast<When>(flags))) return KVSTORE_OK;
-  return fail(kv, KVSTORE_ERROR, "unknown flags, or NX with another, or GT with LT");
+  return fail(kv, KVSTORE_ERROR, "invalid flags: unknown, or NX with another, or GT with LT");
 }
 
 // Runs `change(txn)`, which returns whether it did something, if the key is there.
@@ -51,7 +51,7 @@ int expire(KVColumnFamily* cf, const void* key, int key_length, const Moment& mo
     if (const int code = check_conditions(kv, flags)) return code;
     const std::string_view name = view(key, key_length);
     return change_key(kv, name, cf->family, changed, [&](WriteTxn& txn) {
-      return txn.expire(name, moment.expires, static_cast<When>(flags), cf->family);
+      return txn.expire(name, moment.expiry, static_cast<When>(flags), cf->family);
     });
   });
 }
@@ -70,6 +70,53 @@ KVExpiring* pack(const std::vector<Expiring>& entries) {
     keys += key.size();
   }
   return array;
+}
+
+// Other threads get their turn between two batches.
+constexpr std::uint64_t kBatch = 256;
+
+// Calls `batch(limit)`, a Purged of at most that many, until nothing is left or `max` are removed.
+// Entries removed before an error are counted.
+template <class Batch>
+int purge_in_batches(KVStore& kv, std::uint64_t max, std::uint64_t& removed, Batch batch) {
+  while (removed < max) {
+    const auto turn = kv.take_turn();
+    const Purged purged = batch(std::min(kBatch, max - removed));
+    removed += purged.removed;
+    if (!purged.status) return fail(kv, purged.status.error());
+    if (purged.done || purged.removed == 0) break;
+  }
+  return KVSTORE_OK;
+}
+
+// Purges one family, or all if `cf` is null.
+int purge(KVStore* store, KVColumnFamily* cf, std::int64_t max, std::uint64_t& removed) {
+  return call(store, [&](KVStore& kv) {
+    if (max < 0)
+      return fail(kv, KVSTORE_ERROR, "the limit must not be negative (0 means no limit)");
+    const std::uint64_t limit = max == 0 ? UINT64_MAX : static_cast<std::uint64_t>(max);
+    const Family family = cf == nullptr ? Family() : cf->family;
+    if (kv.open_txn() != nullptr) {
+      return with_write(kv, family, [&](WriteTxn& txn) {
+        removed = cf == nullptr ? txn.purge_expired_all(limit) : txn.purge_expired(limit, family);
+        return KVSTORE_OK;
+      });
+    }
+    if (kv.store->options().read_only) {
+      return fail(kv, KVSTORE_READONLY, "cannot purge: the store was opened read-only");
+    }
+    return purge_in_batches(kv, limit, removed, [&](std::uint64_t entries) {
+      const PurgeLimits limits{.entries = entries};
+      return cf == nullptr ? kv.store->purge_expired_all(limits)
+                           : kv.store->purge_expired(limits, family);
+    });
+  });
+}
+
+template <class Number>
+void give_count(Number* result, std::uint64_t number) {
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<Number>::max());
+  if (result != nullptr) *result = static_cast<Number>(std::min(number, kMost));
 }
 
 }  // namespace
@@ -103,7 +150,7 @@ int kvstore_cf_touch(KVColumnFamily* cf, const void* key, int key_length, int64_
     if (const int code = check_moment(kv, moment)) return code;
     const std::string_view name = view(key, key_length);
     return with_write(kv, cf->family, [&](WriteTxn& txn) {
-      return txn.touch(name, moment.expires, cf->family) ? KVSTORE_OK : KVSTORE_NOTFOUND;
+      return txn.touch(name, moment.expiry, cf->family) ? KVSTORE_OK : KVSTORE_NOTFOUND;
     });
   });
 }
@@ -111,7 +158,8 @@ int kvstore_cf_touch(KVColumnFamily* cf, const void* key, int key_length, int64_
 int kvstore_cf_set_default_ttl(KVColumnFamily* cf, int64_t ttl_ms) {
   return call(cf, [&](KVStore& kv) {
     if (ttl_ms <= 0 && ttl_ms != KVSTORE_NO_TTL) {
-      return fail(kv, KVSTORE_ERROR, "a TTL must be above 0, in ms, or KVSTORE_NO_TTL");
+      return fail(kv, KVSTORE_ERROR,
+                  "TTL must be greater than 0 (milliseconds), or KVSTORE_NO_TTL");
     }
     std::optional<Millis> ttl;
     if (ttl_ms != KVSTORE_NO_TTL) ttl = Millis(ttl_ms);
@@ -142,7 +190,7 @@ int kvstore_cf_expiring(KVColumnFamily* cf, int64_t from_ms, int64_t to_ms, int 
     if (const int code = check_result(kv, entries)) return code;
     if (const int code = check_result(kv, count)) return code;
     if (from_ms < 0 || to_ms < 0 || max < 0) {
-      return fail(kv, KVSTORE_ERROR, "moments and the limit must not be negative");
+      return fail(kv, KVSTORE_ERROR, "times and the limit must not be negative");
     }
     const auto limit = static_cast<std::size_t>(max == 0 ? INT32_MAX : max);
     return with_read(kv, [&](const ReadTxn& txn) {
@@ -170,5 +218,26 @@ int kvstore_cf_next_deadline(KVColumnFamily* cf, int64_t* expire_ms) {
   });
 }
 
+int kvstore_cf_purge_expired(KVColumnFamily* cf, int* purged) {
+  std::uint64_t removed = 0;
+  const int code = purge(cf == nullptr ? nullptr : cf->kv, cf, 0, removed);
+  give_count(purged, removed);
+  return code;
+}
+
+int kvstore_cf_purge_expired_limit(KVColumnFamily* cf, int64_t max, int64_t* purged) {
+  std::uint64_t removed = 0;
+  const int code = purge(cf == nullptr ? nullptr : cf->kv, cf, max, removed);
+  give_count(purged, removed);
+  return code;
+}
+
+int kvstore_purge_all(KVStore* kv, int64_t max, int64_t* purged) {
+  std::uint64_t removed = 0;
+  const int code = purge(kv, nullptr, max, removed);
+  give_count(purged, removed);
+  return code;
+}
+
 }  // extern "C"
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -12,7 +12,7 @@
 #include "capi/call.h"
 #include "mayfly/store_options.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr std::string_view kDefault = "default";
@@ -32,7 +32,7 @@ int check_name(KVStore& kv, const char* name) {
   return KVSTORE_OK;
 }
 
-// Family calls fail by what they return, and a name that is not known is what its user asked.
+// An unknown name is KVSTORE_NOTFOUND here.
 int fail_name(KVStore& kv, const Error& error) {
   const int code = error.code == Code::not_found ? KVSTORE_NOTFOUND : to_code(error.code);
   return fail(kv, code, error.message);
@@ -48,7 +48,8 @@ int give_handle(KVStore& kv, Family family, const char* name, KVColumnFamily** o
 
 int check_unused(KVStore& kv, const char* name) {
   if (!kv.is_used(name)) return KVSTORE_OK;
-  return fail(kv, KVSTORE_BUSY, "a handle or an iterator of the column family is open");
+  return fail(kv, KVSTORE_BUSY,
+              "cannot drop the column family: a handle or an iterator of it is open");
 }
 
 void free_names(char** names, std::size_t count) {
@@ -110,7 +111,7 @@ int kvstore_cf_drop(KVStore* kv, const char* name) {
   return call(kv, [&](KVStore& store) {
     if (const int code = check_name(store, name)) return code;
     if (name == kDefault) {
-      return fail(store, KVSTORE_ERROR, "the column family default can't be dropped");
+      return fail(store, KVSTORE_ERROR, "cannot drop the column family default");
     }
     if (const int code = check_unused(store, name)) return code;
     return with_write(store, {}, [&](WriteTxn& txn) {
@@ -146,4 +147,4 @@ void kvstore_cf_close(KVColumnFamily* cf) {
 }
 
 }  // extern "C"
-}  // namespace mayfly
+}  // namespace mayfly::internal

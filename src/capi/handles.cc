@@ -15,9 +15,9 @@ const mayfly::Clock& KVStore::chosen_clock() const {
   return wall_clock;
 }
 
-mayfly::OpenTxn* KVStore::open_txn() {
+mayfly::internal::OpenTxn* KVStore::open_txn() {
   if (txn_count.load(std::memory_order_acquire) == 0) return nullptr;
-  const std::uint64_t me = mayfly::thread_number();
+  const std::uint64_t me = mayfly::internal::thread_number();
   const std::lock_guard lock(txns_mutex);
   for (const auto& txn : txns) {
     if (txn->owner == me) return txn.get();
@@ -51,3 +51,36 @@ std::unique_lock<std::mutex> KVStore::take_turn() {
 std::unique_lock<std::mutex> KVStore::try_take_turn() {
   return takes_turns ? std::unique_lock(turn, std::try_to_lock) : std::unique_lock<std::mutex>();
 }
+
+void KVIterator::copy() {
+  if (copied) return;
+  key_copy = cursor->key();
+  value_copy = cursor->value();
+  deadline_copy = cursor->deadline();
+  copied = true;
+}
+
+void KVIterator::drop_cursor() {
+  if (txn != nullptr) {
+    std::erase(txn->iterators, this);
+    txn = nullptr;
+    cursor.reset();
+  } else if (cursor) {
+    const auto turn = kv->take_turn();
+    cursor.reset();
+  }
+}
+
+namespace mayfly::internal {
+
+void detach_iterators(OpenTxn& txn) {
+  while (!txn.iterators.empty()) {
+    KVIterator& iterator = *txn.iterators.back();
+    if (iterator.valid) iterator.copy();  // may be out of memory; then it is still in the list
+    iterator.txn = nullptr;
+    iterator.cursor.reset();
+    txn.iterators.pop_back();
+  }
+}
+
+}  // namespace mayfly::internal

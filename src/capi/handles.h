@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind the three handles of kvstore.h.
+// The three handles of kvstore.h.
 //
 //   KVColumnFamily --+
 //   KVIterator ------+--> KVStore --> Store     each arrow to a KVStore is counted, so that what is
@@ -27,15 +27,13 @@
 #include <unordered_set>
 #include <vector>
 
-#include "capi/callback_clock.h"
-#include "capi/gate.h"
+#include "capi/handle_parts.h"
 #include "capi/key_reader.h"
-#include "capi/messages.h"
-#include "capi/thread_number.h"
 #include "kvstore.h"
 #include "mayfly/clock.h"
+#include "mayfly/cursor.h"
 #include "mayfly/store.h"
-#include "store/lmdb/process_mark.h"
+#include "store/lmdb/session.h"
 
 struct KVColumnFamily {
   KVStore* kv;
@@ -43,7 +41,7 @@ struct KVColumnFamily {
   std::string name{};
 };
 
-namespace mayfly {
+namespace mayfly::internal {
 
 // The transaction that a thread has begun. Exactly one of the two is there.
 struct OpenTxn {
@@ -56,7 +54,7 @@ struct OpenTxn {
   const ReadTxn& txn() const { return write ? *write : *read; }
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal
 
 struct KVStore {
   KVStore(const KVStoreConfig& config, const KVStoreOptions& options);
@@ -67,41 +65,82 @@ struct KVStore {
   const mayfly::Clock& chosen_clock() const;
 
   // The transaction of this thread, or null.
-  mayfly::OpenTxn* open_txn();
+  mayfly::internal::OpenTxn* open_txn();
 
   // Counts the handles and iterators of a family, so that it is not dropped under them.
   void use(const std::string& name, KVIterator* iterator = nullptr);
   void unuse(const std::string& name);
   bool is_used(std::string_view name);
 
-  // Held by a write of its own. Without a busy timeout the store would turn away one of two threads
-  // that write at the same time on one handle; so here they take turns before they ask it.
+  // Held by a single write. Without a busy timeout the store would refuse one of two threads that
+  // write at the same time on one handle; so here they take turns.
   std::unique_lock<std::mutex> take_turn();
   std::unique_lock<std::mutex> try_take_turn();
 
-  const mayfly::ProcessMark mark;
+  const mayfly::internal::ProcessMark mark;
   const mayfly::SystemClock wall_clock;
-  std::optional<mayfly::CallbackClock> given_clock;
+  std::optional<mayfly::internal::CallbackClock> given_clock;
   const bool takes_turns;
   KVColumnFamily main;  // the default family, not counted
 
   std::atomic<int> references{1};
-  mayfly::Gate gate;
+  mayfly::internal::Gate gate;
   std::optional<mayfly::Store> store;  // empty once it is closed; changed behind a closed gate only
-  std::optional<mayfly::KeyReader> reader;  // there while the store is
+  std::optional<mayfly::internal::KeyReader> reader;  // there while the store is
 
-  mayfly::Messages messages;
+  mayfly::internal::Messages messages;
   std::atomic<std::uint64_t> errors{0};
   std::atomic<std::uint64_t> checkpoints{0};
   std::atomic<std::uint64_t> iterations{0};
   std::mutex turn;
 
   std::mutex txns_mutex;
-  std::atomic<int> txn_count{0};                       // so that most calls need not lock
-  std::vector<std::unique_ptr<mayfly::OpenTxn>> txns;  // guarded by txns_mutex
-  bool closing = false;                                // guarded by txns_mutex
+  std::atomic<int> txn_count{0};                                 // so that most calls need not lock
+  std::vector<std::unique_ptr<mayfly::internal::OpenTxn>> txns;  // guarded by txns_mutex
+  bool closing = false;                                          // guarded by txns_mutex
 
   std::mutex handles_mutex;
   std::map<std::string, int, std::less<>> uses;  // guarded by handles_mutex, as is the next
   std::unordered_set<KVIterator*> iterators;
 };
+
+// A cursor that survives what a Cursor does not.
+//
+// A cursor of a transaction may not be used after a write, and not after its end. So an iterator
+// notices both, by a count of writes and by losing its cursor, and goes on with a new cursor from
+// its key, of which it then has a copy. An iterator outside of transactions has a snapshot of its
+// own, in which nothing changes, and copies nothing.
+struct KVIterator {
+  KVStore* kv;
+  mayfly::Family family;
+  std::string family_name;
+  std::string prefix;
+  bool reverse;
+
+  std::optional<mayfly::Cursor> cursor{};
+  mayfly::internal::OpenTxn* txn = nullptr;  // that the cursor belongs to
+  std::uint64_t writes = 0;                  // of `txn`, when the cursor was made
+
+  bool valid = false;
+  bool copied = false;  // whether the entry is here, and not at the cursor
+  std::string key_copy{};
+  std::string value_copy{};
+  mayfly::Time deadline_copy = mayfly::kNever;
+
+  std::string_view key() const { return copied ? std::string_view(key_copy) : cursor->key(); }
+  std::string_view value() const { return copied ? std::string_view(value_copy) : cursor->value(); }
+  mayfly::Time deadline() const { return copied ? deadline_copy : cursor->deadline(); }
+
+  // Makes the entry independent of the cursor. REQUIRES: valid.
+  void copy();
+
+  // Expired entries that the cursor has found are removed now, if nobody else is writing.
+  void drop_cursor();
+};
+
+namespace mayfly::internal {
+
+// The transaction is about to end: its iterators keep their entry and lose their cursor.
+void detach_iterators(OpenTxn& txn);
+
+}  // namespace mayfly::internal

@@ -7,10 +7,8 @@
 #include <string_view>
 
 #include "capi/call.h"
-#include "capi/iterator.h"
-#include "capi/moments.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 template <class Body>
@@ -35,7 +33,7 @@ int attach(KVStore& kv, KVIterator& it) {
   return KVSTORE_OK;
 }
 
-// Sees to it that the cursor may be used. `moved` is whether it is another one, and nowhere.
+// Makes sure that the cursor may be used. `moved`: it is a new one, and on no entry.
 int refresh(KVStore& kv, KVIterator& it, bool& moved) {
   moved = !it.cursor || (it.txn != nullptr && it.writes != it.txn->writes);
   if (!moved) return KVSTORE_OK;
@@ -43,8 +41,8 @@ int refresh(KVStore& kv, KVIterator& it, bool& moved) {
   return attach(kv, it);
 }
 
-// Takes over what the cursor says after it was moved.
-int settle(KVStore& kv, KVIterator& it) {
+// Shows the entry of the cursor after it was moved.
+int show_entry(KVStore& kv, KVIterator& it) {
   it.copied = false;
   it.valid = it.cursor->valid();
   if (!it.valid) return check_status(kv, it.cursor->status());
@@ -58,7 +56,7 @@ int place(KVStore& kv, KVIterator& it, Move move) {
   bool moved = false;
   if (const int code = refresh(kv, it, moved)) return code;
   move(*it.cursor);
-  return settle(kv, it);
+  return show_entry(kv, it);
 }
 
 int step(KVStore& kv, KVIterator& it, bool forward) {
@@ -70,12 +68,12 @@ int step(KVStore& kv, KVIterator& it, bool forward) {
   const bool here =
       !moved || (forward ? cursor.seek(it.key_copy) : cursor.seek_before(it.key_copy));
   if (here && (!moved || cursor.key() == it.key_copy)) forward ? cursor.next() : cursor.prev();
-  return settle(kv, it);
+  return show_entry(kv, it);
 }
 
 int check_reverse(KVStore& kv, const KVIterator& it) {
   if (it.reverse) return KVSTORE_OK;
-  return fail(kv, KVSTORE_ERROR, "last and prev are for reverse iterators");
+  return fail(kv, KVSTORE_ERROR, "last and prev need a reverse iterator");
 }
 
 int check_place(KVStore& kv, const KVIterator& it, const void* result) {
@@ -118,7 +116,7 @@ int create(KVColumnFamily* cf, std::string_view prefix, bool reverse, KVIterator
     if (const int code = attach(kv, *made)) return code;
     if (!prefix.empty()) {
       reverse ? made->cursor->last() : made->cursor->first();
-      if (const int code = settle(kv, *made)) return code;
+      if (const int code = show_entry(kv, *made)) return code;
     }
     kv.iterations.fetch_add(1, std::memory_order_relaxed);
     *out = made.release();
@@ -136,7 +134,7 @@ int create_prefix(KVColumnFamily* cf, const void* prefix, int length, bool rever
   return code == KVSTORE_OK ? create(cf, view(prefix, length), reverse, out) : code;
 }
 
-int give(std::string_view from, void** bytes, int* length) {
+int give_view(std::string_view from, void** bytes, int* length) {
   *bytes = from.empty() ? nullptr : const_cast<char*>(from.data());
   *length = static_cast<int>(from.size());
   return KVSTORE_OK;
@@ -210,7 +208,7 @@ int kvstore_iterator_key(KVIterator* iterator, void** key, int* key_length) {
   return call_on(iterator, [&](KVStore& kv, KVIterator& it) {
     if (const int code = check_result(kv, key_length)) return code;
     if (const int code = check_place(kv, it, key)) return code;
-    return give(it.key(), key, key_length);
+    return give_view(it.key(), key, key_length);
   });
 }
 
@@ -220,7 +218,7 @@ int kvstore_iterator_value(KVIterator* iterator, void** value, int* value_length
   return call_on(iterator, [&](KVStore& kv, KVIterator& it) {
     if (const int code = check_result(kv, value_length)) return code;
     if (const int code = check_place(kv, it, value)) return code;
-    return give(it.value(), value, value_length);
+    return give_view(it.value(), value, value_length);
   });
 }
 
@@ -249,4 +247,4 @@ void kvstore_iterator_close(KVIterator* iterator) {
 }
 
 }  // extern "C"
-}  // namespace mayfly
+}  // namespace mayfly::internal

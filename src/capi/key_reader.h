@@ -14,35 +14,33 @@
 #include "mayfly/result.h"
 #include "mayfly/store.h"
 #include "mayfly/store_txn.h"
-#include "store/api/cursor_state.h"
-#include "store/lmdb/lmdb.h"
-#include "store/txn/txn.h"
+#include "store/api/state.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
-enum class Sight { absent, expired, there };
+enum class KeyState { absent, expired, there };
 
 class KeyReader {
  public:
   // What it says is valid as long as the store is open.
   static Result<KeyReader> of(const Store& store);
 
-  // Calls `use(txn, found)`, with what is wanted in it, if the key is there. In `open`, or, if that
-  // is null, in a transaction of its own; then `met` is what has to be given to evict().
+  // Calls `use(txn, found)`, with what is needed in it, if the key is there. In `open`, or, if that
+  // is null, in a transaction of its own; then `expired` is what has to be given to evict().
   template <class Use>
-  Result<Sight> look(const ReadTxn* open, std::string_view key, Family family, Want want,
-                     std::vector<Met>& met, Use use) const {
-    if (open != nullptr) return look_in(inside(*open), key, family, want, use);
+  Result<KeyState> look(const ReadTxn* open, std::string_view key, Family family, Need need,
+                        std::vector<ExpiredKey>& expired, Use use) const {
+    if (open != nullptr) return look_in(inside(*open), key, family, need, use);
     auto snapshot = owner_.environment.begin_read();
     if (!snapshot) return snapshot.error();
     Txn txn(owner_, std::move(*snapshot));
-    auto sight = look_in(txn, key, family, want, use);
-    met = std::move(txn.met());
-    return sight;
+    auto state = look_in(txn, key, family, need, use);
+    expired = std::move(txn.expired_seen());
+    return state;
   }
 
   // Removes what has expired, if nobody else is writing.
-  void remove(const std::vector<Met>& met) const { evict(owner_, met); }
+  void remove(const std::vector<ExpiredKey>& expired) const { evict(owner_, expired); }
 
  private:
   explicit KeyReader(const Txn::Owner& owner) : owner_(owner) {}
@@ -51,21 +49,19 @@ class KeyReader {
   static bool has_expired(Txn& txn, FamilyView& view, const StoredKey& key);
 
   template <class Use>
-  static Result<Sight> look_in(Txn& txn, std::string_view key, Family family, Want want, Use& use) {
+  static Result<KeyState> look_in(Txn& txn, std::string_view key, Family family, Need need,
+                                  Use& use) {
     FamilyView* const view = txn.view(family);
     if (view == nullptr) return txn.missing_family();
     const StoredKey stored(key, txn.catalog().hash_seed());
-    Found found;
-    const int code = txn.find(*view, stored, found, want);
-    if (code == MDB_NOTFOUND) {
-      return has_expired(txn, *view, stored) ? Sight::expired : Sight::absent;
-    }
-    if (code != 0) return lmdb_error(code, "read a key");
-    use(txn, found);
-    return Sight::there;
+    const auto found = txn.find(*view, stored, need);
+    if (!found) return found.error();
+    if (!*found) return has_expired(txn, *view, stored) ? KeyState::expired : KeyState::absent;
+    use(txn, **found);
+    return KeyState::there;
   }
 
   Txn::Owner owner_;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

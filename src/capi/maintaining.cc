@@ -9,7 +9,7 @@
 
 #include "capi/call.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 bool is_read_only(const KVStore& kv) { return kv.store->options().read_only; }
@@ -18,7 +18,7 @@ int refuse_read_only(KVStore& kv) {
   return fail(kv, KVSTORE_READONLY, "the store was opened read-only");
 }
 
-// What is not written need not be synced.
+// A read-only store has nothing to sync.
 int sync(KVStore& kv) { return is_read_only(kv) ? KVSTORE_OK : check_status(kv, kv.store->sync()); }
 
 char* copy_text(const std::string& text) {
@@ -55,7 +55,8 @@ int kvstore_checkpoint(KVStore* kv, int mode, int* log_frames, int* checkpointed
     if (is_read_only(store)) return refuse_read_only(store);
     const OpenTxn* const open = store.open_txn();
     if (open != nullptr && open->write) {
-      return fail(store, KVSTORE_BUSY, "this thread has a write transaction open");
+      return fail(store, KVSTORE_BUSY,
+                  "cannot checkpoint: this thread has a write transaction open");
     }
     const int code = sync(store);
     if (code == KVSTORE_OK) store.checkpoints.fetch_add(1, std::memory_order_relaxed);
@@ -85,7 +86,7 @@ int kvstore_incremental_vacuum(KVStore* kv, int pages) {
 int kvstore_backup(KVStore* kv, const char* path) {
   return call(kv, [&](KVStore& store) {
     if (path == nullptr || *path == '\0') {
-      return fail(store, KVSTORE_ERROR, "there must be a path for the copy");
+      return fail(store, KVSTORE_ERROR, "the path of the copy must not be empty");
     }
     return check_status(store, store.store->backup(path));
   });
@@ -143,4 +144,4 @@ int kvstore_stats_reset(KVStore* kv) {
 }
 
 }  // extern "C"
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -9,10 +9,9 @@
 #include <memory>
 
 #include "capi/call.h"
-#include "capi/iterator.h"
 #include "mayfly/clock.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 // What the first version of KVStoreOptions had.
@@ -25,7 +24,7 @@ struct Releaser {
 using Opening = std::unique_ptr<KVStore, Releaser>;
 
 // Copies as much of the message as the caller has room for.
-void tell(const KVStoreOptions& options, std::string_view message) {
+void report(const KVStoreOptions& options, std::string_view message) {
   if (options.errorText == nullptr || options.errorTextSize <= 0) return;
   const auto room = static_cast<std::size_t>(options.errorTextSize) - 1;
   const std::size_t length = std::min(room, message.size());
@@ -55,7 +54,8 @@ Status read_options(const KVStoreOptions* given, KVStoreOptions& options) {
   const char* const bytes = reinterpret_cast<const char*>(given);
   for (std::size_t i = sizeof options; i < size; ++i) {
     if (bytes[i] != 0) {
-      return Error{Code::unsupported, "KVStoreOptions has a setting that this version lacks"};
+      return Error{Code::unsupported,
+                   "KVStoreOptions has a setting that this version does not know"};
     }
   }
   return Done{};
@@ -91,7 +91,7 @@ Status open_store(KVStore& kv, const std::filesystem::path& path, const KVStoreC
   const auto options = to_options(config);
   if (!options) return options.error();
   if (options->read_only && path.empty()) {
-    return Error{Code::invalid, "a temporary store can't be opened read-only"};
+    return Error{Code::invalid, "a temporary store cannot be opened read-only"};
   }
   auto store = Store::open(path, kv.chosen_clock(), *options);
   if (!store) return store.error();
@@ -112,16 +112,16 @@ int open(const char* path, KVStore** out, const KVStoreConfig& config,
     Opening kv(new KVStore(config, options));
     if (opened) opened = open_store(*kv, path == nullptr ? "" : path, config);
     if (!opened) {
-      tell(options, opened.error().message);
+      report(options, opened.error().message);
       return to_code(opened.error().code);
     }
     *out = kv.release();
     return KVSTORE_OK;
   } catch (const std::bad_alloc&) {
-    tell(options, "out of memory");
+    report(options, "out of memory");
     return KVSTORE_NOMEM;
   } catch (const std::exception& error) {
-    tell(options, error.what());
+    report(options, error.what());
     return KVSTORE_ERROR;
   }
 }
@@ -176,7 +176,7 @@ int kvstore_open_ex(const char* path, KVStore** out, const KVStoreConfig* config
 int kvstore_close(KVStore* kv) {
   if (kv == nullptr || kv->mark.is_foreign()) return KVSTORE_OK;
   if (!start_closing(*kv)) {
-    return fail(*kv, KVSTORE_BUSY, "another thread has a write transaction open");
+    return fail(*kv, KVSTORE_BUSY, "cannot close: another thread has a write transaction open");
   }
   kvstore_rollback(kv);  // of this thread, which need not remember it any more
   kv->gate.close();
@@ -198,4 +198,4 @@ void* snkv_malloc(size_t bytes) { return std::calloc(1, bytes); }
 void snkv_free(void* memory) { std::free(memory); }
 
 }  // extern "C"
-}  // namespace mayfly
+}  // namespace mayfly::internal

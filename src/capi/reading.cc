@@ -9,38 +9,42 @@
 
 #include "capi/call.h"
 #include "capi/key_reader.h"
-#include "capi/moments.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
+
+class Inside : public ReadTxn {
+ public:
+  static Txn& of(const ReadTxn& txn) { return *(txn.*&Inside::txn_); }
+};
 
 // Calls `use(txn, found)` if the key is there. One that has expired is removed if nobody else is
 // writing; if this thread has a transaction open, its commit does it.
 template <class Use>
-Result<Sight> look(KVStore& kv, std::string_view key, Family family, Want want, Use use) {
+Result<KeyState> look(KVStore& kv, std::string_view key, Family family, Need need, Use use) {
   const OpenTxn* const open = kv.open_txn();
-  std::vector<Met> met;
-  const auto sight =
-      kv.reader->look(open == nullptr ? nullptr : &open->txn(), key, family, want, met, use);
-  if (!met.empty()) {
+  std::vector<ExpiredKey> expired;
+  const auto state =
+      kv.reader->look(open == nullptr ? nullptr : &open->txn(), key, family, need, expired, use);
+  if (!expired.empty()) {
     const auto turn = kv.try_take_turn();
-    if (turn || !kv.takes_turns) kv.reader->remove(met);
+    if (turn || !kv.takes_turns) kv.reader->remove(expired);
   }
-  return sight;
+  return state;
 }
 
-void count_get(Txn& txn, const Found& found) {
+void count_get(Txn& txn, const StoredEntry& found) {
   txn.tally().add(Count::gets);
   txn.tally().add(Count::bytes_read, found.value.size());
 }
 
-int to_code(KVStore& kv, const Result<Sight>& sight) {
-  if (!sight) return fail(kv, sight.error());
-  return *sight == Sight::there ? KVSTORE_OK : KVSTORE_NOTFOUND;
+int to_code(KVStore& kv, const Result<KeyState>& state) {
+  if (!state) return fail(kv, state.error());
+  return *state == KeyState::there ? KVSTORE_OK : KVSTORE_NOTFOUND;
 }
 
 // Gives out a copy of the value. An empty one needs none.
-void give(std::string_view from, void** value, int* length) {
+void give_copy(std::string_view from, void** value, int* length) {
   if (from.empty()) return;
   *value = std::malloc(from.size());
   if (*value == nullptr) throw std::bad_alloc();
@@ -73,15 +77,29 @@ int get_count(KVColumnFamily* cf, std::int64_t* result, std::uint64_t FamilyCoun
 }
 
 // The deadline of a key that is there, and the moment of the look.
-Result<Sight> look_at_deadline(KVColumnFamily* cf, std::string_view key, Time& deadline,
-                               Time& now) {
-  return look(*cf->kv, key, cf->family, Want::deadline, [&](Txn& txn, const Found& found) {
+Result<KeyState> look_at_deadline(KVColumnFamily* cf, std::string_view key, Time& deadline,
+                                  Time& now) {
+  return look(*cf->kv, key, cf->family, Need::deadline, [&](Txn& txn, const StoredEntry& found) {
     deadline = found.deadline;
     if (deadline != kNever) now = txn.now();
   });
 }
 
 }  // namespace
+
+Txn& KeyReader::inside(const ReadTxn& txn) { return Inside::of(txn); }
+
+Result<KeyReader> KeyReader::of(const Store& store) {
+  const auto txn = store.read();
+  if (!txn) return txn.error();
+  return KeyReader(inside(*txn).owner());
+}
+
+bool KeyReader::has_expired(Txn& txn, FamilyView& view, const StoredKey& key) {
+  if (!view.has_expired) return false;
+  const auto deadline = txn.deadline_of(view, key.bytes());
+  return deadline && *deadline != kNever && is_due(*deadline, txn.now());
+}
 
 extern "C" {
 
@@ -90,12 +108,12 @@ int kvstore_cf_get(KVColumnFamily* cf, const void* key, int key_length, void** v
   clear_results(value, value_length);
   return call(cf, [&](KVStore& kv) {
     if (const int code = check_get(kv, key, key_length, value, value_length)) return code;
-    const auto sight =
-        look(kv, view(key, key_length), cf->family, Want::value, [&](Txn& txn, const Found& found) {
-          give(found.value, value, value_length);
-          count_get(txn, found);
-        });
-    return to_code(kv, sight);
+    const auto state = look(kv, view(key, key_length), cf->family, Need::value,
+                            [&](Txn& txn, const StoredEntry& found) {
+                              give_copy(found.value, value, value_length);
+                              count_get(txn, found);
+                            });
+    return to_code(kv, state);
   });
 }
 
@@ -106,16 +124,18 @@ int kvstore_cf_get_into(KVColumnFamily* cf, const void* key, int key_length, voi
     if (const int code = check_result(kv, value_length)) return code;
     if (const int code = check_key(kv, key, key_length)) return code;
     if (size < 0 || (buffer == nullptr && size != 0)) {
-      return fail(kv, KVSTORE_ERROR, "there must be a buffer, and its size must not be negative");
+      return fail(kv, KVSTORE_ERROR,
+                  "the buffer must not be NULL, and its size must not be negative");
     }
-    const auto sight =
-        look(kv, view(key, key_length), cf->family, Want::value, [&](Txn& txn, const Found& found) {
-          const std::size_t fitting = std::min(found.value.size(), static_cast<std::size_t>(size));
-          if (fitting != 0) std::memcpy(buffer, found.value.data(), fitting);
-          *value_length = static_cast<int>(found.value.size());
-          count_get(txn, found);
-        });
-    return to_code(kv, sight);
+    const auto state = look(kv, view(key, key_length), cf->family, Need::value,
+                            [&](Txn& txn, const StoredEntry& found) {
+                              const std::size_t fitting =
+                                  std::min(found.value.size(), static_cast<std::size_t>(size));
+                              if (fitting != 0) std::memcpy(buffer, found.value.data(), fitting);
+                              *value_length = static_cast<int>(found.value.size());
+                              count_get(txn, found);
+                            });
+    return to_code(kv, state);
   });
 }
 
@@ -126,15 +146,15 @@ int kvstore_cf_get_ttl(KVColumnFamily* cf, const void* key, int key_length, void
   return call(cf, [&](KVStore& kv) {
     if (const int code = check_get(kv, key, key_length, value, value_length)) return code;
     std::int64_t left = KVSTORE_NO_TTL;
-    const auto sight = look(kv, view(key, key_length), cf->family, Want::deadline,
-                            [&](Txn& txn, const Found& found) {
-                              give(found.value, value, value_length);
+    const auto state = look(kv, view(key, key_length), cf->family, Need::deadline,
+                            [&](Txn& txn, const StoredEntry& found) {
+                              give_copy(found.value, value, value_length);
                               if (found.deadline != kNever)
                                 left = remaining(found.deadline, txn.now()).count();
                               count_get(txn, found);
                             });
-    if (remaining_ms != nullptr && sight && *sight != Sight::expired) *remaining_ms = left;
-    return to_code(kv, sight);
+    if (remaining_ms != nullptr && state && *state != KeyState::expired) *remaining_ms = left;
+    return to_code(kv, state);
   });
 }
 
@@ -143,10 +163,10 @@ int kvstore_cf_exists(KVColumnFamily* cf, const void* key, int key_length, int* 
   return call(cf, [&](KVStore& kv) {
     if (const int code = check_result(kv, exists)) return code;
     if (const int code = check_key(kv, key, key_length)) return code;
-    const auto sight =
-        look(kv, view(key, key_length), cf->family, Want::value, [](const Txn&, const Found&) {});
-    if (!sight) return fail(kv, sight.error());
-    *exists = *sight == Sight::there ? 1 : 0;
+    const auto state = look(kv, view(key, key_length), cf->family, Need::value,
+                            [](const Txn&, const StoredEntry&) {});
+    if (!state) return fail(kv, state.error());
+    *exists = *state == KeyState::there ? 1 : 0;
     return KVSTORE_OK;
   });
 }
@@ -159,12 +179,12 @@ int kvstore_cf_ttl_remaining(KVColumnFamily* cf, const void* key, int key_length
     if (const int code = check_key(kv, key, key_length)) return code;
     Time deadline = kNever;
     Time now{};
-    const auto sight = look_at_deadline(cf, view(key, key_length), deadline, now);
-    if (sight && *sight == Sight::expired) return KVSTORE_OK;
-    if (sight) {
+    const auto state = look_at_deadline(cf, view(key, key_length), deadline, now);
+    if (state && *state == KeyState::expired) return KVSTORE_OK;
+    if (state) {
       *remaining_ms = deadline == kNever ? KVSTORE_NO_TTL : remaining(deadline, now).count();
     }
-    return to_code(kv, sight);
+    return to_code(kv, state);
   });
 }
 
@@ -175,9 +195,9 @@ int kvstore_cf_deadline(KVColumnFamily* cf, const void* key, int key_length, int
     if (const int code = check_key(kv, key, key_length)) return code;
     Time deadline = kNever;
     Time now{};
-    const auto sight = look_at_deadline(cf, view(key, key_length), deadline, now);
+    const auto state = look_at_deadline(cf, view(key, key_length), deadline, now);
     *expire_ms = to_expire_ms(deadline);
-    return to_code(kv, sight);
+    return to_code(kv, state);
   });
 }
 
@@ -198,4 +218,4 @@ int kvstore_cf_count_expired(KVColumnFamily* cf, int64_t* count) {
 }
 
 }  // extern "C"
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -9,15 +9,14 @@
 #include <vector>
 
 #include "capi/call.h"
-#include "capi/iterator.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 int end(KVStore* store, bool commit);
 
 // The stores in which this thread has a write transaction open. One that is open when the thread
-// ends is undone: nobody else could do it, and nobody could ever write again.
+// ends is rolled back: only this thread can do it, and until then nobody can write.
 class ThreadTxns {
  public:
   ~ThreadTxns() {
@@ -92,7 +91,7 @@ int end(KVStore* store, bool commit) {
   });
 }
 
-// The store may go with the last who knows it, so this is the last thing that is done with it.
+// This may delete the store, so it comes last.
 int end_and_forget(KVStore* store, bool commit) {
   const int code = end(store, commit);
   if (store != nullptr) thread_txns.forget(*store);
@@ -106,7 +105,7 @@ extern "C" {
 int kvstore_begin(KVStore* kv, int write) {
   return call(kv, [&](KVStore& store) {
     if (store.open_txn() != nullptr) {
-      return fail(store, KVSTORE_ERROR, "this thread has a transaction open already");
+      return fail(store, KVSTORE_ERROR, "this thread already has a transaction open");
     }
     auto open = std::make_unique<OpenTxn>();
     if (const int code = check_status(store, start(store, write != 0, *open))) return code;
@@ -119,4 +118,4 @@ int kvstore_commit(KVStore* kv) { return end_and_forget(kv, true); }
 int kvstore_rollback(KVStore* kv) { return end_and_forget(kv, false); }
 
 }  // extern "C"
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that write a key: put and its kin, delete, compare_and_set, increment, clear.
+// The calls that write a key: put and its variants, delete, compare_and_set, increment, clear.
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 
 #include "capi/call.h"
-#include "capi/moments.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 int check_entry(KVStore& kv, const void* key, int key_length, const void* value, int value_length) {
@@ -16,26 +14,27 @@ int check_entry(KVStore& kv, const void* key, int key_length, const void* value,
   return check_value(kv, value, value_length);
 }
 
-struct Bytes {
+struct Argument {
   const void* data;
   int length;
 };
 
-int put(KVColumnFamily* cf, Bytes key, Bytes value, const Moment& moment) {
+int put(KVColumnFamily* cf, Argument key, Argument value, const Moment& moment) {
   return call(cf, [&](KVStore& kv) {
     if (const int code = check_entry(kv, key.data, key.length, value.data, value.length)) {
       return code;
     }
     if (const int code = check_moment(kv, moment)) return code;
     return with_write(kv, cf->family, [&](WriteTxn& txn) {
-      txn.put(view(key.data, key.length), view(value.data, value.length), moment.expires,
+      txn.put(view(key.data, key.length), view(value.data, value.length), moment.expiry,
               cf->family);
       return KVSTORE_OK;
     });
   });
 }
 
-int put_if_absent(KVColumnFamily* cf, Bytes key, Bytes value, const Moment& moment, int* inserted) {
+int put_if_absent(KVColumnFamily* cf, Argument key, Argument value, const Moment& moment,
+                  int* inserted) {
   if (inserted != nullptr) *inserted = 0;
   return call(cf, [&](KVStore& kv) {
     if (const int code = check_entry(kv, key.data, key.length, value.data, value.length)) {
@@ -44,35 +43,16 @@ int put_if_absent(KVColumnFamily* cf, Bytes key, Bytes value, const Moment& mome
     if (const int code = check_moment(kv, moment)) return code;
     bool stored = false;
     const int code = with_write(kv, cf->family, [&](WriteTxn& txn) {
-      // Else nobody could ever see it.
+      // An entry that is expired already could never be seen.
       const bool visible = !moment.deadline || !is_due(*moment.deadline, txn.now());
       stored =
           visible && txn.put_if_absent(view(key.data, key.length), view(value.data, value.length),
-                                       moment.expires, cf->family);
+                                       moment.expiry, cf->family);
       return KVSTORE_OK;
     });
     if (inserted != nullptr && code == KVSTORE_OK) *inserted = stored ? 1 : 0;
     return code;
   });
-}
-
-// Whether `delta` can be added to what the key holds. Asked before, since a WriteTxn that is told
-// to add what can't be added could not be committed any more.
-int check_sum(KVStore& kv, const ReadTxn& txn, std::string_view key, Family family,
-              std::int64_t delta) {
-  const auto found = txn.get(key, family);
-  if (!found) return fail(kv, found.error());
-  if (!*found) return KVSTORE_OK;
-  std::int64_t number = 0;
-  const char* const end = (*found)->data() + (*found)->size();
-  const auto [stop, problem] = std::from_chars((*found)->data(), end, number);
-  if (problem != std::errc() || stop != end) {
-    return fail(kv, KVSTORE_ERROR, "the value is not a decimal number of 64 bits");
-  }
-  if (__builtin_add_overflow(number, delta, &number)) {
-    return fail(kv, KVSTORE_ERROR, "the sum does not fit into 64 bits");
-  }
-  return KVSTORE_OK;
 }
 
 }  // namespace
@@ -125,7 +105,7 @@ int kvstore_cf_compare_and_set(KVColumnFamily* cf, const void* key, int key_leng
     bool stored = false;
     const int code = with_write(kv, cf->family, [&](WriteTxn& txn) {
       stored = txn.compare_and_set(view(key, key_length), view(expected, expected_length),
-                                   view(value, value_length), Expires::unchanged(), cf->family);
+                                   view(value, value_length), Expiry::unchanged(), cf->family);
       return KVSTORE_OK;
     });
     if (swapped != nullptr && code == KVSTORE_OK) *swapped = stored ? 1 : 0;
@@ -160,4 +140,4 @@ int kvstore_cf_clear(KVColumnFamily* cf) {
 }
 
 }  // extern "C"
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -74,20 +74,20 @@ std::optional<std::int64_t> Members::whole_number(std::string_view name) {
   return number;
 }
 
-std::optional<Expires> Members::expires(Time now) {
+std::optional<Expiry> Members::expires(Time now) {
   for (const std::string_view name : {"deadline_ms", "deadline", "ttl"}) {
     const JsonValue* const found = find(name);
     if (found == nullptr) continue;
-    if (found->is(Kind::null)) return Expires::never();
+    if (found->is(Kind::null)) return Expiry::never();
     if (name == "deadline_ms") {
       const std::optional<std::int64_t> ms = whole_number(name);
       if (!ms) return std::nullopt;
-      return Expires(Time(Millis(*ms)));
+      return Expiry(Time(Millis(*ms)));
     }
     if (name == "ttl" && found->is(Kind::number)) {
       const std::optional<double> seconds = found->number();
       if (seconds && *seconds > 0) {
-        return Expires(to_millis(std::chrono::duration<double>(*seconds)));
+        return Expiry(to_millis(std::chrono::duration<double>(*seconds)));
       }
       fail(name, seconds ? "a time to live must be above 0" : "the number does not fit");
       return std::nullopt;
@@ -95,7 +95,7 @@ std::optional<Expires> Members::expires(Time now) {
     const std::optional<std::string> written = text(name);
     if (!written) return std::nullopt;
     const Result<Time> moment = parse_moment(*written, now);
-    if (moment) return Expires(*moment);
+    if (moment) return Expiry(*moment);
     fail(name, moment.error().message);
     return std::nullopt;
   }

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "mayfly/expires.h"
+#include "mayfly/expiry.h"
 #include "mayfly/result.h"
 #include "tools/json/json_reader.h"
 
@@ -37,7 +37,7 @@ class Members {
   std::optional<std::int64_t> whole_number(std::string_view name);
 
   // When it is to end; nothing if nothing is said about it. What is due at `now` is fine here.
-  std::optional<Expires> expires(Time now);
+  std::optional<Expiry> expires(Time now);
 
   const Status& status() const { return status_; }
 

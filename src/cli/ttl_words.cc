@@ -177,14 +177,14 @@ Result<Time> parse_moment(std::string_view text, Time now) {
   return deadline_after(now, *duration);
 }
 
-Result<Expires> parse_expires(std::string_view text, Time now) {
+Result<Expiry> parse_expires(std::string_view text, Time now) {
   if (const auto date = parse_date(text)) {
-    if (!is_due(*date, now)) return Expires(*date);
+    if (!is_due(*date, now)) return Expiry(*date);
     return Error{Code::invalid, fmt::format("'{}' is past: it is {} now", text, moment_text(now))};
   }
   const Result<Millis> duration = parse_duration(text);
   if (!duration) return duration.error();
-  if (*duration > Millis::zero()) return Expires(*duration);
+  if (*duration > Millis::zero()) return Expiry(*duration);
   return Error{Code::invalid, fmt::format("'{}' is no time to live: it must be above 0", text)};
 }
 

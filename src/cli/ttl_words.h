@@ -10,14 +10,14 @@
 #include <string>
 #include <string_view>
 
-#include "mayfly/expires.h"
+#include "mayfly/expiry.h"
 #include "mayfly/result.h"
 
 namespace mayfly {
 
 // Code::invalid for what is none of these, for no time at all, and for a moment that is past.
 // `now` is only for that: a TTL is counted from the transaction that takes it.
-Result<Expires> parse_expires(std::string_view text, Time now);
+Result<Expiry> parse_expires(std::string_view text, Time now);
 
 // A duration alone: 90s, 2h30m.
 Result<Millis> parse_duration(std::string_view text);

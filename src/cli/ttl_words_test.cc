@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 constexpr Time kNow = std::chrono::sys_days(std::chrono::year(2026) / 11 / 15) + 12h;
 
 Time deadline(std::string_view text) {
-  const Result<Expires> expires = parse_expires(text, kNow);
+  const Result<Expiry> expires = parse_expires(text, kNow);
   EXPECT_TRUE(expires) << text;
   return expires ? expires->deadline(kNow, kNever, Millis::max()) : kNever;
 }

@@ -31,13 +31,13 @@ void DeadlineHeap::schedule(Slot slot, Time deadline) {
   }
   heap_.push_back({deadline, slot, last_version_});
   std::push_heap(heap_.begin(), heap_.end(), later);
-  settle();
+  drop_stale();
 }
 
 bool DeadlineHeap::cancel(Slot slot) {
   if (deadlines_.find(slot) == kNever) return false;
   forget(slot);
-  settle();
+  drop_stale();
   return true;
 }
 
@@ -49,7 +49,7 @@ std::size_t DeadlineHeap::take_due(Time now, std::size_t limit, std::vector<Due>
     forget(slot);
     out.push_back({slot, deadline});
     ++taken;
-    settle();
+    drop_stale();
   }
   return taken;
 }
@@ -80,7 +80,7 @@ void DeadlineHeap::pop_top() {
   heap_.pop_back();
 }
 
-void DeadlineHeap::settle() {
+void DeadlineHeap::drop_stale() {
   while (!heap_.empty() && is_stale(heap_.front())) pop_top();
   if (heap_.size() > kCompactFrom && heap_.size() > 2 * size()) compact();
 }

@@ -7,7 +7,7 @@
 
 #include "mayfly/time.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 inline constexpr std::uint64_t kOrdinalOfEpoch = std::uint64_t{1} << 63;
 
@@ -22,4 +22,4 @@ constexpr Time from_ordinal(std::uint64_t ordinal) {
 static_assert(ordinal(Time::min()) == 0);
 static_assert(from_ordinal(ordinal(kNever)) == kNever);
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace mayfly {
+namespace mayfly::internal {
 
 template <class T>
 class Pool {
@@ -42,4 +42,4 @@ class Pool {
   std::vector<Id> free_;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 // Counts the instances that are alive, and owns memory, so that a sanitizer sees what is forgotten.
@@ -193,4 +193,4 @@ TEST(SlabModel, AgreesWithAPlainMap) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

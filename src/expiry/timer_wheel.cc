@@ -52,7 +52,7 @@ std::size_t TimerWheel::take_due(Time now, std::size_t limit, std::vector<Due>& 
                           ? std::numeric_limits<std::size_t>::max()
                           : limit * kCascadePerTaken;
   while (size_ > 0 && taken < limit) {
-    if (ordinal(now) < time_) return taken + take_overdue(now, limit - taken, out);
+    if (internal::ordinal(now) < time_) return taken + take_overdue(now, limit - taken, out);
     if (cascading_ != 0) {
       if (moves == 0) return taken;
       moves -= cascade(moves);
@@ -76,13 +76,14 @@ std::size_t TimerWheel::take_due(Time now, std::size_t limit, std::vector<Due>& 
   }
   // Nothing stands between the wheel's time and now, so the wheel may turn that far.
   const bool is_done = cascading_ == 0 && (size_ == 0 || !is_due(start_of(first_place()), now));
-  if (is_done && ordinal(now) > time_) turn_to(now);
+  if (is_done && internal::ordinal(now) > time_) turn_to(now);
   return taken;
 }
 
 Time TimerWheel::next_deadline() const {
   if (size_ == 0) return kNever;
-  return std::min(overdue_, cascading_ != 0 ? from_ordinal(time_) : start_of(first_place()));
+  return std::min(overdue_,
+                  cascading_ != 0 ? internal::from_ordinal(time_) : start_of(first_place()));
 }
 
 std::size_t TimerWheel::count_due(Time now) const {
@@ -93,7 +94,7 @@ std::size_t TimerWheel::count_due(Time now) const {
       if (is_cascading(place)) continue;
       // What comes after this list starts later still. At time_ itself older deadlines may wait.
       const Time start = start_of(place);
-      if (ordinal(start) != time_ && !is_due(start, now)) return count;
+      if (internal::ordinal(start) != time_ && !is_due(start, now)) return count;
       count += count_list(place, now);
     }
   }
@@ -102,7 +103,7 @@ std::size_t TimerWheel::count_due(Time now) const {
 
 // The level of the first digit in which the deadline differs from the wheel's time.
 TimerWheel::Place TimerWheel::place_of(Time deadline) const {
-  const std::uint64_t at = std::max(ordinal(deadline), time_);
+  const std::uint64_t at = std::max(internal::ordinal(deadline), time_);
   const std::uint64_t difference = at ^ time_;
   if (difference == 0) return {0, static_cast<unsigned>(at & (kLists - 1))};
   const unsigned level = (63 - static_cast<unsigned>(std::countl_zero(difference))) / kDigitBits;
@@ -119,12 +120,12 @@ Time TimerWheel::start_of(Place place) const {
   const unsigned shift = place.level * kDigitBits;
   const unsigned above = shift + kDigitBits;
   const std::uint64_t prefix = above >= 64 ? 0 : time_ >> above << above;
-  return from_ordinal(prefix | std::uint64_t{place.digit} << shift);
+  return internal::from_ordinal(prefix | std::uint64_t{place.digit} << shift);
 }
 
 Time TimerWheel::last_of(Place place) const {
   const std::uint64_t width = std::uint64_t{1} << (place.level * kDigitBits);
-  return from_ordinal(ordinal(start_of(place)) + (width - 1));
+  return internal::from_ordinal(internal::ordinal(start_of(place)) + (width - 1));
 }
 
 bool TimerWheel::is_empty(Place place) const {
@@ -186,7 +187,7 @@ std::size_t TimerWheel::drain(Place place, std::size_t limit, Use use) {
 
 // REQUIRES: nothing waits between the wheel's time and `time`.
 void TimerWheel::turn_to(Time time) {
-  time_ = ordinal(time);
+  time_ = internal::ordinal(time);
   overdue_ = kNever;
 }
 

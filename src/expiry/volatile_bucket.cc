@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace mayfly {
+namespace mayfly::internal {
 
 // In steps of about an eighth: a sixteenth of the room is empty on average, and a slot is copied a
 // dozen times before the bucket is full, at a few tenths of a nanosecond each. With the allocator's
@@ -29,4 +29,4 @@ void VolatileBucket::fit() {
   if (2 * capacity_for(size_ + std::size_t{1}) <= capacity_) resize(size_ + std::size_t{1});
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

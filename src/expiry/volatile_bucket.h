@@ -18,7 +18,7 @@
 #include "mayfly/slot.h"
 #include "mayfly/time.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 class VolatileBucket {
  public:
@@ -79,4 +79,4 @@ class VolatileBucket {
 };
 static_assert(sizeof(VolatileBucket) == 24);
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

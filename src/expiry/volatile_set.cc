@@ -17,7 +17,7 @@ void VolatileSet::schedule(Slot slot, Time deadline) {
     cancel(slot);
     return;
   }
-  if (tree_ == nullptr) tree_ = std::make_unique<VolatileTree>();
+  if (tree_ == nullptr) tree_ = std::make_unique<internal::VolatileTree>();
   if (present == kNever) {
     slots_.add(slot, deadline);
   } else {

@@ -11,7 +11,7 @@
 
 #include "expiry/ordinal.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 // Slots of one bucket lie anywhere in the column: each is asked for this far ahead of its turn.
@@ -304,4 +304,4 @@ void VolatileTree::tidy_child(PlacedColumn& slots, std::uint32_t parent, unsigne
   nodes_.remove(at);
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

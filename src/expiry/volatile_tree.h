@@ -20,9 +20,9 @@
 #include "expiry/pool.h"
 #include "expiry/volatile_bucket.h"
 #include "mayfly/expiry_index.h"
-#include "mayfly/internal/placed_column.h"
+#include "mayfly/internal/deadline_column.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 class VolatileTree {
  public:
@@ -166,4 +166,4 @@ class VolatileTree {
   Path finger_{};
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -7,7 +7,7 @@
 #include "expiry/ordinal.h"
 #include "expiry/volatile_tree.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 // The lowest `bits` bits set; all 64 if there are as many.
@@ -247,4 +247,4 @@ std::string VolatileTree::check_bucket(const PlacedColumn& slots, Branch at, uns
   return "";
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -42,7 +42,7 @@ struct Contents {
   std::size_t free_some(std::size_t limit);
 
   Table table;
-  Slab<KeyNode*> nodes;
+  internal::Slab<KeyNode*> nodes;
   VolatileSet keys;     // deadlines of keys
   VolatileSet members;  // earliest deadlines of members, by key
   Slot cursor = 0;      // of free_some()

@@ -8,12 +8,12 @@
 #include <cmath>
 #include <utility>
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr double kMsMax = 9.2e18;
 
-bool read_number(PyObject* object, Expires& expires) {
+bool read_number(PyObject* object, Expiry& expiry) {
   double seconds = PyFloat_AsDouble(object);
   if (seconds == -1.0 && PyErr_Occurred() != nullptr) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0 || !PyLong_Check(object)) return false;
@@ -24,7 +24,7 @@ bool read_number(PyObject* object, Expires& expires) {
     PyErr_SetString(PyExc_ValueError, "a TTL must be a number of seconds, not nan");
     return false;
   }
-  expires = seconds * 1000 >= kMsMax ? Expires::never() : Expires(Millis(to_ms(seconds)));
+  expiry = seconds * 1000 >= kMsMax ? Expiry::never() : Expiry(Millis(to_ms(seconds)));
   return true;
 }
 
@@ -35,7 +35,7 @@ Millis length_of(PyObject* delta) {
   return Millis(seconds * 1000 + (microseconds + 999) / 1000);
 }
 
-bool read_moment(PyObject* datetime, Expires& expires) {
+bool read_moment(PyObject* datetime, Expiry& expiry) {
   PyObject* const seconds = PyObject_CallMethod(datetime, "timestamp", nullptr);
   if (seconds == nullptr) {  // local time at either end of the calendar has no UTC
     if (PyErr_ExceptionMatches(PyExc_ValueError) == 0 &&
@@ -44,10 +44,10 @@ bool read_moment(PyObject* datetime, Expires& expires) {
     }
     PyErr_Clear();
     const bool is_past = PyDateTime_GET_YEAR(datetime) < 1970;
-    expires = is_past ? Expires(Time(Millis::zero())) : Expires::never();
+    expiry = is_past ? Expiry(Time(Millis::zero())) : Expiry::never();
     return true;
   }
-  expires = Expires(Time(Millis(to_ms(PyFloat_AsDouble(seconds)))));
+  expiry = Expiry(Time(Millis(to_ms(PyFloat_AsDouble(seconds)))));
   Py_DECREF(seconds);
   return true;
 }
@@ -105,16 +105,16 @@ bool import_datetime() {
   return PyDateTimeAPI != nullptr;
 }
 
-bool read_ttl(PyObject* object, Expires& expires) {
-  expires = {};
+bool read_ttl(PyObject* object, Expiry& expiry) {
+  expiry = {};
   if (object == nullptr || object == Py_None) return true;
-  if (PyLong_Check(object) || PyFloat_Check(object)) return read_number(object, expires);
+  if (PyLong_Check(object) || PyFloat_Check(object)) return read_number(object, expiry);
   if (PyDelta_Check(object)) {
-    expires = Expires(length_of(object));
+    expiry = Expiry(length_of(object));
     return true;
   }
-  if (PyDateTime_Check(object)) return read_moment(object, expires);
-  if (PyNumber_Check(object)) return read_number(object, expires);  // such as Decimal
+  if (PyDateTime_Check(object)) return read_moment(object, expiry);
+  if (PyNumber_Check(object)) return read_number(object, expiry);  // such as Decimal
   PyErr_Format(PyExc_TypeError,
                "a TTL must be None, a number of seconds, a timedelta or a datetime, not %s",
                Py_TYPE(object)->tp_name);
@@ -152,4 +152,4 @@ bool sort_arguments(const Signature& signature, PyObject* const* given, Py_ssize
   return true;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "mayfly/expires.h"
+#include "mayfly/expiry.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 // The bytes of a str (as UTF-8), bytes, bytearray or memoryview. They are the object's own, not a
 // copy; the caller's reference keeps them.
@@ -46,7 +46,7 @@ bool import_datetime();
 // A TTL as Python code says it: None is the family's default, a number is seconds, and so is a
 // timedelta; infinity is never; a datetime is a deadline. False, with a Python error set, for what
 // is none of these.
-bool read_ttl(PyObject* object, Expires& expires);
+bool read_ttl(PyObject* object, Expiry& expiry);
 
 // Milliseconds from seconds, rounded up unless it is only the float that is not exact.
 std::int64_t to_ms(double seconds);
@@ -62,4 +62,4 @@ struct Signature {
 bool sort_arguments(const Signature& signature, PyObject* const* given, Py_ssize_t positional,
                     PyObject* keywords, PyObject** found);
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -7,14 +7,15 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "kvstore.h"
 #include "python/arguments.h"
-#include "python/errors.h"
 #include "python/handles.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 namespace py = pybind11;
 
@@ -23,6 +24,25 @@ void bind_store(py::module_& module);
 void bind_iterator(py::module_& module);
 void bind_snapshot(py::module_& module);
 void bind_cache(py::module_& module);
+
+// Many entries in one call: taken from Python first, then written or read without the GIL.
+void put_many(FamilyHandle& family, py::object items, py::handle ttl);
+py::dict get_many(FamilyHandle& family, py::handle keys);
+std::size_t delete_many(FamilyHandle& family, py::handle keys);
+
+// The C++ object of a Python object of a pybind11 type, or null, with a Python error set, if its
+// __init__ was not called. REQUIRES: the type (or its base) was made for T, or for a class whose
+// first base is T.
+template <class T>
+T* object_of(PyObject* self) {
+  // pybind11 keeps the pointer right behind the head of the object, if it has one C++ base only.
+  T* const object = *reinterpret_cast<T**>(self + 1);
+  if (object == nullptr) PyErr_SetString(PyExc_TypeError, "__init__ was not called");
+  return object;
+}
+
+// Adds the methods of hot.cc to a type that is about to be completed.
+void add_hot_methods(PyHeapTypeObject* type);
 
 inline py::bytes to_bytes(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
@@ -38,10 +58,10 @@ inline BytesArg bytes_of(py::handle object, const char* what) {
   return bytes;
 }
 
-inline Expires expires_of(py::handle ttl) {
-  Expires expires;
-  if (!read_ttl(ttl.ptr(), expires)) throw py::error_already_set();
-  return expires;
+inline Expiry expiry_of(py::handle ttl) {
+  Expiry expiry;
+  if (!read_ttl(ttl.ptr(), expiry)) throw py::error_already_set();
+  return expiry;
 }
 
 // The number that `work(cf)` returns, which is called without the GIL.
@@ -76,4 +96,4 @@ void run_for(FamilyHandle& family, py::handle key, Work work) {
   if (code != KVSTORE_OK) throw_code(family, code);
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

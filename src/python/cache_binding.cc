@@ -7,10 +7,9 @@
 #include <utility>
 
 #include "python/binding.h"
-#include "python/hot.h"
 #include "python/object_cache.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 // Runs `work(cache)` for a method that is not called through pybind11, and so must not throw.
@@ -134,8 +133,8 @@ std::unique_ptr<ObjectCache> make(std::size_t capacity, py::object ttl, bool sli
   options.max_entries = capacity;
   options.jitter_percent = jitter * 100;
   if (!ttl.is_none()) {
-    const Expires expires = expires_of(ttl);
-    const Millis length = expires.deadline(Time(), kNever, Millis::max()) - Time();
+    const Expiry expiry = expiry_of(ttl);
+    const Millis length = expiry.deadline(Time(), kNever, Millis::max()) - Time();
     options.default_expiry = sliding ? Expiry::sliding(length) : Expiry(length);
   }
   return std::make_unique<ObjectCache>(std::move(options), std::move(timer), std::move(listener));
@@ -200,4 +199,4 @@ void bind_cache(py::module_& module) {
       .def("_entries", entries);
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -2,14 +2,13 @@
 #include "python/entries.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "capi/call.h"
 #include "mayfly/condition.h"
 #include "mayfly/internal/stopwatch.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 int clamp_size(std::string_view bytes) {
@@ -35,30 +34,8 @@ int checked_write(KVColumnFamily* cf, Check check, Body body) {
   });
 }
 
-bool is_gone_at_once(const Expires& expires, Time now) {
-  return is_due(expires.deadline(now, kNever, Millis::max()), now);
-}
-
-// The number in the value, after checking that `delta` can be added: a WriteTxn that is told to add
-// what can't be added could not be committed any more.
-int check_sum(KVStore& kv, std::string_view value, std::int64_t delta) {
-  std::int64_t number = 0;
-  const char* const end = value.data() + value.size();
-  const auto [stop, problem] = std::from_chars(value.data(), end, number);
-  if (problem != std::errc() || stop != end) {
-    return fail(kv, KVSTORE_ERROR, "the value is not a decimal number of 64 bits");
-  }
-  if (__builtin_add_overflow(number, delta, &number)) {
-    return fail(kv, KVSTORE_ERROR, "the sum does not fit into 64 bits");
-  }
-  return KVSTORE_OK;
-}
-
-bool is_allowed(int flags, Time present, Time wanted) {
-  if ((flags & KVSTORE_EXPIRE_NX) != 0 && present != kNever) return false;
-  if ((flags & KVSTORE_EXPIRE_XX) != 0 && present == kNever) return false;
-  if ((flags & KVSTORE_EXPIRE_GT) != 0 && wanted <= present) return false;
-  return (flags & KVSTORE_EXPIRE_LT) == 0 || wanted < present;
+bool is_gone_at_once(const Expiry& expiry, Time now) {
+  return is_due(expiry.deadline(now, kNever, Millis::max()), now);
 }
 
 }  // namespace
@@ -67,7 +44,7 @@ int put_entry(KVColumnFamily* cf, const Item& item) {
   return checked_write(
       cf, [&](KVStore& kv) { return check_item(kv, item); },
       [&](KVStore&, WriteTxn& txn) {
-        txn.put(item.key, item.value, item.expires, cf->family);
+        txn.put(item.key, item.value, item.expiry, cf->family);
         return KVSTORE_OK;
       });
 }
@@ -76,8 +53,8 @@ int put_absent(KVColumnFamily* cf, const Item& item, bool& inserted) {
   return checked_write(
       cf, [&](KVStore& kv) { return check_item(kv, item); },
       [&](KVStore&, WriteTxn& txn) {
-        inserted = !is_gone_at_once(item.expires, txn.now()) &&
-                   txn.put_if_absent(item.key, item.value, item.expires, cf->family);
+        inserted = !is_gone_at_once(item.expiry, txn.now()) &&
+                   txn.put_if_absent(item.key, item.value, item.expiry, cf->family);
         return KVSTORE_OK;
       });
 }
@@ -88,32 +65,28 @@ int swap_entry(KVColumnFamily* cf, const Item& item, std::optional<std::string_v
       cf, [&](KVStore& kv) { return check_item(kv, item); },
       [&](KVStore&, WriteTxn& txn) {
         if (expected) {
-          const bool has_ttl = item.expires.kind() != Expires::Kind::by_default;
+          const bool has_ttl = !item.expiry.is_default();
           swapped = txn.compare_and_set(item.key, expected, item.value,
-                                        has_ttl ? item.expires : Expires::unchanged(), cf->family);
+                                        has_ttl ? item.expiry : Expiry::unchanged(), cf->family);
         } else {
-          swapped = txn.put_if_absent(item.key, item.value, item.expires, cf->family);
+          swapped = txn.put_if_absent(item.key, item.value, item.expiry, cf->family);
         }
         return KVSTORE_OK;
       });
 }
 
-int add_to_entry(KVColumnFamily* cf, std::string_view key, std::int64_t delta, Expires expires,
+int add_to_entry(KVColumnFamily* cf, std::string_view key, std::int64_t delta, Expiry expiry,
                  std::int64_t& sum) {
   return checked_write(
       cf, [&](KVStore& kv) { return check_name(kv, key); },
       [&](KVStore& kv, WriteTxn& txn) {
-        const auto found = txn.get(key, cf->family);
-        if (!found) return fail(kv, found.error());
-        if (*found) {
-          if (const int code = check_sum(kv, **found, delta)) return code;
-        }
-        sum = txn.increment(key, delta, expires, cf->family);
+        if (const int code = check_sum(kv, txn, key, cf->family, delta)) return code;
+        sum = txn.increment(key, delta, expiry, cf->family);
         return KVSTORE_OK;
       });
 }
 
-int expire_entry(KVColumnFamily* cf, std::string_view key, Expires expires, int flags,
+int expire_entry(KVColumnFamily* cf, std::string_view key, Expiry expiry, int flags,
                  bool& changed) {
   return checked_write(
       cf, [&](KVStore& kv) { return check_name(kv, key); },
@@ -121,18 +94,18 @@ int expire_entry(KVColumnFamily* cf, std::string_view key, Expires expires, int 
         const auto present = txn.deadline(key, cf->family);
         if (!present) return fail(kv, present.error());
         if (!*present) return KVSTORE_NOTFOUND;
-        const Time wanted = expires.deadline(txn.now(), **present, Millis::max());
-        changed = is_allowed(flags, **present, wanted) &&
-                  txn.expire(key, expires, When::always, cf->family);
+        const Time wanted = expiry.deadline(txn.now(), **present, Millis::max());
+        changed = allows(static_cast<When>(flags), **present, wanted) &&
+                  txn.expire(key, expiry, When::always, cf->family);
         return KVSTORE_OK;
       });
 }
 
-int touch_entry(KVColumnFamily* cf, std::string_view key, Expires expires) {
+int touch_entry(KVColumnFamily* cf, std::string_view key, Expiry expiry) {
   return checked_write(
       cf, [&](KVStore& kv) { return check_name(kv, key); },
       [&](KVStore&, WriteTxn& txn) {
-        return txn.touch(key, expires, cf->family) ? KVSTORE_OK : KVSTORE_NOTFOUND;
+        return txn.touch(key, expiry, cf->family) ? KVSTORE_OK : KVSTORE_NOTFOUND;
       });
 }
 
@@ -157,8 +130,8 @@ int get_or_put_entry(KVColumnFamily* cf, const Item& item, std::optional<std::st
         if (!found) return fail(kv, found.error());
         if (*found) {
           present.emplace(**found);
-        } else if (!is_gone_at_once(item.expires, txn.now())) {
-          txn.put(item.key, item.value, item.expires, cf->family);
+        } else if (!is_gone_at_once(item.expiry, txn.now())) {
+          txn.put(item.key, item.value, item.expiry, cf->family);
         }
         return KVSTORE_OK;
       });
@@ -189,7 +162,7 @@ int put_entries(KVColumnFamily* cf, std::span<const Item> items) {
     return KVSTORE_OK;
   };
   return checked_write(cf, check, [&](KVStore&, WriteTxn& txn) {
-    for (const Item& item : items) txn.put(item.key, item.value, item.expires, cf->family);
+    for (const Item& item : items) txn.put(item.key, item.value, item.expiry, cf->family);
     return KVSTORE_OK;
   });
 }
@@ -262,4 +235,4 @@ bool in_transaction(KVColumnFamily* cf) {
   return is_open;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

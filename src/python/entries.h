@@ -16,14 +16,14 @@
 #include <vector>
 
 #include "kvstore.h"
-#include "mayfly/expires.h"
+#include "mayfly/expiry.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 struct Item {
   std::string_view key;
   std::string_view value{};
-  Expires expires{};
+  Expiry expiry{};
 };
 
 int put_entry(KVColumnFamily* cf, const Item& item);
@@ -36,14 +36,13 @@ int swap_entry(KVColumnFamily* cf, const Item& item, std::optional<std::string_v
                bool& swapped);
 
 // The expiry is for a key that is made; one that is there keeps its own.
-int add_to_entry(KVColumnFamily* cf, std::string_view key, std::int64_t delta, Expires expires,
+int add_to_entry(KVColumnFamily* cf, std::string_view key, std::int64_t delta, Expiry expiry,
                  std::int64_t& sum);
 
 // KVSTORE_NOTFOUND if there is no such key; else `changed` tells whether `flags`
 // (KVSTORE_EXPIRE_...) allowed it.
-int expire_entry(KVColumnFamily* cf, std::string_view key, Expires expires, int flags,
-                 bool& changed);
-int touch_entry(KVColumnFamily* cf, std::string_view key, Expires expires);
+int expire_entry(KVColumnFamily* cf, std::string_view key, Expiry expiry, int flags, bool& changed);
+int touch_entry(KVColumnFamily* cf, std::string_view key, Expiry expiry);
 
 // Stores the item only if there is no such key, and gives out the value that was there: nothing if
 // there was none. In one transaction. What would be gone at once is not stored.
@@ -78,4 +77,4 @@ std::int64_t now_ms(KVColumnFamily* cf);
 // Whether this thread has begun a transaction.
 bool in_transaction(KVColumnFamily* cf);
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python/errors.h"
+// The exceptions of the package, and how the numbers of the C API become exceptions.
 
-namespace mayfly {
+#include "python/handles.h"
+
+namespace mayfly::internal {
 namespace {
 
 struct ExceptionTypes {
@@ -52,22 +54,23 @@ PyObject* add(PyObject* module, const char* name, PyObject* base, const char* do
 }  // namespace
 
 bool add_exceptions(PyObject* module) {
-  types.error = add(module, "Error", nullptr, "What all errors of a store have in common.");
+  types.error = add(module, "Error", nullptr, "The base class of all errors of a store.");
   if (types.error == nullptr) return false;
   PyObject* const both = PyTuple_Pack(2, types.error, PyExc_KeyError);
   if (both == nullptr) return false;
   types.not_found = add(module, "NotFoundError", both,
-                        "There is no such key, or it has expired; no such column family.");
+                        "The key is absent or expired, or the column family does not exist.");
   Py_DECREF(both);
   PyObject* const base = types.error;
   types.busy = add(module, "BusyError", base,
-                   "Somebody else is writing, or uses what is to be dropped or closed.");
-  types.locked = add(module, "LockedError", base, "Never raised; here for code that catches it.");
+                   "Another writer is active, or the object to drop or close is in use.");
+  types.locked = add(module, "LockedError", base, "Never raised; exists for code that catches it.");
   types.read_only = add(module, "ReadOnlyError", base,
                         "The store, the file or the transaction may only be read.");
   types.corrupt = add(module, "CorruptError", base, "The file is damaged, or is not a store.");
   types.auth = add(module, "AuthError", base, "Never raised: stores are not encrypted.");
-  types.full = add(module, "FullError", base, "The disk is full; too many column families.");
+  types.full =
+      add(module, "FullError", base, "The disk is full, or there are too many column families.");
   return types.not_found && types.busy && types.locked && types.read_only && types.corrupt &&
          types.auth && types.full;
 }
@@ -81,9 +84,13 @@ PyObject* raise_code(KVStore* kv, int code) { return raise_code(code, kvstore_er
 
 PyObject* raise_error(const char* message) { return raise_code(KVSTORE_ERROR, message); }
 
+PyObject* raise_abandoned() {
+  return raise_error("this store was opened before a fork: open it again in the child");
+}
+
 PyObject* raise_missing(PyObject* key) {
   PyErr_SetObject(types.not_found, key);
   return nullptr;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `_mayfly.Family`: all that a column family can do, one key at a time. mayfly/_family.py and hot.h
+// `_mayfly.Family`: all that a column family can do, one key at a time. mayfly/_family.py and hot.cc
 // have the rest.
 
 #include <cstdint>
@@ -8,10 +8,8 @@
 
 #include "python/binding.h"
 #include "python/entries.h"
-#include "python/hot.h"
-#include "python/many.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using Family_ = py::class_<FamilyHandle>;
@@ -41,10 +39,10 @@ std::int64_t deadline(FamilyHandle& family, py::handle key) {
 
 bool put_if_absent(FamilyHandle& family, py::handle key, py::handle value, py::handle ttl_object) {
   const BytesArg stored = bytes_of(value, "value");
-  const Expires expires = expires_of(ttl_object);
+  const Expiry expiry = expiry_of(ttl_object);
   bool inserted = false;
   run_for(family, key, [&](KVColumnFamily* cf, const BytesArg& bytes) {
-    return put_absent(cf, {bytes.view(), stored.view(), expires}, inserted);
+    return put_absent(cf, {bytes.view(), stored.view(), expiry}, inserted);
   });
   return inserted;
 }
@@ -52,7 +50,7 @@ bool put_if_absent(FamilyHandle& family, py::handle key, py::handle value, py::h
 bool compare_and_set(FamilyHandle& family, py::handle key, py::handle expected, py::handle value,
                      py::handle ttl_object) {
   const BytesArg stored = bytes_of(value, "value");
-  const Expires expires = expires_of(ttl_object);
+  const Expiry expiry = expiry_of(ttl_object);
   BytesArg old;
   std::optional<std::string_view> wanted;
   if (!expected.is_none()) {
@@ -61,36 +59,36 @@ bool compare_and_set(FamilyHandle& family, py::handle key, py::handle expected, 
   }
   bool swapped = false;
   run_for(family, key, [&](KVColumnFamily* cf, const BytesArg& bytes) {
-    return swap_entry(cf, {bytes.view(), stored.view(), expires}, wanted, swapped);
+    return swap_entry(cf, {bytes.view(), stored.view(), expiry}, wanted, swapped);
   });
   return swapped;
 }
 
 std::int64_t increment(FamilyHandle& family, py::handle key, std::int64_t delta,
                        py::handle ttl_object) {
-  const Expires expires = expires_of(ttl_object);
+  const Expiry expiry = expiry_of(ttl_object);
   std::int64_t sum = 0;
   run_for(family, key, [&](KVColumnFamily* cf, const BytesArg& bytes) {
-    return add_to_entry(cf, bytes.view(), delta, expires, sum);
+    return add_to_entry(cf, bytes.view(), delta, expiry, sum);
   });
   return sum;
 }
 
 bool expire(FamilyHandle& family, py::handle key, py::handle ttl_object, int flags) {
   if (ttl_object.is_none()) throw py::type_error("expire needs a TTL; persist() removes one");
-  const Expires expires = expires_of(ttl_object);
+  const Expiry expiry = expiry_of(ttl_object);
   bool changed = false;
   run_for(family, key, [&](KVColumnFamily* cf, const BytesArg& bytes) {
-    return expire_entry(cf, bytes.view(), expires, flags, changed);
+    return expire_entry(cf, bytes.view(), expiry, flags, changed);
   });
   return changed;
 }
 
 void touch(FamilyHandle& family, py::handle key, py::handle ttl_object) {
   if (ttl_object.is_none()) throw py::type_error("touch needs a TTL");
-  const Expires expires = expires_of(ttl_object);
+  const Expiry expiry = expiry_of(ttl_object);
   run_for(family, key, [&](KVColumnFamily* cf, const BytesArg& bytes) {
-    return touch_entry(cf, bytes.view(), expires);
+    return touch_entry(cf, bytes.view(), expiry);
   });
 }
 
@@ -114,10 +112,10 @@ py::bytes pop(FamilyHandle& family, py::handle key) {
 py::bytes set_default(FamilyHandle& family, py::handle key, py::handle value,
                       py::handle ttl_object) {
   const BytesArg stored = bytes_of(value, "value");
-  const Expires expires = expires_of(ttl_object);
+  const Expiry expiry = expiry_of(ttl_object);
   std::optional<std::string> present;
   run_for(family, key, [&](KVColumnFamily* cf, const BytesArg& bytes) {
-    return get_or_put_entry(cf, {bytes.view(), stored.view(), expires}, present);
+    return get_or_put_entry(cf, {bytes.view(), stored.view(), expiry}, present);
   });
   return present ? to_bytes(*present) : to_bytes(stored.view());
 }
@@ -267,4 +265,4 @@ void bind_family(py::module_& module) {
            "Removes the keys in one transaction. Returns how many were there.\n");
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

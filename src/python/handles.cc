@@ -1,13 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/handles.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
-#include "python/errors.h"
-#include "python/snapshot.h"
+#include "python/iterating.h"
 
-namespace mayfly {
+namespace mayfly::internal {
+namespace {
+
+// State of the process: there is one interpreter, and it ends once.
+std::atomic<int> waiting{0};  // threads that are about to take the GIL
+std::atomic<bool> is_ending{false};
+std::atomic<pthread_t> last_thread{};
+
+// Counts this thread as one that waits for the GIL, unless the end has come: then it stays here.
+void start_waiting() {
+  waiting.fetch_add(1);
+  if (!is_ending.load() || ::pthread_equal(::pthread_self(), last_thread.load()) != 0) return;
+  waiting.fetch_sub(1);
+  while (true) ::pause();
+}
+
+}  // namespace
+
+PyGILState_STATE enter_python() {
+  start_waiting();
+  const PyGILState_STATE state = PyGILState_Ensure();
+  waiting.fetch_sub(1);
+  return state;
+}
+
+void take_gil(PyThreadState* state) {
+  start_waiting();
+  PyEval_RestoreThread(state);
+  waiting.fetch_sub(1);
+}
+
+void prepare_exit() {
+  last_thread.store(::pthread_self());
+  is_ending.store(true);
+  while (waiting.load() != 0) {
+    PyThreadState* const state = PyEval_SaveThread();
+    ::sched_yield();
+    PyEval_RestoreThread(state);
+  }
+}
+
+void forget_other_threads() { waiting.store(0); }
 
 FamilyHandle::~FamilyHandle() {
   if (home != nullptr && !home->abandoned) close();
@@ -16,7 +61,7 @@ FamilyHandle::~FamilyHandle() {
 
 KVColumnFamily* FamilyHandle::usable() const {
   if (home != nullptr && home->abandoned) {
-    raise_error("this store was opened before a fork: open it again in the child");
+    raise_abandoned();
     return nullptr;
   }
   if (cf == nullptr || is_closing) {
@@ -76,4 +121,4 @@ bool StoreHandle::end_group() {
   return code == KVSTORE_OK;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

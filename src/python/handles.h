@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind the objects of the Python package, and the frame of every call into the file.
+// The handles behind the objects of the Python package, the frame of every call into the file, the
+// GIL, and exceptions.
 //
 //   Iterator, Snapshot --> ColumnFamily --> KVStore     each holds a Python reference to the next,
 //                                                       so that what it points to outlives it
 //
 // Threads: all of this is guarded by the GIL. Work on the file is done without it, by unlocked(),
-// and meanwhile another thread may close the same object; so whoever is inside is counted, and the
-// last one out closes it. A store may be closed at any time: the C API below waits for the calls of
+// and meanwhile another thread may close the same object; so the threads inside are counted, and
+// the last one closes it. A store may be closed at any time: the C API below waits for the calls of
 // others, and its handles stay safe.
 //
 // Fork: in the child of a fork() the file must not be touched, and not even be closed. There a
@@ -19,9 +20,51 @@
 #include <vector>
 
 #include "kvstore.h"
-#include "python/gil.h"
 
-namespace mayfly {
+namespace mayfly::internal {
+
+// --- Exceptions.
+
+// Makes the exception types and adds them to the module, once, when it is imported. Returns whether
+// that succeeded.
+bool add_exceptions(PyObject* module);
+
+// Each sets a Python error and returns null, so that a call can end with it.
+PyObject* raise_code(KVStore* kv, int code);  // with the message that the C API has for it
+PyObject* raise_code(int code, const char* message);
+PyObject* raise_error(const char* message);  // mayfly.Error
+PyObject* raise_missing(PyObject* key);      // NotFoundError(key)
+PyObject* raise_abandoned();                 // the store belongs to the parent of a fork
+
+// --- The GIL.
+//
+// A daemon thread that asks for the GIL when the interpreter ends is itself ended right there, by
+// unwinding its stack: C++ destructors would then touch Python objects without the GIL. So when the
+// end comes such threads are not let back in: they stay where they are until the process is gone.
+
+// The GIL for a thread that Python may not know. Counts as taking it.
+PyGILState_STATE enter_python();
+
+// What PyEval_SaveThread() let go of.
+void take_gil(PyThreadState* state);
+
+// Runs `work()`, which must not touch Python, without the GIL, and returns what it returns.
+template <class Work>
+auto without_gil(Work work) {
+  PyThreadState* const state = PyEval_SaveThread();
+  const auto result = work();
+  take_gil(state);
+  return result;
+}
+
+// From now on only this thread gets the GIL back. Waits for those that are about to. To be called
+// with the GIL, once, before the interpreter ends.
+void prepare_exit();
+
+// In the child of a fork(), which has no other threads.
+void forget_other_threads();
+
+// --- Handles.
 
 struct StoreHandle;
 struct SnapshotHandle;
@@ -75,4 +118,4 @@ auto unlocked(FamilyHandle& family, Work work) {
   return result;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

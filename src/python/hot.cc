@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python/hot.h"
+// The methods that are called a million times a second: get, put, delete, exists, and the same by
+// brackets and `in`.
+//
+// pybind11 finds the function for a call by trying what is registered, converts each argument
+// through a table of types, and keeps lists of temporaries; that takes longer than the get itself.
+// So these few take their arguments as the interpreter has them, and are put into the type that
+// pybind11 makes before it is completed. The interpreter's own method descriptors check that they
+// are called with the right object.
 
 #include <array>
 
 #include "python/arguments.h"
+#include "python/binding.h"
 #include "python/entries.h"
-#include "python/errors.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr int kStackBytes = 4096;  // values up to this size are read in one step
@@ -113,11 +120,11 @@ int erase(PyObject* self, PyObject* key) {
 int store(PyObject* self, PyObject* key, PyObject* value, PyObject* ttl) {
   const Target target(self, key);
   BytesArg bytes;
-  Expires expires;
-  if (target.cf == nullptr || !bytes.read(value, "value") || !read_ttl(ttl, expires)) return -1;
+  Expiry expiry;
+  if (target.cf == nullptr || !bytes.read(value, "value") || !read_ttl(ttl, expiry)) return -1;
   if (!target.handle->home->begin_group()) return -1;
   const int code = unlocked(*target.handle, [&] {
-    return put_entry(target.cf, {target.key.view(), bytes.view(), expires});
+    return put_entry(target.cf, {target.key.view(), bytes.view(), expiry});
   });
   if (code == KVSTORE_OK) return target.handle->home->count_write() ? 0 : -1;
   target.raise(code);
@@ -194,4 +201,4 @@ void add_hot_methods(PyHeapTypeObject* type) {
   type->as_sequence.sq_contains = contains;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// IteratorHandle: a KVIterator of the C API that Python code may misuse without harm.
+// IteratorHandle: a KVIterator of the C API that Python code may misuse without harm. An iterator
+// is for one thread at a time; here a second one gets an error. Its entry is copied while no other
+// thread can close the store. In a `for` loop it returns the entry it was last moved to by hand
+// (first, last, seek, next, prev), or else the one after the last it returned.
 //
-// An iterator is for one thread at a time; here a second one is told so. What it stands on is
-// copied while no other thread can close the store. In a `for` loop it gives the entry it was last
-// put on by hand (first, last, seek, next, prev), or else the one after the last it gave.
+// SnapshotHandle: the store as it was at one moment. It belongs to a StoreHandle, which ends it
+// before the store is closed. Any thread may use it, one at a time, without the GIL.
 
 #pragma once
 
 #include <Python.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "kvstore.h"
+#include "mayfly/store_txn.h"
 #include "python/handles.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 struct IteratorHandle {
   IteratorHandle() = default;
@@ -56,4 +62,42 @@ struct IteratorHandle {
   std::string value{};
 };
 
-}  // namespace mayfly
+struct SnapshotHandle {
+  SnapshotHandle() = default;
+  SnapshotHandle(const SnapshotHandle&) = delete;
+  SnapshotHandle& operator=(const SnapshotHandle&) = delete;
+  ~SnapshotHandle();
+
+  // Makes it one of `home`, which `store` keeps alive. Returns a number of the C API, whose message
+  // tells what is wrong.
+  int begin(StoreHandle& store_handle, PyObject* store);
+  void end();
+
+  // Whether it may be used; if not, a Python error is set.
+  bool check() const;
+
+  // The number by which the family is known here, or -1 if there is none of that name.
+  int family(std::string_view name);
+
+  using Entry = std::pair<std::string, std::string>;
+  struct Page {
+    std::string prefix{};
+    std::optional<std::string> after{};  // nothing: from the first, or the last
+    bool reverse = false;
+    std::size_t limit = 0;
+  };
+
+  // Each may be called without the GIL.
+  Status get(int family, std::string_view key, std::optional<std::string>& value) const;
+  Status deadline(int family, std::string_view key, std::optional<Time>& deadline) const;
+  Status count(int family, std::int64_t& live) const;
+  Status page(int family, const Page& page, std::vector<Entry>& entries) const;
+
+  StoreHandle* home = nullptr;
+  PyObject* owner = nullptr;
+  std::optional<ReadTxn> txn{};
+  std::vector<Family> families{Family()};
+  bool is_busy = false;
+};
+
+}  // namespace mayfly::internal

@@ -6,11 +6,9 @@
 #include <vector>
 
 #include "python/binding.h"
-#include "python/hot.h"
 #include "python/iterating.h"
-#include "python/snapshot.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 PyObject* next_item(PyObject* self) {
@@ -18,7 +16,7 @@ PyObject* next_item(PyObject* self) {
   return handle == nullptr ? nullptr : handle->next_item();
 }
 
-// A `for` loop is the way by which most entries are read; see hot.h.
+// A `for` loop is the way by which most entries are read; see hot.cc.
 void add_loop(PyHeapTypeObject* type) {
   type->ht_type.tp_iter = PyObject_SelfIter;
   type->ht_type.tp_iternext = next_item;
@@ -212,4 +210,4 @@ void bind_snapshot(py::module_& module) {
       });
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

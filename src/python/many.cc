@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "python/many.h"
+// Many entries in one call.
 
 #include <deque>
 #include <string_view>
@@ -8,11 +8,11 @@
 #include "python/binding.h"
 #include "python/entries.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 // The bytes of objects, which it keeps as long as they are needed.
-class Keeper {
+class HeldObjects {
  public:
   void expect(Py_ssize_t count) { held_.reserve(static_cast<std::size_t>(count)); }
   void hold(PyObject* object) { held_.push_back(py::reinterpret_borrow<py::object>(object)); }
@@ -32,17 +32,17 @@ class Keeper {
   std::deque<BytesArg> buffers_;
 };
 
-Item to_item(PyObject* pair, const Expires& expires, Keeper& keeper) {
+Item to_item(PyObject* pair, const Expiry& expiry, HeldObjects& held) {
   constexpr const char* kShape = "an item must be (key, value) or (key, value, ttl)";
   const auto parts = py::reinterpret_steal<py::object>(PySequence_Tuple(pair));
   if (!parts) throw py::type_error(kShape);
   const Py_ssize_t count = PyTuple_GET_SIZE(parts.ptr());
   if (count != 2 && count != 3) throw py::value_error(kShape);
-  keeper.hold(parts.ptr());
+  held.hold(parts.ptr());
   PyObject* const key = PyTuple_GET_ITEM(parts.ptr(), 0);
   PyObject* const value = PyTuple_GET_ITEM(parts.ptr(), 1);
-  Item item{keeper.view(key, "key"), keeper.view(value, "value"), expires};
-  if (count == 3) item.expires = expires_of(PyTuple_GET_ITEM(parts.ptr(), 2));
+  Item item{held.view(key, "key"), held.view(value, "value"), expiry};
+  if (count == 3) item.expiry = expiry_of(PyTuple_GET_ITEM(parts.ptr(), 2));
   return item;
 }
 
@@ -53,11 +53,11 @@ Py_ssize_t guess_length(py::handle items) {
   return count;
 }
 
-std::vector<std::string_view> take_keys(py::handle keys, Keeper& keeper) {
+std::vector<std::string_view> take_keys(py::handle keys, HeldObjects& held) {
   std::vector<std::string_view> views;
   for (const py::handle key : py::iter(keys)) {
-    keeper.hold(key.ptr());
-    views.push_back(keeper.view(key.ptr(), "key"));
+    held.hold(key.ptr());
+    views.push_back(held.view(key.ptr(), "key"));
   }
   return views;
 }
@@ -65,23 +65,23 @@ std::vector<std::string_view> take_keys(py::handle keys, Keeper& keeper) {
 }  // namespace
 
 void put_many(FamilyHandle& family, py::object items, py::handle ttl) {
-  const Expires expires = expires_of(ttl);
+  const Expiry expiry = expiry_of(ttl);
   if (py::hasattr(items, "items")) items = items.attr("items")();
-  Keeper keeper;
+  HeldObjects held;
   std::vector<Item> taken;
   const Py_ssize_t guess = guess_length(items);
-  keeper.expect(guess);
+  held.expect(guess);
   taken.reserve(static_cast<std::size_t>(guess));
   for (const py::handle item : py::iter(items)) {
-    taken.push_back(to_item(item.ptr(), expires, keeper));
+    taken.push_back(to_item(item.ptr(), expiry, held));
   }
   run(family, [&](KVColumnFamily* cf) { return put_entries(cf, taken); });
 }
 
 py::dict get_many(FamilyHandle& family, py::handle keys) {
   const py::list asked(py::reinterpret_borrow<py::object>(keys));
-  Keeper keeper;
-  const std::vector<std::string_view> views = take_keys(asked, keeper);
+  HeldObjects held;
+  const std::vector<std::string_view> views = take_keys(asked, held);
   Values values;
   run(family, [&](KVColumnFamily* cf) { return get_entries(cf, views, values); });
   py::dict found;
@@ -102,11 +102,11 @@ py::dict get_many(FamilyHandle& family, py::handle keys) {
 }
 
 std::size_t delete_many(FamilyHandle& family, py::handle keys) {
-  Keeper keeper;
-  const std::vector<std::string_view> views = take_keys(keys, keeper);
+  HeldObjects held;
+  const std::vector<std::string_view> views = take_keys(keys, held);
   std::size_t deleted = 0;
   run(family, [&](KVColumnFamily* cf) { return delete_entries(cf, views, deleted); });
   return deleted;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

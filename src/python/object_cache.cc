@@ -5,7 +5,7 @@
 
 #include "python/binding.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 // Whether comparing it with another plain object runs no Python code.
@@ -39,7 +39,7 @@ ObjectCache::Options with_listener(ObjectCache::Options options) {
   return options;
 }
 
-void tell(py::handle listener, const Removal<ObjectKey, py::object>& removal, CacheStats& stats) {
+void notify(py::handle listener, const Removal<ObjectKey, py::object>& removal, CacheStats& stats) {
   PyObject* const done = PyObject_CallFunction(listener.ptr(), "OOs", removal.key.object.ptr(),
                                                removal.value.ptr(), to_string(removal.cause));
   if (done == nullptr) {
@@ -79,11 +79,9 @@ Time ObjectCache::now() const {
 
 Expiry ObjectCache::to_expiry(PyObject* ttl, Time now) const {
   if (ttl == nullptr || ttl == Py_None) return default_expiry_;
-  const Expires expires = expires_of(ttl);
-  const Time deadline = expires.deadline(now, kNever, Millis::max());
-  if (expires.kind() == Expires::Kind::at || deadline == kNever) return {deadline};
-  const Millis length = deadline - now;
-  return default_expiry_.is_sliding() ? Expiry::sliding(length) : Expiry(length);
+  const Expiry expiry = expiry_of(ttl);
+  const bool slides = default_expiry_.is_sliding() && expiry.is_ttl();
+  return slides && expiry.deadline(now) != kNever ? Expiry::sliding(expiry.ttl()) : expiry;
 }
 
 ObjectKey ObjectCache::resolve(py::handle key) {
@@ -124,7 +122,7 @@ PyObject* ObjectCache::get(py::handle key) {
     slot = core_.get(stored, core_.hash_of(stored), moment);
   }
   if (slot != kNoSlot) return core_[slot].value.ptr();
-  if (core_.has_removals()) settle();
+  if (core_.has_removals()) release_removed();
   return nullptr;
 }
 
@@ -143,14 +141,14 @@ void ObjectCache::put_resolved(ObjectKey key, py::handle value, const Expiry& ex
   supersede(key.hash);
   const std::uint32_t hash = core_.hash_of(key);
   core_.put(std::move(key), hash, py::reinterpret_borrow<py::object>(value), expiry, moment);
-  settle();
+  release_removed();
 }
 
 py::object ObjectCache::set_default(py::handle key, py::handle value, PyObject* ttl) {
   const Time moment = now();
   const Expiry expiry = to_expiry(ttl, moment);
   ObjectKey stored = resolve(key);
-  // No Python code runs from here on until it is put, so nobody comes in between.
+  // No Python code runs until the value is put, so nothing can change the cache in between.
   const Slot slot = core_.get(stored, core_.hash_of(stored), moment);
   if (slot != kNoSlot) return core_[slot].value;
   put_resolved(std::move(stored), value, expiry, moment);
@@ -204,7 +202,7 @@ bool ObjectCache::erase(py::handle key) {
   const Slot slot = core_.peek(stored, core_.hash_of(stored), moment);
   if (slot == kNoSlot) return false;
   core_.remove(slot, Cause::erased, moment);
-  settle();
+  release_removed();
   return true;
 }
 
@@ -216,7 +214,7 @@ py::object ObjectCache::pop(py::handle key) {
   if (slot == kNoSlot) return {};
   py::object value = core_[slot].value;
   core_.remove(slot, Cause::erased, moment);
-  settle();
+  release_removed();
   return value;
 }
 
@@ -244,7 +242,7 @@ std::int64_t ObjectCache::ttl_ms(py::handle key) {
 
 std::size_t ObjectCache::purge(std::size_t limit) {
   const std::size_t purged = core_.purge(now(), limit);
-  settle();
+  release_removed();
   return purged;
 }
 
@@ -252,7 +250,7 @@ void ObjectCache::clear() {
   const Time moment = now();
   for (Load& load : loads_) load.is_superseded = true;
   core_.clear(moment);
-  settle();
+  release_removed();
 }
 
 std::size_t ObjectCache::size() { return core_.size(now()); }
@@ -283,15 +281,15 @@ void ObjectCache::drop_all() {
   listener_ = py::none();
   timer_ = py::none();
   core_.clear(Time::min());
-  settle();
+  release_removed();
 }
 
-void ObjectCache::settle() {
+void ObjectCache::release_removed() {
   ++version_;
   if (!core_.has_removals()) return;
   const Core::Removals removals = core_.take_removals();
   if (listener_.is_none()) return;
-  for (const auto& removal : removals) tell(listener_, removal, core_.stats());
+  for (const auto& removal : removals) notify(listener_, removal, core_.stats());
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

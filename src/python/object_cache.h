@@ -25,7 +25,7 @@
 #include "mayfly/internal/cache_core.h"
 #include "mayfly/volatile_set.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 struct ObjectKey {
   pybind11::object object;
@@ -126,8 +126,8 @@ class ObjectCache {
   // REQUIRES: resolve() gave out the key, and no Python code has run since.
   void put_resolved(ObjectKey key, pybind11::handle value, const Expiry& expiry, Time now);
 
-  // To be called when the core is whole: lets go of what was removed, and tells the listener.
-  void settle();
+  // To be called when the core is whole: releases removed entries, and notifies the listener.
+  void release_removed();
 
   SteadyClock clock_;
   pybind11::object timer_;
@@ -139,4 +139,4 @@ class ObjectCache {
   std::uint64_t version_ = 0;  // of what is stored: resolve() begins again if it changes
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -12,7 +12,7 @@
 #include "python/binding.h"
 #include "python/entries.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using Store_ = py::class_<StoreHandle, FamilyHandle>;
@@ -190,10 +190,10 @@ void bind_maintenance(Store_& type) {
           },
           py::arg("n_pages") = 0,
           "Makes the file smaller if nobody else is using it. With `n_pages` above 0 it does\n"
-          "nothing: free pages are reused without being asked.\n")
+          "nothing: free pages are reused anyway.\n")
       .def(
           "compact", [](StoreHandle& store) { run_store(store, kvstore_compact); },
-          "Makes the file as small as it can be. BusyError if somebody is using it.\n")
+          "Makes the file as small as possible. BusyError if it is in use.\n")
       .def("integrity_check", integrity_check,
            "Reads the whole file; CorruptError says what is wrong with it, if anything.\n")
       .def("checkpoint", checkpoint, py::arg("mode") = 0,
@@ -239,4 +239,4 @@ void bind_store(py::module_& module) {
   bind_maintenance(type);
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -2,13 +2,14 @@
 // CacheCore: what Cache and ShardedCache have in common. Not for direct use.
 //
 // A map, an expiry index, and the time handed in: it asks no clock, takes no lock and calls no
-// listener. Removals are collected, and whoever owns the core delivers them when it may. What few
-// caches use (eviction order, weights, sliding TTLs, refresh times) stands in columns of its own,
-// which cost nothing until something is put into them.
+// listener. Removals are collected, and the owner of the core delivers them when it may. What few
+// caches use (eviction order, weights, sliding TTLs, refresh times) is in columns of its own, which
+// cost nothing until they are used.
 
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,8 +19,18 @@
 #include "mayfly/expiry_index.h"
 #include "mayfly/internal/sieve.h"
 #include "mayfly/internal/slot_map.h"
+#include "mayfly/random.h"
 
-namespace mayfly {
+namespace mayfly::internal {
+
+// The expiry with a TTL made longer or shorter by up to `percent`, at random, so that entries that
+// are put together do not expire together. Deadlines and sliding TTLs stay as they are.
+inline Expiry jittered(const Expiry& expiry, double percent, Random& random) {
+  if (!expiry.is_ttl() || percent <= 0 || expiry.ttl() <= Millis::zero()) return expiry;
+  const double factor = 1 + (2 * random.fraction() - 1) * percent / 100;
+  const double ms = static_cast<double>(expiry.ttl().count()) * factor;
+  return expiry.with_ttl(ms >= 9.2e18 ? Millis::max() : Millis(std::llround(ms)));
+}
 
 template <class Key, class Value, ExpiryIndex Index, class Hash, class Equal>
 class CacheCore {
@@ -36,6 +47,7 @@ class CacheCore {
         weigher_(options.weigher),
         is_passive_(options.cleanup == Cleanup::passive),
         purge_per_write_(options.purge_per_write),
+        default_expiry_(options.default_expiry),
         jitter_percent_(options.jitter_percent),
         random_(options.seed),
         is_listening_(static_cast<bool>(options.listener)),
@@ -70,8 +82,8 @@ class CacheCore {
   // Whether a hit leaves no trace but in the statistics: no bounds, and no entry slides.
   bool is_plain() const { return !works_on_hit_; }
 
-  // get() for who knows which deadlines have passed, but not what time it is. kNoSlot: get() has to
-  // be asked, because the key is absent, due or slides.
+  // get() for a caller that knows which deadlines have passed, but not the time. kNoSlot: get() has
+  // to be called, because the key is absent, due or slides.
   template <class Lookup, class HasPassed>
   Slot get_live(const Lookup& key, std::uint32_t hash, HasPassed has_passed) {
     const Slot slot = map_.find(key, hash);
@@ -81,15 +93,15 @@ class CacheCore {
     return slot;
   }
 
-  // get() for readers side by side, who may change nothing but a mark in the eviction order, and
-  // count for themselves. `needs_get`: the key is due or slides, so that get() has to be asked with
-  // nobody beside.
-  struct Sight {
+  // get() for concurrent readers, which may change nothing but a mark in the eviction order, and
+  // count hits themselves. `needs_get`: the key is due or slides, so that get() has to be called
+  // under the exclusive lock.
+  struct SharedRead {
     Slot slot = kNoSlot;
     bool needs_get = false;
   };
   template <class Lookup, class HasPassed>
-  Sight read(const Lookup& key, std::uint32_t hash, HasPassed has_passed) const {
+  SharedRead read(const Lookup& key, std::uint32_t hash, HasPassed has_passed) const {
     const Slot slot = map_.find(key, hash);
     if (slot == kNoSlot) return {};
     if (is_sliding(slot) || has_passed(deadline(slot))) return {slot, true};
@@ -110,6 +122,8 @@ class CacheCore {
     const std::size_t weight = max_weight_ > 0 ? weigher_(key, value) : 0;
     const bool is_too_heavy = max_weight_ > 0 && weight > max_weight_;
     Slot slot = map_.find(key, hash);
+    const bool keeps_expiry =
+        expiry.is_unchanged() && slot != kNoSlot && !is_due(deadline(slot), now);
     if (slot == kNoSlot) {
       if (is_bounded_ && !is_too_heavy) make_room(1, weight, now, kNoSlot);
       slot = map_.insert(std::move(key), std::move(value));
@@ -119,7 +133,9 @@ class CacheCore {
       replace(slot, std::move(value), now);
     }
     set_weight(slot, weight);
-    set_expiry(slot, expiry.jittered(jitter_percent_, random_), now);
+    if (!keeps_expiry) {
+      set_expiry(slot, jittered(resolved(expiry), jitter_percent_, random_), now);
+    }
     if (is_too_heavy) {
       remove(slot, Cause::evicted, now);
     } else if (is_bounded_) {
@@ -129,8 +145,11 @@ class CacheCore {
   }
 
   bool expire(Slot slot, const Expiry& expiry, When when, Time now) {
-    if (!allows(when, deadline(slot), expiry.deadline(now))) return false;
-    set_expiry(slot, expiry, now);
+    const Time present = deadline(slot);
+    if (expiry.is_unchanged()) return allows(when, present, present);
+    const Expiry& wanted = resolved(expiry);
+    if (!allows(when, present, wanted.deadline(now))) return false;
+    set_expiry(slot, wanted, now);
     return true;
   }
 
@@ -229,6 +248,10 @@ class CacheCore {
   void attach() {
     index_.attach(map_.table());
     attached_ = map_.extent();
+  }
+
+  const Expiry& resolved(const Expiry& expiry) const {
+    return expiry.is_default() || expiry.is_unchanged() ? default_expiry_ : expiry;
   }
 
   void set_expiry(Slot slot, const Expiry& expiry, Time now) {
@@ -354,6 +377,7 @@ class CacheCore {
   const std::function<std::size_t(const Key&, const Value&)> weigher_;
   const bool is_passive_;
   const std::size_t purge_per_write_;
+  const Expiry default_expiry_;
   const double jitter_percent_;
   Random random_;
   const bool is_listening_;
@@ -371,4 +395,4 @@ class CacheCore {
   CacheStats stats_;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -20,7 +20,7 @@
 
 #include "mayfly/slot.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 class HashCells {
  public:
@@ -79,4 +79,4 @@ class HashCells {
   std::size_t size_ = 0;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

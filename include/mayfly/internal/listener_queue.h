@@ -10,7 +10,7 @@
 
 #include "mayfly/removal.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 // Belongs to one thread. A removal that comes while another is being delivered, because the
 // listener used the cache, waits for its turn: listeners are never called from within each other,
@@ -32,7 +32,7 @@ class ListenerQueue {
       try {
         listener(removal);
       } catch (...) {
-        ++failures;  // the entry is gone all the same, and the others must be told too
+        ++failures;  // the entry is gone all the same, and the others must be delivered too
       }
     }
     is_delivering_ = false;
@@ -44,4 +44,4 @@ class ListenerQueue {
   bool is_delivering_ = false;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -26,7 +26,7 @@
 #include <memory>
 #include <mutex>
 
-namespace mayfly {
+namespace mayfly::internal {
 
 class ReaderLock {
  public:
@@ -92,4 +92,4 @@ class ReaderLock {
   std::atomic<bool> is_writing_{false};
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

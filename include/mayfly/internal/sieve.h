@@ -23,7 +23,7 @@
 
 #include "mayfly/internal/slot_column.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 class Sieve {
  public:
@@ -63,4 +63,4 @@ class Sieve {
   std::size_t size_ = 0;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

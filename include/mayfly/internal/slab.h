@@ -26,7 +26,7 @@
 
 #include "mayfly/internal/slot_column.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 template <class T>
 class Slab {
@@ -143,4 +143,4 @@ class Slab {
   std::size_t size_ = 0;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -11,8 +11,8 @@
 // dropped (one is kept in hand), so that memory follows what is in use. Reading a slot that was
 // never claimed needs no test: it finds the blank value in the blank chunk.
 //
-// Or the column is attached to a table of somebody else's, in whose entries the values stand. Then
-// they are in the entry's own cache line, and a look at the entry is a look at the value.
+// Or the column is attached to the table of another structure, whose entries contain the values.
+// Then a value is in the cache line of its entry.
 //
 //   claim, drop, read   O(1)
 //   memory              sizeof(T) a slot claimed, and 0.1 bytes for bookkeeping, when slots are
@@ -28,18 +28,7 @@
 
 #include "mayfly/slot.h"
 
-namespace mayfly {
-
-// Slots are kept in chunks of so many by all who keep something by slot.
-inline constexpr std::size_t kChunkSlots = 256;
-
-// Where the entries of all slots are: `chunks[slot / 256]` points to 256 entries of `stride` bytes
-// each, and each entry begins with the value that a column is to find there.
-struct SlotTable {
-  std::byte* const* chunks = nullptr;
-  std::size_t extent = 0;  // slots below it have a place
-  std::size_t stride = 0;
-};
+namespace mayfly::internal {
 
 // T must be cheap to copy; a blank one is T{}.
 template <class T>
@@ -126,4 +115,4 @@ class SlotColumn {
   std::unique_ptr<T[]> spare_;               // blank all through: each of its slots was dropped
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

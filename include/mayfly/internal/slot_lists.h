@@ -14,7 +14,7 @@
 #include "mayfly/internal/slot_column.h"
 #include "mayfly/time.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 class SlotLists {
  public:
@@ -89,4 +89,4 @@ class SlotLists {
   SlotColumn<Node> nodes_;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

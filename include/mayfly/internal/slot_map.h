@@ -28,6 +28,8 @@ struct KeyHash<std::string> {
   std::size_t operator()(std::string_view key) const { return std::hash<std::string_view>{}(key); }
 };
 
+namespace internal {
+
 // Whether `Hash` can be made and gives a number for a key.
 template <class Hash, class Key>
 concept HashFor = requires(const Hash& hash, const Key& key) {
@@ -39,7 +41,7 @@ concept HashFor = requires(const Hash& hash, const Key& key) {
 
 struct NoCell {};
 
-// An entry may begin with a cell of somebody else's, such as an expiry index (see SlotTable).
+// An entry may begin with a cell of another structure, such as an expiry index (see SlotTable).
 template <class Key, class Value, class Hash = KeyHash<Key>, class Equal = std::equal_to<>,
           class Cell = NoCell>
 class SlotMap {
@@ -135,4 +137,5 @@ class SlotMap {
   Slab<Entry> entries_;
 };
 
+}  // namespace internal
 }  // namespace mayfly

@@ -18,7 +18,7 @@ namespace {
 // The public interface has no use for the catalog of a store; this one has.
 class Inside : public ReadTxn {
  public:
-  static Txn& of(const ReadTxn& txn) { return *(txn.*&Inside::txn_); }
+  static internal::Txn& of(const ReadTxn& txn) { return *(txn.*&Inside::txn_); }
 };
 
 // Takes a number and the separator behind it off the text. What is no number is 0.
@@ -36,7 +36,7 @@ Number take_number(std::string_view& text, int base = 10) {
 Result<StoreMark> StoreMark::of(const Store& store, std::string_view family) {
   const Result<ReadTxn> read = store.read();
   if (!read) return read.error();
-  Txn& txn = Inside::of(*read);
+  internal::Txn& txn = Inside::of(*read);
   StoreMark mark;
   mark.seed = txn.catalog().hash_seed();
   mark.transaction = ::mdb_txn_id(txn.lmdb());
@@ -44,12 +44,11 @@ Result<StoreMark> StoreMark::of(const Store& store, std::string_view family) {
     const std::string name = family_name(family, static_cast<CopyType>(i));
     const std::optional<Family> found = txn.catalog().find(name);
     if (!found) continue;
-    const FamilyView* const view = txn.view(*found);
+    const internal::FamilyView* const view = txn.view(*found);
     if (view == nullptr) return txn.missing_family();
-    MDB_stat stat{};
-    const int code = ::mdb_stat(txn.lmdb(), view->data, &stat);
-    if (code != 0) return lmdb_error(code, "count");
-    mark.families[i] = {Catalog::id_of(*found), stat.ms_entries};
+    const auto stat = internal::table_stat(txn.lmdb(), view->data);
+    if (!stat) return stat.error();
+    mark.families[i] = {internal::Catalog::id_of(*found), stat->ms_entries};
   }
   return mark;
 }

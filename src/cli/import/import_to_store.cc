@@ -114,7 +114,7 @@ void StoreTarget::erase(WriteTxn& txn, const std::string& key) const {
 void StoreTarget::put(WriteTxn& txn, const CopyItem& item) const {
   const Family family = *families_[index_of(item.type)];
   if (item.type == CopyType::string) {
-    return txn.put(item.key, item.value, Expires(item.deadline), family);
+    return txn.put(item.key, item.value, Expiry(item.deadline), family);
   }
   std::string key = member_prefix(item.key);
   const std::size_t prefix = key.size();
@@ -122,7 +122,7 @@ void StoreTarget::put(WriteTxn& txn, const CopyItem& item) const {
   for (const CopyMember& member : item.members) {
     key.resize(prefix);
     key += item.type == CopyType::list ? big_endian(index++, kIndexBytes) : member.name;
-    txn.put(key, member.value, Expires(std::min(member.deadline, item.deadline)), family);
+    txn.put(key, member.value, Expiry(std::min(member.deadline, item.deadline)), family);
   }
 }
 

@@ -114,7 +114,7 @@ Result<When> condition_of(const Words& words) {
                "--lt"};
 }
 
-Result<Expires> expires_of(const Words& words, const StoreFile& file) {
+Result<Expiry> expires_of(const Words& words, const StoreFile& file) {
   if (words.time.empty() == words.ttl.empty()) {
     return Error{Code::invalid, "until when? Say TIME or --ttl TIME, one of them"};
   }
@@ -124,7 +124,7 @@ Result<Expires> expires_of(const Words& words, const StoreFile& file) {
 Result<Exit> expire(const Words& words, const StoreFile& file) {
   const Result<When> when = condition_of(words);
   if (!when) return when.error();
-  const Result<Expires> expires = expires_of(words, file);
+  const Result<Expiry> expires = expires_of(words, file);
   if (!expires) return expires.error();
   return change_deadline(words.key, file,
                          [&](WriteTxn& txn, const std::string& key, Family family) {
@@ -133,7 +133,7 @@ Result<Exit> expire(const Words& words, const StoreFile& file) {
 }
 
 Result<Exit> touch(const Words& words, const StoreFile& file) {
-  const Result<Expires> expires = expires_of(words, file);
+  const Result<Expiry> expires = expires_of(words, file);
   if (!expires) return expires.error();
   return change_deadline(words.key, file,
                          [&](WriteTxn& txn, const std::string& key, Family family) {

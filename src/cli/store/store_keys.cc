@@ -88,8 +88,8 @@ Result<std::string> key_to_write(const Words& words, const StoreFile& file) {
                fmt::format("a key has 1 to {} bytes; this one has {}", kStoreKeyMax, key->size())};
 }
 
-Result<Expires> expires_of(const Words& words, const StoreFile& file) {
-  if (words.ttl.empty()) return Expires();
+Result<Expiry> expires_of(const Words& words, const StoreFile& file) {
+  if (words.ttl.empty()) return Expiry();
   return parse_expires(words.ttl, file.now());
 }
 
@@ -97,7 +97,7 @@ Result<Expires> expires_of(const Words& words, const StoreFile& file) {
 struct Item {
   std::string key;
   std::string value;
-  Expires expires;
+  Expiry expires;
 };
 
 Result<Item> item_of(const Words& words, const StoreFile& file) {
@@ -108,7 +108,7 @@ Result<Item> item_of(const Words& words, const StoreFile& file) {
   if (!key) return key.error();
   Result<std::string> value = file.bytes().read(words.value);
   if (!value) return value.error();
-  const Result<Expires> expires = expires_of(words, file);
+  const Result<Expiry> expires = expires_of(words, file);
   if (!expires) return expires.error();
   return Item{std::move(*key), std::move(*value), *expires};
 }
@@ -141,7 +141,7 @@ Result<Exit> incr(const Words& words, const StoreFile& file) {
   if (!key) return key.error();
   const Result<std::int64_t> delta = parse_delta(words.by);
   if (!delta) return delta.error();
-  const Result<Expires> expires = expires_of(words, file);
+  const Result<Expiry> expires = expires_of(words, file);
   if (!expires) return expires.error();
   Result<StoreFile::Opened> opened = file.open_family(Use::write);
   if (!opened) return opened.error();

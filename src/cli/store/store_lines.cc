@@ -79,7 +79,7 @@ class OperationReader {
 
   Status read_time(const Result<std::string>& text) {
     if (!text) return text.error();
-    const Result<Expires> expires = parse_expires(*text, file_.now());
+    const Result<Expiry> expires = parse_expires(*text, file_.now());
     if (!expires) return expires.error();
     operation_.expires = *expires;
     has_time_ = true;
@@ -152,9 +152,9 @@ Result<Operation> parse_object(std::string_view line, const StoreFile& file) {
   if (takes_value(operation.verb)) operation.value = members.needed_bytes("value");
   operation.delta = members.whole_number("by").value_or(1);
   const Time now = file.now();
-  const std::optional<Expires> expires = members.expires(now);
+  const std::optional<Expiry> expires = members.expires(now);
   if (!members.status()) return members.status().error();
-  operation.expires = expires.value_or(Expires());
+  operation.expires = expires.value_or(Expiry());
   if (expires && is_due(expires->deadline(now, kNever, Millis::max()), now)) {
     return Error{Code::invalid, "the time is past, or no time at all; it must be later than now"};
   }

@@ -35,7 +35,7 @@ struct Operation {
   std::string family;  // empty: the one that lines are for at the moment
   std::string key;
   std::string value;
-  Expires expires;
+  Expiry expires;
   std::int64_t delta = 1;
 };
 

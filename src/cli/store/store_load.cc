@@ -50,7 +50,7 @@ struct Line {
   std::string family;
   std::string key;
   std::string value;
-  Expires expires = Expires::never();
+  Expiry expires = Expiry::never();
 };
 struct DumpedFamily {
   std::string name;
@@ -114,7 +114,7 @@ class Loader {
     line.family = members.bytes("cf").value_or(file_.family_name());
     line.key = members.needed_bytes("key");
     line.value = members.needed_bytes("value");
-    line.expires = members.expires(file_.now()).value_or(Expires::never());
+    line.expires = members.expires(file_.now()).value_or(Expiry::never());
     if (!members.status()) return members.status();
     if (!is_wanted(line.family)) {
       ++loaded_.others;

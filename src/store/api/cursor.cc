@@ -3,8 +3,7 @@
 
 #include <utility>
 
-#include "store/api/cursor_state.h"
-#include "store/lmdb/lmdb.h"
+#include "store/api/state.h"
 
 namespace mayfly {
 namespace {
@@ -38,11 +37,11 @@ Result<Cursor> Cursor::State::open(Txn& txn, std::unique_ptr<Txn> own, CursorOpt
   txn.stop_gathering();
   auto state =
       std::unique_ptr<State>(new State(txn, std::move(own), std::move(options.prefix), family));
-  int code = state->rows_.open(txn.lmdb(), view->data, !txn.writes());
-  if (code == 0 && view->has_ttl) code = state->deadlines_.open(txn.lmdb(), view->keys);
+  Status opened = state->rows_.open(txn.lmdb(), view->data, !txn.writes());
+  if (opened && view->has_ttl) opened = state->deadlines_.open(txn.lmdb(), view->keys);
+  if (!opened) return opened.error();
   state->hides_ = view->has_expired;
   state->takes_all_ = !view->has_expired && state->prefix_.empty();
-  if (code != 0) return lmdb_error(code, "open a cursor");
   txn.tally().add(Count::cursors);
   return Cursor(std::move(state));
 }
@@ -52,118 +51,115 @@ Cursor::State::~State() {
   rows_.close();
   deadlines_.close();
   if (own_ == nullptr) return;
-  const std::vector<Met> met = std::move(own_->met());
+  const std::vector<ExpiredKey> expired = std::move(own_->expired_seen());
   const Txn::Owner owner = own_->owner();
   own_.reset();
-  evict(owner, met);
+  evict(owner, expired);
 }
 
-bool Cursor::State::nowhere(Cursor& cursor, int code) {
+bool Cursor::State::nowhere(Cursor& cursor, const Status& why) {
   cursor.valid_ = false;
-  code_ = code == MDB_NOTFOUND ? 0 : code;
+  status_ = why;
   return false;
 }
 
 // What a jump begins with: whether there is anything to jump to. Since the last one, the same
 // transaction may have given the family its first deadline, or dropped it.
-bool Cursor::State::start_anew(Cursor& cursor) {
+bool Cursor::State::restart(Cursor& cursor) {
   deadlines_.forget();
-  if (txn_.is_foreign()) return nowhere(cursor, 0);
+  if (txn_.is_foreign()) return nowhere(cursor);
   if (!txn_.writes()) return true;
   FamilyView* const view = txn_.view(family_);
-  if (view == nullptr) return nowhere(cursor, 0);
+  if (view == nullptr) return nowhere(cursor);
   hides_ = view->has_expired;
   takes_all_ = !view->has_expired && prefix_.empty();
   if (!view->has_ttl || deadlines_.is_open()) return true;
-  const int code = deadlines_.open(txn_.lmdb(), view->keys);
-  return code == 0 || nowhere(cursor, code);
+  const Status opened = deadlines_.open(txn_.lmdb(), view->keys);
+  return opened.ok() || nowhere(cursor, opened);
 }
 
 // Keys that share a long head are not shown in the order in which they are stored.
-int Cursor::State::find_deadline(std::string_view stored, Time& deadline) {
-  if (stored.size() >= kLongPrefixBytes) deadlines_.forget();
-  return deadlines_.find(stored, step_, deadline);
+Result<Time> Cursor::State::find_deadline(std::string_view stored) {
+  if (stored.size() >= internal::kLongPrefixBytes) deadlines_.forget();
+  return deadlines_.find(stored, step_);
 }
 
-bool Cursor::State::settle(Cursor& cursor, bool there, MDB_cursor_op step) {
-  if (txn_.is_foreign()) return nowhere(cursor, 0);
+bool Cursor::State::show_live(Cursor& cursor, bool there, MDB_cursor_op step) {
+  if (txn_.is_foreign()) return nowhere(cursor);
   turn(step);
   for (; there; there = rows_.move(step)) {
-    const Row& row = rows_.row();
-    if (!prefix_.empty() && !row.key.starts_with(prefix_)) return nowhere(cursor, 0);
+    const internal::Row& row = rows_.row();
+    if (!prefix_.empty() && !row.key.starts_with(prefix_)) return nowhere(cursor);
     if (hides_) {
-      Time deadline = kNever;
-      const int code = find_deadline(row.stored, deadline);
-      if (code != 0) return nowhere(cursor, code);
-      if (deadline != kNever && is_due(deadline, txn_.now())) {
-        if (own_ != nullptr) own_->note(family_, row.stored);
+      const auto deadline = find_deadline(row.stored);
+      if (!deadline) return nowhere(cursor, deadline.error());
+      if (*deadline != kNever && is_due(*deadline, txn_.now())) {
+        if (own_ != nullptr) own_->record_expired(family_, row.stored);
         continue;
       }
     }
     show(cursor);
     return true;
   }
-  return nowhere(cursor, rows_.code());
+  return nowhere(cursor, rows_.status());
 }
 
 // A short key is stored as it is, so that the row need not be at hand.
 Time Cursor::State::deadline(const Cursor& cursor) {
-  Time deadline = kNever;
-  if (!deadlines_.is_open() || txn_.is_foreign()) return deadline;
-  const bool is_short = cursor.key_.size() <= kShortKeyMax;
-  const int code = find_deadline(is_short ? cursor.key_ : rows_.row().stored, deadline);
-  if (code != 0) code_ = code;
-  return deadline;
+  if (!deadlines_.is_open() || txn_.is_foreign()) return kNever;
+  const bool is_short = cursor.key_.size() <= internal::kShortKeyMax;
+  const auto deadline = find_deadline(is_short ? cursor.key_ : rows_.row().stored);
+  if (!deadline) status_ = deadline.error();
+  return deadline ? *deadline : kNever;
 }
 
 bool Cursor::State::first(Cursor& cursor) {
-  if (!start_anew(cursor)) return false;
-  return settle(cursor, prefix_.empty() ? rows_.first() : rows_.seek(prefix_), MDB_NEXT);
+  if (!restart(cursor)) return false;
+  return show_live(cursor, prefix_.empty() ? rows_.first() : rows_.seek(prefix_), MDB_NEXT);
 }
 
 bool Cursor::State::last(Cursor& cursor) {
-  if (!start_anew(cursor)) return false;
-  const std::string next = after_all(prefix_);
-  if (next.empty()) return settle(cursor, rows_.last(), MDB_PREV);
+  if (!restart(cursor)) return false;
+  const std::string next = internal::after_all(prefix_);
+  if (next.empty()) return show_live(cursor, rows_.last(), MDB_PREV);
   bool there = rows_.seek(next);
-  if (!there && rows_.code() != MDB_NOTFOUND) return nowhere(cursor, rows_.code());
+  if (!there && !rows_.status()) return nowhere(cursor, rows_.status());
   there = there ? rows_.prev() : rows_.last();
-  return settle(cursor, there, MDB_PREV);
+  return show_live(cursor, there, MDB_PREV);
 }
 
 bool Cursor::State::seek(Cursor& cursor, std::string_view key) {
-  if (!start_anew(cursor)) return false;
+  if (!restart(cursor)) return false;
   if (key < prefix_) return first(cursor);
-  return settle(cursor, rows_.seek(key), MDB_NEXT);
+  return show_live(cursor, rows_.seek(key), MDB_NEXT);
 }
 
 bool Cursor::State::seek_before(Cursor& cursor, std::string_view key) {
-  if (!start_anew(cursor)) return false;
-  if (key < prefix_) return nowhere(cursor, 0);
+  if (!restart(cursor)) return false;
+  if (key < prefix_) return nowhere(cursor);
   if (!prefix_.empty() && !key.starts_with(prefix_)) return last(cursor);
   bool there = rows_.seek(key);
-  if (!there && rows_.code() != MDB_NOTFOUND) return nowhere(cursor, rows_.code());
+  if (!there && !rows_.status()) return nowhere(cursor, rows_.status());
   if (!there) {
     there = rows_.last();
   } else if (rows_.row().key != key) {
     there = rows_.prev();
   }
-  return settle(cursor, there, MDB_PREV);
+  return show_live(cursor, there, MDB_PREV);
 }
 
 Status Cursor::State::status() const {
-  if (txn_.is_foreign()) return foreign_error();
-  if (code_ != 0) return lmdb_error(code_, "move a cursor");
-  return Done{};
+  if (txn_.is_foreign()) return internal::foreign_error();
+  return status_;
 }
 
-void evict(const Txn::Owner& owner, const std::vector<Met>& met) {
-  if (met.empty() || owner.options.read_only || !owner.environment.writable()) return;
+void evict(const Txn::Owner& owner, const std::vector<ExpiredKey>& keys) {
+  if (keys.empty() || owner.options.read_only || !owner.environment.writable()) return;
   auto txn = Txn::begin_write(owner, Millis::zero());
   if (!txn) return;
-  std::uint64_t removed = 0;
-  if ((*txn)->remove_met(met, kEvictionBudgetNs, removed) != 0) return;
-  if (removed != 0 && (*txn)->commit().ok()) owner.tally.add(Count::expired_lazily, removed);
+  const auto removed = (*txn)->remove_expired(keys, kEvictionBudgetNs);
+  if (!removed || *removed == 0) return;
+  if ((*txn)->commit().ok()) owner.tally.add(Count::expired_lazily, *removed);
 }
 
 }  // namespace mayfly

@@ -10,7 +10,7 @@
 #include "mayfly/store.h"
 #include "store/api/store_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -167,4 +167,4 @@ TEST_F(CursorModelTest, WalksThroughAllOfIt) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -11,7 +11,7 @@
 #include "mayfly/store.h"
 #include "store/api/store_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -20,7 +20,7 @@ using Keys = std::vector<std::string>;
 
 class CursorTest : public OpenStoreFixture {
  protected:
-  void put_all(const Keys& keys, Expires expires = {}) {
+  void put_all(const Keys& keys, Expiry expires = {}) {
     for (const std::string& key : keys) must(store_.put(key, "v" + key.substr(0, 20), expires));
   }
 
@@ -587,7 +587,7 @@ TEST_F(CursorTest, ExpiredLongKeysAreSkippedAndRemoved) {
   const Keys keys = border_keys();
   Keys live;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    must(store_.put(keys[i], "v", i % 3 == 0 ? Expires(20s) : Expires(10s)));
+    must(store_.put(keys[i], "v", i % 3 == 0 ? Expiry(20s) : Expiry(10s)));
     if (i % 3 == 0) live.push_back(keys[i]);
   }
   clock_.advance(10s);
@@ -606,4 +606,4 @@ TEST_F(CursorTest, ExpiredLongKeysAreSkippedAndRemoved) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

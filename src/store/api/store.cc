@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Store: opening, closing, transactions. Single calls are in store_calls.cc, upkeep in
-// store_upkeep.cc.
+// Store: opening, closing, transactions. Single calls are in store_calls.cc, maintenance
+// in store_upkeep.cc.
 
 #include "mayfly/store.h"
 
@@ -10,19 +10,17 @@
 #include <cstdlib>
 #include <utility>
 
-#include "store/api/store_state.h"
-#include "store/lmdb/lmdb.h"
-#include "store/lmdb/registry.h"
+#include "store/api/state.h"
 
 namespace mayfly {
 namespace {
 
 Status check_options(const StoreOptions& options) {
   if (options.purge_batch == 0) {
-    return Error{Code::invalid, "purge_batch is 0; it must be at least 1"};
+    return Error{Code::invalid, "purge_batch must be at least 1"};
   }
   if (options.busy_timeout < Millis::zero()) {
-    return Error{Code::invalid, "busy_timeout is negative; 0 means not to wait"};
+    return Error{Code::invalid, "busy_timeout must not be negative (0 means not to wait)"};
   }
   if (options.sync_interval <= Millis::zero()) {
     return Error{Code::invalid, "sync_interval must be at least 1 ms"};
@@ -30,8 +28,8 @@ Status check_options(const StoreOptions& options) {
   return Done{};
 }
 
-// The one name of the file: those of its locks and its undo log are made of it, so who comes by a
-// symbolic link must find the same ones.
+// The real path of the file. The names of its locks and of its undo log derive from it, so that a
+// process that opens it through a symbolic link finds the same ones.
 Result<std::string> real_path(const std::filesystem::path& path) {
   constexpr int kLinksMost = 40;
   std::error_code problem;
@@ -40,10 +38,10 @@ Result<std::string> real_path(const std::filesystem::path& path) {
   for (int i = 0; i < kLinksMost; ++i) {
     if (!std::filesystem::is_symlink(real, problem)) return real.string();
     const std::filesystem::path target = std::filesystem::read_symlink(real, problem);
-    if (problem) return system_error(problem.value(), "follow the link " + real.string());
+    if (problem) return internal::system_error(problem.value(), "follow the link " + real.string());
     real = real.parent_path() / target;
   }
-  return system_error(ELOOP, "open the store " + path.string());
+  return internal::system_error(ELOOP, "open the store " + path.string());
 }
 
 // A name for a store that is gone when it is closed.
@@ -53,7 +51,7 @@ Result<std::string> temporary_path() {
   if (problem) path = "/tmp";
   path += "/mayfly-XXXXXX";
   const int file = ::mkstemp(path.data());
-  if (file < 0) return system_error(errno, "make a temporary store");
+  if (file < 0) return internal::system_error(errno, "make a temporary store");
   ::close(file);
   return path;
 }
@@ -83,7 +81,7 @@ Status Store::State::close() {
     return Done{};
   }
   const std::string file = environment->path();
-  const Status closed = release_environment(std::exchange(environment, nullptr));
+  const Status closed = internal::release_environment(std::exchange(environment, nullptr));
   if (temporary) remove_files(file);
   return closed;
 }
@@ -95,7 +93,8 @@ Result<Store> Store::open(const std::filesystem::path& path, const Clock& clock,
   std::string file;
   const bool temporary = path.empty();
   if (temporary) {
-    if (options.read_only) return Error{Code::invalid, "a store without a path is never read-only"};
+    if (options.read_only)
+      return Error{Code::invalid, "a store without a path cannot be opened read-only"};
     used.durability = Durability::off;
     auto made = temporary_path();
     if (!made) return made.error();
@@ -105,7 +104,7 @@ Result<Store> Store::open(const std::filesystem::path& path, const Clock& clock,
     if (!real) return real.error();
     file = *real;
   }
-  auto environment = acquire_environment(file, used);
+  auto environment = internal::acquire_environment(file, used);
   if (!environment) {
     if (temporary) remove_files(file);
     return environment.error();
@@ -124,7 +123,7 @@ const std::filesystem::path& Store::path() const { return state_->path; }
 const StoreOptions& Store::options() const { return state_->options; }
 
 Result<ReadTxn> Store::read() const {
-  if (state_->environment == nullptr) return Error{Code::invalid, "the store is closed"};
+  if (state_->environment == nullptr) return closed_error();
   auto txn = Txn::begin_read(state_->owner());
   if (!txn) return txn.error();
   return ReadTxn(std::move(*txn));
@@ -133,7 +132,7 @@ Result<ReadTxn> Store::read() const {
 Result<WriteTxn> Store::write() { return write(state_->options.busy_timeout); }
 
 Result<WriteTxn> Store::write(Millis busy_timeout) {
-  if (state_->environment == nullptr) return Error{Code::invalid, "the store is closed"};
+  if (state_->environment == nullptr) return closed_error();
   auto txn = Txn::begin_write(state_->owner(), busy_timeout);
   if (!txn) {
     state_->tally.add(Count::errors);

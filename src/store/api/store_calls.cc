@@ -6,57 +6,50 @@
 #include <utility>
 
 #include "mayfly/store.h"
-#include "store/api/arguments.h"
-#include "store/api/cursor_state.h"
-#include "store/api/store_state.h"
-#include "store/lmdb/lmdb.h"
+#include "store/api/state.h"
 
 namespace mayfly {
 namespace {
 
-Error closed_error() { return {Code::invalid, "the store is closed"}; }
-
-// Reads in a snapshot of its own. The clock is asked only if there is a deadline to compare. What
-// has expired is removed afterwards, when the snapshot is gone, if nobody else is writing.
+// Reads in a snapshot of its own. The clock is read only if there is a deadline to compare. Expired
+// entries that were found are removed when the snapshot is gone, if nobody else is writing.
 template <class Value, class Read>
 Result<Value> read_once(Store::State& state, Read read) {
   if (state.environment == nullptr) return closed_error();
   const Txn::Owner owner = state.owner();
-  std::vector<Met> met;
+  std::vector<ExpiredKey> expired;
   auto result = [&]() -> Result<Value> {
     auto snapshot = owner.environment.begin_read();
     if (!snapshot) return snapshot.error();
     Txn txn(owner, std::move(*snapshot));
     Result<Value> value = read(txn);
-    met = std::move(txn.met());
+    expired = std::move(txn.expired_seen());
     return value;
   }();
-  if (!met.empty()) evict(owner, met);
+  if (!expired.empty()) evict(owner, expired);
   if (!result) state.tally.add(Count::errors);
   return result;
 }
 
-// Lets `use` have what a key has; it returns the result for one that is there.
+// Calls `use` with the entry of a key; it returns the result for a key that is there.
 template <class Value, class Use>
-Result<Value> read_key(Store::State& state, std::string_view key, Family family, Want want,
+Result<Value> read_key(Store::State& state, std::string_view key, Family family, Need need,
                        Use use) {
-  if (!good_key(key)) {
+  if (!internal::good_key(key)) {
     state.tally.add(Count::errors);
-    return bad_key(key);
+    return internal::bad_key(key);
   }
   return read_once<Value>(state, [&](Txn& txn) -> Result<Value> {
     FamilyView* const view = txn.view(family);
     if (view == nullptr) return txn.missing_family();
-    const StoredKey stored(key, txn.catalog().hash_seed());
-    Found found;
-    const int code = txn.find(*view, stored, found, want);
-    if (code == MDB_NOTFOUND) return Value{};
-    if (code != 0) return lmdb_error(code, "read a key");
-    return use(txn, found);
+    const auto found = txn.find(*view, StoredKey(key, txn.catalog().hash_seed()), need);
+    if (!found) return found.error();
+    if (!*found) return Value{};
+    return use(txn, **found);
   });
 }
 
-void count_get(Txn& txn, const Found& found) {
+void count_get(Txn& txn, const StoredEntry& found) {
   txn.tally().add(Count::gets);
   txn.tally().add(Count::bytes_read, found.value.size());
 }
@@ -95,38 +88,42 @@ auto change_once(Store& store, Write write) -> decltype(write(std::declval<Write
 
 Result<std::optional<std::string>> Store::get(std::string_view key, Family family) const {
   using Value = std::optional<std::string>;
-  return read_key<Value>(*state_, key, family, Want::value, [](Txn& txn, const Found& found) {
+  return read_key<Value>(*state_, key, family, Need::value, [](Txn& txn, const StoredEntry& found) {
     count_get(txn, found);
     return Value(found.value);
   });
 }
 
 Result<bool> Store::get_into(std::string& out, std::string_view key, Family family) const {
-  return read_key<bool>(*state_, key, family, Want::value, [&out](Txn& txn, const Found& found) {
-    count_get(txn, found);
-    out.assign(found.value);
-    return true;
-  });
+  return read_key<bool>(*state_, key, family, Need::value,
+                        [&out](Txn& txn, const StoredEntry& found) {
+                          count_get(txn, found);
+                          out.assign(found.value);
+                          return true;
+                        });
 }
 
 Result<std::optional<OwnedEntry>> Store::get_entry(std::string_view key, Family family) const {
   using Value = std::optional<OwnedEntry>;
-  return read_key<Value>(*state_, key, family, Want::deadline, [](Txn& txn, const Found& found) {
-    count_get(txn, found);
-    OwnedEntry entry{std::string(found.value), found.deadline};
-    if (found.deadline != kNever) entry.ttl = remaining(found.deadline, txn.now());
-    return Value(std::move(entry));
-  });
+  return read_key<Value>(*state_, key, family, Need::deadline,
+                         [](Txn& txn, const StoredEntry& found) {
+                           count_get(txn, found);
+                           OwnedEntry entry{std::string(found.value), found.deadline};
+                           if (found.deadline != kNever)
+                             entry.ttl = remaining(found.deadline, txn.now());
+                           return Value(std::move(entry));
+                         });
 }
 
 Result<std::optional<Time>> Store::deadline(std::string_view key, Family family) const {
   using Value = std::optional<Time>;
-  return read_key<Value>(*state_, key, family, Want::deadline,
-                         [](Txn&, const Found& found) { return Value(found.deadline); });
+  return read_key<Value>(*state_, key, family, Need::deadline,
+                         [](Txn&, const StoredEntry& found) { return Value(found.deadline); });
 }
 
 Result<bool> Store::contains(std::string_view key, Family family) const {
-  return read_key<bool>(*state_, key, family, Want::value, [](Txn&, const Found&) { return true; });
+  return read_key<bool>(*state_, key, family, Need::value,
+                        [](Txn&, const StoredEntry&) { return true; });
 }
 
 Result<std::vector<std::optional<std::string>>> Store::get_many(
@@ -138,42 +135,41 @@ Result<std::vector<std::optional<std::string>>> Store::get_many(
     Values values;
     values.reserve(keys.size());
     for (const std::string_view key : keys) {
-      if (!good_key(key)) return bad_key(key);
-      const StoredKey stored(key, txn.catalog().hash_seed());
-      Found found;
-      const int code = txn.find(*view, stored, found, Want::value);
-      if (code != 0 && code != MDB_NOTFOUND) return lmdb_error(code, "read a key");
-      if (code == 0) count_get(txn, found);
-      values.push_back(code == 0 ? std::optional<std::string>(found.value) : std::nullopt);
+      if (!internal::good_key(key)) return internal::bad_key(key);
+      const auto found = txn.find(*view, StoredKey(key, txn.catalog().hash_seed()), Need::value);
+      if (!found) return found.error();
+      if (*found) count_get(txn, **found);
+      values.push_back(*found ? std::optional<std::string>((*found)->value) : std::nullopt);
     }
     return values;
   });
 }
 
-Status Store::put(std::string_view key, std::string_view value, Expires expires, Family family) {
+Status Store::put(std::string_view key, std::string_view value, const Expiry& expiry,
+                  Family family) {
   return write_once(*this, [&](WriteTxn& txn) {
-    txn.put(key, value, expires, family);
+    txn.put(key, value, expiry, family);
     return Done{};
   });
 }
 
-Result<bool> Store::put_if_absent(std::string_view key, std::string_view value, Expires expires,
-                                  Family family) {
+Result<bool> Store::put_if_absent(std::string_view key, std::string_view value,
+                                  const Expiry& expiry, Family family) {
   return write_once(*this,
-                    [&](WriteTxn& txn) { return txn.put_if_absent(key, value, expires, family); });
+                    [&](WriteTxn& txn) { return txn.put_if_absent(key, value, expiry, family); });
 }
 
 Result<bool> Store::compare_and_set(std::string_view key, std::optional<std::string_view> expected,
-                                    std::string_view desired, Expires expires, Family family) {
+                                    std::string_view desired, const Expiry& expiry, Family family) {
   return write_once(*this, [&](WriteTxn& txn) {
-    return txn.compare_and_set(key, expected, desired, expires, family);
+    return txn.compare_and_set(key, expected, desired, expiry, family);
   });
 }
 
-Result<std::int64_t> Store::increment(std::string_view key, std::int64_t delta, Expires expires,
-                                      Family family) {
+Result<std::int64_t> Store::increment(std::string_view key, std::int64_t delta,
+                                      const Expiry& expiry, Family family) {
   return write_once(*this,
-                    [&](WriteTxn& txn) { return txn.increment(key, delta, expires, family); });
+                    [&](WriteTxn& txn) { return txn.increment(key, delta, expiry, family); });
 }
 
 Result<bool> Store::erase(std::string_view key, Family family) {
@@ -184,16 +180,16 @@ Result<std::size_t> Store::erase_many(std::span<const std::string_view> keys, Fa
   return write_once(*this, [&](WriteTxn& txn) { return txn.erase_many(keys, family); });
 }
 
-Result<bool> Store::expire(std::string_view key, Expires expires, When when, Family family) {
-  return write_once(*this, [&](WriteTxn& txn) { return txn.expire(key, expires, when, family); });
+Result<bool> Store::expire(std::string_view key, const Expiry& expiry, When when, Family family) {
+  return write_once(*this, [&](WriteTxn& txn) { return txn.expire(key, expiry, when, family); });
 }
 
 Result<bool> Store::persist(std::string_view key, Family family) {
   return write_once(*this, [&](WriteTxn& txn) { return txn.persist(key, family); });
 }
 
-Result<bool> Store::touch(std::string_view key, Expires expires, Family family) {
-  return write_once(*this, [&](WriteTxn& txn) { return txn.touch(key, expires, family); });
+Result<bool> Store::touch(std::string_view key, const Expiry& expiry, Family family) {
+  return write_once(*this, [&](WriteTxn& txn) { return txn.touch(key, expiry, family); });
 }
 
 Status Store::clear(Family family) {

@@ -17,7 +17,7 @@
 #include "store/check/store_damage.h"
 #include "store/txn/catalog.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -523,4 +523,4 @@ TEST_F(StoreErrorsTest, ClosingOneHandleLeavesTheOthersOpen) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

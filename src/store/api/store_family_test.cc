@@ -10,7 +10,7 @@
 #include "mayfly/store.h"
 #include "store/api/store_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -408,4 +408,4 @@ TEST_F(StoreFamilyTest, OneMadeThroughAnotherHandleIsFoundAtOnce) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

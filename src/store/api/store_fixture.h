@@ -20,7 +20,7 @@
 #include "mayfly/clock.h"
 #include "mayfly/store.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 inline constexpr Time kStart = Time(Millis(1'800'000'000'000));
 
@@ -167,4 +167,4 @@ class OpenStoreFixture : public StoreFixture {
   Store store_ = open();
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -12,7 +12,7 @@
 #include "store/rows/stored_key.h"
 #include "store/txn/catalog.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -233,4 +233,4 @@ TEST_F(StoreFileTest, EachFamilyHasTablesOfItsOwnAndADroppedOneLeavesThemEmpty) 
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

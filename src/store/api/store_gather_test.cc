@@ -11,7 +11,7 @@
 #include "mayfly/store.h"
 #include "store/api/store_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -188,4 +188,4 @@ TEST_F(StoreGatherTest, AStoreThatIsFullSaysSoAndKeepsWhatItHad) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

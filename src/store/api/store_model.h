@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "mayfly/condition.h"
-#include "mayfly/expires.h"
+#include "mayfly/expiry.h"
 #include "mayfly/store_stats.h"
 #include "mayfly/time.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 struct ModelEntry {
   std::string value;
@@ -59,26 +59,25 @@ class ModelFamily {
   }
 
   // A key that is new has no deadline to keep, and gets the default.
-  Time deadline(Expires expires, const ModelEntry* present, Time now) const {
-    const bool nothing_to_keep = present == nullptr && expires.kind() == Expires::Kind::unchanged;
-    if (nothing_to_keep) expires = Expires();
-    return expires.deadline(now, present == nullptr ? kNever : present->deadline,
+  Time deadline(Expiry expires, const ModelEntry* present, Time now) const {
+    return expires.deadline(now,
+                            present == nullptr ? std::nullopt : std::optional(present->deadline),
                             default_ttl.value_or(Millis::max()));
   }
 
-  void put(const std::string& key, const std::string& value, Expires expires, Time now) {
-    const bool looks = expires.kind() == Expires::Kind::unchanged;
+  void put(const std::string& key, const std::string& value, Expiry expires, Time now) {
+    const bool looks = expires.is_unchanged();
     entries[key] = {value, deadline(expires, looks ? read(key, now) : nullptr, now)};
   }
 
-  bool put_if_absent(const std::string& key, const std::string& value, Expires expires, Time now) {
+  bool put_if_absent(const std::string& key, const std::string& value, Expiry expires, Time now) {
     if (read(key, now) != nullptr) return false;
     put(key, value, expires, now);
     return true;
   }
 
   bool compare_and_set(const std::string& key, const std::optional<std::string>& expected,
-                       const std::string& desired, Expires expires, Time now) {
+                       const std::string& desired, Expiry expires, Time now) {
     const ModelEntry* const entry = read(key, now);
     const bool same = entry == nullptr ? !expected : expected == entry->value;
     if (same) put(key, desired, expires, now);
@@ -86,10 +85,10 @@ class ModelFamily {
   }
 
   // REQUIRES: the value is a small number.
-  std::int64_t increment(const std::string& key, std::int64_t delta, Expires expires, Time now) {
+  std::int64_t increment(const std::string& key, std::int64_t delta, Expiry expires, Time now) {
     const ModelEntry* const entry = read(key, now);
     const std::int64_t sum = (entry == nullptr ? 0 : std::stoll(entry->value)) + delta;
-    put(key, std::to_string(sum), entry == nullptr ? expires : Expires::unchanged(), now);
+    put(key, std::to_string(sum), entry == nullptr ? expires : Expiry::unchanged(), now);
     return sum;
   }
 
@@ -99,7 +98,7 @@ class ModelFamily {
     return was_there;
   }
 
-  bool expire(const std::string& key, Expires expires, When when, Time now) {
+  bool expire(const std::string& key, Expiry expires, When when, Time now) {
     const ModelEntry* const entry = read(key, now);
     if (entry == nullptr) return false;
     const Time proposed = deadline(expires, entry, now);
@@ -119,7 +118,7 @@ class ModelFamily {
     return true;
   }
 
-  bool touch(const std::string& key, Expires expires, Time now) {
+  bool touch(const std::string& key, Expiry expires, Time now) {
     const ModelEntry* const entry = read(key, now);
     if (entry == nullptr) return false;
     const Time proposed = deadline(expires, entry, now);
@@ -154,4 +153,4 @@ class ModelFamily {
 // The families by name; "default" is always there.
 using ModelStore = std::map<std::string, ModelFamily>;
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

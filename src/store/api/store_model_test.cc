@@ -19,7 +19,7 @@
 #include "mayfly/store.h"
 #include "store/api/store_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -101,18 +101,18 @@ class Driver {
     if (below(40) == 0) value.resize(below(9'000) + 1, 'v');
     return value;
   }
-  Expires any_expires() {
+  Expiry any_expires() {
     const Time now = clock_.now();
     switch (below(10)) {
       case 0:
       case 1:
         return {};
       case 2:
-        return Expires::never();
+        return Expiry::never();
       case 3:
-        return Expires::unchanged();
+        return Expiry::unchanged();
       case 4:
-        return below(3) == 0 ? Expires(-Millis(below(5))) : Expires(now - Millis(below(5)));
+        return below(3) == 0 ? Expiry(-Millis(below(5))) : Expiry(now - Millis(below(5)));
       case 5:
         return now + Millis(below(60));
       default:
@@ -135,11 +135,11 @@ class Driver {
   static T plain(T value) {
     return value;
   }
-  static void put(Store& store, const std::string& key, const std::string& value, Expires expires,
+  static void put(Store& store, const std::string& key, const std::string& value, Expiry expires,
                   Family family) {
     must(store.put(key, value, expires, family));
   }
-  static void put(WriteTxn& txn, const std::string& key, const std::string& value, Expires expires,
+  static void put(WriteTxn& txn, const std::string& key, const std::string& value, Expiry expires,
                   Family family) {
     txn.put(key, value, expires, family);
   }
@@ -201,7 +201,7 @@ class Driver {
     const Time now = now_of(target);
     const std::string key = any_key();
     const std::string value = any_value(key);
-    const Expires expires = any_expires();
+    const Expiry expires = any_expires();
     switch (below(6)) {
       case 0:
         doing_ = "put_if_absent";
@@ -238,7 +238,7 @@ class Driver {
     const Family family = handles_.at(name);
     const Time now = now_of(target);
     const std::string key = any_key();
-    const Expires expires = any_expires();
+    const Expiry expires = any_expires();
     switch (below(5)) {
       case 0: {
         doing_ = "expire";
@@ -409,7 +409,7 @@ class Driver {
       const std::string name = any_family();
       const std::string key = any_key();
       const std::string value = any_value(key);
-      const Expires expires = below(8) == 0 ? any_expires() : Expires(Millis(below(90)));
+      const Expiry expires = below(8) == 0 ? any_expires() : Expiry(Millis(below(90)));
       txn.put(key, value, expires, handles_.at(name));
       model_.at(name).put(key, value, expires, txn.now());
       if (i == 3 && below(8) == 0) cursor = must(txn.cursor({}, handles_.at("default")));
@@ -656,4 +656,4 @@ INSTANTIATE_TEST_SUITE_P(AtDurability, StoreModelTest,
                          testing::Values(Durability::off, Durability::normal), durability_name);
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

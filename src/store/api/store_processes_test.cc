@@ -19,7 +19,7 @@
 #include "store/lmdb/session.h"
 #include "store/log/undo_log.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -386,4 +386,4 @@ static_assert(!CanOpenWith<SystemClock>);
 static_assert(!CanOpenWith<const ManualClock>);
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -7,7 +7,7 @@
 #include "mayfly/store.h"
 #include "store/api/store_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -279,4 +279,4 @@ TEST_F(StorePurgeTest, AStoreWhoseTtlKeysAreAllGoneTakesNewOnes) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

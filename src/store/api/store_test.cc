@@ -13,7 +13,7 @@
 
 #include "store/api/store_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -183,7 +183,7 @@ TEST_F(StoreTest, CompareAndSetSetsTheDeadlineIfToldTo) {
   must(store_.put("key", "a", 10s));
   EXPECT_TRUE(must(store_.compare_and_set("key", "a", "b", 20s)));
   EXPECT_EQ(deadline("key"), kStart + 20s);
-  EXPECT_TRUE(must(store_.compare_and_set("key", "b", "c", Expires::never())));
+  EXPECT_TRUE(must(store_.compare_and_set("key", "b", "c", Expiry::never())));
   EXPECT_EQ(deadline("key"), kNever);
 }
 
@@ -247,7 +247,7 @@ TEST_F(StoreTest, IncrementNeverWrapsAround) {
 
 TEST_F(StoreTest, ClearRemovesEntriesAndBothIndexes) {
   for (int i = 0; i < 1'000; ++i) {
-    must(store_.put("key" + std::to_string(i), "v", i % 2 == 0 ? Expires(10s) : Expires()));
+    must(store_.put("key" + std::to_string(i), "v", i % 2 == 0 ? Expiry(10s) : Expiry()));
   }
   must(store_.clear());
 
@@ -303,7 +303,7 @@ TEST_F(StoreTest, KeysOfAllLengthsAreKeptApart) {
   for (std::size_t length = 480; length <= 515; ++length) lengths.push_back(length);
   for (const std::size_t length : lengths) {
     must(store_.put(std::string_view(longest).substr(0, length), std::to_string(length),
-                    length % 2 == 0 ? Expires(10s) : Expires()));
+                    length % 2 == 0 ? Expiry(10s) : Expiry()));
   }
 
   for (const std::size_t length : lengths) {
@@ -436,4 +436,4 @@ TEST_F(StoreTest, AReadOnlyStoreReadsAndRefusesToWrite) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -11,7 +11,7 @@
 #include "mayfly/store.h"
 #include "store/api/store_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -45,7 +45,7 @@ TEST_F(StoreThreadTest, ReadersSeeWholeTransactions) {
   const auto write = [&](Store& store) {
     for (int i = 0; i < kRounds; ++i) {
       auto txn = must(store.write());
-      const Expires expires = i % 3 == 0 ? Expires(1h) : Expires();
+      const Expiry expires = i % 3 == 0 ? Expiry(1h) : Expiry();
       txn.put("a", std::to_string(i), expires);
       txn.put("b", std::to_string(i), expires);
       if (i % 5 == 0) {
@@ -131,7 +131,7 @@ TEST_F(StoreThreadTest, ACursorWalksOverOneMomentWhileOthersWriteAndPurge) {
   for (int i = 0; i < 300; ++i) {
     const std::string key =
         (i % 3 == 0 ? std::string(500, 'k') : std::string("k")) + std::to_string(i);
-    must(store_.put(key, "0", i % 2 == 0 ? Expires(1h) : Expires()));
+    must(store_.put(key, "0", i % 2 == 0 ? Expiry(1h) : Expiry()));
   }
   std::atomic<bool> done = false;
   const auto walk = [&] {
@@ -149,7 +149,7 @@ TEST_F(StoreThreadTest, ACursorWalksOverOneMomentWhileOthersWriteAndPurge) {
     std::vector<std::string> keys;
     for (const Shown& row : rows_of(txn)) keys.push_back(row.key);
     for (const std::string& key : keys) {
-      txn.put(key, std::to_string(round), round % 2 == 0 ? Expires(1h) : Expires());
+      txn.put(key, std::to_string(round), round % 2 == 0 ? Expiry(1h) : Expiry());
     }
     must(txn.commit());
     must(store_.purge_expired_all());
@@ -276,4 +276,4 @@ TEST_F(StoreThreadTest, BackupsAndChecksAreOfOneMoment) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -11,7 +11,7 @@
 #include "mayfly/store.h"
 #include "store/api/store_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -82,7 +82,7 @@ TEST_F(StoreTtlTest, AnExpiredKeyCanBePutAnew) {
   clock_.advance(10s);
   must(store_.put("plain", "new"));
   must(store_.put("again", "new", 5s));
-  must(store_.put("kept", "new", Expires::unchanged()));
+  must(store_.put("kept", "new", Expiry::unchanged()));
 
   EXPECT_EQ(rows_of(store_), (std::vector<Shown>{{"again", "new", kStart + 15s},
                                                  {"kept", "new", kNever},
@@ -95,9 +95,9 @@ TEST_F(StoreTtlTest, UnchangedKeepsTheDeadlineOrTheLackOfOne) {
   must(store_.put("session", "old", 10s));
   must(store_.put("key", "old"));
   clock_.advance(3s);
-  must(store_.put("session", "new", Expires::unchanged()));
-  must(store_.put("key", "new", Expires::unchanged()));
-  must(store_.put("made", "new", Expires::unchanged()));
+  must(store_.put("session", "new", Expiry::unchanged()));
+  must(store_.put("key", "new", Expiry::unchanged()));
+  must(store_.put("made", "new", Expiry::unchanged()));
 
   EXPECT_EQ(deadline("session"), kStart + 10s);
   EXPECT_EQ(value("session"), "new");
@@ -121,8 +121,8 @@ TEST_F(StoreTtlTest, ATtlFinerThanAMillisecondIsRoundedUp) {
 }
 
 TEST_F(StoreTtlTest, WhatIsDueAtOnceIsStoredAndNeverSeen) {
-  const std::vector<Expires> due = {0ms,          -1ms,        Millis::min(),   kStart,
-                                    kStart - 1ms, Time::min(), Time(Millis(-1))};
+  const std::vector<Expiry> due = {0ms,          -1ms,        Millis::min(),   kStart,
+                                   kStart - 1ms, Time::min(), Time(Millis(-1))};
   for (std::size_t i = 0; i < due.size(); ++i) {
     must(store_.put("key" + std::to_string(i), "value", due[i]));
   }
@@ -176,10 +176,10 @@ TEST_F(StoreTtlTest, TheDefaultTtlIsForThoseWhoAreToldNone) {
   EXPECT_EQ(must(store_.default_ttl()), Millis(60s));
   must(store_.put("plain", "v"));
   must(store_.put("ttl", "v", 5s));
-  must(store_.put("never", "v", Expires::never()));
+  must(store_.put("never", "v", Expiry::never()));
   EXPECT_TRUE(must(store_.put_if_absent("absent", "v")));
   EXPECT_EQ(must(store_.increment("counter")), 1);
-  must(store_.put("unchanged", "v", Expires::unchanged()));
+  must(store_.put("unchanged", "v", Expiry::unchanged()));
   EXPECT_TRUE(must(store_.compare_and_set("set", std::nullopt, "v")));
 
   EXPECT_EQ(deadline("unchanged"), kStart + 60s) << "a new key has nothing to keep";
@@ -226,7 +226,7 @@ TEST_F(StoreTtlTest, ExpireChangesTheDeadlineAndNotTheValue) {
   EXPECT_EQ(deadline("key"), kStart + 10s);
   EXPECT_TRUE(must(store_.expire("key", 5s)));
   EXPECT_EQ(deadline("key"), kStart + 5s);
-  EXPECT_TRUE(must(store_.expire("key", Expires::never())));
+  EXPECT_TRUE(must(store_.expire("key", Expiry::never())));
   EXPECT_EQ(deadline("key"), kNever);
   EXPECT_EQ(value("key"), "value");
   EXPECT_EQ(must(store_.next_deadline()), kNever);
@@ -235,7 +235,7 @@ TEST_F(StoreTtlTest, ExpireChangesTheDeadlineAndNotTheValue) {
 }
 
 TEST_F(StoreTtlTest, ExpireRemovesAKeyWhoseNewDeadlineIsDue) {
-  for (const Expires due : {Expires(0ms), Expires(-1s), Expires(kStart)}) {
+  for (const Expiry due : {Expiry(0ms), Expiry(-1s), Expiry(kStart)}) {
     must(store_.put("key", "value", 10s));
     EXPECT_TRUE(must(store_.expire("key", due)));
     EXPECT_EQ(stored(), 0u);
@@ -253,14 +253,14 @@ TEST_F(StoreTtlTest, ExpireDoesNotRaiseTheDead) {
 }
 
 TEST_F(StoreTtlTest, ExpireObeysItsConditions) {
-  const auto after = [this](Expires has, Expires gets, When when) {
+  const auto after = [this](Expiry has, Expiry gets, When when) {
     must(store_.put("key", "value", has));
     const bool did = must(store_.expire("key", gets, when));
     const Time now_has = deadline("key");
     const std::string left = now_has == kNever ? "never" : std::to_string((now_has - kStart) / 1s);
     return (did ? "yes " : "no ") + left;
   };
-  const Expires never = Expires::never();
+  const Expiry never = Expiry::never();
 
   EXPECT_EQ(after(never, 10s, When::unset), "yes 10");
   EXPECT_EQ(after(20s, 10s, When::unset), "no 20");
@@ -535,4 +535,4 @@ TEST_F(StoreTtlTest, APlainPutThroughAnotherHandleIsNotSweptAsExpired) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -11,7 +11,7 @@
 #include "mayfly/store.h"
 #include "store/api/store_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -363,4 +363,4 @@ TEST_F(StoreTxnTest, AFailedWriteOutsideTransactionsLeavesNoLockBehind) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -13,14 +13,14 @@
 #include "store/check/store_damage.h"
 #include "store/rows/stored_key.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
 
 class StoreUpkeepTest : public OpenStoreFixture {
  protected:
-  void put_many(int number, Expires expires, Family family = {}) {
+  void put_many(int number, Expiry expires, Family family = {}) {
     auto txn = must(store_.write());
     for (int i = 0; i < number; ++i) {
       txn.put("key" + std::to_string(i), std::string(200, 'v'), expires, family);
@@ -337,4 +337,4 @@ TEST_F(StoreUpkeepTest, ChurnDoesNotGrowTheFileForEver) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -7,9 +7,7 @@
 #include <utility>
 
 #include "mayfly/store_txn.h"
-#include "store/api/arguments.h"
-#include "store/lmdb/lmdb.h"
-#include "store/txn/txn.h"
+#include "store/api/state.h"
 
 namespace mayfly {
 namespace {
@@ -17,11 +15,11 @@ namespace {
 // One write of one key: its arguments, checked, and what the key has now.
 class Write {
  public:
-  Write(Txn& txn, std::string_view key, Family family, std::string_view doing, bool looks = true)
-      : txn_(txn), doing_(doing), key_(key, txn.catalog().hash_seed()) {
+  Write(Txn& txn, std::string_view key, Family family, bool looks = true)
+      : txn_(txn), key_(key, txn.catalog().hash_seed()) {
     if (txn.failed()) return;
-    if (!good_key(key)) {
-      txn.fail(bad_key(key));
+    if (!internal::good_key(key)) {
+      txn.fail(internal::bad_key(key));
       return;
     }
     view_ = looks ? txn.view(family) : txn.view_to_put(family);
@@ -30,11 +28,12 @@ class Write {
 
   bool ok() const { return view_ != nullptr && !txn_.failed(); }
 
-  // Whether the key is there and alive.
-  bool find(Found& found) {
-    const int code = txn_.find(*view_, key_, found);
-    if (code != 0 && code != MDB_NOTFOUND) txn_.fail(code, doing_);
-    return code == 0;
+  // The entry of the key; nothing if it is absent or expired, or if the read failed.
+  std::optional<StoredEntry> find() {
+    auto found = txn_.find(*view_, key_, Need::deadline);
+    if (found) return *found;
+    txn_.fail(found.error());
+    return std::nullopt;
   }
 
   // Stores the value with the deadline. What the key had, alive or expired, is replaced.
@@ -42,8 +41,7 @@ class Write {
     if (can_put(value, deadline)) done(txn_.put(*view_, key_, value, deadline));
   }
 
-  // The same, now or together with others. For who has not looked at the key: where it belongs is
-  // still to be found.
+  // The same, now or together with other puts. For a key that has not been read.
   void put_unseen(std::string_view value, Time deadline) {
     if (!can_put(value, deadline)) return;
     if (txn_.gather({view_, key_.key(), value, deadline}) || !ok()) return;
@@ -57,21 +55,23 @@ class Write {
 
   void remove(Time present) { done(txn_.remove(*view_, key_.bytes(), present)); }
 
-  Millis default_ttl() const { return view_->default_ttl; }
-
-  // The deadline of a key that is new to its users.
-  Time first_deadline(Expires expires) const {
-    if (expires.kind() == Expires::Kind::unchanged) expires = Expires();
-    return expires.deadline(txn_.now(), kNever, view_->default_ttl);
+  // The deadline of a key that has the deadline `present`; nothing if the key is new.
+  Time deadline(const Expiry& expiry, std::optional<Time> present = {}) {
+    if (expiry.is_for_caches_only()) [[unlikely]] {
+      txn_.fail({Code::invalid,
+                 "cannot set an expiry that slides or refreshes: only caches have these (use a TTL "
+                 "or a deadline)"});
+    }
+    return expiry.deadline(txn_.now(), present, view_->default_ttl);
   }
 
  private:
-  void done(int code) {
-    if (code != 0) txn_.fail(code, doing_);
+  void done(const Status& status) {
+    if (!status) txn_.fail(status.error());
   }
 
   bool can_put(std::string_view value, Time deadline) {
-    if (!good_value(value)) txn_.fail(bad_value(value));
+    if (!internal::good_value(value)) txn_.fail(internal::bad_value(value));
     return ok() && has_tables_for(deadline);
   }
 
@@ -83,80 +83,75 @@ class Write {
   }
 
   Txn& txn_;
-  const std::string_view doing_;
   StoredKey key_;
   FamilyView* view_ = nullptr;
 };
 
 }  // namespace
 
-void WriteTxn::put(std::string_view key, std::string_view value, Expires expires, Family family) {
-  const bool looks = expires.kind() == Expires::Kind::unchanged;
-  Write write(*txn_, key, family, "put a key", looks);
+void WriteTxn::put(std::string_view key, std::string_view value, const Expiry& expiry,
+                   Family family) {
+  const bool looks = expiry.is_unchanged();
+  Write write(*txn_, key, family, looks);
   if (!write.ok()) return;
-  if (!looks) return write.put_unseen(value, write.first_deadline(expires));
-  Found found;
-  if (write.find(found)) {
-    write.put(value, found.deadline);
+  if (!looks) return write.put_unseen(value, write.deadline(expiry));
+  if (const auto found = write.find()) {
+    write.put(value, found->deadline);
   } else if (write.ok()) {
-    write.put(value, write.first_deadline(expires));
+    write.put(value, write.deadline(expiry));
   }
 }
 
-bool WriteTxn::put_if_absent(std::string_view key, std::string_view value, Expires expires,
+bool WriteTxn::put_if_absent(std::string_view key, std::string_view value, const Expiry& expiry,
                              Family family) {
-  Write write(*txn_, key, family, "put a key");
-  Found found;
-  if (!write.ok() || write.find(found) || !write.ok()) return false;
-  write.put(value, write.first_deadline(expires));
+  Write write(*txn_, key, family);
+  if (!write.ok() || write.find() || !write.ok()) return false;
+  write.put(value, write.deadline(expiry));
   return write.ok();
 }
 
 bool WriteTxn::compare_and_set(std::string_view key, std::optional<std::string_view> expected,
-                               std::string_view desired, Expires expires, Family family) {
-  Write write(*txn_, key, family, "compare and set a key");
+                               std::string_view desired, const Expiry& expiry, Family family) {
+  Write write(*txn_, key, family);
   if (!write.ok()) return false;
-  Found found;
-  const bool there = write.find(found);
-  if (!write.ok() || there != expected.has_value() || (there && found.value != *expected)) {
-    return false;
-  }
-  write.put(desired, there ? expires.deadline(now(), found.deadline, write.default_ttl())
-                           : write.first_deadline(expires));
+  const auto found = write.find();
+  if (!write.ok() || found.has_value() != expected.has_value()) return false;
+  if (found && found->value != *expected) return false;
+  write.put(desired, write.deadline(expiry, found ? std::optional(found->deadline) : std::nullopt));
   return write.ok();
 }
 
-std::int64_t WriteTxn::increment(std::string_view key, std::int64_t delta, Expires expires,
+std::int64_t WriteTxn::increment(std::string_view key, std::int64_t delta, const Expiry& expiry,
                                  Family family) {
-  Write write(*txn_, key, family, "increment a key");
+  Write write(*txn_, key, family);
   if (!write.ok()) return 0;
-  Found found;
   std::int64_t number = 0;
-  const bool there = write.find(found);
+  const auto found = write.find();
   if (!write.ok()) return 0;
-  if (there) {
-    const char* const end = found.value.data() + found.value.size();
-    const auto [stop, problem] = std::from_chars(found.value.data(), end, number);
+  if (found) {
+    const char* const end = found->value.data() + found->value.size();
+    const auto [stop, problem] = std::from_chars(found->value.data(), end, number);
     if (problem != std::errc() || stop != end) {
-      txn_->fail({Code::invalid, "the value is not a decimal number of 64 bits"});
+      txn_->fail({Code::invalid, "cannot increment: the value is not a decimal number of 64 bits"});
       return 0;
     }
   }
   std::int64_t sum = 0;
   if (__builtin_add_overflow(number, delta, &sum)) {
-    txn_->fail({Code::invalid, "the sum of " + std::to_string(number) + " and " +
+    txn_->fail({Code::invalid, "cannot increment: the sum of " + std::to_string(number) + " and " +
                                    std::to_string(delta) + " does not fit into 64 bits"});
     return 0;
   }
-  write.put(std::to_string(sum), there ? found.deadline : write.first_deadline(expires));
+  write.put(std::to_string(sum), found ? found->deadline : write.deadline(expiry));
   return write.ok() ? sum : 0;
 }
 
 bool WriteTxn::erase(std::string_view key, Family family) {
-  Write write(*txn_, key, family, "erase a key");
-  Found found;
-  if (!write.ok() || !write.find(found)) return false;  // an expired one is noted, and goes as well
-  write.remove(found.deadline);
+  Write write(*txn_, key, family);
+  if (!write.ok()) return false;
+  const auto found = write.find();  // an expired one is recorded, and removed at the commit
+  if (!found) return false;
+  write.remove(found->deadline);
   if (!write.ok()) return false;
   txn_->tally().add(Count::erases);
   return true;
@@ -168,33 +163,32 @@ std::size_t WriteTxn::erase_many(std::span<const std::string_view> keys, Family 
   return erased;
 }
 
-bool WriteTxn::expire(std::string_view key, Expires expires, When when, Family family) {
-  Write write(*txn_, key, family, "expire a key");
+bool WriteTxn::expire(std::string_view key, const Expiry& expiry, When when, Family family) {
+  Write write(*txn_, key, family);
   if (!write.ok()) return false;
   if (!compatible(when)) {
-    txn_->fail({Code::invalid,
-                "these conditions exclude each other: NX goes with no other, and "
-                "GT not with LT"});
+    txn_->fail(
+        {Code::invalid, "these conditions exclude each other: NX with any other, and GT with LT"});
     return false;
   }
-  Found found;
-  if (!write.find(found)) return false;
-  const Time deadline = expires.deadline(now(), found.deadline, write.default_ttl());
-  if (!allows(when, found.deadline, deadline)) return false;
+  const auto found = write.find();
+  if (!found) return false;
+  const Time deadline = write.deadline(expiry, found->deadline);
+  if (!write.ok() || !allows(when, found->deadline, deadline)) return false;
   if (deadline != kNever && is_due(deadline, now())) {
-    write.remove(found.deadline);
+    write.remove(found->deadline);
   } else {
-    write.move_deadline(found.deadline, deadline);
+    write.move_deadline(found->deadline, deadline);
   }
   return write.ok();
 }
 
 bool WriteTxn::persist(std::string_view key, Family family) {
-  return expire(key, Expires::never(), When::set, family);
+  return expire(key, Expiry::never(), When::set, family);
 }
 
-bool WriteTxn::touch(std::string_view key, Expires expires, Family family) {
-  expire(key, expires, When::set | When::later, family);
+bool WriteTxn::touch(std::string_view key, const Expiry& expiry, Family family) {
+  expire(key, expiry, When::set | When::later, family);
   if (txn_->failed()) return false;
   const auto there = contains(key, family);
   if (!there) txn_->fail(there.error());
@@ -205,8 +199,7 @@ void WriteTxn::clear(Family family) {
   if (txn_->failed()) return;
   FamilyView* const view = txn_->view(family);
   if (view == nullptr) return txn_->fail(txn_->missing_family());
-  const int code = txn_->clear(*view);
-  if (code != 0) txn_->fail(code, "clear a family");
+  if (const Status cleared = txn_->clear(*view); !cleared) txn_->fail(cleared.error());
 }
 
 std::uint64_t WriteTxn::purge_expired(std::uint64_t limit, Family family) {
@@ -216,14 +209,13 @@ std::uint64_t WriteTxn::purge_expired(std::uint64_t limit, Family family) {
     txn_->fail(txn_->missing_family());
     return 0;
   }
-  std::uint64_t removed = 0;
-  const int code = txn_->purge(*view, limit, removed);
-  if (code != 0) {
-    txn_->fail(code, "purge");
+  const auto removed = txn_->purge(*view, limit);
+  if (!removed) {
+    txn_->fail(removed.error());
     return 0;
   }
-  txn_->tally().add(Count::purged, removed);
-  return removed;
+  txn_->tally().add(Count::purged, *removed);
+  return *removed;
 }
 
 std::uint64_t WriteTxn::purge_expired_all(std::uint64_t limit) {
@@ -250,7 +242,7 @@ Status WriteTxn::set_default_ttl(std::optional<Millis> ttl, Family family) {
 }
 
 Status WriteTxn::status() const {
-  if (txn_->is_foreign()) return foreign_error();
+  if (txn_->is_foreign()) return internal::foreign_error();
   if (txn_->failed()) return *txn_->failure();
   return Done{};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/check/file_check.h"
+// The checks of a file before it is opened, and on demand.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -11,9 +11,10 @@
 #include <cstddef>
 #include <span>
 
+#include "store/check/page_check.h"
 #include "store/lmdb/lmdb.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr std::size_t kEnoughForTwoPages = 65'536;
@@ -83,4 +84,4 @@ Result<PageCheck> check_file(const std::string& path, std::uint64_t txnid) {
   return check_pages(file.bytes(), txnid);
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

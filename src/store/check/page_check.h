@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges the pages of an LMDB file without LMDB, which trusts its file and dies of a damaged one.
+// Checks the pages of an LMDB file without LMDB, which trusts its file and crashes on damage.
 //
 //   const PageCheck check = check_pages(mapped_file, 0);
 //   for (const std::string& problem : check.problems) show(problem);
@@ -21,7 +21,7 @@
 
 #include "mayfly/result.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 inline constexpr std::size_t kPageProblemsMax = 20;
 
@@ -56,4 +56,12 @@ struct MetaFacts {
 // or layout of LMDB, and with Code::corrupt if neither meta page is valid.
 Result<MetaFacts> read_meta(std::span<const std::byte> first_two_pages);
 
-}  // namespace mayfly
+// Whether LMDB can open the file at all: it is empty, or it begins as a file of LMDB does, is as
+// long as it says, and has a sound main tree, which names the tables. Damage further down is what
+// Store::check() finds. Cost: a few pages; all pages, if the file seems cut off.
+Status check_before_open(const std::string& path);
+
+// check_pages() of the file, of the snapshot `txnid`.
+Result<PageCheck> check_file(const std::string& path, std::uint64_t txnid);
+
+}  // namespace mayfly::internal

@@ -11,7 +11,7 @@
 #include "store/check/page_check.h"
 #include "store/check/page_check_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using std::string;
@@ -613,4 +613,4 @@ TEST(ReadMetaTest, SaysThatOtherLayoutsAreUnsupported) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -19,7 +19,7 @@
 #include "store/check/page_check.h"
 #include "store/lmdb/page_format.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 // A file written by LMDB in a temporary folder. What LMDB refuses fails the test.
 class LmdbFile {
@@ -177,4 +177,4 @@ class Image {
   std::vector<std::byte> bytes;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -11,7 +11,7 @@
 
 #include "store/check/page_check_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 // The same as LMDB says of itself.
@@ -309,4 +309,4 @@ TEST_F(DamagedAtRandomTest, SwappedAndGarbledPagesNeverCrash) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -14,7 +14,7 @@
 
 #include "store/lmdb/lmdb.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 inline std::string file_bytes(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -79,4 +79,4 @@ class RawFile {
   MDB_env* env_ = nullptr;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -31,7 +31,7 @@
 #include "store/log/undo_log.h"
 #include "store/txn/catalog.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr Time kNow = Time(Millis(1'800'000'000'000));
@@ -109,7 +109,7 @@ void fill(const std::string& path, const Clock& clock) {
       std::string key = "key" + std::to_string(i);
       if (i == 50) key.append(600, 'k');
       const std::string value(static_cast<std::size_t>(i == 60 ? 9000 : 10 + i), 'v');
-      const Expires expires = i % 3 == 0 ? Expires(Millis(1000 * (i - 5))) : Expires();
+      const Expiry expires = i % 3 == 0 ? Expiry(Millis(1000 * (i - 5))) : Expiry();
       txn->put(key, value, expires, i % 2 == 0 ? Family() : *other);
     }
     must(txn->commit());
@@ -297,7 +297,7 @@ void run(std::span<const std::uint8_t> input) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -12,10 +12,10 @@
 #include <cerrno>
 #include <random>
 
-#include "store/check/file_check.h"
+#include "store/check/page_check.h"
 #include "store/lmdb/lmdb.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr unsigned kReadersMax = 4000;
@@ -27,7 +27,7 @@ constexpr mode_t kFileMode = 0644;
 constexpr off_t kLockFileBytes = 256 << 10;  // 64 bytes for each reader, and what LMDB adds
 static_assert(kLockFileBytes >= 64 * (kReadersMax + 16));
 
-// As much as the file could ever need: the size of its file system.
+// The size of the file system: the most that the file could ever need.
 std::uint64_t map_bytes_for(const std::string& path, std::uint64_t asked, std::uint64_t file) {
   std::uint64_t bytes = asked;
   if (bytes == 0) {
@@ -84,13 +84,12 @@ Status Environment::recover_file() {
   const auto broken = PowerGuard::needs_recovery(path_, {});
   if (!broken) return broken.error();
   if (!*broken) return Done{};
-  return Error{Code::denied,
-               path_ +
-                   " was in use when the machine stopped, which has to be undone first; open it "
-                   "once where it can be written"};
+  return Error{Code::denied, "cannot open " + path_ +
+                                 ": it was in use when the machine stopped and must be recovered "
+                                 "(open it once with write access)"};
 }
 
-// A file that nobody may write to is read without joining the others: they cannot be there.
+// A file that is not writable is read without joining other processes: they cannot write either.
 Status Environment::open_file() {
   writable_ = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) == 0;
   auto session = Session::join(path_, options_.busy_timeout);
@@ -144,18 +143,14 @@ Status Environment::start_lmdb() {
     map /= 2;
   }
   no_sync_ = false;
-  MDB_envinfo info{};
-  MDB_stat stat{};
-  ::mdb_env_info(env_, &info);
-  ::mdb_env_stat(env_, &stat);
-  reserved_pages_ = std::min(kReservedMost, info.me_mapsize / stat.ms_psize / kReservedShare);
+  reserved_pages_ = std::min(kReservedMost, info().me_mapsize / page_bytes() / kReservedShare);
   MDB_txn* txn = nullptr;
   int code = ::mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn);
   MDB_dbi main = 0;
   if (code == 0) code = ::mdb_dbi_open(txn, nullptr, 0, &main);
   if (txn != nullptr) ::mdb_txn_commit(txn);
   if (code != 0) return lmdb_error(code, "read the store");
-  if (writable_) guard_ = std::make_unique<PowerGuard>(env_, path_, keeper_clock_, power_options());
+  if (writable_) guard_ = std::make_unique<PowerGuard>(env_, path_, sync_clock_, power_options());
   return Done{};
 }
 
@@ -163,18 +158,14 @@ PowerGuardOptions Environment::power_options() {
   PowerGuardOptions options;
   options.interval = options_.sync_interval;
   // Where there is little room, superseded pages have to be reused before it is full of them.
-  MDB_envinfo info{};
-  ::mdb_env_info(env_, &info);
-  options.growth_bytes = std::min<std::uint64_t>(options.growth_bytes, info.me_mapsize / 8);
+  options.growth_bytes = std::min<std::uint64_t>(options.growth_bytes, info().me_mapsize / 8);
   options.adopt_map = [this] { return adopt_larger_map(); };
   return options;
 }
 
 // Reads the catalog and opens all tables; makes both if the file is new.
 Status Environment::load() {
-  MDB_envinfo info{};
-  ::mdb_env_info(env_, &info);
-  if (info.me_last_txnid == 0) {
+  if (info().me_last_txnid == 0) {
     if (const Status made = make_store(); !made) return made;
   }
   auto snapshot = begin_read();
@@ -184,9 +175,8 @@ Status Environment::load() {
 }
 
 Error Environment::empty_error() const {
-  return {Code::denied, path_ +
-                            " is empty, and a store that is opened read-only cannot be made; "
-                            "open it once for writing"};
+  return {Code::denied,
+          "cannot open " + path_ + " read-only: the file is empty (open it once for writing)"};
 }
 
 Status Environment::make_store() {
@@ -196,19 +186,15 @@ Status Environment::make_store() {
   if (code != 0) return lmdb_error(code, "make the store");
   std::random_device random;
   const Catalog catalog = Catalog::fresh(std::uint64_t{random()} << 32 | random());
-  const std::string bytes = catalog.encode();
-  MDB_val key = to_val(kCatalogKey);
-  MDB_val value = to_val(bytes);
-  MDB_dbi table = 0;
-  code = ::mdb_put(txn, kMainTable, &key, &value, 0);
-  if (code == 0) code = ::mdb_dbi_open(txn, table_name(1).c_str(), MDB_CREATE, &table);
-  if (code != 0) {
+  Status made = put_row(txn, kMainTable, kCatalogKey, catalog.encode());
+  const auto table = made ? make_table(txn, 1) : Result<NewTable>(made.error());
+  if (!table) {
     ::mdb_txn_abort(txn);
-    return lmdb_error(code, "make the store");
+    return table.error();
   }
   code = ::mdb_txn_commit(txn);
   if (code != 0) return lmdb_error(code, "make the store");
-  tables_[1].store(table, std::memory_order_release);
+  tables_[1].store(table->handle, std::memory_order_release);
   return Done{};
 }
 
@@ -233,4 +219,4 @@ Status Environment::close() {
   return closed;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

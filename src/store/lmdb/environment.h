@@ -2,9 +2,8 @@
 // Environment: one file of a store, as one process has it open.
 //
 // LMDB allows a process to open a file only once, so all handles on it share one of these (see
-// registry.h). It hands out LMDB transactions together with the catalog that belongs to their
-// snapshot, keeps the handles of tables, and sees to it that writers take turns, across processes
-// too.
+// acquire_environment). It hands out LMDB transactions together with the catalog of their snapshot,
+// keeps the handles of tables, and makes writers take turns, across processes too.
 //
 // Threads: all of it may be called by any thread. Readers take no lock but a short one for the pool
 // of idle transactions. A write transaction is ended by the thread that began it, because LMDB's
@@ -28,16 +27,15 @@
 #include "mayfly/clock.h"
 #include "mayfly/result.h"
 #include "mayfly/store_options.h"
-#include "store/lmdb/process_mark.h"
+#include "mayfly/store_stats.h"
+#include "store/lmdb/lmdb.h"
 #include "store/lmdb/session.h"
 #include "store/log/power_guard.h"
-#include "store/txn/catalog_ref.h"
+#include "store/txn/catalog.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 inline constexpr std::size_t kTablesMax = 3 * kFamiliesMax + 1;  // numbered from 1
-inline constexpr MDB_dbi kMainTable = 1;                         // LMDB's main database
-inline constexpr MDB_dbi kFreeTable = 0;                         // and its list of free pages
 
 // A snapshot for reading. Idle ones are kept, since making one costs much more than renewing one.
 struct Snapshot {
@@ -92,6 +90,10 @@ class Environment {
   // How many pages a write transaction could take when it began: the rest of the map, and, if asked
   // for `exactly`, the free pages that no reader needs.
   std::uint64_t room(MDB_txn* txn, bool exactly) const;
+
+  std::vector<StoreReader> readers() const;
+  MDB_envinfo info() const;
+  std::uint64_t page_bytes() const;
 
   // What transactions that put have to leave of it, so that there is room to remove something: LMDB
   // changes no page in place, and what a transaction frees, only the next but one can take.
@@ -157,7 +159,7 @@ class Environment {
   const StoreOptions options_;
   bool writable_ = true;
   std::unique_ptr<Session> session_;  // null: read-only, where no file can be made
-  SteadyClock keeper_clock_;
+  SteadyClock sync_clock_;
   std::unique_ptr<PowerGuard> guard_;
   MDB_env* env_ = nullptr;
   std::uint64_t reserved_pages_ = 0;
@@ -183,11 +185,20 @@ class Environment {
   std::mutex gate_;
 
   std::array<std::atomic<MDB_dbi>, kTablesMax + 1> tables_{};  // 0: not open in this process
-  std::mutex tables_mutex_;  // held by whoever opens tables, as LMDB demands
+  std::mutex tables_mutex_;  // held while tables are opened, as LMDB demands
 
   std::mutex mutex_;
   CatalogRef catalog_;                           // the latest known; guarded by mutex_
   std::vector<std::unique_ptr<Snapshot>> pool_;  // idle; guarded by mutex_
 };
 
-}  // namespace mayfly
+// The environment of the file at `path`, which is opened, or made, if no handle of this process has
+// it yet. Each success is followed by one release_environment(). Code::busy if another process, or
+// a thread of this one, does not finish opening it within options.busy_timeout (or
+// Session::kLeastWait, if that is longer).
+Result<Environment*> acquire_environment(const std::string& path, const StoreOptions& options);
+
+// Closes the environment when its last handle is gone, and returns whether that succeeded.
+Status release_environment(Environment* environment);
+
+}  // namespace mayfly::internal

@@ -12,10 +12,10 @@
 #include "store/lmdb/environment.h"
 #include "store/lmdb/lmdb.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
-constexpr mode_t kFileMode = 0644;
+constexpr mode_t kCopyMode = 0644;
 
 // Writes a compact copy of the environment into a file, and syncs it. `path` is for messages.
 Status fill_copy(MDB_env* env, int file, const std::string& path) {
@@ -28,9 +28,9 @@ Status fill_copy(MDB_env* env, int file, const std::string& path) {
 
 // The same into a new file, which is gone again if that fails.
 Status write_copy(MDB_env* env, const std::string& path) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kCopyMode);
   if (file < 0) {
-    if (errno == EEXIST) return Error{Code::invalid, path + " exists already"};
+    if (errno == EEXIST) return Error{Code::invalid, path + " already exists"};
     return system_error(errno, "write " + path);
   }
   const Status filled = fill_copy(env, file, path);
@@ -39,7 +39,7 @@ Status write_copy(MDB_env* env, const std::string& path) {
   return filled;
 }
 
-// Unlike a rename, a link does not replace what somebody else has put there meanwhile.
+// Unlike a rename, a link does not replace a file that was created there meanwhile.
 Status give_name(const std::string& file, const std::string& path) {
   if (::linkat(AT_FDCWD, file.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) {
     return Done{};
@@ -61,7 +61,7 @@ Status copy_by_part(MDB_env* env, const std::string& path) {
 Status copy_whole(MDB_env* env, const std::string& path) {
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty()) folder.push_back('.');
-  const int file = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kFileMode);
+  const int file = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kCopyMode);
   if (file < 0) return copy_by_part(env, path);
   Status done = fill_copy(env, file, path);
   if (done) done = give_name("/proc/self/fd/" + std::to_string(file), path);
@@ -73,7 +73,7 @@ Status copy_whole(MDB_env* env, const std::string& path) {
 
 Status Environment::copy_to(const std::string& path) {
   if (is_foreign()) return foreign_error();
-  if (std::filesystem::exists(path)) return Error{Code::invalid, path + " exists already"};
+  if (std::filesystem::exists(path)) return Error{Code::invalid, path + " already exists"};
   enter();
   const Status copied = copy_whole(env_, path);
   leave();
@@ -82,28 +82,29 @@ Status Environment::copy_to(const std::string& path) {
 
 Status Environment::sync() {
   if (is_foreign()) return foreign_error();
-  if (guard_ == nullptr) return Error{Code::denied, path_ + " can only be read"};
+  if (guard_ == nullptr)
+    return Error{Code::denied, "cannot write to " + path_ + ": it is read-only"};
   enter();
   const Status synced = guard_->sync();
   leave();
   return synced;
 }
 
-// With the write lock held and nobody inside, the file is exchanged while the store is closed to
+// With the write lock held and no transaction open, the file is replaced while it is closed to
 // LMDB.
 Status Environment::compact() {
   if (is_foreign()) return foreign_error();
-  if (!writable()) return Error{Code::denied, path_ + " can only be read"};
+  if (!writable()) return Error{Code::denied, "cannot write to " + path_ + ": it is read-only"};
   if (const Status locked = lock_write(options_.busy_timeout); !locked) return locked;
   Status done = Done{};
   {
     const std::scoped_lock shut(gate_);
     closed_.store(true);
     if (active_.load() != 0) {
-      done =
-          Error{Code::busy, "the store cannot be compacted while transactions or cursors are open"};
+      done = Error{Code::busy,
+                   "cannot compact the store: transactions or cursors are open (close them)"};
     } else if (!session_->try_alone()) {
-      done = Error{Code::busy, "the store cannot be compacted while another process has it open"};
+      done = Error{Code::busy, "cannot compact the store: another process has it open"};
     } else {
       done = replace_file(path_ + ".compact");
       session_->let_others_in();
@@ -139,4 +140,4 @@ Status Environment::replace_file(const std::string& with) {
   return closed;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -4,21 +4,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <vector>
 
 #include "store/lmdb/environment.h"
 #include "store/lmdb/lmdb.h"
-#include "store/log/power_guard_lmdb.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
-// Idle snapshots keep their places in LMDB's table of readers, which all processes share. So many
-// are kept by a process while at most a quarter of the places has ever been taken, and so many when
-// it was more.
+// Idle snapshots keep their places in LMDB's table of readers, which all processes share. A process
+// keeps kPoolMost of them, and only kPoolFew once more than a quarter of the places was taken.
 constexpr std::size_t kPoolMost = 64;
 constexpr std::size_t kPoolFew = 4;
 constexpr unsigned kCrowdedShare = 4;
@@ -38,66 +34,7 @@ int reason_of(int code, MDB_env* env) {
   return static_cast<std::size_t>(written) < zeros.size() ? ENOSPC : code;
 }
 
-// One line of LMDB's table of readers: process, thread, transaction.
-int keep_oldest(const char* line, void* context) {
-  auto& oldest = *static_cast<unsigned long long*>(context);
-  unsigned long long txn = 0;
-  if (std::sscanf(line, "%*d %*x %llu", &txn) == 1) oldest = std::min(oldest, txn);
-  return 0;
-}
-
-// How many pages the transactions from `first` to `last` freed that are still free.
-std::uint64_t count_freed(MDB_env* env, std::uint64_t first, std::uint64_t last) {
-  MDB_txn* reader = nullptr;  // to a writer LMDB does not show its table of free pages
-  if (::mdb_txn_begin(env, nullptr, MDB_RDONLY, &reader) != 0) return 0;
-  std::uint64_t pages = 0;
-  static_cast<void>(for_each_freed(reader, first, last, [&](std::uint64_t) { ++pages; }));
-  ::mdb_txn_abort(reader);
-  return pages;
-}
-
 }  // namespace
-
-std::uint64_t Environment::room(MDB_txn* txn, bool exactly) const {
-  MDB_envinfo info{};
-  MDB_stat stat{};
-  ::mdb_env_info(env_, &info);
-  ::mdb_env_stat(env_, &stat);
-  std::uint64_t pages = info.me_mapsize / stat.ms_psize;
-  pages -= std::min<std::uint64_t>(pages, info.me_last_pgno + 1);
-  if (!exactly) return pages;
-  const std::uint64_t oldest = oldest_reader(txn);
-  return oldest == 0 ? pages : pages + count_freed(env_, 0, oldest - 1);
-}
-
-// The last transaction counts as one: LMDB keeps its state whole.
-std::uint64_t Environment::oldest_reader(MDB_txn* txn) const {
-  unsigned long long oldest = ::mdb_txn_id(txn) - 1;
-  ::mdb_reader_list(env_, keep_oldest, &oldest);
-  return oldest;
-}
-
-// If the last transaction has freed much, a transaction that changes nothing makes it free to be
-// taken: it needs only some of the pages that are reserved. Whether it was made.
-bool Environment::roll_on(MDB_txn* txn, const CatalogRef& catalog) {
-  const std::uint64_t id = ::mdb_txn_id(txn);
-  if (!catalog || !catalog->covers(id - 1) || oldest_reader(txn) != id - 1) return false;
-  if (count_freed(env_, id - 1, id - 1) < reserved_pages_) return false;
-  const std::string bytes = catalog->catalog().encode();
-  MDB_val key = to_val(kCatalogKey);
-  MDB_val value = to_val(bytes);
-  if (::mdb_put(txn, kMainTable, &key, &value, 0) != 0) {
-    ::mdb_txn_abort(txn);
-  } else if (::mdb_txn_commit(txn) == 0) {
-    catalog->widen(id);
-  }
-  return true;
-}
-
-bool Environment::is_short_of_room(MDB_txn* txn) const {
-  const std::uint64_t wanted = 2 * reserved_pages_;
-  return room(txn, false) < wanted && room(txn, true) < wanted;
-}
 
 CatalogRef Environment::current_catalog() {
   const std::scoped_lock lock(mutex_);
@@ -160,7 +97,8 @@ Result<std::unique_ptr<Snapshot>> Environment::begin_read() {
   if (snapshot->txn != nullptr) ::mdb_txn_abort(snapshot->txn);
   leave();
   if (!problem) return problem.error();
-  return Error{Code::busy, "the families of the store change too fast; try again"};
+  return Error{Code::busy,
+               "cannot begin to read: the families of the store change too fast (try again)"};
 }
 
 void Environment::end_read(std::unique_ptr<Snapshot> snapshot) {
@@ -177,9 +115,8 @@ void Environment::end_read(std::unique_ptr<Snapshot> snapshot) {
 
 // REQUIRES: mutex_ is held.
 void Environment::trim_pool(std::vector<std::unique_ptr<Snapshot>>& surplus) {
-  MDB_envinfo info{};
-  ::mdb_env_info(env_, &info);
-  const bool is_crowded = info.me_numreaders > info.me_maxreaders / kCrowdedShare;
+  const MDB_envinfo now = info();
+  const bool is_crowded = now.me_numreaders > now.me_maxreaders / kCrowdedShare;
   const std::size_t limit = is_crowded ? kPoolFew : kPoolMost;
   for (; pool_.size() > limit; pool_.pop_back()) surplus.push_back(std::move(pool_.back()));
 }
@@ -203,14 +140,10 @@ Status Environment::match_catalog(Snapshot& snapshot, bool& restart) {
     return Done{};
   };
   if (current && current->covers(id)) return adopt(std::move(current));
-  MDB_val key = to_val(kCatalogKey);
-  MDB_val value{};
-  const int code = ::mdb_get(snapshot.txn, kMainTable, &key, &value);
-  if (code == MDB_NOTFOUND) {
-    return Error{Code::corrupt, path_ + " is a file of LMDB, but not a store of Mayfly"};
-  }
-  if (code != 0) return lmdb_error(code, "read the catalog");
-  const std::string_view bytes = to_view(value);
+  const auto row = get_row(snapshot.txn, kMainTable, kCatalogKey);
+  if (!row) return row.error();
+  if (!*row) return Error{Code::corrupt, path_ + " is an LMDB file, but not a store of Mayfly"};
+  const std::string_view bytes = **row;
   if (current && current->catalog().generation() == Catalog::generation_in(bytes)) {
     current->widen(id);
     return adopt(std::move(current));
@@ -251,9 +184,8 @@ Status Environment::open_tables(const Catalog& catalog) {
   return Done{};
 }
 
-// Takes the write lock, and ends what another thread has left to this one, or to whoever comes
-// after a thread that has ended. While a transaction is open whose thread has ended, LMDB could
-// never be written to again if another one began.
+// Takes the write lock, and ends a transaction that another thread has left. While a transaction is
+// open whose thread has ended, no other may begin: LMDB could never be written to again.
 Status Environment::lock_write(Millis busy_timeout) {
   using State = Write::State;
   if (write_.state == State::left && may_end_write()) abort_write(write_.txn, write_.durability);
@@ -264,7 +196,8 @@ Status Environment::lock_write(Millis busy_timeout) {
   } else if (write_.state == State::open) {
     session_->unlock();
     return Error{Code::busy,
-                 "a write transaction is open whose thread has ended; destroy it to write again"};
+                 "cannot write: the thread of an open write transaction has ended (destroy the "
+                 "transaction)"};
   }
   return Done{};
 }
@@ -272,7 +205,7 @@ Status Environment::lock_write(Millis busy_timeout) {
 Result<MDB_txn*> Environment::begin_write(Millis busy_timeout, Durability durability,
                                           CatalogRef& catalog) {
   if (is_foreign()) return foreign_error();
-  if (!writable()) return Error{Code::denied, path_ + " can only be read"};
+  if (!writable()) return Error{Code::denied, "cannot write to " + path_ + ": it is read-only"};
   if (const Status locked = lock_write(busy_timeout); !locked) return locked.error();
   enter();
   Status problem = prepare_write(durability);
@@ -323,7 +256,7 @@ Result<MDB_txn*> Environment::begin_write(Millis busy_timeout, Durability durabi
     session_->unlock();
   }
   if (!problem) return problem.error();
-  return Error{Code::busy, "cannot begin to write: the store changes too fast"};
+  return Error{Code::busy, "cannot begin to write: the store changes too fast (try again)"};
 }
 
 // A writer at `off` could overwrite what the guard needs to undo a power cut. If this process has
@@ -369,9 +302,7 @@ Status Environment::commit_write(MDB_txn* txn, Durability durability, const Cata
   } else {
     for (const NewTable& each : tables) tables_[each.number].store(each.handle);
     // A transaction that wrote nothing leaves its number to the next one, which may be anybody's.
-    MDB_envinfo info{};
-    ::mdb_env_info(env_, &info);
-    const bool wrote = info.me_last_txnid == id;
+    const bool wrote = info().me_last_txnid == id;
     if (changed != nullptr) {
       publish(CatalogRef(new PublishedCatalog(*changed, id)));
     } else if (wrote) {
@@ -419,4 +350,4 @@ Status Environment::adopt_larger_map() {
   return Done{};
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -2,10 +2,11 @@
 #include "store/lmdb/lmdb.h"
 
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <system_error>
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 Code code_of_errno(int number) {
@@ -52,19 +53,19 @@ struct Meaning {
 
 constexpr Meaning kMeanings[] = {
     {MDB_MAP_FULL, Code::full,
-     "the file has reached the size reserved for it; open the store with larger map_bytes"},
+     "the file has reached its maximum size (open the store with larger map_bytes)"},
     {MDB_KEYEXIST, Code::unsupported, "the key has the same hash as another long key"},
-    {MDB_TXN_FULL, Code::full, "the transaction changes too many pages; commit earlier"},
-    {MDB_READERS_FULL, Code::busy,
-     "too many processes, read transactions and cursors have the store open"},
+    {MDB_TXN_FULL, Code::full, "the transaction changes too many pages (commit earlier)"},
+    {MDB_READERS_FULL, Code::busy, "too many read transactions and cursors are open (close some)"},
     {MDB_INVALID, Code::corrupt, "the file is not a store"},
-    {MDB_CORRUPTED, Code::corrupt, "the file is damaged; restore a backup"},
-    {MDB_PAGE_NOTFOUND, Code::corrupt, "the file is damaged; restore a backup"},
+    {MDB_CORRUPTED, Code::corrupt, "the file is damaged (restore a backup)"},
+    {MDB_PAGE_NOTFOUND, Code::corrupt, "the file is damaged (restore a backup)"},
     {MDB_VERSION_MISMATCH, Code::unsupported, "the file was written by another version of LMDB"},
-    {MDB_PANIC, Code::io, "an earlier write of the file failed; close the store"},
+    {MDB_PANIC, Code::io,
+     "an earlier write of the file failed (close the store and open it again)"},
     {MDB_MAP_RESIZED, Code::busy,
-     "another process made the file larger than this one has mapped; end all transactions and try "
-     "again"},
+     "another process made the file larger than this one has mapped (end all transactions and try "
+     "again)"},
 };
 
 }  // namespace
@@ -81,4 +82,22 @@ Error lmdb_error(int code, std::string_view doing, std::string_view path) {
   return {Code::io, sentence(doing, path, mdb_strerror(code))};
 }
 
-}  // namespace mayfly
+Error damaged_rows() { return lmdb_error(MDB_CORRUPTED, "read the store"); }
+
+Status for_each_free_list(MDB_txn* reader, std::uint64_t first, std::uint64_t last,
+                          const std::function<void(const FreeList&)>& visit) {
+  TableCursor cursor;
+  if (Status opened = cursor.open(reader, kFreeTable); !opened) return opened;
+  const std::string_view start(reinterpret_cast<const char*>(&first), sizeof first);
+  for (bool there = cursor.move(MDB_SET_RANGE, start); there; there = cursor.move(MDB_NEXT)) {
+    std::uint64_t transaction = 0;
+    std::memcpy(&transaction, cursor.key().data(), sizeof transaction);
+    if (transaction > last) return Done{};
+    const FreeList list(std::as_bytes(std::span(cursor.value())));
+    if (!list.is_sound()) return Error{Code::corrupt, "the table of free pages is damaged"};
+    visit(list);
+  }
+  return cursor.status();
+}
+
+}  // namespace mayfly::internal

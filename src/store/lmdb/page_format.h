@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layout of an LMDB 0.9 data file (data version 1, little-endian, 64-bit), as readers of plain
-// bytes. Nothing here needs LMDB or aligned memory; what a reader requires it asserts, so that
-// whoever calls it checks the bounds first. page_check_test.cc compares it with what LMDB writes.
+// bytes. Nothing here needs LMDB or aligned memory. A reader asserts its bounds, so that its caller
+// checks them first. page_check_test.cc compares it with what LMDB writes.
 //
 //   file:    page 0 (meta), page 1 (meta), pages 2.. of the trees, free or never used
 //   page:    | header, 16 bytes | node offsets, 2 bytes each -> lower | gap | upper -> nodes |
@@ -11,11 +11,16 @@
 //   leaf:    the value has low | high << 16 bytes; if large, it is elsewhere and the node has the
 //            number (u64) of the first of its overflow pages, of which only that has a header
 //
-// Each meta page has the roots of two trees. The main tree holds the records of the named trees;
-// the free tree maps a transaction to the pages it gave up: a count, then the numbers, descending.
+//   meta:    header, magic u32, version u32, address u64, map size u64, free tree, main tree (48
+//            bytes each), last page u64, transaction u64
+//
+// Transaction t writes meta page t & 1; the one with the greater number counts. Each meta page has
+// the roots of two trees. The main tree holds the records of the named trees; the free tree maps a
+// transaction to the pages it gave up: a count, then the numbers, descending.
 
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cstddef>
@@ -24,7 +29,7 @@
 #include <span>
 #include <string_view>
 
-namespace mayfly {
+namespace mayfly::internal {
 
 static_assert(std::endian::native == std::endian::little, "the file has the machine's byte order");
 
@@ -157,9 +162,51 @@ inline MetaRecord read_meta_record(Bytes page) {
           .txnid = load<std::uint64_t>(meta, 128)};
 }
 
+inline bool is_page_size(std::uint32_t bytes) {
+  return bytes >= kPageBytesMin && bytes <= kPageBytesMax && std::has_single_bit(bytes);
+}
+
+// A copy of the used part of a meta page, to be kept, and changed where it is put back.
+struct LmdbMeta {
+  std::array<std::byte, kMetaBytes> bytes{};
+
+  MetaRecord record() const { return read_meta_record(bytes); }
+  bool is_valid() const {
+    const MetaRecord meta = record();
+    return meta.magic == kLmdbMagic && meta.version == kLmdbVersion &&
+           is_page_size(meta.page_bytes());
+  }
+  std::uint32_t page_size() const { return record().page_bytes(); }
+  std::uint64_t last_page() const { return record().last_page; }
+  std::uint64_t transaction() const { return record().txnid; }
+
+  void set_page_number(std::uint64_t number) { std::memcpy(bytes.data(), &number, sizeof number); }
+  void set_transaction(std::uint64_t id) { std::memcpy(bytes.data() + 144, &id, sizeof id); }
+};
+
+// A record of the free tree: a count, and so many page numbers. LMDB may reserve more room than it
+// needs, so that the value may be longer.
+class FreeList {
+ public:
+  explicit FreeList(Bytes value) : value_(value) {}
+
+  // Whether the value has whole words, and as many as its count says.
+  bool is_sound() const { return is_whole() && count() <= room(); }
+  bool is_whole() const { return !value_.empty() && value_.size() % kWord == 0; }
+  std::size_t room() const { return value_.size() / kWord - 1; }          // REQUIRES: is_whole()
+  std::uint64_t count() const { return load<std::uint64_t>(value_, 0); }  // REQUIRES: is_whole()
+  std::uint64_t operator[](std::size_t i) const {                         // REQUIRES: is_sound()
+    return load<std::uint64_t>(value_, (i + 1) * kWord);
+  }
+
+ private:
+  static constexpr std::size_t kWord = sizeof(std::uint64_t);
+  Bytes value_;
+};
+
 // How many pages a large value takes, the header of the first included.
 inline std::uint64_t overflow_pages_for(std::uint64_t value_bytes, std::uint32_t page_bytes) {
   return (kPageHeaderBytes - 1 + value_bytes) / page_bytes + 1;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

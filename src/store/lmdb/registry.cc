@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/lmdb/registry.h"
+// The environments that this process has open, each once, however many handles and paths lead to
+// it: acquire_environment() and release_environment().
+//
+// This is the one place in Mayfly with state of the whole process, because LMDB has it there: to
+// open a file twice in one process would break its locks. The child of a fork begins with none: it
+// must not touch what its parent has open.
+//
+// Threads: a file that is being opened or closed, which may take long, does not block opening or
+// closing another one.
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,13 +24,11 @@
 #include <mutex>
 
 #include "mayfly/internal/stopwatch.h"
+#include "store/lmdb/environment.h"
 #include "store/lmdb/lmdb.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
-
-constexpr std::int64_t kNanosInMilli = 1'000'000;
-constexpr Millis kLongestWait{365LL * 24 * 3600 * 1000};  // a year: what is longer could overflow
 
 struct Shared {
   std::string path;
@@ -114,7 +120,8 @@ bool wait(Registry& registry, std::unique_lock<std::mutex>& lock, std::int64_t e
 }
 
 Error opening_error(const std::string& path) {
-  return {Code::busy, "cannot open the store " + path + ": another thread is still opening it"};
+  return {Code::busy,
+          "cannot open the store " + path + ": another thread is still opening it (try again)"};
 }
 
 // Opens the environment of an entry, which is gone again if that fails.
@@ -147,7 +154,7 @@ Result<Environment*> acquire_environment(const std::string& path, const StoreOpt
     if (shared == nullptr) break;
     if (shared->environment != nullptr) {
       if (!options.read_only && !shared->environment->writable()) {
-        return Error{Code::denied, path + " is open in this process for reading only"};
+        return Error{Code::denied, path + " is open in this process read-only (close it first)"};
       }
       ++shared->handles;
       return shared->environment.get();
@@ -182,4 +189,4 @@ Status release_environment(Environment* environment) {
   return closed;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -2,13 +2,12 @@
 // The environments of the process: one for each file, however many handles and names lead to it,
 // and closed with the last handle.
 
-#include "store/lmdb/registry.h"
-
 #include <gtest/gtest.h>
 
 #include "store/api/store_fixture.h"
+#include "store/lmdb/environment.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 class RegistryTest : public testing::Test {
@@ -60,4 +59,4 @@ TEST_F(RegistryTest, WhatCannotBeOpenedLeavesNothingBehind) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -19,13 +19,11 @@
 #include "mayfly/internal/stopwatch.h"
 #include "store/lmdb/lmdb.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::int64_t kNanosInMilli = 1'000'000;
 constexpr std::int64_t kLook = 20 * kNanosInMilli;
-constexpr Millis kLongestWait{365LL * 24 * 3600 * 1000};  // a year: what is longer could overflow
 
 // The bytes of the file that are locked.
 constexpr off_t kOpenByte = 0;  // shared by all who have the store open; exclusive: alone
@@ -68,8 +66,8 @@ bool set_lock(int file, off_t byte, short type) {
 
 enum class Entry { refused, shared, alone };
 
-// One attempt. The others may leave, or die, at any moment, so who got a share looks once more
-// whether it is alone.
+// One attempt. Other processes may leave, or die, at any moment, so after getting a share it checks
+// again whether it is alone.
 Entry try_to_enter(int file) {
   if (!set_lock(file, kJoinByte, F_WRLCK)) return Entry::refused;
   Entry entry = Entry::refused;
@@ -95,10 +93,11 @@ Result<Entry> enter(int file, const std::string& path, Millis timeout) {
     const timespec nap{0, pause};
     ::nanosleep(&nap, nullptr);
   }
-  return Error{Code::busy,
-               "cannot open the store: another process is recovering, compacting or "
-               "closing it, and did not end within " +
-                   std::to_string(timeout.count()) + " ms"};
+  return Error{
+      Code::busy,
+      "cannot open the store: another process is recovering, compacting or closing it, and "
+      "did not finish within " +
+          std::to_string(timeout.count()) + " ms (try again)"};
 }
 
 }  // namespace
@@ -159,8 +158,8 @@ void Session::let_others_in() {
   alone_ = false;
 }
 
-// Who unlocks the mutex wakes one of those who wait. If that one is killed before it has taken the
-// mutex, and somebody else takes it meanwhile, nobody wakes the next. So they look for themselves.
+// Unlocking the mutex wakes one waiting thread. If that one is killed before it has the mutex, and
+// another thread takes it meanwhile, nobody wakes the next. So they look at intervals.
 Status Session::lock(Millis timeout) {
   int result = ::pthread_mutex_trylock(&page_->mutex);
   if (result == EBUSY && timeout > Millis::zero()) {
@@ -175,15 +174,29 @@ Status Session::lock(Millis timeout) {
   }
   if (result == EOWNERDEAD) result = ::pthread_mutex_consistent(&page_->mutex);
   if (result == 0) return Done{};
-  std::string message = "another transaction is writing to the store";
+  std::string message = "cannot write: another transaction is writing to the store";
   if (result == EDEADLK) {
-    message = "this thread has a write transaction open on the store already";
+    message = "cannot write: this thread already has an open write transaction on the store";
   } else if (timeout > Millis::zero()) {
-    message += ", and did not end within " + std::to_string(timeout.count()) + " ms";
+    message += ", and did not finish within " + std::to_string(timeout.count()) + " ms";
   }
   return Error{Code::busy, message};
 }
 
 void Session::unlock() { ::pthread_mutex_unlock(&page_->mutex); }
 
-}  // namespace mayfly
+std::atomic<std::uint32_t> ProcessMark::forks{0};
+
+ProcessMark::ProcessMark() {
+  static const int registered =
+      ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(registered);
+  forks_ = forks.load(std::memory_order_relaxed);
+}
+
+Error foreign_error() {
+  return {Code::invalid,
+          "the store was opened by the parent process, before a fork (open it again in the child)"};
+}
+
+}  // namespace mayfly::internal

@@ -16,21 +16,28 @@
 
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "mayfly/result.h"
 #include "mayfly/time.h"
 
-namespace mayfly {
+namespace mayfly::internal {
+
+inline constexpr std::int64_t kNanosInMilli = 1'000'000;
+
+// A year: what is longer could overflow.
+inline constexpr Millis kLongestWait{365LL * 24 * 3600 * 1000};
 
 class Session {
  public:
   // Opening and closing take a moment, for which others wait even if they have no time to.
   static constexpr Millis kLeastWait{1000};
 
-  // Joins those who have the store at `store_path` open. Waits while somebody is alone with it, for
-  // `busy_timeout` or kLeastWait, whichever is longer; then Code::busy.
+  // Joins the processes that have the store at `store_path` open. Waits while one is alone with it,
+  // for `busy_timeout` or kLeastWait, whichever is longer; then Code::busy.
   static Result<std::unique_ptr<Session>> join(const std::string& store_path, Millis busy_timeout);
   ~Session();
 
@@ -60,4 +67,27 @@ class Session {
   bool alone_ = false;
 };
 
-}  // namespace mayfly
+// ProcessMark: remembers which process made it, so that the child of a fork() can tell that an
+// object is its parent's.
+//
+// The child has a copy of all memory, but neither the parent's threads nor its locks. A store that
+// the parent has open must not be used, and not even be closed there. Forks are counted by a
+// handler (pthread_atfork): to ask the kernel for the process id in each call would cost as much as
+// a look-up.
+class ProcessMark {
+ public:
+  ProcessMark();
+
+  // Whether this process is a child of the one that made the mark.
+  bool is_foreign() const noexcept { return forks_ != forks.load(std::memory_order_relaxed); }
+
+ private:
+  static std::atomic<std::uint32_t> forks;  // between the first process and this one
+
+  std::uint32_t forks_;
+};
+
+// The error of every call on a store that the parent opened.
+Error foreign_error();
+
+}  // namespace mayfly::internal

@@ -13,7 +13,7 @@
 
 #include "store/api/store_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -135,4 +135,4 @@ TEST_F(SessionTest, WithoutAFolderThereIsNone) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

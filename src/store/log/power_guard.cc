@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "store/log/power_guard_lmdb.h"
+#include "store/lmdb/lmdb.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
-
-constexpr std::int64_t kNeverMs = kNever.time_since_epoch().count();
 
 std::int64_t ms_of(Time time) { return time.time_since_epoch().count(); }
 
@@ -26,7 +24,7 @@ PowerGuard::PowerGuard(MDB_env* env, std::string store_path, const Clock& clock,
       checkpointed_at_ms_(ms_of(clock.now())) {}
 
 PowerGuard::~PowerGuard() {
-  keeper_.reset();
+  sync_thread_.reset();
   drop_pin();
 }
 
@@ -48,7 +46,7 @@ Status PowerGuard::before_write() {
 void PowerGuard::after_commit() {
   if (unsynced_since_ms_.load(std::memory_order_relaxed) == kNeverMs) {
     unsynced_since_ms_.store(ms_of(clock_.now()));
-    keeper_->ring();
+    sync_thread_->wake();
   }
   is_writing_.store(false, std::memory_order_release);
 }
@@ -102,7 +100,7 @@ Status PowerGuard::sync() {
 }
 
 Status PowerGuard::close(bool is_sole_opener) {
-  keeper_.reset();
+  sync_thread_.reset();
   Status status = sync();
   drop_pin();
   if (status && is_sole_opener) status = mark_whole();
@@ -120,13 +118,15 @@ Status PowerGuard::prepare_write() {
     if (!pinned) return pinned.error();
     is_pinned = *pinned;
     if (!is_pinned) {
-      if (!options_.adopt_map) return Error{Code::busy, "another process has grown the store"};
+      if (!options_.adopt_map)
+        return Error{Code::busy, "cannot write: another process has grown the store"};
       Status adopted = options_.adopt_map();
       if (!adopted) return adopted;
     }
   }
   is_failing_ = false;
-  if (!keeper_) keeper_ = std::make_unique<Keeper>(clock_, [this] { return tend(); });
+  if (!sync_thread_)
+    sync_thread_ = std::make_unique<BackgroundThread>(clock_, [this] { return run_once(); });
   return Done{};
 }
 
@@ -148,7 +148,8 @@ Result<bool> PowerGuard::take_pin() {
   }
   if (!is_open) return open_period();
   if (log_bytes > 2 * options_.undo_bytes) return checkpoint(true);
-  if (log_bytes > options_.undo_bytes && keeper_ && !is_urgent_.exchange(true)) keeper_->ring();
+  if (log_bytes > options_.undo_bytes && sync_thread_ && !is_urgent_.exchange(true))
+    sync_thread_->wake();
   return mini_sync();
 }
 
@@ -205,10 +206,13 @@ Status PowerGuard::save_freed(State& state, MDB_txn* reader, std::uint64_t upto)
 
   std::vector<std::uint64_t> pages;
   std::uint64_t listed = 0;
-  Status status = for_each_freed(reader, control.saved_upto + 1, upto, [&](std::uint64_t page) {
-    ++listed;
-    if (current_.needs(page) || next_.needs(page)) pages.push_back(page);
-  });
+  Status status =
+      for_each_free_list(reader, control.saved_upto + 1, upto, [&](const FreeList& list) {
+        listed += list.count();
+        for (std::size_t i = 0; i < list.count(); ++i) {
+          if (current_.needs(list[i]) || next_.needs(list[i])) pages.push_back(list[i]);
+        }
+      });
   if (!status) return status;
   pages_per_commit_ = static_cast<double>(listed) / static_cast<double>(upto - control.saved_upto);
   std::ranges::sort(pages);
@@ -229,4 +233,4 @@ Status PowerGuard::save_freed(State& state, MDB_txn* reader, std::uint64_t upto)
   return Done{};
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

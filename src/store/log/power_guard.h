@@ -37,8 +37,8 @@
 // Several processes share all this through the undo file. Locks are bytes of the store's file,
 // taken in this order: period, checkpoint, log.
 //
-// Threads: the functions for writers are called by whoever holds the store's write lock; sync() by
-// anyone, at any time.
+// Threads: the functions for writers are called by the holder of the store's write lock; sync() by
+// any thread, at any time.
 
 #pragma once
 
@@ -54,12 +54,18 @@
 #include <vector>
 
 #include "mayfly/clock.h"
+#include "mayfly/internal/background_thread.h"
 #include "mayfly/result.h"
-#include "store/log/keeper.h"
-#include "store/log/power_guard_window.h"
 #include "store/log/undo_log.h"
 
-namespace mayfly {
+namespace mayfly::internal {
+
+// Bytes of the store's file that serve as locks; far beyond any page.
+inline constexpr std::uint64_t kPeriodByte = std::uint64_t{1} << 61;
+inline constexpr std::uint64_t kCheckpointByte = kPeriodByte + 1;
+inline constexpr std::uint64_t kLogByte = kPeriodByte + 2;
+
+inline constexpr std::int64_t kNeverMs = kNever.time_since_epoch().count();
 
 struct PowerGuardOptions {
   // How far the file may grow before superseded pages are saved so that they can be reused. Less
@@ -80,6 +86,38 @@ struct PowerGuardOptions {
   // the size, by mdb_env_set_mapsize(env, 0). If absent, before_write fails with Code::busy.
   std::function<Status()> adopt_map;
 };
+
+// Which pages still have to be saved so that one recovery point can be restored.
+class PowerGuardWindow {
+ public:
+  // A window of no generation, which needs nothing.
+  PowerGuardWindow() = default;
+
+  // `start` tells captures of the same generation apart.
+  PowerGuardWindow(std::uint64_t generation, std::uint64_t start, std::uint64_t last_page)
+      : generation_(generation), start_(start), is_covered_(last_page + 1) {}
+
+  bool is(std::uint64_t generation, std::uint64_t start) const {
+    return generation_ == generation && start_ == start;
+  }
+
+  bool needs(std::uint64_t page) const { return page < is_covered_.size() && !is_covered_[page]; }
+
+  // The page has been saved, or is not part of the recovery point.
+  void cover(std::uint64_t page) {
+    if (page < is_covered_.size()) is_covered_[page] = true;
+  }
+
+ private:
+  std::uint64_t generation_ = 0;
+  std::uint64_t start_ = 0;
+  std::vector<bool> is_covered_;
+};
+
+std::string undo_path_of(const std::string& store_path);
+
+// What the options say, or else the kernel.
+Result<std::string> boot_id_of(const PowerGuardOptions& options);
 
 class PowerGuard {
  public:
@@ -131,7 +169,7 @@ class PowerGuard {
   // called afterwards, not even the destructor.
   void close_in_child();
 
-  // Keeps the guard, whose keeper works in the background, from using the environment: for
+  // Keeps the guard, whose sync thread works in the background, from using the environment: for
   // mdb_env_set_mapsize. The pin does not mind a new map.
   [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
 
@@ -171,7 +209,7 @@ class PowerGuard {
   void drop_pin();
   void drop_pin_if_idle();
   MDB_envinfo look() const;
-  Time tend();
+  Time run_once();
 
   MDB_env* const env_;
   const std::string store_path_;
@@ -197,18 +235,18 @@ class PowerGuard {
   // Of the writer, which holds the store's write lock.
   bool holds_period_lock_ = false;
 
-  // Shared by the writer and the keeper without a lock. The writer says that it is writing, then
-  // looks for the pin; the keeper takes the pin away, then looks for a writer.
+  // Shared by the writer and the sync thread without a lock. The writer says that it is writing,
+  // then looks for the pin; the sync thread takes the pin away, then looks for a writer.
   std::atomic<bool> is_writing_{false};
   std::atomic<bool> is_pinned_{false};
-  std::atomic<bool> is_failing_{false};           // the keeper's last attempt failed
+  std::atomic<bool> is_failing_{false};           // the last attempt of the sync thread failed
   std::atomic<bool> is_urgent_{false};            // the undo log is long
   std::atomic<std::uint64_t> page_limit_{0};      // when the file ends here a writer must act,
   std::atomic<std::uint64_t> commit_limit_{0};    // or when so many were committed
   std::atomic<std::int64_t> unsynced_since_ms_;   // kNever: all is synced
   std::atomic<std::int64_t> checkpointed_at_ms_;  // when the last one began
 
-  std::unique_ptr<Keeper> keeper_;
+  std::unique_ptr<BackgroundThread> sync_thread_;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checkpoint of PowerGuard, which moves the recovery point; its keeper; and how it gets at the
+// The checkpoint of PowerGuard, which moves the recovery point; its sync thread; and access to its
 // files. The rest is in power_guard.cc.
 
 #include <algorithm>
@@ -7,15 +7,12 @@
 
 #include "store/lmdb/lmdb.h"
 #include "store/log/power_guard.h"
-#include "store/log/power_guard_lmdb.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
-constexpr Millis kRetry{100};  // the least time that the keeper waits after an error
+constexpr Millis kRetry{100};  // the least time that the sync thread waits after an error
 constexpr int kMetaAttempts = 1000;
-
-constexpr std::int64_t kNeverMs = kNever.time_since_epoch().count();
 
 }  // namespace
 
@@ -97,9 +94,9 @@ Result<std::optional<UndoHeader>> PowerGuard::capture(bool wants_pin) {
   if (next_pin_ != nullptr && mdb_txn_id(next_pin_) == now) {
     pool_ = 0;
     counted_last_page_ = meta->last_page();
-    Status status = for_each_freed(next_pin_, 0, now, [this](std::uint64_t page) {
-      next_.cover(page);
-      ++pool_;
+    Status status = for_each_free_list(next_pin_, 0, now, [this](const FreeList& list) {
+      for (std::size_t i = 0; i < list.count(); ++i) next_.cover(list[i]);
+      pool_ += list.count();
     });
     if (!status) return status.error();
   }
@@ -165,8 +162,8 @@ Status PowerGuard::mark_whole() {
   return UndoLog::remove(undo_path_);
 }
 
-// One call of the keeper. Returns when the next is due.
-Time PowerGuard::tend() {
+// One call of the sync thread. Returns when the next is due.
+Time PowerGuard::run_once() {
   const Time now = clock_.now();
   const auto when = [this](const std::atomic<std::int64_t>& since_ms) {
     const Time since{Millis(since_ms.load())};
@@ -227,8 +224,8 @@ Result<PowerGuard::State> PowerGuard::read_state() const {
   if (!control) return control.error();
   if (control->has_failed != 0) {
     return Error{Code::io, store_path_ +
-                               ": an earlier sync failed; what was written since may be "
-                               "lost when the machine stops"};
+                               ": an earlier sync failed, so later writes may be lost "
+                               "when the machine stops"};
   }
   Result<std::optional<UndoHeader>> header = log_->header(control->confirmed);
   if (!header) return header.error();
@@ -261,7 +258,7 @@ Result<LmdbMeta> PowerGuard::read_meta() const {
     if (meta.is_valid() && meta.page_size() == stat.ms_psize) return meta;
     return Error{Code::corrupt, store_path_ + ": its meta page is not one of LMDB 0.9"};
   }
-  return Error{Code::busy, store_path_ + ": it is written to so fast that no state can be caught"};
+  return Error{Code::busy, store_path_ + ": the file changes too fast to be read (try again)"};
 }
 
 // Null if another process has grown the map beyond ours.
@@ -319,4 +316,4 @@ MDB_envinfo PowerGuard::look() const {
   return info;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -20,7 +20,7 @@
 #include "mayfly/clock.h"
 #include "store/log/power_guard.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 class GuardedStore {
  public:
@@ -187,4 +187,4 @@ class PowerGuardTest : public testing::Test {
   std::unique_ptr<GuardedStore> store_;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -2,15 +2,21 @@
 // The recovery of PowerGuard. It can be interrupted and begun again at any point: the undo log is
 // not changed before the store is whole, and a page that was put back may be put back again.
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "store/lmdb/lmdb.h"
 #include "store/log/power_guard.h"
-#include "store/log/power_guard_lmdb.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 // Both meta pages show the recovery point, the other one as if it were a transaction earlier, so
@@ -43,6 +49,26 @@ Status restore(const UndoLog& log, const UndoHeader& header, UndoFile& store) {
 }
 
 }  // namespace
+
+std::string undo_path_of(const std::string& store_path) {
+  std::string path = store_path;
+  path += "-undo";
+  return path;
+}
+
+Result<std::string> boot_id_of(const PowerGuardOptions& options) {
+  if (!options.boot_id.empty()) return options.boot_id;
+  static constexpr char kPath[] = "/proc/sys/kernel/random/boot_id";
+  const int descriptor = ::open(kPath, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return system_error(errno, "open", kPath);
+  std::array<char, 40> text{};
+  const ssize_t count = ::read(descriptor, text.data(), text.size());
+  const int error_number = errno;
+  ::close(descriptor);
+  if (count <= 0) return system_error(count < 0 ? error_number : EIO, "read", kPath);
+  std::string_view id(text.data(), static_cast<std::size_t>(count));
+  return std::string(id.substr(0, id.find('\n')));
+}
 
 Result<bool> PowerGuard::needs_recovery(const std::string& store_path,
                                         const PowerGuardOptions& options) {
@@ -85,4 +111,4 @@ Status PowerGuard::recover(const std::string& store_path, const PowerGuardOption
   return UndoLog::remove(undo_path);
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

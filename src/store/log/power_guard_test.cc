@@ -9,7 +9,7 @@
 
 #include "store/log/power_guard_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 std::optional<std::uint64_t> just(std::uint64_t n) { return n; }
@@ -221,4 +221,4 @@ TEST_F(PowerGuardTest, AfterAFailedSyncNobodyTrustsTheStoreAnyMore) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The power guard with its keeper at work, and with several processes.
+// The power guard with its sync thread at work, and with several processes.
 
 #include <sys/wait.h>
 
@@ -7,7 +7,7 @@
 
 #include "store/log/power_guard_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -92,4 +92,4 @@ TEST_F(PowerGuardTest, SeveralProcessesShareOneRecoveryPoint) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -13,7 +13,7 @@
 
 #include "store/lmdb/lmdb.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr std::uint64_t kBlock = 4096;
@@ -33,7 +33,7 @@ struct DiskHeader {
   std::uint64_t first_sequence;
   std::uint64_t salt;
   char boot_id[40];
-  std::byte meta[LmdbMeta::kBytes];
+  std::byte meta[kMetaBytes];
   std::uint64_t checksum;  // of all before it
 };
 static_assert(sizeof(DiskHeader) == 248 && sizeof(DiskHeader) <= 512, "it fits into one sector");
@@ -80,7 +80,7 @@ std::optional<UndoHeader> to_header(const DiskHeader& disk) {
   return header;
 }
 
-Error damaged(const std::string& path, const char* what) {
+Error damaged_log(const std::string& path, const char* what) {
   std::string message = path;
   message += ": ";
   message += what;
@@ -96,7 +96,7 @@ Status read_pages(const UndoFile& store, std::span<const std::uint64_t> pages,
     const std::size_t size = (end - begin) * page_size;
     Result<std::size_t> count = store.read_at(pages[begin] * page_size, {to, size});
     if (!count) return count.error();
-    if (*count != size) return damaged(store.path(), "ends before a page that it had in use");
+    if (*count != size) return damaged_log(store.path(), "ends before a page that it had in use");
     to += size;
     begin = end;
   }
@@ -185,7 +185,7 @@ Result<UndoHeader> UndoLog::newest() const {
     if (!found || (found->generation & 1) != slot) continue;
     if (!best || best->generation < found->generation) best = found;
   }
-  if (!best) return damaged(file_.path(), "both of its headers are damaged");
+  if (!best) return damaged_log(file_.path(), "both of its headers are damaged");
   return *std::move(best);
 }
 
@@ -208,7 +208,7 @@ Result<UndoControl> UndoLog::control() const {
   Result<std::size_t> count = file_.read_at(0, std::as_writable_bytes(std::span(&disk, 1)));
   if (!count) return count.error();
   if (disk.magic != kControlMagic || disk.checksum != checksum_of(disk)) {
-    return damaged(file_.path(), "its first block is damaged");
+    return damaged_log(file_.path(), "its first block is damaged");
   }
   return disk.control;
 }
@@ -264,7 +264,7 @@ Status UndoLog::replay(const UndoHeader& header, const Restore& restore) const {
       // written but never confirmed. It cannot have a greater one than the next.
       if (next == 1 && is_first && batch.sequence < expected) expected = batch.sequence;
       if (next == 1 && is_first && batch.sequence > expected) {
-        return damaged(file_.path(), "batches of saved pages are missing");
+        return damaged_log(file_.path(), "batches of saved pages are missing");
       }
       if (batch.sequence != expected) break;
       const std::byte* const numbers = batch.bytes.data() + sizeof(BatchHead);
@@ -331,4 +331,4 @@ Status UndoLog::write_area(std::uint64_t area, std::uint64_t offset,
                         });
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

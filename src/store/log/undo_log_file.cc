@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/log/undo_log_file.h"
+// UndoFile, UndoFileLock and the sync of a directory.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "store/lmdb/lmdb.h"
+#include "store/log/undo_log.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 Result<std::optional<UndoFile>> UndoFile::open(const std::string& path) {
   int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -129,4 +130,4 @@ Status sync_directory_of(const std::string& path) {
   return Done{};
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <map>
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr std::uint32_t kPageSize = 4096;
@@ -228,4 +228,4 @@ TEST_F(UndoLogTest, SharedLocksAndThoseOfOtherBytesDoNotExcludeEachOther) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeadlineCursor: the deadlines of the rows that another cursor walks.
+// DeadlineCursor: the deadlines of the rows that another cursor iterates over.
 //
-// The key index has the same order as the data, so the two are walked side by side: where most keys
+// The key index has the same order as the data, so the two are read side by side: where most keys
 // have a deadline, finding the next one is a step instead of a search.
 
 #pragma once
@@ -11,38 +11,31 @@
 #include <string_view>
 
 #include "mayfly/time.h"
+#include "store/lmdb/lmdb.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 class DeadlineCursor {
  public:
-  DeadlineCursor() = default;
-  ~DeadlineCursor() { close(); }
-  DeadlineCursor(const DeadlineCursor&) = delete;
-  DeadlineCursor& operator=(const DeadlineCursor&) = delete;
-
-  int open(MDB_txn* txn, MDB_dbi keys);
-  void close();
-  bool is_open() const { return cursor_ != nullptr; }
+  Status open(MDB_txn* txn, MDB_dbi keys) { return cursor_.open(txn, keys); }
+  void close() { cursor_.close(); }
+  bool is_open() const { return cursor_.is_open(); }
 
   // To be called when the other cursor jumps.
   void forget() { where_ = Where::unknown; }
 
-  // The deadline of the row with this stored key, kNever if it has none. `step` is where the other
-  // cursor is going, MDB_NEXT or MDB_PREV; rows come one after the other that way. Returns LMDB's
-  // code.
-  int find(std::string_view stored, MDB_cursor_op step, Time& deadline);
+  // The deadline of the row with this stored key, kNever if it has none. `step` is the direction of
+  // the other cursor, MDB_NEXT or MDB_PREV; rows come one after the other in that direction.
+  Result<Time> find(std::string_view stored, MDB_cursor_op step);
 
  private:
   enum class Where { unknown, on_row, at_end, at_start };
 
-  int move(MDB_cursor_op op, std::string_view to, Where beyond);
-  int approach(std::string_view stored, MDB_cursor_op step);
+  Status move(MDB_cursor_op op, std::string_view to, Where beyond);
+  Status approach(std::string_view stored, MDB_cursor_op step);
 
-  MDB_cursor* cursor_ = nullptr;
+  TableCursor cursor_;
   Where where_ = Where::unknown;
-  std::string_view key_;       // where it stands, if it is on a row
-  std::string_view deadline_;  // what stands there
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

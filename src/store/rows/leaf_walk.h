@@ -4,7 +4,7 @@
 // A scan of small rows spends most of its time on finding out, for each, that the next one stands
 // on the same page. The page says where its rows are (page_format.h), and in a read transaction it
 // does not change. So a cursor that LMDB has put on the first row of a page walks the rest here.
-// LMDB's own cursor stays behind meanwhile; whoever needs it has to put it on key() first.
+// LMDB's own cursor stays behind meanwhile; before it is used it has to be put on key().
 //
 // Only for read transactions: the pages that a write transaction has changed are not in the map.
 
@@ -17,7 +17,7 @@
 
 #include "store/lmdb/page_format.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 class LeafWalk {
  public:
@@ -86,4 +86,4 @@ class LeafWalk {
   std::size_t at_ = 0;          // the one it is on
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -13,7 +13,7 @@
 
 #include "store/api/store_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using Model = std::map<std::string, Shown, std::less<>>;
@@ -103,4 +103,4 @@ TEST_F(LeafWalkTest, SeesTheRowsOfItsSnapshotOnly) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

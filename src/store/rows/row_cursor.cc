@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/rows/row_cursor.h"
 
-#include <string>
+#include <algorithm>
 
-namespace mayfly {
+namespace mayfly::internal {
 
 std::string after_all(std::string_view head) {
   std::string next(head);
@@ -12,82 +12,81 @@ std::string after_all(std::string_view head) {
   return next;
 }
 
-void RowCursor::close() {
-  if (cursor_ != nullptr) ::mdb_cursor_close(cursor_);
-  cursor_ = nullptr;
+Status LongKeys::enter(TableCursor& cursor, std::string_view head) {
+  head_ = head;
+  rows_.clear();
+  at_ = 0;
+  active_ = true;
+  bool there = cursor.move(MDB_SET_RANGE, head_);
+  for (; there && cursor.key().starts_with(head_); there = cursor.move(MDB_NEXT)) {
+    Row row{cursor.key(), cursor.key(), cursor.value()};
+    if (is_long(row.stored)) {
+      const LongValueResult split = split_long_value(row.value);
+      if (!split.ok) return damaged_rows();
+      row.key = split.parts.key;
+      row.value = split.parts.value;
+    }
+    rows_.push_back(row);
+  }
+  std::ranges::sort(rows_, {}, &Row::key);
+  return cursor.status();
 }
 
-int RowCursor::open(MDB_txn* txn, MDB_dbi table, bool walks) {
-  MDB_stat stat{};
-  const int code = walks ? ::mdb_stat(txn, table, &stat) : 0;
-  if (code != 0) return code;
-  walk_.open(stat.ms_psize);
-  return ::mdb_cursor_open(txn, table, &cursor_);
+bool LongKeys::seek(std::string_view key) {
+  const auto found = std::ranges::lower_bound(rows_, key, {}, &Row::key);
+  return go(static_cast<std::size_t>(found - rows_.begin()));
 }
 
-// Puts LMDB's cursor on the row that the walk has got to.
-bool RowCursor::catch_up() {
-  MDB_val key = to_val(walk_.key());
-  MDB_val value{};
-  code_ = ::mdb_cursor_get(cursor_, &key, &value, MDB_SET);
-  return code_ == 0;
+Status RowCursor::open(MDB_txn* txn, MDB_dbi table, bool walks) {
+  if (walks) {
+    const auto stat = table_stat(txn, table);
+    if (!stat) return stat.error();
+    walk_.open(stat->ms_psize);
+  }
+  return cursor_.open(txn, table);
 }
 
 bool RowCursor::first() {
-  group_.leave();
+  leave_group();
   return go(MDB_FIRST);
 }
 
 bool RowCursor::last() {
-  group_.leave();
+  leave_group();
   return go(MDB_LAST);
 }
 
 bool RowCursor::seek(std::string_view key) {
-  group_.leave();
+  leave_group();
   walk_.leave();
   const std::string_view head = key.substr(0, kLongPrefixBytes);
-  MDB_val name = to_val(head);
-  MDB_val value{};
-  code_ = head.empty() ? ::mdb_cursor_get(cursor_, &name, &value, MDB_FIRST)
-                       : ::mdb_cursor_get(cursor_, &name, &value, MDB_SET_RANGE);
-  if (code_ != 0) return false;
-  row_ = {to_view(name), to_view(name), to_view(value)};
+  if (!take_row(cursor_.move(head.empty() ? MDB_FIRST : MDB_SET_RANGE, head))) return false;
   if (row_.stored.size() < kLongPrefixBytes) return true;
   if (!enter_group(false)) return false;
-  return group_.seek(key) ? take(true) : after_group();
+  return group_.seek(key) ? take_group_row(true) : after_group();
 }
 
 bool RowCursor::enter_group(bool from_behind) {
   const std::string head(row_.stored.substr(0, kLongPrefixBytes));
-  code_ = group_.enter(cursor_, head);
-  if (code_ != 0) return false;
-  return take(from_behind ? group_.last() : group_.first());
+  group_status_ = group_.enter(cursor_, head);
+  if (!group_status_) return false;
+  return take_group_row(from_behind ? group_.last() : group_.first());
 }
 
-bool RowCursor::take(bool there) {
-  if (there) row_ = group_.row();
-  return there;
-}
+bool RowCursor::next_in_group() { return group_.next() ? take_group_row(true) : after_group(); }
 
-bool RowCursor::next_in_group() { return group_.next() ? take(true) : after_group(); }
-
-// Gathering the group has left the cursor behind it, or at the end of the table.
+// Copying the group has left the cursor behind it, or at the end of the table.
 bool RowCursor::after_group() {
   const std::string next = after_all(group_.head());
   group_.leave();
-  code_ = MDB_NOTFOUND;
   return !next.empty() && seek(next);
 }
 
 bool RowCursor::prev_in_group() {
-  if (group_.prev()) return take(true);
-  MDB_val head = to_val(group_.head());
-  MDB_val value{};
-  code_ = ::mdb_cursor_get(cursor_, &head, &value, MDB_SET_RANGE);
-  if (code_ != 0) return false;
+  if (group_.prev()) return take_group_row(true);
+  if (!cursor_.move(MDB_SET_RANGE, group_.head())) return false;
   group_.leave();
   return go(MDB_PREV);
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

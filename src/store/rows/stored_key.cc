@@ -3,7 +3,20 @@
 
 #include <xxhash.h>
 
-namespace mayfly {
+#include <string>
+
+namespace mayfly::internal {
+
+Error bad_key(std::string_view key) {
+  if (key.empty()) return {Code::invalid, "the key is empty (it must have at least one byte)"};
+  return {Code::invalid, "the key has " + std::to_string(key.size()) + " bytes (at most " +
+                             std::to_string(kStoreKeyMax) + " are allowed)"};
+}
+
+Error bad_value(std::string_view value) {
+  return {Code::invalid, "the value has " + std::to_string(value.size()) + " bytes (at most " +
+                             std::to_string(kStoreValueMax) + " are allowed)"};
+}
 
 void StoredKey::make_long(std::uint64_t seed) {
   std::memcpy(buffer_, key_.data(), kLongPrefixBytes);
@@ -30,4 +43,4 @@ char* begin_long_value(char* at, std::string_view key) {
   return at + kLongHeaderBytes + key.size();
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -9,7 +9,7 @@
 //            value: [ length of the key, 4 bytes ][ key ][ value ]
 //
 // The length alone tells which it is. Among keys that share their first 487 bytes the stored order
-// is not the order of the keys; LongKeys (long_keys.h) mends that for cursors.
+// is not the order of the keys; LongKeys (row_cursor.h) restores it for cursors.
 
 #pragma once
 
@@ -18,9 +18,11 @@
 #include <cstring>
 #include <string_view>
 
+#include "mayfly/result.h"
+#include "mayfly/store_options.h"
 #include "mayfly/time.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 inline constexpr std::size_t kStoredKeyMax = 503;
 inline constexpr std::size_t kShortKeyMax = kStoredKeyMax - 1;
@@ -30,6 +32,12 @@ inline constexpr std::size_t kLongHeaderBytes = 4;
 inline constexpr std::size_t kDeadlineBytes = 8;
 
 static_assert(kStoredKeyMax + kDeadlineBytes == 511, "the longest key that LMDB takes");
+
+// Whether a store can hold such a key or value; if not, bad_key() or bad_value() is the error.
+inline bool good_key(std::string_view key) { return !key.empty() && key.size() <= kStoreKeyMax; }
+inline bool good_value(std::string_view value) { return value.size() <= kStoreValueMax; }
+Error bad_key(std::string_view key);
+Error bad_value(std::string_view value);
 
 constexpr bool is_long(std::string_view stored) { return stored.size() == kStoredKeyMax; }
 
@@ -111,4 +119,4 @@ class ExpiryKey {
   char buffer_[kDeadlineBytes + kStoredKeyMax];
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -129,4 +129,4 @@ TEST(StoredKeyTest, AnExpiryKeyIsTheDeadlineAndTheStoredKey) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

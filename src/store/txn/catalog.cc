@@ -9,7 +9,7 @@
 
 #include "mayfly/store_options.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr std::string_view kMagic = "MAYFLY";
@@ -226,4 +226,4 @@ std::string table_name(std::uint32_t number) {
   return name;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -10,17 +10,19 @@
 
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mayfly/family.h"
 #include "mayfly/result.h"
 #include "mayfly/time.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 inline constexpr std::string_view kDefaultFamilyName = "default";
 inline constexpr std::string_view kCatalogKey = "mayfly";  // in the main table
@@ -93,4 +95,65 @@ Status check_family_name(std::string_view name);
 // What LMDB calls a table.
 std::string table_name(std::uint32_t number);
 
-}  // namespace mayfly
+// A catalog that several transactions of a process share. It never changes. It is known to be that
+// of the snapshots `first` to `last`; each that is found to have it, too, widens the range.
+class PublishedCatalog {
+ public:
+  PublishedCatalog(Catalog catalog, std::uint64_t snapshot)
+      : catalog_(std::move(catalog)), first_(snapshot), last_(snapshot) {}
+
+  const Catalog& catalog() const { return catalog_; }
+
+  bool covers(std::uint64_t snapshot) const {
+    return snapshot >= first_.load(std::memory_order_acquire) &&
+           snapshot <= last_.load(std::memory_order_acquire);
+  }
+
+  // `snapshot` is known to have this catalog. Since no other can stand between two snapshots of
+  // the same generation, those between have it as well.
+  void widen(std::uint64_t snapshot) {
+    std::uint64_t last = last_.load(std::memory_order_relaxed);
+    while (last < snapshot && !last_.compare_exchange_weak(last, snapshot)) {
+    }
+    std::uint64_t first = first_.load(std::memory_order_relaxed);
+    while (first > snapshot && !first_.compare_exchange_weak(first, snapshot)) {
+    }
+  }
+
+ private:
+  friend class CatalogRef;
+
+  const Catalog catalog_;
+  std::atomic<std::uint64_t> first_;
+  std::atomic<std::uint64_t> last_;
+  std::atomic<int> references_{0};
+};
+
+// Transactions keep their reference from one use to the next, so that beginning one usually changes
+// no reference count.
+class CatalogRef {
+ public:
+  CatalogRef() = default;
+  explicit CatalogRef(PublishedCatalog* published) : published_(published) { hold(); }
+  CatalogRef(const CatalogRef& other) : published_(other.published_) { hold(); }
+  CatalogRef(CatalogRef&& other) noexcept : published_(std::exchange(other.published_, nullptr)) {}
+  CatalogRef& operator=(CatalogRef other) noexcept {
+    std::swap(published_, other.published_);
+    return *this;
+  }
+  ~CatalogRef() {
+    if (published_ != nullptr && published_->references_.fetch_sub(1) == 1) delete published_;
+  }
+
+  PublishedCatalog* operator->() const { return published_; }
+  explicit operator bool() const { return published_ != nullptr; }
+
+ private:
+  void hold() {
+    if (published_ != nullptr) published_->references_.fetch_add(1);
+  }
+
+  PublishedCatalog* published_ = nullptr;
+};
+
+}  // namespace mayfly::internal

@@ -14,7 +14,7 @@
 #include "mayfly/store_options.h"
 #include "store/api/store_fixture.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -217,4 +217,4 @@ TEST(CatalogTest, NamesHaveOneByteToTwoHundredAndFiftyFive) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

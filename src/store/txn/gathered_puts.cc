@@ -5,7 +5,7 @@
 #include <cstring>
 #include <functional>
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr std::size_t kAhead = 8;
@@ -90,4 +90,4 @@ bool GatheredPuts::check_invariants() const {
          room_ <= kChunkBytes && chunks_.size() * kChunkBytes >= bytes + room_;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -5,7 +5,7 @@
 //
 //   puts.add({&view, "b", "1"});
 //   puts.add({&view, "a", "2"});
-//   puts.visit([](const GatheredPut& put) { ... return 0; });   // a, then b
+//   puts.visit([](const GatheredPut& put) { ... return Done{}; });   // a, then b
 //   puts.clear();
 
 #pragma once
@@ -16,9 +16,10 @@
 #include <string_view>
 #include <vector>
 
+#include "mayfly/result.h"
 #include "mayfly/time.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 struct FamilyView;
 
@@ -46,17 +47,16 @@ class GatheredPuts {
   void add(const GatheredPut& put);
 
   // Calls `visit` with each, family by family and in the order of the keys; of several with one
-  // key only with the last that was added. Stops when `visit` returns something else than 0, and
-  // returns that.
+  // key only with the last that was added. Stops at the first failure of `visit`, and returns it.
   template <class Visit>
-  int visit(Visit visit) {
+  Status visit(Visit visit) {
     sort();
     for (std::size_t i = 0; i < places_.size(); ++i) {
       fetch_ahead(i);
       if (i + 1 < places_.size() && is_replaced(i)) continue;
-      if (const int code = visit(puts_[places_[i].index])) return code;
+      if (Status visited = visit(puts_[places_[i].index]); !visited) return visited;
     }
-    return 0;
+    return Done{};
   }
 
   // Forgets them all, and keeps some memory for the next.
@@ -100,4 +100,4 @@ class GatheredPuts {
   std::vector<Place> places_;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -13,7 +13,7 @@
 
 #include "store/txn/txn.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 struct Seen {
@@ -130,4 +130,4 @@ TEST_F(GatheredPutsTest, AgreesWithAMap) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -2,11 +2,11 @@
 // PurgePlan: expired entries that a purge is about to remove, in the order of their keys.
 //
 // Entries that expire one after the other lie anywhere in the data and in the key index, and LMDB
-// writes a page anew for each of them. Of many taken together, neighbours share a page; so a purge
+// writes a new page for each of them. Of many taken together, neighbours share a page; so a purge
 // first takes down what is due, many transactions' worth of it, and sorts that. The rows of the
 // expiry index are then removed out of order, but they lie close together.
 //
-// Between taking down and removing, others may write: who removes has to look again.
+// Others may write between the plan and the removal, so each entry is checked again.
 
 #pragma once
 
@@ -19,7 +19,7 @@
 
 #include "store/rows/stored_key.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 class PurgePlan {
  public:
@@ -69,4 +69,4 @@ class PurgePlan {
   bool complete_ = false;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a transaction begins, ends and finds its families. Reading is in txn_read.cc, writing in
-// txn_write.cc, purging in txn_purge.cc, changing families in txn_family.cc.
+// How a transaction begins and ends, and how it finds and changes families. Reading is in
+// txn_read.cc, writing in txn_write.cc, purging in txn_purge.cc.
 
 #include "store/txn/txn.h"
 
@@ -8,13 +8,19 @@
 
 #include "store/lmdb/lmdb.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr std::int64_t kNoBudget = INT64_MAX;
 
-// More than these are not kept in mind: they are found again when they are met again, or purged.
-constexpr std::size_t kMetMax = 4096;
+// More expired keys are not remembered: the next read finds them again, or a purge.
+constexpr std::size_t kExpiredSeenMax = 4096;
+
+std::string quoted_family(std::string_view name) {
+  std::string text = "the family '";
+  text.append(name).append("'");
+  return text;
+}
 
 }  // namespace
 
@@ -38,7 +44,7 @@ Result<std::unique_ptr<Txn>> Txn::begin_read(const Owner& owner, bool timed) {
 Result<std::unique_ptr<Txn>> Txn::begin_write(const Owner& owner, Millis busy_timeout) {
   if (owner.options.read_only) {
     return Error{Code::denied,
-                 "the store was opened read-only; open it without read_only to write"};
+                 "cannot write: the store was opened read-only (open it without read_only)"};
   }
   CatalogRef catalog;
   auto lmdb = owner.environment.begin_write(busy_timeout, owner.options.durability, catalog);
@@ -69,7 +75,7 @@ void Txn::read_clock() {
   timed_ = true;
 }
 
-FamilyView* Txn::settled_view(Family family) {
+FamilyView* Txn::view_after_gathered(Family family) {
   if (!ended()) write_gathered();
   return view_to_put(family);
 }
@@ -112,14 +118,12 @@ bool Txn::resolve(FamilyView& view, Family family) {
 void Txn::look_ahead(FamilyView& view) {
   view.has_ttl = view.has_expired = false;
   if (view.deadlines == 0) return;
-  MDB_cursor* cursor = nullptr;
-  MDB_val row{};
-  MDB_val nothing{};
-  int code = ::mdb_cursor_open(lmdb_, view.deadlines, &cursor);
-  if (code == 0) code = ::mdb_cursor_get(cursor, &row, &nothing, MDB_FIRST);
-  view.has_ttl = code != MDB_NOTFOUND;
-  view.has_expired = view.has_ttl && (code != 0 || is_due(decode_deadline(to_view(row)), now()));
-  if (cursor != nullptr) ::mdb_cursor_close(cursor);
+  TableCursor cursor;
+  const bool readable = cursor.open(lmdb_, view.deadlines).ok();
+  const bool has_row = readable && cursor.move(MDB_FIRST);
+  const bool is_unknown = !readable || !cursor.status();
+  view.has_ttl = has_row || is_unknown;
+  view.has_expired = is_unknown || (has_row && is_due(decode_deadline(cursor.key()), now()));
 }
 
 // Pointers to views stay good; what they say is looked up anew.
@@ -133,12 +137,12 @@ void Txn::forget_views() {
 
 Error Txn::ended_error() const {
   if (lmdb_ != nullptr) return foreign_error();
-  return {Code::invalid, "the transaction has ended already"};
+  return {Code::invalid, "the transaction has already ended"};
 }
 
 Error Txn::missing_family() const {
   if (ended()) return ended_error();
-  return {Code::not_found, "the family is not in the store: it was dropped, or never committed"};
+  return {Code::not_found, "no such family: it was dropped, or its creation was not committed"};
 }
 
 void Txn::fail(Error error) {
@@ -146,10 +150,10 @@ void Txn::fail(Error error) {
   tally_.add(Count::errors);
 }
 
-void Txn::fail(int code, std::string_view doing) { fail(lmdb_error(code, doing)); }
-
-void Txn::note(Family family, std::string_view stored) {
-  if (met_.size() < kMetMax) met_.push_back({family, std::string(stored)});
+void Txn::record_expired(Family family, std::string_view stored) {
+  if (expired_seen_.size() < kExpiredSeenMax) {
+    expired_seen_.push_back({family, std::string(stored)});
+  }
 }
 
 void Txn::abort() {
@@ -158,7 +162,7 @@ void Txn::abort() {
   end();
 }
 
-// Whoever goes on using it is told so, instead of crashing.
+// Calls on a transaction that has ended fail instead of crashing.
 void Txn::end() {
   if (tables_lock_.owns_lock()) tables_lock_.unlock();
   if (!failure_) failure_ = ended_error();
@@ -169,15 +173,13 @@ Status Txn::commit() {
   if (ended()) return ended_error();
   if (!owner_.environment.may_end_write()) {
     return Error{Code::invalid,
-                 "cannot commit: another thread began the transaction, and only that one can end "
-                 "it"};
+                 "cannot commit: another thread began the transaction (commit it there)"};
   }
   write_gathered();
-  if (!failed() && !met_.empty()) {
-    std::uint64_t removed = 0;
-    const int code = remove_met(met_, kNoBudget, removed);
-    if (code != 0) fail(code, "remove what has expired");
-    tally_.add(Count::expired_lazily, removed);
+  if (!failed() && !expired_seen_.empty()) {
+    const auto removed = remove_expired(expired_seen_, kNoBudget);
+    if (removed) tally_.add(Count::expired_lazily, *removed);
+    if (!removed) fail(removed.error());
   }
   if (!failed() && changed_) {
     if (const Status written = write_catalog(); !written) fail(written.error());
@@ -195,4 +197,83 @@ Status Txn::commit() {
   return committed;
 }
 
-}  // namespace mayfly
+Catalog& Txn::change_catalog() {
+  if (!changed_) changed_ = catalog_->catalog();
+  return *changed_;
+}
+
+// The handle of a table that this transaction's catalog names; makes the table if it is new.
+Result<MDB_dbi> Txn::table(std::uint32_t number) {
+  for (const NewTable& made : new_tables_) {
+    if (made.number == number) return made.handle;
+  }
+  if (const MDB_dbi known = owner_.environment.table(number); known != 0) return known;
+  if (!tables_lock_.owns_lock()) tables_lock_ = owner_.environment.lock_tables();
+  auto made = owner_.environment.make_table(lmdb_, number);
+  if (!made) return made.error();
+  new_tables_.push_back(*made);
+  return made->handle;
+}
+
+Result<Family> Txn::create_family(std::string_view name) {
+  if (ended()) return ended_error();
+  if (const Status good = check_family_name(name); !good) return good.error();
+  if (catalog().find(name)) return Error{Code::invalid, quoted_family(name) + " already exists"};
+  if (catalog().families().size() >= kFamiliesMax) {
+    return Error{Code::full, "cannot create " + quoted_family(name) + ": a store has at most " +
+                                 std::to_string(kFamiliesMax) + " families"};
+  }
+  std::atomic<std::uint32_t>& next_id = owner_.environment.next_family_id();
+  const Family family = change_catalog().create(name, next_id.load());
+  next_id.store(Catalog::id_of(family) + 1);
+  auto made = table(catalog().find(family)->data);
+  if (!made) {
+    fail(made.error());
+    return made.error();
+  }
+  return family;
+}
+
+Status Txn::drop_family(std::string_view name) {
+  if (ended()) return ended_error();
+  const std::optional<Family> family = catalog().find(name);
+  if (!family) return Error{Code::not_found, quoted_family(name) + " is not in the store"};
+  if (*family == Family()) {
+    return Error{Code::invalid, "cannot drop the default family (clear it instead)"};
+  }
+  FamilyView* const dropped = view(*family);
+  if (const Status cleared = clear(*dropped); !cleared) {
+    fail(cleared.error());
+    return *failure_;
+  }
+  change_catalog().drop(*family);
+  forget_views();
+  return Done{};
+}
+
+Status Txn::set_default_ttl(Family family, Millis ttl) {
+  if (ended()) return ended_error();
+  if (catalog().find(family) == nullptr) return missing_family();
+  if (ttl <= Millis::zero()) {
+    return Error{Code::invalid, "the default TTL must be at least 1 ms, not " +
+                                    std::to_string(ttl.count()) + " ms"};
+  }
+  change_catalog().set_default_ttl(family, ttl);
+  forget_views();
+  return Done{};
+}
+
+Status Txn::make_ttl_tables(FamilyView& view) {
+  change_catalog().add_ttl_tables(view.family);
+  const FamilyRecord& record = *catalog().find(view.family);
+  for (const std::uint32_t number : {record.keys, record.deadlines}) {
+    auto made = table(number);
+    if (!made) return made.error();
+  }
+  forget_views();
+  return Done{};
+}
+
+Status Txn::write_catalog() { return put_row(lmdb_, kMainTable, kCatalogKey, changed_->encode()); }
+
+}  // namespace mayfly::internal

@@ -8,13 +8,13 @@
 //
 // Invariant: a key has a row in `keys` if and only if it has one, with the same deadline, in
 // `deadlines`, and then it has one in `data`.
-//
-// Functions that return an int return LMDB's codes: 0, MDB_NOTFOUND, or what went wrong.
 
 #pragma once
 
 #include <lmdb.h>
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -31,11 +31,61 @@
 #include "store/rows/stored_key.h"
 #include "store/txn/catalog.h"
 #include "store/txn/gathered_puts.h"
-#include "store/txn/tally.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 class PurgePlan;
+
+// What a handle counts. A transaction counts for itself and adds its counts to those of the handle
+// when it ends, so that a get costs a plain increment and not an atomic one.
+enum class Count : std::size_t {
+  puts,
+  gets,
+  erases,
+  cursors,
+  commits,
+  syncs,
+  errors,
+  bytes_read,
+  bytes_written,
+  expired_lazily,
+  purged,
+};
+inline constexpr std::size_t kCounts = 11;
+static_assert(static_cast<std::size_t>(Count::purged) + 1 == kCounts);
+
+class Tally {
+ public:
+  void add(Count what, std::uint64_t number = 1) {
+    counts_[static_cast<std::size_t>(what)] += number;
+  }
+  std::uint64_t operator[](Count what) const { return counts_[static_cast<std::size_t>(what)]; }
+
+ private:
+  friend class SharedTally;
+  std::array<std::uint64_t, kCounts> counts_{};
+};
+
+class SharedTally {
+ public:
+  void add(const Tally& tally) {
+    for (std::size_t i = 0; i < kCounts; ++i) {
+      if (tally.counts_[i] != 0) counts_[i].fetch_add(tally.counts_[i], std::memory_order_relaxed);
+    }
+  }
+  void add(Count what, std::uint64_t number = 1) {
+    counts_[static_cast<std::size_t>(what)].fetch_add(number, std::memory_order_relaxed);
+  }
+  std::uint64_t operator[](Count what) const {
+    return counts_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
+  }
+  void reset() {
+    for (auto& count : counts_) count.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  std::array<std::atomic<std::uint64_t>, kCounts> counts_{};
+};
 
 // The tables of a family, as a transaction sees them.
 struct FamilyView {
@@ -44,8 +94,8 @@ struct FamilyView {
   MDB_dbi data = 0;
   MDB_dbi keys = 0;
   MDB_dbi deadlines = 0;
-  bool has_ttl = false;      // whether any key has a deadline; if not, nobody looks for one
-  bool has_expired = false;  // whether any is due; if not, only who wants to know a deadline looks
+  bool has_ttl = false;      // whether any key has a deadline; if not, reads look for none
+  bool has_expired = false;  // whether any is due; if not, only a read of a deadline looks
   Millis default_ttl = Millis::max();
 
   // Of a write transaction that puts more than once: where the last row was put, since the next one
@@ -57,17 +107,17 @@ struct FamilyView {
 };
 
 // A row of the data table, with its deadline.
-struct Found {
+struct StoredEntry {
   std::string_view value;
   Time deadline = kNever;
 };
 
-// What a read is for. Whether a key is there can often be told without its deadline: the first row
+// What a read needs. Whether a key is there can often be told without its deadline: the first row
 // of the expiry index says whether anything in the family is due.
-enum class Want { value, deadline };
+enum class Need { value, deadline };
 
-// An expired entry that a read has met.
-struct Met {
+// An expired entry that a read has found, to be removed later.
+struct ExpiredKey {
   Family family;
   std::string stored;
 };
@@ -82,7 +132,7 @@ class Txn {
     SharedTally& tally;
   };
 
-  // `timed` reads the clock now; otherwise it is read when somebody asks.
+  // `timed` reads the clock now; otherwise it is read when it is needed.
   static Result<std::unique_ptr<Txn>> begin_read(const Owner& owner, bool timed = true);
   static Result<std::unique_ptr<Txn>> begin_write(const Owner& owner, Millis busy_timeout);
 
@@ -108,47 +158,47 @@ class Txn {
   // all; if that fails, so does the transaction.
   FamilyView* view(Family family) {
     const bool is_first = first_.resolved && first_.family == family && !ended();
-    return is_first && gathered_ == nullptr ? &first_ : settled_view(family);
+    return is_first && gathered_ == nullptr ? &first_ : view_after_gathered(family);
   }
 
-  // The same for who only puts, and does not look at the tables.
+  // The same for a put that does not read the tables.
   FamilyView* view_to_put(Family family) {
     if (first_.resolved && first_.family == family && !ended()) return &first_;
     return find_view(family);
   }
   Error missing_family() const;
 
-  // Reading. find() gives what a user may see; an expired row counts as absent and is noted. Who
-  // does not want the deadline may get kNever for it.
-  int find(FamilyView& view, const StoredKey& key, Found& found, Want want = Want::deadline);
-  int deadline_row(FamilyView& view, std::string_view stored, Time& deadline);  // kNever: no row
+  // Reading. find() returns what a user may see; an expired row counts as absent, and its key is
+  // recorded. A read that does not need the deadline may get kNever.
+  Result<std::optional<StoredEntry>> find(FamilyView& view, const StoredKey& key, Need need);
+  Result<Time> deadline_of(FamilyView& view, std::string_view stored);  // kNever: it has none
 
-  // Writing. These keep the invariant; `old` is what deadline_row() says.
-  int put(FamilyView& view, const StoredKey& key, std::string_view value, Time deadline);
-  int set_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline);
-  int remove(FamilyView& view, std::string_view stored, Time old);
+  // Writing. These keep the invariant; `old` is what deadline_of() returns.
+  Status put(FamilyView& view, const StoredKey& key, std::string_view value, Time deadline);
+  Status set_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline);
+  Status remove(FamilyView& view, std::string_view stored, Time old);
 
-  // Keeps a put in mind, to be written with others. False if it has to be put at once.
+  // Keeps a put in memory, to be written together with others. False: it has to be put at once.
   bool gather(const GatheredPut& put);
   void write_gathered();
 
   // From now on puts are written at once: a cursor may look at the tables at any time.
   void stop_gathering() { gathers_ = false; }
-  int clear(FamilyView& view);
+  Status clear(FamilyView& view);
 
-  // Takes down the entries that are due, nearest deadline first: `limit` at most.
-  int plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan);
+  // Adds entries that are due to the plan, nearest deadline first: at most `limit`.
+  Status plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan);
 
-  // Removes what the plan has, as far as it is still due: `limit` entries at most, and no more than
-  // fit into `budget_ns`. `removed` counts them.
-  int sweep(FamilyView& view, PurgePlan& plan, std::uint64_t limit, std::int64_t budget_ns,
-            std::uint64_t& removed);
+  // Removes the entries of the plan that are still due, and returns how many: at most `limit`, and
+  // no more than fit into `budget_ns`.
+  Result<std::uint64_t> sweep(FamilyView& view, PurgePlan& plan, std::uint64_t limit,
+                              std::int64_t budget_ns);
 
   // The two together, for all that is due, or the `limit` nearest deadlines.
-  int purge(FamilyView& view, std::uint64_t limit, std::uint64_t& removed);
-  int remove_met(const std::vector<Met>& met, std::int64_t budget_ns, std::uint64_t& removed);
+  Result<std::uint64_t> purge(FamilyView& view, std::uint64_t limit);
+  Result<std::uint64_t> remove_expired(const std::vector<ExpiredKey>& keys, std::int64_t budget_ns);
 
-  int count(FamilyView& view, FamilyCounts& counts);
+  Result<FamilyCounts> count(FamilyView& view);
 
   // Families.
   Result<Family> create_family(std::string_view name);
@@ -159,7 +209,6 @@ class Txn {
   // The first failure stays; all writes after it do nothing.
   bool failed() const { return failure_.has_value(); }
   void fail(Error error);
-  void fail(int code, std::string_view doing);
   const std::optional<Error>& failure() const { return failure_; }
 
   // Both are for the thread that began it. On another one, commit() is Code::invalid, and both
@@ -172,9 +221,9 @@ class Txn {
   // Whether it is the parent's, in the child of a fork.
   bool is_foreign() const { return owner_.environment.is_foreign(); }
 
-  // Expired entries that reads have met, to be removed by whoever can.
-  std::vector<Met>& met() { return met_; }
-  void note(Family family, std::string_view stored);
+  // Expired entries that reads have found.
+  std::vector<ExpiredKey>& expired_seen() { return expired_seen_; }
+  void record_expired(Family family, std::string_view stored);
 
  private:
   Txn(const Owner& owner, MDB_txn* lmdb, CatalogRef catalog);
@@ -182,22 +231,22 @@ class Txn {
   void read_clock();
   void end();
   Error ended_error() const;
-  FamilyView* settled_view(Family family);
+  FamilyView* view_after_gathered(Family family);
   FamilyView* find_view(Family family);
   bool resolve(FamilyView& view, Family family);
   void look_ahead(FamilyView& view);
   void forget_views();
-  int owned_by(FamilyView& view, const StoredKey& key);
+  Status check_owner(FamilyView& view, const StoredKey& key);
   static std::uint64_t pages_of(std::size_t bytes);  // that a put takes, at most
-  int charge(FamilyView& view, std::size_t bytes);
+  Status charge(FamilyView& view, std::size_t bytes);
   void count_put(std::size_t bytes);
-  int put_row(FamilyView& view, const StoredKey& key, std::string_view value);
-  int replace(FamilyView& view, const StoredKey& key, std::string_view value, Time deadline,
-              Time& old);
-  int claim_deadline(FamilyView& view, std::string_view stored, Time deadline, Time& old);
-  int change_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline);
-  int file_deadline(FamilyView& view, std::string_view stored, Time deadline);
-  int write_in_order();
+  Status put_value(FamilyView& view, const StoredKey& key, std::string_view value);
+  Result<Time> replace(FamilyView& view, const StoredKey& key, std::string_view value,
+                       Time deadline);
+  Result<Time> claim_deadline(FamilyView& view, std::string_view stored, Time deadline);
+  Status change_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline);
+  Status file_deadline(FamilyView& view, std::string_view stored, Time deadline);
+  Status write_in_order();
   std::uint64_t table_pages(FamilyView& view) const;
   int put_through(MDB_cursor*& cursor, MDB_dbi table, bool is_first, MDB_val& name, MDB_val& value,
                   unsigned flags);
@@ -215,7 +264,7 @@ class Txn {
   FamilyView first_;  // most transactions use one family
   std::vector<std::unique_ptr<FamilyView>> others_;
   Tally tally_;
-  std::vector<Met> met_;
+  std::vector<ExpiredKey> expired_seen_;
 
   // Of a write transaction.
   std::optional<Catalog> changed_;
@@ -229,4 +278,4 @@ class Txn {
   std::unique_ptr<GatheredPuts> gathered_;  // made with the second put
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

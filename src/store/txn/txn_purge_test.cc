@@ -10,7 +10,7 @@
 #include "store/txn/purge_plan.h"
 #include "store/txn/txn.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
@@ -153,4 +153,4 @@ TEST_F(TxnPurgeTest, ASweepLeavesWhatIsNotDueAfterTheClockWasPutBack) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

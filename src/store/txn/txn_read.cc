@@ -4,70 +4,60 @@
 #include "store/lmdb/lmdb.h"
 #include "store/txn/txn.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
-int Txn::deadline_row(FamilyView& view, std::string_view stored, Time& deadline) {
-  deadline = kNever;
-  if (!view.has_ttl) return 0;
-  MDB_val key = to_val(stored);
-  MDB_val value{};
-  const int code = ::mdb_get(lmdb_, view.keys, &key, &value);
-  if (code == MDB_NOTFOUND) return 0;
-  if (code != 0) return code;
-  if (value.mv_size != kDeadlineBytes) return MDB_CORRUPTED;
-  deadline = decode_deadline(to_view(value));
-  return 0;
+Result<Time> Txn::deadline_of(FamilyView& view, std::string_view stored) {
+  if (!view.has_ttl) return kNever;
+  const auto row = get_row(lmdb_, view.keys, stored);
+  if (!row) return row.error();
+  if (!*row) return kNever;
+  if ((*row)->size() != kDeadlineBytes) return damaged_rows();
+  return decode_deadline(**row);
 }
 
-int Txn::find(FamilyView& view, const StoredKey& key, Found& found, Want want) {
-  MDB_val name = to_val(key.bytes());
-  MDB_val value{};
-  int code = ::mdb_get(lmdb_, view.data, &name, &value);
-  if (code != 0) return code;
-  found.value = to_view(value);
+Result<std::optional<StoredEntry>> Txn::find(FamilyView& view, const StoredKey& key, Need need) {
+  const auto row = get_row(lmdb_, view.data, key.bytes());
+  if (!row) return row.error();
+  if (!*row) return std::optional<StoredEntry>();
+  StoredEntry entry{**row};
   if (key.long_form()) {
-    const LongValueResult split = split_long_value(found.value);
-    if (!split.ok) return MDB_CORRUPTED;
-    if (split.parts.key != key.key()) return MDB_NOTFOUND;  // another key with the same hash
-    found.value = split.parts.value;
+    const LongValueResult split = split_long_value(entry.value);
+    if (!split.ok) return damaged_rows();
+    // Another key with the same hash.
+    if (split.parts.key != key.key()) return std::optional<StoredEntry>();
+    entry.value = split.parts.value;
   }
-  if (!view.has_ttl || (want == Want::value && !view.has_expired)) return 0;
-  code = deadline_row(view, key.bytes(), found.deadline);
-  if (code != 0) return code;
-  if (found.deadline != kNever && is_due(found.deadline, now())) {
-    note(view.family, key.bytes());
-    return MDB_NOTFOUND;
+  if (!view.has_ttl || (need == Need::value && !view.has_expired)) return std::optional(entry);
+  const auto deadline = deadline_of(view, key.bytes());
+  if (!deadline) return deadline.error();
+  entry.deadline = *deadline;
+  if (entry.deadline != kNever && is_due(entry.deadline, now())) {
+    record_expired(view.family, key.bytes());
+    return std::optional<StoredEntry>();
   }
-  return 0;
+  return std::optional(entry);
 }
 
 // The expiry index has what is due at its front; the rest is known without looking.
-int Txn::count(FamilyView& view, FamilyCounts& counts) {
-  MDB_stat stat{};
-  int code = ::mdb_stat(lmdb_, view.data, &stat);
-  if (code != 0) return code;
-  counts = {};
-  counts.stored = stat.ms_entries;
+Result<FamilyCounts> Txn::count(FamilyView& view) {
+  FamilyCounts counts;
+  const auto data = table_stat(lmdb_, view.data);
+  if (!data) return data.error();
+  counts.stored = data->ms_entries;
   if (view.has_ttl) {
-    code = ::mdb_stat(lmdb_, view.keys, &stat);
-    if (code != 0) return code;
-    counts.with_ttl = stat.ms_entries;
-    MDB_cursor* cursor = nullptr;
-    code = ::mdb_cursor_open(lmdb_, view.deadlines, &cursor);
-    if (code != 0) return code;
-    MDB_val key{};
-    MDB_val value{};
-    code = ::mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
-    while (code == 0 && is_due(decode_deadline(to_view(key)), now())) {
+    const auto keys = table_stat(lmdb_, view.keys);
+    if (!keys) return keys.error();
+    TableCursor cursor;
+    if (const Status opened = cursor.open(lmdb_, view.deadlines); !opened) return opened.error();
+    bool there = cursor.move(MDB_FIRST);
+    for (; there && is_due(decode_deadline(cursor.key()), now()); there = cursor.move(MDB_NEXT)) {
       ++counts.expired;
-      code = ::mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
     }
-    ::mdb_cursor_close(cursor);
-    if (code != 0 && code != MDB_NOTFOUND) return code;
+    if (!cursor.status()) return cursor.status().error();
+    counts.with_ttl = keys->ms_entries - counts.expired;
   }
-  counts.with_ttl -= counts.expired;
   counts.live = counts.stored - counts.expired;
-  return 0;
+  return counts;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -1,20 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a transaction writes: each function leaves the three tables in agreement.
+// How a transaction writes: each function leaves the three tables in agreement. Puts are gathered
+// and written together; see gathered_puts.h for why.
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "store/lmdb/lmdb.h"
 #include "store/txn/txn.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 // A row that is put changes a path of pages in each of three trees, and may split some.
 constexpr std::uint64_t kPagesOfPut = 20;
 
 constexpr std::size_t kPageBytesLeast = 4096;
+
+// A deadline that has to be filed, with its put, which is prefetched some steps ahead.
+struct Filing {
+  Time deadline;
+  const GatheredPut* put;
+};
+
+void prefetch(const std::vector<Filing>& filings, std::size_t i) {
+  constexpr std::size_t kAhead = 8;
+  if (i + 2 * kAhead < filings.size()) __builtin_prefetch(filings[i + 2 * kAhead].put);
+  if (i + kAhead < filings.size()) __builtin_prefetch(filings[i + kAhead].put->key.data());
+}
 
 }  // namespace
 
@@ -23,18 +37,19 @@ std::uint64_t Txn::pages_of(std::size_t bytes) { return kPagesOfPut + bytes / kP
 // Whether there is room for one more row of the family, and then for removals: a put is refused
 // before it takes the last pages, since without any nothing could be removed either. No more pages
 // can have been taken than the tables have now.
-int Txn::charge(FamilyView& view, std::size_t bytes) {
+Status Txn::charge(FamilyView& view, std::size_t bytes) {
   const std::uint64_t reserved = owner_.environment.reserved_pages();
   charged_ += pages_of(bytes);
-  if (charged_ + reserved <= room_) return 0;
+  if (charged_ + reserved <= room_) return Done{};
   if (!is_room_exact_) {
     room_ = owner_.environment.room(lmdb_, false);
-    if (charged_ + reserved <= room_) return 0;
+    if (charged_ + reserved <= room_) return Done{};
     room_ = owner_.environment.room(lmdb_, true);
     is_room_exact_ = true;
   }
   const std::uint64_t taken = std::min(charged_, table_pages(view) + kPagesOfPut);
-  return taken + bytes / kPageBytesLeast + reserved <= room_ ? 0 : MDB_MAP_FULL;
+  const bool fits = taken + bytes / kPageBytesLeast + reserved <= room_;
+  return to_write_status(fits ? 0 : MDB_MAP_FULL);
 }
 
 // Of the family that is put to; a transaction that fills several to the brim is rare.
@@ -48,21 +63,19 @@ std::uint64_t Txn::table_pages(FamilyView& view) const {
   return pages;
 }
 
-// Whether the row of a long key is that key's own: 0 if it is, or if there is none. Two keys with
-// the same hash cannot both be stored; that is one chance in 2^64 when there are 2^32 long keys.
-int Txn::owned_by(FamilyView& view, const StoredKey& key) {
-  MDB_val name = to_val(key.bytes());
-  MDB_val value{};
-  const int code = ::mdb_get(lmdb_, view.data, &name, &value);
-  if (code == MDB_NOTFOUND) return 0;
-  if (code != 0) return code;
-  const LongValueResult split = split_long_value(to_view(value));
-  if (!split.ok) return MDB_CORRUPTED;
-  return split.parts.key == key.key() ? 0 : MDB_KEYEXIST;
+// Fails if the row of a long key belongs to another key. Two keys with the same hash cannot both be
+// stored; that is one chance in 2^64 when there are 2^32 long keys.
+Status Txn::check_owner(FamilyView& view, const StoredKey& key) {
+  const auto row = get_row(lmdb_, view.data, key.bytes());
+  if (!row) return row.error();
+  if (!*row) return Done{};
+  const LongValueResult split = split_long_value(**row);
+  if (!split.ok) return damaged_rows();
+  return to_write_status(split.parts.key == key.key() ? 0 : MDB_KEYEXIST);
 }
 
-// A cursor that stands on the right page does not go down from the root. It is worth its memory
-// from the second row on.
+// A cursor that is on the right page does not search from the root. It is worth its memory from the
+// second row on. Returns LMDB's code, since MDB_KEYEXIST is an answer here.
 int Txn::put_through(MDB_cursor*& cursor, MDB_dbi table, bool is_first, MDB_val& name,
                      MDB_val& value, unsigned flags) {
   if (is_first) return ::mdb_put(lmdb_, table, &name, &value, flags);
@@ -83,106 +96,142 @@ void Txn::count_put(std::size_t bytes) {
   tally_.add(Count::bytes_written, bytes);
 }
 
-int Txn::put_row(FamilyView& view, const StoredKey& key, std::string_view value) {
+Status Txn::put_value(FamilyView& view, const StoredKey& key, std::string_view value) {
   MDB_val name = to_val(key.bytes());
   if (!key.long_form()) {
     MDB_val bytes = to_val(value);
-    return put_data(view, name, bytes, 0);
+    return to_write_status(put_data(view, name, bytes, 0));
   }
-  if (const int code = owned_by(view, key); code != 0) return code;
+  if (Status owned = check_owner(view, key); !owned) return owned;
   MDB_val space{long_value_bytes(key.key().size(), value.size()), nullptr};
-  const int code = put_data(view, name, space, MDB_RESERVE);
-  if (code != 0) return code;
+  if (const int code = put_data(view, name, space, MDB_RESERVE); code != 0) {
+    return write_error(code);
+  }
   char* const at = begin_long_value(static_cast<char*>(space.mv_data), key.key());
   if (!value.empty()) std::memcpy(at, value.data(), value.size());
-  return 0;
+  return Done{};
 }
 
-// All of a put but that a new deadline has to be filed, which is for the caller to do; `old` is
-// what the key had.
-int Txn::replace(FamilyView& view, const StoredKey& key, std::string_view value, Time deadline,
-                 Time& old) {
+// Puts the row and removes the old deadline, which it returns. The caller files the new one.
+Result<Time> Txn::replace(FamilyView& view, const StoredKey& key, std::string_view value,
+                          Time deadline) {
   const std::string_view stored = key.bytes();
-  int code = deadline == kNever ? deadline_row(view, stored, old)
-                                : claim_deadline(view, stored, deadline, old);
-  if (code == 0) code = put_row(view, key, value);
-  const bool is_claimed = deadline != kNever && old == kNever;
-  return code != 0 || is_claimed ? code : change_deadline(view, stored, old, deadline);
+  const auto old =
+      deadline == kNever ? deadline_of(view, stored) : claim_deadline(view, stored, deadline);
+  if (!old) return old;
+  Status status = put_value(view, key, value);
+  const bool is_claimed = deadline != kNever && *old == kNever;
+  if (status && !is_claimed) status = change_deadline(view, stored, *old, deadline);
+  if (!status) return status.error();
+  return *old;
 }
 
-int Txn::put(FamilyView& view, const StoredKey& key, std::string_view value, Time deadline) {
+Status Txn::put(FamilyView& view, const StoredKey& key, std::string_view value, Time deadline) {
   const std::size_t bytes = key.key().size() + value.size();
   count_put(bytes);
-  Time old = kNever;
-  int code = charge(view, bytes);
-  if (code == 0) code = replace(view, key, value, deadline, old);
-  if (code != 0 || deadline == kNever || deadline == old) return code;
+  if (Status charged = charge(view, bytes); !charged) return charged;
+  const auto old = replace(view, key, value, deadline);
+  if (!old) return old.error();
+  if (deadline == kNever || deadline == *old) return Done{};
   return file_deadline(view, key.bytes(), deadline);
 }
 
-int Txn::set_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline) {
-  const int code = change_deadline(view, stored, old, deadline);
-  if (code != 0 || deadline == kNever || deadline == old) return code;
+Status Txn::set_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline) {
+  Status changed = change_deadline(view, stored, old, deadline);
+  if (!changed || deadline == kNever || deadline == old) return changed;
   return file_deadline(view, stored, deadline);
 }
 
 // All of set_deadline() but filing the new one.
-int Txn::change_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline) {
-  if (old == deadline) return 0;
-  int code = 0;
-  MDB_val key = to_val(stored);
+Status Txn::change_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline) {
+  if (old == deadline) return Done{};
   if (old != kNever) {
-    const ExpiryKey row(old, stored);
-    MDB_val name = to_val(row.bytes());
-    code = ::mdb_del(lmdb_, view.deadlines, &name, nullptr);
-    if (code != 0) return code == MDB_NOTFOUND ? MDB_CORRUPTED : code;
+    Status removed = remove_row(lmdb_, view.deadlines, ExpiryKey(old, stored).bytes());
+    if (!removed) return removed;
   }
-  if (deadline == kNever) {
-    code = ::mdb_del(lmdb_, view.keys, &key, nullptr);
-    return code == MDB_NOTFOUND ? MDB_CORRUPTED : code;
-  }
-  const DeadlineBytes bytes = encode_deadline(deadline);
-  MDB_val value = to_val(bytes.view());
-  return ::mdb_put(lmdb_, view.keys, &key, &value, 0);
+  if (deadline == kNever) return remove_row(lmdb_, view.keys, stored);
+  return put_row(lmdb_, view.keys, stored, encode_deadline(deadline).view());
 }
 
-// change_deadline() for a key that may have none yet, without asking for it first. If it has one,
-// that is `old`, and nothing is changed.
-int Txn::claim_deadline(FamilyView& view, std::string_view stored, Time deadline, Time& old) {
+// change_deadline() for a key that may have none yet, without a read before the write. If the key
+// has a deadline, it returns that and changes nothing; else kNever.
+Result<Time> Txn::claim_deadline(FamilyView& view, std::string_view stored, Time deadline) {
   MDB_val key = to_val(stored);
   const DeadlineBytes bytes = encode_deadline(deadline);
   MDB_val value = to_val(bytes.view());
-  old = kNever;
   const int code =
       put_through(view.key_writer, view.keys, !view.has_put, key, value, MDB_NOOVERWRITE);
-  if (code != MDB_KEYEXIST) return code;
-  if (value.mv_size != kDeadlineBytes) return MDB_CORRUPTED;
-  old = decode_deadline(to_view(value));
-  return 0;
+  if (code == 0) return kNever;
+  if (code != MDB_KEYEXIST) return write_error(code);
+  if (value.mv_size != kDeadlineBytes) return damaged_rows();
+  return decode_deadline(to_view(value));
 }
 
-int Txn::file_deadline(FamilyView& view, std::string_view stored, Time deadline) {
+Status Txn::file_deadline(FamilyView& view, std::string_view stored, Time deadline) {
   const ExpiryKey row(deadline, stored);
   MDB_val name = to_val(row.bytes());
   MDB_val nothing{0, nullptr};
   view.has_ttl = true;
   if (is_due(deadline, now())) view.has_expired = true;
-  return put_through(view.deadline_writer, view.deadlines, !view.has_put, name, nothing, 0);
+  return to_write_status(
+      put_through(view.deadline_writer, view.deadlines, !view.has_put, name, nothing, 0));
 }
 
-int Txn::remove(FamilyView& view, std::string_view stored, Time old) {
-  MDB_val key = to_val(stored);
-  const int code = ::mdb_del(lmdb_, view.data, &key, nullptr);
-  if (code != 0) return code;
-  return set_deadline(view, stored, old, kNever);
+Status Txn::remove(FamilyView& view, std::string_view stored, Time old) {
+  Status removed = remove_row(lmdb_, view.data, stored);
+  return removed ? set_deadline(view, stored, old, kNever) : removed;
 }
 
-int Txn::clear(FamilyView& view) {
-  int code = ::mdb_drop(lmdb_, view.data, 0);
-  if (code == 0 && view.keys != 0) code = ::mdb_drop(lmdb_, view.keys, 0);
-  if (code == 0 && view.deadlines != 0) code = ::mdb_drop(lmdb_, view.deadlines, 0);
+Status Txn::clear(FamilyView& view) {
+  Status cleared = clear_table(lmdb_, view.data);
+  if (cleared && view.keys != 0) cleared = clear_table(lmdb_, view.keys);
+  if (cleared && view.deadlines != 0) cleared = clear_table(lmdb_, view.deadlines);
   view.has_ttl = view.has_expired = false;
-  return code;
+  return cleared;
 }
 
-}  // namespace mayfly
+bool Txn::gather(const GatheredPut& put) {
+  const std::uint64_t pages = pages_of(put.key.size() + put.value.size());
+  const bool has_room = charged_ + pages + owner_.environment.reserved_pages() <= room_;
+  // The first put is written at once, and has found out how much room there is.
+  const bool may_gather = gathers_ && put.view->has_put && has_room;
+  if (may_gather && gathered_ == nullptr) gathered_ = std::make_unique<GatheredPuts>();
+  if (!may_gather || !gathered_->takes(put.key, put.value)) {
+    write_gathered();
+    return false;
+  }
+  gathered_->add(put);
+  charged_ += pages;
+  count_put(put.key.size() + put.value.size());
+  return true;
+}
+
+void Txn::write_gathered() {
+  if (gathered_ == nullptr || gathered_->empty()) return;
+  const Status written = failed() ? Status(Done{}) : write_in_order();
+  gathered_->clear();
+  if (!written) fail(written.error());
+}
+
+// The rows in the order of the keys, then the deadlines in the order of time, so that both tables
+// are walked through once.
+Status Txn::write_in_order() {
+  std::vector<Filing> filings;
+  Status status = gathered_->visit([&](const GatheredPut& put) -> Status {
+    const StoredKey key(put.key, catalog().hash_seed());
+    const auto old = replace(*put.view, key, put.value, put.deadline);
+    if (!old) return old.error();
+    if (put.deadline != kNever && put.deadline != *old) filings.push_back({put.deadline, &put});
+    return Done{};
+  });
+  std::ranges::stable_sort(filings, {}, &Filing::deadline);
+  for (std::size_t i = 0; status && i < filings.size(); ++i) {
+    prefetch(filings, i);
+    const GatheredPut& put = *filings[i].put;
+    const StoredKey key(put.key, catalog().hash_seed());
+    status = file_deadline(*put.view, key.bytes(), put.deadline);
+  }
+  return status;
+}
+
+}  // namespace mayfly::internal

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the keeper tends, by a clock that is moved by hand.
+// When a background thread runs, by a clock that is moved by hand.
 
 #include <gtest/gtest.h>
 
 #include <condition_variable>
 #include <mutex>
 
-#include "store/log/keeper.h"
+#include "mayfly/internal/background_thread.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr Time at(int ms) { return Time(Millis(ms)); }
 
-class KeeperTest : public testing::Test {
+class BackgroundThreadTest : public testing::Test {
  protected:
-  Time tend() {
+  Time run_once() {
     const std::lock_guard lock(mutex_);
     ++calls_;
     changed_.notify_all();
@@ -40,8 +40,8 @@ class KeeperTest : public testing::Test {
   Time next_ = at(1000);
 };
 
-TEST_F(KeeperTest, TendsAtOnceAndThenWhenItIsDue) {
-  const Keeper keeper(clock_, [this] { return tend(); });
+TEST_F(BackgroundThreadTest, RunsAtOnceAndThenWhenItIsDue) {
+  const BackgroundThread thread(clock_, [this] { return run_once(); });
   wait_for_calls(1);
 
   set_next(kNever);
@@ -49,19 +49,27 @@ TEST_F(KeeperTest, TendsAtOnceAndThenWhenItIsDue) {
   wait_for_calls(2);
 }
 
-TEST_F(KeeperTest, ARingWakesItAtAnyTime) {
+TEST_F(BackgroundThreadTest, CanBeWokenAtAnyTime) {
   set_next(kNever);
-  Keeper keeper(clock_, [this] { return tend(); });
+  BackgroundThread thread(clock_, [this] { return run_once(); });
   wait_for_calls(1);
 
-  keeper.ring();
+  thread.wake();
   wait_for_calls(2);
 }
 
-TEST_F(KeeperTest, IsGoneWhenItIsDestroyedWhileItSleeps) {
+TEST_F(BackgroundThreadTest, WakesForAnEarlierDeadlineOnly) {
+  BackgroundThread thread(clock_, [this] { return run_once(); });
+  wait_for_calls(1);
+
+  thread.wake_by(at(500));
+  wait_for_calls(2);
+}
+
+TEST_F(BackgroundThreadTest, IsGoneWhenItIsDestroyedWhileItSleeps) {
   set_next(kNever);
   {
-    const Keeper keeper(clock_, [this] { return tend(); });
+    const BackgroundThread thread(clock_, [this] { return run_once(); });
     wait_for_calls(1);
   }
   clock_.advance(5000ms);
@@ -69,4 +77,4 @@ TEST_F(KeeperTest, IsGoneWhenItIsDestroyedWhileItSleeps) {
 }
 
 }  // namespace
-}  // namespace mayfly
+}  // namespace mayfly::internal

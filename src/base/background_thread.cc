@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mayfly/internal/alarm.h"
+#include "mayfly/internal/background_thread.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 // A long sleep is made of shorter ones, for two reasons. The condition variable waits by monotonic
@@ -48,4 +48,27 @@ void Alarm::nudge() {
   changed_.notify_one();
 }
 
-}  // namespace mayfly
+BackgroundThread::BackgroundThread(const Clock& clock, std::function<Time()> run_once)
+    : alarm_(clock),
+      run_once_(std::move(run_once)),
+      wakes_at_ms_(kNever.time_since_epoch().count()),
+      thread_([this] { run(); }) {}
+
+BackgroundThread::~BackgroundThread() {
+  is_stopping_ = true;
+  alarm_.ring();
+  thread_.join();
+}
+
+void BackgroundThread::run() {
+  while (!is_stopping_) {
+    // A deadline that is set during the call may be missed by it, and must wake the thread. So
+    // until it is known how long to sleep, every deadline does; one wake too many does no harm.
+    wakes_at_ms_ = kNever.time_since_epoch().count();
+    const Time next = run_once_();
+    wakes_at_ms_ = next.time_since_epoch().count();
+    alarm_.sleep_until(next);
+  }
+}
+
+}  // namespace mayfly::internal

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace mayfly {
+namespace mayfly::internal {
 
 class PowerCutDisk {
  public:
@@ -161,4 +161,4 @@ class PowerCutDisk {
   std::size_t now_ = 0;
 };
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

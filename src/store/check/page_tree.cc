@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/check/page_check_tree.h"
+// The check of one tree of an LMDB file.
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,9 @@
 #include <string>
 #include <utility>
 
-namespace mayfly {
+#include "store/check/page_ledger.h"
+
+namespace mayfly::internal {
 namespace {
 
 // A node whose bytes are within its page. Decoded once, so that checks and uses see the same.
@@ -32,7 +34,7 @@ class TreeWalk {
   std::vector<TreeEntry> run();
 
  private:
-  // Each returns false, having told the ledger, if there is no point in going on with its subject.
+  // Each returns false, after a problem was added, if its subject cannot be checked further.
   bool record_is_sound();
   bool header_is_sound(std::uint64_t number, const PageHeader& header, bool branch);
   bool read_nodes(std::uint64_t number, Bytes page, const PageHeader& header, bool branch);
@@ -299,4 +301,4 @@ std::vector<TreeEntry> check_tree(PageLedger& ledger, TreeKind kind, std::string
   return TreeWalk(ledger, kind, name, record).run();
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a check of the pages has found so far: who has which page, and the problems. Every page of
-// a tree is claimed before it is read, which finds cycles, and bounds the work by the file.
+// What a check of the pages has found so far: which tree uses which page, and the problems. Every
+// page of a tree is claimed before it is read, which finds cycles, and bounds the work by the file.
+// And the check of one tree: its pages, the order of its keys and the counts of its record.
 
 #pragma once
 
@@ -13,7 +14,7 @@
 #include "store/check/page_check.h"
 #include "store/lmdb/page_format.h"
 
-namespace mayfly {
+namespace mayfly::internal {
 
 // A number that is shown in hexadecimal, as flags are.
 struct Hex {
@@ -23,6 +24,7 @@ struct Hex {
 // Bytes of the file that are shown between quotes: what is not printable as \xNN, cut when long.
 struct Quoted {
   std::string_view bytes;
+  char quote = '"';
 };
 
 void append_text(std::string& text, std::string_view part);
@@ -80,4 +82,22 @@ class PageLedger {
   std::vector<std::string> problems_;
 };
 
-}  // namespace mayfly
+// The free tree has integer keys, ordered by number; the others have keys ordered as bytes. Only
+// the main tree may hold the records of other trees.
+enum class TreeKind { free, main, named };
+
+// An entry that the check has to look into: all of the free tree, and the trees in the main tree.
+// Its views point into the file. `value` is as long as its node says, and within its pages.
+struct TreeEntry {
+  std::uint64_t page;  // of the leaf
+  std::string_view key;
+  Bytes value;
+};
+
+// Claims the pages of the tree `record` in the ledger and tells it what is wrong. `name` is for
+// the messages. Returns the entries to look into that are sound themselves.
+// Cost: O(its pages), with a stack of at most kTreeDepthMax frames.
+std::vector<TreeEntry> check_tree(PageLedger& ledger, TreeKind kind, std::string_view name,
+                                  const TreeRecord& record);
+
+}  // namespace mayfly::internal

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/check/page_check_ledger.h"
+#include "store/check/page_ledger.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
 constexpr std::size_t kQuotedBytesMax = 40;
@@ -29,10 +29,10 @@ void append_text(std::string& text, Hex part) {
 
 void append_text(std::string& text, Quoted part) {
   static constexpr std::string_view kDigits = "0123456789abcdef";
-  text += '"';
+  text += part.quote;
   for (const char c : part.bytes.substr(0, kQuotedBytesMax)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\') {
+    if (byte >= 0x20 && byte < 0x7f && c != part.quote && c != '\\') {
       text += c;
     } else {
       text += "\\x";
@@ -40,7 +40,8 @@ void append_text(std::string& text, Quoted part) {
       text += kDigits[byte % 16];
     }
   }
-  text += part.bytes.size() > kQuotedBytesMax ? "\"..." : "\"";
+  text += part.quote;
+  if (part.bytes.size() > kQuotedBytesMax) text += "...";
 }
 
 PageLedger::PageLedger(Bytes file, std::uint32_t page_bytes, std::uint64_t last_page)
@@ -115,4 +116,4 @@ PageCheck PageLedger::take() {
           .unreferenced = last_page_ < known ? 0 : last_page_ - known + 1};
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal

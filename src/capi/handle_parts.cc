@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capi/messages.h"
+#include "capi/handle_parts.h"
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <string>
 #include <vector>
 
-namespace mayfly {
+namespace mayfly::internal {
 namespace {
 
-// Handles of which a thread remembers a message; the one that it heard of first is forgotten.
+// So many handles have a message in each thread; the oldest is forgotten.
 constexpr std::size_t kMost = 16;
 
 struct Message {
@@ -23,6 +24,16 @@ std::vector<Message>& of_this_thread() {
 }
 
 }  // namespace
+
+std::uint64_t new_number() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+std::uint64_t thread_number() noexcept {
+  thread_local const std::uint64_t number = new_number();
+  return number;
+}
 
 void Messages::set(std::string_view text) const noexcept {
   try {
@@ -45,4 +56,4 @@ const char* Messages::get() const noexcept {
   return found == messages.end() ? nullptr : found->text.c_str();
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::internal
