@@ -8,8 +8,9 @@
 
 #include "bench/peers/peer.h"
 #include "bench/peers/peer_lmdb_txn.h"
+#include "bench/report/must.h"
 
-namespace mayfly {
+namespace mayfly::bench {
 namespace {
 
 using by_hand::LmdbTxn;
@@ -17,7 +18,9 @@ using by_hand::to_view;
 
 constexpr unsigned kFlags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD;  // as the store
 
-Error lmdb_failure(int code) { return {Code::io, std::string("LMDB: ") + mdb_strerror(code)}; }
+void check(int code) {
+  if (code != 0) throw Failure(std::string("LMDB: ") + mdb_strerror(code));
+}
 
 class LmdbPeer final : public Peer {
  public:
@@ -26,7 +29,7 @@ class LmdbPeer final : public Peer {
     if (env_ != nullptr) mdb_env_close(env_);
   }
 
-  Status open(const PeerPlace& place) override {
+  void open(const PeerPlace& place) override {
     ttl_ = place.ttl;
     const std::string path = (place.directory / "lmdb.db").string();
     const unsigned sync = place.durability == Durability::full ? 0 : MDB_NOSYNC;
@@ -36,58 +39,57 @@ class LmdbPeer final : public Peer {
     if (code == 0) code = mdb_env_set_maxdbs(env_, 3);
     if (code == 0) code = mdb_env_open(env_, path.c_str(), kFlags | sync, 0644);
     if (code == 0) code = open_tables();
-    if (code != 0) return lmdb_failure(code);
-    return Done{};
+    check(code);
   }
 
-  Result<PeerTally> apply(const StoreOps& ops, std::size_t batch) override {
+  PeerTally apply(const StoreOps& ops, std::size_t batch) override {
     PeerTally tally;
     for (std::size_t begin = 0; begin < ops.ops.size(); begin += batch) {
       LmdbTxn txn(env_, tables_, ttl_, clock_.now(), 0);
-      if (txn.code() != 0) return lmdb_failure(txn.code());
+      check(txn.code());
       for (const StoreOp& op : ops.ops.subspan(begin, std::min(batch, ops.ops.size() - begin))) {
         apply_one(txn, *ops.values, op, tally);
       }
-      if (const int code = txn.commit(); code != 0) return lmdb_failure(code);
+      check(txn.commit());
     }
     return tally;
   }
 
-  Result<PeerTally> get(const StoreOps& ops) override {
+  PeerTally get(const StoreOps& ops) override {
     LmdbTxn txn(env_, tables_, ttl_, clock_.now(), MDB_RDONLY);
-    if (txn.code() != 0) return lmdb_failure(txn.code());
+    check(txn.code());
     PeerTally tally;
     MDB_val value;
     for (const StoreOp& op : ops.ops) {
       if (txn.get(op.key_view(), value)) tally.read(to_view(value));
     }
-    if (txn.code() != 0) return lmdb_failure(txn.code());
+    check(txn.code());
     return tally;
   }
 
-  Result<PeerTally> get_each(const StoreOps& ops) override {
+  PeerTally get_each(const StoreOps& ops) override {
     LmdbTxn txn(env_, tables_, ttl_, clock_.now(), MDB_RDONLY);
-    if (txn.code() != 0) return lmdb_failure(txn.code());
+    check(txn.code());
     PeerTally tally;
     std::string copy;
     MDB_val value;
     for (const StoreOp& op : ops.ops) {
       mdb_txn_reset(txn.raw());
-      if (const int code = mdb_txn_renew(txn.raw()); code != 0) return lmdb_failure(code);
+      check(mdb_txn_renew(txn.raw()));
       if (!txn.get(op.key_view(), value)) continue;
       copy = to_view(value);
       tally.read(copy);
     }
-    if (txn.code() != 0) return lmdb_failure(txn.code());
+    check(txn.code());
     return tally;
   }
 
-  Result<PeerTally> scan() override {
+  PeerTally scan() override {
     LmdbTxn txn(env_, tables_, ttl_, clock_.now(), MDB_RDONLY);
-    if (txn.code() != 0) return lmdb_failure(txn.code());
+    check(txn.code());
     MDB_cursor* cursor = nullptr;
     int code = mdb_cursor_open(txn.raw(), tables_.data, &cursor);
-    if (code != 0) return lmdb_failure(code);
+    check(code);
     PeerTally tally;
     MDB_val key;
     MDB_val value;
@@ -96,17 +98,17 @@ class LmdbPeer final : public Peer {
       if (!ttl_ || txn.is_alive(key)) tally.read(to_view(value));
     }
     mdb_cursor_close(cursor);
-    if (code != MDB_NOTFOUND) return lmdb_failure(code);
+    if (code != MDB_NOTFOUND) check(code);
     return tally;
   }
 
-  Result<PeerTally> purge() override {
+  PeerTally purge() override {
     PeerTally tally;
     for (std::size_t removed = kPeerPurgeBatch; removed == kPeerPurgeBatch;) {
       LmdbTxn txn(env_, tables_, ttl_, clock_.now(), 0);
-      if (txn.code() != 0) return lmdb_failure(txn.code());
+      check(txn.code());
       removed = txn.purge(kPeerPurgeBatch);
-      if (const int code = txn.commit(); code != 0) return lmdb_failure(code);
+      check(txn.commit());
       tally.entries += removed;
     }
     return tally;
@@ -153,4 +155,4 @@ std::unique_ptr<Peer> make_lmdb_peer(const Clock& clock) {
   return std::make_unique<LmdbPeer>(clock);
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::bench

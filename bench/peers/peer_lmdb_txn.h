@@ -17,10 +17,10 @@
 #include <string_view>
 #include <utility>
 
-#include "bench/store/bench_store_ops.h"
+#include "bench/store/ops.h"
 #include "mayfly/time.h"
 
-namespace mayfly::by_hand {
+namespace mayfly::bench::by_hand {
 
 inline constexpr std::size_t kStampBytes = 8;
 
@@ -167,4 +167,4 @@ class LmdbTxn {
   int code_ = 0;
 };
 
-}  // namespace mayfly::by_hand
+}  // namespace mayfly::bench::by_hand

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A prepared statement of SQLite, as the peer that `mayfly bench store` compares with uses it.
+// A prepared statement of SQLite, as the suite `store` uses it.
 
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include "mayfly/time.h"
 
-namespace mayfly::by_hand {
+namespace mayfly::bench::by_hand {
 
 // A prepared statement. Binding and stepping come in a row; the first failure is kept by the peer.
 class Statement {
@@ -58,4 +58,4 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
-}  // namespace mayfly::by_hand
+}  // namespace mayfly::bench::by_hand
