@@ -155,7 +155,7 @@ ExpiryPlan make_expiry_plan(const ExpiryOptions& options) {
 void run_expiry(const ExpiryPlan& plan, Results& results) {
   Progress progress(stderr, is_terminal(STDERR_FILENO), total_work(plan));
   for (const Strategy* const strategy : plan.strategies) {
-    results.notes.push_back(fmt::format("  {:<13} {}", strategy->name, strategy->idea));
+    results.systems.emplace_back(strategy->name, strategy->idea);
   }
   for (const Distribution distribution : plan.distributions) {
     const Traffic traffic =

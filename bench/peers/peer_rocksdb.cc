@@ -179,12 +179,12 @@ class RocksdbPeer final : public Peer {
       if (there && alive) tally.read(value.ToStringView());
       return;
     }
-    if (old) keep(changes.Delete(deadlines(), to_stamp(*old) + std::string(op.key_view())));
+    if (old) keep(changes.Delete(deadlines(), to_stamp(*old).append(op.key_view())));
     if (op.kind == StoreOp::Kind::put) {
-      const std::string stamp = to_stamp(op.deadline);
+      std::string stamp = to_stamp(op.deadline);
       keep(changes.Put(data(), key, to_slice(values[op])));
       keep(changes.Put(keys(), key, stamp));
-      keep(changes.Put(deadlines(), stamp + std::string(op.key_view()), ""));
+      keep(changes.Put(deadlines(), stamp.append(op.key_view()), ""));
       ++tally.entries;
     } else if (old) {  // all entries have a deadline here
       keep(changes.Delete(keys(), key));

@@ -15,9 +15,7 @@ using Cell = TextTable::Cell;
 
 std::string setting_text(const Setting& setting) {
   const auto* const number = std::get_if<double>(&setting);
-  if (number == nullptr) return std::get<std::string>(setting);
-  return *number == static_cast<int>(*number) && *number < 10 ? fmt::format("{:.0f}", *number)
-                                                              : number_text(*number);
+  return number != nullptr ? number_text(*number) : std::get<std::string>(setting);
 }
 
 const Setting* find_setting(const Settings& settings, std::string_view name) {
@@ -152,6 +150,7 @@ std::string render_head(const Results& results, const Colours& colours) {
                   results.seconds);
   text += rounds < 2 ? "One round.\n"
                      : fmt::format("Medians of up to {} interleaved rounds.\n", rounds);
+  for (const auto& [name, what] : results.systems) text += fmt::format("  {:<13} {}\n", name, what);
   for (const std::string& note : results.notes) text += note + "\n";
   if (results.machine.has_assertions) {
     text += colours.apply("Built with assertions: these numbers mean nothing.\n", Emphasis::bad);

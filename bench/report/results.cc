@@ -161,6 +161,10 @@ std::string to_json(const Results& results) {
   json.member("assertions", results.machine.has_assertions);
   json.close('}');
   json.member("seconds", results.seconds);
+  json.key("systems");
+  json.open('{');
+  for (const auto& [name, what] : results.systems) json.member(name, what);
+  json.close('}');
   json.key("notes");
   json.open('[');
   for (const std::string& note : results.notes) json.value(note);
@@ -188,6 +192,9 @@ Result<Results> results_from_json(std::string_view text) {
                        static_cast<unsigned>(number_of(*machine, "cores")),
                        text_of(*machine, "compiler"), assertions != nullptr && assertions->truth};
   }
+  for (const JsonValue& system : items_of(*read, "systems")) {
+    results.systems.emplace_back(system.name, system.text);
+  }
   for (const JsonValue& note : items_of(*read, "notes")) results.notes.push_back(note.text);
   for (const JsonValue& run : runs->values) results.add(read_run(run));
   return results;
@@ -195,10 +202,10 @@ Result<Results> results_from_json(std::string_view text) {
 
 std::string number_text(double number) {
   const double size = std::abs(number);
-  if (size == 0) return "0";
-  if (size < 0.095) return fmt::format("{:.2g}", number);
-  if (size < 9.995) return fmt::format("{:.2f}", number);
-  if (size < 99.95) return fmt::format("{:.1f}", number);
+  if (size < 99.95 && size != std::floor(size)) {
+    if (size < 0.095) return fmt::format("{:.2g}", number);
+    return fmt::format("{:.{}f}", number, size < 9.995 ? 2 : 1);
+  }
   std::string text = fmt::format("{:.0f}", number);
   const std::size_t first = text.starts_with('-') ? 2 : 1;
   for (std::size_t place = text.size(); place > first + 2; text.insert(place, 1, ',')) place -= 3;

@@ -144,10 +144,12 @@ void find_servers(const ServerOptions& options, ServerPlan& plan, Results& resul
     const ServerChild server(program);
     RespClient client = server.connect();
     program.has_field_ttl = must(knows_command(client, "HSETEX"));
-    results.notes.push_back(
-        fmt::format("  {:<13} {} {}{}", program.name,
-                    std::filesystem::path(program.words.front()).filename().string(),
-                    version_of(client), program.has_field_ttl ? "" : "; no TTLs of fields: HSET instead of HSETEX"));
+    results.systems.emplace_back(
+        program.name,
+        fmt::format("{} {}{}", std::filesystem::path(program.words.front()).filename().string(),
+                    version_of(client), program.has_field_ttl
+                                            ? ""
+                                            : "; no TTLs of fields: HSET instead of HSETEX"));
   }
   if (plan.servers.size() == 1) {
     results.notes.emplace_back(

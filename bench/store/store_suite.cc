@@ -237,7 +237,7 @@ void run_store(const StorePlan& plan, Results& results) {
     results.notes.push_back(fmt::format("{}: not built in; `make bench` installs it", peer->name));
   }
   for (const PeerRow* const peer : plan.peers) {
-    results.notes.push_back(fmt::format("  {:<9} {}", peer->name, peer->idea));
+    results.systems.emplace_back(peer->name, peer->idea);
   }
   Progress progress(stderr, is_terminal(STDERR_FILENO), total_work(plan));
   StoreRunner(plan, scratch.path(), results, progress).run();

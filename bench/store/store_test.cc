@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Are the operations that all systems do what they are said to be?
-
-#include "bench/store/ops.h"
+// The suite `store`: operations that all systems do, the plan, and the simulation of churn.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include "bench/report/must.h"
+#include "bench/store/store_suite.h"
+#include "tools/scratch_directory.h"
 
 namespace mayfly::bench {
 namespace {
@@ -99,6 +101,124 @@ TEST(Digest, SeesTheSizeTheFirstAndTheLastByte) {
   EXPECT_NE(digest(value), digest(other));
   EXPECT_NE(digest(value), digest(value + "a"));
   EXPECT_EQ(digest("abc"), 3u);
+}
+
+// What make_store_plan() says is wrong with `options`; empty if nothing is.
+std::string complaint(const StoreOptions& options) {
+  try {
+    make_store_plan(options);
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+bool says(const std::string& message, std::string_view part) {
+  return message.find(part) != std::string::npos;
+}
+
+bool has(const std::vector<const PeerRow*>& peers, std::string_view name) {
+  return std::ranges::any_of(peers, [&](const PeerRow* peer) { return peer->name == name; });
+}
+
+TEST(StorePlan, WithoutWordsIsAllWorkloadsButChurnWithAMillionKeys) {
+  const auto plan = make_store_plan({});
+  EXPECT_EQ(plan.keys, 1'000'000u);
+  EXPECT_EQ(plan.value_bytes, (std::vector<std::size_t>{60, 1024}));
+  EXPECT_EQ(plan.workloads.size(), store_workloads().size());
+  EXPECT_FALSE(plan.churn);
+  EXPECT_EQ(plan.peers.size() + plan.missing.size(), peer_rows().size());
+  EXPECT_EQ(plan.peers.front()->name, "mayfly");
+}
+
+TEST(StorePlan, TakesOnlyThePeersThatAreNamedAndMayfly) {
+  const auto plan = make_store_plan({.peers = "lmdb"});
+  EXPECT_TRUE(has(plan.peers, "mayfly"));
+  EXPECT_TRUE(has(plan.peers, "lmdb"));
+  EXPECT_FALSE(has(plan.peers, "sqlite") || has(plan.missing, "sqlite"));
+}
+
+TEST(StorePlan, ReadsNumbersAndOverridesQuick) {
+  const auto plan = make_store_plan({.keys = "20k",
+                                     .rounds = "7",
+                                     .values = "8,4096",
+                                     .directory = "/somewhere",
+                                     .quick = true});
+  EXPECT_EQ(plan.keys, 20'000u);
+  EXPECT_EQ(plan.rounds, 7);
+  EXPECT_EQ(plan.value_bytes, (std::vector<std::size_t>{8, 4096}));
+  EXPECT_EQ(plan.directory, "/somewhere");
+  EXPECT_LT(plan.single_puts, 1000u);
+}
+
+TEST(StorePlan, OnlyOneWorkloadMeansAllItsDurabilitiesAndWhatFillsItsDatabase) {
+  const auto plan = make_store_plan({.only = "put-single-ttl"});
+  EXPECT_EQ(plan.workloads.size(), 3u);
+  std::vector<std::string_view> needed;
+  for (const StoreWorkload& workload : store_workloads()) {
+    if (is_needed(plan, workload)) needed.push_back(workload.name);
+  }
+  EXPECT_EQ(needed, (std::vector<std::string_view>{"put-ttl", "put-single-ttl", "put-single-ttl",
+                                                   "put-single-ttl"}));
+  EXPECT_FALSE(is_reported(plan, store_workload("put-ttl")));
+}
+
+TEST(StorePlan, OnlyChurnMeansNothingElse) {
+  const auto plan = make_store_plan({.only = "churn"});
+  EXPECT_TRUE(plan.churn);
+  EXPECT_TRUE(plan.workloads.empty());
+  EXPECT_EQ(plan.churn_plan.puts_per_second * 3600, 72'000'000u);
+}
+
+TEST(StorePlan, NamesTheWrongWordAndTheRightOnes) {
+  EXPECT_TRUE(says(complaint({.peers = "sqlit"}), "sqlite"));
+  EXPECT_TRUE(says(complaint({.peers = "mayfly"}), "--peers"));  // it is always there
+  EXPECT_TRUE(says(complaint({.only = "purges"}), "'purge'"));
+  EXPECT_TRUE(says(complaint({.keys = "12x"}), "--keys"));
+  EXPECT_TRUE(says(complaint({.keys = "99m"}), "40,000,000"));
+  EXPECT_TRUE(says(complaint({.rounds = "0"}), "--rounds"));
+  EXPECT_TRUE(says(complaint({.values = "60,7"}), "--values"));
+}
+
+TEST(StorePlan, SaysHowMuchSpaceIsMissing) {
+  const auto plan = make_store_plan({.directory = "/small"});
+  EXPECT_NO_THROW(check_space(plan, std::uint64_t{100} << 30));
+  try {
+    check_space(plan, 1'500'000'000);
+    ADD_FAILURE() << "it fits";
+  } catch (const Failure& failure) {
+    for (const std::string_view part : {"/small", "1.5 GB", "--dir", "--keys"}) {
+      EXPECT_TRUE(says(failure.what(), part)) << failure.what();
+    }
+  }
+}
+
+TEST(StoreWorkloads, BeginFreshAndDifferInNameOrDurability) {
+  EXPECT_TRUE(store_workloads().front().fresh);
+  std::set<std::pair<std::string_view, Durability>> seen;
+  const StoreWorkload* filled = nullptr;
+  for (const StoreWorkload& workload : store_workloads()) {
+    EXPECT_TRUE(seen.insert({workload.name, workload.durability}).second) << workload.name;
+    if (workload.fresh) filled = &workload;
+    EXPECT_EQ(workload.ttl, filled->ttl) << workload.name;  // it uses what that one has filled
+  }
+}
+
+TEST(Churn, EndsWithAsManyEntriesAsLiveForOneTtl) {
+  const auto scratch = ScratchDirectory::make(std::filesystem::path(testing::TempDir()));
+  ASSERT_TRUE(scratch);
+  const ChurnPlan plan{.puts_per_second = 30,
+                       .length = std::chrono::seconds(130),
+                       .ttl = std::chrono::seconds(10),
+                       .batch = 20};
+  Progress progress(stderr, false, churn_work(plan));
+  const auto run = run_churn(plan, scratch->path(), progress);
+  EXPECT_EQ(run.metric("puts"), 130 * 30);
+  EXPECT_EQ(run.metric("live_entries"), 9 * 30);  // entries of the last second but nine are due
+  EXPECT_EQ(run.metric("live_bytes"), 9 * 30 * 72);
+  EXPECT_EQ(run.series.front().points.size(), 3u);  // after each minute, and at the end
+  EXPECT_GT(run.metric("compact_bytes"), run.metric("live_bytes"));
+  EXPECT_GE(run.metric("file_to_compact"), 1);
 }
 
 }  // namespace
