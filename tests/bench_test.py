@@ -7,7 +7,6 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
@@ -129,7 +128,7 @@ class BenchTest(unittest.TestCase):
         self.assertIn("How fast is the store?", report)
         self.assertIn("How late are expired entries removed?", report)
         charts = os.path.join(self.folder, "charts")
-        drawn = run(str(ROOT / "bench/charts.py"), *files, "--out", charts, program=sys.executable)
+        drawn = run(*files, "--out", charts, program=str(ROOT / "bench/charts.py"))
         self.assertEqual(drawn.returncode, 0, drawn.stderr)
         names = {"cost", "mass_expiry", "memory", "lateness", "expired_but_present", "store_60",
                  "store_1024"}

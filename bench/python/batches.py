@@ -2,26 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much faster are puts with a TTL than sqlite3, for each order of keys and size of batch?
 
-    make python && build/venv/bin/python python/bench_batches.py [--quick] [--json]
+    make python && build/venv/bin/python bench/python/batches.py [--quick] [--json FILE]
 
 Each contender fills a new file with the same entries, its first write included; they take turns at
-being the first. A line has the least, the median and the most of the ratios within a round. See
-bench.py for the schema of sqlite3, and for all else that the package does.
+being the first. See bench.py for the schema of sqlite3, and for all else that the package does.
 """
 
-import argparse
 import itertools
-import json
 import os
 import random
-import statistics
-import sys
 import tempfile
 import time
 
-from bench import PUT, measure, open_sqlite, progress
-
-import mayfly  # after bench, which has seen to it that this is the installed one
+import mayfly
+from bench import PUT, finish, measure, open_sqlite, options_of
 
 KEYS = ("ascending", "random")
 TTLS = ("equal", "random")
@@ -56,7 +50,7 @@ def loop(path: str, batches: list) -> None:
                     put(key, value, ttl)
 
 
-def sqlite(path: str, batches: list) -> None:
+def sqlite3(path: str, batches: list) -> None:
     now_ms = int(time.time() * 1000)
     connection = open_sqlite(path)
     for batch in batches:
@@ -67,7 +61,7 @@ def sqlite(path: str, batches: list) -> None:
     connection.close()
 
 
-CONTENDERS = (put_many, loop, sqlite)
+CONTENDERS = (put_many, loop, sqlite3)
 
 
 def round_of(items: list, size: int, number: int) -> dict:
@@ -82,41 +76,21 @@ def round_of(items: list, size: int, number: int) -> dict:
     return times
 
 
-def run(count: int, rounds: int) -> list:
-    cases = list(itertools.product(KEYS, TTLS, (count, BATCH)))
-    lines = []
-    for done, (keys, ttls, size) in enumerate(cases):
-        progress(done, len(cases), f"{keys} keys, {ttls} TTLs")
-        items = entries(count, keys, ttls)
-        times = [round_of(items, size, number) for number in range(rounds)]
-        lines.append({"keys": keys, "ttls": ttls, "batch": size, "microseconds": times})
-    progress(len(cases), len(cases), "")
-    return lines
-
-
-def ratios(line: dict, contender: str) -> str:
-    values = [times["sqlite"] / times[contender] for times in line["microseconds"]]
-    return f"{min(values):.1f} {statistics.median(values):.1f} {max(values):.1f}"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="few entries and rounds")
-    parser.add_argument("--json", action="store_true", help="all numbers, for programs")
-    options = parser.parse_args()
+def main() -> None:
+    options = options_of(__doc__)
     count, rounds = (5000, 3) if options.quick else (200_000, 6)
-    lines = run(count, rounds)
-    if options.json:
-        results = {"version": mayfly.__version__, "entries": count, "cases": lines}
-        print(json.dumps(results, indent=2))
-        return 0
-    print(f"times sqlite3's executemany: least, median, most of {rounds} rounds, {count} entries\n")
-    print(f"{'keys':10} {'TTLs':7} {'batch':>7}   {'put_many':>14}   {'put in a loop':>14}")
-    for line in lines:
-        print(f"{line['keys']:10} {line['ttls']:7} {line['batch']:7}   "
-              f"{ratios(line, 'put_many'):>14}   {ratios(line, 'loop'):>14}")
-    return 0
+    runs = []
+    for keys, ttls, size in itertools.product(KEYS, TTLS, (count, BATCH)):
+        items = entries(count, keys, ttls)
+        for number in range(rounds):
+            for system, microseconds in round_of(items, size, number).items():
+                runs.append({"suite": "python", "part": "batches", "system": system,
+                             "case": f"{keys} keys, {ttls} TTLs", "round": number,
+                             "settings": {"entries": count, "batch": size},
+                             "metrics": {"us": microseconds}})
+    finish(runs, {"put_many": "one call a batch", "loop": "put in a transaction",
+                  "sqlite3": "executemany"}, options.json)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,54 +1,37 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How fast is the Python package, beside what Python has? Answers with a table, and bars.
+"""How fast is the Python package, beside what Python has?
 
-    make python && build/venv/bin/python python/bench.py [--quick] [--json]
+    make python && build/venv/bin/python bench/python/bench.py [--quick] [--json FILE]
+    build/release/mayfly-bench report FILE
 
-All contenders do the same work on the same keys, in turn, several times; the numbers are medians,
-and a ratio is the median of the ratios within a round, so that what else the machine does hits both
-sides. sqlite3 has the schema that one would write for this (an index on the expiry), WAL and
-synchronous=NORMAL, which is as safe as our default.
+All contenders do the same work on the same keys, in turn, several times. sqlite3 has the schema
+that one would write for this (an index on the expiry), WAL and synchronous=NORMAL, which is as safe
+as our default. The results have the form that docs/benchmarks.md describes.
 
 Of the puts it measures one large batch, and both sides have stored one entry before the clock
-starts: our first write of all waits for the disk. bench_batches.py has other batches and orders.
+starts: our first write of all waits for the disk. batches.py has other batches and orders.
 """
 
 import argparse
 import functools
+import itertools
 import json
+import os
 import platform
 import random
-import shutil
 import sqlite3
 import statistics
-import sys
+import subprocess
 import tempfile
 import time
-from typing import Callable, NamedTuple
+from typing import Callable
 
-sys.path[:1] = []  # the folder of this file has the sources; what is measured is what is installed
-
-import mayfly  # noqa: E402
-import mayfly.dbm  # noqa: E402
+import mayfly
+import mayfly.dbm
 
 GET = "SELECT value FROM kv WHERE key = ? AND (expires IS NULL OR expires > ?)"
 PUT = "INSERT OR REPLACE INTO kv VALUES (?, ?, ?)"
-
-
-class Bar(NamedTuple):
-    workload: str
-    ours: str
-    peers: tuple  # the fastest of them counts
-    least: float
-
-
-BARS = (
-    Bar("random get", "mayfly get", ("sqlite3 SELECT",), 3),
-    Bar("batched put with TTL", "mayfly put_many", ("sqlite3 executemany", "sqlite3 loop"), 3),
-    Bar("batched put with TTL", "mayfly loop", ("sqlite3 executemany", "sqlite3 loop"), 3),
-    Bar("dbm-like use", "mayfly.dbm", ("dbm.gnu",), 1),
-    Bar("dbm-like use", "mayfly.dbm", ("shelve",), 1),
-)
 
 
 class Data:
@@ -219,74 +202,64 @@ WORKLOADS = {
 }
 
 
-# --- Running and telling
+# --- Results
 
-def run(count: int, rounds: int) -> dict:
-    """The numbers of all rounds: workload -> contender -> [microseconds]."""
-    results: dict = {name: {} for name in WORKLOADS}
-    steps = [(number, name) for number in range(rounds) for name in WORKLOADS]
-    for done, (_, name) in enumerate(steps):
-        progress(done, len(steps), name)
-        with tempfile.TemporaryDirectory(prefix="mayfly-bench-") as folder:
-            for contender, microseconds in WORKLOADS[name](Data(count, folder)):
-                results[name].setdefault(contender, []).append(microseconds)
-    progress(len(steps), len(steps), "")
-    return results
+def document(runs: list, systems: dict) -> dict:
+    """All results in the form of mayfly-bench."""
+    commit = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], text=True,
+                            capture_output=True, check=False, cwd=os.path.dirname(__file__))
+    return {"program": "bench/python", "version": mayfly.__version__,
+            "commit": commit.stdout.strip() or "unknown",
+            "time": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()),
+            "machine": {"processor": platform.processor() or platform.machine(),
+                        "cores": os.cpu_count(), "compiler": platform.python_compiler()},
+            "seconds": time.perf_counter() - STARTED, "systems": systems, "notes": [],
+            "runs": runs}
 
 
-def progress(done: int, steps: int, name: str) -> None:
-    if not sys.stderr.isatty():
+def finish(runs: list, systems: dict, path: str) -> None:
+    """Writes the results, to a file or the standard output, and shows the medians."""
+    text = json.dumps(document(runs, systems), indent=1)
+    if path == "-":
+        print(text)
         return
-    width = max(10, shutil.get_terminal_size().columns - 40)
-    filled = width * done // steps
-    line = f"\r[{'#' * filled}{'.' * (width - filled)}] {done}/{steps} {name:22}"
-    print(line if done < steps else "\r" + " " * len(line) + "\r", end="", file=sys.stderr)
+    if path:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    print(f"Python {platform.python_version()}; microseconds for one operation, medians\n")
+    key = lambda run: (run["case"], list(run["settings"].items()))  # noqa: E731
+    for (case, settings), group in itertools.groupby(sorted(runs, key=key), key):
+        print(case + "".join(f", {name} {value}" for name, value in settings))
+        times: dict = {}
+        for run in group:
+            times.setdefault(run["system"], []).append(run["metrics"]["us"])
+        for system, values in times.items():
+            print(f"  {system:22}{statistics.median(values):9.2f}")
 
 
-def ratio_of(bar: Bar, results: dict) -> float:
-    """How many times faster we are than the fastest of the peers, in the middle round."""
-    rounds = results[bar.workload]
-    peers = zip(*(rounds[peer] for peer in bar.peers))
-    return statistics.median(min(p) / o for p, o in zip(peers, rounds[bar.ours]))
-
-
-def report(results: dict, count: int) -> None:
-    machine = f"Python {platform.python_version()}, {platform.machine()}, {count} entries"
-    print(f"mayfly {mayfly.__version__}, {machine}; microseconds for one operation, medians\n")
-    for name, contenders in results.items():
-        print(name)
-        best = min(statistics.median(times) for times in contenders.values())
-        for contender, times in contenders.items():
-            middle = statistics.median(times)
-            print(f"  {contender:22}{middle:9.2f}  {'#' * min(60, round(5 * middle / best))}")
-    print("\nbars")
-    for bar in BARS:
-        ratio = ratio_of(bar, results)
-        verdict = "ok" if ratio >= bar.least else "missed"
-        peers = " or ".join(bar.peers)
-        compared = f"{bar.ours} {ratio:.1f} times {peers} (at least {bar.least})"
-        print(f"  {bar.workload}: {compared} {verdict}")
-
-
-def to_json(results: dict, count: int) -> str:
-    bars = [{**bar._asdict(), "ratio": round(ratio_of(bar, results), 3)} for bar in BARS]
-    return json.dumps({"version": mayfly.__version__, "python": platform.python_version(),
-                       "entries": count, "microseconds": results, "bars": bars}, indent=2)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def options_of(doc: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=doc.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="few entries and rounds")
-    parser.add_argument("--json", action="store_true", help="all numbers, for programs")
-    options = parser.parse_args()
+    parser.add_argument("--json", metavar="FILE", default="", nargs="?", const="-",
+                        help="all results, into a file or to the standard output")
+    return parser.parse_args()
+
+
+STARTED = time.perf_counter()
+
+
+def main() -> None:
+    options = options_of(__doc__)
     count, rounds = (5000, 3) if options.quick else (100_000, 7)
-    results = run(count, rounds)
-    if options.json:
-        print(to_json(results, count))
-    else:
-        report(results, count)
-    return 0 if all(ratio_of(bar, results) >= bar.least for bar in BARS) else 1
+    runs = []
+    for number, (name, workload) in itertools.product(range(rounds), WORKLOADS.items()):
+        with tempfile.TemporaryDirectory(prefix="mayfly-bench-") as folder:
+            for system, microseconds in workload(Data(count, folder)):
+                runs.append({"suite": "python", "part": "store", "case": name, "system": system,
+                             "round": number, "settings": {"entries": count},
+                             "metrics": {"us": microseconds}})
+    finish(runs, {"python": platform.python_version()}, options.json)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
