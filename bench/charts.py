@@ -100,7 +100,8 @@ class Charts:
         figure.tight_layout(rect=(0, 0.03, 1, 1))
         for ending in ("svg", "png"):
             path = self.folder / f"{name}.{ending}"
-            figure.savefig(path, dpi=130, bbox_inches="tight", metadata={"Date": None} if ending == "svg" else None)
+            metadata = {"Date": None} if ending == "svg" else None
+            figure.savefig(path, dpi=130, bbox_inches="tight", metadata=metadata)
             self.written.append(path)
         plt.close(figure)
 
@@ -166,8 +167,8 @@ class Charts:
             settings = runs[0]["settings"]
             figure, axes = self.lines(
                 "Expired, but still in memory", f"expired {case} in memory", runs)
-            axes.text(0, 1.012, f"{settings['entries']:,.0f} {case}; half expire within "
-                      f"{settings['ttl_seconds']:.0f} seconds, the rest in a day; nobody reads them",
+            axes.text(0, 1.012, f"{settings['entries']:,.0f} {case}: half of them expire within "
+                      f"{settings['ttl_seconds']:.0f} seconds, the others in a day; no reads",
                       transform=axes.transAxes, fontsize=9.5, color="#6a737d")
             self.save(figure, "expired_in_memory" + ("" if case == "keys" else "_fields"), runs[0])
 

@@ -224,8 +224,7 @@ int run(int argc, char** argv) {
   Command store(program, "store", "Compare the store with LMDB, SQLite and RocksDB",
                 kStoreExamples);
   Command server(program, "server", "Compare the server with other servers", kServerExamples);
-  Command report(program, "report", "Show results that were written with --json",
-                 kReportExamples);
+  Command report(program, "report", "Show results that were written with --json", kReportExamples);
   add_expiry(expiry, expiry_options);
   cache.run = [](Results& results) {
     GetsPlan plan;

@@ -58,7 +58,9 @@ using std::size_t;
 void* operator new(size_t size) { return mayfly::bench::or_throw(mayfly::bench::allocate(size)); }
 void* operator new[](size_t size) { return mayfly::bench::or_throw(mayfly::bench::allocate(size)); }
 void* operator new(size_t size, const nothrow_t&) noexcept { return mayfly::bench::allocate(size); }
-void* operator new[](size_t size, const nothrow_t&) noexcept { return mayfly::bench::allocate(size); }
+void* operator new[](size_t size, const nothrow_t&) noexcept {
+  return mayfly::bench::allocate(size);
+}
 void* operator new(size_t size, align_val_t to) {
   return mayfly::bench::or_throw(mayfly::bench::allocate(size, to));
 }

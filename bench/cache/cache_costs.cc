@@ -2,6 +2,7 @@
 // What does a strategy cost where it is used: as the index of a cache?
 
 #include <cstdint>
+#include <type_traits>
 
 #include "bench/cache/allocation_counter.h"
 #include "bench/cache/strategies.h"
@@ -12,6 +13,9 @@
 
 namespace mayfly::bench {
 namespace {
+
+// What strategies.cc says, and the goal of memory is about.
+static_assert(std::is_same_v<Cache<int, int>, Cache<int, int, VolatileSet>>);
 
 template <class Index>
 using NumberCache = Cache<std::uint64_t, std::uint64_t, Index>;

@@ -60,8 +60,7 @@ bool fits(const ExpiryPlan& plan, const Trial& trial, const Progress& progress) 
   return trial.seconds < limit / 20 && progress.seconds() + trial.seconds < limit;
 }
 
-void run_round(const ExpiryPlan& plan, int round, Case& one, Results& results,
-               Progress& progress) {
+void run_round(const ExpiryPlan& plan, int round, Case& one, Results& results, Progress& progress) {
   const std::string name(name_of(one.distribution).name);
   const std::string title = fmt::format("{}, {}, ", size_title(one.size), name);
   progress.begin(title + "workload");

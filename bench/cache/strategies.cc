@@ -14,8 +14,8 @@ constexpr Strategy kStrategies[] = {
     strategy<DeadlineHeap>("heap", "binary heap, stale entries are left in it"),
     strategy<Sampler>("sampling", "20 entries at random, ten times a second"),
     strategy<WindowQueue>("windows", "deadlines rounded up to seconds"),
-    strategy<TimerWheel>("wheel", "hierarchical timer wheel; the default of Cache"),
-    strategy<VolatileSet>("volatile-set", "buckets that split by time"),
+    strategy<TimerWheel>("wheel", "hierarchical timer wheel"),
+    strategy<VolatileSet>("volatile-set", "buckets that split by time; the default of Cache"),
     strategy<DeadlineTree>("tree", "ordered set, the reference"),
 };
 

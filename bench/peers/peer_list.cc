@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/peers/peer.h"
+// The systems that the suite `store` can compare, one row each. Declared in peer.h.
 
 #include <algorithm>
+
+#include "bench/peers/peer.h"
 
 namespace mayfly::bench {
 namespace {

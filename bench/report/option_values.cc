@@ -16,7 +16,7 @@ std::size_t parse_size(std::string_view option, std::string_view text, std::size
   const char* const end = text.data() + text.size();
   const auto [rest, failure] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
   const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
-  const double factor = unit.empty()                   ? 1
+  const double factor = unit.empty()                 ? 1
                         : unit == "k" || unit == "K" ? 1e3
                         : unit == "m" || unit == "M" ? 1e6
                                                      : 0;

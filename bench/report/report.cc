@@ -101,8 +101,8 @@ std::string render_across(const Table& table, const std::vector<Row>& rows,
   return text.render(colours);
 }
 
-std::string render_down(const Table& table, const std::vector<Row>& rows,
-                        const SettingNames& names, const Colours& colours) {
+std::string render_down(const Table& table, const std::vector<Row>& rows, const SettingNames& names,
+                        const Colours& colours) {
   std::vector<TextTable::Column> heads = {{"", ""}};
   for (const std::string& name : names.varying) heads.push_back({name, ""});
   heads.push_back({"", ""});
@@ -144,10 +144,9 @@ std::string render_table(const Table& table, const Results& results, const Colou
 std::string render_head(const Results& results, const Colours& colours) {
   int rounds = 0;
   for (const Run& run : results.runs) rounds = std::max(rounds, run.round + 1);
-  std::string text =
-      fmt::format("Mayfly {}, commit {}, on {}, {} cores; {} UTC, {:.0f} s.\n", results.version,
-                  results.commit, results.machine.processor, results.machine.cores, results.time,
-                  results.seconds);
+  std::string text = fmt::format("Mayfly {}, commit {}, on {}, {} cores; {} UTC, {:.0f} s.\n",
+                                 results.version, results.commit, results.machine.processor,
+                                 results.machine.cores, results.time, results.seconds);
   text += rounds < 2 ? "One round.\n"
                      : fmt::format("Medians of up to {} interleaved rounds.\n", rounds);
   for (const auto& [name, what] : results.systems) text += fmt::format("  {:<13} {}\n", name, what);

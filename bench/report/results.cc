@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <ctime>
 #include <fstream>
 #include <thread>
 
+#include "mayfly/clock.h"
 #include "tools/json/json.h"
 #include "tools/json/json_reader.h"
 #include "tools/version.h"
@@ -132,7 +132,8 @@ std::optional<double> Run::setting(std::string_view setting_name) const {
 
 Results new_results() {
   Results results{.version = std::string(kVersion), .commit = MAYFLY_COMMIT, .time = {}};
-  results.time = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(std::time(nullptr)));
+  const auto now = SystemClock().now().time_since_epoch();
+  results.time = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(now / std::chrono::seconds(1)));
   results.machine.processor = processor_model();
   results.machine.cores = std::thread::hardware_concurrency();
 #ifdef __clang__

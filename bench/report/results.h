@@ -60,9 +60,9 @@ struct Results {
   std::string commit;
   std::string time;  // UTC
   Machine machine = {};
-  double seconds = 0;                                               // that the whole run took
+  double seconds = 0;                                             // that the whole run took
   std::vector<std::pair<std::string, std::string>> systems = {};  // name, and what it is
-  std::vector<std::string> notes = {};                              // what is missing
+  std::vector<std::string> notes = {};                            // what is missing
   std::vector<Run> runs = {};
 
   void add(Run run) { runs.push_back(std::move(run)); }

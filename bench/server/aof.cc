@@ -9,7 +9,8 @@
 namespace mayfly::bench {
 namespace {
 
-constexpr std::size_t kLonger = 2;  // than a run of the part `speed`: the file is synced a few times
+constexpr std::size_t kLonger =
+    2;  // than a run of the part `speed`: the file is synced a few times
 
 struct AofServers {
   bool with_aof;

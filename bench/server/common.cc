@@ -52,8 +52,7 @@ void fill_plain(RespClient& client, std::size_t fields, std::size_t fields_each)
 
 }  // namespace
 
-void fill_hashes(const ServerChild& server, std::size_t fields, std::size_t fields_each,
-                 Time far) {
+void fill_hashes(const ServerChild& server, std::size_t fields, std::size_t fields_each, Time far) {
   RespClient client = server.connect();
   if (server.program().has_field_ttl) return fill_with_deadlines(client, fields, fields_each, far);
   fill_plain(client, fields, fields_each);

@@ -106,8 +106,8 @@ void measure_kind(ServerBench& bench, bool fields) {
     const double bytes = used_memory(servers[i]) - before[i];
     RespClient client = servers[i].connect();
     const double removed = removed_entries(client, fields);
-    all.push_back({&servers[i], std::move(client), bytes / static_cast<double>(plan.expired_keys),
-                   removed});
+    all.push_back(
+        {&servers[i], std::move(client), bytes / static_cast<double>(plan.expired_keys), removed});
   }
   watch(bench, fields, all, deadlines);
   for (Watched& one : all) {

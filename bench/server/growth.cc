@@ -123,9 +123,9 @@ void measure_hlen(ServerBench& bench) {
   const ServerChild server(bench.plan.servers.front());
   RespClient client = server.connect();
   must(client.call("DEBUG", "SET-ACTIVE-EXPIRE", "0"));
-  const Time deadline = fill_before(bench.moments, Millis(500 + static_cast<int>(fields / 500)),
-                                    Millis(0),
-                                    [&](Time moment) { fill_half(client, fields, moment); });
+  const Time deadline =
+      fill_before(bench.moments, Millis(500 + static_cast<int>(fields / 500)), Millis(0),
+                  [&](Time moment) { fill_half(client, fields, moment); });
   bench.moments.wait_for(deadline + Millis(2));
   bench.add("hlen", "HLEN", server,
             {{"fields", static_cast<double>(fields)},

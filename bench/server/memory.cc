@@ -43,8 +43,7 @@ void measure_memory(ServerBench& bench) {
         bench.progress.begin(fmt::format("memory: {}, {}", name, program.name));
         const ServerChild server(program);
         const double before = used_memory(server);
-        fill(server, fields, fields_each, with_ttl,
-             deadline_after(bench.moments.now(), kFarAway));
+        fill(server, fields, fields_each, with_ttl, deadline_after(bench.moments.now(), kFarAway));
         const double bytes = used_memory(server) - before;
         bench.add("memory", name, server, {{"fields", static_cast<double>(fields)}},
                   {{"bytes_per_field", bytes / static_cast<double>(fields)}});

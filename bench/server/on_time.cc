@@ -81,8 +81,7 @@ void measure_one(ServerBench& bench, const ServerProgram& program, bool fields, 
     add_due(client, plan.due, fields, moment);
   });
   RespClient subscriber = server.connect();
-  must(subscriber.call("SUBSCRIBE",
-                       fields ? "__keyevent@0__:hexpired" : "__keyevent@0__:expired"));
+  must(subscriber.call("SUBSCRIBE", fields ? "__keyevent@0__:hexpired" : "__keyevent@0__:expired"));
   const auto times = listen(subscriber, plan, bench.moments, deadline);
   bench.add("ontime", fields ? "fields" : "keys", server,
             {{"due", static_cast<double>(plan.due)}, {"others", static_cast<double>(idle)}},
@@ -96,8 +95,8 @@ void measure_on_time(ServerBench& bench) {
     for (const std::size_t idle : bench.plan.idle_sizes) {
       for (const ServerProgram& program : bench.plan.servers) {
         if (fields && !program.has_field_ttl) continue;
-        bench.progress.begin(fmt::format("ontime: {} among {}, {}", fields ? "fields" : "keys",
-                                         idle, program.name));
+        bench.progress.begin(
+            fmt::format("ontime: {} among {}, {}", fields ? "fields" : "keys", idle, program.name));
         measure_one(bench, program, fields, idle);
       }
     }

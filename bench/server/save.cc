@@ -78,10 +78,10 @@ void measure_load(ServerBench& bench, const std::vector<ServerChild>& servers,
       call_slowly(client, "DEBUG", "RELOAD", "NOSAVE");
       const double seconds = seconds_since(start);
       check(client, keys, fields_each);
-      bench.add("load", "hashes of " + size_title(fields_each), server, settings_of(bench.plan),
-                {{"seconds", seconds},
-                 {"fields_per_second", static_cast<double>(fields) / seconds}},
-                round);
+      bench.add(
+          "load", "hashes of " + size_title(fields_each), server, settings_of(bench.plan),
+          {{"seconds", seconds}, {"fields_per_second", static_cast<double>(fields) / seconds}},
+          round);
     });
   }
 }

@@ -147,9 +147,8 @@ void find_servers(const ServerOptions& options, ServerPlan& plan, Results& resul
     results.systems.emplace_back(
         program.name,
         fmt::format("{} {}{}", std::filesystem::path(program.words.front()).filename().string(),
-                    version_of(client), program.has_field_ttl
-                                            ? ""
-                                            : "; no TTLs of fields: HSET instead of HSETEX"));
+                    version_of(client),
+                    program.has_field_ttl ? "" : "; no TTLs of fields: HSET instead of HSETEX"));
   }
   if (plan.servers.size() == 1) {
     results.notes.emplace_back(

@@ -75,11 +75,16 @@ void fill_for_speed(const ServerChild& server, std::size_t keys) {
 }
 
 Metrics run_benchmark(const ServerChild& server, const SpeedTest& test, std::size_t requests) {
-  std::vector<std::string> words = {"redis-benchmark",         "--csv",
-                                    "-p",                      std::to_string(server.port()),
-                                    "-c",                      std::to_string(kClients),
-                                    "-n",                      std::to_string(requests),
-                                    "-P",                      std::to_string(test.pipeline)};
+  std::vector<std::string> words = {"redis-benchmark",
+                                    "--csv",
+                                    "-p",
+                                    std::to_string(server.port()),
+                                    "-c",
+                                    std::to_string(kClients),
+                                    "-n",
+                                    std::to_string(requests),
+                                    "-P",
+                                    std::to_string(test.pipeline)};
   if (test.keys > 1) words.insert(words.end(), {"-r", std::to_string(test.keys)});
   const bool is_known = test.command != "HSETEX" || server.program().has_field_ttl;
   for (std::string& word : command_words(is_known ? test.command : "HSET", test.keys)) {
@@ -108,10 +113,10 @@ void measure_speed(ServerBench& bench) {
           const std::size_t requests = plan.request_count(pipeline);
           in_turns(servers, round, [&](const ServerChild& server) {
             bench.progress.begin(fmt::format("speed: {}, {}", name, server.name()));
-            bench.add("speed", name, server,
-                      {{"keys", static_cast<double>(keys)},
-                       {"requests", static_cast<double>(requests)}},
-                      run_benchmark(server, {command, pipeline, keys}, requests), round);
+            bench.add(
+                "speed", name, server,
+                {{"keys", static_cast<double>(keys)}, {"requests", static_cast<double>(requests)}},
+                run_benchmark(server, {command, pipeline, keys}, requests), round);
           });
         }
       }

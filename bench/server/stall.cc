@@ -107,9 +107,9 @@ void measure_stalls(ServerBench& bench) {
       server.reset();
       server.emplace(bench.plan.servers.front());
       RespClient writer = server->connect();
-      const Time deadline =
-          fill_before(bench.moments, lead_for(fields), kMargin,
-                      [&](Time moment) { fill(writer, fields, fields_each, moment); });
+      const Time deadline = fill_before(bench.moments, lead_for(fields), kMargin, [&](Time moment) {
+        fill(writer, fields, fields_each, moment);
+      });
       probe(*server, fields, bench.moments, deadline, samples);
     }
     const Settings settings = {{"fields", static_cast<double>(fields)}};

@@ -14,12 +14,12 @@
 namespace mayfly::bench {
 namespace {
 
-constexpr std::size_t kBacklogBytes = std::size_t{10} << 20;               // 10 MB
-constexpr std::size_t kOutputBytes = std::size_t{256} << 20;               // 256 MB
-constexpr WriteLoad kLoad = {.keys = 10'000, .value_bytes = 1000};         // 10 MB a second
-constexpr std::int64_t kPatienceNs = 300'000'000'000;                      // 5 min
-constexpr std::int64_t kLookNs = 20'000'000;                               // 20 ms
-constexpr std::int64_t kAfterNs = 500'000'000;                             // 500 ms
+constexpr std::size_t kBacklogBytes = std::size_t{10} << 20;        // 10 MB
+constexpr std::size_t kOutputBytes = std::size_t{256} << 20;        // 256 MB
+constexpr WriteLoad kLoad = {.keys = 10'000, .value_bytes = 1000};  // 10 MB a second
+constexpr std::int64_t kPatienceNs = 300'000'000'000;               // 5 min
+constexpr std::int64_t kLookNs = 20'000'000;                        // 20 ms
+constexpr std::int64_t kAfterNs = 500'000'000;                      // 500 ms
 
 struct SyncTimes {
   double seconds = 0;  // until the replica followed; 0 if it never did

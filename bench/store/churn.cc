@@ -51,8 +51,7 @@ double file_bytes(Store& store) { return static_cast<double>(must(store.stats())
 
 Run run_churn(const ChurnPlan& plan, const std::filesystem::path& directory, Progress& progress) {
   ManualClock clock(kStoreBenchStart);
-  Store store =
-      must(Store::open(directory / "churn.db", clock, {.durability = plan.durability}));
+  Store store = must(Store::open(directory / "churn.db", clock, {.durability = plan.durability}));
   const ValuePool values(plan.value_bytes, 1);
   Series sizes{"file", "bytes"};
   std::size_t puts = 0;
@@ -87,8 +86,7 @@ Run run_churn(const ChurnPlan& plan, const std::filesystem::path& directory, Pro
                        {"durability", std::string(name_of(plan.durability))}},
           .metrics = {{"puts", static_cast<double>(puts)},
                       {"live_entries", live},
-                      {"live_bytes",
-                       live * static_cast<double>(kBenchKeyBytes + plan.value_bytes)},
+                      {"live_bytes", live * static_cast<double>(kBenchKeyBytes + plan.value_bytes)},
                       {"compact_bytes", compact},
                       {"file_bytes", size},
                       {"file_to_compact", size / compact},

@@ -139,11 +139,8 @@ TEST(StorePlan, TakesOnlyThePeersThatAreNamedAndMayfly) {
 }
 
 TEST(StorePlan, ReadsNumbersAndOverridesQuick) {
-  const auto plan = make_store_plan({.keys = "20k",
-                                     .rounds = "7",
-                                     .values = "8,4096",
-                                     .directory = "/somewhere",
-                                     .quick = true});
+  const auto plan = make_store_plan(
+      {.keys = "20k", .rounds = "7", .values = "8,4096", .directory = "/somewhere", .quick = true});
   EXPECT_EQ(plan.keys, 20'000u);
   EXPECT_EQ(plan.rounds, 7);
   EXPECT_EQ(plan.value_bytes, (std::vector<std::size_t>{8, 4096}));

@@ -46,8 +46,9 @@ Result<Exit> run_bench(std::vector<std::string> words) {
   pointers.push_back(nullptr);
   ::execv((self.parent_path() / "mayfly-bench").c_str(), pointers.data());
   ::execvp("mayfly-bench", pointers.data());
-  return Error{Code::not_found,
-               "mayfly-bench is not installed: `make bench` in the source tree of Mayfly builds it"};
+  return Error{
+      Code::not_found,
+      "mayfly-bench is not installed: `make bench` in the source tree of Mayfly builds it"};
 }
 
 int run(int argc, char** argv) {
