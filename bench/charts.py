@@ -63,7 +63,7 @@ class Results:
     def __init__(self, paths):
         documents = [json.loads(pathlib.Path(path).read_text(encoding="utf-8")) for path in paths]
         self.runs = [run | {"where": self.where_of(document),
-                            "title": title(run["system"], document["systems"])}
+                            "title": title(run["system"], document.get("systems", {}))}
                      for document in documents for run in document["runs"]]
 
     @staticmethod
@@ -183,13 +183,15 @@ class Charts:
                       scale=1e3, log=True)
 
     def server(self):
-        runs = [run for run in self.results.part("server", "speed")
-                if run["settings"]["keys"] > 1]
+        runs = [run | {"pipelined": "-P 32" in run["case"],
+                       "case": run["case"].replace(" -P 32", "").replace(
+                           "HSETEX", "HSETEX, or HSET\nwhere it is unknown")}
+                for run in self.results.part("server", "speed") if run["settings"]["keys"] > 1]
         for name, heading, some in (
                 ("server_throughput", "Server: 32 requests in flight",
-                 [run for run in runs if "-P 32" in run["case"]]),
+                 [run for run in runs if run["pipelined"]]),
                 ("server_single", "Server: one request at a time for each of 50 clients",
-                 [run for run in runs if "-P 32" not in run["case"]])):
+                 [run for run in runs if not run["pipelined"]])):
             if some:
                 self.bars(name, heading, "thousand requests a second, more is better", some,
                           "ops_per_second", scale=1e3)
@@ -217,9 +219,8 @@ class Charts:
             self.bars("memory", f"How much memory does a deadline take? {where}",
                       "bytes an entry, less is better", memory, "bytes")
         late = self.results.part("expiry", "lateness")
-        late = [run for run in late if run["case"] == late[0]["case"]]
         if late:
-            self.lateness(late)
+            self.lateness([run for run in late if run["case"] == late[0]["case"]])
 
     def lateness(self, runs):
         settings = runs[0]["settings"]
