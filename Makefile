@@ -39,11 +39,10 @@ python: packages ## Install the Python package into build/venv and say how to us
 	build/venv/bin/pip install --quiet --no-index --disable-pip-version-check .
 	@echo 'Installed. Start build/venv/bin/python and say: import mayfly'
 
-# Without the peers of the benchmarks, which a package would need.
 package: packages ## Make Debian packages of the program, the library and the Python package
 	@scripts/bootstrap.sh python package
-	cmake --preset release -B build/package -DMAYFLY_PEERS=OFF -DMAYFLY_PYTHON=ON \
-	      -DPython3_EXECUTABLE=$(PYTHON) >/dev/null
+	cmake --preset release -B build/package -DMAYFLY_PYTHON=ON -DPython3_EXECUTABLE=$(PYTHON) \
+	      >/dev/null
 	cmake --build build/package --target product python_module
 	cd build/package && cpack
 	@ls build/package/packages/*.deb
@@ -69,10 +68,16 @@ fuzz: packages build/fuzz/build.ninja ## Fuzz parsers, server and store for SECO
 	cmake --build build/fuzz $(if $(ONLY),--target $(addsuffix _fuzz,$(ONLY)))
 	python3 scripts/fuzz.py --seconds $(SECONDS) $(ONLY)
 
-bench: bench-packages build ## Compare strategies, store and server; charts in build/bench
-	build/release/mayfly bench expiry --charts build/bench
-	build/release/mayfly bench store --charts build/bench
-	build/release/mayfly bench server --charts build/bench
+# Other servers: make bench PEERS="--peer valkey=/usr/bin/valkey-server --peer redis=redis-server"
+PEERS ?=
+bench: bench-packages ## Compare strategies, store and server; results and charts in build/bench
+	cmake --build build/release --target mayfly mayfly-bench
+	mkdir -p build/bench
+	build/release/mayfly-bench expiry --json build/bench/expiry.json
+	build/release/mayfly-bench cache --json build/bench/cache.json
+	build/release/mayfly-bench store --json build/bench/store.json
+	build/release/mayfly-bench server $(PEERS) --json build/bench/server.json
+	bench/charts.py build/bench/*.json --out build/bench
 
 microbench: test-packages ## Run the micro-benchmarks that stand beside the code
 	cmake --preset release

@@ -14,7 +14,7 @@ package=(dpkg-dev file)
 test=("${python[@]}" "${package[@]}" python3 python3-pytest python3-hypothesis python3-gdbm
       libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev valgrind redis-server redis-tools
       libhiredis-dev python3-redis bash zsh fish)
-bench=(libsqlite3-dev librocksdb-dev redis-server redis-tools)  # to compare with
+bench=(libsqlite3-dev librocksdb-dev redis-server redis-tools python3-matplotlib)
 check=(python3 clang-format clang-tidy)
 fuzz=(python3 clang libclang-rt-dev)  # libFuzzer is in the latter
 docs=(python3 mkdocs doxygen python3-pygments)

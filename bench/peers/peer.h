@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peer: one of the systems that `mayfly bench store` compares, with a database in a directory of
-// its own. Mayfly is one of them.
+// Peer: one of the systems that the suite `store` compares, with a database in a directory of its
+// own. Mayfly is one of them. A call that fails throws Failure.
 //
 // A call does a whole run of operations, so that each system can do them as its own experts would,
 // and the call itself costs nothing beside them.
@@ -16,18 +16,17 @@
 #include <span>
 #include <string_view>
 
-#include "bench/store/bench_store_ops.h"
+#include "bench/store/workloads.h"
 #include "mayfly/clock.h"
-#include "mayfly/result.h"
 #include "mayfly/store_options.h"
 
-namespace mayfly {
+namespace mayfly::bench {
 
 struct PeerPlace {
   std::filesystem::path directory;  // exists
   Durability durability = Durability::off;
   bool ttl = false;
-  std::size_t value_bytes = 0;  // of the values to come, for who has to choose a page size
+  std::size_t value_bytes = 0;  // of the values to come, for systems with a page size to choose
 };
 
 // What a run of operations saw. All systems must see the same.
@@ -37,7 +36,7 @@ struct PeerTally {
 
   void read(std::string_view value) {
     ++entries;
-    digest += mayfly::digest(value);
+    digest += bench::digest(value);
   }
 };
 
@@ -49,23 +48,23 @@ class Peer {
 
   // Opens the database, or makes it. Closing is what the destructor does.
   // REQUIRES of the rest: it was opened.
-  virtual Status open(const PeerPlace& place) = 0;
+  virtual void open(const PeerPlace& place) = 0;
 
   // Does the operations in transactions of `batch` each. The tally counts what gets found, too.
-  virtual Result<PeerTally> apply(const StoreOps& ops, std::size_t batch) = 0;
+  virtual PeerTally apply(const StoreOps& ops, std::size_t batch) = 0;
 
   // Reads the keys of `ops`: all in one transaction, or each by itself with a copy of the value.
-  virtual Result<PeerTally> get(const StoreOps& ops) = 0;
-  virtual Result<PeerTally> get_each(const StoreOps& ops) = 0;
+  virtual PeerTally get(const StoreOps& ops) = 0;
+  virtual PeerTally get_each(const StoreOps& ops) = 0;
 
   // Reads all that is alive, in the order of keys.
-  virtual Result<PeerTally> scan() = 0;
+  virtual PeerTally scan() = 0;
 
   // Removes all that is due, oldest first, in transactions of kPeerPurgeBatch.
-  virtual Result<PeerTally> purge() = 0;
+  virtual PeerTally purge() = 0;
 };
 
-// All know the time from `clock`, and ask once in each transaction.
+// All read the time from `clock`, once in each transaction.
 std::unique_ptr<Peer> make_mayfly_peer(const Clock& clock);
 std::unique_ptr<Peer> make_lmdb_peer(const Clock& clock);
 
@@ -76,4 +75,23 @@ std::unique_ptr<Peer> make_capi_peer(const Clock& clock);
 std::unique_ptr<Peer> make_sqlite_peer(const Clock& clock);
 std::unique_ptr<Peer> make_rocksdb_peer(const Clock& clock);
 
-}  // namespace mayfly
+struct PeerRow {
+  std::string_view name;  // on the command line and in results
+  std::string_view idea;  // what it does, in a few words
+  bool is_ours;
+  std::unique_ptr<Peer> (*make)(const Clock&);
+};
+
+// All of them, in the order in which they are shown. Mayfly comes first.
+std::span<const PeerRow> peer_rows();
+
+// REQUIRES: there is one of that name.
+const PeerRow& peer_named(std::string_view name);
+
+bool is_built_in(const PeerRow& peer);
+
+// Whether it can do that: LMDB has no durability between all and nothing, and the C API is only
+// measured with single gets.
+bool takes(const PeerRow& peer, const StoreWorkload& workload);
+
+}  // namespace mayfly::bench

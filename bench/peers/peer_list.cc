@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/peers/peer_list.h"
+// The systems that the suite `store` can compare, one row each. Declared in peer.h.
 
 #include <algorithm>
 
-namespace mayfly {
+#include "bench/peers/peer.h"
+
+namespace mayfly::bench {
 namespace {
 
 constexpr PeerRow kPeers[] = {
-    {"mayfly", "Mayfly", "#0072b2", "through its C++ interface", true, make_mayfly_peer},
-    {"mayfly-c", "C API", "#56b4e9", "Mayfly through kvstore.h; single gets only", true,
-     make_capi_peer},
-    {"lmdb", "LMDB", "#009e73", "the same B-tree operations written by hand", false,
-     make_lmdb_peer},
-    {"sqlite", "SQLite", "#e69f00", "WAL; synchronous OFF, NORMAL or FULL as the row says", false,
-     make_sqlite_peer},
-    {"rocksdb", "RocksDB", "#cc79a7", "write-ahead log on; synced only where it says full", false,
-     make_rocksdb_peer},
+    {"mayfly", "through its C++ interface", true, make_mayfly_peer},
+    {"mayfly-c", "Mayfly through kvstore.h; single gets only", true, make_capi_peer},
+    {"lmdb", "the same B-tree operations written by hand", false, make_lmdb_peer},
+    {"sqlite", "WAL; synchronous OFF, NORMAL or FULL as the row says", false, make_sqlite_peer},
+    {"rocksdb", "write-ahead log on; synced only where it says full", false, make_rocksdb_peer},
 };
 
 }  // namespace
@@ -37,4 +35,4 @@ bool takes(const PeerRow& peer, const StoreWorkload& workload) {
   return true;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::bench

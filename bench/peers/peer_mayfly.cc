@@ -1,96 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mayfly's own store as one of the systems that are compared, through its public C++ interface.
+// Mayfly's own store as one of the systems that are compared: through its C++ interface, and
+// through its C interface.
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "bench/peers/peer.h"
+#include "bench/report/must.h"
+#include "kvstore.h"
 #include "mayfly/store.h"
 
-namespace mayfly {
+namespace mayfly::bench {
 namespace {
 
 class MayflyPeer final : public Peer {
  public:
   explicit MayflyPeer(const Clock& clock) : clock_(clock) {}
 
-  Status open(const PeerPlace& place) override {
-    Result<Store> store =
-        Store::open(place.directory / "mayfly.db", clock_,
-                    {.durability = place.durability, .purge_batch = kPeerPurgeBatch});
-    if (!store) return store.error();
-    store_.emplace(std::move(*store));
-    return Done{};
+  void open(const PeerPlace& place) override {
+    store_.emplace(
+        must(Store::open(place.directory / "mayfly.db", clock_,
+                         {.durability = place.durability, .purge_batch = kPeerPurgeBatch})));
   }
 
-  Result<PeerTally> apply(const StoreOps& ops, std::size_t batch) override {
+  PeerTally apply(const StoreOps& ops, std::size_t batch) override {
     if (batch == 1) return apply_each(ops);
     PeerTally tally;
     for (std::size_t begin = 0; begin < ops.ops.size(); begin += batch) {
-      Result<WriteTxn> txn = store_->write();
-      if (!txn) return txn.error();
+      WriteTxn txn = must(store_->write());
       for (const StoreOp& op : ops.ops.subspan(begin, std::min(batch, ops.ops.size() - begin))) {
-        if (const Status status = apply_one(*txn, *ops.values, op, tally); !status) {
-          return status.error();
-        }
+        apply_one(txn, *ops.values, op, tally);
       }
-      if (const Status status = txn->commit(); !status) return status.error();
+      must(txn.commit());
     }
     return tally;
   }
 
-  Result<PeerTally> get(const StoreOps& ops) override {
-    const Result<ReadTxn> txn = store_->read();
-    if (!txn) return txn.error();
+  PeerTally get(const StoreOps& ops) override {
+    const ReadTxn txn = must(store_->read());
     PeerTally tally;
     for (const StoreOp& op : ops.ops) {
-      const auto value = txn->get(op.key_view());
-      if (!value) return value.error();
+      const auto value = txn.get(op.key_view());
+      if (!value) throw Failure(value.error().message);
       if (*value) tally.read(**value);
     }
     return tally;
   }
 
-  Result<PeerTally> get_each(const StoreOps& ops) override {
+  PeerTally get_each(const StoreOps& ops) override {
     PeerTally tally;
     std::string value;
     for (const StoreOp& op : ops.ops) {
       const Result<bool> found = store_->get_into(value, op.key_view());
-      if (!found) return found.error();
+      if (!found) throw Failure(found.error().message);
       if (*found) tally.read(value);
     }
     return tally;
   }
 
-  Result<PeerTally> scan() override {
-    const Result<ReadTxn> txn = store_->read();
-    if (!txn) return txn.error();
-    Result<Cursor> cursor = txn->cursor();
-    if (!cursor) return cursor.error();
+  PeerTally scan() override {
+    const ReadTxn txn = must(store_->read());
+    Cursor cursor = must(txn.cursor());
     PeerTally tally;
-    for (bool on = cursor->first(); on; on = cursor->next()) tally.read(cursor->value());
-    if (const Status status = cursor->status(); !status) return status.error();
+    for (bool on = cursor.first(); on; on = cursor.next()) tally.read(cursor.value());
+    must(cursor.status());
     return tally;
   }
 
-  Result<PeerTally> purge() override {
+  PeerTally purge() override {
     const Purged purged = store_->purge_expired();
-    if (!purged.status) return purged.status.error();
+    must(purged.status);
     return PeerTally{.entries = purged.removed};
   }
 
  private:
   // Puts only, each a transaction of its own.
-  Result<PeerTally> apply_each(const StoreOps& ops) {
+  PeerTally apply_each(const StoreOps& ops) {
     for (const StoreOp& op : ops.ops) {
-      const Status status = store_->put(op.key_view(), (*ops.values)[op], Expiry(op.deadline));
-      if (!status) return status.error();
+      must(store_->put(op.key_view(), (*ops.values)[op], Expiry(op.deadline)));
     }
     return PeerTally{.entries = ops.ops.size()};
   }
 
-  static Status apply_one(WriteTxn& txn, const ValuePool& values, const StoreOp& op,
-                          PeerTally& tally) {
+  static void apply_one(WriteTxn& txn, const ValuePool& values, const StoreOp& op,
+                        PeerTally& tally) {
     switch (op.kind) {
       case StoreOp::Kind::put:
         txn.put(op.key_view(), values[op], Expiry(op.deadline));
@@ -101,16 +95,55 @@ class MayflyPeer final : public Peer {
         break;
       case StoreOp::Kind::get: {
         const auto value = txn.get(op.key_view());
-        if (!value) return value.error();
+        if (!value) throw Failure(value.error().message);
         if (*value) tally.read(**value);
         break;
       }
     }
-    return Done{};
   }
 
   const Clock& clock_;
   std::optional<Store> store_;
+};
+
+// Through the C interface, where each get is a transaction and copies the value.
+[[noreturn]] void capi_failure(KVStore* store) {
+  const char* const why = store != nullptr ? kvstore_errmsg(store) : "it cannot be opened";
+  throw Failure(std::string("C API: ") + why);
+}
+
+class CapiPeer final : public Peer {
+ public:
+  ~CapiPeer() override { kvstore_close(store_); }
+
+  void open(const PeerPlace& place) override {
+    const std::string path = (place.directory / "mayfly.db").string();
+    if (kvstore_open_v2(path.c_str(), &store_, nullptr) != KVSTORE_OK) capi_failure(store_);
+  }
+
+  PeerTally get_each(const StoreOps& ops) override {
+    PeerTally tally;
+    for (const StoreOp& op : ops.ops) {
+      void* value = nullptr;
+      int bytes = 0;
+      const int code = kvstore_get(store_, op.key.data(), kBenchKeyBytes, &value, &bytes);
+      if (code == KVSTORE_NOTFOUND) continue;
+      if (code != KVSTORE_OK) capi_failure(store_);
+      tally.read({static_cast<const char*>(value), static_cast<std::size_t>(bytes)});
+      snkv_free(value);
+    }
+    return tally;
+  }
+
+  PeerTally apply(const StoreOps&, std::size_t) override { return unused(); }
+  PeerTally get(const StoreOps&) override { return unused(); }
+  PeerTally scan() override { return unused(); }
+  PeerTally purge() override { return unused(); }
+
+ private:
+  [[noreturn]] static PeerTally unused() { throw Failure("the C API only does single gets"); }
+
+  KVStore* store_ = nullptr;
 };
 
 }  // namespace
@@ -119,4 +152,6 @@ std::unique_ptr<Peer> make_mayfly_peer(const Clock& clock) {
   return std::make_unique<MayflyPeer>(clock);
 }
 
-}  // namespace mayfly
+std::unique_ptr<Peer> make_capi_peer(const Clock&) { return std::make_unique<CapiPeer>(); }
+
+}  // namespace mayfly::bench

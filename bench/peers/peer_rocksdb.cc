@@ -20,7 +20,9 @@
 #include <string>
 #include <vector>
 
-namespace mayfly {
+#include "bench/report/must.h"
+
+namespace mayfly::bench {
 namespace {
 
 constexpr std::size_t kBlockCacheBytes = std::size_t{1} << 30;
@@ -62,7 +64,7 @@ class RocksdbPeer final : public Peer {
     }
   }
 
-  Status open(const PeerPlace& place) override {
+  void open(const PeerPlace& place) override {
     ttl_ = place.ttl;
     write_.sync = place.durability == Durability::full;
     const rocksdb::Options options = options_for_all();
@@ -72,10 +74,10 @@ class RocksdbPeer final : public Peer {
     keep(rocksdb::DB::Open(options, (place.directory / "rocksdb").string(), descriptors, &families_,
                            &database));
     database_.reset(database);
-    return status();
+    check();
   }
 
-  Result<PeerTally> apply(const StoreOps& ops, std::size_t batch) override {
+  PeerTally apply(const StoreOps& ops, std::size_t batch) override {
     PeerTally tally;
     for (std::size_t begin = 0; begin < ops.ops.size(); begin += batch) {
       const auto some = ops.ops.subspan(begin, std::min(batch, ops.ops.size() - begin));
@@ -96,16 +98,16 @@ class RocksdbPeer final : public Peer {
     return checked(tally);
   }
 
-  Result<PeerTally> get(const StoreOps& ops) override {
+  PeerTally get(const StoreOps& ops) override {
     const rocksdb::Snapshot* const snapshot = database_->GetSnapshot();
     read_.snapshot = snapshot;
-    Result<PeerTally> tally = get_each(ops);
+    PeerTally tally = get_each(ops);
     read_.snapshot = nullptr;
     database_->ReleaseSnapshot(snapshot);
     return tally;
   }
 
-  Result<PeerTally> get_each(const StoreOps& ops) override {
+  PeerTally get_each(const StoreOps& ops) override {
     PeerTally tally;
     now_ = clock_.now();
     rocksdb::PinnableSlice value;
@@ -119,7 +121,7 @@ class RocksdbPeer final : public Peer {
     return checked(tally);
   }
 
-  Result<PeerTally> scan() override {
+  PeerTally scan() override {
     PeerTally tally;
     now_ = clock_.now();
     const std::unique_ptr<rocksdb::Iterator> walk(database_->NewIterator(read_, data()));
@@ -130,7 +132,7 @@ class RocksdbPeer final : public Peer {
     return checked(tally);
   }
 
-  Result<PeerTally> purge() override {
+  PeerTally purge() override {
     PeerTally tally;
     now_ = clock_.now();
     const std::unique_ptr<rocksdb::Iterator> walk(database_->NewIterator(read_, deadlines()));
@@ -177,12 +179,12 @@ class RocksdbPeer final : public Peer {
       if (there && alive) tally.read(value.ToStringView());
       return;
     }
-    if (old) keep(changes.Delete(deadlines(), to_stamp(*old) + std::string(op.key_view())));
+    if (old) keep(changes.Delete(deadlines(), to_stamp(*old).append(op.key_view())));
     if (op.kind == StoreOp::Kind::put) {
-      const std::string stamp = to_stamp(op.deadline);
+      std::string stamp = to_stamp(op.deadline);
       keep(changes.Put(data(), key, to_slice(values[op])));
       keep(changes.Put(keys(), key, stamp));
-      keep(changes.Put(deadlines(), stamp + std::string(op.key_view()), ""));
+      keep(changes.Put(deadlines(), stamp.append(op.key_view()), ""));
       ++tally.entries;
     } else if (old) {  // all entries have a deadline here
       keep(changes.Delete(keys(), key));
@@ -203,12 +205,11 @@ class RocksdbPeer final : public Peer {
     return result.ok();
   }
   bool found(const rocksdb::Status& result) { return !result.IsNotFound() && keep(result); }
-  Status status() const {
-    if (failure_.empty()) return Done{};
-    return Error{Code::io, std::string("RocksDB: ") + failure_};
+  void check() const {
+    if (!failure_.empty()) throw Failure("RocksDB: " + failure_);
   }
-  Result<PeerTally> checked(PeerTally tally) const {
-    if (const Status failed = status(); !failed) return failed.error();
+  PeerTally checked(PeerTally tally) const {
+    check();
     return tally;
   }
 
@@ -228,14 +229,14 @@ std::unique_ptr<Peer> make_rocksdb_peer(const Clock& clock) {
   return std::make_unique<RocksdbPeer>(clock);
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::bench
 
 #else
 
-namespace mayfly {
+namespace mayfly::bench {
 
 std::unique_ptr<Peer> make_rocksdb_peer(const Clock&) { return nullptr; }
 
-}  // namespace mayfly
+}  // namespace mayfly::bench
 
 #endif

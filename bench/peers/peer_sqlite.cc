@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/peers/peer_sqlite_statement.h"
+#include "bench/report/must.h"
 
-namespace mayfly {
+namespace mayfly::bench {
 namespace {
 
 constexpr const char* kSchema =
@@ -66,7 +66,51 @@ constexpr std::array<const char*, kStatements> kSql = {
 };
 static_assert(kPeerPurgeBatch == 256);
 
-using by_hand::Statement;
+// A prepared statement. Binding and stepping come in a row; the first failure is kept by the peer.
+class Statement {
+ public:
+  Statement() = default;
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  int prepare(sqlite3* database, const char* sql) {
+    return sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement_, nullptr);
+  }
+
+  // Parameter 1 is a key everywhere, parameter 2 a value or a time. What is bound must live until
+  // the statement is reset.
+  Statement& key(std::string_view bytes) { return bind(1, bytes); }
+  Statement& value(std::string_view bytes) { return bind(2, bytes); }
+  Statement& time(Time moment) {
+    sqlite3_bind_int64(statement_, 2, moment.time_since_epoch().count());
+    return *this;
+  }
+
+  int step() { return sqlite3_step(statement_); }
+  void reset() { sqlite3_reset(statement_); }
+  int run() {
+    const int code = step();
+    reset();
+    return code;
+  }
+
+  std::string_view blob(int column) const {
+    const void* const bytes = sqlite3_column_blob(statement_, column);
+    return {static_cast<const char*>(bytes),
+            static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+  }
+  Time time_at(int column) const { return Time(Millis(sqlite3_column_int64(statement_, column))); }
+
+ private:
+  Statement& bind(int place, std::string_view bytes) {
+    sqlite3_bind_blob(statement_, place, bytes.data(), static_cast<int>(bytes.size()),
+                      SQLITE_STATIC);
+    return *this;
+  }
+
+  sqlite3_stmt* statement_ = nullptr;
+};
 
 class SqlitePeer final : public Peer {
  public:
@@ -76,7 +120,7 @@ class SqlitePeer final : public Peer {
     sqlite3_close(database_);
   }
 
-  Status open(const PeerPlace& place) override {
+  void open(const PeerPlace& place) override {
     ttl_ = place.ttl;
     const std::string path = (place.directory / "sqlite.db").string();
     const std::string sync = place.durability == Durability::full     ? "FULL"
@@ -92,10 +136,10 @@ class SqlitePeer final : public Peer {
     for (std::size_t i = 0; i < kStatements; ++i) {
       keep((*statements_)[i].prepare(database_, kSql[i]));
     }
-    return status();
+    check();
   }
 
-  Result<PeerTally> apply(const StoreOps& ops, std::size_t batch) override {
+  PeerTally apply(const StoreOps& ops, std::size_t batch) override {
     PeerTally tally;
     for (std::size_t begin = 0; begin < ops.ops.size(); begin += batch) {
       now_ = clock_.now();
@@ -109,22 +153,22 @@ class SqlitePeer final : public Peer {
     return checked(tally);
   }
 
-  Result<PeerTally> get(const StoreOps& ops) override {
+  PeerTally get(const StoreOps& ops) override {
     run(begin_read);
-    Result<PeerTally> tally = get_each(ops);
+    PeerTally tally = get_each(ops);
     run(commit);
     return tally;
   }
 
   // What SQLite hands out is its own copy, or a page in its cache that nobody changes meanwhile.
-  Result<PeerTally> get_each(const StoreOps& ops) override {
+  PeerTally get_each(const StoreOps& ops) override {
     PeerTally tally;
     now_ = clock_.now();
     for (const StoreOp& op : ops.ops) get_one(op, tally);
     return checked(tally);
   }
 
-  Result<PeerTally> scan() override {
+  PeerTally scan() override {
     PeerTally tally;
     now_ = clock_.now();
     Statement& walk = ttl_ ? (*this)[scan_ttl].time(now_) : (*this)[scan_plain];
@@ -135,7 +179,7 @@ class SqlitePeer final : public Peer {
     return checked(tally);
   }
 
-  Result<PeerTally> purge() override {
+  PeerTally purge() override {
     PeerTally tally;
     now_ = clock_.now();
     for (std::size_t removed = kPeerPurgeBatch; removed == kPeerPurgeBatch && code_ == SQLITE_OK;) {
@@ -223,12 +267,11 @@ class SqlitePeer final : public Peer {
     if (code == SQLITE_ROW || code == SQLITE_DONE || code_ != SQLITE_OK) return;
     code_ = code;
   }
-  Status status() const {
-    if (code_ == SQLITE_OK) return Done{};
-    return Error{Code::io, std::string("SQLite: ") + sqlite3_errstr(code_)};
+  void check() const {
+    if (code_ != SQLITE_OK) throw Failure(std::string("SQLite: ") + sqlite3_errstr(code_));
   }
-  Result<PeerTally> checked(PeerTally tally) const {
-    if (const Status failed = status(); !failed) return failed.error();
+  PeerTally checked(PeerTally tally) const {
+    check();
     return tally;
   }
 
@@ -246,14 +289,14 @@ std::unique_ptr<Peer> make_sqlite_peer(const Clock& clock) {
   return std::make_unique<SqlitePeer>(clock);
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::bench
 
 #else
 
-namespace mayfly {
+namespace mayfly::bench {
 
 std::unique_ptr<Peer> make_sqlite_peer(const Clock&) { return nullptr; }
 
-}  // namespace mayfly
+}  // namespace mayfly::bench
 
 #endif

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace mayfly {
+namespace mayfly::bench {
 
 // The value below or at which `percent` per cent of the values lie, by nearest rank: always one of
 // the values, never a mean of two. REQUIRES: values is not empty, 0 <= percent <= 100.
@@ -33,4 +33,4 @@ inline double median(std::vector<double> values) {
   return (values[middle - 1] + values[middle]) / 2;
 }
 
-}  // namespace mayfly
+}  // namespace mayfly::bench

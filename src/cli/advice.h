@@ -19,7 +19,7 @@ std::vector<std::string> unknown_words(const CLI::App& app);
 // The command that the user got to, before a word was wrong or at the end.
 const CLI::App& reached(const CLI::App& app);
 
-// "mayfly bench expiry".
+// "mayfly cf create".
 std::string full_name(const CLI::App& app);
 
 // Of a word that `app` does not know, with the one that was probably meant.

@@ -3,11 +3,14 @@
 
 #include <fcntl.h>
 #include <nss.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <string>
+#include <vector>
 
-#include "bench/report/bench_command.h"
 #include "cli/completion_command.h"
 #include "cli/manual_command.h"
 #include "cli/program.h"
@@ -37,6 +40,27 @@ void use_linked_name_services() {
 #endif
 }
 
+constexpr const char* kBenchExamples =
+    "All words go to mayfly-bench, a program of its own.\n"
+    "\n"
+    "Examples:\n"
+    "  mayfly bench expiry    the same as mayfly-bench expiry\n"
+    "  mayfly bench store --help";
+
+// Becomes mayfly-bench: the one beside this program, or the one in PATH.
+Result<Exit> run_bench(std::vector<std::string> words) {
+  std::error_code ignored;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execv((self.parent_path() / "mayfly-bench").c_str(), pointers.data());
+  ::execvp("mayfly-bench", pointers.data());
+  return Error{
+      Code::not_found,
+      "mayfly-bench is not installed: `make bench` in the source tree of Mayfly builds it"};
+}
+
 int run(int argc, char** argv) {
   Program program;
   StoreFile* const file = program.keep<StoreFile>();
@@ -48,8 +72,14 @@ int run(int argc, char** argv) {
   add_store_commands(program, file);
   program.begin_group("Files, measurements, help");
   add_rdb_command(program);
-  const BenchCommand bench(program.app());
-  program.on(CliCommand(&bench.app()), [&] { return exit_of(bench.run()); });
+  const CliCommand bench =
+      program.add("bench", "Measure Mayfly on this machine (mayfly-bench)", kBenchExamples);
+  bench.prefix_command();
+  program.on(bench, [bench] {
+    std::vector<std::string> words = bench.remaining();
+    words.insert(words.begin(), "mayfly-bench");
+    return run_bench(std::move(words));
+  });
   add_completion_commands(program);
   add_manual_command(program);
   program.add_help_command();

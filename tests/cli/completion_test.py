@@ -167,7 +167,6 @@ class CompletionTest(TestCase):
                 self.assertEqual(complete("mayfly exi"), ["exists"])
                 self.assertIn("get", complete('mayfly ""'))
                 self.assertNotIn("complete", complete('mayfly ""'), "it is for scripts only")
-                self.assertIn("store", complete('mayfly bench ""'))
 
     def test_every_shell_completes_options_and_their_values(self):
         for name, complete in self.shells():

@@ -9,7 +9,7 @@ import program
 
 class HelpTest(program.TestCase):
     def test_help_shows_what_the_option_shows(self):
-        for words in [(), ("put",), ("cf",), ("cf", "drop"), ("bench", "expiry"), ("help",)]:
+        for words in [(), ("put",), ("cf",), ("cf", "drop"), ("bench",), ("help",)]:
             with self.subTest(words):
                 helped = self.program.run("help", *words)
                 self.assertEqual((helped.code, helped.errors), (program.OK, ""))
@@ -17,10 +17,9 @@ class HelpTest(program.TestCase):
                 self.assertIn("Usage: " + " ".join(("mayfly", *words)), helped.text)
 
     def test_a_group_of_commands_shows_how_it_is_called(self):
-        for words in [("cf",), ("bench",)]:
-            shown = self.program.run(*words)
-            self.assertEqual(shown.code, program.OK)
-            self.assertIn(f"Usage: mayfly {words[0]} ", shown.text)
+        shown = self.program.run("cf")
+        self.assertEqual(shown.code, program.OK)
+        self.assertIn("Usage: mayfly cf ", shown.text)
 
     def test_what_is_no_command_has_no_help(self):
         self.refused(self.program.run("help", "pt"), "'pt' is not a command", "did you mean 'put'?")

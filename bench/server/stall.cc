@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does the server keep its clients waiting while very many fields expire at once?
+//
+// All clients here are one thread, which waits for one reply before it asks for the next. So two
+// processors are enough for the server and its clients, and what is measured is not the scheduler.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "bench/report/option_values.h"
+#include "bench/report/statistics.h"
+#include "bench/server/measurements.h"
+
+namespace mayfly::bench {
+namespace {
+
+constexpr std::size_t kSpread = 10;                   // fields of a hash, where there are many
+constexpr std::size_t kWritten = 100;                 // fields of one command, where there is one
+constexpr Millis kBefore(1000);                       // the time before the deadline
+constexpr Millis kMargin(1200);                       // with some for the clients to connect
+constexpr std::int64_t kPatienceNs = 60'000'000'000;  // 1 min
+constexpr std::int64_t kLookNs = 20'000'000;          // 20 ms between two looks at the statistics
+constexpr std::int64_t kAfterNs = 200'000'000;        // 200 ms, for what is freed in the end
+
+Millis lead_for(std::size_t fields) { return Millis(1000 + static_cast<int>(fields / 300)); }
+
+void fill(RespClient& client, std::size_t fields, std::size_t fields_each, Time deadline) {
+  RespPipeline pipeline(client, 64);
+  const std::string at = unix_ms(deadline);
+  const std::size_t at_once = std::min(fields_each, kWritten);
+  std::vector<std::string> names(at_once);
+  for (std::size_t i = 0; i < fields; i += at_once) {
+    const std::size_t count = std::min(at_once, fields - i);
+    const std::string key = fmt::format("hash:{:07}", i / fields_each);
+    const std::string number = std::to_string(count);
+    std::vector<std::string_view> words = {"HSETEX", key, "PXAT", at, "FIELDS", number};
+    for (std::size_t j = 0; j < count; ++j) {
+      names[j] = fmt::format("field:{:07}", i + j);
+      words.insert(words.end(), {names[j], "value:0000000"});
+    }
+    pipeline.add(Words(words));
+  }
+  must(pipeline.finish());
+}
+
+// What one or more expiries showed.
+struct Samples {
+  std::vector<std::int64_t> before;
+  std::vector<std::int64_t> during;
+  std::vector<std::int64_t> after;
+  std::vector<double> seconds;  // from the deadline until all were removed
+  std::size_t left = 0;         // that were not removed in a minute, at most
+};
+
+// Asks from before the deadline until all is gone, and a moment longer.
+void probe(const ServerChild& server, std::size_t fields, const Moments& moments, Time deadline,
+           Samples& samples) {
+  RespClient client = server.connect();
+  RespClient watcher = server.connect();
+  must(client.call("SET", "probe", "x"));
+  const double base = info_of(watcher, "stats", "expired_fields");
+  const auto ask = [&](std::vector<std::int64_t>& times) {
+    const std::int64_t start = monotonic_ns();
+    must(client.call("GET", "probe"));
+    const std::int64_t end = monotonic_ns();
+    times.push_back(end - start);
+    return moments.after(deadline, end);
+  };
+  moments.wait_for(deadline - kBefore);
+  std::int64_t passed = -1;
+  while (passed < 0) passed = ask(samples.before);
+  // The last one was asked before the deadline, and answered after it.
+  samples.during.push_back(samples.before.back());
+  samples.before.pop_back();
+
+  std::size_t expired = 0;
+  std::int64_t next_look = kLookNs;
+  while (expired < fields && passed < kPatienceNs) {
+    passed = ask(samples.during);
+    if (passed < next_look) continue;
+    expired = static_cast<std::size_t>(info_of(watcher, "stats", "expired_fields") - base);
+    next_look = moments.after(deadline, monotonic_ns()) + kLookNs;
+  }
+  samples.left = std::max(samples.left, fields - std::min(fields, expired));
+  samples.seconds.push_back(static_cast<double>(passed) / 1e9);
+  const std::int64_t end = passed + kAfterNs;
+  while (passed < end) passed = ask(samples.after);
+}
+
+}  // namespace
+
+// Some hundred GETs fit into an expiry, too few for a p99.9; so the percentiles are over those of
+// all rounds. The longest GET may come a moment later, when memory is freed.
+void measure_stalls(ServerBench& bench) {
+  const std::size_t fields = bench.plan.stall_fields;
+  for (const std::size_t fields_each : {fields, kSpread}) {
+    const std::string where = fields_each == fields
+                                  ? std::string("one hash")
+                                  : fmt::format("hashes of {}", size_title(fields_each));
+    Samples samples;
+    std::optional<ServerChild> server;
+    for (int round = 0; round < bench.plan.rounds; ++round) {
+      bench.progress.begin(fmt::format("stall: {} fields expire, {}", size_title(fields), where));
+      server.reset();
+      server.emplace(bench.plan.servers.front());
+      RespClient writer = server->connect();
+      const Time deadline = fill_before(bench.moments, lead_for(fields), kMargin, [&](Time moment) {
+        fill(writer, fields, fields_each, moment);
+      });
+      probe(*server, fields, bench.moments, deadline, samples);
+    }
+    const Settings settings = {{"fields", static_cast<double>(fields)}};
+    bench.add("stall", where + ", before", *server, settings, latency_metrics(samples.before));
+    Metrics during = latency_metrics(samples.during);
+    const auto longest = std::ranges::max_element(samples.after);
+    during.back().second = std::max(during.back().second, static_cast<double>(*longest) / 1e3);
+    during.emplace_back("seconds", median(samples.seconds));
+    during.emplace_back("left", static_cast<double>(samples.left));
+    bench.add("stall", where + ", expiring", *server, settings, std::move(during));
+  }
+}
+
+}  // namespace mayfly::bench

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The suite `store`: Mayfly's store beside LMDB, SQLite and RocksDB, on the same operations.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bench/peers/peer.h"
+#include "bench/report/results.h"
+#include "bench/store/churn.h"
+#include "bench/store/workloads.h"
+
+namespace mayfly::bench {
+
+// As the user wrote them. Empty means the default.
+struct StoreOptions {
+  std::string keys = {};
+  std::string rounds = {};
+  std::string values = {};
+  std::string peers = {};
+  std::string only = {};
+  std::string directory = {};
+  bool quick = false;
+};
+
+struct StorePlan {
+  std::size_t keys = 1'000'000;
+  int rounds = 3;
+  std::vector<std::size_t> value_bytes = {60, 1024};
+  std::vector<const PeerRow*> peers;            // Mayfly first; only those that are built in
+  std::vector<const PeerRow*> missing;          // asked for, but not built in
+  std::vector<const StoreWorkload*> workloads;  // those to report
+  std::size_t single_puts = 20'000;             // at most
+  double single_seconds = 1.5;                  // at most
+  std::filesystem::path directory;              // the files go into a fresh one below this
+  std::uint64_t seed = 1;
+  bool churn = false;
+  ChurnPlan churn_plan;
+};
+
+// Throws Failure if an option is wrong.
+StorePlan make_store_plan(const StoreOptions& options);
+
+// Whether a workload must run: because it was asked for, or to fill the database of another.
+bool is_needed(const StorePlan& plan, const StoreWorkload& workload);
+bool is_reported(const StorePlan& plan, const StoreWorkload& workload);
+
+// Throws Failure if the files would take more than the `available` bytes.
+void check_space(const StorePlan& plan, std::uint64_t available);
+
+// Throws Failure, too, if the systems do not see the same entries: then at least one of them did
+// not do what was measured.
+void run_store(const StorePlan& plan, Results& results);
+
+}  // namespace mayfly::bench
