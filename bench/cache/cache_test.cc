@@ -16,7 +16,7 @@
 #include "bench/report/option_values.h"
 
 namespace mayfly::bench {
-namespace {
+namespace cache_test {
 
 using std::chrono::hours;
 using std::chrono::minutes;
@@ -288,5 +288,5 @@ TEST(RunExpiry, MeasuresEveryStrategyAloneInACacheAndItsLateness) {
   }
 }
 
-}  // namespace
+}  // namespace cache_test
 }  // namespace mayfly::bench

@@ -10,7 +10,7 @@
 #include "tools/scratch_directory.h"
 
 namespace mayfly::bench {
-namespace {
+namespace peer_test {
 
 constexpr std::size_t kKeys = 600;
 constexpr std::size_t kBatch = 100;
@@ -200,5 +200,5 @@ TEST(PeerList, LetsEachDoWhatItCan) {
   EXPECT_FALSE(takes(peer_named("mayfly-c"), store_workload("get")));
 }
 
-}  // namespace
+}  // namespace peer_test
 }  // namespace mayfly::bench

@@ -11,7 +11,7 @@
 #include "bench/report/statistics.h"
 
 namespace mayfly::bench {
-namespace {
+namespace report_test {
 
 TEST(Median, IsTheMiddleOfAnOddNumberInAnyOrder) { EXPECT_EQ(median({9, 1, 5}), 5); }
 
@@ -189,5 +189,5 @@ TEST(Tables, HaveEachPartOnce) {
   }
 }
 
-}  // namespace
+}  // namespace report_test
 }  // namespace mayfly::bench

@@ -17,7 +17,7 @@
 #include "bench/server/steady_writer.h"
 
 namespace mayfly::bench {
-namespace {
+namespace server_test {
 
 std::string refusal(const ServerOptions& options) {
   try {
@@ -181,5 +181,5 @@ TEST_F(SteadyWriterTest, SendsABatchAndThenNoneUntilItIsTimeAgain) {
   EXPECT_THROW(writer.take_replies(), Failure);
 }
 
-}  // namespace
+}  // namespace server_test
 }  // namespace mayfly::bench

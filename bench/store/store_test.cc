@@ -12,7 +12,7 @@
 #include "tools/scratch_directory.h"
 
 namespace mayfly::bench {
-namespace {
+namespace store_test {
 
 std::string text(const StoreOp& op) { return std::string(op.key_view()); }
 
@@ -218,5 +218,5 @@ TEST(Churn, EndsWithAsManyEntriesAsLiveForOneTtl) {
   EXPECT_GE(run.metric("file_to_compact"), 1);
 }
 
-}  // namespace
+}  // namespace store_test
 }  // namespace mayfly::bench

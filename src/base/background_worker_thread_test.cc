@@ -9,7 +9,7 @@
 #include "mayfly/internal/background_thread.h"
 
 namespace mayfly::internal {
-namespace {
+namespace background_worker_thread_test {
 
 using namespace std::chrono_literals;
 
@@ -76,5 +76,5 @@ TEST_F(BackgroundThreadTest, IsGoneWhenItIsDestroyedWhileItSleeps) {
   EXPECT_EQ(calls_, 1);
 }
 
-}  // namespace
+}  // namespace background_worker_thread_test
 }  // namespace mayfly::internal

@@ -11,7 +11,7 @@
 #include "mayfly/internal/stopwatch.h"
 
 namespace mayfly {
-namespace {
+namespace clock_thread_test {
 
 using namespace std::chrono_literals;
 
@@ -129,5 +129,5 @@ TEST(AlarmTest, SleepsByARealClockToo) {
   EXPECT_TRUE(is_due(deadline, clock.now()));
 }
 
-}  // namespace
+}  // namespace clock_thread_test
 }  // namespace mayfly

@@ -8,7 +8,7 @@
 #include <rapidcheck.h>
 
 namespace mayfly {
-namespace {
+namespace coarse_time_test {
 
 constexpr Time at(std::int64_t ms) { return Time(Millis(ms)); }
 
@@ -123,5 +123,5 @@ TEST(CoarseTimeTest, AgreesWithThePreciseClock) {
   EXPECT_TRUE(holds);
 }
 
-}  // namespace
+}  // namespace coarse_time_test
 }  // namespace mayfly

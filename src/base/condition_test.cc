@@ -8,7 +8,7 @@
 #include "mayfly/result.h"
 
 namespace mayfly {
-namespace {
+namespace condition_test {
 
 constexpr Time at(std::int64_t ms) { return Time(Millis(ms)); }
 
@@ -60,5 +60,5 @@ TEST(ResultTest, HoldsAValueOrTheReasonWhyNot) {
   EXPECT_EQ(halve(7).error().code, Code::invalid);
 }
 
-}  // namespace
+}  // namespace condition_test
 }  // namespace mayfly

@@ -8,7 +8,7 @@
 #include <array>
 
 namespace mayfly {
-namespace {
+namespace nearest_test {
 
 constexpr std::array<std::string_view, 4> kWords = {"wheel", "heap", "volatile-set", "tree"};
 
@@ -44,5 +44,5 @@ TEST(Listed, PutsOrBeforeTheLast) {
   EXPECT_EQ(listed(std::span(kWords).first(1)), "wheel");
 }
 
-}  // namespace
+}  // namespace nearest_test
 }  // namespace mayfly

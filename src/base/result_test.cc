@@ -9,7 +9,7 @@
 #include <string>
 
 namespace mayfly {
-namespace {
+namespace result_test {
 
 Result<std::string> failed() { return Error{Code::not_found, "no such thing"}; }
 
@@ -41,5 +41,5 @@ TEST(ResultDeathTest, AbortsWithTheMessageWhenTheValueOfAFailedOneIsTaken) {
   EXPECT_DEATH((void)*failed(), "no such thing");
 }
 
-}  // namespace
+}  // namespace result_test
 }  // namespace mayfly

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace mayfly {
-namespace {
+namespace time_test {
 
 using namespace std::chrono_literals;
 
@@ -58,5 +58,5 @@ TEST(TimeTest, DurationsBeyondTheCalendarAreCut) {
   EXPECT_EQ(to_millis(std::chrono::hours::min()), Millis::min());
 }
 
-}  // namespace
+}  // namespace time_test
 }  // namespace mayfly

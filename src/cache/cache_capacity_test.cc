@@ -19,7 +19,7 @@
 #include "mayfly/window_queue.h"
 
 namespace mayfly::internal {
-namespace {
+namespace cache_capacity_test {
 
 using namespace std::chrono_literals;
 
@@ -303,5 +303,5 @@ TEST(Sieve, AScanDoesNotWashOutWhatIsInUse) {
   EXPECT_EQ(kept, 50);
 }
 
-}  // namespace
+}  // namespace cache_capacity_test
 }  // namespace mayfly::internal

@@ -14,7 +14,7 @@
 #include "mayfly/sharded_cache.h"
 
 namespace mayfly {
-namespace {
+namespace cache_listener_test {
 
 using namespace std::chrono_literals;
 
@@ -256,5 +256,5 @@ TYPED_TEST(ListenerTest, IsToldOfEachPutOnceOverARandomRun) {
   EXPECT_EQ(std::ranges::adjacent_find(told_of), told_of.end()) << "told twice";
 }
 
-}  // namespace
+}  // namespace cache_listener_test
 }  // namespace mayfly

@@ -10,7 +10,7 @@
 #include "mayfly/cache.h"
 
 namespace mayfly {
-namespace {
+namespace cache_load_test {
 
 using namespace std::chrono_literals;
 
@@ -104,5 +104,5 @@ TEST(CacheDeathTest, ActiveCleanupIsRefusedWithAdviceInEveryBuild) {
   EXPECT_DEATH(Numbers(clock, {.cleanup = Cleanup::active}), "take a ShardedCache");
 }
 
-}  // namespace
+}  // namespace cache_load_test
 }  // namespace mayfly

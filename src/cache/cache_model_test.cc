@@ -16,7 +16,7 @@
 #include "mayfly/window_queue.h"
 
 namespace mayfly {
-namespace {
+namespace cache_model_test {
 
 constexpr Time kStart = Time(Millis(1'800'000'000'000));
 
@@ -295,5 +295,5 @@ TYPED_TEST(CacheModel, AgreesWithAPlainMapInRandomRuns) {
 
 TYPED_TEST(CacheModel, AgreesWithAPlainMapInALongRun) { check_a_long_run<TypeParam>(); }
 
-}  // namespace
+}  // namespace cache_model_test
 }  // namespace mayfly

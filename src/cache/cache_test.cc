@@ -21,7 +21,7 @@
 #include "mayfly/window_queue.h"
 
 namespace mayfly {
-namespace {
+namespace cache_test {
 
 using namespace std::chrono_literals;
 
@@ -731,5 +731,5 @@ TEST(RealClockTest, ReadsAreExact) {
   check_real_clock<SystemClock>();
 }
 
-}  // namespace
+}  // namespace cache_test
 }  // namespace mayfly

@@ -14,7 +14,7 @@
 #include "mayfly/internal/cache_core.h"
 
 namespace mayfly::internal {
-namespace {
+namespace expiry_test {
 
 using namespace std::chrono_literals;
 
@@ -157,5 +157,5 @@ TEST_F(JitterTest, StaysWithinItsPercentageForAnyTtl) {
   }));
 }
 
-}  // namespace
+}  // namespace expiry_test
 }  // namespace mayfly::internal

@@ -14,7 +14,7 @@
 #include <vector>
 
 namespace mayfly::internal {
-namespace {
+namespace hash_cells_test {
 
 constexpr std::size_t kCellBytes = 8;
 
@@ -191,5 +191,5 @@ TEST(HashSeedTest, ChosenKeysFallApartUnderAnotherSeed) {
   EXPECT_NE(HashCells::random_seed(), HashCells::random_seed());
 }
 
-}  // namespace
+}  // namespace hash_cells_test
 }  // namespace mayfly::internal

@@ -11,7 +11,7 @@
 #include "mayfly/internal/reader_lock.h"
 
 namespace mayfly::internal {
-namespace {
+namespace reader_lock_thread_test {
 
 class ReaderLockTest : public testing::Test {
  protected:
@@ -94,5 +94,5 @@ TEST_F(ReaderLockTest, KeepsReadersAndWritersApart) {
   EXPECT_EQ(torn, std::vector<std::uint64_t>(kThreads));
 }
 
-}  // namespace
+}  // namespace reader_lock_thread_test
 }  // namespace mayfly::internal

@@ -15,7 +15,7 @@
 #include "mayfly/sharded_cache.h"
 
 namespace mayfly {
-namespace {
+namespace sharded_cache_thread_test {
 
 using namespace std::chrono_literals;
 
@@ -355,5 +355,5 @@ TEST(ShardedCacheReadersTest, ReadsOfAllKindsGoSideBySide) {
   EXPECT_EQ(cache.stats().misses, 2u);
 }
 
-}  // namespace
+}  // namespace sharded_cache_thread_test
 }  // namespace mayfly

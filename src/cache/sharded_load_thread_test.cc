@@ -15,7 +15,7 @@
 #include "mayfly/sharded_cache.h"
 
 namespace mayfly {
-namespace {
+namespace sharded_load_thread_test {
 
 using namespace std::chrono_literals;
 
@@ -354,5 +354,5 @@ TEST(BrittleLoadTest, NobodyWaitsForEverForAValueThatCannotBeCopied) {
   }
 }
 
-}  // namespace
+}  // namespace sharded_load_thread_test
 }  // namespace mayfly

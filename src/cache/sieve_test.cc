@@ -11,7 +11,7 @@
 #include <vector>
 
 namespace mayfly::internal {
-namespace {
+namespace sieve_test {
 
 class SieveTest : public testing::Test {
  protected:
@@ -183,5 +183,5 @@ TEST(SieveModel, AgreesWithThePaperOnAnArray) {
   }));
 }
 
-}  // namespace
+}  // namespace sieve_test
 }  // namespace mayfly::internal

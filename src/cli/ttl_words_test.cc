@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 namespace mayfly {
-namespace {
+namespace ttl_words_test {
 
 using namespace std::chrono_literals;
 
@@ -113,5 +113,5 @@ TEST(TtlWords, SaysWhatIsLeftInTwoUnits) {
   EXPECT_EQ(moment_text(kNever), "never");
 }
 
-}  // namespace
+}  // namespace ttl_words_test
 }  // namespace mayfly

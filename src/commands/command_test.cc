@@ -8,7 +8,7 @@
 #include <set>
 
 namespace mayfly {
-namespace {
+namespace command_test {
 
 void check_row(const Command& row) {
   EXPECT_NE(row.handler == nullptr, row.subcommands.empty()) << row.name;
@@ -51,5 +51,5 @@ TEST(DataCommands, OnFieldDeadlinesHaveTheFlagsOfValkey) {
   }
 }
 
-}  // namespace
+}  // namespace command_test
 }  // namespace mayfly

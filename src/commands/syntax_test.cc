@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace mayfly {
-namespace {
+namespace syntax_test {
 
 // "name:type=TOKEN?*(parts)": an argument as a line that a person can compare.
 std::string to_text(const std::vector<Argument>& arguments);
@@ -84,5 +84,5 @@ TEST(SyntaxTest, RefusesWhatIsNoSyntax) {
   }
 }
 
-}  // namespace
+}  // namespace syntax_test
 }  // namespace mayfly

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace mayfly {
-namespace {
+namespace deadline_heap_test {
 
 constexpr Time at(std::int64_t ms) { return Time(Millis(ms)); }
 
@@ -47,5 +47,5 @@ TEST(DeadlineHeapTest, IsCompactedWhenStaleEntriesOutnumberLiveOnes) {
   EXPECT_EQ(heap.check_invariants(), "");
 }
 
-}  // namespace
+}  // namespace deadline_heap_test
 }  // namespace mayfly

@@ -21,7 +21,7 @@
 #include "mayfly/window_queue.h"
 
 namespace mayfly {
-namespace {
+namespace differential_test {
 
 constexpr std::size_t kOperations = 10'000'000;
 constexpr Slot kSlots = 20'000;
@@ -145,5 +145,5 @@ TEST(DifferentialTest, WindowsOfAMillisecondAreObservedToBeTheSameAsTheTree) {
   EXPECT_EQ(play(WindowQueue({.window = Millis(1)})).marks(), reference().marks());
 }
 
-}  // namespace
+}  // namespace differential_test
 }  // namespace mayfly

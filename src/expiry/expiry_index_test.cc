@@ -21,7 +21,7 @@
 #include "mayfly/window_queue.h"
 
 namespace mayfly {
-namespace {
+namespace expiry_index_test {
 
 static_assert(ExpiryIndex<LazyIndex> && ExpiryIndex<Sampler>);
 
@@ -320,5 +320,5 @@ TYPED_TEST(ExpiryIndexTest, AgreesWithAPlainMapInACrowd) {
   EXPECT_TRUE(holds);
 }
 
-}  // namespace
+}  // namespace expiry_index_test
 }  // namespace mayfly

@@ -10,7 +10,7 @@
 #include "mayfly/lazy_index.h"
 
 namespace mayfly {
-namespace {
+namespace sampler_test {
 
 using namespace std::chrono_literals;
 
@@ -96,5 +96,5 @@ TEST(LazyIndexTest, KnowsDeadlinesAndCountsButTakesNothing) {
   EXPECT_EQ(index.check_invariants(), "");
 }
 
-}  // namespace
+}  // namespace sampler_test
 }  // namespace mayfly

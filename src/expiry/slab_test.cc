@@ -12,7 +12,7 @@
 #include <string>
 
 namespace mayfly::internal {
-namespace {
+namespace slab_test {
 
 // Counts the instances that are alive, and owns memory, so that a sanitizer sees what is forgotten.
 struct Counted {
@@ -192,5 +192,5 @@ TEST(SlabModel, AgreesWithAPlainMap) {
   }));
 }
 
-}  // namespace
+}  // namespace slab_test
 }  // namespace mayfly::internal

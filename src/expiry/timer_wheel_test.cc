@@ -9,7 +9,7 @@
 #include "mayfly/random.h"
 
 namespace mayfly {
-namespace {
+namespace timer_wheel_test {
 
 constexpr Time at(std::int64_t ms) { return Time(Millis(1'800'000'000'000 + ms)); }
 
@@ -79,5 +79,5 @@ TEST(TimerWheelTest, MovesAndCancelsWhatIsOnItsWayDown) {
   EXPECT_EQ(wheel.count_due(at(10)), 250u);
 }
 
-}  // namespace
+}  // namespace timer_wheel_test
 }  // namespace mayfly

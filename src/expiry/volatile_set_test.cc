@@ -12,7 +12,7 @@
 #include "mayfly/random.h"
 
 namespace mayfly {
-namespace {
+namespace volatile_set_test {
 
 constexpr Time at(std::int64_t ms) { return Time(Millis(1'800'000'000'000 + ms)); }
 
@@ -107,5 +107,5 @@ TEST_F(VolatileSetTest, FollowsTimeForward) {
   EXPECT_LE(set_.size(), 3'000u);
 }
 
-}  // namespace
+}  // namespace volatile_set_test
 }  // namespace mayfly

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace mayfly {
-namespace {
+namespace window_queue_test {
 
 using namespace std::chrono_literals;
 
@@ -76,5 +76,5 @@ TEST(WindowQueueTest, AWindowOfZeroOrLessIsOneMillisecond) {
   EXPECT_EQ(queue.next_deadline(), at(7));
 }
 
-}  // namespace
+}  // namespace window_queue_test
 }  // namespace mayfly

@@ -11,7 +11,7 @@
 #include "keyspace/keyspace_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace database_test {
 
 using Events = std::vector<std::string>;
 
@@ -230,5 +230,5 @@ TEST(KeyNodeTest, RefusesWhatItCannotHold) {
   free_node(node);
 }
 
-}  // namespace
+}  // namespace database_test
 }  // namespace mayfly

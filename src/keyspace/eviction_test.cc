@@ -8,7 +8,7 @@
 #include "keyspace/keyspace_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace eviction_test {
 
 using Events = std::vector<std::string>;
 
@@ -93,5 +93,5 @@ TEST_F(EvictionTest, NamesAreReadAsTheyAreWritten) {
   EXPECT_EQ(parse_eviction("lru"), std::nullopt);
 }
 
-}  // namespace
+}  // namespace eviction_test
 }  // namespace mayfly

@@ -8,7 +8,7 @@
 #include "keyspace/keyspace_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace keyspace_model_test {
 
 struct ModelField {
   std::string value;
@@ -211,5 +211,5 @@ TEST_P(KeyspaceModelTest, AgreesWithAMapOfMaps) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, KeyspaceModelTest, testing::Range(1, 7));
 
-}  // namespace
+}  // namespace keyspace_model_test
 }  // namespace mayfly

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace mayfly {
-namespace {
+namespace lateness_test {
 
 TEST(LatenessTest, IsEmptyAtFirst) {
   const Lateness late;
@@ -54,5 +54,5 @@ TEST(LatenessTest, MomentsMayBeAsFarApartAsCanBe) {
   EXPECT_EQ(late.percentile_ms(0), 0u);
 }
 
-}  // namespace
+}  // namespace lateness_test
 }  // namespace mayfly

@@ -12,7 +12,7 @@
 #include "keyspace/table.h"
 
 namespace mayfly {
-namespace {
+namespace table_model_test {
 
 using Model = std::map<Slot, std::uint64_t>;  // the hash of each slot
 
@@ -101,5 +101,5 @@ TEST(TableModel, ScanMissesNothingThatIsThereThroughout) {
   }));
 }
 
-}  // namespace
+}  // namespace table_model_test
 }  // namespace mayfly

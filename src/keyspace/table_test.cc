@@ -11,7 +11,7 @@
 #include <set>
 
 namespace mayfly {
-namespace {
+namespace table_test {
 
 // The hash of a slot: a good one, by its number.
 constexpr auto spread = [](Slot slot) { return Random(slot).next(); };
@@ -237,5 +237,5 @@ TEST_F(TableTest, PicksEachSlotAsOftenAsAnyOther) {
   EXPECT_LT(*std::ranges::max_element(picked), 270);
 }
 
-}  // namespace
+}  // namespace table_test
 }  // namespace mayfly

@@ -13,7 +13,7 @@
 #include "net/loop_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace epoll_loop_test {
 
 // A text of `size` bytes in which every part is different from its neighbours.
 std::string pattern(std::size_t size) {
@@ -259,5 +259,5 @@ TEST_F(LoopTest, AcceptsNoMoreAfterStopListening) {
   EXPECT_TRUE(loop_.listen_tcp("127.0.0.1", port, {}, make()).ok());
 }
 
-}  // namespace
+}  // namespace epoll_loop_test
 }  // namespace mayfly

@@ -12,7 +12,7 @@
 #include "net/loop_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace epoll_turn_test {
 
 TEST_F(LoopTest, CallsBeforeSleepBeforeItWrites) {
   std::vector<std::string> order;
@@ -137,5 +137,5 @@ TEST_F(LoopTest, AcceptsAgainWhenThereAreSocketsAgain) {
   expect_answer(client, "at last");
 }
 
-}  // namespace
+}  // namespace epoll_turn_test
 }  // namespace mayfly

@@ -10,7 +10,7 @@
 #include "net/epoll_loop.h"
 
 namespace mayfly {
-namespace {
+namespace epoll_wake_thread_test {
 
 TEST(EpollWake, WakesAndStopsALoopThatRunsInAnotherThread) {
   SteadyClock clock;
@@ -29,5 +29,5 @@ TEST(EpollWake, WakesAndStopsALoopThatRunsInAnotherThread) {
   loop.stop();
 }
 
-}  // namespace
+}  // namespace epoll_wake_thread_test
 }  // namespace mayfly

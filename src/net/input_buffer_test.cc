@@ -11,7 +11,7 @@
 #include <vector>
 
 namespace mayfly {
-namespace {
+namespace input_buffer_test {
 
 class InputBufferTest : public testing::Test {
  protected:
@@ -106,5 +106,5 @@ TEST_F(InputBufferTest, AgreesWithAString) {
   }));
 }
 
-}  // namespace
+}  // namespace input_buffer_test
 }  // namespace mayfly

@@ -16,7 +16,7 @@
 #include "net/loop_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace socket_test {
 
 class SocketTest : public LoopTest {
  protected:
@@ -129,5 +129,5 @@ TEST_F(SocketTest, RemovesItsFile) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-}  // namespace
+}  // namespace socket_test
 }  // namespace mayfly

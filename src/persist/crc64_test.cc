@@ -9,7 +9,7 @@
 #include <string>
 
 namespace mayfly {
-namespace {
+namespace crc64_test {
 
 // Bit by bit, as the definition has it.
 std::uint64_t by_the_book(std::uint64_t crc, std::string_view bytes) {
@@ -45,5 +45,5 @@ TEST(Crc64, OfPartsIsThatOfTheWhole) {
   }
 }
 
-}  // namespace
+}  // namespace crc64_test
 }  // namespace mayfly

@@ -11,7 +11,7 @@
 #include "persist/hex.h"
 
 namespace mayfly {
-namespace {
+namespace lzf_test {
 
 std::string compressed(std::string_view text, std::size_t most = 1 << 20) {
   std::string out(most, '\0');
@@ -104,5 +104,5 @@ TEST(Lzf, AnyBytesDoNoHarm) {
   }));
 }
 
-}  // namespace
+}  // namespace lzf_test
 }  // namespace mayfly

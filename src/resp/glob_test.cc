@@ -9,7 +9,7 @@
 #include <string>
 
 namespace mayfly {
-namespace {
+namespace glob_test {
 
 TEST(Glob, MatchesPlainBytes) {
   EXPECT_TRUE(glob_match("abc", "abc"));
@@ -97,5 +97,5 @@ TEST(Glob, EndsOnAnyPattern) {
   }));
 }
 
-}  // namespace
+}  // namespace glob_test
 }  // namespace mayfly

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace mayfly {
-namespace {
+namespace inline_words_test {
 
 // The words between < and >, or "unbalanced".
 std::string split(std::string_view line) {
@@ -66,5 +66,5 @@ TEST(InlineWords, StayWhereTheyAreWhenMoreFollow) {
   EXPECT_EQ(split(line), expected);
 }
 
-}  // namespace
+}  // namespace inline_words_test
 }  // namespace mayfly

@@ -11,7 +11,7 @@
 #include <limits>
 
 namespace mayfly {
-namespace {
+namespace numbers_test {
 
 TEST(ParseInteger, TakesTheOneSpellingOfEachInteger) {
   EXPECT_EQ(parse_integer("0"), 0);
@@ -93,5 +93,5 @@ TEST(FormatDouble, ReadsBackAsTheSame) {
   }));
 }
 
-}  // namespace
+}  // namespace numbers_test
 }  // namespace mayfly

@@ -11,7 +11,7 @@
 #include "resp/reply.h"
 
 namespace mayfly {
-namespace {
+namespace reply_parser_test {
 
 TEST(ReplyParser, ReadsEveryKind) {
   EXPECT_EQ(replies_to_text("+OK\r\n-ERR no\r\n:-3\r\n$3\r\na\r\n\r\n"),
@@ -112,5 +112,5 @@ TEST(ReplyParser, EndsOnAnyBytes) {
   }));
 }
 
-}  // namespace
+}  // namespace reply_parser_test
 }  // namespace mayfly

@@ -11,7 +11,7 @@
 #include <string>
 
 namespace mayfly {
-namespace {
+namespace reply_test {
 
 std::string write(int protocol, const std::function<void(Reply&)>& call) {
   std::string out = "before";
@@ -110,5 +110,5 @@ TEST(Reply, InsertsDeferredHeads) {
          "+OK\r\n*3\r\n:1\r\n%1\r\n:2\r\n:3\r\n~0\r\n");
 }
 
-}  // namespace
+}  // namespace reply_test
 }  // namespace mayfly

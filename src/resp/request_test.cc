@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace mayfly {
-namespace {
+namespace request_test {
 
 using namespace std::string_literals;
 
@@ -209,5 +209,5 @@ TEST(RequestParser, AgreesWithItselfOnRandomBytes) {
   EXPECT_TRUE(holds);
 }
 
-}  // namespace
+}  // namespace request_test
 }  // namespace mayfly

@@ -6,7 +6,7 @@
 #include <rapidcheck.h>
 
 namespace mayfly {
-namespace {
+namespace byte_text_test {
 
 TEST(ByteText, AnyBytesComeBackFromHexAndBase64) {
   EXPECT_TRUE(rc::check("round trip", [](const std::string& bytes) {
@@ -35,5 +35,5 @@ TEST(ByteText, JsonHasAStringWhereThatCanHoldIt) {
   EXPECT_EQ(bytes_as_json("\xFF"), R"({"base64": "/w=="})");
 }
 
-}  // namespace
+}  // namespace byte_text_test
 }  // namespace mayfly

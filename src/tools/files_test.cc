@@ -9,7 +9,7 @@
 #include <iterator>
 
 namespace mayfly {
-namespace {
+namespace files_test {
 
 class FilesTest : public testing::Test {
  protected:
@@ -66,5 +66,5 @@ TEST_F(FilesTest, TakesNoFileForADirectory) {
   EXPECT_FALSE(make_directory(directory_ / "x" / "y"));
 }
 
-}  // namespace
+}  // namespace files_test
 }  // namespace mayfly

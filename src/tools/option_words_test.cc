@@ -8,7 +8,7 @@
 #include <array>
 
 namespace mayfly {
-namespace {
+namespace option_words_test {
 
 constexpr std::array<std::string_view, 3> kWords = {"lmdb", "sqlite", "rocksdb"};
 
@@ -39,5 +39,5 @@ TEST(ParseNumber, TakesTheBoundsAndNothingBeyondOrBehind) {
   }
 }
 
-}  // namespace
+}  // namespace option_words_test
 }  // namespace mayfly

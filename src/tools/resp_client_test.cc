@@ -12,7 +12,7 @@
 #include <string>
 
 namespace mayfly {
-namespace {
+namespace resp_client_test {
 
 // A client, and the other end of its connection.
 class RespClientTest : public testing::Test {
@@ -111,5 +111,5 @@ TEST(InfoNumberTest, FindsTheWholeNameAtTheBeginningOfALine) {
   EXPECT_FALSE(info_number("", "used_memory"));
 }
 
-}  // namespace
+}  // namespace resp_client_test
 }  // namespace mayfly

@@ -8,7 +8,7 @@
 #include <fstream>
 
 namespace mayfly {
-namespace {
+namespace scratch_directory_test {
 
 namespace fs = std::filesystem;
 
@@ -41,5 +41,5 @@ TEST(ScratchDirectory, CannotBeMadeInAFile) {
   EXPECT_NE(below.error().message.find("file"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace scratch_directory_test
 }  // namespace mayfly

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace mayfly {
-namespace {
+namespace server_address_test {
 
 ServerAddress parsed(std::string_view text) {
   const Result<ServerAddress> address = parse_server_address(text);
@@ -55,5 +55,5 @@ TEST(ServerAddress, SaysWhatIsWrong) {
   EXPECT_NE(refusal("").find("empty"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace server_address_test
 }  // namespace mayfly

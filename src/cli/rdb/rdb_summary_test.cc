@@ -8,7 +8,7 @@
 #include "tools/byte_text.h"
 
 namespace mayfly {
-namespace {
+namespace rdb_summary_test {
 
 TEST(RdbSummary, SortsDeadlinesByWhatIsLeft) {
   const Time now(Millis(1'000'000));
@@ -56,5 +56,5 @@ TEST(RdbBytes, WritesJson) {
   EXPECT_EQ(base64(""), "");
 }
 
-}  // namespace
+}  // namespace rdb_summary_test
 }  // namespace mayfly

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace mayfly {
-namespace {
+namespace top_sample_test {
 
 // A sample at `seconds`, of a server that has done so many commands.
 TopSample sample(double seconds, int commands, int gets, std::string_view run_id = "one") {
@@ -48,5 +48,5 @@ TEST(TopSample, WhatTheServerDoesNotTellIsAbsent) {
   EXPECT_FALSE(view.hashes_with_deadlines);
 }
 
-}  // namespace
+}  // namespace top_sample_test
 }  // namespace mayfly

@@ -9,7 +9,7 @@
 #include "commands/call_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace bit_commands_test {
 
 constexpr const char* kWrongType =
     "(error) WRONGTYPE Operation against a key holding the wrong kind of value";
@@ -388,5 +388,5 @@ TEST_F(BitModelTest, AgreesWithAPlainVectorOfBits) {
   }
 }
 
-}  // namespace
+}  // namespace bit_commands_test
 }  // namespace mayfly

@@ -5,7 +5,7 @@
 #include "commands/hash/hash_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace hash_expire_test {
 
 class HashExpireTest : public HashFixture {};
 INSTANTIATE_TEST_SUITE_P(Hashes, HashExpireTest, kBothForms, form_name);
@@ -246,5 +246,5 @@ TEST_P(HashExpireTest, HttlChecksInOrder) {
   }
 }
 
-}  // namespace
+}  // namespace hash_expire_test
 }  // namespace mayfly

@@ -4,7 +4,7 @@
 #include "commands/hash/hash_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace hash_getex_test {
 
 class HashGetexTest : public HashFixture {};
 INSTANTIATE_TEST_SUITE_P(Hashes, HashGetexTest, kBothForms, form_name);
@@ -128,5 +128,5 @@ TEST_P(HashGetexTest, HgetdelChecksInOrder) {
   EXPECT_EQ(run("HGETDEL s fields 1 a"), kWrongType);
 }
 
-}  // namespace
+}  // namespace hash_getex_test
 }  // namespace mayfly

@@ -15,7 +15,7 @@
 #include "mayfly/random.h"
 
 namespace mayfly {
-namespace {
+namespace hash_model_test {
 
 using Names = std::vector<std::string>;
 
@@ -388,5 +388,5 @@ INSTANTIATE_TEST_SUITE_P(Plans, HashModelTest,
                                          Plan{3, 5}, Plan{3, 6}),
                          [](const auto& plan) { return "seed" + std::to_string(plan.param.seed); });
 
-}  // namespace
+}  // namespace hash_model_test
 }  // namespace mayfly

@@ -7,7 +7,7 @@
 #include "commands/hash/hash_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace hash_random_test {
 
 class HashRandomTest : public HashFixture {
  protected:
@@ -124,5 +124,5 @@ TEST_P(HashRandomTest, ChoosesEvenly) {
   }
 }
 
-}  // namespace
+}  // namespace hash_random_test
 }  // namespace mayfly

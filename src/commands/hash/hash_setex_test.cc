@@ -5,7 +5,7 @@
 #include "commands/hash/hash_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace hash_setex_test {
 
 class HashSetexTest : public HashFixture {
  protected:
@@ -282,5 +282,5 @@ TEST_P(HashSetexTest, TheShortFormChecksInOrder) {
   EXPECT_EQ(run("HSETEX h 10 FIELDS 1 a 1"), "(integer) 2");  // fields with these names
 }
 
-}  // namespace
+}  // namespace hash_setex_test
 }  // namespace mayfly

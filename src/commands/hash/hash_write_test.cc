@@ -6,7 +6,7 @@
 #include "commands/hash/hash_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace hash_write_test {
 
 using namespace std::string_view_literals;
 
@@ -404,5 +404,5 @@ TEST_P(HashLimitTest, DeadlinesStayWhenAHashGrowsOutOfItsPack) {
   EXPECT_EQ(sorted("HKEYS h"), "a");
 }
 
-}  // namespace
+}  // namespace hash_write_test
 }  // namespace mayfly

@@ -7,7 +7,7 @@
 #include "commands/call_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace key_commands_test {
 
 constexpr const char* kSyntax = "(error) ERR syntax error";
 constexpr const char* kNoInteger = "(error) ERR value is not an integer or out of range";
@@ -399,5 +399,5 @@ TEST_F(KeyCommandsTest, ObjectOfNothingIsNull) {
             "(error) ERR wrong number of arguments for 'object|encoding' command");
 }
 
-}  // namespace
+}  // namespace key_commands_test
 }  // namespace mayfly

@@ -6,7 +6,7 @@
 #include "commands/call_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace key_expire_test {
 
 constexpr const char* kNoInteger = "(error) ERR value is not an integer or out of range";
 
@@ -153,5 +153,5 @@ TEST_F(ExpireCommandsTest, PersistTakesTheDeadlineAway) {
   EXPECT_EQ(run("TTL k"), "(integer) -1");
 }
 
-}  // namespace
+}  // namespace key_expire_test
 }  // namespace mayfly

@@ -4,7 +4,7 @@
 #include "commands/call_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace key_sort_test {
 
 constexpr const char* kSyntax = "(error) ERR syntax error";
 constexpr const char* kNoInteger = "(error) ERR value is not an integer or out of range";
@@ -53,5 +53,5 @@ TEST_F(SortCommandsTest, OptionsAreChecked) {
   EXPECT_EQ(run("SORT_RO nothing STORE to"), kSyntax);
 }
 
-}  // namespace
+}  // namespace key_sort_test
 }  // namespace mayfly

@@ -6,7 +6,7 @@
 #include "commands/call_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace string_commands_test {
 
 constexpr const char* kWrongType =
     "(error) WRONGTYPE Operation against a key holding the wrong kind of value";
@@ -550,5 +550,5 @@ TEST_F(StringCommandsTest, LcsRefusesWhatItCannotDo) {
             "(error) ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len");
 }
 
-}  // namespace
+}  // namespace string_commands_test
 }  // namespace mayfly

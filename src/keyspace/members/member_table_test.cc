@@ -14,7 +14,7 @@
 #include "keyspace/members/payload_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace member_table_test {
 
 constexpr Time at(std::int64_t ms) { return Time(Millis(1'800'000'000'000 + ms)); }
 
@@ -276,5 +276,5 @@ TEST_P(MemberTableModel, AgreesWithAPlainMap) {
 
 INSTANTIATE_TEST_SUITE_P(Payloads, MemberTableModel, kAllPayloads, payload_name);
 
-}  // namespace
+}  // namespace member_table_test
 }  // namespace mayfly

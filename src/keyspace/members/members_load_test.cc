@@ -15,7 +15,7 @@
 #include "keyspace/members/member_table.h"
 
 namespace mayfly {
-namespace {
+namespace members_load_test {
 
 struct Row {
   std::string field;
@@ -206,5 +206,5 @@ RC_GTEST_PROP(MembersLoadModel, FindsDuplicatesAnywhere, ()) {
   RC_ASSERT(fixture.database.check_invariants() == "");
 }
 
-}  // namespace
+}  // namespace members_load_test
 }  // namespace mayfly

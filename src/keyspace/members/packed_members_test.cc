@@ -15,7 +15,7 @@
 #include "mayfly/random.h"
 
 namespace mayfly {
-namespace {
+namespace packed_members_test {
 
 constexpr Time at(std::int64_t ms) { return Time(Millis(1'800'000'000'000 + ms)); }
 constexpr std::int64_t kFar = 0xFFFFFFFE;  // the farthest from the base with four bytes
@@ -423,5 +423,5 @@ TEST_P(PackedMembersModel, AgreesWithAPlainMap) {
 
 INSTANTIATE_TEST_SUITE_P(Payloads, PackedMembersModel, kAllPayloads, payload_name);
 
-}  // namespace
+}  // namespace packed_members_test
 }  // namespace mayfly

@@ -11,7 +11,7 @@
 #include "persist/disk/disk.h"
 
 namespace mayfly {
-namespace {
+namespace aof_golden_test {
 
 class Listing final : public AofApply {
  public:
@@ -54,5 +54,5 @@ TEST(AofGolden, ValkeysFolderIsReadToItsLastCommand) {
   EXPECT_EQ(field->deadline, at(4'102'444'800'007));
 }
 
-}  // namespace
+}  // namespace aof_golden_test
 }  // namespace mayfly

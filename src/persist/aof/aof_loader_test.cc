@@ -14,7 +14,7 @@
 #include "persist/aof/aof_rewrite.h"
 
 namespace mayfly {
-namespace {
+namespace aof_loader_test {
 
 using Lines = std::vector<std::string>;
 
@@ -260,5 +260,5 @@ TEST(AofDamage, IsAnErrorOrATruncationButNeverACrashOrHalfATransaction) {
   }));
 }
 
-}  // namespace
+}  // namespace aof_loader_test
 }  // namespace mayfly

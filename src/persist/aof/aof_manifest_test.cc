@@ -12,7 +12,7 @@
 #include "persist/disk/fake_disk.h"
 
 namespace mayfly {
-namespace {
+namespace aof_manifest_test {
 
 constexpr std::string_view kText =
     "file appendonly.aof.2.base.rdb seq 2 type b\n"
@@ -145,5 +145,5 @@ TEST(ParentDirectory, IsWhatComesBeforeTheLastSlash) {
   EXPECT_EQ(parent_directory("a"), ".");
 }
 
-}  // namespace
+}  // namespace aof_manifest_test
 }  // namespace mayfly

@@ -16,7 +16,7 @@
 #include "persist/aof/aof_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace aof_model_test {
 
 using Op = FakeDisk::Op;
 
@@ -225,5 +225,5 @@ TEST(AofModel, EverysecSurvivesCrashesWithAllThatWasFlushed) { run(AofSync::ever
 
 TEST(AofModel, NoSurvivesCrashesWithAllThatWasFlushed) { run(AofSync::no); }
 
-}  // namespace
+}  // namespace aof_model_test
 }  // namespace mayfly

@@ -12,7 +12,7 @@
 #include "resp/encode.h"
 
 namespace mayfly {
-namespace {
+namespace aof_reader_test {
 
 // Gives its bytes in pieces of a few.
 class SlowSource final : public ByteSource {
@@ -152,5 +152,5 @@ TEST(AofUnit, GivesBackWhatWasAdded) {
   }
 }
 
-}  // namespace
+}  // namespace aof_reader_test
 }  // namespace mayfly

@@ -15,7 +15,7 @@
 #include "persist/disk/fake_disk.h"
 
 namespace mayfly {
-namespace {
+namespace aof_rewrite_test {
 
 class AofRewriteTest : public ::testing::Test, protected KeyspaceFixture {
  protected:
@@ -125,5 +125,5 @@ TEST_F(AofRewriteTest, AFullDiskIsToldAndEndsIt) {
   EXPECT_EQ(disk.bytes("base"), bytes);
 }
 
-}  // namespace
+}  // namespace aof_rewrite_test
 }  // namespace mayfly

@@ -11,7 +11,7 @@
 #include "persist/aof/aof_sync.h"
 
 namespace mayfly {
-namespace {
+namespace aof_sync_thread_test {
 
 using Op = FakeDisk::Op;
 
@@ -188,5 +188,5 @@ TEST_F(EverysecTest, ManyWritesRewritesAndSyncsAtOnce) {
   EXPECT_EQ(lines_in_file(), 510u);
 }
 
-}  // namespace
+}  // namespace aof_sync_thread_test
 }  // namespace mayfly

@@ -11,7 +11,7 @@
 #include "persist/aof/aof_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace aof_test {
 
 using Op = FakeDisk::Op;
 using Lines = std::vector<std::string>;
@@ -482,5 +482,5 @@ TEST_F(AofTest, APowerCutWhileAnOldFileIsTakenOverLosesNothing) {
   }
 }
 
-}  // namespace
+}  // namespace aof_test
 }  // namespace mayfly

@@ -9,7 +9,7 @@
 #include <string>
 
 namespace mayfly {
-namespace {
+namespace fake_disk_test {
 
 using Op = FakeDisk::Op;
 
@@ -122,5 +122,5 @@ TEST(FakeDisk, FailuresComeWhenTheyWereAskedFor) {
   EXPECT_EQ(disk.count(Op::sync_directory), 4);
 }
 
-}  // namespace
+}  // namespace fake_disk_test
 }  // namespace mayfly

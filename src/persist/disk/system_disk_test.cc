@@ -14,7 +14,7 @@
 #include "persist/disk/disk.h"
 
 namespace mayfly {
-namespace {
+namespace system_disk_test {
 
 class SystemDiskTest : public ::testing::Test {
  protected:
@@ -126,5 +126,5 @@ TEST_F(SystemDiskTest, AnAppendOnlyFileIsWrittenRewrittenAndLoaded) {
                                       "appendonly.aof.manifest"}));
 }
 
-}  // namespace
+}  // namespace system_disk_test
 }  // namespace mayfly

@@ -13,7 +13,7 @@
 #include "persist/encodings/zipmap.h"
 
 namespace mayfly {
-namespace {
+namespace blobs_test {
 
 std::string bytes_of(std::initializer_list<unsigned> bytes) {
   std::string text;
@@ -164,5 +164,5 @@ TEST(Zipmap, SeesThroughWrongNumbers) {
   EXPECT_FALSE(is_sound<Zipmap>(sound + "x"));
 }
 
-}  // namespace
+}  // namespace blobs_test
 }  // namespace mayfly

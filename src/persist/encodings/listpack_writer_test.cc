@@ -13,7 +13,7 @@
 #include "persist/hex.h"
 
 namespace mayfly {
-namespace {
+namespace listpack_writer_test {
 
 std::string listpack(const std::vector<std::string>& texts) {
   ListpackWriter writer;
@@ -190,5 +190,5 @@ TEST(ListpackWriter, IsReadBackWhateverTheTexts) {
   }));
 }
 
-}  // namespace
+}  // namespace listpack_writer_test
 }  // namespace mayfly

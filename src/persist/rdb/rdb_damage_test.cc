@@ -25,7 +25,7 @@ extern "C" {
 }
 
 namespace mayfly {
-namespace {
+namespace rdb_damage_test {
 
 using rdb::Opcode;
 using rdb::Type;
@@ -206,5 +206,5 @@ TEST_F(RdbDamage, PayloadsOfAnyBytesDoNoHarm) {
   }
 }
 
-}  // namespace
+}  // namespace rdb_damage_test
 }  // namespace mayfly

@@ -11,7 +11,7 @@
 #include "persist/rdb/rdb_loader.h"
 
 namespace mayfly {
-namespace {
+namespace rdb_golden_test {
 
 Time time_in(const GoldenJson& number) {
   return number.number() == -1 ? kNever : at(number.number());
@@ -86,5 +86,5 @@ INSTANTIATE_TEST_SUITE_P(Files, RdbGolden,
                          testing::Values("redis70", "redis70_types", "redis74", "valkey9"),
                          [](const auto& test) { return std::string(test.param); });
 
-}  // namespace
+}  // namespace rdb_golden_test
 }  // namespace mayfly

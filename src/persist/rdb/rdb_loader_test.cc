@@ -15,7 +15,7 @@
 #include "persist/rdb/rdb_test_file.h"
 
 namespace mayfly {
-namespace {
+namespace rdb_loader_test {
 
 using rdb::Opcode;
 using rdb::Type;
@@ -251,5 +251,5 @@ TEST_P(RdbRoundTrip, LoadsWhatWasSaved) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RdbRoundTrip, testing::Range<std::uint64_t>(0, 8));
 
-}  // namespace
+}  // namespace rdb_loader_test
 }  // namespace mayfly

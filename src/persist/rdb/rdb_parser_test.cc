@@ -12,7 +12,7 @@
 #include "persist/rdb/rdb_test_file.h"
 
 namespace mayfly {
-namespace {
+namespace rdb_parser_test {
 
 using Lines = std::vector<std::string>;
 using rdb::Opcode;
@@ -255,5 +255,5 @@ TEST(RdbParser, ShortensAndEscapesNamesInMessages) {
   EXPECT_EQ(printable(std::string(100, 'x')), std::string(64, 'x') + "...");
 }
 
-}  // namespace
+}  // namespace rdb_parser_test
 }  // namespace mayfly

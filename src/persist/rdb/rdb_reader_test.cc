@@ -11,7 +11,7 @@
 #include "persist/rdb/rdb_test_file.h"
 
 namespace mayfly {
-namespace {
+namespace rdb_reader_test {
 
 std::string bytes_of(std::initializer_list<unsigned> bytes) {
   std::string text;
@@ -159,5 +159,5 @@ TEST(RdbReader, PassesTheErrorOfItsSourceOn) {
   EXPECT_EQ(reader.error().code, Code::io);
 }
 
-}  // namespace
+}  // namespace rdb_reader_test
 }  // namespace mayfly

@@ -12,7 +12,7 @@
 #include "persist/rdb/rdb_test_file.h"
 
 namespace mayfly {
-namespace {
+namespace rdb_restore_test {
 
 using rdb::Type;
 
@@ -99,5 +99,5 @@ TEST_F(RdbRestoreTest, NamesTheTypeItDoesNotHold) {
   EXPECT_EQ(slot.error().message, "a set cannot be restored");
 }
 
-}  // namespace
+}  // namespace rdb_restore_test
 }  // namespace mayfly

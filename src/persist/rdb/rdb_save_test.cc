@@ -14,7 +14,7 @@
 #include "persist/hex.h"
 
 namespace mayfly {
-namespace {
+namespace rdb_save_test {
 
 using Op = FakeDisk::Op;
 
@@ -244,5 +244,5 @@ TEST_F(RdbSaveTest, DumpsUncompressedIfAsked) {
   EXPECT_EQ(hex(payload.substr(payload.size() - 10, 2)), "0a00");
 }
 
-}  // namespace
+}  // namespace rdb_save_test
 }  // namespace mayfly

@@ -14,7 +14,7 @@
 #include "persist/lzf.h"
 
 namespace mayfly {
-namespace {
+namespace rdb_writer_test {
 
 // Takes so many bytes and no more.
 class FullSink final : public ByteSink {
@@ -299,5 +299,5 @@ TEST_F(RdbWriterTest, KeepsTheFirstErrorAndWritesNothingAfterIt) {
   }
 }
 
-}  // namespace
+}  // namespace rdb_writer_test
 }  // namespace mayfly

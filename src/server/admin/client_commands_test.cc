@@ -12,7 +12,7 @@
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace client_commands_test {
 
 using namespace std::chrono_literals;
 using testing::Test;
@@ -345,5 +345,5 @@ TEST_F(ClientCommandsTest, ListHasAllFiltersAndTheirOpposites) {
   EXPECT_TRUE(other.link().closing());
 }
 
-}  // namespace
+}  // namespace client_commands_test
 }  // namespace mayfly

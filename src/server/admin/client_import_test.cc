@@ -8,7 +8,7 @@
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace client_import_test {
 
 using Lines = std::vector<std::string>;
 
@@ -149,5 +149,5 @@ TEST_F(ImportTest, ATimeInThePastTravelsAsTheSettingSays) {
   EXPECT_EQ(propagated(), (Lines{"0: DEL a", "0: DEL b", "0: DEL c"}));
 }
 
-}  // namespace
+}  // namespace client_import_test
 }  // namespace mayfly

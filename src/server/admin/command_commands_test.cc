@@ -8,7 +8,7 @@
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace command_commands_test {
 
 class CommandCommandsTest : public testing::Test {
  protected:
@@ -271,5 +271,5 @@ TEST_F(CommandCommandsTest, HandlersTakeNothingBehindIt) {
   }
 }
 
-}  // namespace
+}  // namespace command_commands_test
 }  // namespace mayfly

@@ -8,7 +8,7 @@
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace missing_types_test {
 
 TEST(MissingTypes, KnowsTheTypeOfACommandInAnyCaseOfLetters) {
   EXPECT_EQ(missing_type("LPUSH"), "list");
@@ -39,5 +39,5 @@ TEST(MissingTypes, TheErrorBeginsAsClientsExpectAndThenSaysWhy) {
             "(error) ERR unknown command 'NOSUCH', with args beginning with: 'a' ");
 }
 
-}  // namespace
+}  // namespace missing_types_test
 }  // namespace mayfly

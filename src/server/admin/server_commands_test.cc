@@ -10,7 +10,7 @@
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace server_commands_test {
 
 class ServerCommandsTest : public testing::Test {
  protected:
@@ -145,5 +145,5 @@ TEST_F(ServerCommandsTest, EveryContainerHasHelp) {
   }
 }
 
-}  // namespace
+}  // namespace server_commands_test
 }  // namespace mayfly

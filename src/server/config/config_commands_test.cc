@@ -14,7 +14,7 @@
 #include "server/persistence/persistence.h"
 
 namespace mayfly {
-namespace {
+namespace config_commands_test {
 
 class ConfigCommandsTest : public testing::Test {
  protected:
@@ -140,5 +140,5 @@ TEST_F(ConfigCommandsTest, HelpIsLines) {
   EXPECT_TRUE(run("CONFIG HELP").ends_with("HELP,     Prints this help.]"));
 }
 
-}  // namespace
+}  // namespace config_commands_test
 }  // namespace mayfly

@@ -14,7 +14,7 @@
 #include "server/config/config_table.h"
 
 namespace mayfly {
-namespace {
+namespace config_file_test {
 
 class ConfigFileTest : public testing::Test {
  protected:
@@ -283,5 +283,5 @@ TEST_F(ConfigFileTest, RewritingNeedsAFileThatCanBeWritten) {
   EXPECT_EQ(status.error().code, Code::io);
 }
 
-}  // namespace
+}  // namespace config_file_test
 }  // namespace mayfly

@@ -12,7 +12,7 @@
 #include "server/config/config_values.h"
 
 namespace mayfly {
-namespace {
+namespace config_test {
 
 class ConfigTest : public testing::Test {
  protected:
@@ -224,5 +224,5 @@ TEST_F(ConfigTest, WordsAreQuotedOnlyIfTheyNeedIt) {
   EXPECT_EQ(quoted_word("say \"\\\n"), "\"say \\\"\\\\\\x0a\"");
 }
 
-}  // namespace
+}  // namespace config_test
 }  // namespace mayfly

@@ -8,7 +8,7 @@
 #include "server/monitoring/stats.h"
 
 namespace mayfly {
-namespace {
+namespace connection_commands_test {
 
 using namespace std::chrono_literals;
 
@@ -143,5 +143,5 @@ TEST_F(ConnectionTest, MonitorShowsCommandsButNoPasswords) {
             "+1700000000.000000 [0 127.0.0.1:5000] \"SET\" \"k\" \"a\\\"b\\n\"\r\n");
 }
 
-}  // namespace
+}  // namespace connection_commands_test
 }  // namespace mayfly

@@ -11,7 +11,7 @@
 #include "server/core/server_call.h"
 
 namespace mayfly {
-namespace {
+namespace server_stream_test {
 
 class StreamTest : public testing::TestWithParam<int> {
  protected:
@@ -65,5 +65,5 @@ TEST_P(StreamTest, LeavesASoundKeyspace) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, StreamTest, testing::Range(1, 9));
 
-}  // namespace
+}  // namespace server_stream_test
 }  // namespace mayfly

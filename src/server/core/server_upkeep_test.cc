@@ -9,7 +9,7 @@
 #include "server/monitoring/stats.h"
 
 namespace mayfly {
-namespace {
+namespace server_upkeep_test {
 
 using namespace std::chrono_literals;
 
@@ -108,5 +108,5 @@ TEST_F(UpkeepTest, ALargeHashIsFreedBetweenRequests) {
   EXPECT_TRUE(server().parts().keyspace.lazy_free().is_empty());
 }
 
-}  // namespace
+}  // namespace server_upkeep_test
 }  // namespace mayfly

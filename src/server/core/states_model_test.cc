@@ -23,7 +23,7 @@
 #include "server/replication/replication.h"
 
 namespace mayfly {
-namespace {
+namespace states_model_test {
 
 enum class State {
   // Of a client, entered before those of the server
@@ -394,5 +394,5 @@ TEST(StatesModel, ThreeAtRandom) {
   }
 }
 
-}  // namespace
+}  // namespace states_model_test
 }  // namespace mayfly

@@ -8,7 +8,7 @@
 #include "server/persistence/loading.h"
 
 namespace mayfly {
-namespace {
+namespace transactions_test {
 
 using namespace std::chrono_literals;
 using Lines = std::vector<std::string>;
@@ -235,5 +235,5 @@ TEST_F(TransactionTest, ExecIsRefusedWithoutMemoryIfItTakesSome) {
   EXPECT_EQ(other.run("EXEC"), "[(integer) 0]");
 }
 
-}  // namespace
+}  // namespace transactions_test
 }  // namespace mayfly

@@ -9,7 +9,7 @@
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace debug_commands_test {
 
 constexpr std::string_view kZeros = "0000000000000000000000000000000000000000";
 
@@ -198,5 +198,5 @@ TEST_F(DebugTest, TheRest) {
   EXPECT_TRUE(run("DEBUG HELP").starts_with("[DEBUG <subcommand>"));
 }
 
-}  // namespace
+}  // namespace debug_commands_test
 }  // namespace mayfly

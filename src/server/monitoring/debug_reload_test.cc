@@ -7,7 +7,7 @@
 #include "server/persistence/persistence_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace debug_reload_test {
 
 class DebugReloadTest : public RestartFixture {
  protected:
@@ -94,5 +94,5 @@ TEST_F(DebugReloadTest, AfterAReloadOfSomethingElseTheLogBeginsAnew) {
   EXPECT_EQ(run("GET k"), "\"v\"");
 }
 
-}  // namespace
+}  // namespace debug_reload_test
 }  // namespace mayfly

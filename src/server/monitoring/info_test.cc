@@ -9,7 +9,7 @@
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace info_test {
 
 class InfoTest : public testing::Test {
  protected:
@@ -159,5 +159,5 @@ TEST_F(InfoTest, HasWhatDashboardsRead) {
   EXPECT_EQ(value("server", "availability_zone"), "zone-a");
 }
 
-}  // namespace
+}  // namespace info_test
 }  // namespace mayfly

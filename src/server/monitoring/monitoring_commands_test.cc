@@ -11,7 +11,7 @@
 #include "server/monitoring/stats.h"
 
 namespace mayfly {
-namespace {
+namespace monitoring_commands_test {
 
 constexpr Time at(std::int64_t ms) { return Time(Millis(ms)); }
 
@@ -243,5 +243,5 @@ TEST_F(MonitoringTest, UsedMemoryFollowsAllocations) {
   EXPECT_GT(memory_numbers().rss, 0u);
 }
 
-}  // namespace
+}  // namespace monitoring_commands_test
 }  // namespace mayfly

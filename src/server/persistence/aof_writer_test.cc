@@ -12,7 +12,7 @@
 #include "server/persistence/persistence_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace aof_writer_test {
 
 class AofWriterTest : public RestartFixture {
  protected:
@@ -521,5 +521,5 @@ TEST_F(AofWriterTest, ACrashBeforeTheNewBaseLeavesTheOldData) {
   EXPECT_EQ(run("MGET old stream"), R"(["1", (nil)])");
 }
 
-}  // namespace
+}  // namespace aof_writer_test
 }  // namespace mayfly

@@ -10,7 +10,7 @@
 #include "server/core/server_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace dump_commands_test {
 
 class DumpTest : public testing::Test {
  protected:
@@ -227,5 +227,5 @@ TEST_F(DumpTest, AWrongChecksumIsPassedOverIfThatIsAskedFor) {
   EXPECT_TRUE(run({"RESTORE", "copy", "0", payload, "REPLACE"}).starts_with("(error)"));
 }
 
-}  // namespace
+}  // namespace dump_commands_test
 }  // namespace mayfly

@@ -14,7 +14,7 @@
 #include "server/replication/replication.h"
 
 namespace mayfly {
-namespace {
+namespace persistence_test {
 
 constexpr const char* kFile = "./dump.rdb";
 
@@ -415,5 +415,5 @@ TEST_F(PersistenceTest, AShutdownEndsTheChild) {
   EXPECT_FALSE(server().parts().background.is_busy());
 }
 
-}  // namespace
+}  // namespace persistence_test
 }  // namespace mayfly

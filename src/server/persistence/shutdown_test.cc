@@ -11,7 +11,7 @@
 #include "server/replication/cluster_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace shutdown_test {
 
 class ShutdownTest : public testing::Test {
  protected:
@@ -84,5 +84,5 @@ TEST_F(ShutdownTest, IfItCannotSaveTheServerGoesOnAndTheClientHearsOfIt) {
   EXPECT_FALSE(cluster_.server(0).parts().pauses.any());
 }
 
-}  // namespace
+}  // namespace shutdown_test
 }  // namespace mayfly

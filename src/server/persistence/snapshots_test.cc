@@ -7,7 +7,7 @@
 #include "server/persistence/persistence_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace snapshots_test {
 
 constexpr const char* kFile = "./dump.rdb";
 
@@ -217,5 +217,5 @@ TEST_F(SnapshotsTest, LastsaveIsTheStartIfNothingWasSaved) {
   EXPECT_EQ(run("LASTSAVE"), "(integer) 1700000000");
 }
 
-}  // namespace
+}  // namespace snapshots_test
 }  // namespace mayfly

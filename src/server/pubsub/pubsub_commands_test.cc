@@ -8,7 +8,7 @@
 #include "server/monitoring/stats.h"
 
 namespace mayfly {
-namespace {
+namespace pubsub_commands_test {
 
 using namespace std::chrono_literals;
 
@@ -117,5 +117,5 @@ TEST_F(PubSubTest, OnlyClassesThatWereAskedForAreTold) {
   EXPECT_EQ(client.messages(), "[\"pmessage\", \"*\", \"__keyevent@0__:expired\", \"k\"]");
 }
 
-}  // namespace
+}  // namespace pubsub_commands_test
 }  // namespace mayfly

@@ -9,7 +9,7 @@
 #include "server/replication/replication_stream.h"
 
 namespace mayfly {
-namespace {
+namespace replication_log_test {
 
 std::string read_all(const ReplicationLog& log, std::uint64_t from) {
   std::string bytes;
@@ -72,5 +72,5 @@ TEST(ReplicationLogTest, AgreesWithOneString) {
   EXPECT_TRUE(holds);
 }
 
-}  // namespace
+}  // namespace replication_log_test
 }  // namespace mayfly

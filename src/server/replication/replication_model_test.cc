@@ -13,7 +13,7 @@
 #include "server/replication/cluster_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace replication_model_test {
 
 std::string pick(Random& random, std::initializer_list<std::string_view> words) {
   return std::string(*(words.begin() + random.below(words.size())));
@@ -206,5 +206,5 @@ TEST(ReplicationModelTest, AllHaveTheSameDataAtEveryQuietPoint) {
   EXPECT_GT(full_syncs, 60u);
 }
 
-}  // namespace
+}  // namespace replication_model_test
 }  // namespace mayfly

@@ -15,7 +15,7 @@
 #include "server/replication/cluster_fixture.h"
 
 namespace mayfly {
-namespace {
+namespace replication_test {
 
 using namespace std::chrono_literals;
 
@@ -357,5 +357,5 @@ TEST_F(ReplicationTest, ADisklessSynchronisationWaitsForWhatIsStillToBeSent) {
   cluster_[0].holds_children = false;
 }
 
-}  // namespace
+}  // namespace replication_test
 }  // namespace mayfly

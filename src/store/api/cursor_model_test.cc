@@ -11,7 +11,7 @@
 #include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace cursor_model_test {
 
 using namespace std::chrono_literals;
 
@@ -166,5 +166,5 @@ TEST_F(CursorModelTest, WalksThroughAllOfIt) {
   EXPECT_TRUE(holds);
 }
 
-}  // namespace
+}  // namespace cursor_model_test
 }  // namespace mayfly::internal

@@ -12,7 +12,7 @@
 #include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace cursor_test {
 
 using namespace std::chrono_literals;
 
@@ -605,5 +605,5 @@ TEST_F(CursorTest, ExpiredLongKeysAreSkippedAndRemoved) {
   expect_sound();
 }
 
-}  // namespace
+}  // namespace cursor_test
 }  // namespace mayfly::internal

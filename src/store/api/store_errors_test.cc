@@ -18,7 +18,7 @@
 #include "store/txn/catalog.h"
 
 namespace mayfly::internal {
-namespace {
+namespace store_errors_test {
 
 using namespace std::chrono_literals;
 
@@ -522,5 +522,5 @@ TEST_F(StoreErrorsTest, ClosingOneHandleLeavesTheOthersOpen) {
   EXPECT_EQ(value_of(store, "key"), "new");
 }
 
-}  // namespace
+}  // namespace store_errors_test
 }  // namespace mayfly::internal

@@ -11,7 +11,7 @@
 #include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace store_family_test {
 
 using namespace std::chrono_literals;
 
@@ -407,5 +407,5 @@ TEST_F(StoreFamilyTest, OneMadeThroughAnotherHandleIsFoundAtOnce) {
   EXPECT_EQ(code_of(other.put("key", "value", {}, users)), Code::not_found);
 }
 
-}  // namespace
+}  // namespace store_family_test
 }  // namespace mayfly::internal

@@ -13,7 +13,7 @@
 #include "store/txn/catalog.h"
 
 namespace mayfly::internal {
-namespace {
+namespace store_format_test {
 
 using namespace std::chrono_literals;
 
@@ -232,5 +232,5 @@ TEST_F(StoreFileTest, EachFamilyHasTablesOfItsOwnAndADroppedOneLeavesThemEmpty) 
   EXPECT_EQ(all.at("t5"), Table());
 }
 
-}  // namespace
+}  // namespace store_format_test
 }  // namespace mayfly::internal

@@ -12,7 +12,7 @@
 #include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace store_gather_test {
 
 using namespace std::chrono_literals;
 
@@ -187,5 +187,5 @@ TEST_F(StoreGatherTest, AStoreThatIsFullSaysSoAndKeepsWhatItHad) {
   expect_sound();
 }
 
-}  // namespace
+}  // namespace store_gather_test
 }  // namespace mayfly::internal

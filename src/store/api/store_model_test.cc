@@ -20,7 +20,7 @@
 #include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace store_model_test {
 
 using namespace std::chrono_literals;
 
@@ -655,5 +655,5 @@ std::string durability_name(const testing::TestParamInfo<Durability>& info) {
 INSTANTIATE_TEST_SUITE_P(AtDurability, StoreModelTest,
                          testing::Values(Durability::off, Durability::normal), durability_name);
 
-}  // namespace
+}  // namespace store_model_test
 }  // namespace mayfly::internal

@@ -20,7 +20,7 @@
 #include "store/log/undo_log.h"
 
 namespace mayfly::internal {
-namespace {
+namespace store_processes_test {
 
 using namespace std::chrono_literals;
 using std::filesystem::perms;
@@ -385,5 +385,5 @@ static_assert(CanOpenWith<const Clock&>);
 static_assert(!CanOpenWith<SystemClock>);
 static_assert(!CanOpenWith<const ManualClock>);
 
-}  // namespace
+}  // namespace store_processes_test
 }  // namespace mayfly::internal

@@ -8,7 +8,7 @@
 #include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace store_purge_test {
 
 using namespace std::chrono_literals;
 
@@ -278,5 +278,5 @@ TEST_F(StorePurgeTest, AStoreWhoseTtlKeysAreAllGoneTakesNewOnes) {
   EXPECT_FALSE(must(must(store_.read()).contains("key")));
 }
 
-}  // namespace
+}  // namespace store_purge_test
 }  // namespace mayfly::internal

@@ -14,7 +14,7 @@
 #include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace store_test {
 
 using namespace std::chrono_literals;
 
@@ -435,5 +435,5 @@ TEST_F(StoreTest, AReadOnlyStoreReadsAndRefusesToWrite) {
   EXPECT_EQ(value("key"), "value");
 }
 
-}  // namespace
+}  // namespace store_test
 }  // namespace mayfly::internal

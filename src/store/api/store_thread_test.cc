@@ -12,7 +12,7 @@
 #include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace store_thread_test {
 
 using namespace std::chrono_literals;
 
@@ -275,5 +275,5 @@ TEST_F(StoreThreadTest, BackupsAndChecksAreOfOneMoment) {
   done = true;
 }
 
-}  // namespace
+}  // namespace store_thread_test
 }  // namespace mayfly::internal

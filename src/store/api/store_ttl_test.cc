@@ -12,7 +12,7 @@
 #include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace store_ttl_test {
 
 using namespace std::chrono_literals;
 
@@ -534,5 +534,5 @@ TEST_F(StoreTtlTest, APlainPutThroughAnotherHandleIsNotSweptAsExpired) {
   EXPECT_EQ(value_of(other, "key"), "new");
 }
 
-}  // namespace
+}  // namespace store_ttl_test
 }  // namespace mayfly::internal

@@ -12,7 +12,7 @@
 #include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace store_txn_test {
 
 using namespace std::chrono_literals;
 
@@ -362,5 +362,5 @@ TEST_F(StoreTxnTest, AFailedWriteOutsideTransactionsLeavesNoLockBehind) {
   must(other.put("key", "value"));
 }
 
-}  // namespace
+}  // namespace store_txn_test
 }  // namespace mayfly::internal

@@ -14,7 +14,7 @@
 #include "store/rows/stored_key.h"
 
 namespace mayfly::internal {
-namespace {
+namespace store_upkeep_test {
 
 using namespace std::chrono_literals;
 
@@ -336,5 +336,5 @@ TEST_F(StoreUpkeepTest, ChurnDoesNotGrowTheFileForEver) {
   EXPECT_LE(must(store_.stats()).file_bytes, after_some * 3 / 2);
 }
 
-}  // namespace
+}  // namespace store_upkeep_test
 }  // namespace mayfly::internal

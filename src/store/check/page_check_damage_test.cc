@@ -12,7 +12,7 @@
 #include "store/check/page_check_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace page_check_damage_test {
 
 using std::string;
 
@@ -612,5 +612,5 @@ TEST(ReadMetaTest, SaysThatOtherLayoutsAreUnsupported) {
   }
 }
 
-}  // namespace
+}  // namespace page_check_damage_test
 }  // namespace mayfly::internal

@@ -12,7 +12,7 @@
 #include "store/check/page_check_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace page_check_test {
 
 // The same as LMDB says of itself.
 void expect_agrees_with_lmdb(LmdbFile& file, const MetaRecord& meta) {
@@ -308,5 +308,5 @@ TEST_F(DamagedAtRandomTest, SwappedAndGarbledPagesNeverCrash) {
   }
 }
 
-}  // namespace
+}  // namespace page_check_test
 }  // namespace mayfly::internal

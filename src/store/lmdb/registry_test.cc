@@ -8,7 +8,7 @@
 #include "store/lmdb/environment.h"
 
 namespace mayfly::internal {
-namespace {
+namespace registry_test {
 
 class RegistryTest : public testing::Test {
  protected:
@@ -58,5 +58,5 @@ TEST_F(RegistryTest, WhatCannotBeOpenedLeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
-}  // namespace
+}  // namespace registry_test
 }  // namespace mayfly::internal

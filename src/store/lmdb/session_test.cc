@@ -14,7 +14,7 @@
 #include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace session_test {
 
 using namespace std::chrono_literals;
 
@@ -134,5 +134,5 @@ TEST_F(SessionTest, WithoutAFolderThereIsNone) {
   EXPECT_EQ(code_of(session), Code::not_found);
 }
 
-}  // namespace
+}  // namespace session_test
 }  // namespace mayfly::internal

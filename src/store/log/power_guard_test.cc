@@ -10,7 +10,7 @@
 #include "store/log/power_guard_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace power_guard_test {
 
 std::optional<std::uint64_t> just(std::uint64_t n) { return n; }
 
@@ -220,5 +220,5 @@ TEST_F(PowerGuardTest, AfterAFailedSyncNobodyTrustsTheStoreAnyMore) {
   EXPECT_EQ(store_->guard().sync().error().code, Code::io);
 }
 
-}  // namespace
+}  // namespace power_guard_test
 }  // namespace mayfly::internal

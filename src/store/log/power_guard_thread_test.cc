@@ -8,7 +8,7 @@
 #include "store/log/power_guard_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace power_guard_thread_test {
 
 using namespace std::chrono_literals;
 
@@ -91,5 +91,5 @@ TEST_F(PowerGuardTest, SeveralProcessesShareOneRecoveryPoint) {
   EXPECT_EQ(state_after_power_cut(), std::optional<std::uint64_t>(1200));
 }
 
-}  // namespace
+}  // namespace power_guard_thread_test
 }  // namespace mayfly::internal

@@ -10,7 +10,7 @@
 #include <map>
 
 namespace mayfly::internal {
-namespace {
+namespace undo_log_test {
 
 constexpr std::uint32_t kPageSize = 4096;
 using Pages = std::vector<std::uint64_t>;
@@ -227,5 +227,5 @@ TEST_F(UndoLogTest, SharedLocksAndThoseOfOtherBytesDoNotExcludeEachOther) {
   EXPECT_TRUE(UndoFileLock::take(other, 101, UndoFile::Lock::exclusive).ok());
 }
 
-}  // namespace
+}  // namespace undo_log_test
 }  // namespace mayfly::internal

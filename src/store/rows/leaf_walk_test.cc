@@ -14,7 +14,7 @@
 #include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace leaf_walk_test {
 
 using Model = std::map<std::string, Shown, std::less<>>;
 
@@ -102,5 +102,5 @@ TEST_F(LeafWalkTest, SeesTheRowsOfItsSnapshotOnly) {
   EXPECT_EQ(rows, model_.size());
 }
 
-}  // namespace
+}  // namespace leaf_walk_test
 }  // namespace mayfly::internal

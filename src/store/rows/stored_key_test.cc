@@ -11,7 +11,7 @@
 #include <string>
 
 namespace mayfly::internal {
-namespace {
+namespace stored_key_test {
 
 using namespace std::chrono_literals;
 
@@ -128,5 +128,5 @@ TEST(StoredKeyTest, AnExpiryKeyIsTheDeadlineAndTheStoredKey) {
   }
 }
 
-}  // namespace
+}  // namespace stored_key_test
 }  // namespace mayfly::internal

@@ -15,7 +15,7 @@
 #include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
-namespace {
+namespace catalog_test {
 
 using namespace std::chrono_literals;
 
@@ -216,5 +216,5 @@ TEST(CatalogTest, NamesHaveOneByteToTwoHundredAndFiftyFive) {
   EXPECT_TRUE(check_family_name(std::string(255, '\0')).ok());
 }
 
-}  // namespace
+}  // namespace catalog_test
 }  // namespace mayfly::internal

@@ -14,7 +14,7 @@
 #include "store/txn/txn.h"
 
 namespace mayfly::internal {
-namespace {
+namespace gathered_puts_test {
 
 struct Seen {
   const FamilyView* view;
@@ -129,5 +129,5 @@ TEST_F(GatheredPutsTest, AgreesWithAMap) {
   }
 }
 
-}  // namespace
+}  // namespace gathered_puts_test
 }  // namespace mayfly::internal

@@ -11,7 +11,7 @@
 #include "store/txn/txn.h"
 
 namespace mayfly::internal {
-namespace {
+namespace txn_purge_test {
 
 using namespace std::chrono_literals;
 
@@ -152,5 +152,5 @@ TEST_F(TxnPurgeTest, ASweepLeavesWhatIsNotDueAfterTheClockWasPutBack) {
   EXPECT_EQ(count().live, 1u);
 }
 
-}  // namespace
+}  // namespace txn_purge_test
 }  // namespace mayfly::internal

@@ -8,7 +8,7 @@
 #include "tools/byte_text.h"
 
 namespace mayfly {
-namespace {
+namespace json_reader_test {
 
 using Kind = JsonValue::Kind;
 
@@ -130,5 +130,5 @@ TEST(JsonReader, TakesRandomBytesAndBrokenDocumentsWithoutHarm) {
   }));
 }
 
-}  // namespace
+}  // namespace json_reader_test
 }  // namespace mayfly

@@ -8,7 +8,7 @@
 #include <limits>
 
 namespace mayfly {
-namespace {
+namespace json_test {
 
 // One value, inside an array.
 template <class T>
@@ -64,5 +64,5 @@ TEST(Json, WritesNullForWhatIsNoNumber) {
   EXPECT_EQ(written(std::optional<double>()), "[null]\n");
 }
 
-}  // namespace
+}  // namespace json_test
 }  // namespace mayfly

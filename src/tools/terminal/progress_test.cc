@@ -8,7 +8,7 @@
 #include "tools/terminal/text_table.h"
 
 namespace mayfly {
-namespace {
+namespace progress_test {
 
 TEST(TextBar, IsAlwaysAsWideAsAsked) {
   for (int percent = -10; percent <= 110; ++percent) {
@@ -44,5 +44,5 @@ TEST(RateText, HasAUnitThatFits) {
   EXPECT_EQ(rate_text(2.5e6), "2.5 M/s");
 }
 
-}  // namespace
+}  // namespace progress_test
 }  // namespace mayfly

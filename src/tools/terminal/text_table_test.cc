@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace mayfly {
-namespace {
+namespace text_table_test {
 
 const Colours kPlain(false);
 
@@ -46,5 +46,5 @@ TEST(DisplayWidth, IsThatOfTheTerminal) {
   EXPECT_EQ(display_width(""), 0u);
 }
 
-}  // namespace
+}  // namespace text_table_test
 }  // namespace mayfly
