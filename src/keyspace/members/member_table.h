@@ -144,7 +144,8 @@ class MemberTable {
 
   std::uint64_t seed_;
   Payload payload_;
-  std::unique_ptr<Slab<MemberNode>> nodes_ = std::make_unique<Slab<MemberNode>>();
+  std::unique_ptr<internal::Slab<MemberNode>> nodes_ =
+      std::make_unique<internal::Slab<MemberNode>>();
   Table table_;
   std::unique_ptr<VolatileSet> index_;  // null if no member has a deadline
   std::size_t node_bytes_ = 0;

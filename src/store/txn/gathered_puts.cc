@@ -8,7 +8,7 @@
 namespace mayfly::internal {
 namespace {
 
-constexpr std::size_t kAhead = 8;
+constexpr std::size_t kPutsAhead = 8;
 
 std::uint64_t head_of(std::string_view key, std::size_t skipped) {
   std::uint64_t bytes = 0;
@@ -68,9 +68,9 @@ void GatheredPuts::sort() {
 
 // Puts and their bytes lie anywhere in memory, so they are asked for some way ahead.
 void GatheredPuts::fetch_ahead(std::size_t i) const {
-  if (i + 2 * kAhead < places_.size()) __builtin_prefetch(&puts_[places_[i + 2 * kAhead].index]);
-  if (i + kAhead >= places_.size()) return;
-  const GatheredPut& put = puts_[places_[i + kAhead].index];
+  if (i + 2 * kPutsAhead < places_.size()) __builtin_prefetch(&puts_[places_[i + 2 * kPutsAhead].index]);
+  if (i + kPutsAhead >= places_.size()) return;
+  const GatheredPut& put = puts_[places_[i + kPutsAhead].index];
   __builtin_prefetch(put.key.data());
   __builtin_prefetch(put.value.data());
 }
