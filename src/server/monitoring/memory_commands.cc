@@ -62,10 +62,12 @@ class MapReply {
   std::size_t count_ = 0;
 };
 
-void add_databases(MapReply& map, Reply& reply, Keyspace& keyspace) {
+void add_databases(MapReply& map, Call& call) {
+  Reply& reply = call.reply();
+  Keyspace& keyspace = call.keyspace();
   for (int number = 0; number < keyspace.count(); ++number) {
     const Database& database = keyspace[number];
-    if (database.size() == 0) continue;
+    if (database.size(call.context()) == 0) continue;
     map.add(fmt::format("db.{}", number));
     reply.map(2);
     reply.bulk("overhead.hashtable.main");
@@ -132,7 +134,9 @@ void memory_stats(Call& call) {
   const MemoryNumbers numbers = memory_numbers();
   const std::size_t peak = std::max<std::size_t>(server.stats().memory_peak, numbers.used);
   std::size_t keys = 0;
-  for (int i = 0; i < server.keyspace().count(); ++i) keys += server.keyspace()[i].size();
+  for (int i = 0; i < call.keyspace().count(); ++i) {
+    keys += call.keyspace()[i].size(call.context());
+  }
 
   MapReply map(call.reply());
   map.add("peak.allocated", peak);
@@ -146,7 +150,7 @@ void memory_stats(Call& call) {
   map.add("aof.buffer", beside.aof_buffer);
   map.add("lua.caches", 0);
   map.add("functions.caches", 0);
-  add_databases(map, call.reply(), server.keyspace());
+  add_databases(map, call);
   const std::size_t data = numbers.used - std::min(beside.total(), numbers.used);
   map.add("overhead.total", beside.total());
   map.add("keys.count", keys);

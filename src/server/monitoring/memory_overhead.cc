@@ -22,7 +22,7 @@ MemoryOverhead memory_overhead(Server& server) {
   overhead.aof_buffer = log == nullptr ? 0 : log->buffered();
   for (int number = 0; number < server.keyspace().count(); ++number) {
     const Database& database = server.keyspace()[number];
-    if (database.size() == 0) continue;
+    if (database.size(server.context()) == 0) continue;
     overhead.tables += database.table_bytes() + deadline_bytes(database);
   }
   return overhead;
