@@ -169,7 +169,7 @@ class AofRdbBaseTest : public ::testing::Test, protected AofFixture {
  protected:
   AofRdbBaseTest() {
     Database& database = source.keyspace[1];
-    database.put_string("s", "value");
+    database.put_string(source.context, "s", "value");
     source.make_hash("h", {"f", "g"}, source.in(-10));  // due, but the log decides
     StringSink sink;
     EXPECT_TRUE(write_aof_base(source.keyspace, sink, {}, true, {}));
