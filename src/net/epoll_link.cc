@@ -98,7 +98,7 @@ void EpollLink::ready(std::uint32_t events) {
   if (gone_) return;
   if ((events & EPOLLOUT) != 0) touch();
   if (reading()) {
-    if (left_over_) return;  // the peer has not come to the end of what is there
+    if (left_over_) return;  // the peer has not consumed all input yet
     if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) read();
   } else if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
     close_now("the other side closed the connection");

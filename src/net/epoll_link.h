@@ -96,13 +96,13 @@ class EpollLink final : public Link, public Watched {
   std::string why_;  // the connection is gone
 
   bool added_ = false;         // to epoll
-  std::uint32_t watched_ = 0;  // what it has been told
+  std::uint32_t watched_ = 0;  // the events that epoll watches
   bool paused_ = false;
   bool closing_ = false;    // once all output is written
   bool gone_ = false;       // in lists_.gone
   bool touched_ = false;    // in lists_.touched
   bool left_over_ = false;  // in lists_.leftovers
-  bool undrained_ = false;  // the peer has yet to hear of drained()
+  bool undrained_ = false;  // drained() was not called yet
 };
 
 }  // namespace mayfly

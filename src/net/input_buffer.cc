@@ -33,8 +33,7 @@ std::span<char> InputBuffer::room(std::span<char> scratch) {
   }
   const std::size_t missing = wanted_ > size_ ? wanted_ - size_ : kShortMax;
   if (own_room() < std::min(missing, kShortMax)) {
-    // Twice of what is there keeps the cost of growing in proportion; more than what is wanted
-    // would be for nothing.
+    // Doubling bounds the cost of growing; more than the wanted size is never needed.
     std::size_t target = size_ + std::max(size_, kShortMax);
     if (wanted_ > size_) target = std::min(target, wanted_);
     grow(target);
@@ -71,7 +70,7 @@ void InputBuffer::settle() {
   size_ = left.size();
 }
 
-// Moves what is in own memory to its begin, and makes it at least `capacity` long.
+// Moves the content to the beginning of own memory, which gets at least `capacity` bytes.
 void InputBuffer::grow(std::size_t capacity) {
   if (size_ > 0 && begin_ != own_.get()) std::memmove(own_.get(), begin_, size_);
   if (capacity_ < capacity) {

@@ -11,7 +11,8 @@
 // bytes are read behind it. Memory is given back as soon as there is nothing in it.
 //
 // want(n) says that the peer can do nothing before it has n bytes. Memory grows towards them by
-// doubling and stops there, so that who promises 512 MiB and sends 10 bytes does not get 512 MiB.
+// doubling and stops there, so that a client that announces 512 MiB and sends 10 bytes does not get
+// 512 MiB.
 //
 // Threads: that of its loop.
 

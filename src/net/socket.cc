@@ -87,7 +87,7 @@ bool fill_path(sockaddr_un& address, const std::string& path) {
 
 const sockaddr* as_sockaddr(const void* address) { return static_cast<const sockaddr*>(address); }
 
-// Removes what a dead server has left at `path`. Whoever still answers there keeps it.
+// Removes the socket of a dead server at `path`. A server that still answers there keeps it.
 Status clear_path(const sockaddr_un& address, const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return Done{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections as completion: here are bytes, take these bytes. What stands behind it (epoll_loop.h)
-// can be replaced without its users noticing.
+// Connections by completion: the loop delivers bytes that were received, and takes bytes to send.
+// The implementation (epoll_loop.h) can be replaced.
 //
 //   class Echo : public Peer {
 //    public:
@@ -29,7 +29,7 @@
 // wake() and stop() may be called from other threads and from signal handlers.
 //
 // Calls back: a peer may call anything of its own link or of others, from any of its functions;
-// nobody is called back from within such a call.
+// no peer is called back from within such a call.
 
 #pragma once
 
@@ -51,8 +51,8 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  // Where to append what shall be sent: it is written when the turn ends. Ask anew in each call
-  // from the loop, since asking is what tells the loop that there is something to write. After
+  // Where to append what shall be sent: it is written when the turn ends. Call it again in each
+  // call from the loop, since the call marks the link as one with output. After
   // close_now() and in closed() it goes nowhere. What is in it may already have been sent in part:
   // append only.
   virtual std::string& output() = 0;

@@ -18,7 +18,7 @@ constexpr std::string_view kCategories[] = {
     "string",   "bitmap", "hyperloglog", "geo",       "stream",     "pubsub",      "admin",
     "fast",     "slow",   "blocking",    "dangerous", "connection", "transaction", "scripting"};
 
-// Groups that are called otherwise as categories. "server" has none.
+// Groups whose category has another name. "server" has none.
 struct GroupName {
   std::string_view group;
   std::string_view category;
@@ -74,10 +74,8 @@ void reply_commands(Call& call, std::string_view category) {
   call.reply().array_at(place, count);
 }
 
-// ACL WHOAMI
 void acl_whoami(Call& call) { call.reply().bulk(kUser); }
 
-// ACL CAT [category]
 void acl_cat(Call& call) {
   const auto categories = acl_categories();
   if (call.count() > 3) return call.fail_arity();
@@ -90,20 +88,17 @@ void acl_cat(Call& call) {
   for (const std::string_view category : categories) call.reply().bulk(category);
 }
 
-// ACL LIST
 void acl_list(Call& call) {
   call.reply().array(1);
   call.reply().bulk(fmt::format("user {} on {} ~* &* +@all", kUser,
                                 has_password(call) ? kHidden : std::string_view("nopass")));
 }
 
-// ACL USERS
 void acl_users(Call& call) {
   call.reply().array(1);
   call.reply().bulk(kUser);
 }
 
-// ACL GETUSER name
 void acl_getuser(Call& call) {
   Reply& reply = call.reply();
   if (call.word(2) != kUser) return reply.null();
@@ -125,7 +120,6 @@ void acl_getuser(Call& call) {
   reply.array(0);
 }
 
-// ACL GENPASS [bits]
 void acl_genpass(Call& call) {
   constexpr std::int64_t kMost = 4096;
   std::int64_t bits = 256;
@@ -145,7 +139,6 @@ void acl_genpass(Call& call) {
   call.reply().bulk(password);
 }
 
-// ACL LOG [count | RESET]
 void acl_log(Call& call) {
   if (call.count() > 3) return call.fail_arity();
   call.is(2, "reset") ? call.reply().ok() : call.reply().array(0);

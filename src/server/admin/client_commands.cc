@@ -201,7 +201,6 @@ void caching(Call& call) {
 
 void getredir(Call& call) { call.reply().integer(-1); }
 
-// CLIENT UNBLOCK id [TIMEOUT | ERROR]
 void unblock(Call& call) {
   ServerCall& here = server_call(call);
   if (call.count() > 4) return call.fail_arity();

@@ -63,7 +63,7 @@ constexpr KeyName kKeyNames[] = {
     {"maxage", ClientKey::age, false},
 };
 
-// The condition that a word begins, "type" or "not-type"; nothing if it is none.
+// The condition that a word names, "type" or "not-type".
 std::optional<ClientCondition> condition_named(std::string_view word) {
   const std::string name = lowered(word);
   const bool is_negated = name.starts_with("not-");

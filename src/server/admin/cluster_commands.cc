@@ -21,7 +21,7 @@ unsigned crc16(std::string_view bytes) {
   return crc;
 }
 
-// What is between the first braces, if anything, else the whole key.
+// The text between the first braces if there is any, else the whole key.
 std::string_view hashed_part(std::string_view key) {
   const std::size_t open = key.find('{');
   if (open == std::string_view::npos) return key;
@@ -32,7 +32,6 @@ std::string_view hashed_part(std::string_view key) {
 
 void cluster_disabled(Call& call) { call.fail("ERR This instance has cluster support disabled"); }
 
-// CLUSTER KEYSLOT key
 void cluster_keyslot(Call& call) {
   call.reply().integer(crc16(hashed_part(call.word(2))) % kSlots);
 }

@@ -25,19 +25,16 @@ const Command* find_command(const CommandTable& table, std::string_view name) {
   return row == found->subcommands.end() ? nullptr : &*row;
 }
 
-// COMMAND
 void command_all(Call& call) {
   const auto& rows = table_of(call).rows();
   call.reply().array(rows.size());
   for (const Command* const row : rows) reply_command_info(call.reply(), *row);
 }
 
-// COMMAND COUNT
 void command_count(Call& call) {
   call.reply().integer(static_cast<std::int64_t>(table_of(call).rows().size()));
 }
 
-// COMMAND INFO [name ...]
 void command_info(Call& call) {
   if (call.count() == 2) return command_all(call);
   call.reply().array(call.count() - 2);
@@ -62,8 +59,7 @@ void command_docs(Call& call) {
   }
 }
 
-// What the request that COMMAND GETKEYS asks about calls, and where its keys are; null after an
-// error.
+// The command that COMMAND GETKEYS asks about, and the positions of its keys; null after an error.
 const Command* asked_command(Call& call, std::vector<std::size_t>& positions) {
   const Words words = call.words().subspan(2);
   const Command* found = table_of(call).find(words[0]);
@@ -81,7 +77,6 @@ const Command* asked_command(Call& call, std::vector<std::size_t>& positions) {
   return nullptr;
 }
 
-// COMMAND GETKEYS name [word ...]
 void command_getkeys(Call& call) {
   std::vector<std::size_t> positions;
   if (asked_command(call, positions) == nullptr) return;
@@ -89,7 +84,6 @@ void command_getkeys(Call& call) {
   for (const std::size_t position : positions) call.reply().bulk(call.word(position + 2));
 }
 
-// COMMAND GETKEYSANDFLAGS name [word ...]
 void command_getkeysandflags(Call& call) {
   std::vector<std::size_t> positions;
   const Command* const found = asked_command(call, positions);
@@ -123,7 +117,6 @@ Filter read_filter(Call& call) {
   return nullptr;
 }
 
-// COMMAND LIST [FILTERBY ...]
 void command_list(Call& call) {
   const Filter fits_filter = read_filter(call);
   if (fits_filter == nullptr) return;

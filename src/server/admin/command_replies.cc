@@ -79,7 +79,7 @@ void reply_field(Reply& reply, std::string_view name, std::int64_t value) {
   reply.integer(value);
 }
 
-// As many keys as a word before them says.
+// A word before the keys has their number.
 void reply_counted_keys(Reply& reply, const KeyRange& keys) {
   reply_type(reply, "index");
   reply.map(1);

@@ -9,7 +9,6 @@
 namespace mayfly {
 namespace {
 
-// SCRIPT FLUSH [ASYNC | SYNC]
 void script_flush(Call& call) {
   const bool is_right =
       call.count() == 2 || (call.count() == 3 && (call.is(2, "sync") || call.is(2, "async")));
@@ -17,13 +16,11 @@ void script_flush(Call& call) {
   call.reply().ok();
 }
 
-// SCRIPT EXISTS sha1 [sha1 ...]
 void script_exists(Call& call) {
   call.reply().array(call.count() - 2);
   for (std::size_t i = 2; i < call.count(); ++i) call.reply().integer(0);
 }
 
-// FUNCTION FLUSH [ASYNC | SYNC]
 void function_flush(Call& call) {
   const bool is_right =
       call.count() == 2 || (call.count() == 3 && (call.is(2, "sync") || call.is(2, "async")));
@@ -31,7 +28,6 @@ void function_flush(Call& call) {
   call.reply().ok();
 }
 
-// FUNCTION LIST [LIBRARYNAME pattern] [WITHCODE]
 void function_list(Call& call) {
   for (std::size_t i = 2; i < call.count(); ++i) {
     if (call.is(i, "withcode")) continue;
@@ -43,7 +39,6 @@ void function_list(Call& call) {
   call.reply().array(0);
 }
 
-// FUNCTION STATS
 void function_stats(Call& call) {
   call.reply().map(2);
   call.reply().bulk("running_script");
@@ -52,12 +47,10 @@ void function_stats(Call& call) {
   call.reply().map(0);
 }
 
-// FUNCTION DELETE name
 void function_delete(Call& call) { call.fail("ERR Library not found"); }
 
 void module_list(Call& call) { call.reply().array(0); }
 
-// SCRIPT KILL, FUNCTION KILL
 void scripting_kill(Call& call) { call.fail("NOTBUSY No scripts in execution right now."); }
 
 void scripting_unsupported(Call& call) {
@@ -68,7 +61,6 @@ void scripting_unsupported(Call& call) {
 // EVALSHA: clients send the script itself then, and get that error.
 void evalsha(Call& call) { call.fail("NOSCRIPT No matching script. Please use EVAL."); }
 
-// FCALL
 void fcall(Call& call) { call.fail("ERR Function not found"); }
 
 constexpr std::uint32_t kHelpFlags = flag::loading | flag::stale;

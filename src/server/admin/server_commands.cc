@@ -37,12 +37,11 @@ std::string readable_syntax(std::string_view syntax) {
   return text;
 }
 
-// INFO [section ...]
 void info(Call& call) {
   call.reply().verbatim("txt", info_text(parts_of(call), call.words().subspan(1)));
 }
 
-// TIME: seconds, and microseconds in the second, of which our clock knows the thousands.
+// Seconds and microseconds. The clock has a resolution of milliseconds.
 void time(Call& call) {
   const std::int64_t ms = parts_of(call).clock.now().time_since_epoch().count();
   call.reply().array(2);
@@ -96,13 +95,11 @@ void shutdown(Call& call) {
   if (!status) call.fail(status.error().message);
 }
 
-// MONITOR
 void monitor(Call& call) {
   parts_of(call).clients.add_monitor(client_of(call));
   call.reply().ok();
 }
 
-// LOLWUT [VERSION n]
 void lolwut(Call& call) {
   static constexpr std::string_view kMayfly =
       "            .--.\n"

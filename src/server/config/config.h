@@ -71,7 +71,7 @@ struct Config {
   bool rdbchecksum = true;
   bool rdb_save_incremental_fsync = true;
   bool stop_writes_on_bgsave_error = true;
-  bool drop_unsupported = false;  // keys of types that we do not hold are left out, not refused
+  bool drop_unsupported = false;             // keys of unsupported types are left out, not refused
   std::string rdb_version_check = "strict";  // relaxed: versions newer than ours are tried
   bool skips_checksums = false;              // DEBUG SET-SKIP-CHECKSUM-VALIDATION; no directive
 
@@ -184,8 +184,8 @@ Status load_config_file(Config& config, const std::string& path, std::vector<std
 Status load_config_words(Config& config, std::span<const std::string> words,
                          std::vector<std::string>& warnings, bool strict);
 
-// Writes what is in effect into the file it came from: comments and order stay, lines whose value
-// differs are changed, and what is new is appended. The file is replaced at once or not at all.
+// Writes the settings in effect into their file: comments and order stay, lines whose value differs
+// are changed, and new ones are appended. The file is replaced atomically.
 Status rewrite_config(const Config& config);
 
 }  // namespace mayfly

@@ -17,7 +17,6 @@
 namespace mayfly {
 namespace {
 
-// CONFIG GET pattern [pattern ...]
 void config_get(Call& call) {
   const Config& config = parts_of(call).config;
   const Words patterns = call.words().subspan(2);
@@ -103,7 +102,6 @@ void config_set(Call& call) {
   call.reply().ok();
 }
 
-// CONFIG RESETSTAT
 void config_resetstat(Call& call) {
   const ServerParts& server = parts_of(call);
   server.stats.reset();
@@ -115,7 +113,6 @@ void config_resetstat(Call& call) {
   call.reply().ok();
 }
 
-// CONFIG REWRITE
 void config_rewrite(Call& call) {
   const ServerParts& server = parts_of(call);
   const Status status = rewrite_config(server.config);

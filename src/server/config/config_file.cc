@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kIncludesDeep = 16;  // a file that includes itself is an error, not an endless loop
 
-// A line or a pair of words that says something, and where it was said.
+// A directive with its values, and where it was read.
 struct Statement {
   std::string where;  // "valkey.conf, line 3"
   std::string name;
@@ -139,7 +139,6 @@ Statement take_option(std::span<const std::string> words, std::size_t& at) {
     statement.name.resize(equal);
   }
   while (at < words.size() && !is_option(words[at])) statement.values.push_back(words[at++]);
-  // A word that says all by itself.
   if (equals(statement.name, "drop-unsupported") && statement.values.empty()) {
     statement.values.emplace_back("yes");
   }
@@ -190,7 +189,7 @@ Error io_error(const std::string& path) {
   return {Code::io, fmt::format("cannot write {}: {}", path, std::strerror(errno))};
 }
 
-// The name under which a line's directive is known, or empty if the line says nothing.
+// The name of the directive of a line; empty if the line has none.
 std::string_view directive_of(const std::string& line) {
   std::vector<std::string_view> words;
   std::string unquoted;
@@ -226,7 +225,8 @@ std::set<std::string_view> differences(const Config& a, const Config& b) {
   return names;
 }
 
-// Each directive of `changed` is written where it stands first, and left out where it is repeated.
+// Each directive of `changed` is written in the place of its first line; its other lines are
+// dropped.
 std::string rewritten(std::istream& in, const Config& config,
                       const std::set<std::string_view>& changed) {
   std::string text;

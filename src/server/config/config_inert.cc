@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The directives of Valkey 9 and Redis 7 that have no effect here, with the values that CONFIG GET
-// shows for them, and those that are refused since leaving them out would do harm. `safety`: Valkey
-// would encrypt, share keys among servers, save at the end or let fewer in, with another value.
+// shows for them, and those that are refused since ignoring them would be unsafe. `safety`: with
+// another value Valkey would encrypt, share keys among servers, save at the end or restrict access.
 
 #include "server/config/config_table.h"
 

@@ -136,7 +136,7 @@ constexpr Field kEvents{set_events, show_events};
 
 // clang-format off
 constexpr Directive kDirectives[] = {
-    // Network. Where the server listens is settled when it starts.
+    // Network
     {"bind", "", kBind, mark::several},
     {"port",           "", number<&Config::port, 0, 65'535>},
     {"unixsocket",     "", text<&Config::unixsocket>,                     mark::fixed},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of directives: those that do something here, and those that only Valkey or Redis
-// know, whose values are kept.
+// The tables of directives: those with an effect, and those of Valkey and Redis whose values are
+// only kept.
 
 #pragma once
 
@@ -47,7 +47,7 @@ struct InertDirective {
   unsigned marks = 0;
 };
 
-// A directive that would open what it closes, or leave out what it brings in, were it ignored.
+// A directive that must not be ignored: it restricts access, or adds something.
 struct RefusedDirective {
   std::string_view name;
   std::string_view why;

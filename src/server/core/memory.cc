@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking the allocator. Its functions are weak symbols: null if it is another one.
+// Numbers of the allocator. Its functions are weak symbols: null if the allocator is another one.
 
 #include "server/core/memory.h"
 
@@ -23,7 +23,7 @@ extern "C" {
 namespace mayfly {
 namespace {
 
-// How jemalloc counts what a thread did; the words stay where they are as long as the thread lives.
+// The counters of a thread in jemalloc; their addresses are fixed as long as the thread lives.
 struct ThreadCounters {
   const std::uint64_t* allocated = nullptr;
   const std::uint64_t* freed = nullptr;
@@ -62,7 +62,7 @@ std::size_t jemalloc_used() {
   return allocated > freed ? allocated - freed : 0;
 }
 
-// jemalloc's numbers are of the moment of the last `epoch`.
+// jemalloc's numbers are those at the last `epoch`.
 void fill_from_jemalloc(MemoryNumbers& numbers) {
   std::uint64_t epoch = 1;
   mallctl("epoch", nullptr, nullptr, &epoch, sizeof(epoch));

@@ -35,7 +35,7 @@ void on_signal(int number) {
   if (loop_to_stop != nullptr) loop_to_stop->wake();
 }
 
-// A child has ended: the loop looks at it at once.
+// A child has ended: the loop handles it at once.
 void on_child(int) {
   if (loop_to_stop != nullptr) loop_to_stop->wake();
 }
@@ -193,7 +193,7 @@ void ServerProcess::catch_signals() {
   sigaction(SIGINT, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is as a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is handled as a full disk
 }
 
 Result<std::unique_ptr<Child>> ServerProcess::start_child(const ChildWork& work,
@@ -234,7 +234,7 @@ Status ServerProcess::take_directory() {
     return Error{Code::io, fmt::format("cannot change to the directory '{}' (dir): {}", config.dir,
                                        std::strerror(errno))};
   }
-  // It may have been relative to where we were; now all files are named by it.
+  // It may have been relative to the old directory; all file names begin with it.
   if (const auto here = std::filesystem::current_path(failure); !failure) {
     server_.parts().config.dir = here.string();
   }

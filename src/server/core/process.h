@@ -67,7 +67,7 @@ class ServerProcess final : public ServerHost {
   EpollLoop loop_;
   std::int64_t port_ = 0;
   std::function<void()> on_ready_;
-  bool has_refused_to_end_ = false;  // by a signal, as something could not be saved
+  bool has_refused_to_end_ = false;  // after a signal, as the data could not be saved
   std::vector<std::string> addresses_;
 };
 

@@ -140,7 +140,6 @@ std::optional<std::int64_t> log_count_argument(Call& call, std::size_t i) {
   return call.integer(i, -1, INT64_MAX, "ERR count should be greater than or equal to -1");
 }
 
-// COMMANDLOG GET count type
 void commandlog_get(Call& call) {
   const std::optional<std::int64_t> count = log_count_argument(call, 2);
   if (!count) return;
@@ -148,13 +147,11 @@ void commandlog_get(Call& call) {
   if (log != nullptr) reply_log(call.reply(), *log, *count);
 }
 
-// COMMANDLOG LEN type
 void commandlog_len(Call& call) {
   const CommandLog* const log = log_argument(call, 2);
   if (log != nullptr) call.reply().integer(static_cast<std::int64_t>(log->entries().size()));
 }
 
-// COMMANDLOG RESET type
 void commandlog_reset(Call& call) {
   CommandLog* const log = log_argument(call, 2);
   if (log == nullptr) return;
@@ -162,7 +159,6 @@ void commandlog_reset(Call& call) {
   call.reply().ok();
 }
 
-// SLOWLOG GET [count]
 void slowlog_get(Call& call) {
   constexpr std::int64_t kDefault = 10;
   if (call.count() > 3) return call.fail_arity();
@@ -175,13 +171,11 @@ void slowlog_get(Call& call) {
   reply_log(call.reply(), parts_of(call).command_logs[LogKind::slow], count);
 }
 
-// SLOWLOG LEN
 void slowlog_len(Call& call) {
   call.reply().integer(
       static_cast<std::int64_t>(parts_of(call).command_logs[LogKind::slow].entries().size()));
 }
 
-// SLOWLOG RESET
 void slowlog_reset(Call& call) {
   parts_of(call).command_logs[LogKind::slow].reset();
   call.reply().ok();

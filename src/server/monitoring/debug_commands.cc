@@ -24,7 +24,6 @@ namespace {
 
 constexpr std::size_t kAnyNumber = static_cast<std::size_t>(-1);
 
-// DEBUG SET-ACTIVE-EXPIRE 0|1
 void set_active_expire(Call& call) {
   const auto sweeps = call.integer(2);
   if (!sweeps) return;
@@ -51,15 +50,12 @@ void sleep_now(Call& call) {
   call.reply().ok();
 }
 
-// DEBUG STRINGMATCH-LEN pattern text
 void match_glob(Call& call) {
   call.reply().integer(glob_match(call.word(2), call.word(3)) ? 1 : 0);
 }
 
-// DEBUG ERROR text
 void say_error(Call& call) { call.fail(call.word(2)); }
 
-// DEBUG LOG text
 void write_log(Call& call) {
   parts_of(call).log.warning("DEBUG LOG: {}", call.word(2));
   call.reply().ok();
@@ -84,7 +80,6 @@ Slot key_argument(Call& call) {
   return slot;
 }
 
-// DEBUG OBJECT key
 void debug_object(Call& call) {
   const Slot slot = key_argument(call);
   if (slot == kNoSlot) return;
@@ -95,12 +90,10 @@ void debug_object(Call& call) {
       idle_seconds(node.access, call.now())));
 }
 
-// DEBUG DIGEST
 void debug_digest(Call& call) {
   call.reply().simple(digest_of(call.context(), call.keyspace()).text());
 }
 
-// DEBUG DIGEST-VALUE key [key ...]
 void debug_digest_value(Call& call) {
   const Words keys = call.words().subspan(2);
   call.reply().array(keys.size());
@@ -130,7 +123,6 @@ void debug_htstats(Call& call) {
                          database.member_deadline_count()));
 }
 
-// DEBUG HTSTATS-KEY key [FULL]
 void debug_htstats_key(Call& call) {
   const Slot slot = key_argument(call);
   if (slot == kNoSlot) return;
@@ -145,7 +137,6 @@ void debug_htstats_key(Call& call) {
                          hash.count_due(call.now()), hash.deadline_count(), hash.bytes()));
 }
 
-// DEBUG LISTPACK key
 void debug_listpack(Call& call) {
   const Slot slot = key_argument(call);
   if (slot == kNoSlot) return;
@@ -186,7 +177,6 @@ void reply_status(Call& call, const Status& status) {
   call.fail(fmt::format("ERR {}", status.error().message));
 }
 
-// DEBUG RELOAD [NOSAVE] [NOFLUSH] [MERGE]
 void debug_reload(Call& call) {
   bool saves = true;
   bool flushes = true;
@@ -204,7 +194,6 @@ void debug_reload(Call& call) {
   reply_status(call, parts_of(call).persistence.reload(saves, flushes));
 }
 
-// DEBUG LOADAOF
 void debug_loadaof(Call& call) { reply_status(call, parts_of(call).persistence.load_aof()); }
 
 // ---- DEBUG PROTOCOL: a reply of each type, for the tests of clients ----
@@ -264,7 +253,6 @@ constexpr ProtocolType kProtocolTypes[] = {
 };
 // clang-format on
 
-// DEBUG PROTOCOL type
 void debug_protocol(Call& call) {
   const auto found = std::ranges::find_if(
       kProtocolTypes, [&](const ProtocolType& type) { return equals(call.word(2), type.name); });
@@ -337,7 +325,6 @@ bool is_allowed(ServerCall& call) {
   return permission == "yes" || (permission == "local" && call.client.link().is_loopback());
 }
 
-// DEBUG subcommand [word ...]
 void debug(Call& call) {
   if (!is_allowed(server_call(call))) {
     return call.fail(

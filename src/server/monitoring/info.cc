@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sections INFO shows, and the short ones among them.
+// The sections of INFO, and the short ones among them.
 
 #include "server/monitoring/info.h"
 

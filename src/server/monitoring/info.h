@@ -23,7 +23,7 @@ class Database;
 struct ServerParts;
 
 // The sections named, in any case, in INFO's own order. "default" is those of everyday use, "all"
-// and "everything" are all. None named: default. Names that mean nothing are passed over.
+// and "everything" are all. None named: default. Unknown names are ignored.
 std::string info_text(const ServerParts& server, std::span<const std::string_view> names);
 
 // 1536 -> "1.50K"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// INFO about what is kept on disk.
+// INFO: data on disk.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// INFO about what was done: counts, errors, how long commands took, how late expiry was.
+// INFO: counts, errors, the time that commands took, the lateness of expiry.
 
 #include <algorithm>
 #include <array>
@@ -55,8 +55,8 @@ void info_lateness(std::string& text, std::string_view kind, const Lateness& lat
   text += fmt::format("expiry_lateness_{}_max_ms:{}\r\n", kind, lateness.max_ms());
 }
 
-// How much is going to expire soon. A hash counts once, by the field that is due next. Cost: the
-// buckets of an hour, a thousand keys each, and a look into one of them for each span.
+// How many keys expire soon. A hash counts once, by its next field. Cost: the buckets of an hour, a
+// thousand keys each, and a search in one of them for each span.
 void info_expiring(std::string& text, Keyspace& keyspace, Time now) {
   struct Span {
     std::string_view name;

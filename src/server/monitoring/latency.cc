@@ -113,7 +113,6 @@ bool is_asked(Words names, const std::string& name) {
          });
 }
 
-// LATENCY LATEST
 void latency_latest(Call& call) {
   const auto& events = parts_of(call).latency.events();
   call.reply().array(events.size());
@@ -128,7 +127,6 @@ void latency_latest(Call& call) {
   }
 }
 
-// LATENCY HISTORY event
 void latency_history(Call& call) {
   const auto& events = parts_of(call).latency.events();
   const auto found = events.find(call.word(2));
@@ -141,7 +139,6 @@ void latency_history(Call& call) {
   }
 }
 
-// LATENCY RESET [event ...]
 void latency_reset(Call& call) {
   Latency& latency = parts_of(call).latency;
   std::size_t count = 0;
@@ -153,14 +150,12 @@ void latency_reset(Call& call) {
   call.reply().integer(static_cast<std::int64_t>(count));
 }
 
-// LATENCY DOCTOR
 void latency_doctor(Call& call) {
   const ServerParts& server = parts_of(call);
   call.reply().verbatim("txt",
                         latency_report(server.latency, server.config.latency_monitor_threshold));
 }
 
-// LATENCY GRAPH event
 void latency_graph(Call& call) {
   const auto& events = parts_of(call).latency.events();
   const auto found = events.find(call.word(2));
@@ -170,7 +165,6 @@ void latency_graph(Call& call) {
   call.reply().verbatim("txt", graph(found->first, found->second, to_seconds(call.now())));
 }
 
-// LATENCY HISTOGRAM [command ...]
 void latency_histogram(Call& call) {
   const Words names = call.words().subspan(2);
   const std::size_t place = call.reply().defer();

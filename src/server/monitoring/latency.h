@@ -34,7 +34,7 @@ class Latency {
 
   const std::map<std::string, LatencyEvent, std::less<>>& events() const { return events_; }
 
-  // Forgets one event; returns whether there was one.
+  // Removes one event; returns whether there was one.
   bool reset(std::string_view event);
   void reset() { events_.clear(); }
 

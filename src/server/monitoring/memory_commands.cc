@@ -120,7 +120,6 @@ void memory_usage(Call& call) {
   call.reply().integer(static_cast<std::int64_t>(key_bytes(call.database(), slot)));
 }
 
-// MEMORY STATS
 void memory_stats(Call& call) {
   const ServerParts& server = parts_of(call);
   const MemoryNumbers numbers = memory_numbers();
@@ -151,13 +150,10 @@ void memory_stats(Call& call) {
   add_allocator(map, numbers);
 }
 
-// MEMORY DOCTOR
 void memory_doctor(Call& call) { call.reply().verbatim("txt", memory_report(parts_of(call))); }
 
-// MEMORY MALLOC-STATS
 void memory_malloc_stats(Call& call) { call.reply().verbatim("txt", allocator_report()); }
 
-// MEMORY PURGE
 void memory_purge(Call& call) {
   purge_memory();
   call.reply().ok();

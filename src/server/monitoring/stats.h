@@ -30,7 +30,7 @@ struct Stats {
   std::uint64_t rejected_connections = 0;
   std::uint64_t commands = 0;
   std::uint64_t bytes_in = 0;
-  std::uint64_t bytes_out = 0;  // but for what open connections have sent, which they count
+  std::uint64_t bytes_out = 0;  // of closed connections; open ones count their own
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
   std::uint64_t errors = 0;

@@ -26,7 +26,7 @@ struct Shared {
   std::atomic<std::uint64_t> keys = 0;
   std::atomic<std::uint64_t> bytes = 0;
   std::atomic<std::uint64_t> copied_bytes = 0;
-  std::atomic<bool> is_done = false;  // what follows is complete
+  std::atomic<bool> is_done = false;  // the next fields are complete
   bool is_error = false;
   Code code = Code::io;
   char message[1024] = {};

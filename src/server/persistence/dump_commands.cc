@@ -16,7 +16,6 @@
 namespace mayfly {
 namespace {
 
-// DUMP key
 void dump(Call& call) {
   const Slot slot = call.find_to_read(call.word(1));
   if (slot == kNoSlot) return call.reply().null();
@@ -83,8 +82,8 @@ void fail_restore(Call& call, const Error& error) {
   call.fail(fmt::format("ERR {}", error.message));
 }
 
-// Puts the value of the payload under the key, whatever was there; kNoSlot after an error, which
-// leaves what was there. So it is made under another name first, unless nothing can be there.
+// Stores the value of the payload under the key; kNoSlot after an error, which leaves an old value
+// in place. So the value gets another name first, unless there can be no old one.
 Slot restore_over(Call& call, Slot old, std::string_view key, std::string_view payload) {
   Database& database = call.database();
   const bool may_hide_one = call.context().policy == Policy::hide;
@@ -129,7 +128,6 @@ void propagate_restore(Call& call, std::string_view key, Time deadline,
   call.propagate_list(std::move(words));
 }
 
-// RESTORE key ttl payload [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]
 void restore(Call& call) {
   const std::optional<RestoreOptions> options = read_restore_options(call);
   if (!options) return;

@@ -281,7 +281,7 @@ Status Persistence::load_aof() {
   Status ended = Done{};
   begin_aof([&](const Status& status) { ended = status; });
   context_.loading.finish();
-  if (!is_in_force) aof_.restart();  // what is being written does not begin with this data
+  if (!is_in_force) aof_.restart();  // the base that is being written has other data
   return ended;
 }
 

@@ -34,7 +34,6 @@ void cancel_save(Call& call) {
   call.reply().simple("Scheduled background saving cancelled");
 }
 
-// BGSAVE [SCHEDULE | CANCEL]
 void bgsave(Call& call) {
   if (call.count() == 2 && call.is(1, "cancel")) return cancel_save(call);
   const bool schedules = call.count() == 2 && call.is(1, "schedule");
@@ -57,13 +56,11 @@ void bgsave(Call& call) {
   call.reply().simple("Background saving started");
 }
 
-// LASTSAVE
 void lastsave(Call& call) {
   const Time at = parts_of(call).persistence.snapshots().last_save();
   call.reply().integer(std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count());
 }
 
-// BGREWRITEAOF
 void bgrewriteaof(Call& call) {
   const ServerParts& server = parts_of(call);
   AofWriter& aof = server.persistence.aof();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a snapshot is saved, and what follows from it.
+// Saving snapshots, and when.
 
 #include "server/persistence/snapshots.h"
 

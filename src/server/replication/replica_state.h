@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReplicaState: what a primary knows of a client that is a replica.
+// ReplicaState: the state of a client that is a replica.
 
 #pragma once
 
@@ -14,7 +14,7 @@ namespace mayfly {
 
 // A replica goes through these in order; one that can go on where it was is online at once.
 enum class ReplicaPhase {
-  greeting,   // it has said REPLCONF, but not yet asked for anything
+  greeting,   // it has sent REPLCONF, but not PSYNC yet
   waiting,    // for a child to start that saves for it
   saving,     // the child writes a file
   sending,    // the file is on its way
@@ -28,9 +28,9 @@ struct ReplicaState {
   std::int64_t port = 0;     // where it listens itself
   std::string ip;            // as it announces itself; empty: the address it came from
   bool takes_eof = false;    // a transfer whose length is not known at first
-  bool knows_ids = false;    // that histories can change their names
-  bool is_old = false;       // it said SYNC
-  bool has_loaded = false;   // it has said so before our child had ended
+  bool knows_ids = false;    // that replication ids can change
+  bool is_old = false;       // it sent SYNC
+  bool has_loaded = false;   // it has acknowledged before our child ended
   Time since{};              // of the phase
   std::uint64_t cursor = 0;  // the next byte of the log that goes to it
   std::uint64_t acked = 0;   // it has applied all bytes before this one

@@ -36,6 +36,7 @@ class Replication {
   ~Replication();
 
   bool is_replica() const { return primary_ != nullptr; }
+  ReplicationStream& stream() { return context_.stream; }
   const ReplicationStream& stream() const { return context_.stream; }
 
   void follow(const std::string& host, int port);

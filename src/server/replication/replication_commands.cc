@@ -18,7 +18,6 @@ ReplicaState& replica_state(Client& client) {
   return *client.replica;
 }
 
-// REPLICAOF host port | NO ONE
 void replicaof(Call& call) {
   ServerCall& here = server_call(call);
   Replication& replication = here.server.replication;
@@ -72,7 +71,6 @@ bool take_over(ServerCall& call) {
   return true;
 }
 
-// PSYNC id offset [FAILOVER]
 void psync(Call& call) {
   ServerCall& here = server_call(call);
   Client& client = here.client;
@@ -122,7 +120,6 @@ void replconf_ack(ServerCall& call) {
       call.server.clock.now());
 }
 
-// REPLCONF name value [name value ...]
 void replconf(Call& call) {
   ServerCall& here = server_call(call);
   if (call.is(1, "ack") && call.count() >= 3) return replconf_ack(here);
@@ -138,7 +135,6 @@ void replconf(Call& call) {
   call.reply().ok();
 }
 
-// ROLE
 void role(Call& call) {
   Replication& replication = parts_of(call).replication;
   if (const PrimaryLink* const primary = replication.primary()) {
@@ -183,7 +179,6 @@ std::optional<Time> end_of_wait(Call& call, std::size_t word) {
   return deadline_after(parts_of(call).clock.now(), Millis(*timeout));
 }
 
-// WAIT replicas timeout
 void wait(Call& call) {
   ServerCall& here = server_call(call);
   if (here.server.replication.is_replica()) {
@@ -204,7 +199,6 @@ void wait(Call& call) {
                                         !here.server.requests.is_in_transaction());
 }
 
-// WAITAOF local replicas timeout
 void waitaof(Call& call) {
   ServerCall& here = server_call(call);
   const auto local = call.integer(1, 0, 1, "ERR value is out of range, value must between 0 and 1");
@@ -262,7 +256,6 @@ bool read_plan(Call& call, FailoverPlan& plan, bool& aborts) {
   return true;
 }
 
-// FAILOVER [TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]
 void failover(Call& call) {
   FailoverPlan plan;
   bool aborts = false;
