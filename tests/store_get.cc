@@ -68,19 +68,19 @@ class PlainTxn {
     return find_view(family);
   }
 
-  [[gnu::noipa]] int find(PlainView& view, const StoredKey& key, std::string_view& found) {
-    MDB_val name = to_val(key.bytes());
-    MDB_val value{};
-    const int code = ::mdb_get(lmdb_, view.data, &name, &value);
-    if (code != 0) return code;
-    found = to_view(value);
+  [[gnu::noipa]] Result<std::optional<std::string_view>> find(PlainView& view,
+                                                              const StoredKey& key) {
+    const auto row = get_row(lmdb_, view.data, key.bytes());
+    if (!row) return row.error();
+    if (!*row) return std::optional<std::string_view>();
+    std::string_view found = **row;
     if (key.long_form()) {
       const LongValueResult split = split_long_value(found);
-      if (!split.ok) return MDB_CORRUPTED;
-      if (split.parts.key != key.key()) return MDB_NOTFOUND;
+      if (!split.ok) return damaged_rows();
+      if (split.parts.key != key.key()) return std::optional<std::string_view>();
       found = split.parts.value;
     }
-    return 0;
+    return std::optional(found);
   }
 
   std::uint64_t hash_seed() const { return hash_seed_; }
@@ -112,15 +112,12 @@ class PlainReadTxn {
     PlainView* const view = txn_->view(family);
     if (view == nullptr) return Error{Code::not_found, "the family is not in the store"};
     const StoredKey stored(key, txn_->hash_seed());
-    std::string_view found;
-    const int code = txn_->find(*view, stored, found);
-    if (code == 0) {
-      txn_->tally().add(Count::gets);
-      txn_->tally().add(Count::bytes_read, found.size());
-      return std::optional<std::string_view>(found);
-    }
-    if (code == MDB_NOTFOUND) return std::optional<std::string_view>();
-    return lmdb_error(code, "read a key");
+    const auto found = txn_->find(*view, stored);
+    if (!found) return found.error();
+    if (!*found) return std::optional<std::string_view>();
+    txn_->tally().add(Count::gets);
+    txn_->tally().add(Count::bytes_read, (*found)->size());
+    return std::optional<std::string_view>(**found);
   }
 
  private:

@@ -11,9 +11,11 @@
 
 #pragma once
 
+#include <concepts>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
 namespace mayfly {
 
@@ -32,10 +34,19 @@ namespace internal {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Result(T value) : value_(std::move(value)) {}
+  Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}
 
-  bool ok() const { return state_.index() == 0; }
+  Result(const Result& other) requires std::copy_constructible<T> : value_(other.value_),
+                                                                    error_(copy(other.error_)) {}
+  Result& operator=(const Result& other) requires std::copy_constructible<T> {
+    return *this = Result(other);
+  }
+  Result(Result&&) noexcept = default;
+  Result& operator=(Result&&) noexcept = default;
+  ~Result() = default;
+
+  bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
 
   // The value; aborts if there is none. Out of a temporary Result the value is moved, so that
@@ -47,17 +58,22 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &const_cast<Result*>(this)->value(); }
 
   // REQUIRES: !ok().
-  const Error& error() const { return *std::get_if<1>(&state_); }
+  const Error& error() const { return *error_; }
 
  private:
-  T& value() {
-    T* const value = std::get_if<0>(&state_);
-    if (value == nullptr) [[unlikely]]
-      internal::abort_on(error());
-    return *value;
+  static std::unique_ptr<Error> copy(const std::unique_ptr<Error>& error) {
+    return error == nullptr ? nullptr : std::make_unique<Error>(*error);
   }
 
-  std::variant<T, Error> state_;
+  T& value() {
+    if (!ok()) [[unlikely]]
+      internal::abort_on(error());
+    return *value_;
+  }
+
+  // An error is rare, so it is kept elsewhere: a result that is good costs a null pointer.
+  std::optional<T> value_;
+  std::unique_ptr<Error> error_;
 };
 
 // The result of a call that returns no value but can fail.

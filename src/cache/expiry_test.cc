@@ -11,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "mayfly/cache.h"
 #include "mayfly/internal/cache_core.h"
 
 namespace mayfly::internal {
@@ -155,6 +156,33 @@ TEST_F(JitterTest, StaysWithinItsPercentageForAnyTtl) {
     RC_ASSERT(static_cast<double>(actual - ms) <= std::ceil(most));
     RC_ASSERT(static_cast<double>(ms - actual) <= std::ceil(most));
   }));
+}
+
+class CacheExpiryTest : public testing::Test {
+ protected:
+  Time deadline(int key) { return cache_.find(key)->deadline; }
+
+  ManualClock clock_{kNow};
+  Cache<int, int> cache_{clock_, {.default_expiry = 1min}};
+};
+
+TEST_F(CacheExpiryTest, DefaultIsThatOfTheCache) {
+  cache_.put(1, 1);
+  cache_.put(2, 2, Expiry());
+  EXPECT_EQ(deadline(1), kNow + 1min);
+  EXPECT_EQ(deadline(2), kNow + 1min);
+}
+
+TEST_F(CacheExpiryTest, UnchangedKeepsTheDeadlineOfALiveEntryOnly) {
+  cache_.put(1, 1, 10s);
+  cache_.put(2, 2, 3s);
+  clock_.advance(5s);
+  for (const int key : {1, 2, 3}) cache_.put(key, 7, Expiry::unchanged());
+  EXPECT_EQ(deadline(1), kNow + 10s);
+  EXPECT_EQ(deadline(2), kNow + 5s + 1min);
+  EXPECT_EQ(deadline(3), kNow + 5s + 1min);
+  EXPECT_TRUE(cache_.expire(1, Expiry::unchanged()));
+  EXPECT_EQ(deadline(1), kNow + 10s);
 }
 
 }  // namespace expiry_test

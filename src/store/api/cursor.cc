@@ -79,7 +79,7 @@ bool Cursor::State::restart(Cursor& cursor) {
 }
 
 // Keys that share a long head are not shown in the order in which they are stored.
-Result<Time> Cursor::State::find_deadline(std::string_view stored) {
+Time Cursor::State::find_deadline(std::string_view stored) {
   if (stored.size() >= internal::kLongPrefixBytes) deadlines_.forget();
   return deadlines_.find(stored, step_);
 }
@@ -91,9 +91,9 @@ bool Cursor::State::show_live(Cursor& cursor, bool there, MDB_cursor_op step) {
     const internal::Row& row = rows_.row();
     if (!prefix_.empty() && !row.key.starts_with(prefix_)) return nowhere(cursor);
     if (hides_) {
-      const auto deadline = find_deadline(row.stored);
-      if (!deadline) return nowhere(cursor, deadline.error());
-      if (*deadline != kNever && is_due(*deadline, txn_.now())) {
+      const Time deadline = find_deadline(row.stored);
+      if (deadlines_.failed()) return nowhere(cursor, deadlines_.status());
+      if (deadline != kNever && is_due(deadline, txn_.now())) {
         if (own_ != nullptr) own_->record_expired(family_, row.stored);
         continue;
       }
@@ -108,9 +108,9 @@ bool Cursor::State::show_live(Cursor& cursor, bool there, MDB_cursor_op step) {
 Time Cursor::State::deadline(const Cursor& cursor) {
   if (!deadlines_.is_open() || txn_.is_foreign()) return kNever;
   const bool is_short = cursor.key_.size() <= internal::kShortKeyMax;
-  const auto deadline = find_deadline(is_short ? cursor.key_ : rows_.row().stored);
-  if (!deadline) status_ = deadline.error();
-  return deadline ? *deadline : kNever;
+  const Time deadline = find_deadline(is_short ? cursor.key_ : rows_.row().stored);
+  if (deadlines_.failed()) status_ = deadlines_.status();
+  return deadline;
 }
 
 bool Cursor::State::first(Cursor& cursor) {

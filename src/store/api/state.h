@@ -80,7 +80,7 @@ class Cursor::State {
     if (step != step_) deadlines_.forget();
     step_ = step;
   }
-  Result<Time> find_deadline(std::string_view stored);
+  Time find_deadline(std::string_view stored);
   void show(Cursor& cursor) {
     cursor.valid_ = true;
     cursor.key_ = rows_.row().key;

@@ -91,6 +91,17 @@ TEST_F(StoreTtlTest, AnExpiredKeyCanBePutAnew) {
   expect_sound();
 }
 
+TEST_F(StoreTtlTest, RefusesAnExpiryThatOnlyCachesHave) {
+  must(store_.put("key", "v"));
+  for (const Expiry& expiry : {Expiry::sliding(10s), Expiry(10s).refresh_after(5s)}) {
+    EXPECT_EQ(store_.put("key", "w", expiry).error().code, Code::invalid);
+    EXPECT_EQ(store_.expire("key", expiry).error().code, Code::invalid);
+    EXPECT_EQ(store_.increment("number", 1, expiry).error().code, Code::invalid);
+  }
+  EXPECT_EQ(value("key"), "v");
+  EXPECT_EQ(deadline("key"), kNever);
+}
+
 TEST_F(StoreTtlTest, UnchangedKeepsTheDeadlineOrTheLackOfOne) {
   must(store_.put("session", "old", 10s));
   must(store_.put("key", "old"));

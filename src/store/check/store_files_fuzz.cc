@@ -301,6 +301,6 @@ void run(std::span<const std::uint8_t> input) {
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size > 0) mayfly::run({data, size});
+  if (size > 0) mayfly::internal::run({data, size});
   return 0;
 }

@@ -55,7 +55,8 @@ inline Result<std::optional<std::string_view>> get_row(MDB_txn* txn, MDB_dbi tab
   const int code = ::mdb_get(txn, table, &name, &value);
   if (code == 0) [[likely]]
     return std::optional(to_view(value));
-  if (code != MDB_NOTFOUND) return read_error(code);
+  if (code != MDB_NOTFOUND) [[unlikely]]
+    return read_error(code);
   return std::optional<std::string_view>();
 }
 

@@ -25,17 +25,21 @@ class DeadlineCursor {
   void forget() { where_ = Where::unknown; }
 
   // The deadline of the row with this stored key, kNever if it has none. `step` is the direction of
-  // the other cursor, MDB_NEXT or MDB_PREV; rows come one after the other in that direction.
-  Result<Time> find(std::string_view stored, MDB_cursor_op step);
+  // the other cursor, MDB_NEXT or MDB_PREV; rows come one after the other in that direction. If it
+  // fails, failed() is true, and status() is the error.
+  Time find(std::string_view stored, MDB_cursor_op step);
+  bool failed() const { return !status_.ok(); }
+  const Status& status() const { return status_; }
 
  private:
   enum class Where { unknown, on_row, at_end, at_start };
 
-  Status move(MDB_cursor_op op, std::string_view to, Where beyond);
-  Status approach(std::string_view stored, MDB_cursor_op step);
+  void move(MDB_cursor_op op, std::string_view to, Where beyond);
+  void approach(std::string_view stored, MDB_cursor_op step);
 
   TableCursor cursor_;
   Where where_ = Where::unknown;
+  Status status_ = Done{};
 };
 
 }  // namespace mayfly::internal

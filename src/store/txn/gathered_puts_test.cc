@@ -27,10 +27,11 @@ struct Seen {
 
 std::vector<Seen> all_of(GatheredPuts& puts) {
   std::vector<Seen> seen;
-  puts.visit([&](const GatheredPut& put) {
+  const Status visited = puts.visit([&](const GatheredPut& put) -> Status {
     seen.push_back({put.view, std::string(put.key), std::string(put.value), put.deadline});
-    return 0;
+    return Done{};
   });
+  EXPECT_TRUE(visited.ok());
   return seen;
 }
 
@@ -77,11 +78,12 @@ TEST_F(GatheredPutsTest, KeepsCopies) {
 TEST_F(GatheredPutsTest, StopsAtTheFirstFailure) {
   for (const char* key : {"c", "a", "b"}) puts_.add({views_, key, ""});
   std::string visited;
-  const int code = puts_.visit([&](const GatheredPut& put) {
+  const Status status = puts_.visit([&](const GatheredPut& put) -> Status {
     visited += put.key;
-    return put.key == "b" ? 7 : 0;
+    if (put.key == "b") return Error{Code::full, "no room"};
+    return Done{};
   });
-  EXPECT_EQ(code, 7);
+  EXPECT_EQ(status.error().code, Code::full);
   EXPECT_EQ(visited, "ab");
 }
 
