@@ -14,8 +14,7 @@
 namespace mayfly::bench {
 
 // An operation slower than this on average is not done for every entry: it is known to be slow by
-// then, and a comparison that nobody waits for is worth nothing. Only the tree ever is, on machines
-// of today.
+// then, and the comparison must end within a minute. Only the tree is that slow on today's machines.
 inline constexpr std::int64_t kPatienceNs = 400;
 
 // The time of one of `count` operations, when `work` does all of them.

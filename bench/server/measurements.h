@@ -67,6 +67,7 @@ void measure_aof(ServerBench& bench);
 void measure_sync(ServerBench& bench, const ServerChild& primary);
 
 inline constexpr Millis kFarAway = std::chrono::hours(24);
+inline constexpr std::int64_t kLookNs = 20'000'000;  // 20 ms between two looks at a server
 
 // Words of one call of redis-benchmark: what it measures, on which keys.
 struct SpeedTest {

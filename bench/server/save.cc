@@ -20,7 +20,7 @@ double seconds_since(std::int64_t start_ns) {
   return static_cast<double>(monotonic_ns() - start_ns) / 1e9;
 }
 
-double file_bytes(const ServerChild& server) {
+double dump_bytes(const ServerChild& server) {
   std::error_code why;
   const auto bytes = std::filesystem::file_size(server.directory() / "dump.rdb", why);
   if (!why) return static_cast<double>(bytes);
@@ -28,7 +28,7 @@ double file_bytes(const ServerChild& server) {
 }
 
 // Whether all hashes are there again, and the first one is whole.
-void check(RespClient& client, std::size_t keys, std::size_t fields_each) {
+void check_loaded(RespClient& client, std::size_t keys, std::size_t fields_each) {
   const auto size = must(client.call("DBSIZE")).integer;
   const auto length = must(client.call("HLEN", "hash:0000000")).integer;
   if (size == static_cast<std::int64_t>(keys) && length == static_cast<std::int64_t>(fields_each)) {
@@ -56,7 +56,7 @@ void measure_save(ServerBench& bench, const std::vector<ServerChild>& servers,
       const std::int64_t start = monotonic_ns();
       call_slowly(client, "SAVE");
       const double seconds = seconds_since(start);
-      const double bytes = file_bytes(server);
+      const double bytes = dump_bytes(server);
       bench.add("save", name, server, settings_of(bench.plan),
                 {{"seconds", seconds}, {"bytes", bytes}, {"bytes_per_second", bytes / seconds}},
                 round);
@@ -77,7 +77,7 @@ void measure_load(ServerBench& bench, const std::vector<ServerChild>& servers,
       const std::int64_t start = monotonic_ns();
       call_slowly(client, "DEBUG", "RELOAD", "NOSAVE");
       const double seconds = seconds_since(start);
-      check(client, keys, fields_each);
+      check_loaded(client, keys, fields_each);
       bench.add(
           "load", "hashes of " + size_title(fields_each), server, settings_of(bench.plan),
           {{"seconds", seconds}, {"fields_per_second", static_cast<double>(fields) / seconds}},

@@ -18,8 +18,8 @@ constexpr std::string_view kOneHash = "hash:one";
 constexpr std::string_view kManyHash = "hash:many";
 constexpr std::string_view kVolatileOneHash = "volatile:one";
 constexpr std::string_view kVolatileManyHash = "volatile:many";
-constexpr std::string_view kValue = "xxx";  // as large as redis-benchmark's own
-constexpr std::string_view kTtl = "3600";   // seconds; nothing expires while it is measured
+constexpr std::string_view kValue = "xxx";     // as large as redis-benchmark's own
+constexpr std::string_view kHashTtl = "3600";  // seconds; nothing expires while it is measured
 
 constexpr int kClients = 50;
 
@@ -32,7 +32,8 @@ std::vector<std::string> command_words(std::string_view command, std::size_t key
   if (command == "GET") return words("GET", "key:__rand_int__");
   if (command == "HSET") return words("HSET", hash, "element:__rand_int__", kValue);
   if (command == "HGET") return words("HGET", hash, "element:__rand_int__");
-  return words("HSETEX", volatile_hash, "EX", kTtl, "FIELDS", "1", "element:__rand_int__", kValue);
+  return words("HSETEX", volatile_hash, "EX", kHashTtl, "FIELDS", "1", "element:__rand_int__",
+               kValue);
 }
 
 void fill_one(RespPipeline& pipeline, bool has_field_ttl, std::string_view number,
@@ -42,7 +43,7 @@ void fill_one(RespPipeline& pipeline, bool has_field_ttl, std::string_view numbe
   pipeline.add("SET", key, kValue);
   pipeline.add("HSET", hash, field, kValue);
   if (has_field_ttl) {
-    pipeline.add("HSETEX", volatile_hash, "EX", kTtl, "FIELDS", "1", field, kValue);
+    pipeline.add("HSETEX", volatile_hash, "EX", kHashTtl, "FIELDS", "1", field, kValue);
   }
 }
 
