@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "bench/report/goals.h"
 #include "bench/report/statistics.h"
 
 namespace mayfly::bench {

@@ -57,10 +57,6 @@ void measure_hlen(ServerBench& bench);
 
 // Files that are saved and loaded, clients meanwhile, the append-only file, and replicas.
 void measure_persistence(ServerBench& bench);
-void measure_save(ServerBench& bench, const std::vector<ServerChild>& servers,
-                  std::size_t fields_each, bool compressed);
-void measure_load(ServerBench& bench, const std::vector<ServerChild>& servers,
-                  std::size_t fields_each);  // REQUIRES: the data have been saved
 void measure_child(ServerBench& bench, const std::vector<ServerChild>& servers,
                    std::string_view work);  // BGSAVE or BGREWRITEAOF
 void measure_aof(ServerBench& bench);
