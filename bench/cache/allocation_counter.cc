@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cache/allocation_counter.h"
+// Counts the bytes of the heap that each thread has in use. Declared in costs.h.
 
 #include <malloc.h>
 
 #include <cstdlib>
 #include <new>
+
+#include "bench/cache/costs.h"
 
 namespace mayfly::bench {
 namespace {

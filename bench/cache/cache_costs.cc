@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "bench/cache/allocation_counter.h"
+#include "bench/cache/costs.h"
 #include "bench/cache/strategies.h"
-#include "bench/cache/timing.h"
 #include "mayfly/cache.h"
 #include "mayfly/clock.h"
 #include "mayfly/random.h"
@@ -14,7 +13,7 @@
 namespace mayfly::bench {
 namespace {
 
-// What strategies.cc says, and the goal of memory is about.
+// What the list of strategies says, and the goal of memory is about.
 static_assert(std::is_same_v<Cache<int, int>, Cache<int, int, VolatileSet>>);
 
 template <class Index>

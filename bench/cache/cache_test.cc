@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "bench/cache/allocation_counter.h"
+#include "bench/cache/costs.h"
 #include "bench/cache/expiry_suite.h"
 #include "bench/cache/strategies.h"
 #include "bench/cache/workload.h"

@@ -16,6 +16,21 @@ namespace {
 
 constexpr double kDefaultSeconds = 48;  // leaves room in a minute for a busy machine
 
+template <class Index>
+constexpr Strategy strategy(std::string_view name, std::string_view idea) {
+  return {name, idea, measure_index<Index>, measure_cache<Index>, simulate_lateness<Index>};
+}
+
+constexpr Strategy kStrategies[] = {
+    strategy<LazyIndex>("lazy", "no index: only reads remove expired entries"),
+    strategy<DeadlineHeap>("heap", "binary heap, stale entries are left in it"),
+    strategy<Sampler>("sampling", "20 entries at random, ten times a second"),
+    strategy<WindowQueue>("windows", "deadlines rounded up to seconds"),
+    strategy<TimerWheel>("wheel", "hierarchical timer wheel"),
+    strategy<VolatileSet>("volatile-set", "buckets that split by time; the default of Cache"),
+    strategy<DeadlineTree>("tree", "ordered set, the reference"),
+};
+
 // One strategy in one setting.
 struct Trial {
   const Strategy* strategy;
@@ -114,6 +129,8 @@ Run lateness_run(const ExpiryPlan& plan, Distribution distribution, const Strate
 }
 
 }  // namespace
+
+std::span<const Strategy> strategies() { return kStrategies; }
 
 ExpiryPlan make_expiry_plan(const ExpiryOptions& options) {
   if (options.full && options.quick) throw Failure("--quick and --full exclude each other");

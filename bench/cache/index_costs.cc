@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "bench/cache/allocation_counter.h"
+#include "bench/cache/costs.h"
 #include "bench/cache/strategies.h"
-#include "bench/cache/timing.h"
 #include "mayfly/expiry_index.h"
 
 namespace mayfly::bench {

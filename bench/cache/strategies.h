@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The expiry strategies that are compared, and what is measured of each.
 //
-// To add an index, add a row in strategies.cc, and an instantiation at the end of index_costs.cc,
+// To add an index, add a row in expiry_suite.cc, and an instantiation at the end of index_costs.cc,
 // cache_costs.cc and lateness.cc.
 
 #pragma once

@@ -6,7 +6,7 @@
 // and the call itself costs nothing beside them.
 //
 // With `ttl` a database has three tables: key -> value, key -> deadline, and (deadline, key) ->
-// nothing. Without, it has only the first, and nobody looks for a deadline.
+// nothing. Without, it has only the first, and no deadline is looked up.
 
 #pragma once
 
@@ -41,6 +41,7 @@ struct PeerTally {
 };
 
 inline constexpr std::size_t kPeerPurgeBatch = 256;
+inline constexpr std::size_t kStampBytes = 8;  // of a deadline, big-endian
 
 class Peer {
  public:

@@ -23,8 +23,6 @@
 namespace mayfly::bench {
 namespace {
 
-constexpr std::size_t kStampBytes = 8;
-
 using Stamp = std::array<char, kStampBytes>;
 using DeadlineKey = std::array<char, kStampBytes + kBenchKeyBytes>;
 

@@ -26,9 +26,8 @@ namespace mayfly::bench {
 namespace {
 
 constexpr std::size_t kBlockCacheBytes = std::size_t{1} << 30;
-constexpr std::size_t kStampBytes = 8;
 
-std::string to_stamp(Time deadline) {
+std::string stamp_text(Time deadline) {
   const auto bits = static_cast<std::uint64_t>(deadline.time_since_epoch().count());
   const auto bytes = std::bit_cast<std::array<char, kStampBytes>>(__builtin_bswap64(bits));
   return {bytes.data(), bytes.size()};
@@ -179,9 +178,9 @@ class RocksdbPeer final : public Peer {
       if (there && alive) tally.read(value.ToStringView());
       return;
     }
-    if (old) keep(changes.Delete(deadlines(), to_stamp(*old).append(op.key_view())));
+    if (old) keep(changes.Delete(deadlines(), stamp_text(*old).append(op.key_view())));
     if (op.kind == StoreOp::Kind::put) {
-      std::string stamp = to_stamp(op.deadline);
+      std::string stamp = stamp_text(op.deadline);
       keep(changes.Put(data(), key, to_slice(values[op])));
       keep(changes.Put(keys(), key, stamp));
       keep(changes.Put(deadlines(), stamp.append(op.key_view()), ""));

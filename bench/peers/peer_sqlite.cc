@@ -126,8 +126,8 @@ class SqlitePeer final : public Peer {
     const std::string sync = place.durability == Durability::full     ? "FULL"
                              : place.durability == Durability::normal ? "NORMAL"
                                                                       : "OFF";
-    constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    keep(sqlite3_open_v2(path.c_str(), &database_, kFlags, nullptr));
+    constexpr int kOpenFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    keep(sqlite3_open_v2(path.c_str(), &database_, kOpenFlags, nullptr));
     // A row of such a table must fit into a quarter of a page, or it spills into a page of its own.
     std::string setup = place.value_bytes > 900 ? "PRAGMA page_size = 8192;" : "";
     setup += "PRAGMA synchronous = " + sync + ";" + kSchema;
@@ -160,7 +160,7 @@ class SqlitePeer final : public Peer {
     return tally;
   }
 
-  // What SQLite hands out is its own copy, or a page in its cache that nobody changes meanwhile.
+  // What SQLite hands out is its own copy, or a page in its cache that does not change meanwhile.
   PeerTally get_each(const StoreOps& ops) override {
     PeerTally tally;
     now_ = clock_.now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/report/goals.h"
+// The goals, and whether results reach them. Declared in report.h.
 
 #include <fmt/format.h>
 

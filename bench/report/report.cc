@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "bench/report/goals.h"
 #include "bench/report/statistics.h"
 
 namespace mayfly::bench {
@@ -25,7 +24,7 @@ const Setting* find_setting(const Settings& settings, std::string_view name) {
   return nullptr;
 }
 
-// Settings that are the same in all rows are told once, the others get a column.
+// Settings that are the same in all rows are shown once above the table; the others get a column.
 struct SettingNames {
   Settings common;
   std::vector<std::string> varying;

@@ -66,4 +66,15 @@ std::string settings_text(const Settings& settings);
 // All tables that these results have runs for, and the goals.
 std::string render_report(const Results& results, const Colours& colours);
 
+// What Mayfly is expected to reach, and whether these results do: one table (goals.cc) for all
+// suites.
+struct Verdict {
+  std::string text;        // what was measured, and the goal
+  bool is_judged = false;  // false if fewer entries were measured than the goal speaks of
+  bool is_reached = false;
+};
+
+// For each goal that these results can answer, the worst of the cases it applies to.
+std::vector<Verdict> judge(const Results& results);
+
 }  // namespace mayfly::bench

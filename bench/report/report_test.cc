@@ -7,7 +7,6 @@
 
 #include <numeric>
 
-#include "bench/report/goals.h"
 #include "bench/report/statistics.h"
 
 namespace mayfly::bench {

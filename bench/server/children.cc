@@ -16,7 +16,6 @@ namespace mayfly::bench {
 namespace {
 
 constexpr std::int64_t kBeforeNs = 500'000'000;  // 500 ms
-constexpr std::int64_t kLookNs = 20'000'000;     // 20 ms between two looks at the child
 
 // The client that is measured, and the one that writes.
 class Clients {

@@ -14,8 +14,8 @@
 namespace mayfly::bench {
 namespace {
 
-constexpr std::size_t kWritten = 100;                    // fields of one HSET
-constexpr std::int64_t kPatienceNs = 1'800'000'000'000;  // 30 min, for 100 M fields
+constexpr std::size_t kWritten = 100;                        // fields of one HSET
+constexpr std::int64_t kCallPatienceNs = 1'800'000'000'000;  // 30 min, for 100 M fields
 constexpr Millis kLook(20);
 
 // One deadline is all that an HSETEX can set, so there is one for each field.
@@ -62,7 +62,7 @@ ReplyValue call_slowly(RespClient& client, Words words) {
   client.add(words);
   must(client.send());
   const std::int64_t start = monotonic_ns();
-  while (monotonic_ns() - start < kPatienceNs) {
+  while (monotonic_ns() - start < kCallPatienceNs) {
     std::optional<ReplyValue> reply = must(client.read_within(Millis(10'000)));
     if (!reply) continue;
     if (reply->kind != ReplyValue::Kind::error) return std::move(*reply);
@@ -95,7 +95,7 @@ void set_aof(const ServerChild& server, bool on) {
   set_config(client, "appendonly", on ? "yes" : "no");
   const std::int64_t start = monotonic_ns();
   while (has_child(client)) {
-    if (monotonic_ns() - start > kPatienceNs) {
+    if (monotonic_ns() - start > kCallPatienceNs) {
       throw Failure("a file has not been written in half an hour");
     }
     rest(kLook);

@@ -17,7 +17,7 @@
 namespace mayfly::bench {
 namespace {
 
-constexpr Millis kLook(250);
+constexpr Millis kWatchStep(250);
 constexpr std::size_t kValueBytes = 100;
 constexpr std::size_t kFieldsEach = 10;
 
@@ -67,7 +67,7 @@ struct Watched {
 void watch(ServerBench& bench, bool fields, std::vector<Watched>& all,
            const std::vector<Time>& deadlines) {
   const Time first = deadlines.front();
-  for (Time look = first; look <= first + bench.plan.expired_watch; look += kLook) {
+  for (Time look = first; look <= first + bench.plan.expired_watch; look += kWatchStep) {
     bench.moments.wait_for(look);
     for (Watched& one : all) {
       // What was due when the server was asked, and is not removed when it answers.

@@ -13,9 +13,9 @@
 namespace mayfly::bench {
 namespace {
 
-constexpr std::size_t kGrowthBatch = 32;   // SETs in a round
-constexpr std::uint64_t kStride = 7'919;   // a prime: old keys in no order
-constexpr std::size_t kHlenWritten = 100;  // fields of one command
+constexpr std::size_t kGrowthBatch = 32;        // SETs in a round
+constexpr std::uint64_t kGrowthStride = 7'919;  // a prime: old keys in no order
+constexpr std::size_t kHlenWritten = 100;       // fields of one command
 
 // One client writes keys, another one sends PINGs.
 class Grower {
@@ -111,7 +111,7 @@ void measure_growth(ServerBench& bench) {
 
     times.clear();
     for (std::size_t i = 0; i < rounds / 4; ++i) {
-      times.push_back(grower.round(i * kGrowthBatch * kStride % keys, kStride, keys));
+      times.push_back(grower.round(i * kGrowthBatch * kGrowthStride % keys, kGrowthStride, keys));
     }
     bench.add("growth", "the same keys again", server, settings, latency_metrics(times));
   }

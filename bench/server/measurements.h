@@ -57,16 +57,13 @@ void measure_hlen(ServerBench& bench);
 
 // Files that are saved and loaded, clients meanwhile, the append-only file, and replicas.
 void measure_persistence(ServerBench& bench);
-void measure_save(ServerBench& bench, const std::vector<ServerChild>& servers,
-                  std::size_t fields_each, bool compressed);
-void measure_load(ServerBench& bench, const std::vector<ServerChild>& servers,
-                  std::size_t fields_each);  // REQUIRES: the data have been saved
 void measure_child(ServerBench& bench, const std::vector<ServerChild>& servers,
                    std::string_view work);  // BGSAVE or BGREWRITEAOF
 void measure_aof(ServerBench& bench);
 void measure_sync(ServerBench& bench, const ServerChild& primary);
 
 inline constexpr Millis kFarAway = std::chrono::hours(24);
+inline constexpr std::int64_t kLookNs = 20'000'000;  // 20 ms between two looks at a server
 
 // Words of one call of redis-benchmark: what it measures, on which keys.
 struct SpeedTest {

@@ -13,7 +13,7 @@ namespace mayfly::bench {
 namespace {
 
 constexpr Millis kLead(500);
-constexpr Millis kMargin(300);  // for the subscriber
+constexpr Millis kSubscribeMargin(300);  // for the subscriber
 
 void add_entry(RespPipeline& pipeline, bool fields, std::string_view key, Time deadline) {
   const std::string at = unix_ms(deadline);
@@ -77,7 +77,7 @@ void measure_one(ServerBench& bench, const ServerProgram& program, bool fields, 
   RespClient client = server.connect();
   add_idle(client, idle, fields, deadline_after(bench.moments.now(), kFarAway));
   set_config(client, "notify-keyspace-events", "EA");
-  const Time deadline = fill_before(bench.moments, kLead, kMargin, [&](Time moment) {
+  const Time deadline = fill_before(bench.moments, kLead, kSubscribeMargin, [&](Time moment) {
     add_due(client, plan.due, fields, moment);
   });
   RespClient subscriber = server.connect();

@@ -18,8 +18,8 @@ constexpr std::string_view kOneHash = "hash:one";
 constexpr std::string_view kManyHash = "hash:many";
 constexpr std::string_view kVolatileOneHash = "volatile:one";
 constexpr std::string_view kVolatileManyHash = "volatile:many";
-constexpr std::string_view kValue = "xxx";  // as large as redis-benchmark's own
-constexpr std::string_view kTtl = "3600";   // seconds; nothing expires while it is measured
+constexpr std::string_view kValue = "xxx";     // as large as redis-benchmark's own
+constexpr std::string_view kHashTtl = "3600";  // seconds; nothing expires while it is measured
 
 constexpr int kClients = 50;
 
@@ -32,7 +32,8 @@ std::vector<std::string> command_words(std::string_view command, std::size_t key
   if (command == "GET") return words("GET", "key:__rand_int__");
   if (command == "HSET") return words("HSET", hash, "element:__rand_int__", kValue);
   if (command == "HGET") return words("HGET", hash, "element:__rand_int__");
-  return words("HSETEX", volatile_hash, "EX", kTtl, "FIELDS", "1", "element:__rand_int__", kValue);
+  return words("HSETEX", volatile_hash, "EX", kHashTtl, "FIELDS", "1", "element:__rand_int__",
+               kValue);
 }
 
 void fill_one(RespPipeline& pipeline, bool has_field_ttl, std::string_view number,
@@ -42,7 +43,7 @@ void fill_one(RespPipeline& pipeline, bool has_field_ttl, std::string_view numbe
   pipeline.add("SET", key, kValue);
   pipeline.add("HSET", hash, field, kValue);
   if (has_field_ttl) {
-    pipeline.add("HSETEX", volatile_hash, "EX", kTtl, "FIELDS", "1", field, kValue);
+    pipeline.add("HSETEX", volatile_hash, "EX", kHashTtl, "FIELDS", "1", field, kValue);
   }
 }
 
@@ -60,6 +61,14 @@ std::string_view take_field(std::string_view& line) {
   }
   return field;
 }
+
+constexpr std::size_t kLonger =
+    2;  // than a run of the part `speed`: the file is synced a few times
+
+struct AofServers {
+  bool with_aof;
+  std::vector<ServerChild> servers;
+};
 
 }  // namespace
 
@@ -119,6 +128,36 @@ void measure_speed(ServerBench& bench) {
                 run_benchmark(server, {command, pipeline, keys}, requests), round);
           });
         }
+      }
+    }
+  }
+}
+
+// What does the append-only file cost, synced every second? Two servers of each kind, one with it
+// and one without, in turn.
+void measure_aof(ServerBench& bench) {
+  const ServerPlan& plan = bench.plan;
+  const std::size_t requests = plan.request_count(kSpeedPipeline) * kLonger;
+  std::vector<AofServers> all;
+  for (const bool with_aof : {false, true}) {
+    all.push_back({with_aof, start_all(plan.servers)});
+    for (const ServerChild& server : all.back().servers) {
+      set_aof(server, with_aof);
+      fill_for_speed(server, plan.key_range);
+    }
+  }
+  for (int round = 0; round < plan.rounds; ++round) {
+    for (const std::string_view command : {"SET", "HSETEX"}) {
+      // With or without the file: which of them comes first changes with the round.
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const AofServers& those = all[(i + static_cast<std::size_t>(round)) % all.size()];
+        const std::string name = std::string(command) + (those.with_aof ? ", AOF" : ", no AOF");
+        bench.progress.begin("persist: " + name);
+        in_turns(those.servers, round, [&](const ServerChild& server) {
+          bench.add("aof", name, server, {{"requests", static_cast<double>(requests)}},
+                    run_benchmark(server, {command, kSpeedPipeline, plan.key_range}, requests),
+                    round);
+        });
       }
     }
   }

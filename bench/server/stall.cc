@@ -17,20 +17,19 @@
 namespace mayfly::bench {
 namespace {
 
-constexpr std::size_t kSpread = 10;                   // fields of a hash, where there are many
-constexpr std::size_t kWritten = 100;                 // fields of one command, where there is one
-constexpr Millis kBefore(1000);                       // the time before the deadline
-constexpr Millis kMargin(1200);                       // with some for the clients to connect
-constexpr std::int64_t kPatienceNs = 60'000'000'000;  // 1 min
-constexpr std::int64_t kLookNs = 20'000'000;          // 20 ms between two looks at the statistics
-constexpr std::int64_t kAfterNs = 200'000'000;        // 200 ms, for what is freed in the end
+constexpr std::size_t kSpread = 10;         // fields of a hash, where there are many
+constexpr std::size_t kFieldsAtOnce = 100;  // fields of one command, where there is one
+constexpr Millis kBefore(1000);             // the time before the deadline
+constexpr Millis kMargin(1200);             // with some for the clients to connect
+constexpr std::int64_t kStallPatienceNs = 60'000'000'000;  // 1 min
+constexpr std::int64_t kAfterNs = 200'000'000;             // 200 ms, for what is freed in the end
 
 Millis lead_for(std::size_t fields) { return Millis(1000 + static_cast<int>(fields / 300)); }
 
 void fill(RespClient& client, std::size_t fields, std::size_t fields_each, Time deadline) {
   RespPipeline pipeline(client, 64);
   const std::string at = unix_ms(deadline);
-  const std::size_t at_once = std::min(fields_each, kWritten);
+  const std::size_t at_once = std::min(fields_each, kFieldsAtOnce);
   std::vector<std::string> names(at_once);
   for (std::size_t i = 0; i < fields; i += at_once) {
     const std::size_t count = std::min(at_once, fields - i);
@@ -78,7 +77,7 @@ void probe(const ServerChild& server, std::size_t fields, const Moments& moments
 
   std::size_t expired = 0;
   std::int64_t next_look = kLookNs;
-  while (expired < fields && passed < kPatienceNs) {
+  while (expired < fields && passed < kStallPatienceNs) {
     passed = ask(samples.during);
     if (passed < next_look) continue;
     expired = static_cast<std::size_t>(info_of(watcher, "stats", "expired_fields") - base);

@@ -10,13 +10,19 @@
 
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "bench/report/must.h"
+#include "mayfly/internal/stopwatch.h"
 #include "tools/resp_client.h"
 
 namespace mayfly::bench {
+
+inline constexpr std::uint64_t kWriteStride = 7'919;  // a prime: the keys in no order
 
 struct WriteLoad {
   std::size_t keys = 100'000;  // that it writes again and again
@@ -53,5 +59,36 @@ class SteadyWriter {
   std::int64_t due_ns_ = 0;
   std::uint64_t written_ = 0;
 };
+
+inline SteadyWriter::SteadyWriter(RespClient& client, const WriteLoad& load)
+    : client_(client),
+      load_(load),
+      interval_ns_(
+          static_cast<std::int64_t>(static_cast<double>(load.batch) * 1e9 / load.per_second)),
+      value_(load.value_bytes, 'x') {}
+
+inline std::string SteadyWriter::key(std::uint64_t number) const {
+  return fmt::format("steady:{:07}", number * kWriteStride % load_.keys);
+}
+
+inline void SteadyWriter::fill() {
+  RespPipeline pipeline(client_);
+  for (std::size_t i = 0; i < load_.keys; ++i) pipeline.add("SET", key(i), value_);
+  must(pipeline.finish());
+}
+
+inline bool SteadyWriter::send_due() {
+  const std::int64_t now = monotonic_ns();
+  if (now < due_ns_) return false;
+  const bool is_late = now - due_ns_ >= interval_ns_;
+  due_ns_ = (is_late ? now : due_ns_) + interval_ns_;
+  for (std::size_t i = 0; i < load_.batch; ++i) client_.add("SET", key(written_++), value_);
+  must(client_.send());
+  return true;
+}
+
+inline void SteadyWriter::take_replies() {
+  for (std::size_t i = 0; i < load_.batch; ++i) must(client_.read_good());
+}
 
 }  // namespace mayfly::bench

@@ -17,9 +17,8 @@ namespace {
 constexpr std::size_t kBacklogBytes = std::size_t{10} << 20;        // 10 MB
 constexpr std::size_t kOutputBytes = std::size_t{256} << 20;        // 256 MB
 constexpr WriteLoad kLoad = {.keys = 10'000, .value_bytes = 1000};  // 10 MB a second
-constexpr std::int64_t kPatienceNs = 300'000'000'000;               // 5 min
-constexpr std::int64_t kLookNs = 20'000'000;                        // 20 ms
-constexpr std::int64_t kAfterNs = 500'000'000;                      // 500 ms
+constexpr std::int64_t kSyncPatienceNs = 300'000'000'000;           // 5 min
+constexpr std::int64_t kSyncAfterNs = 500'000'000;                  // 500 ms
 
 struct SyncTimes {
   double seconds = 0;  // until the replica followed; 0 if it never did
@@ -31,7 +30,7 @@ SyncTimes write_meanwhile(SteadyWriter& writer, RespClient& watcher) {
   SyncTimes times;
   const std::int64_t start = monotonic_ns();
   std::int64_t next_look = start;
-  std::int64_t end = start + kPatienceNs;
+  std::int64_t end = start + kSyncPatienceNs;
   while (monotonic_ns() < end) {
     if (writer.send_due()) {
       writer.take_replies();
@@ -44,7 +43,7 @@ SyncTimes write_meanwhile(SteadyWriter& writer, RespClient& watcher) {
     next_look = monotonic_ns() + kLookNs;
     if (!follows || times.seconds > 0) continue;
     times.seconds = static_cast<double>(monotonic_ns() - start) / 1e9;
-    end = monotonic_ns() + kAfterNs;
+    end = monotonic_ns() + kSyncAfterNs;
   }
   return times;
 }

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/store/churn.h"
+// The simulation of entries that come and go. Declared in store_suite.h.
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "bench/report/must.h"
-#include "bench/store/ops.h"
-#include "bench/store/workloads.h"
+#include "bench/store/store_suite.h"
 #include "mayfly/random.h"
 #include "mayfly/store.h"
 
 namespace mayfly::bench {
 namespace {
-
-using std::chrono::seconds;
 
 // The keys of session tokens: no order in them, and none comes twice. Three rounds of a Feistel
 // cipher over 28 bits; what comes out beyond the eight digits that a key has goes round again.
@@ -56,16 +53,17 @@ Run run_churn(const ChurnPlan& plan, const std::filesystem::path& directory, Pro
   Series sizes{"file", "bytes"};
   std::size_t puts = 0;
   const double start = progress.seconds();
-  for (seconds now{0}; now < plan.length; ++now) {
-    if (now % seconds(10) == seconds(0)) {
+  for (std::chrono::seconds now{0}; now < plan.length; ++now) {
+    if (now % std::chrono::seconds(10) == std::chrono::seconds(0)) {
       progress.begin("churn, " + std::to_string(now.count()) + " simulated seconds");
     }
-    if (now % seconds(60) == seconds(0) && now > seconds(0)) {
+    if (now % std::chrono::seconds(60) == std::chrono::seconds(0) &&
+        now > std::chrono::seconds(0)) {
       sizes.points.emplace_back(static_cast<double>(now.count()), file_bytes(store));
     }
     put_second(store, plan, values, puts);
     puts += plan.puts_per_second;
-    clock.advance(seconds(1));
+    clock.advance(std::chrono::seconds(1));
     must(store.purge_expired().status);
     progress.add(churn_work(plan) / static_cast<double>(plan.length.count()));
   }

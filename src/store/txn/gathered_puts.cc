@@ -68,7 +68,8 @@ void GatheredPuts::sort() {
 
 // Puts and their bytes lie anywhere in memory, so they are asked for some way ahead.
 void GatheredPuts::fetch_ahead(std::size_t i) const {
-  if (i + 2 * kPutsAhead < places_.size()) __builtin_prefetch(&puts_[places_[i + 2 * kPutsAhead].index]);
+  if (i + 2 * kPutsAhead < places_.size())
+    __builtin_prefetch(&puts_[places_[i + 2 * kPutsAhead].index]);
   if (i + kPutsAhead >= places_.size()) return;
   const GatheredPut& put = puts_[places_[i + kPutsAhead].index];
   __builtin_prefetch(put.key.data());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long does one of many operations take? Stopwatches for the measurements of the comparison.
+// How long does one of many operations take, and how many bytes of the heap are in use?
 
 #pragma once
 
@@ -14,8 +14,7 @@
 namespace mayfly::bench {
 
 // An operation slower than this on average is not done for every entry: it is known to be slow by
-// then, and a comparison that nobody waits for is worth nothing. Only the tree ever is, on machines
-// of today.
+// then, and the comparison must end within a minute. Only the tree is that slow today.
 inline constexpr std::int64_t kPatienceNs = 400;
 
 // The time of one of `count` operations, when `work` does all of them.
@@ -41,5 +40,12 @@ double nanoseconds_for_each(std::span<const Slot> slots, Work work) {
   }
   return static_cast<double>(passed) / static_cast<double>(done);
 }
+
+// A program that is linked with allocation_counter.cc has its operator new and delete replaced by
+// ones that count. They count what the allocator really spends: the size that it rounds a request
+// up to, and the 8 bytes that glibc keeps before each block.
+
+// Bytes allocated less bytes freed by the calling thread, since it began.
+std::int64_t allocated_bytes() noexcept;
 
 }  // namespace mayfly::bench
