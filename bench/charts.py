@@ -20,7 +20,7 @@ matplotlib.use("Agg")  # no window
 matplotlib.rcParams.update({
     "font.size": 11, "axes.spines.top": False, "axes.spines.right": False,
     "axes.titleweight": "bold", "axes.titlelocation": "left", "figure.facecolor": "white",
-    "svg.hashsalt": "mayfly", "font.family": "DejaVu Sans"})
+    "svg.hashsalt": "mayfly", "svg.fonttype": "none"})
 
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter  # noqa: E402

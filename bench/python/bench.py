@@ -207,7 +207,7 @@ WORKLOADS = {
 def document(runs: list, systems: dict) -> dict:
     """All results in the form of mayfly-bench."""
     commit = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], text=True,
-                            capture_output=True, check=False, cwd=os.path.dirname(__file__))
+                            capture_output=True, check=False, cwd=os.path.dirname(__file__) or ".")
     return {"program": "bench/python", "version": mayfly.__version__,
             "commit": commit.stdout.strip() or "unknown",
             "time": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()),
