@@ -49,7 +49,7 @@ package: packages ## Make Debian packages of the program, the library and the Py
 
 # One program without shared libraries, tried in an empty root (see docs/operations.md).
 tarball: packages ## Make build/tarball/*.tar.gz: a static program that runs on any Linux
-	cmake --preset release -B build/tarball-build -DMAYFLY_STATIC=ON -DMAYFLY_PEERS=OFF >/dev/null
+	cmake --preset release -B build/tarball-build -DMAYFLY_STATIC=ON >/dev/null
 	cmake --build build/tarball-build --target mayfly texts
 	$(PYTHON) scripts/tarball.py build/tarball-build build/tarball
 

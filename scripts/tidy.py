@@ -31,6 +31,7 @@ RULES = [
     structure.module_table,
     structure.module_includes,
     structure.dead_source,
+    structure.crowded_folder,
     structure.lone_header,
 ]
 

@@ -73,11 +73,11 @@ class TextTest(TidyTest):
     def test_good_tree_has_no_problem(self):
         self.assertEqual(self.problems(compiling=True), [])
 
-    def test_file_of_501_lines(self):
-        self.expect("file length", "src/base/a.cc", TOP + "int x;\n" * 498, line=501)
+    def test_file_of_401_lines(self):
+        self.expect("file length", "src/base/a.cc", TOP + "int x;\n" * 398, line=401)
 
-    def test_file_of_500_lines_is_good(self):
-        self.expect_good("src/base/a.cc", TOP + "int x;\n" * 497)
+    def test_file_of_400_lines_is_good(self):
+        self.expect_good("src/base/a.cc", TOP + "int x;\n" * 397)
 
     def test_test_of_801_lines(self):
         self.expect("file length", "src/base/a_test.cc", TOP + "int x;\n" * 798, line=801)
@@ -234,8 +234,13 @@ class StructureTest(TidyTest):
     def test_source_in_a_folder_that_the_build_does_not_name(self):
         self.expect("dead source", "src/net/a.cc", TOP)
 
-    def test_source_below_a_module(self):
-        self.expect("dead source", "src/base/deep/a.cc", TOP)
+    def test_source_in_a_folder_of_a_module_is_good(self):
+        self.expect_good("src/base/deep/a.cc", TOP)
+
+    def test_folder_of_31_files(self):
+        for number in range(31):
+            self.write(f"src/base/deep/a{number:02}.cc", TOP)
+        self.assertEqual(self.problems(), ["src/base/deep/a00.cc:1: crowded folder"])
 
     def test_header_that_nothing_includes(self):
         self.expect("dead source", "src/base/bits.h", HEADER + '#include "base/bits.h"\n')

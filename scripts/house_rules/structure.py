@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules about how files hang together: modules, headers that stand alone, sources in no target."""
 
+import collections
 import concurrent.futures
 import json
 import os
@@ -13,6 +14,7 @@ import tempfile
 from house_rules.tree import CPP, Problem
 
 TABLE = "scripts/modules.json"
+FOLDER_FILES = 30
 # Each file in these is a program, or, in tests/fuzz, the main() of several.
 PROGRAM_FOLDERS = ("examples/c", "examples/cpp", "tests", "tests/fuzz")
 BUILD = "CMakeLists.txt"
@@ -118,6 +120,18 @@ def dead_source(tree):
     for file in tree.ending(".h"):
         if file.include_name not in included:
             yield file.problem(1, "is included by no other file: remove it, or use it")
+
+
+def crowded_folder(tree):
+    """A folder shows one level of the architecture, and so has few files."""
+    folders = collections.defaultdict(list)
+    for file in tree.all:
+        if file.folders[:1] in (["src"], ["include"], ["bench"], ["tests"]):
+            folders["/".join(file.folders)].append(file)
+    for name, files in folders.items():
+        if len(files) > FOLDER_FILES:
+            text = f"{name} has {len(files)} files; {FOLDER_FILES} is the limit: split it by part"
+            yield files[0].problem(1, text)
 
 
 # What nearly every header brings in. Reading it once makes the rule four times as fast.

@@ -7,7 +7,7 @@ import re
 from house_rules import cpp
 from house_rules.tree import BUILD_FILES, CPP, SCRIPTS
 
-FILE_LINES = 500
+FILE_LINES = 400
 TEST_LINES = 800
 FUNCTION_LINES = 70
 COLUMNS = 100

@@ -51,7 +51,7 @@ class File:
     @property
     def is_test(self):
         stem = self.name.partition(".")[0]
-        return stem.endswith("_test") or self.folders[:1] == ["tests"]
+        return stem.endswith("_test") or "tests" in self.folders
 
     @property
     def include_name(self):
