@@ -26,10 +26,17 @@ constexpr Millis kAcceptPause{100};             // when the system has no more s
 constexpr std::size_t kScratchMin = 32 * 1024;  // by InputBuffer
 static_assert(kScratchMin >= 2 * InputBuffer::kShortMax);
 
+int to_timeout(Millis wait) {
+  if (wait == Loop::kForever) return -1;
+  return static_cast<int>(std::clamp<Millis::rep>(wait.count(), 0, INT_MAX));
+}
+
+}  // namespace
+
 // Turns a write to an eventfd into the end of a wait.
-class Waker final : public Watched {
+class EpollWaker final : public Watched {
  public:
-  explicit Waker(int epoll) : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  explicit EpollWaker(int epoll) : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.ptr = static_cast<Watched*>(this);
@@ -54,13 +61,6 @@ class Waker final : public Watched {
  private:
   Fd fd_;
 };
-
-int to_timeout(Millis wait) {
-  if (wait == Loop::kForever) return -1;
-  return static_cast<int>(std::clamp<Millis::rep>(wait.count(), 0, INT_MAX));
-}
-
-}  // namespace
 
 struct EpollLoop::State {
   State(const Clock& the_clock, EpollOptions the_options)
@@ -192,7 +192,7 @@ struct EpollLoop::State {
   const Clock& clock;
   const EpollOptions options;
   const Fd epoll;
-  Waker waker;
+  EpollWaker waker;
   std::vector<char> scratch;
   LinkLists lists;
   std::vector<EpollLink*> batch;  // of one of these lists, while it is worked off

@@ -48,11 +48,10 @@ constexpr Command disabled(std::string_view name, int arity, std::uint32_t flags
 
 // clang-format off
 constexpr Command kClusterRows[] = {
-    {"keyslot", cluster_keyslot, 3, flag::stale, {}, "cluster", "3.0.0",
-     "key",
+    {"keyslot", cluster_keyslot, 3, flag::stale, {}, "cluster", "3.0.0", "key",
      "Returns the slot that a key would have.", {}, "cluster"},
-    {"help", reply_help, 2, flag::loading | flag::stale, {}, "cluster", "5.0.0",
-     "", "Prints this help.", {}, "cluster"},
+    {"help", reply_help, 2, flag::loading | flag::stale, {}, "cluster", "5.0.0", "",
+     "Prints this help.", {}, "cluster"},
     disabled("info", 2, flag::stale),
     disabled("nodes", 2, flag::stale),
     disabled("slots", 2, flag::stale),
@@ -84,13 +83,12 @@ constexpr Command kClusterRows[] = {
 
 constexpr Command kClusterCommands[] = {
     {"cluster", nullptr, -2, 0, {}, "cluster", "3.0.0", "", kNoCluster, kClusterRows},
-    {"readonly", cluster_disabled, 1,
-     flag::loading | flag::stale | flag::fast, {}, "connection", "3.0.0",
-     "", "Lets a replica of a cluster answer; there is none."},
-    {"readwrite", cluster_disabled, 1,
-     flag::loading | flag::stale | flag::fast, {}, "connection", "3.0.0", "", "Undoes READONLY."},
-    {"asking", cluster_disabled, 1, flag::fast, {}, "connection", "3.0.0",
-     "", "Follows a slot of a cluster; there is none."},
+    {"readonly", cluster_disabled, 1, flag::loading | flag::stale | flag::fast, {}, "connection",
+     "3.0.0", "", "Lets a replica of a cluster answer; there is none."},
+    {"readwrite", cluster_disabled, 1, flag::loading | flag::stale | flag::fast, {}, "connection",
+     "3.0.0", "", "Undoes READONLY."},
+    {"asking", cluster_disabled, 1, flag::fast, {}, "connection", "3.0.0", "",
+     "Follows a slot of a cluster; there is none."},
 };
 // clang-format on
 

@@ -138,30 +138,26 @@ constexpr std::uint32_t kCommandFlags = flag::loading | flag::stale;
 
 // clang-format off
 constexpr Command kCommandRows[] = {
-    {"count",   command_count,    2, kCommandFlags, {}, "connection", "2.8.13",
-     "", "Returns how many commands there are.", {}, "command"},
-    {"info",    command_info,    -2, kCommandFlags, {}, "connection", "2.8.13",
-     "[command-name...]",
+    {"count", command_count, 2, kCommandFlags, {}, "connection", "2.8.13", "",
+     "Returns how many commands there are.", {}, "command"},
+    {"info", command_info, -2, kCommandFlags, {}, "connection", "2.8.13", "[command-name...]",
      "Returns the properties of some commands.", {}, "command"},
-    {"docs",    command_docs,    -2, kCommandFlags, {}, "connection", "7.0.0",
-     "[command-name...]",
+    {"docs", command_docs, -2, kCommandFlags, {}, "connection", "7.0.0", "[command-name...]",
      "Returns documentation of commands.", {}, "command"},
-    {"list",    command_list,    -2, kCommandFlags, {}, "connection", "7.0.0",
+    {"list", command_list, -2, kCommandFlags, {}, "connection", "7.0.0",
      "[FILTERBY filter:(MODULE module-name | ACLCAT category | PATTERN pattern:pattern)]",
      "Returns the names of commands.", {}, "command"},
-    {"getkeys", command_getkeys, -3, kCommandFlags, {}, "connection", "2.8.13",
-     "command [arg...]",
+    {"getkeys", command_getkeys, -3, kCommandFlags, {}, "connection", "2.8.13", "command [arg...]",
      "Returns the keys in a request.", {}, "command"},
     {"getkeysandflags", command_getkeysandflags, -3, kCommandFlags, {}, "connection", "7.0.0",
-     "command [arg...]",
-     "Returns the keys in a request, and what it does to them.", {}, "command"},
-    {"help",    reply_help,     2, kCommandFlags, {}, "connection", "5.0.0",
-     "", "Prints this help.", {}, "command"},
+     "command [arg...]", "Returns the keys in a request, and what it does to them.", {}, "command"},
+    {"help", reply_help, 2, kCommandFlags, {}, "connection", "5.0.0", "", "Prints this help.", {},
+     "command"},
 };
 
 constexpr Command kCommandCommands[] = {
-    {"command", command_all, -1, kCommandFlags, {}, "connection", "2.8.13",
-     "", "Returns the properties of all commands.", kCommandRows},
+    {"command", command_all, -1, kCommandFlags, {}, "connection", "2.8.13", "",
+     "Returns the properties of all commands.", kCommandRows},
 };
 // clang-format on
 

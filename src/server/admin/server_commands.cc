@@ -121,21 +121,15 @@ constexpr std::uint32_t kServerAdmin = flag::admin | flag::noscript;
 
 // clang-format off
 constexpr Command kServerCommands[] = {
-    {"info",     info,     -1, kServerFlags | flag::dangerous, {}, "server", "1.0.0",
-     "[section...]",
+    {"info", info, -1, kServerFlags | flag::dangerous, {}, "server", "1.0.0", "[section...]",
      "Returns information and statistics about the server."},
-    {"time",     time,      1, kServerQuick, {}, "server", "2.6.0",
-     "", "Returns the time of the server."},
-    {"shutdown", shutdown, -1,
-     kServerAdmin | kServerFlags | flag::no_multi | flag::allow_busy, {}, "server",
-     "1.0.0",
-     "[saving:(NOSAVE | SAVE)] [NOW] [FORCE] [ABORT]",
-     "Stops the server."},
-    {"monitor",  monitor,   1, kServerAdmin | kServerFlags, {}, "server", "1.0.0",
-     "", "Shows every request that the server gets from now on."},
-    {"lolwut",   lolwut,   -1, flag::readonly | flag::fast, {}, "server", "5.0.0",
-     "[VERSION version:int] [argument:int...]",
-     "Draws a mayfly."},
+    {"time", time, 1, kServerQuick, {}, "server", "2.6.0", "", "Returns the time of the server."},
+    {"shutdown", shutdown, -1, kServerAdmin | kServerFlags | flag::no_multi | flag::allow_busy, {},
+     "server", "1.0.0", "[saving:(NOSAVE | SAVE)] [NOW] [FORCE] [ABORT]", "Stops the server."},
+    {"monitor", monitor, 1, kServerAdmin | kServerFlags, {}, "server", "1.0.0", "",
+     "Shows every request that the server gets from now on."},
+    {"lolwut", lolwut, -1, flag::readonly | flag::fast, {}, "server", "5.0.0",
+     "[VERSION version:int] [argument:int...]", "Draws a mayfly."},
 };
 // clang-format on
 

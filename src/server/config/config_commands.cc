@@ -132,23 +132,21 @@ constexpr std::uint32_t kConfigHelp = flag::loading | flag::stale;
 
 // clang-format off
 constexpr Command kConfigRows[] = {
-    {"get",       config_get,       -3, kConfigAdmin, {}, "server", "2.0.0",
-     "parameter...",
+    {"get", config_get, -3, kConfigAdmin, {}, "server", "2.0.0", "parameter...",
      "Returns directives and their values.", {}, "config"},
-    {"set",       config_set,       -4, kConfigAdmin, {}, "server", "2.0.0",
-     "(parameter value)...",
+    {"set", config_set, -4, kConfigAdmin, {}, "server", "2.0.0", "(parameter value)...",
      "Changes directives, all of them or none.", {}, "config"},
-    {"resetstat", config_resetstat,  2, kConfigAdmin, {}, "server", "2.0.0",
-     "", "Resets the statistics of INFO.", {}, "config"},
-    {"rewrite",   config_rewrite,    2, kConfigAdmin, {}, "server", "2.8.0",
-     "", "Writes the settings in effect into the configuration file.", {}, "config"},
-    {"help",      reply_help,       2, kConfigHelp,  {}, "server", "5.0.0",
-     "", "Prints this help.", {}, "config"},
+    {"resetstat", config_resetstat, 2, kConfigAdmin, {}, "server", "2.0.0", "",
+     "Resets the statistics of INFO.", {}, "config"},
+    {"rewrite", config_rewrite, 2, kConfigAdmin, {}, "server", "2.8.0", "",
+     "Writes the settings in effect into the configuration file.", {}, "config"},
+    {"help", reply_help, 2, kConfigHelp, {}, "server", "5.0.0", "", "Prints this help.", {},
+     "config"},
 };
 
 constexpr Command kConfigCommands[] = {
-    {"config", nullptr, -2, 0, {}, "server", "2.0.0",
-     "", "Shows and changes the configuration.", kConfigRows},
+    {"config", nullptr, -2, 0, {}, "server", "2.0.0", "", "Shows and changes the configuration.",
+     kConfigRows},
 };
 // clang-format on
 

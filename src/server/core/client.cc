@@ -14,8 +14,8 @@ constexpr std::size_t kOutputAtOnce = 1 << 20;
 }  // namespace
 
 Client::Client(Requests& requests, Link& link, std::uint64_t id, Time now,
-               const RequestLimits& limits)
-    : requests_(requests), link_(link), id_(id), parser_(limits) {
+               const RequestLimits& request_limits)
+    : requests_(requests), link_(link), id_(id), parser_(request_limits) {
   info.created = now;
   info.used = now;
 }

@@ -32,7 +32,8 @@ using Queued = std::vector<std::string>;
 
 class Client final : public Peer {
  public:
-  Client(Requests& requests, Link& link, std::uint64_t id, Time now, const RequestLimits& limits);
+  Client(Requests& requests, Link& link, std::uint64_t id, Time now,
+         const RequestLimits& request_limits);
   ~Client() override;
 
   void received(InputBuffer& input) override;

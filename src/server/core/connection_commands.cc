@@ -176,28 +176,23 @@ constexpr std::uint32_t kAtOnce = flag::unqueued | flag::for_subscribers;
 
 // clang-format off
 constexpr Command kConnectionCommands[] = {
-    {"ping", ping, -1,
-     flag::fast | flag::health_check | flag::for_subscribers | flag::from_primary,
+    {"ping", ping, -1, flag::fast | flag::health_check | flag::for_subscribers | flag::from_primary,
      {}, "connection", "1.0.0", "[message]", "Checks that the server answers."},
     {"echo", echo, 2, flag::loading | flag::stale | flag::fast, {}, "connection", "1.0.0",
      "message", "Returns its argument."},
-    {"auth", auth, -2,
-     kAlways | flag::no_auth | flag::skip_monitor | flag::skip_slowlog | flag::allow_busy,
-     {}, "connection", "1.0.0", "[username] password", "Authenticates the connection."},
-    {"hello", hello, -1,
-     kAlways | flag::no_auth | flag::skip_monitor | flag::skip_slowlog | flag::allow_busy,
-     {}, "connection", "6.0.0",
+    {"auth", auth, -2, kAlways | flag::no_auth | flag::skip_monitor | flag::skip_slowlog |
+     flag::allow_busy, {}, "connection", "1.0.0", "[username] password",
+     "Authenticates the connection."},
+    {"hello", hello, -1, kAlways | flag::no_auth | flag::skip_monitor | flag::skip_slowlog |
+     flag::allow_busy, {}, "connection", "6.0.0",
      "[protover:int [AUTH username password] [SETNAME clientname]]",
      "Sets the protocol; can authenticate and name the connection."},
-    {"select", select, 2,
-     flag::loading | flag::stale | flag::fast | flag::from_primary,
-     {}, "connection", "1.0.0", "index:int", "Changes to another database."},
-    {"quit", quit, -1,
-     kAlways | flag::no_auth | flag::allow_busy | kAtOnce,
-     {}, "connection", "1.0.0", "[arg...]", "Closes the connection."},
-    {"reset", reset, 1,
-     kAlways | flag::no_auth | flag::allow_busy | kAtOnce,
-     {}, "connection", "6.2.0", "", "Resets the state of the connection."},
+    {"select", select, 2, flag::loading | flag::stale | flag::fast | flag::from_primary, {},
+     "connection", "1.0.0", "index:int", "Changes to another database."},
+    {"quit", quit, -1, kAlways | flag::no_auth | flag::allow_busy | kAtOnce, {}, "connection",
+     "1.0.0", "[arg...]", "Closes the connection."},
+    {"reset", reset, 1, kAlways | flag::no_auth | flag::allow_busy | kAtOnce, {}, "connection",
+     "6.2.0", "", "Resets the state of the connection."},
 };
 // clang-format on
 

@@ -123,20 +123,17 @@ constexpr std::uint32_t kTransactionFlags =
 
 // clang-format off
 constexpr Command kTransactionCommands[] = {
-    {"multi", multi, 1,
-     kTransactionFlags | flag::unqueued | flag::from_primary, {}, "transactions", "1.2.0",
-     "", "Begins a transaction."},
-    {"exec", exec, 1,
-     flag::noscript | flag::loading | flag::stale | flag::skip_slowlog | flag::unqueued |
-     flag::runs_queue | flag::from_primary,
-     {}, "transactions", "1.2.0", "", "Runs the queued commands, all at once."},
-    {"discard", discard, 1, kTransactionFlags | flag::unqueued, {}, "transactions", "2.0.0",
-     "", "Drops the queued commands."},
-    {"watch", watch, -2,
-     kTransactionFlags | flag::unqueued, {1, -1, 1, access::ro}, "transactions", "2.2.0",
-     "key...", "Makes the next EXEC do nothing if a key changes before."},
-    {"unwatch", unwatch, 1,
-     kTransactionFlags, {}, "transactions", "2.2.0", "", "Ends the watch of all keys."},
+    {"multi", multi, 1, kTransactionFlags | flag::unqueued | flag::from_primary, {}, "transactions",
+     "1.2.0", "", "Begins a transaction."},
+    {"exec", exec, 1, flag::noscript | flag::loading | flag::stale | flag::skip_slowlog |
+     flag::unqueued | flag::runs_queue | flag::from_primary, {}, "transactions", "1.2.0", "",
+     "Runs the queued commands, all at once."},
+    {"discard", discard, 1, kTransactionFlags | flag::unqueued, {}, "transactions", "2.0.0", "",
+     "Drops the queued commands."},
+    {"watch", watch, -2, kTransactionFlags | flag::unqueued, {1, -1, 1, access::ro}, "transactions",
+     "2.2.0", "key...", "Makes the next EXEC do nothing if a key changes before."},
+    {"unwatch", unwatch, 1, kTransactionFlags, {}, "transactions", "2.2.0", "",
+     "Ends the watch of all keys."},
 };
 // clang-format on
 

@@ -186,36 +186,34 @@ constexpr std::uint32_t kLogHelp = flag::loading | flag::stale;
 
 // clang-format off
 constexpr Command kSlowlogRows[] = {
-    {"get",   slowlog_get,   -2, kLogAdmin, {}, "server", "2.2.12",
-     "[count:int]",
+    {"get", slowlog_get, -2, kLogAdmin, {}, "server", "2.2.12", "[count:int]",
      "Returns the latest commands that took long.", {}, "slowlog"},
-    {"len",   slowlog_len,    2, kLogAdmin, {}, "server", "2.2.12",
-     "", "Returns how many slow commands are kept.", {}, "slowlog"},
-    {"reset", slowlog_reset,  2, kLogAdmin, {}, "server", "2.2.12",
-     "", "Removes the slow commands.", {}, "slowlog"},
-    {"help",  reply_help,   2, kLogHelp,  {}, "server", "6.2.0",
-     "", "Prints this help.", {}, "slowlog"},
+    {"len", slowlog_len, 2, kLogAdmin, {}, "server", "2.2.12", "",
+     "Returns how many slow commands are kept.", {}, "slowlog"},
+    {"reset", slowlog_reset, 2, kLogAdmin, {}, "server", "2.2.12", "", "Removes the slow commands.",
+     {}, "slowlog"},
+    {"help", reply_help, 2, kLogHelp, {}, "server", "6.2.0", "", "Prints this help.", {},
+     "slowlog"},
 };
 
 constexpr Command kCommandLogRows[] = {
-    {"get",   commandlog_get,   4, kLogAdmin, {}, "server", "8.1.0",
+    {"get", commandlog_get, 4, kLogAdmin, {}, "server", "8.1.0",
      "count:int type:(SLOW | LARGE-REQUEST | LARGE-REPLY)",
      "Returns the latest commands that took long, or were large.", {}, "commandlog"},
-    {"len",   commandlog_len,   3, kLogAdmin, {}, "server", "8.1.0",
-     "type:(SLOW | LARGE-REQUEST | LARGE-REPLY)",
-     "Returns how many such commands are kept.", {}, "commandlog"},
+    {"len", commandlog_len, 3, kLogAdmin, {}, "server", "8.1.0",
+     "type:(SLOW | LARGE-REQUEST | LARGE-REPLY)", "Returns how many such commands are kept.", {},
+     "commandlog"},
     {"reset", commandlog_reset, 3, kLogAdmin, {}, "server", "8.1.0",
-     "type:(SLOW | LARGE-REQUEST | LARGE-REPLY)",
-     "Removes such commands.", {}, "commandlog"},
-    {"help",  reply_help,  2, kLogHelp,  {}, "server", "8.1.0",
-     "", "Prints this help.", {}, "commandlog"},
+     "type:(SLOW | LARGE-REQUEST | LARGE-REPLY)", "Removes such commands.", {}, "commandlog"},
+    {"help", reply_help, 2, kLogHelp, {}, "server", "8.1.0", "", "Prints this help.", {},
+     "commandlog"},
 };
 
 constexpr Command kCommandLogCommands[] = {
-    {"slowlog", nullptr, -2, 0, {}, "server", "2.2.12",
-     "", "Shows which commands took long.", kSlowlogRows},
-    {"commandlog", nullptr, -2, 0, {}, "server", "8.1.0",
-     "", "Shows which commands took long, or had large requests or replies.", kCommandLogRows},
+    {"slowlog", nullptr, -2, 0, {}, "server", "2.2.12", "", "Shows which commands took long.",
+     kSlowlogRows},
+    {"commandlog", nullptr, -2, 0, {}, "server", "8.1.0", "",
+     "Shows which commands took long, or had large requests or replies.", kCommandLogRows},
 };
 // clang-format on
 

@@ -342,17 +342,13 @@ void debug(Call& call) {
                   call.word(1)));
 }
 
+// clang-format off
 constexpr Command kDebugCommands[] = {
-    {"debug",
-     debug,
-     -2,
-     flag::admin | flag::noscript | flag::loading | flag::stale,
-     {},
-     "server",
-     "1.0.0",
-     "subcommand [arg...]",
+    {"debug", debug, -2, flag::admin | flag::noscript | flag::loading | flag::stale, {}, "server",
+     "1.0.0", "subcommand [arg...]",
      "Inspects and changes internals, for tests; see enable-debug-command."},
 };
+// clang-format on
 
 }  // namespace
 

@@ -182,29 +182,25 @@ constexpr std::uint32_t kLatencyFlags = flag::admin | flag::noscript | flag::loa
 
 // clang-format off
 constexpr Command kLatencies[] = {
-    {"latest",    latency_latest,     2, kLatencyFlags, {}, "server", "2.8.13",
-     "", "Returns the latest sample of each event.", {}, "latency"},
-    {"history",   latency_history,    3, kLatencyFlags, {}, "server", "2.8.13",
-     "event",
+    {"latest", latency_latest, 2, kLatencyFlags, {}, "server", "2.8.13", "",
+     "Returns the latest sample of each event.", {}, "latency"},
+    {"history", latency_history, 3, kLatencyFlags, {}, "server", "2.8.13", "event",
      "Returns the samples of an event.", {}, "latency"},
-    {"reset",     latency_reset,     -2, kLatencyFlags, {}, "server", "2.8.13",
-     "[event...]",
+    {"reset", latency_reset, -2, kLatencyFlags, {}, "server", "2.8.13", "[event...]",
      "Removes samples.", {}, "latency"},
-    {"doctor",    latency_doctor,     2, kLatencyFlags, {}, "server", "2.8.13",
-     "", "Diagnoses what took long.", {}, "latency"},
-    {"graph",     latency_graph,      3, kLatencyFlags, {}, "server", "2.8.13",
-     "event",
+    {"doctor", latency_doctor, 2, kLatencyFlags, {}, "server", "2.8.13", "",
+     "Diagnoses what took long.", {}, "latency"},
+    {"graph", latency_graph, 3, kLatencyFlags, {}, "server", "2.8.13", "event",
      "Draws the samples of an event.", {}, "latency"},
-    {"histogram", latency_histogram, -2, kLatencyFlags, {}, "server", "7.0.0",
-     "[command...]",
+    {"histogram", latency_histogram, -2, kLatencyFlags, {}, "server", "7.0.0", "[command...]",
      "Returns how often commands took how long.", {}, "latency"},
-    {"help",      reply_help,       2, flag::loading | flag::stale,    {}, "server", "2.8.13",
-     "", "Prints this help.", {}, "latency"},
+    {"help", reply_help, 2, flag::loading | flag::stale, {}, "server", "2.8.13", "",
+     "Prints this help.", {}, "latency"},
 };
 
 constexpr Command kLatencyCommands[] = {
-    {"latency", nullptr, -2, 0, {}, "server", "2.8.13",
-     "", "Shows what took long, and when.", kLatencies},
+    {"latency", nullptr, -2, 0, {}, "server", "2.8.13", "", "Shows what took long, and when.",
+     kLatencies},
 };
 // clang-format on
 

@@ -161,25 +161,22 @@ void memory_purge(Call& call) {
 
 // clang-format off
 constexpr Command kMemoryRows[] = {
-    {"usage", memory_usage, -3,
-     flag::readonly, {2, 2, 1, access::ro}, "server", "4.0.0",
-     "key [SAMPLES count:int]",
-     "Returns how many bytes a key and its value take.", {}, "memory"},
-    {"stats",        memory_stats,         2, 0, {}, "server", "4.0.0",
-     "", "Returns where memory goes.", {}, "memory"},
-    {"doctor",       memory_doctor,        2, 0, {}, "server", "4.0.0",
-     "", "Checks for problems with memory.", {}, "memory"},
-    {"malloc-stats", memory_malloc_stats,  2, 0, {}, "server", "4.0.0",
-     "", "Returns the statistics of the allocator.", {}, "memory"},
-    {"purge",        memory_purge,         2, 0, {}, "server", "4.0.0",
-     "", "Gives empty pages back to the system.", {}, "memory"},
-    {"help",         reply_help,          2, flag::loading | flag::stale, {}, "server", "4.0.0",
-     "", "Prints this help.", {}, "memory"},
+    {"usage", memory_usage, -3, flag::readonly, {2, 2, 1, access::ro}, "server", "4.0.0",
+     "key [SAMPLES count:int]", "Returns how many bytes a key and its value take.", {}, "memory"},
+    {"stats", memory_stats, 2, 0, {}, "server", "4.0.0", "", "Returns where memory goes.", {},
+     "memory"},
+    {"doctor", memory_doctor, 2, 0, {}, "server", "4.0.0", "", "Checks for problems with memory.",
+     {}, "memory"},
+    {"malloc-stats", memory_malloc_stats, 2, 0, {}, "server", "4.0.0", "",
+     "Returns the statistics of the allocator.", {}, "memory"},
+    {"purge", memory_purge, 2, 0, {}, "server", "4.0.0", "",
+     "Gives empty pages back to the system.", {}, "memory"},
+    {"help", reply_help, 2, flag::loading | flag::stale, {}, "server", "4.0.0", "",
+     "Prints this help.", {}, "memory"},
 };
 
 constexpr Command kMemoryCommands[] = {
-    {"memory",  nullptr, -2, 0, {}, "server", "4.0.0",
-     "", "Shows where memory goes.", kMemoryRows},
+    {"memory", nullptr, -2, 0, {}, "server", "4.0.0", "", "Shows where memory goes.", kMemoryRows},
 };
 // clang-format on
 

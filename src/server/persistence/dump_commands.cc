@@ -159,13 +159,11 @@ void restore(Call& call) {
 // clang-format off
 constexpr Command kDumpCommands[] = {
     {"dump", dump, 2, flag::readonly, {1, 1, 1, access::ro | access::access}, "generic", "2.6.0",
-     "key",
-     "Returns the value of a key as bytes, for RESTORE."},
+     "key", "Returns the value of a key as bytes, for RESTORE."},
     {"restore", restore, -4, flag::write | flag::denyoom | flag::dangerous,
      {1, 1, 1, access::ow | access::update}, "generic", "2.6.0",
      "key ttl:int serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds:int] [FREQ "
-     "frequency:int]",
-     "Makes a key from what DUMP returned."},
+     "frequency:int]", "Makes a key from what DUMP returned."},
 };
 // clang-format on
 

@@ -85,15 +85,14 @@ constexpr std::uint32_t kLastsaveFlags = flag::loading | flag::stale | flag::fas
 
 // clang-format off
 constexpr Command kPersistenceCommands[] = {
-    {"save",         save,          1, kSavingFlags | flag::no_multi, {}, "server", "1.0.0",
-     "", "Saves all data in a file, and serves no client meanwhile."},
-    {"bgsave",       bgsave,       -1, kSavingFlags, {}, "server", "1.0.0",
-     "[SCHEDULE]",
+    {"save", save, 1, kSavingFlags | flag::no_multi, {}, "server", "1.0.0", "",
+     "Saves all data in a file, and serves no client meanwhile."},
+    {"bgsave", bgsave, -1, kSavingFlags, {}, "server", "1.0.0", "[SCHEDULE]",
      "Saves all data in a file, in the background."},
-    {"lastsave",     lastsave,      1, kLastsaveFlags | flag::dangerous, {}, "server", "1.0.0",
-     "", "Returns when data was saved last."},
-    {"bgrewriteaof", bgrewriteaof,  1, kSavingFlags, {}, "server", "1.0.0",
-     "", "Rewrites the append-only file, in the background."},
+    {"lastsave", lastsave, 1, kLastsaveFlags | flag::dangerous, {}, "server", "1.0.0", "",
+     "Returns when data was saved last."},
+    {"bgrewriteaof", bgrewriteaof, 1, kSavingFlags, {}, "server", "1.0.0", "",
+     "Rewrites the append-only file, in the background."},
 };
 // clang-format on
 
