@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `_mayfly.Family`: all that a column family can do, one key at a time. mayfly/_family.py and hot.cc
-// have the rest.
+// `_mayfly.Family`: all that a column family can do, one key at a time. mayfly/_family.py and
+// hot.cc have the rest.
 
 #include <cstdint>
 #include <optional>
