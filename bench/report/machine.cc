@@ -4,7 +4,7 @@
 #include <fstream>
 #include <thread>
 
-#include "tools/version.h"
+#include "base/version.h"
 
 namespace mayfly {
 namespace {
@@ -30,7 +30,7 @@ Machine this_machine() {
 #else
   machine.compiler = "g++ " __VERSION__;
 #endif
-  machine.version = kVersion;
+  machine.version = kMayflyVersion;
 #ifndef NDEBUG
   machine.has_assertions = true;
 #endif

@@ -5,8 +5,8 @@
 
 #include <optional>
 
+#include "base/version.h"
 #include "server/core/server.h"
-#include "server/core/version.h"
 #include "server/monitoring/info.h"
 
 namespace mayfly {
@@ -94,7 +94,7 @@ void lolwut(Call& call) {
       "    /  /\n"
       "\n"
       "It lives for a day, and knows when to die.\n";
-  call.reply().verbatim("txt", fmt::format("{}\nMayfly ver. {}\n", kMayfly, kServerVersion));
+  call.reply().verbatim("txt", fmt::format("{}\nMayfly ver. {}\n", kMayfly, kMayflyVersion));
 }
 
 constexpr std::uint32_t kAnytime = flag::loading | flag::stale;

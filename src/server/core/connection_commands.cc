@@ -5,10 +5,10 @@
 
 #include <array>
 
+#include "base/version.h"
 #include "resp/numbers.h"
 #include "server/admin/client_list.h"
 #include "server/core/server.h"
-#include "server/core/version.h"
 
 namespace mayfly {
 namespace {

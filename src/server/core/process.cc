@@ -15,8 +15,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/version.h"
 #include "net/socket.h"
-#include "server/core/version.h"
 #include "server/persistence/process_child.h"
 #include "server/replication/replication.h"
 
@@ -257,7 +257,7 @@ Status ServerProcess::run() {
   server_.persistence().renew_owner();
   if (Status status = write_pidfile(); !status) return status;
   log_.write(Level::notice, fmt::format("Mayfly {} starts: process {}, port {}, folder '{}'",
-                                        kServerVersion, getpid(), port_, config.dir));
+                                        kMayflyVersion, getpid(), port_, config.dir));
   catch_signals();
   loop_.on_turn_begin([this] { server_.begin_turn(); });
   loop_.before_sleep([this] { return server_.before_sleep(); });

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/version.h"
 #include "server/core/memory.h"
-#include "server/core/version.h"
 #include "server/monitoring/info.h"
 #include "server/monitoring/info_lines.h"
 #include "server/monitoring/memory_overhead.h"
@@ -44,7 +44,7 @@ void info_server(Server& server, std::string& text) {
   utsname system{};
   ::uname(&system);
   info_line(text, "server_name", "mayfly");
-  info_line(text, "mayfly_version", kServerVersion);
+  info_line(text, "mayfly_version", kMayflyVersion);
   info_line(text, "redis_version", kCompatibleVersion);
   info_line(text, "redis_mode", "standalone");
   info_line(text, "server_mode", "standalone");

@@ -7,11 +7,11 @@
 
 #include <utility>
 
+#include "base/version.h"
 #include "persist/aof/aof_manifest.h"
 #include "resp/numbers.h"
 #include "server/core/memory.h"
 #include "server/core/server.h"
-#include "server/core/version.h"
 #include "server/persistence/aof_task.h"
 #include "server/replication/replication.h"
 
@@ -44,7 +44,7 @@ SaveOptions Persistence::save_options() {
   options.format = {.compresses = config.rdbcompression, .checksums = config.rdbchecksum};
   options.saves_access = looks_at_access(config.maxmemory_policy);
   // Who wrote it, as INFO says it.
-  options.aux = {{"mayfly-ver", std::string(kServerVersion)},
+  options.aux = {{"mayfly-ver", std::string(kMayflyVersion)},
                  {"redis-ver", std::string(kCompatibleVersion)},
                  {"ctime", std::to_string(seconds)},
                  {"used-mem", std::to_string(used_memory())}};
