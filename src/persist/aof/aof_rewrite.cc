@@ -9,16 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "persist/disk/syncing_sink.h"
+#include "persist/disk/disk.h"
 #include "resp/encode.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kFieldsMax = 64;            // in one command
-constexpr std::size_t kBufferBytes = 64 * 1024;   // handed to the sink at once
-constexpr std::uint64_t kKeysBetween = 1024;      // two reports of progress
-constexpr std::uint64_t kBytesBetween = 1 << 20;  // 1 MiB
+constexpr std::size_t kFieldsMax = 64;           // in one command
+constexpr std::size_t kBufferBytes = 64 * 1024;  // handed to the sink at once
 
 class Digits {
  public:
@@ -35,11 +33,11 @@ class Digits {
   const char* end_;
 };
 
-// Writes commands. After the first error it does nothing more, and finish() tells it.
+// Writes commands. After the first error it writes nothing more; finish() returns the error.
 class Rewriter {
  public:
   Rewriter(Keyspace& keyspace, ByteSink& sink, const OnSaveProgress& progress)
-      : keyspace_(keyspace), sink_(sink), progress_(progress) {}
+      : keyspace_(keyspace), sink_(sink, progress) {}
 
   void database(Database& database) {
     if (database.stored() == 0) return;
@@ -50,7 +48,7 @@ class Rewriter {
       } else {
         hash(database, slot);
       }
-      note_key();
+      count_key();
       return status_.ok();
     });
   }
@@ -58,7 +56,7 @@ class Rewriter {
   Result<SaveProgress> finish() {
     hand_over();
     if (!status_) return status_.error();
-    return done_;
+    return sink_.done;
   }
 
  private:
@@ -77,7 +75,7 @@ class Rewriter {
     }
   }
 
-  // The views into the hash are good all the time, since nothing is changed.
+  // The views into the hash stay valid, since nothing is changed.
   void hash(Database& database, Slot slot) {
     fields_.clear();
     database.hash(slot).each([&](const HashField& field) {
@@ -121,32 +119,21 @@ class Rewriter {
     }
   }
 
-  void note_key() {
-    ++done_.keys;
+  void count_key() {
     if (buffer_.size() >= kBufferBytes) hand_over();
-    if (done_.keys - reported_.keys >= kKeysBetween) report();
+    sink_.count_key();
   }
 
   void hand_over() {
     if (status_) status_ = sink_.write(buffer_);
-    done_.bytes += buffer_.size();
     buffer_.clear();
-    if (done_.bytes - reported_.bytes >= kBytesBetween) report();
-  }
-
-  void report() {
-    reported_ = done_;
-    if (progress_) progress_(done_);
   }
 
   Keyspace& keyspace_;
-  ByteSink& sink_;
-  const OnSaveProgress& progress_;
+  ReportingSink sink_;
   std::string buffer_;
   std::vector<HashField> fields_;
   Status status_ = Done{};
-  SaveProgress done_;
-  SaveProgress reported_;
 };
 
 }  // namespace

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/hex.h"
 #include "keyspace/keyspace_fixture.h"
 #include "persist/crc64.h"
-#include "persist/hex.h"
 
 namespace mayfly {
 namespace {
