@@ -126,14 +126,6 @@ class FakeDisk final : public Disk {
                                               const std::string& owner) override;
 
  private:
-  // An unsynced change of a directory: `name` refers to the file, or is removed if it is null;
-  // `also_gone` is removed, too.
-  struct Change {
-    std::string name;
-    FakeInode* inode;
-    std::string also_gone;
-  };
-
   struct Failures {
     int times = 0;
     int passing = 0;
@@ -141,14 +133,6 @@ class FakeDisk final : public Disk {
 
   class File;
   class Lock;
-
-  using Names = std::map<std::string, FakeInode*>;
-
-  static std::string directory_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    return slash == std::string::npos ? std::string(".") : path.substr(0, slash);
-  }
-  static void apply(const Change& change, Names& names);
 
   FakeInode* make_inode(std::string synced = {}) {
     return inodes_.emplace_back(std::make_unique<FakeInode>(std::move(synced))).get();
@@ -171,9 +155,9 @@ class FakeDisk final : public Disk {
   int held_ = 0;
 
   std::vector<std::unique_ptr<FakeInode>> inodes_;  // never freed: a file may be open
-  Names names_;                                     // by path
-  Names synced_names_;
-  std::vector<Change> changes_;              // from synced_names_ to names_
+  FakeNames names_;                                 // by path
+  FakeNames synced_names_;
+  std::vector<FakeChange> changes_;          // from synced_names_ to names_
   std::map<std::string, bool> directories_;  // and whether they survive a power cut
   std::multiset<std::string> locked_;
   std::map<std::string, std::string> locked_elsewhere_;  // and the owner
@@ -212,19 +196,10 @@ class FakeDisk::File final : public DiskFile {
   FakeInode& inode_;
 };
 
-inline void FakeDisk::apply(const Change& change, Names& names) {
-  if (!change.also_gone.empty()) names.erase(change.also_gone);
-  if (change.inode == nullptr) {
-    names.erase(change.name);
-  } else {
-    names[change.name] = change.inode;
-  }
-}
-
 inline void FakeDisk::power_cut() {
   const std::lock_guard lock(mutex_);
-  for (const Change& change : changes_) {
-    if (random_.below(2) == 0) apply(change, synced_names_);
+  for (const FakeChange& change : changes_) {
+    if (random_.below(2) == 0) change.apply_to(synced_names_);
   }
   changes_.clear();
   std::erase_if(directories_, [&](const auto& entry) {
@@ -259,7 +234,7 @@ inline void FakeDisk::put(const std::string& path, std::string bytes) {
   const std::lock_guard lock(mutex_);
   FakeInode* const inode = make_inode(std::move(bytes));
   names_[path] = synced_names_[path] = inode;
-  directories_[directory_of(path)] = true;
+  directories_[fake_directory_of(path)] = true;
 }
 
 inline Status FakeDisk::check(Op op, const std::string& path) {
@@ -280,7 +255,7 @@ inline FakeInode* FakeDisk::make_file(const std::string& path) {
 }
 
 inline Result<FakeInode*> FakeDisk::open_to_write(const std::string& path) {
-  if (!directories_.contains(directory_of(path)) && directory_of(path) != ".") {
+  if (!directories_.contains(fake_directory_of(path)) && fake_directory_of(path) != ".") {
     return Error{Code::not_found, "no directory for " + path};
   }
   const auto found = names_.find(path);
@@ -319,8 +294,8 @@ inline Status FakeDisk::rename(const std::string& from, const std::string& to) {
   if (Status status = check(Op::rename, from); !status) return status;
   const auto found = names_.find(from);
   if (found == names_.end()) return Error{Code::not_found, "there is no " + from};
-  const Change change = {to, found->second, from};
-  apply(change, names_);
+  const FakeChange change = {to, found->second, from};
+  change.apply_to(names_);
   changes_.push_back(change);
   return Done{};
 }
@@ -365,13 +340,13 @@ inline Status FakeDisk::make_directory(const std::string& path) {
 inline Status FakeDisk::sync_directory(const std::string& path) {
   const std::lock_guard lock(mutex_);
   if (Status status = check(Op::sync_directory, path); !status) return status;
-  std::erase_if(changes_, [&](const Change& change) {
-    if (directory_of(change.name) != path) return false;
-    apply(change, synced_names_);
+  std::erase_if(changes_, [&](const FakeChange& change) {
+    if (fake_directory_of(change.name) != path) return false;
+    change.apply_to(synced_names_);
     return true;
   });
   for (auto& [directory, is_safe] : directories_) {
-    if (directory_of(directory) == path) is_safe = true;
+    if (fake_directory_of(directory) == path) is_safe = true;
   }
   return Done{};
 }
@@ -388,7 +363,7 @@ inline Result<std::vector<std::string>> FakeDisk::list(const std::string& direct
   }
   std::vector<std::string> names;
   for (const auto& [path, inode] : names_) {
-    if (directory_of(path) == directory) names.push_back(path.substr(directory.size() + 1));
+    if (fake_directory_of(path) == directory) names.push_back(path.substr(directory.size() + 1));
   }
   return names;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeInode: a file of a FakeDisk (fake_disk.h), for tests.
+// The files and directories of a FakeDisk (fake_disk.h), for tests.
 
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -55,6 +56,30 @@ struct FakeInode {
     for (std::size_t i = lost_from; i < std::min(lost_to, text.size()); ++i) text[i] = '\0';
   }
 };
+
+using FakeNames = std::map<std::string, FakeInode*>;  // by path
+
+// An unsynced change of a directory: `name` refers to the file, or is removed if it is null;
+// `also_gone` is removed, too.
+struct FakeChange {
+  std::string name;
+  FakeInode* inode;
+  std::string also_gone;
+
+  void apply_to(FakeNames& names) const {
+    if (!also_gone.empty()) names.erase(also_gone);
+    if (inode == nullptr) {
+      names.erase(name);
+    } else {
+      names[name] = inode;
+    }
+  }
+};
+
+inline std::string fake_directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string(".") : path.substr(0, slash);
+}
 
 // The content of a file when it was opened.
 class FakeSource final : public ByteSource {
