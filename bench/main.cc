@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "base/nearest.h"
+#include "base/version.h"
 #include "bench/cache/expiry_suite.h"
 #include "bench/report/must.h"
 #include "bench/report/report.h"
@@ -16,7 +17,6 @@
 #include "bench/store/store_suite.h"
 #include "tools/files.h"
 #include "tools/terminal/terminal.h"
-#include "tools/version.h"
 
 namespace mayfly::bench {
 namespace {

@@ -12,7 +12,7 @@ function(mayfly_test name)
 endfunction()
 
 # Modules with private names that clash when several sources are compiled as one.
-set(one_by_one persist cli)
+set(one_by_one)
 
 # mayfly_module(NAME [FOLDER folder] [DEPENDS target...] [PROGRAM name])
 #

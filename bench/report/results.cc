@@ -8,10 +8,10 @@
 #include <fstream>
 #include <thread>
 
+#include "base/version.h"
 #include "mayfly/clock.h"
 #include "tools/json/json.h"
 #include "tools/json/json_reader.h"
-#include "tools/version.h"
 
 #ifndef MAYFLY_COMMIT
 #define MAYFLY_COMMIT "unknown"

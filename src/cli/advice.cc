@@ -3,18 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "base/nearest.h"
-#include "cli/other_words.h"
 
 namespace mayfly {
 namespace {
 
-// Hidden options are known, too, but are not told.
+// Hidden options are accepted, but not listed in messages.
 std::vector<std::string> right_words(const CLI::App& app, bool options, bool has_hidden) {
   std::vector<std::string> words;
   if (options) {
@@ -28,17 +29,100 @@ std::vector<std::string> right_words(const CLI::App& app, bool options, bool has
   return words;
 }
 
-// --TTL is --ttl, before anything else is guessed.
 std::string guess_of(const std::string& name, const std::vector<std::string>& words) {
   const std::vector<std::string_view> views(words.begin(), words.end());
   return std::string(nearest(CLI::detail::to_lower(name), views));
 }
 
-// Whoever is used to `sqlite3 app.db` says `mayfly app.db`.
+// `mayfly app.db`, as in `sqlite3 app.db`.
 std::string advice_about_file(const std::string& word) {
   std::error_code ignored;
   if (!word.ends_with(".db") && !std::filesystem::is_regular_file(word, ignored)) return "";
-  return fmt::format("a store is opened with 'mayfly shell --db {}'", word);
+  return fmt::format("to open a store use 'mayfly shell --db {}'", word);
+}
+
+// clang-format off
+constexpr Alias kAliases[] = {
+    {"set", "put", ""},
+    {"write", "put", ""},
+    {"setnx", "set-if-absent", ""},
+    {"read", "get", ""},
+    {"cat", "get", ""},
+    {"rm", "del", ""},
+    {"delete", "del", ""},
+    {"remove", "del", ""},
+    {"unlink", "del", ""},
+    {"has", "exists", ""},
+    {"incrby", "incr", ""},
+    {"ls", "list", ""},
+    {"keys", "list", ""},
+    {"dbsize", "count", ""},
+    {"stats", "stat", ""},
+    {"info", "stat", ""},
+    {"status", "stat", ""},
+    {"vacuum", "compact", ""},
+    {"defrag", "compact", ""},
+    {"checkpoint", "sync", ""},
+    {"repl", "shell", ""},
+    {"prompt", "shell", ""},
+    {"server", "serve", ""},
+    {"start", "serve", ""},
+    {"benchmark", "bench", ""},
+    {"man", "manual", ""},
+
+    {"setex", "", "use 'put KEY VALUE --ttl TIME'"},
+    {"psetex", "", "use 'put KEY VALUE --ttl 1500ms'"},
+    {"mset", "", "use 'mayfly txn' for several changes in one transaction"},
+    {"mget", "", "'get' takes one key; 'scan' shows keys and values"},
+    {"getdel", "", "use 'get KEY' and then 'del KEY'"},
+    {"decr", "", "use 'incr KEY -1'"},
+    {"decrby", "", "use 'incr KEY -N'"},
+    {"pttl", "", "use 'ttl KEY', which prints milliseconds"},
+    {"pexpire", "", "use 'expire KEY 1500ms'"},
+    {"expireat", "", "use 'expire KEY 2099-12-31T23:59Z'"},
+    {"pexpireat", "", "use 'expire KEY 2099-12-31T23:59Z'"},
+    {"flushdb", "", "use 'clear' to delete all entries of a column family"},
+    {"flushall", "", "use 'clear' to delete all entries of a column family"},
+    {"truncate", "", "use 'clear' to delete all entries of a column family"},
+    {"multi", "", "use 'begin' and 'commit' in 'mayfly shell', or 'mayfly txn'"},
+    {"save", "", "every write is durable; use 'backup' to copy the file while it is in use"},
+    {"bgsave", "", "every write is durable; use 'backup' to copy the file while it is in use"},
+    {"restore", "", "use 'load' to read a dump; a backup is a store file, open it directly"},
+    {"tables", "", "use 'cf list' for column families, 'list' for keys"},
+    {".tables", "", "use 'cf list' for column families, 'list' for keys"},
+    {".dump", "", "use 'dump'"},
+    {".help", "", "use 'help'"},
+    {".quit", "", "use 'quit', or press Ctrl-D"},
+    {".exit", "", "use 'quit', or press Ctrl-D"},
+    {"create", "", "'put' creates the file; 'cf create' creates a column family"},
+    {"drop", "", "'del' deletes keys, 'cf drop' a column family"},
+    {"insert", "", "use 'put KEY VALUE', or 'set-if-absent KEY VALUE' to keep an existing value"},
+    {"add", "", "use 'put KEY VALUE', or 'set-if-absent KEY VALUE' to keep an existing value"},
+    {"update", "", "use 'put KEY VALUE'"},
+    {"select", "", "there is no SQL: 'get KEY' prints a value, 'scan' lists keys and values"},
+    {"find", "", "use 'list --prefix PREFIX'"},
+    {"search", "", "use 'list --prefix PREFIX'"},
+    {"describe", "", "use 'stat' for the file, 'get KEY --json' for a key"},
+    {"watch", "", "use 'top' to monitor a server; a store does not publish changes"},
+    {"monitor", "", "use 'top' to monitor a server"},
+    {"ping", "", "a store file needs no server; use 'redis-cli ping' to test a server"},
+    {"hset", "", "a store has no hashes: use keys like 'user:1:name', or 'mayfly serve'"},
+    {"hget", "", "a store has no hashes: use 'get KEY' for an imported hash"},
+    {"hgetall", "", "a store has no hashes: use 'get KEY' for an imported hash"},
+};
+// clang-format on
+
+std::string lower(std::string_view word) {
+  std::string text(word);
+  for (char& letter : text) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return text;
+}
+
+const Alias* find_alias(const std::string& word) {
+  const auto found = std::ranges::find(kAliases, word, &Alias::name);
+  return found == std::end(kAliases) ? nullptr : found;
 }
 
 }  // namespace
@@ -56,7 +140,7 @@ const CLI::App* command_named(const CLI::App& app, const std::string& name) {
 
 std::vector<std::string> unknown_words(const CLI::App& app) {
   std::vector<std::string> words = app.remaining();
-  std::erase(words, "--");  // which only says that no option follows
+  std::erase(words, "--");
   return words;
 }
 
@@ -84,9 +168,8 @@ std::string unknown_word(const CLI::App& app, const std::string& word) {
   if (is_of_program && !is_option && advice.empty()) advice = advice_about_file(name);
 
   if (!is_option && views.empty()) {
-    return fmt::format(
-        "'{}' is one word too many for '{}'; put quotes around what belongs together", name,
-        full_name(app));
+    return fmt::format("unexpected argument '{}' for '{}' (quote values that contain spaces)", name,
+                       full_name(app));
   }
   std::string message = fmt::format("'{}' is not {} of '{}'", name,
                                     is_option ? "an option" : "a command", full_name(app));
@@ -95,8 +178,8 @@ std::string unknown_word(const CLI::App& app, const std::string& word) {
   } else if (!guess.empty()) {
     message += fmt::format("; did you mean '{}'?", guess);
   } else {
-    message += fmt::format("; it knows {}", listed(views));
-    if (is_option) message += ". A word that begins with '-' and is no option goes behind '--'";
+    message += fmt::format("; choose one of {}", listed(views));
+    if (is_option) message += ". Put '--' before an argument that starts with '-'";
   }
   return message;
 }
@@ -107,21 +190,34 @@ std::string explanation(const CLI::App& app, const CLI::ParseError& wrong) {
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&wrong) != nullptr) {
     if (message.find(": At Most 1 required but received ") != message.npos) {
       const std::string_view times = message.substr(message.rfind(' ') + 1);
-      return fmt::format("{} was given {} times; give it once", name, times);
+      return fmt::format("{} was given {} times (use it once)", name, times);
     }
-    return fmt::format("{} needs a value", name);  // "--sizes: 1 required N,... missing"
+    return fmt::format("{} requires a value", name);  // "--sizes: 1 required N,... missing"
   }
   if (dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr) {
-    // An option that is not known may have swallowed nothing and still be the real mistake.
+    // An unknown option may be the real mistake.
     const CLI::App& chosen = reached(app);
     for (const std::string& word : unknown_words(chosen)) {
-      const bool is_command = !commands_below(chosen).empty();  // or what was to be one
+      const bool is_command = !commands_below(chosen).empty();
       if (word.starts_with("-") || is_command) return unknown_word(chosen, word);
     }
     const std::string_view what = message.substr(0, message.find(" is required"));
-    return fmt::format("'{}' needs {}", full_name(chosen), what);  // "KEY is required"
+    return fmt::format("'{}' requires {}", full_name(chosen), what);  // "KEY is required"
   }
   return std::string(message);
+}
+
+std::span<const Alias> aliases() { return kAliases; }
+
+std::string command_meant(std::string_view word) {
+  std::string name = lower(word);
+  const Alias* const found = find_alias(name);
+  return found == nullptr || found->command.empty() ? name : std::string(found->command);
+}
+
+std::string_view advice_for(std::string_view word) {
+  const Alias* const found = find_alias(lower(word));
+  return found == nullptr ? std::string_view() : found->advice;
 }
 
 }  // namespace mayfly

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/completion_command.h"
+// `mayfly completion SHELL` prints a completion script; the script runs `mayfly complete`.
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/advice.h"
+#include "cli/commands.h"
 #include "cli/completion_scripts.h"
 #include "mayfly/clock.h"
 #include "mayfly/store.h"
@@ -17,42 +18,40 @@
 namespace mayfly {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kCompletionExamples =
     "Examples:\n"
-    "  source <(mayfly completion bash)                         for this shell\n"
+    "  source <(mayfly completion bash)                         for this shell only\n"
     "  mayfly completion bash >~/.local/share/bash-completion/completions/mayfly\n"
     "  mayfly completion zsh >\"${fpath[1]}/_mayfly\"\n"
     "  mayfly completion fish >~/.config/fish/completions/mayfly.fish\n"
-    "Commands, options, their values, files, families and keys of the store are completed.";
+    "Completes commands, options and their values, file names, column families and keys.";
 
-constexpr std::size_t kMostKeys = 50;  // more than anybody would read
+constexpr std::size_t kMostKeys = 50;
 constexpr const char* kFiles = ":files\n";
 
-using Words = std::vector<std::string>;
-
-// The option that `word` names, of `app`; null if it names none.
+// The option `word` of `app`; null if there is none.
 const CLI::Option* option_named(const CLI::App& app, const std::string& word) {
   return word.starts_with("-") ? app.get_option_no_throw(word) : nullptr;
 }
 
-bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
+bool option_takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
-// Whether a line of a shell can hold it, and a line of the answer.
-bool is_plain(std::string_view word) {
+// Whether it fits on a line of a shell and of the answer.
+bool is_printable(std::string_view word) {
   const auto is_control = [](char letter) {
     return static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F;
   };
   return is_utf8(word) && std::ranges::none_of(word, is_control);
 }
 
-// One line of the answer, if it begins with what was written so far.
+// Adds a line to the answer if `word` starts with what was typed.
 void offer(std::string& answer, const std::string& begun, const std::string& word,
            const std::string& what) {
-  if (word.starts_with(begun) && is_plain(word)) answer += fmt::format("{}\t{}\n", word, what);
+  if (word.starts_with(begun) && is_printable(word)) answer += fmt::format("{}\t{}\n", word, what);
 }
 
-// Values that an option may have: "LEVEL:{off,normal,full}".
-Words choices(const CLI::Option& option) {
+// The values of an option with a type like "LEVEL:{off,normal,full}".
+std::vector<std::string> choices(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::size_t open = type.find('{');
   const std::size_t close = type.find('}');
@@ -60,24 +59,24 @@ Words choices(const CLI::Option& option) {
   return CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
 }
 
-// Where the user is: the command, what was given of it, and the word that is being written.
+// The context of the word being typed.
 struct Place {
   const CLI::App* app = nullptr;
-  const CLI::Option* asks = nullptr;  // the option whose value is being written
-  bool is_behind_dashes = false;      // behind '--' no word is an option
-  std::size_t positionals = 0;        // before this one
-  std::string file;                   // behind --db
-  std::string family;                 // behind --cf
+  const CLI::Option* asks = nullptr;  // the option whose value is being typed
+  bool is_behind_dashes = false;      // after '--' nothing is an option
+  std::size_t positionals = 0;        // before the word being typed
+  std::string file;                   // of --db
+  std::string family;                 // of --cf
 };
 
-// What is before and behind the first '=' of "--db=FILE"; nothing if `word` is no such thing.
+// The option and the value of "--db=FILE"; nothing if `word` has another form.
 std::optional<std::pair<std::string, std::string>> halves(const std::string& word) {
   const std::size_t sign = word.find('=');
   if (!word.starts_with("--") || sign == std::string::npos) return std::nullopt;
   return std::pair(word.substr(0, sign), word.substr(sign + 1));
 }
 
-void note_value(Place& place, const CLI::Option& option, const std::string& value) {
+void record_value(Place& place, const CLI::Option& option, const std::string& value) {
   if (option.check_name("--db")) place.file = value;
   if (option.check_name("--cf")) place.family = value;
 }
@@ -88,15 +87,15 @@ void pass_option(Place& place, const std::string& word) {
   if (word == "--") {
     place.is_behind_dashes = true;
   } else if (option != nullptr && parts) {
-    note_value(place, *option, parts->second);
-  } else if (option != nullptr && takes_value(*option)) {
+    record_value(place, *option, parts->second);
+  } else if (option != nullptr && option_takes_value(*option)) {
     place.asks = option;
   }
 }
 
 void pass_word(Place& place, const CLI::App& program, const std::string& word) {
   if (place.asks != nullptr) {
-    note_value(place, *place.asks, word);
+    record_value(place, *place.asks, word);
     place.asks = nullptr;
     return;
   }
@@ -105,18 +104,18 @@ void pass_word(Place& place, const CLI::App& program, const std::string& word) {
   if (below == nullptr) {
     ++place.positionals;
   } else {
-    place.app = word == "help" ? &program : below;  // which takes the names of commands
+    place.app = word == "help" ? &program : below;  // its arguments are commands
   }
 }
 
-Place place_of(const CLI::App& program, const Words& words) {
+Place place_of(const CLI::App& program, const std::vector<std::string>& words) {
   Place place;
   place.app = &program;
   for (std::size_t i = 0; i + 1 < words.size(); ++i) pass_word(place, program, words[i]);
   return place;
 }
 
-// The positional that comes next; null if there is none.
+// The next positional argument; null if there is none.
 const CLI::Option* next_positional(const Place& place) {
   std::size_t left = place.positionals;
   for (const CLI::Option* option : place.app->get_options()) {
@@ -131,14 +130,14 @@ Result<Store> open_to_read(const Place& place, const SystemClock& clock) {
   if (const char* const named = std::getenv("MAYFLY_DB"); path.empty() && named != nullptr) {
     path = named;
   }
-  if (path.empty()) return Error{Code::invalid, "no store is named"};
+  if (path.empty()) return Error{Code::invalid, "no store given"};
   return Store::open(path, clock, {.read_only = true, .create = false});
 }
 
-// A key as it is written behind a command: '@' at its beginning would name a file, and '-' an
-// option. Empty if it cannot be written.
+// A key as an argument: a leading '@' is doubled, since it would name a file. Empty if it cannot
+// be written, as a key that looks like an option.
 std::string key_word(const std::string& key, const Place& place) {
-  if (key == "-" || !is_plain(key)) return "";
+  if (key == "-" || !is_printable(key)) return "";
   if (key.starts_with("-") && !place.is_behind_dashes) return "";
   return key.starts_with("@") ? "@" + key : key;
 }
@@ -168,20 +167,20 @@ std::string families_of_store(const Place& place, const std::string& begun) {
   const Result<Store> store = open_to_read(place, clock);
   if (!store) return answer;
   offer(answer, begun, "default", "column family");
-  const Result<Words> names = store->families();
+  const Result<std::vector<std::string>> names = store->families();
   if (!names) return answer;
   for (const std::string& name : *names) offer(answer, begun, name, "column family");
   return answer;
 }
 
-// What the value of an option, or a positional, could be.
+// Completes the value of an option or a positional argument.
 std::string values_of(const Place& place, const CLI::Option& option, const std::string& begun) {
   std::string answer;
   for (const std::string& choice : choices(option)) offer(answer, begun, choice, "");
   if (!answer.empty()) return answer;
   const std::string type = option.get_type_name();
   const std::string name = option.get_name(true);
-  // `cf drop NAME` names one that is there; `cf create NAME` does not.
+  // `cf drop NAME` names an existing family, `cf create NAME` does not.
   const bool is_family = name == "NAME" && full_name(*place.app).starts_with("mayfly cf ") &&
                          place.app->get_name() != "create";
   if (is_family || option.check_name("--cf")) return families_of_store(place, begun);
@@ -192,12 +191,12 @@ std::string values_of(const Place& place, const CLI::Option& option, const std::
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Of "--db=FI" the value is completed, and the answer has the option in front of it.
-std::string options_of(const Place& place, const std::string& begun) {
+// For "--db=FI" the value is completed.
+std::string complete_option(const Place& place, const std::string& begun) {
   std::string answer;
   if (const auto parts = halves(begun)) {
     const CLI::Option* const option = option_named(*place.app, parts->first);
-    if (option == nullptr || !takes_value(*option)) return answer;
+    if (option == nullptr || !option_takes_value(*option)) return answer;
     const std::string values = values_of(place, *option, parts->second);
     if (values.starts_with(kFiles)) return values;
     for (const std::string& line : CLI::detail::split(values, '\n')) {
@@ -214,13 +213,13 @@ std::string options_of(const Place& place, const std::string& begun) {
   return answer;
 }
 
-}  // namespace
-
-std::string complete(const CLI::App& program, const Words& words) {
+// What the last of `words` could become, one per line: the word, a tab, what it is. The single line
+// ":files" stands for file names. `words` are the arguments of `mayfly`.
+std::string complete(const CLI::App& program, const std::vector<std::string>& words) {
   const std::string begun = words.empty() ? "" : words.back();
   const Place place = place_of(program, words);
   if (place.asks != nullptr) return values_of(place, *place.asks, begun);
-  if (begun.starts_with("-") && !place.is_behind_dashes) return options_of(place, begun);
+  if (begun.starts_with("-") && !place.is_behind_dashes) return complete_option(place, begun);
   std::string answer;
   if (!place.is_behind_dashes && place.positionals == 0) {
     for (const CLI::App* below : commands_below(*place.app)) {
@@ -231,9 +230,15 @@ std::string complete(const CLI::App& program, const Words& words) {
   return answer;
 }
 
+const char* completion_script(std::string_view shell) {
+  return shell == "bash" ? kBashCompletion : shell == "zsh" ? kZshCompletion : kFishCompletion;
+}
+
+}  // namespace
+
 void add_completion_commands(Program& program) {
   const CliCommand completion =
-      program.add("completion", "Print a script that completes words in a shell", kExamples);
+      program.add("completion", "Print a shell completion script", kCompletionExamples);
   const auto shell = program.keep<std::string>();
   completion.add_option("SHELL", *shell, "bash, zsh or fish")
       .required()
@@ -244,10 +249,11 @@ void add_completion_commands(Program& program) {
     return Exit::ok;
   });
 
-  const CliCommand asked = program.add("complete", "What a word could become; for the scripts", "");
+  const CliCommand asked =
+      program.add("complete", "Complete a word; called by the completion scripts", "");
   asked.app()->group("");
   asked.prefix_command();
-  asked.app()->set_help_flag();  // the word to be completed may be --help
+  asked.app()->set_help_flag();  // --help may be the word to complete
   program.on(asked, [&program, asked]() -> Result<Exit> {
     fmt::print("{}", complete(program.app(), asked.remaining()));
     return Exit::ok;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program `mayfly`: all its commands.
+// The program `mayfly`.
 
 #include <fcntl.h>
 #include <nss.h>
@@ -11,19 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "cli/completion_command.h"
-#include "cli/manual_command.h"
+#include "cli/commands.h"
 #include "cli/program.h"
-#include "cli/rdb/rdb_command.h"
-#include "cli/serve_command.h"
-#include "cli/server_commands.h"
-#include "cli/store/store_commands.h"
+#include "cli/store/store_file.h"
 
 namespace mayfly {
 namespace {
 
-// A stream that was closed by whoever started us (`>&-`) stays useless, but its number is taken: a
-// store that is opened next would get it, and what is printed would be written into the store.
+// A standard stream may be closed (`>&-`). A store opened next would get its descriptor, and output
+// would be written into the store. /dev/null takes the descriptor instead.
 void occupy_closed_streams() {
   for (const int stream : {0, 1, 2}) {
     if (::fcntl(stream, F_GETFD) == -1)
@@ -65,12 +61,22 @@ int run(int argc, char** argv) {
   Program program;
   StoreFile* const file = program.keep<StoreFile>();
   file->add_to_program(program.whole());
-  program.begin_group("A server");
+  program.begin_group("Server");
   add_serve_command(program);
-  add_server_commands(program, file);
-  program.begin_group("A store in a file");
-  add_store_commands(program, file);
-  program.begin_group("Files, measurements, help");
+  add_copy_commands(program, file);
+  add_top_command(program, file);
+  program.begin_group("Store file");
+  add_key_commands(program, file);
+  add_expiry_commands(program, file);
+  add_expiring_command(program, file);
+  add_scan_commands(program, file);
+  add_family_commands(program, file);
+  add_upkeep_commands(program, file);
+  add_dump_command(program, file);
+  add_load_command(program, file);
+  add_txn_command(program, file);
+  add_shell_command(program, file);
+  program.begin_group("Other commands");
   add_rdb_command(program);
   const CliCommand bench =
       program.add("bench", "Measure Mayfly on this machine (mayfly-bench)", kBenchExamples);
@@ -83,15 +89,14 @@ int run(int argc, char** argv) {
   add_completion_commands(program);
   add_manual_command(program);
   program.add_help_command();
-  program.add_other_names();
+  program.add_aliases();
   return program.run(argc, argv);
 }
 
 }  // namespace
 }  // namespace mayfly
 
-// Read by jemalloc: pages are given back to the system by a thread of its own, not in the middle of
-// a request.
+// Read by jemalloc: a background thread returns pages to the system, not a request.
 extern "C" {
 extern const char* const malloc_conf;
 const char* const malloc_conf = "background_thread:true";
@@ -102,7 +107,7 @@ int main(int argc, char** argv) {
   mayfly::use_linked_name_services();
   try {
     return mayfly::run(argc, argv);
-  } catch (const std::exception& failure) {  // memory has run out, or nobody hears complaints
+  } catch (const std::exception& failure) {  // out of memory, or stderr fails
     std::fputs("mayfly: ", stderr);
     std::fputs(failure.what(), stderr);
     std::fputs("\n", stderr);

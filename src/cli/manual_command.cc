@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/manual_command.h"
+// `mayfly manual`: manual pages, generated from the texts of --help.
 
 #include <fmt/format.h>
 
@@ -7,26 +7,27 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/version.h"
 #include "cli/advice.h"
+#include "cli/commands.h"
 #include "tools/files.h"
-#include "tools/version.h"
 
 namespace mayfly {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kManualExamples =
     "Examples:\n"
-    "  mayfly manual put | man -l -         read the page of a command\n"
-    "  mayfly manual --write share/man1     all pages, as a package installs them";
+    "  mayfly manual put | man -l -         read the manual page of a command\n"
+    "  mayfly manual --write share/man1     write all pages, as a package installs them";
 
 constexpr const char* kAbout =
-    "Mayfly is a home for data that knows when to die: every entry can carry its own deadline.\n"
+    "Mayfly stores data that expires. Every key can have its own TTL.\n"
     ".B mayfly serve\n"
-    "is a server for clients of Redis and Valkey; the commands that take\n"
+    "starts a server for Redis and Valkey clients. Commands with the option\n"
     ".B \\-\\-db\n"
-    "work on a store in a file, without a server.\n";
+    "work on a store file and need no server.\n";
 
-// Dashes and backslashes as roff wants them, and no line that it would take for a request.
+// Escapes dashes, backslashes and leading dots for roff.
 std::string escaped(std::string_view text) {
   std::string result;
   bool begins = true;
@@ -59,7 +60,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-// "LEVEL:{off,normal,full}" and the like: only what stands for the value.
+// "LEVEL" of a type like "LEVEL:{off,normal,full}".
 std::string value_name(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return "";
   std::string type = option.get_type_name();
@@ -80,7 +81,7 @@ std::string synopsis(const CLI::App& app) {
   return text;
 }
 
-std::string options_of(const CLI::App& app) {
+std::string options_section(const CLI::App& app) {
   std::string text;
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;
@@ -95,7 +96,7 @@ std::string options_of(const CLI::App& app) {
   return text;
 }
 
-std::string commands_of(const CLI::App& app) {
+std::string commands_section(const CLI::App& app) {
   std::string text;
   for (const CLI::App* below : commands_below(app)) {
     text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", escaped(below->get_name()),
@@ -108,8 +109,7 @@ std::string section(std::string_view title, const std::string& text) {
   return text.empty() ? "" : fmt::format(".SH {}\n{}", title, text);
 }
 
-// The end of --help: examples, and what is to be said about them.
-std::string examples_of(const CLI::App& app) {
+std::string examples_section(const CLI::App& app) {
   std::string text = app.get_footer();
   constexpr std::string_view kTitle = "Examples:\n";
   if (text.starts_with(kTitle)) text.erase(0, kTitle.size());
@@ -125,7 +125,22 @@ std::string see_also(const CLI::App& app) {
   return text + "\n";
 }
 
-// This command's page and those of all below it. serve has one that was written by hand.
+std::string manual_page(const CLI::App& app) {
+  const bool is_program = app.get_parent() == nullptr;
+  std::string text = fmt::format(".TH {} 1 \"\" \"mayfly {}\" \"Mayfly\"\n", upper(page_name(app)),
+                                 kMayflyVersion);
+  text += section(
+      "NAME", fmt::format("{} \\- {}\n", escaped(page_name(app)), escaped(app.get_description())));
+  text += section("SYNOPSIS", synopsis(app));
+  text += section("DESCRIPTION", is_program ? kAbout : escaped(app.get_description()) + ".\n");
+  text += section("COMMANDS", commands_section(app));
+  text += section("OPTIONS", options_section(app));
+  text += section("EXAMPLES", examples_section(app));
+  text += section("EXIT STATUS", "0: success. 1: error, explained on stderr. 2: key not found.\n");
+  return text + section("SEE ALSO", see_also(app));
+}
+
+// Writes the page of this command and of its subcommands. The page of serve is share/man.
 Status write_pages(const CLI::App& app, const std::filesystem::path& directory) {
   if (app.get_name() != "serve") {
     const Status status = write_file(directory / (page_name(app) + ".1"), manual_page(app));
@@ -137,8 +152,8 @@ Status write_pages(const CLI::App& app, const std::filesystem::path& directory) 
   return Done{};
 }
 
-Result<Exit> run(const CLI::App& program, const std::vector<std::string>& names,
-                 const std::string& directory) {
+Result<Exit> run_manual(const CLI::App& program, const std::vector<std::string>& names,
+                        const std::string& directory) {
   if (!directory.empty()) {
     if (const Status status = make_directory(directory); !status) return status.error();
     return exit_of(write_pages(program, directory));
@@ -155,31 +170,16 @@ Result<Exit> run(const CLI::App& program, const std::vector<std::string>& names,
 
 }  // namespace
 
-std::string manual_page(const CLI::App& app) {
-  const bool is_program = app.get_parent() == nullptr;
-  std::string text =
-      fmt::format(".TH {} 1 \"\" \"mayfly {}\" \"Mayfly\"\n", upper(page_name(app)), kVersion);
-  text += section(
-      "NAME", fmt::format("{} \\- {}\n", escaped(page_name(app)), escaped(app.get_description())));
-  text += section("SYNOPSIS", synopsis(app));
-  text += section("DESCRIPTION", is_program ? kAbout : escaped(app.get_description()) + ".\n");
-  text += section("COMMANDS", commands_of(app));
-  text += section("OPTIONS", options_of(app));
-  text += section("EXAMPLES", examples_of(app));
-  text += section("EXIT STATUS",
-                  "0: done. 1: an error, which is explained on stderr. 2: there is no such key.\n");
-  return text + section("SEE ALSO", see_also(app));
-}
-
 void add_manual_command(Program& program) {
   const CliCommand manual =
-      program.add("manual", "Print a manual page, or write all of them", kExamples);
+      program.add("manual", "Print a manual page, or write all of them", kManualExamples);
   const auto names = program.keep<std::vector<std::string>>();
   const auto directory = program.keep<std::string>();
-  manual.add_option("COMMAND", *names, "Whose page; without one, that of the program");
-  manual.add_option("--write", *directory, "Write all pages into a directory").type_name("DIR");
-  program.on(manual,
-             [&program, names, directory] { return run(program.app(), *names, *directory); });
+  manual.add_option("COMMAND", *names, "The command (default: the page of mayfly itself)");
+  manual.add_option("--write", *directory, "Write all pages to a directory").type_name("DIR");
+  program.on(manual, [&program, names, directory] {
+    return run_manual(program.app(), *names, *directory);
+  });
 }
 
 }  // namespace mayfly

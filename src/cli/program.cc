@@ -8,41 +8,40 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/version.h"
 #include "cli/advice.h"
-#include "cli/other_words.h"
-#include "tools/terminal/output.h"
-#include "tools/version.h"
+#include "tools/terminal/terminal.h"
 
 namespace mayfly {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kProgramExamples =
     "Examples:\n"
-    "  mayfly serve                                  a server for any Redis or Valkey client\n"
+    "  mayfly serve                                  start a server for Redis and Valkey clients\n"
     "  mayfly put --db app.db session:42 alice --ttl 30m\n"
-    "  mayfly get --db app.db session:42             a store in a file; no server is needed\n"
-    "  mayfly shell --db app.db                      the same, with a prompt\n"
-    "  mayfly top                                    what a running server does\n"
+    "  mayfly get --db app.db session:42             read from a store file; no server needed\n"
+    "  mayfly shell --db app.db                      open a shell on a store file\n"
+    "  mayfly top                                    monitor a running server\n"
     "  mayfly import redis://127.0.0.1:6379 --db app.db\n"
     "  mayfly bench expiry                           how fast it is on this machine\n"
-    "  mayfly put --help                             each command has examples of its own\n"
+    "  mayfly put --help                             show options and examples of a command\n"
     "\n"
-    "Names that other tools have for them are understood: set, rm, ls, keys, delete, status, ...\n"
-    "Exit codes: 0 done, 1 an error, which is explained on stderr, 2 there is no such key.";
+    "Command names of other tools work as aliases: set, rm, ls, keys, delete, status, ...\n"
+    "Exit codes: 0 success, 1 error (explained on stderr), 2 key not found.";
 
 constexpr const char* kHelpExamples =
     "Examples:\n"
-    "  mayfly help put         the same as mayfly put --help\n"
-    "  mayfly help cf create   of a command below another";
+    "  mayfly help put         same as mayfly put --help\n"
+    "  mayfly help cf create   help for a subcommand";
 
 constexpr const char* kVersionExamples =
     "Examples:\n"
-    "  mayfly version     the same as mayfly --version";
+    "  mayfly version     same as mayfly --version";
 
-std::string version_line() { return fmt::format("mayfly {}", kVersion); }
+std::string version_line() { return fmt::format("mayfly {}", kMayflyVersion); }
 
-// Lists commands by one name each; the others are told by the help of the command itself.
-class Help : public CLI::Formatter {
+// Lists each command by one name; its aliases are in its own help.
+class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_subcommand(const CLI::App* app) const override {
     std::stringstream out;
@@ -52,11 +51,11 @@ class Help : public CLI::Formatter {
   std::string make_description(const CLI::App* app) const override {
     std::string text = CLI::Formatter::make_description(app);
     if (app->get_aliases().empty()) return text;
-    return text + fmt::format("Also called {}\n", fmt::join(app->get_aliases(), ", "));
+    return text + fmt::format("Aliases: {}\n", fmt::join(app->get_aliases(), ", "));
   }
 };
 
-// Words that no option or subcommand wants are collected, so that what is said about them is ours.
+// Collects unknown arguments, so that the error message is ours.
 void collect_unknown_words(CLI::App& app) {
   app.allow_extras();
   for (CLI::App* const below : app.get_subcommands({})) collect_unknown_words(*below);
@@ -65,12 +64,11 @@ void collect_unknown_words(CLI::App& app) {
 }  // namespace
 
 Program::Program()
-    : app_(
-          std::make_unique<CLI::App>("Mayfly: a home for data that knows when to die.", "mayfly")) {
-  app_->set_version_flag("-v,-V,--version", version_line(), "Show the version");
-  app_->footer(kExamples);
-  app_->formatter(std::make_unique<Help>());
-  app_->require_subcommand(0, 1);  // so that a key may be called as a command is
+    : app_(std::make_unique<CLI::App>("Mayfly stores data that expires.", "mayfly")) {
+  app_->set_version_flag("-v,-V,--version", version_line(), "Print the version");
+  app_->footer(kProgramExamples);
+  app_->formatter(std::make_unique<HelpFormatter>());
+  app_->require_subcommand(0, 1);  // so that a key may have the name of a command
 }
 
 Program::~Program() = default;
@@ -90,12 +88,13 @@ CliCommand Program::add(CliCommand above, const std::string& name, const std::st
 }
 
 void Program::on(CliCommand command, Run run) {
-  if (command.app()->get_group() == "Subcommands") command.app()->group(group_);  // not our add()
+  if (command.app()->get_group() == "Subcommands")
+    command.app()->group(group_);  // added without add()
   commands_.emplace_back(command.app(), std::move(run));
 }
 
 int Program::fail(const std::string& message) const {
-  std::fputs(fmt::format("mayfly: {}\n", message).c_str(), stderr);  // which may be closed itself
+  std::fputs(fmt::format("mayfly: {}\n", message).c_str(), stderr);  // stderr may be closed, too
   return static_cast<int>(Exit::failed);
 }
 
@@ -107,12 +106,12 @@ int Program::misused(const std::string& message) const {
 int Program::run(int argc, char** argv) {
   try {
     const int code = run_words(argc, argv);
-    if (code != static_cast<int>(Exit::failed)) flush_output();  // the disk below may be full
+    if (code != static_cast<int>(Exit::failed)) flush_output();  // the disk may be full
     return code;
   } catch (const std::system_error& failure) {
     if (std::ferror(stdout) == 0) throw;
     if (failure.code() == std::errc::broken_pipe) return static_cast<int>(Exit::ok);
-    return fail(fmt::format("cannot write the output: {}", failure.code().message()));
+    return fail(fmt::format("cannot write to standard output: {}", failure.code().message()));
   }
 }
 
@@ -131,7 +130,7 @@ int Program::run_words(int argc, char** argv) {
   return run_chosen();
 }
 
-// A command above may run all that are below it.
+// A command may run all its subcommands.
 const Program::Run* Program::runner_of(const CLI::App& command) const {
   for (const auto& [app, run] : commands_) {
     if (app == &command) return &run;
@@ -147,7 +146,7 @@ int Program::run_chosen() {
   }
   const Run* const run = runner_of(chosen);
   if (run == nullptr) {
-    write_output(app_->help());  // of the command that was reached
+    write_output(app_->help());  // of the command that was given
     return static_cast<int>(Exit::ok);
   }
   const Result<Exit> result = (*run)();
@@ -162,31 +161,107 @@ Result<Exit> Program::show_help(const std::vector<std::string>& words) const {
     if (below == nullptr) return Error{Code::invalid, unknown_word(*shown, word)};
     shown = below;
   }
-  // help() goes down to the command that was asked for, which is the one that shows it.
+  // Not help(), which shows the help of the command that was parsed: this one.
   write_output(
       shown->get_formatter()->make_help(shown, full_name(*shown), CLI::AppFormatMode::Normal));
   return Exit::ok;
 }
 
 void Program::add_help_command() {
-  CliCommand help = add("help", "Show what a command does", kHelpExamples);
+  CliCommand help = add("help", "Show help for a command", kHelpExamples);
   const auto words = keep<std::vector<std::string>>();
-  help.add_option("COMMAND", *words, "The command; none: all of them");
+  help.add_option("COMMAND", *words, "The command (default: list all commands)");
   on(help, [this, words] { return show_help(*words); });
-  on(add("version", "Show the version", kVersionExamples), []() -> Result<Exit> {
+  on(add("version", "Print the version", kVersionExamples), []() -> Result<Exit> {
     write_output(version_line() + "\n");
     return Exit::ok;
   });
 }
 
-void Program::add_other_names() {
-  for (const OtherWord& other : other_words()) {
-    if (other.command.empty()) continue;
-    app_->get_subcommand(std::string(other.command))->alias(std::string(other.word));
+void Program::add_aliases() {
+  for (const Alias& alias : aliases()) {
+    if (alias.command.empty()) continue;
+    app_->get_subcommand(std::string(alias.command))->alias(std::string(alias.name));
   }
   CLI::App* const families = app_->get_subcommand("cf");
   families->get_subcommand("list")->alias("ls");
   families->get_subcommand("drop")->alias("rm")->alias("delete")->alias("del");
 }
+
+CliOption CliOption::type_name(const std::string& name) const {
+  return CliOption(option_->type_name(name));
+}
+
+CliOption CliOption::group(const std::string& title) const {
+  return CliOption(option_->group(title));
+}
+
+CliOption CliOption::required() const { return CliOption(option_->required()); }
+
+CliOption CliOption::take_last() const { return CliOption(option_->take_last()); }
+
+CliOption CliOption::excludes(CliOption other) const {
+  return CliOption(option_->excludes(other.option_));
+}
+
+CliOption CliOption::one_of(const std::vector<std::string>& words) const {
+  return CliOption(option_->check(CLI::IsMember(words)));
+}
+
+CliOption CliOption::range(int least, int most) const {
+  return CliOption(option_->check(CLI::Range(least, most)));
+}
+
+CliOption CliOption::range(double least, double most) const {
+  return CliOption(option_->check(CLI::Range(least, most)));
+}
+
+CliOption CliOption::check(std::function<std::string(const std::string&)> complaint) const {
+  return CliOption(option_->check(std::move(complaint)));
+}
+
+CliOption CliOption::each(std::function<void(const std::string&)> use) const {
+  return CliOption(option_->each(use));
+}
+
+template <class Value>
+CliOption CliCommand::add_option(const std::string& name, Value& value,
+                                 const std::string& what) const {
+  return CliOption(app_->add_option(name, value, what));
+}
+template CliOption CliCommand::add_option(const std::string&, std::string&,
+                                          const std::string&) const;
+template CliOption CliCommand::add_option(const std::string&, std::vector<std::string>&,
+                                          const std::string&) const;
+template CliOption CliCommand::add_option(const std::string&, std::size_t&,
+                                          const std::string&) const;
+template CliOption CliCommand::add_option(const std::string&, int&, const std::string&) const;
+template CliOption CliCommand::add_option(const std::string&, double&, const std::string&) const;
+
+CliOption CliCommand::add_text(const std::string& name, std::string& value, const char* type,
+                               const std::string& what) const {
+  return add_option(name, value, what).type_name(type).check([](const std::string& text) {
+    return text.empty() ? "the value is empty" : "";
+  });
+}
+
+CliOption CliCommand::add_flag(const std::string& name, bool& value,
+                               const std::string& what) const {
+  return CliOption(app_->add_flag(name, value, what));
+}
+
+void CliCommand::remove_option(const std::string& name) const {
+  app_->remove_option(app_->get_option(name));
+}
+
+CliCommand CliCommand::alias(const std::string& name) const {
+  return CliCommand(app_->alias(name));
+}
+
+CliCommand CliCommand::prefix_command() const { return CliCommand(app_->prefix_command()); }
+
+std::vector<std::string> CliCommand::remaining() const { return app_->remaining(); }
+
+bool CliCommand::is_program() const { return app_->get_parent() == nullptr; }
 
 }  // namespace mayfly

@@ -1,33 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program: the commands of `mayfly`, and what becomes of the words behind it.
+// Program, CliCommand, CliOption: the command line of `mayfly`.
 //
 //   Program program;
-//   GetWords* const words = program.keep<GetWords>();
-//   CliCommand get = program.add("get", "Print the value of a key", kExamples);
-//   get.add_option("KEY", words->key, "...").required();
-//   program.on(get, [words] { return print_value(*words); });
+//   GetArgs* const args = program.keep<GetArgs>();
+//   CliCommand get = program.add("get", "Print the value of a key", kGetExamples);
+//   get.add_option("KEY", args->key, "The key").required();
+//   get.add_option("--out", args->out, "Write the bytes to a file").type_name("FILE");
+//   program.on(get, [args] { return print_value(*args); });
 //   return program.run(argc, argv);
 //
-// What a command needs to keep between parsing and running is kept by the program.
+// A thin wrapper of CLI11, whose header takes seconds to compile, so that only a few files include
+// it. CliCommand and CliOption are handles: a copy refers to the same command or option.
 
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cli/cli_command.h"
 #include "mayfly/result.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace mayfly {
 
-// What the program says to whoever started it. An Error is Exit::failed. not_found is the answer
-// no: there is no such key, or with --exit-code, nothing was set.
+class CliOption {
+ public:
+  explicit CliOption(CLI::Option* option) : option_(option) {}
+
+  CliOption type_name(const std::string& name) const;  // stands for its value in help
+  CliOption group(const std::string& title) const;     // "": hidden
+  CliOption required() const;
+  CliOption take_last() const;  // if it is given several times
+  CliOption excludes(CliOption other) const;
+  CliOption one_of(const std::vector<std::string>& words) const;
+  CliOption range(int least, int most) const;
+  CliOption range(double least, double most) const;
+
+  // Returns what is wrong with a value; empty if it is valid.
+  CliOption check(std::function<std::string(const std::string&)> complaint) const;
+
+  // Called with each value given.
+  CliOption each(std::function<void(const std::string&)> use) const;
+
+ private:
+  CLI::Option* option_;
+};
+
+class CliCommand {
+ public:
+  explicit CliCommand(CLI::App* app) : app_(app) {}
+
+  // `value` must live as long as the program: see Program::keep(). Instantiated for std::string,
+  // std::vector<std::string>, std::size_t, int and double.
+  template <class Value>
+  CliOption add_option(const std::string& name, Value& value, const std::string& what) const;
+
+  // An option that refuses an empty value: with an unset variable, --ttl "$TTL" must not store a
+  // key that never expires. `type` stands for the value in help.
+  CliOption add_text(const std::string& name, std::string& value, const char* type,
+                     const std::string& what) const;
+  CliOption add_flag(const std::string& name, bool& value, const std::string& what) const;
+
+  void remove_option(const std::string& name) const;
+
+  CliCommand alias(const std::string& name) const;
+
+  // Does not parse arguments from the first unknown one on: remaining() returns them.
+  CliCommand prefix_command() const;
+  std::vector<std::string> remaining() const;
+
+  bool is_program() const;  // the program itself, not a command
+  CLI::App* app() const { return app_; }
+
+ private:
+  CLI::App* app_;
+};
+
+// The exit code. An Error is Exit::failed. not_found: the key does not exist or, with --exit-code,
+// nothing was set.
 enum class Exit { ok = 0, failed = 1, not_found = 2 };
 
-// For commands that either do what they were asked or cannot.
 inline Result<Exit> exit_of(const Status& status) {
   if (!status) return status.error();
   return Exit::ok;
@@ -42,19 +101,18 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // A command of the program, or one below `above`. `examples` is what its --help ends with.
+  // Adds a command, or a subcommand of `above`. `examples` is the end of its --help.
   CliCommand add(const std::string& name, const std::string& what, const char* examples);
   CliCommand add(CliCommand above, const std::string& name, const std::string& what,
                  const char* examples);
 
-  // The title under which help lists the commands that are added from now on.
+  // The heading in help of the commands added from now on.
   void begin_group(const std::string& title) { group_ = title; }
 
-  // What is done when the command was asked for. A command without that is a group of others, and
-  // shows its help.
+  // What the command does. A command without it is a group of others and shows its help.
   void on(CliCommand command, Run run);
 
-  // Makes something that lives as long as the program, for options to be bound to.
+  // Creates an object that lives as long as the program, for the values of options.
   template <class T, class... Arguments>
   T* keep(Arguments&&... arguments) {
     T* const made = new T(std::forward<Arguments>(arguments)...);
@@ -62,18 +120,17 @@ class Program {
     return made;
   }
 
-  // `help [COMMAND...]`, which knows the commands that are there when it is asked, and `version`.
+  // Adds `help [COMMAND...]` and `version`.
   void add_help_command();
 
-  // The names that our commands have elsewhere (other_words.h), for all commands that were added.
-  void add_other_names();
+  // Adds the aliases of advice.h to the commands added so far.
+  void add_aliases();
 
   CLI::App& app() { return *app_; }
-  CliCommand whole() { return CliCommand(app_.get()); }  // for options before any command
+  CliCommand whole() { return CliCommand(app_.get()); }  // for options before the command
 
-  // Parses, runs what was asked for, and says what is wrong: also if the output cannot be written,
-  // be it at the end or before (see tools/output.h). That nobody reads it any more is not wrong.
-  // Returns the exit code.
+  // Parses, runs the command and prints errors, also of standard output (tools/terminal). A closed
+  // pipe is not an error. Returns the exit code.
   int run(int argc, char** argv);
 
  private:
@@ -84,7 +141,7 @@ class Program {
   int misused(const std::string& message) const;
   int fail(const std::string& message) const;
 
-  std::vector<std::unique_ptr<void, void (*)(void*)>> kept_;  // options of app_ point into them
+  std::vector<std::unique_ptr<void, void (*)(void*)>> kept_;  // options of app_ point into it
   std::unique_ptr<CLI::App> app_;
   std::string group_ = "Commands";
   std::vector<std::pair<CLI::App*, Run>> commands_;

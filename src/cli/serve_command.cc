@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of `mayfly serve` are directives, as valkey-server takes them; so it reads them itself.
-
-#include "cli/serve_command.h"
+// `mayfly serve`: starts a server. Its arguments are directives, as valkey-server takes them.
 
 #include <fmt/format.h>
 
@@ -10,55 +8,56 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cli/commands.h"
 #include "server/config/config.h"
 #include "server/core/process.h"
 
 namespace mayfly {
 namespace {
 
-constexpr const char* kHelp =
+constexpr const char* kServeHelp =
     "  mayfly serve [FILE] [--DIRECTIVE VALUE ...]\n"
     "\n"
-    "FILE is a configuration file of Valkey or Redis: a directive and its value on each line.\n"
-    "Every directive can also be given as an option, which counts more than the file:\n"
-    "  port 7000            in a file is    --port 7000            here\n"
+    "FILE is a Valkey or Redis configuration file: one directive and its value per line.\n"
+    "Every directive can also be given as an option, which overrides the file:\n"
+    "  port 7000            in a file is    --port 7000            as an option\n"
     "  maxmemory 100mb                      --maxmemory 100mb\n"
     "\n"
     "Connections\n"
-    "  --port N                   where to listen (6379)\n"
-    "  --bind ADDRESS ...         on which addresses (127.0.0.1 ::1, this machine only)\n"
-    "  --requirepass PASSWORD     clients must say AUTH PASSWORD first\n"
-    "  --any-port                 take the next free port if that one is in use\n"
+    "  --port N                   port to listen on (default 6379)\n"
+    "  --bind ADDRESS ...         addresses to listen on (default 127.0.0.1 ::1, local only)\n"
+    "  --requirepass PASSWORD     clients must authenticate with AUTH PASSWORD\n"
+    "  --any-port                 use the next free port if the port is in use\n"
     "Data on disk\n"
-    "  --dir FOLDER               where the files are (this folder)\n"
-    "  --save 'SECONDS CHANGES'   when dump.rdb is written by itself; '' for never\n"
-    "  --appendonly yes           keep every write, also in a crash (no)\n"
-    "  --appendfsync always       sync each write before it is answered (everysec)\n"
+    "  --dir FOLDER               directory of the data files (default: current directory)\n"
+    "  --save 'SECONDS CHANGES'   when to write dump.rdb automatically; '' for never\n"
+    "  --appendonly yes           log every write, so that a crash loses none (default no)\n"
+    "  --appendfsync always       sync each write before the reply (default everysec)\n"
     "Memory\n"
-    "  --maxmemory SIZE           how much data may take: 100mb, 2gb (no limit)\n"
-    "  --maxmemory-policy NAME    what goes when it is full: allkeys-lru, volatile-ttl "
-    "(noeviction)\n"
+    "  --maxmemory SIZE           limit for data: 100mb, 2gb (default: no limit)\n"
+    "  --maxmemory-policy NAME    what to evict at the limit: allkeys-lru, volatile-ttl\n"
+    "                             (default noeviction)\n"
     "More\n"
-    "  --replicaof HOST PORT      be a replica of that server\n"
-    "  --notify-keyspace-events Ex    tell subscribers what expires\n"
-    "  --drop-unsupported         leave out keys of types that cannot be held here, instead of\n"
-    "                             refusing their file; a copy of the file is kept\n"
-    "  --strict                   refuse settings that have no effect here and would change\n"
-    "                             safety (TLS, cluster); otherwise they are warnings\n"
+    "  --replicaof HOST PORT      replicate that server\n"
+    "  --notify-keyspace-events Ex    publish an event when a key expires\n"
+    "  --drop-unsupported         when loading a file, skip keys of unsupported types instead of\n"
+    "                             refusing the file; a copy of the file is kept\n"
+    "  --strict                   refuse directives that have no effect here but change safety\n"
+    "                             (TLS, cluster); otherwise they are warnings\n"
     "\n"
     "Examples:\n"
-    "  mayfly serve                                     port 6379, this machine only\n"
+    "  mayfly serve                                     port 6379, local only\n"
     "  mayfly serve --port 7000 --maxmemory 100mb --maxmemory-policy allkeys-lru\n"
     "  mayfly serve /etc/valkey/valkey.conf --port 7000\n"
-    "  mayfly serve --dir data --appendonly yes         keep every write, also in a crash\n"
+    "  mayfly serve --dir data --appendonly yes         log every write to disk\n"
     "  mayfly serve --port 7001 --dir copy --replicaof 127.0.0.1 6379\n"
     "  redis-cli -p 6379 HSETEX user:1 EX 60 FIELDS 1 token abc\n"
-    "It ends with Ctrl-C, SIGTERM or the command SHUTDOWN, and saves all data in dump.rdb then,\n"
-    "which the next start loads. Its folder belongs to it alone: a second server needs another\n"
-    "--dir. Exit code 1: it could not start, or not save.";
+    "Ctrl-C, SIGTERM or the command SHUTDOWN stops the server. It then saves all data to\n"
+    "dump.rdb, which it loads at the next start. Each server needs its own --dir.\n"
+    "Exit code 1: the server could not start, or could not save.";
 
-// Takes a word of our own out of the list.
-bool take(std::vector<std::string>& words, std::string_view word) {
+// Removes a flag of our own from the list.
+bool take_flag(std::vector<std::string>& words, std::string_view word) {
   const auto found = std::ranges::find(words, word);
   if (found == words.end()) return false;
   words.erase(found);
@@ -68,19 +67,19 @@ bool take(std::vector<std::string>& words, std::string_view word) {
 void greet(const ServerProcess& process, bool is_quiet) {
   if (is_quiet || process.port() == 0) return;
   fmt::print(
-      "Mayfly serves on port {}. Try:\n  redis-cli -p {} HSETEX user:1 EX 60 FIELDS 1 token "
-      "abc\n  redis-cli -p {} HTTL user:1 FIELDS 1 token\nCtrl-C ends it.\n",
+      "Mayfly is listening on port {}. Try:\n  redis-cli -p {} HSETEX user:1 EX 60 FIELDS 1 token "
+      "abc\n  redis-cli -p {} HTTL user:1 FIELDS 1 token\nPress Ctrl-C to stop.\n",
       process.port(), process.port(), process.port());
   std::fflush(stdout);
 }
 
-// A first word that was not meant to be the name of a configuration file.
+// Refuses a first argument that was not meant to be a configuration file.
 Status check_first_word(const std::vector<std::string>& words) {
   if (words.empty() || words[0].starts_with("--")) return Done{};
   const std::string& word = words[0];
   if (word.starts_with('-') && word.size() > 1) {
-    return Error{Code::invalid, fmt::format("'{}' is not an option of 'mayfly serve': directives "
-                                            "have two dashes, as in --port 7000",
+    return Error{Code::invalid, fmt::format("'{}' is not an option of 'mayfly serve' (directives "
+                                            "start with two dashes: --port 7000)",
                                             word)};
   }
   const bool is_number = word.find_first_not_of("0123456789") == word.npos;
@@ -92,8 +91,8 @@ Status check_first_word(const std::vector<std::string>& words) {
 }
 
 Status serve(std::vector<std::string> words) {
-  const bool strict = take(words, "--strict");
-  const bool any_port = take(words, "--any-port");
+  const bool strict = take_flag(words, "--strict");
+  const bool any_port = take_flag(words, "--any-port");
   if (Status status = check_first_word(words); !status) return status;
 
   Config config;
@@ -106,15 +105,14 @@ Status serve(std::vector<std::string> words) {
   if (Status status = process.take_directory(); !status) return status;
   process.on_ready([&] { greet(process, is_quiet); });
   Status ended = process.run();
-  std::clearerr(stdout);  // a log that the disk had no room for does not make its end a failure
+  std::clearerr(stdout);  // a full disk under the log is not a failure of the server
   return ended;
 }
 
 }  // namespace
 
 void add_serve_command(Program& program) {
-  const CliCommand app =
-      program.add("serve", "Start a server that speaks the Valkey protocol", kHelp);
+  const CliCommand app = program.add("serve", "Start a Redis-compatible server", kServeHelp);
   app.prefix_command();
   program.on(app, [app] { return exit_of(serve(app.remaining())); });
 }

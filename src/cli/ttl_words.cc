@@ -17,20 +17,20 @@ using std::chrono::sys_days;
 
 constexpr std::int64_t kDaysOf400Years = 146'097;
 
-struct Unit {
+struct TimeUnit {
   std::string_view name;
   std::int64_t ms;
   std::string_view long_names[5];  // without the s of a plural
 };
-// Longest first, which also is the order in which they are written.
-constexpr Unit kUnits[] = {
+// Longest first, the order in which they must be written.
+constexpr TimeUnit kTimeUnits[] = {
     {"w", 604'800'000, {"wk", "week"}}, {"d", 86'400'000, {"day"}},
     {"h", 3'600'000, {"hr", "hour"}},   {"m", 60'000, {"min", "minute"}},
     {"s", 1'000, {"sec", "second"}},    {"ms", 1, {"msec", "milli", "millisec", "millisecond"}}};
 
 Error not_a_time(std::string_view text) {
   return {Code::invalid,
-          fmt::format("'{}' is not a time: write 90s, 15m, 2h30m, 7d or 2099-12-31T23:59Z", text)};
+          fmt::format("invalid time '{}' (use 90s, 15m, 2h30m, 7d or 2099-12-31T23:59Z)", text)};
 }
 
 // Takes a number off the front.
@@ -43,12 +43,12 @@ std::optional<double> take_number(std::string_view& text) {
   return number;
 }
 
-bool is_letter(char letter) {
+bool is_unit_letter(char letter) {
   return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
 }
 
 // Whether `word`, in lower case, is a name of the unit: "h", "hr", "hours".
-bool names_unit(const Unit& unit, std::string_view word) {
+bool names_unit(const TimeUnit& unit, std::string_view word) {
   if (word == unit.name) return true;
   const bool is_plural = word.size() > 2 && word.ends_with('s');
   const std::string_view one = is_plural ? word.substr(0, word.size() - 1) : word;
@@ -57,31 +57,30 @@ bool names_unit(const Unit& unit, std::string_view word) {
   });
 }
 
-void skip_spaces(std::string_view& text) {
+void skip_blanks(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
 }
 
-// Takes a unit of time off the front; nothing if there is none that may come after `last`. There
-// may be spaces before it, and before the number that comes next. A single capital letter is no
-// unit: M is a month to some.
-const Unit* take_unit(std::string_view& text, const Unit* last) {
-  skip_spaces(text);
+// Takes a unit off the front; null if there is none smaller than `last`. Spaces before and after it
+// are allowed. A single capital letter is not a unit: M could mean months.
+const TimeUnit* take_unit(std::string_view& text, const TimeUnit* last) {
+  skip_blanks(text);
   std::string word;
-  while (word.size() < text.size() && is_letter(text[word.size()])) word += text[word.size()];
+  while (word.size() < text.size() && is_unit_letter(text[word.size()])) word += text[word.size()];
   const std::size_t letters = word.size();
   if (letters > 1) {
     for (char& letter : word) letter = static_cast<char>(letter | 0x20);
   }
-  for (const Unit& unit : kUnits) {
+  for (const TimeUnit& unit : kTimeUnits) {
     if (!names_unit(unit, word) || (last != nullptr && &unit <= last)) continue;
     text.remove_prefix(letters);
-    if (text.find_first_not_of(' ') != text.npos) skip_spaces(text);
+    if (text.find_first_not_of(' ') != text.npos) skip_blanks(text);
     return &unit;
   }
   return nullptr;
 }
 
-// As many digits as there are in `pattern`, which has other letters between them: "dddd-dd-dd".
+// Takes numbers off the front as in `pattern`: "dddd-dd-dd".
 bool take_digits(std::string_view& text, std::string_view pattern, int* numbers) {
   if (text.size() < pattern.size()) return false;
   bool in_number = false;
@@ -100,7 +99,7 @@ bool take_digits(std::string_view& text, std::string_view pattern, int* numbers)
   return true;
 }
 
-// What is to be taken off the written time to get UTC: "Z", "+01:00", or nothing for local time.
+// The offset from UTC: "Z", "+01:00", or nothing for local time.
 std::optional<std::chrono::seconds> zone_offset(std::string_view text, Time written) {
   if (text == "Z" || text == "z") return std::chrono::seconds(0);
   if (text.empty()) {
@@ -155,7 +154,7 @@ Result<Millis> parse_duration(std::string_view text) {
   const Error wrong = not_a_time(text);
   if (text.empty()) return wrong;
   double ms = 0;
-  const Unit* last = nullptr;
+  const TimeUnit* last = nullptr;
   while (!text.empty()) {
     const auto number = take_number(text);
     if (!number) return wrong;
@@ -180,22 +179,23 @@ Result<Time> parse_moment(std::string_view text, Time now) {
 Result<Expiry> parse_expires(std::string_view text, Time now) {
   if (const auto date = parse_date(text)) {
     if (!is_due(*date, now)) return Expiry(*date);
-    return Error{Code::invalid, fmt::format("'{}' is past: it is {} now", text, moment_text(now))};
+    return Error{Code::invalid,
+                 fmt::format("time '{}' is in the past (now is {})", text, moment_text(now))};
   }
   const Result<Millis> duration = parse_duration(text);
   if (!duration) return duration.error();
   if (*duration > Millis::zero()) return Expiry(*duration);
-  return Error{Code::invalid, fmt::format("'{}' is no time to live: it must be above 0", text)};
+  return Error{Code::invalid, fmt::format("TTL must be greater than 0, not '{}'", text)};
 }
 
 std::string time_left_text(Millis duration) {
   const std::int64_t ms = duration.count();
   if (ms < 60'000) return fmt::format("{}.{:03}s", ms / 1000, ms % 1000);
   for (std::size_t i = 0;; ++i) {
-    if (ms < kUnits[i].ms) continue;
-    const std::int64_t rest = ms % kUnits[i].ms / kUnits[i + 1].ms;
-    std::string text = fmt::format("{}{}", ms / kUnits[i].ms, kUnits[i].name);
-    if (rest > 0) text += fmt::format(" {}{}", rest, kUnits[i + 1].name);
+    if (ms < kTimeUnits[i].ms) continue;
+    const std::int64_t rest = ms % kTimeUnits[i].ms / kTimeUnits[i + 1].ms;
+    std::string text = fmt::format("{}{}", ms / kTimeUnits[i].ms, kTimeUnits[i].name);
+    if (rest > 0) text += fmt::format(" {}{}", rest, kTimeUnits[i + 1].name);
     return text;
   }
 }
@@ -203,7 +203,7 @@ std::string time_left_text(Millis duration) {
 std::string moment_text(Time moment) {
   if (moment == kNever) return "never";
   const sys_days day = std::chrono::floor<days>(moment);
-  // The calendar repeats itself after 400 years; <chrono> knows none beyond 32767.
+  // The calendar repeats after 400 years; <chrono> ends at 32767.
   const std::int64_t cycles = day.time_since_epoch().count() / kDaysOf400Years;
   const std::chrono::year_month_day date(day - days(cycles * kDaysOf400Years));
   const std::chrono::hh_mm_ss<Millis> clock(moment - day);

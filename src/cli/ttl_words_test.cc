@@ -93,13 +93,13 @@ TEST(TtlWords, RefusesWhatIsNoTime) {
     EXPECT_FALSE(parse_expires(text, kNow)) << text;
   }
   EXPECT_EQ(parse_expires("soon", kNow).error().message,
-            "'soon' is not a time: write 90s, 15m, 2h30m, 7d or 2099-12-31T23:59Z");
+            "invalid time 'soon' (use 90s, 15m, 2h30m, 7d or 2099-12-31T23:59Z)");
 }
 
 TEST(TtlWords, RefusesWhatWouldBeGoneAtOnce) {
-  EXPECT_EQ(parse_expires("0", kNow).error().message, "'0' is no time to live: it must be above 0");
+  EXPECT_EQ(parse_expires("0", kNow).error().message, "TTL must be greater than 0, not '0'");
   EXPECT_EQ(parse_expires("2020-01-01T00:00Z", kNow).error().message,
-            "'2020-01-01T00:00Z' is past: it is 2026-11-15T12:00:00.000Z now");
+            "time '2020-01-01T00:00Z' is in the past (now is 2026-11-15T12:00:00.000Z)");
   EXPECT_EQ(*parse_moment("2020-01-01T00:00Z", kNow),
             std::chrono::sys_days(std::chrono::year(2020) / 1 / 1));
 }

@@ -11,22 +11,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// From the root on, without links and dots; as it was written if that cannot be found out. What is
-// not there stays relative unless it is made absolute first.
+// The absolute path without links and dots; `path` itself if it cannot be resolved. The file need
+// not exist.
 std::string resolved(const std::string& path) {
   constexpr int kLinksMost = 40;  // as in the kernel
   std::error_code problem;
-  fs::path way = fs::absolute(path, problem);
-  // A link to what is still to be made leads there, too.
-  for (int i = 0; i < kLinksMost && fs::is_symlink(way, problem) && !fs::exists(way, problem);
+  fs::path target_path = fs::absolute(path, problem);
+  // Follow a link to a file that does not exist yet.
+  for (int i = 0;
+       i < kLinksMost && fs::is_symlink(target_path, problem) && !fs::exists(target_path, problem);
        ++i) {
-    way = way.parent_path() / fs::read_symlink(way, problem);
+    target_path = target_path.parent_path() / fs::read_symlink(target_path, problem);
   }
-  const std::string target = fs::weakly_canonical(way, problem).string();
+  const std::string target = fs::weakly_canonical(target_path, problem).string();
   return problem || target.empty() ? path : target;
 }
 
-bool is_same(const std::string& one, const std::string& other) {
+bool is_same_path(const std::string& one, const std::string& other) {
   std::error_code ignored;
   return resolved(one) == resolved(other) || fs::equivalent(one, other, ignored);
 }
@@ -45,20 +46,20 @@ WholeFile::~WholeFile() {
 Result<WholeFile> WholeFile::create(const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
-    return Error{Code::invalid, fmt::format("'{}' is a directory; name a file", path)};
+    return Error{Code::invalid, fmt::format("'{}' is a directory (give a file name)", path)};
   }
   const bool is_old = fs::is_regular_file(path, ignored);
   const bool is_plain = is_old || !fs::exists(path, ignored);
   WholeFile file(resolved(path), is_plain);
   auto opened = is_plain ? file.disk_.create(file.written_) : file.disk_.append(path);
-  if (!opened) {  // the name of the partial file would be a riddle
+  if (!opened) {  // name the file that the user gave
     std::string message = opened.error().message;
     const std::size_t at = message.find(file.written_);
     if (at != message.npos) message.replace(at, file.written_.size(), path);
     return Error{opened.error().code, std::move(message)};
   }
   file.file_ = std::move(*opened);
-  // Who may read the old one may read the new one, and nobody else.
+  // The new file has the permissions of the old one.
   if (is_old) fs::permissions(file.written_, fs::status(path, ignored).permissions(), ignored);
   return file;
 }
@@ -87,10 +88,10 @@ bool is_standard_output(const std::string& path) {
 Status check_is_not_store(const std::string& path, const std::string& store) {
   const std::string file = resolved(store);
   for (const char* const suffix : {"", "-lock", "-shm", "-undo"}) {
-    if (!is_same(path, file + suffix)) continue;
+    if (!is_same_path(path, file + suffix)) continue;
     return Error{Code::invalid,
-                 fmt::format("'{}' is {}; name another file", path,
-                             *suffix == '\0' ? "the store itself" : "a file of the store itself")};
+                 fmt::format("'{}' is {} (choose another file)", path,
+                             *suffix == '\0' ? "the store itself" : "a file of the store")};
   }
   return Done{};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WholeFile: a file that is written under another name, and gets its own when it is complete. Until
-// then the one that was there stays as it was, also if the disk fills up.
+// WholeFile: writes a file under a temporary name and renames it when it is complete. Until then an
+// existing file stays unchanged, also if the disk is full.
 //
 //   Result<WholeFile> file = WholeFile::create(path);
 //   for (...) {
@@ -21,19 +21,18 @@ namespace mayfly {
 
 class WholeFile {
  public:
-  // What is no file (/dev/null, a named pipe) is written to and not replaced; neither is a link,
-  // but what it leads to.
+  // A special file (/dev/null, a pipe) is written to and not replaced. A link is followed.
   static Result<WholeFile> create(const std::string& path);
 
   WholeFile(WholeFile&&) noexcept = default;
   ~WholeFile();
 
-  std::string& text() { return text_; }  // what is to be written next; append to it
+  std::string& text() { return text_; }  // append to it
 
-  // To be asked after each line. False: something is wrong, and finish() says what.
+  // Call it after each line. False: writing failed, and finish() returns the error.
   bool go_on() { return text_.size() < kPieceBytes || write(); }
 
-  // Writes the rest and gives the file its name.
+  // Writes the rest and renames the file.
   Status finish();
 
  private:
@@ -46,16 +45,15 @@ class WholeFile {
   std::string path_;
   std::string written_;
   bool is_plain_;
-  std::unique_ptr<DiskFile> file_;  // null when it has its own name
+  std::unique_ptr<DiskFile> file_;  // null after the rename
   std::string text_;
   Status status_ = Done{};
 };
 
-// Whether `path` means the standard output, which is written as everything else is that is printed:
-// a file to which it leads must not be replaced under the feet of whoever writes to it, too.
+// Whether `path` is standard output. The file that it is redirected to must not be replaced.
 bool is_standard_output(const std::string& path);
 
-// Code::invalid if `path` leads to the store, or to one of the files that it keeps beside it.
+// Code::invalid if `path` is the store or one of the files beside it.
 Status check_is_not_store(const std::string& path, const std::string& store);
 
 }  // namespace mayfly

@@ -27,7 +27,6 @@ std::size_t character_size(std::string_view bytes) {
 
 constexpr std::string_view kBase64 =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::string_view kHex = "0123456789abcdef";
 
 int hex_digit(char letter) {
   if (letter >= '0' && letter <= '9') return letter - '0';
@@ -39,8 +38,8 @@ int hex_digit(char letter) {
 Error not_written_so(std::string_view text, std::string_view what) {
   constexpr std::size_t kShown = 40;
   const bool is_long = text.size() > kShown;
-  return {Code::invalid,
-          fmt::format("'{}{}' is not {}", text.substr(0, kShown), is_long ? "..." : "", what)};
+  return {Code::invalid, fmt::format("'{}{}' is not valid {}", text.substr(0, kShown),
+                                     is_long ? "..." : "", what)};
 }
 
 }  // namespace
@@ -88,18 +87,8 @@ Result<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-std::string hex(std::string_view bytes) {
-  std::string text;
-  for (const char letter : bytes) {
-    const auto byte = static_cast<unsigned char>(letter);
-    text += kHex[byte >> 4];
-    text += kHex[byte & 0xF];
-  }
-  return text;
-}
-
 Result<std::string> from_hex(std::string_view text) {
-  const Error wrong = not_written_so(text, "hexadecimal: pairs of the digits 0 to 9 and a to f");
+  const Error wrong = not_written_so(text, "hexadecimal (use pairs of digits 0-9 and a-f)");
   if (text.size() % 2 != 0) return wrong;
   std::string bytes;
   for (std::size_t i = 0; i < text.size(); i += 2) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/hex.h"
 #include "mayfly/result.h"
 
 namespace mayfly {
@@ -13,14 +14,13 @@ namespace mayfly {
 bool is_utf8(std::string_view bytes);
 
 std::string base64(std::string_view bytes);
-std::string hex(std::string_view bytes);
 
-// The bytes that such a text stands for; Code::invalid if it is none. Digits of either case, and
-// base64 with or without the `=` at its end.
+// The bytes of such a text; Code::invalid for another. Digits of either case, and base64 with or
+// without the `=` at its end.
 Result<std::string> from_base64(std::string_view text);
 Result<std::string> from_hex(std::string_view text);
 
-// For JSON, on one line: a string where they are UTF-8, else {"base64": "..."}.
+// As JSON on one line: a string if they are UTF-8, else {"base64": "..."}.
 std::string bytes_as_json(std::string_view bytes);
 
 }  // namespace mayfly

@@ -24,9 +24,9 @@ TEST(ByteText, IsWrittenAsEverybodyDoes) {
 
 TEST(ByteText, SaysWhatIsWrong) {
   EXPECT_EQ(from_hex("0g").error().message,
-            "'0g' is not hexadecimal: pairs of the digits 0 to 9 and a to f");
+            "'0g' is not valid hexadecimal (use pairs of digits 0-9 and a-f)");
   EXPECT_FALSE(from_hex("abc"));
-  EXPECT_EQ(from_base64("a*==").error().message, "'a*==' is not base64");
+  EXPECT_EQ(from_base64("a*==").error().message, "'a*==' is not valid base64");
   EXPECT_FALSE(from_base64("aGVsb"));
 }
 

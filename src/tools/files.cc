@@ -2,8 +2,10 @@
 #include "tools/files.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <system_error>
@@ -12,11 +14,11 @@ namespace mayfly {
 namespace {
 
 Error io_error(std::string_view doing, const std::filesystem::path& path, std::error_code why) {
-  return {Code::io, fmt::format("cannot {} '{}': {}; give a place that can be written to", doing,
-                                path.string(), why.message())};
+  return {Code::io, fmt::format("cannot {} '{}': {} (choose a writable path)", doing, path.string(),
+                                why.message())};
 }
 
-// Streams do not say why they failed; the call below them left it in errno.
+// Streams do not report the cause of a failure; the system call left it in errno.
 std::error_code last_failure() { return {errno != 0 ? errno : EIO, std::generic_category()}; }
 
 Status write(const std::filesystem::path& path, std::string_view content, std::ios::openmode mode) {
@@ -28,7 +30,7 @@ Status write(const std::filesystem::path& path, std::string_view content, std::i
   return Done{};
 }
 
-// What fails makes the stream bad; iterators over its buffer would throw.
+// A failure makes the stream bad; iterators over its buffer would throw.
 std::string read_all(std::istream& in) {
   constexpr std::size_t kPieceBytes = 65'536;
   std::string content;
@@ -41,6 +43,10 @@ std::string read_all(std::istream& in) {
   return content;
 }
 
+Error cannot_read(const std::string& name, int why) {
+  return {Code::io, fmt::format("cannot read {}: {}", name, std::generic_category().message(why))};
+}
+
 }  // namespace
 
 Status make_directory(const std::filesystem::path& directory) {
@@ -49,7 +55,7 @@ Status make_directory(const std::filesystem::path& directory) {
   if (!failure && !std::filesystem::is_directory(directory)) {
     failure = std::make_error_code(std::errc::not_a_directory);
   }
-  if (failure) return io_error("make the directory", directory, failure);
+  if (failure) return io_error("create directory", directory, failure);
   return Done{};
 }
 
@@ -75,8 +81,49 @@ Result<std::string> read_file(const std::filesystem::path& path) {
 
 Result<std::string> read_input() {
   std::string content = read_all(std::cin);
-  if (std::cin.bad()) return Error{Code::io, "cannot read the standard input"};
+  if (std::cin.bad()) return Error{Code::io, "cannot read standard input"};
   return content;
+}
+
+void InputLines::Close::operator()(std::FILE* file) const {
+  if (file != stdin) std::fclose(file);
+}
+
+void InputLines::Free::operator()(char* memory) const { std::free(memory); }
+
+InputLines::InputLines(std::FILE* file, std::string name) : file_(file), name_(std::move(name)) {
+  struct stat found {};
+  if (fstat(fileno(file), &found) == 0 && S_ISREG(found.st_mode)) {
+    size_ = static_cast<std::uint64_t>(found.st_size);
+  }
+}
+
+Result<InputLines> InputLines::open(const std::string& path) {
+  if (path.empty() || path == "-") return InputLines(stdin, "standard input");
+  std::FILE* const file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) return cannot_read("'" + path + "'", errno);
+  return InputLines(file, "'" + path + "'");
+}
+
+bool InputLines::next() {
+  char* room = room_.release();
+  errno = 0;
+  const ssize_t length = getline(&room, &room_size_, file_.get());
+  room_.reset(room);
+  if (length < 0) {
+    if (std::feof(file_.get()) == 0) failure_ = errno != 0 ? errno : EIO;
+    return false;
+  }
+  line_ = {room, static_cast<std::size_t>(length)};
+  bytes_read_ += line_.size();
+  ++number_;
+  if (line_.ends_with('\n')) line_.remove_suffix(1);
+  return true;
+}
+
+Status InputLines::status() const {
+  if (failure_ != 0) return cannot_read(name_, failure_);
+  return Done{};
 }
 
 }  // namespace mayfly

@@ -11,9 +11,9 @@ namespace {
 Error unknown_word(std::string_view option, std::string_view wrong,
                    std::span<const std::string_view> words) {
   const std::string_view guess = nearest(wrong, words);
-  std::string message = fmt::format("{}: there is no '{}'", option, wrong);
+  std::string message = fmt::format("{}: unknown value '{}'", option, wrong);
   if (!guess.empty()) message += fmt::format("; did you mean '{}'?", guess);
-  message += fmt::format(" It takes a list of {}", listed(words));
+  message += fmt::format(" (choose from {})", listed(words));
   return {Code::invalid, message};
 }
 

@@ -31,7 +31,7 @@ Result<Number> parse_number(std::string_view option, std::string_view text, Numb
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failure != std::errc() || end != text.data() + text.size() || number < least ||
       number > most) {
-    return Error{Code::invalid, fmt::format("{}: '{}' is not a whole number from {} to {}", option,
+    return Error{Code::invalid, fmt::format("{}: '{}' is not an integer from {} to {}", option,
                                             text, least, most)};
   }
   return number;

@@ -31,7 +31,7 @@ constexpr timeval kPatienceAtFirst = {.tv_sec = 5, .tv_usec = 0};  // it may be 
 Error lost(std::string_view what, int error) {
   const bool is_late = error == EAGAIN || error == EWOULDBLOCK;
   return {Code::io,
-          fmt::format("{}: {}", what, is_late ? "the server is silent" : errno_text(error))};
+          fmt::format("{}: {}", what, is_late ? "the server does not respond" : errno_text(error))};
 }
 
 void set_patience(int socket, const timeval& patience) {
@@ -52,8 +52,7 @@ Result<Fd> connect_to_host(const ServerAddress& to) {
   const int unknown =
       ::getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(), &hints, &list);
   if (unknown != 0) {
-    return Error{Code::io,
-                 fmt::format("there is no host '{}': {}", to.host, gai_strerror(unknown))};
+    return Error{Code::io, fmt::format("host '{}' not found: {}", to.host, gai_strerror(unknown))};
   }
   const std::unique_ptr<addrinfo, FreeAddresses> addresses(list);
   int error = 0;
@@ -64,14 +63,14 @@ Result<Fd> connect_to_host(const ServerAddress& to) {
     error = errno;
   }
   return Error{Code::io, fmt::format("no server at {}:{}: {}", to.host, to.port,
-                                     error == EINPROGRESS ? "no answer" : errno_text(error))};
+                                     error == EINPROGRESS ? "no response" : errno_text(error))};
 }
 
 Result<Fd> connect_to_path(const ServerAddress& to) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (to.path.size() >= sizeof address.sun_path) {
-    return Error{Code::invalid, fmt::format("the path of a unix socket has at most {} bytes: {}",
+    return Error{Code::invalid, fmt::format("unix socket path longer than {} bytes: {}",
                                             sizeof address.sun_path - 1, to.path)};
   }
   std::memcpy(address.sun_path, to.path.c_str(), to.path.size() + 1);
@@ -85,13 +84,13 @@ Result<Fd> connect_to_path(const ServerAddress& to) {
 
 Error no_entry(const ServerAddress& to, const Error& why) {
   if (why.code == Code::corrupt) {
-    return {why.code, fmt::format("what listens at {} is no Redis, Valkey or Mayfly server: {}",
-                                  to.text(), why.message)};
+    return {why.code,
+            fmt::format("{} is not a Redis, Valkey or Mayfly server: {}", to.text(), why.message)};
   }
   const bool needs_password = why.message.find("NOAUTH") != std::string::npos;
   return {why.code == Code::unsupported ? Code::denied : why.code,
           fmt::format("{}: {}{}", to.text(), why.message,
-                      needs_password ? "; write redis://:PASSWORD@host" : "")};
+                      needs_password ? " (use redis://:PASSWORD@host)" : "")};
 }
 
 // Says who we are and which database we mean.
@@ -125,7 +124,7 @@ Result<RespClient> RespClient::connect(const ServerAddress& address) {
 
 Result<RespClient> RespClient::connect(int port) {
   Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket.valid()) return lost("no socket", errno);
+  if (!socket.valid()) return lost("cannot create a socket", errno);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<in_port_t>(port));
@@ -168,7 +167,7 @@ Status RespClient::receive() {
   } while (got < 0 && errno == EINTR);
   input_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   if (got < 0) return lost("cannot read from the server", errno);
-  if (got == 0) return Error{Code::io, "the server has closed the connection"};
+  if (got == 0) return Error{Code::io, "the server closed the connection"};
   return Done{};
 }
 
@@ -178,7 +177,7 @@ Result<ReplyValue> RespClient::read() {
     taken_ += parser_.consumed();
     if (parsed == Parsed::request) return std::move(parser_.value());
     if (parsed == Parsed::error) {
-      return Error{Code::corrupt, fmt::format("no reply of this protocol: {}", parser_.error())};
+      return Error{Code::corrupt, fmt::format("invalid reply: {}", parser_.error())};
     }
     if (const Status status = receive(); !status) return status.error();
   }
@@ -199,7 +198,8 @@ Result<std::optional<ReplyValue>> RespClient::read_within(Millis time) {
 Result<ReplyValue> RespClient::read_good() {
   Result<ReplyValue> reply = read();
   if (reply && reply->kind == ReplyValue::Kind::error) {
-    return Error{Code::unsupported, fmt::format("the server refused: {}", reply->text)};
+    return Error{Code::unsupported,
+                 fmt::format("the server replied with an error: {}", reply->text)};
   }
   return reply;
 }
@@ -268,7 +268,7 @@ Result<double> info_number(std::string_view info, std::string_view name) {
   double number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (!text.empty() && failure == std::errc() && end == text.data() + text.size()) return number;
-  return Error{Code::not_found, fmt::format("INFO of the server has no number '{}'", name)};
+  return Error{Code::not_found, fmt::format("INFO has no number '{}'", name)};
 }
 
 }  // namespace mayfly

@@ -17,8 +17,8 @@ Result<ScratchDirectory> ScratchDirectory::make(const std::filesystem::path& par
   std::string name = (parent / "mayfly-bench-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {
     const std::error_code why(errno, std::generic_category());
-    return Error{Code::io, fmt::format("cannot make a directory in '{}': {}; give a place that can "
-                                       "be written to",
+    return Error{Code::io, fmt::format("cannot create a directory in '{}': {} (choose a "
+                                       "writable path)",
                                        parent.string(), why.message())};
   }
   return ScratchDirectory(name);

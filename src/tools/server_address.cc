@@ -15,7 +15,7 @@ constexpr std::string_view kRight = "redis://[[user]:password@]host[:port][/data
 
 // The password may be in `text`, so that it is not repeated.
 Error wrong(std::string_view what) {
-  return {Code::invalid, fmt::format("the address of the server: {}; write {}", what, kRight)};
+  return {Code::invalid, fmt::format("invalid server address: {} (use {})", what, kRight)};
 }
 
 Result<std::string> percent_decoded(std::string_view text) {
@@ -26,7 +26,7 @@ Result<std::string> percent_decoded(std::string_view text) {
       continue;
     }
     const Result<std::string> byte = from_hex(text.substr(i + 1, 2));
-    if (!byte || byte->size() != 1) return wrong("% is to be followed by two hexadecimal digits");
+    if (!byte || byte->size() != 1) return wrong("% must be followed by two hexadecimal digits");
     out += *byte;
     i += 2;
   }
@@ -36,13 +36,13 @@ Result<std::string> percent_decoded(std::string_view text) {
 Status take_credentials(std::string_view text, ServerAddress& address) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) {
-    return wrong("there is a user but no password before the @");
+    return wrong("user but no password before the @");
   }
   Result<std::string> user = percent_decoded(text.substr(0, colon));
   if (!user) return user.error();
   Result<std::string> password = percent_decoded(text.substr(colon + 1));
   if (!password) return password.error();
-  if (password->empty()) return wrong("the password before the @ is empty");
+  if (password->empty()) return wrong("empty password before the @");
   address.user = std::move(*user);
   address.password = std::move(*password);
   return Done{};
@@ -69,16 +69,16 @@ Status take_host(std::string_view text, ServerAddress& address) {
     if (end == std::string_view::npos) return wrong("[ without ]");
     address.host = text.substr(1, end - 1);
     port = text.substr(end + 1);
-    if (!port.empty() && port.front() != ':') return wrong("there is something between ] and :");
+    if (!port.empty() && port.front() != ':') return wrong("unexpected text between ] and :");
   } else {
     const std::size_t colon = text.find(':');
     if (colon != std::string_view::npos && text.find(':', colon + 1) != std::string_view::npos) {
-      return wrong(fmt::format("'{}' has too many colons; IPv6 is written [::1]", text));
+      return wrong(fmt::format("'{}' has too many colons (write IPv6 as [::1])", text));
     }
     if (colon != 0 && !text.empty()) address.host = text.substr(0, colon);
     if (colon != std::string_view::npos) port = text.substr(colon);
   }
-  if (address.host.empty()) return wrong("the host is empty");
+  if (address.host.empty()) return wrong("empty host");
   return port.empty() ? Status(Done{}) : take_port(port.substr(1), address);
 }
 
@@ -97,7 +97,7 @@ Result<ServerAddress> parse_unix(std::string_view rest) {
     rest = rest.substr(0, query);
   }
   if (!rest.starts_with('/')) {
-    return Error{Code::invalid, "the address of the server: write unix:///path/of/the.sock[?db=3]"};
+    return Error{Code::invalid, "invalid server address (use unix:///path/to/socket[?db=3])"};
   }
   address.path = rest;
   return address;
@@ -113,7 +113,7 @@ std::string ServerAddress::text() const {
 }
 
 Result<ServerAddress> parse_server_address(std::string_view text) {
-  if (text.empty()) return wrong("it is empty");
+  if (text.empty()) return wrong("empty");
   const std::size_t end = text.find("://");
   if (end != std::string_view::npos) {
     const std::string_view scheme = text.substr(0, end);
@@ -121,12 +121,12 @@ Result<ServerAddress> parse_server_address(std::string_view text) {
     if (scheme == "unix") return parse_unix(text);
     if (scheme == "rediss" || scheme == "valkeys") {
       return Error{Code::unsupported,
-                   fmt::format("{}:// is TLS, which is not spoken here; go through a tunnel, or "
-                               "open a port without TLS on this machine",
+                   fmt::format("{}:// is not supported: this program has no TLS (use a tunnel or a "
+                               "port without TLS)",
                                scheme)};
     }
     if (scheme != "redis" && scheme != "valkey") {
-      return wrong(fmt::format("'{}://' is not known", scheme));
+      return wrong(fmt::format("unknown scheme '{}://'", scheme));
     }
   }
   ServerAddress address;

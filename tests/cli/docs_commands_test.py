@@ -5,7 +5,7 @@
     $ mayfly get session:42            a command; lines that begin with "> " belong to it
     alice                              what it must print, on both outputs
     $ mayfly get nobody
-    mayfly: there is no key ...        "..." is any text; alone on a line, any lines
+    mayfly: key 'nobody' not found ... "..." is any text; alone on a line, any lines
     $ echo $?                          after a command that fails this must come
     2
 

@@ -113,7 +113,7 @@ class ExportTest(ServerCase):
         self.refused(run(self.url(redis)), "--db")
         self.refused(run(self.url(redis), "--db", self.path("absent.db")), "absent.db")
         self.refused(run(self.url(redis), "--db", self.db, "--cf", "nobody"), "nobody")
-        self.refused(run(self.url(redis), "--db", self.db, "--resume"), "nothing to go on with")
+        self.refused(run(self.url(redis), "--db", self.db, "--resume"), "nothing to resume")
         self.refused(run(self.url(redis), "--db", self.db, "--resume", "--restart"), "--restart")
         self.refused(run("--db", self.db, f"127.0.0.1:{free_port()}"), "refused")
         self.refused(run("--db", self.db, "rediss://127.0.0.1"), "TLS")

@@ -76,11 +76,12 @@ class HelpTest(program.TestCase):
         overview = self.program.run("--help").text
         self.assertRegex(overview, r"(?m)^  del  +Delete")
         self.assertNotIn("unlink", overview)
-        self.assertIn("Also called rm, delete", self.program.run("help", "rm").text)
+        self.assertIn("Aliases: rm, delete", self.program.run("help", "rm").text)
 
     def test_serve_shows_the_configuration_file_and_what_matters(self):
         text = self.program.run("serve", "--help").text
-        for part in ["FILE is a configuration file", "--port", "--bind", "--requirepass", "--dir",
+        for part in ["FILE is a Valkey or Redis configuration file", "--port", "--bind",
+                     "--requirepass", "--dir",
                      "--save", "--appendonly", "--appendfsync", "--maxmemory ",
                      "--maxmemory-policy", "--replicaof", "--strict", "--any-port", "valkey.conf",
                      "Examples:"]:
@@ -89,10 +90,10 @@ class HelpTest(program.TestCase):
 
     def test_an_option_that_is_there_twice_is_said_to_be(self):
         self.refused(self.mayfly("put", "a", "b", "--ttl", "5m", "--ttl", "6m"),
-                     "--ttl was given 2 times; give it once")
+                     "--ttl was given 2 times (use it once)")
         self.refused(self.mayfly("scan", "--limit", "1", "--limit", "2", "--limit", "3"),
                      "--limit was given 3 times")
-        self.refused(self.mayfly("put", "a", "b", "--ttl"), "--ttl needs a value")
+        self.refused(self.mayfly("put", "a", "b", "--ttl"), "--ttl requires a value")
 
 
 if __name__ == "__main__":

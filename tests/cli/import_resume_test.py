@@ -36,7 +36,7 @@ class InterruptedCase(ServerCase):
         self.proxy.go_on()
         out, errors = process.communicate(timeout=program.PATIENCE_S)
         self.assertEqual((process.returncode, out), (program.FAILED, ""), errors)
-        self.assertIn("the same command goes on", errors)
+        self.assertIn("run the same command again", errors)
         self.assertTrue(os.path.exists(state))
         await_that(lambda: not self.proxy.pairs, "the end of the connection")
 
@@ -51,7 +51,7 @@ class InterruptedCase(ServerCase):
 
     def is_another(self, words, *parts):
         """It is refused, with words that help."""
-        self.refused(self.program.run(*words), "another copy", "say the same", "--restart", *parts)
+        self.refused(self.program.run(*words), "cannot resume", "same options", "--restart", *parts)
 
 
 class IntoStoreTest(InterruptedCase):
@@ -90,7 +90,7 @@ class IntoStoreTest(InterruptedCase):
         self.done("cf create", "hash")
         self.interrupt_import("--if-absent")
         self.done("cf drop", "hash")
-        summary = self.finished([*self.words, "--if-absent"], "beginning anew")
+        summary = self.finished([*self.words, "--if-absent"], "starting over")
         self.assertGreater(summary["kept"], 0)
         self.assertEqual(summary["keys"] + summary["kept"], KEYS)
         self.assertEqual(len(self.store_contents()), ENTRIES)
@@ -100,7 +100,7 @@ class IntoStoreTest(InterruptedCase):
         for name in os.listdir(self.folder):
             if self.path(name) != self.state:
                 os.remove(self.path(name))
-        summary = self.finished(self.words, "is not the store", "beginning anew")
+        summary = self.finished(self.words, "is not the same store", "starting over")
         self.assertEqual(summary["keys"], KEYS)
         self.assertEqual(len(self.store_contents()), ENTRIES)
 
@@ -109,14 +109,14 @@ class IntoStoreTest(InterruptedCase):
         self.done("backup", self.path("old.db"))
         self.interrupt_import()
         shutil.move(self.path("old.db"), self.db)
-        summary = self.finished(self.words, "is older", "beginning anew")
+        summary = self.finished(self.words, "is older", "starting over")
         self.assertEqual(summary["keys"], KEYS)
         self.assertEqual(len(self.store_contents()), ENTRIES + 1)
 
     def test_a_store_that_was_cleared_gets_all(self):
         self.interrupt_import()
         self.done("clear")
-        summary = self.finished(self.words, "and has 0 now", "beginning anew")
+        summary = self.finished(self.words, "and now has 0", "starting over")
         self.assertEqual(summary["keys"], KEYS)
         self.assertEqual(len(self.store_contents()), ENTRIES)
 
@@ -132,10 +132,11 @@ class IntoStoreTest(InterruptedCase):
             text = file.read()
         self.write("test.db.import", text.replace("end\n", "skipped 3 stream\nend\n").encode())
         strict = self.program.run(*self.words, "--strict")
-        self.refused(strict, "--strict", "skipped 3", "--restart")
+        self.refused(strict, "--strict", "3 keys were skipped", "--restart")
         text = text.replace("deadlines_dropped 0", "deadlines_dropped 2")
         self.write("test.db.import", text.encode())
-        self.refused(self.program.run(*self.words), "2 deadlines", "--drop-field-ttls", "--restart")
+        self.refused(self.program.run(*self.words), "2 field TTLs", "--drop-field-ttls",
+                     "--restart")
         self.finished([*self.words, "--strict", "--drop-field-ttls"])
 
     def test_a_source_that_was_flushed_and_filled_again_is_read_anew(self):
@@ -143,12 +144,12 @@ class IntoStoreTest(InterruptedCase):
         client = self.redis.client()
         client.ok("FLUSHALL")
         self.fill(client, MANY)
-        summary = self.finished(self.words, "emptied", "beginning anew")
+        summary = self.finished(self.words, "emptied", "starting over")
         self.assertEqual(summary["keys"], KEYS)
 
     def test_a_state_of_another_version_is_refused(self):
         self.write("test.db.import", b"mayfly copy 1\nfrom x\nto y\nend\n")
-        self.refused(self.program.run(*self.words), "another version", "--restart")
+        self.refused(self.program.run(*self.words), "not a state file of this version", "--restart")
 
 
 class IntoServerTest(InterruptedCase):
@@ -163,20 +164,20 @@ class IntoServerTest(InterruptedCase):
     def test_a_target_that_was_flushed_gets_all(self):
         self.interrupt(self.words, self.state)
         self.client.ok("FLUSHALL")
-        summary = self.finished(self.words, self.url(self.target), "emptied", "beginning anew")
+        summary = self.finished(self.words, self.url(self.target), "emptied", "starting over")
         self.assertEqual((summary["keys"], self.client.ok("DBSIZE")), (KEYS, KEYS))
 
     def test_a_target_that_was_flushed_and_filled_by_others_gets_all(self):
         self.interrupt(self.words, self.state)
         self.client.ok("FLUSHDB")
         self.client.pipeline(("SET", f"theirs:{i}", i) for i in range(MANY))
-        self.finished(self.words, "emptied", "beginning anew")
+        self.finished(self.words, "emptied", "starting over")
         self.assertEqual(self.client.ok("DBSIZE"), KEYS + MANY)
 
     def test_a_target_from_which_keys_were_deleted_gets_all(self):
         self.interrupt(self.words, self.state)
         self.client.ok("DEL", *self.client.ok("KEYS", "*"))
-        self.finished(self.words, "and has 0 now", "beginning anew")
+        self.finished(self.words, "and now has 0", "starting over")
         self.assertEqual(self.client.ok("DBSIZE"), KEYS)
 
     def test_a_target_in_which_keys_have_expired_is_gone_on_with(self):
@@ -192,7 +193,7 @@ class IntoServerTest(InterruptedCase):
         self.client.ok("ACL", "SETUSER", "anna", "on", ">secret", "~*", "+@all", "-info")
         self.words[3] = f"redis://anna:secret@127.0.0.1:{self.target.port}"
         self.interrupt(self.words, self.state)
-        self.finished(self.words, "run_id", "beginning anew")
+        self.finished(self.words, "run_id", "starting over")
         self.assertEqual(self.client.ok("DBSIZE"), KEYS)
 
 
@@ -215,14 +216,14 @@ class ExportTest(InterruptedCase):
         self.interrupt(self.words, self.state)
         self.target.kill()
         self.target.restart()
-        summary = self.finished(self.words, self.url(self.proxy), "restarted", "beginning anew")
+        summary = self.finished(self.words, self.url(self.proxy), "restarted", "starting over")
         self.assertEqual((summary["keys"], self.target.client().ok("DBSIZE")), (KEYS, KEYS))
 
     def test_a_store_that_was_made_anew_is_read_anew(self):
         self.interrupt(self.words, self.state)
         os.remove(self.db)
         self.put(**{"a": "1", "zzz": "2"})
-        summary = self.finished(self.words, "is not the store", "beginning anew")
+        summary = self.finished(self.words, "is not the same store", "starting over")
         self.assertEqual(summary["keys"], 2)
         self.assertEqual(self.target.client().ok("MGET", "a", "zzz"), [b"1", b"2"])
 

@@ -92,8 +92,8 @@ class IntoStoreTest(ServerCase):
                          .json_lines[0]["field"], "age")
 
         self.assertEqual(self.done("exists", "user:1").text, "true\n")
-        self.refused(self.mayfly("ttl", "user:1"), "a hash that was imported")
-        self.refused(self.mayfly("get", "user:1", "--raw"), "a hash that was imported")
+        self.refused(self.mayfly("ttl", "user:1"), "an imported hash")
+        self.refused(self.mayfly("get", "user:1", "--raw"), "an imported hash")
         lines = self.done("shell", input=b"get user:1\nexists s\ncf use hash\nscan\n").lines
         self.assertEqual(lines, ["age\t30", "name\tAlice", "true", "user:1\tage\t30",
                                  "user:1\tname\tAlice"])
@@ -205,7 +205,7 @@ class FieldDeadlinesTest(ServerCase):
     def test_a_server_without_field_deadlines_is_an_error_unless_they_may_be_dropped(self):
         target = self.start(Redis)
         words = ("import", self.url(self.mayfly_server), "--to", self.url(target))
-        self.refused(self.program.run(*words), "--drop-field-ttls", "deadlines of their own")
+        self.refused(self.program.run(*words), "--drop-field-ttls", "fields with TTLs")
         self.assertEqual(self.copied(*words, "--drop-field-ttls")["deadlines_dropped"], 2)
         self.assertEqual(server_contents(target.client())[b"both"],
                          ("hash", {b"own": b"1", b"key's": b"2"}, FAR + 7, {}))
@@ -288,32 +288,32 @@ class InterruptedTest(ServerCase):
         self.assertEqual(code, -signal.SIGKILL)
         outcome = self.program.run(*self.words, "--resume")
         self.assertEqual(outcome.code, program.OK, outcome.errors)
-        self.assertIn("going on", outcome.errors)
+        self.assertIn("resuming", outcome.errors)
         self.assertRegex(outcome.text, f"Copied {MANY + MANY // 20} keys")
         self.assert_all_copied()
 
     def test_ctrl_c_finishes_the_batch_and_says_how_to_go_on(self):
         code, errors = self.interrupt(lambda process: process.send_signal(signal.SIGINT))
         self.assertEqual(code, program.FAILED)
-        self.assertIn("the same command goes on", errors)
+        self.assertIn("run the same command again", errors)
         self.assertTrue(self.program.run(*self.words, "--json").json["resumed"])
         self.assert_all_copied()
 
     def test_a_source_that_dies_and_comes_back_is_read_anew(self):
         code, errors = self.interrupt(lambda process: self.redis.kill())
         self.assertEqual(code, program.FAILED)
-        self.assertIn("the same command goes on", errors)
+        self.assertIn("run the same command again", errors)
         self.refused(self.program.run(*self.words), "Connection refused")
         self.redis.restart()
         outcome = self.program.run(*self.words)
         self.assertEqual(outcome.code, program.OK, outcome.errors)
-        self.assertIn("beginning anew", outcome.errors)
+        self.assertIn("starting over", outcome.errors)
         self.assert_all_copied()
 
     def test_a_state_of_another_copy_is_not_taken_up(self):
         self.interrupt(lambda process: process.kill())
         other = [*self.words, "--match", "key:*"]
-        self.refused(self.program.run(*other), "another copy", "--restart", self.state)
+        self.refused(self.program.run(*other), "cannot resume", "--restart", self.state)
         self.assertEqual(self.program.run(*other, "--restart").code, program.OK)
 
 
@@ -354,7 +354,7 @@ class WrongInputTest(ServerCase):
             thread = threading.Thread(target=answer)
             thread.start()
             self.refused(self.program.run("import", f"127.0.0.1:{listener.getsockname()[1]}",
-                                          "--db", self.db), "no Redis, Valkey or Mayfly")
+                                          "--db", self.db), "not a Redis, Valkey or Mayfly")
             thread.join()
 
     def test_a_store_that_cannot_be_made_is_named(self):

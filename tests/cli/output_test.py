@@ -38,7 +38,7 @@ class OutputTest(program.TestCase):
             with self.subTest(words), open("/dev/full", "wb") as full:
                 done = self.start(*words, out=full)
                 self.assertEqual(done.returncode, program.FAILED)
-                self.assertEqual(done.stderr, b"mayfly: cannot write the output: "
+                self.assertEqual(done.stderr, b"mayfly: cannot write to standard output: "
                                               b"No space left on device\n")
 
     def test_a_full_disk_is_an_error_of_the_shell(self):
@@ -57,7 +57,7 @@ class OutputTest(program.TestCase):
                 done = subprocess.run(command, stderr=subprocess.PIPE, check=False,
                                       env=os.environ | {"MAYFLY_DB": self.db})
                 self.assertEqual(done.returncode, program.FAILED)
-                self.assertIn(b"cannot write the output: Bad file descriptor", done.stderr)
+                self.assertIn(b"cannot write to standard output: Bad file descriptor", done.stderr)
         with open(self.db, "rb") as file:
             self.assertEqual(file.read(), before)
 
@@ -97,9 +97,9 @@ class OutFileTest(program.TestCase):
             for db in [self.db, link]:
                 with self.subTest(name, db=db):
                     self.refused(self.program.run("get", "--db", db, "k", "--out", name), name,
-                                 "the store itself; name another file")
+                                 "(choose another file)")
                     self.refused(self.program.run("dump", "--db", db, name), name,
-                                 "the store itself; name another file")
+                                 "(choose another file)")
         self.assertEqual(self.done("get", "k").text, "value\n")
 
     def test_stays_as_it_was_if_the_disk_is_full(self):
@@ -143,8 +143,9 @@ class OutFileTest(program.TestCase):
                 self.assertEqual(shared.read(), b"before value")
 
     def test_raw_bytes_are_no_json(self):
-        self.refused(self.mayfly("get", "k", "--raw", "--json"), "--raw", "--json", "exclude")
-        self.refused(self.mayfly("get", "k", "--raw", "--format", "json"), "exclude")
+        self.refused(self.mayfly("get", "k", "--raw", "--json"), "--raw", "--json",
+                     "together")
+        self.refused(self.mayfly("get", "k", "--raw", "--format", "json"), "together")
         self.assertEqual(json.loads(self.done("get", "k", "--json").out)["value"], "value")
 
 

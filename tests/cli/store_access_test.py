@@ -71,7 +71,7 @@ class WordsTest(program.TestCase):
     def test_a_time_to_live_in_a_dump_must_be_above_0(self):
         for ttl in (b"0", b"-1", b"0.0"):
             line = b'{"key":"a","value":"b","ttl":' + ttl + b"}\n"
-            self.refused(self.mayfly("load", input=line), "line 1", "above 0")
+            self.refused(self.mayfly("load", input=line), "line 1", "greater than 0")
         self.assertEqual(self.done("load", input=b'{"key":"a","value":"b","ttl":1e9}\n').code, 0)
 
     def test_dates_go_on_beyond_what_a_calendar_has(self):

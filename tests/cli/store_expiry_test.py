@@ -71,7 +71,7 @@ class ChangeTest(TestCase):
     def test_conditions_that_contradict_each_other_are_refused(self):
         self.put(name="alice")
         for words in [("--nx", "--xx"), ("--nx", "--gt"), ("--nx", "--lt"), ("--gt", "--lt")]:
-            self.refused(self.mayfly("expire", "name", "1h", *words), "contradict")
+            self.refused(self.mayfly("expire", "name", "1h", *words), "cannot be combined")
         self.assertIsNone(self.deadline())
 
     def test_persist_takes_the_deadline_away(self):
@@ -116,15 +116,16 @@ class ChangeTest(TestCase):
             with self.subTest(command=command, words=words):
                 self.assertEqual(self.done(command, "name", *words).text, "changed\n")
         self.assertTrue(21.9 < self.done("ttl", "name", "--json").json["ttl"] / 86400 <= 22)
-        self.refused(self.mayfly("touch", "name", "1h", "--ttl", "2h"), "one of them")
-        self.refused(self.mayfly("touch", "name", "1", "hour"), "'hour'", "quotes")
+        self.refused(self.mayfly("touch", "name", "1h", "--ttl", "2h"), "either TIME or --ttl TIME")
+        self.refused(self.mayfly("touch", "name", "1", "hour"), "'hour'", "quote")
 
     def test_wrong_times_are_refused(self):
         self.put(name="alice")
         for command in ["expire", "touch"]:
             for time in ["0", "-5", "soon", "", "2020-01-01T00:00Z"]:
                 with self.subTest(command=command, time=time):
-                    self.refused(self.mayfly(command, "name", time), f"'{time}'")
+                    part = f"'{time}'" if time else "empty"
+                    self.refused(self.mayfly(command, "name", time), part)
             self.refused(self.mayfly(command, "name"), "TIME")
         self.assertIsNone(self.deadline())
 
@@ -176,7 +177,7 @@ class ExpiringTest(TestCase):
 
     def test_a_summary_counts_them_all(self):
         text = self.done("expiring", "--within", "6h", "--summary").text
-        self.assertIn("in each stretch of 15m", text)
+        self.assertIn("per interval of 15m", text)
         counts = [int(line.split()[-2]) for line in text.splitlines() if "█" in line]
         self.assertEqual(counts, [1, 1, 1])
         found = self.done("expiring", "--from", "0", "--histogram", "--json").json

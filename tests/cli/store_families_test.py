@@ -122,7 +122,7 @@ class WrongInputTest(TestCase):
                                ("cf ttl", ("more",))]:
             with self.subTest(command):
                 self.refuses_wrong_input(command, *words, makes_file=command == "cf create")
-                self.refused(self.mayfly(command, *words, "more", "words", "still"), "too many")
+                self.refused(self.mayfly(command, *words, "more", "words", "still"), "unexpected")
                 self.assertIn(f"Examples:\n  mayfly {command}",
                               self.program.run(*command.split(), "--help").text)
         self.assertFalse(os.path.exists(self.db))

@@ -90,7 +90,7 @@ class PutAndGetTest(TestCase):
         with open("/dev/full", "wb") as full:
             outcome = self.mayfly_to(full, "get", "name")
         self.assertEqual(outcome.returncode, 1)
-        self.assertIn(b"cannot write the output", outcome.stderr)
+        self.assertIn(b"cannot write to standard output", outcome.stderr)
 
     def test_options_of_snkv_are_accepted(self):
         self.done("put", "name", "alice", "--journal", "wal", "--cache-size", "9", "--page-size",
@@ -249,7 +249,7 @@ class IncrTest(TestCase):
         self.refused(self.mayfly("incr", "most"), "'most'", "does not fit")
         self.refused(self.mayfly("incr", "least", "-1"), "'least'", "does not fit")
         for by in ["1.5", "x", "", "+-1", str(2**63)]:
-            self.refused(self.mayfly("incr", "most", by), f"'{by}'", "whole number")
+            self.refused(self.mayfly("incr", "most", by), f"'{by}'", "64-bit integer")
         self.assertEqual(self.done("scan").lines,
                          [f"least\t{-2**63}", f"most\t{2**63 - 1}", "text\tword"])
 
@@ -325,7 +325,7 @@ class WrongInputTest(TestCase):
     def test_missing_and_superfluous_words(self):
         self.refused(self.mayfly("get"), "KEY")
         self.refused(self.mayfly("put", "name"), "VALUE")
-        self.refused(self.mayfly("put", "name", "alice", "cooper"), "cooper", "quotes")
+        self.refused(self.mayfly("put", "name", "alice", "cooper"), "cooper", "quote")
         self.refused(self.mayfly("get", "name", "--ttl", "5"), "--ttl")
         self.refused(self.mayfly("put", "name", "alice", "--tll", "5"), "--tll", "--ttl")
         self.refused(self.mayfly("put", "name", "alice", "--sync", "maybe"), "--sync", "normal")

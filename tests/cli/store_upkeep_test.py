@@ -83,14 +83,14 @@ class StatTest(UpkeepTestCase):
             readers = self.done("stat", "--json").json["readers"]
             self.assertEqual([(reader["process"], reader["behind"]) for reader in readers],
                              [(child.pid, 1)])
-            self.assertRegex(self.done("stat").text, rf"Readers.*\n.*\n.*\n +{child.pid} +1\n")
+            self.assertRegex(self.done("stat").text, rf"readers.*\n.*\n.*\n +{child.pid} +1\n")
         self.assertEqual(self.done("stat", "--json").json["readers"], [])
 
 
 class CheckTest(UpkeepTestCase):
     def test_a_sound_file_is_ok(self):
         self.load()
-        self.assertRegex(self.done("check").text, r"^ok: \d+ pages and 2000 rows looked at\n$")
+        self.assertRegex(self.done("check").text, r"^ok: \d+ pages and 2000 rows checked\n$")
         report = self.done("check", "--json", "--read-only").json
         self.assertEqual(report, report | {"ok": True, "rows": ENTRIES, "problems": []})
         self.assertGreater(report["pages"], 10)

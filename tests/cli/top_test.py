@@ -64,7 +64,7 @@ class ReportTest(ServerCase):
                                    "--interval", "0.05"], stdout=full, stderr=subprocess.PIPE,
                                   timeout=20, check=False)
         self.assertEqual(done.returncode, program.FAILED)
-        self.assertIn(b"cannot write the output: No space left on device", done.stderr)
+        self.assertIn(b"cannot write to standard output: No space left on device", done.stderr)
 
     def test_lateness_and_what_has_expired(self):
         server = self.start(Mayfly)
@@ -96,7 +96,7 @@ class ReportTest(ServerCase):
         server.client().ok("SET", "k", "v", "EX", 100)
         outcome = self.program.run("top", "--port", server.port, "--interval", "0.1")
         self.assertEqual((outcome.code, outcome.errors), (program.OK, ""))
-        self.assertRegex(outcome.text, r"(?m)^keys +1, 1 with a deadline")
+        self.assertRegex(outcome.text, r"(?m)^keys +1, 1 with a TTL")
         self.assertRegex(outcome.text,
                          r"(?m)^due within +1s +10s +1m +10m +1h\n +keys +0 +0 +0 +1 ")
         self.assertNotIn("\x1b", outcome.text)
@@ -211,7 +211,7 @@ class LiveTest(ServerCase):
         terminal = self.terminal(columns=200)
         terminal.await_text(rb"operations +\d")
         self.server.kill()
-        terminal.await_text(b"trying again")
+        terminal.await_text(b"retrying")
         terminal.forget()
         self.server.restart()
         terminal.await_text(rb"up \d+s[^\r]*\r+\np pauses")

@@ -9,7 +9,6 @@
 #include <limits>
 
 #include "cli/import/import_state.h"
-#include "cli/import/import_summary.h"
 #include "mayfly/internal/stopwatch.h"
 #include "tools/byte_text.h"
 #include "tools/terminal/progress.h"
@@ -18,13 +17,13 @@
 namespace mayfly {
 namespace {
 
-// Between two states. What is copied in it is at most copied twice.
+// Between two writes of the state file.
 constexpr std::int64_t kStateEveryNs = 200'000'000;
 
-// One run. The state is that of the last batch which the target has.
-class Copy {
+// One run. The state is that of the last batch that the target has stored.
+class CopyRun {
  public:
-  Copy(CopySource& source, CopyTarget& target, const CopyPlan& plan)
+  CopyRun(CopySource& source, CopyTarget& target, const CopyPlan& plan)
       : source_(source), target_(target), plan_(plan), start_ns_(monotonic_ns()) {}
 
   Status begin();
@@ -34,11 +33,11 @@ class Copy {
   Status resume(CopyState& before);
   Result<std::string> change_since(const CopyState& before) const;
   Status check_differences(const CopyState& before) const;
-  Status check_promises(const CopyCounts& before) const;
+  Status check_forbidden(const CopyCounts& before) const;
   Status batch();
   Status check_skipped(const CopyCounts& counts) const;
   Result<bool> copy_all(StopSignals& stop);
-  Status note(bool at_once);
+  Status save_progress(bool at_once);
   Error with_advice(const Error& error) const;
   Result<Exit> finish();
   Exit interrupted() const;
@@ -49,16 +48,16 @@ class Copy {
   const CopyPlan& plan_;
   const std::int64_t start_ns_;
   CopyState state_;
-  std::int64_t noted_ns_ = 0;     // when the state was written last; 0: never
-  std::uint64_t noted_keys_ = 0;  // that it says to be copied
+  std::int64_t saved_ns_ = 0;     // when the state was written; 0: never
+  std::uint64_t saved_keys_ = 0;  // copied keys of the written state
   std::uint64_t seen_before_ = 0;
   bool is_resumed_ = false;
 };
 
-void say(const std::string& text) { fmt::print(stderr, "mayfly: {}\n", text); }
+void print_note(const std::string& text) { fmt::print(stderr, "mayfly: {}\n", text); }
 
-// Takes up what an earlier run has left, unless it is of no use.
-Status Copy::begin() {
+// Resumes an interrupted run if there is one.
+Status CopyRun::begin() {
   state_.from = on_one_line(source_.name());
   state_.to = on_one_line(target_.name());
   state_.match = on_one_line(plan_.match);
@@ -71,11 +70,11 @@ Status Copy::begin() {
   if (*before) return resume(**before);
   if (!plan_.must_resume) return Done{};
   return Error{Code::not_found,
-               fmt::format("there is nothing to go on with: no state file '{}'", plan_.state_path)};
+               fmt::format("nothing to resume: state file '{}' not found", plan_.state_path)};
 }
 
-// What was copied by other words would be missing where these look for it.
-Status Copy::check_differences(const CopyState& before) const {
+// Refuses to resume with other options.
+Status CopyRun::check_differences(const CopyState& before) const {
   std::string all;
   const auto compare = [&](std::string_view then, std::string_view now) {
     if (then != now) all += fmt::format("{}{}, not {}", all.empty() ? "" : ", and ", then, now);
@@ -93,31 +92,29 @@ Status Copy::check_differences(const CopyState& before) const {
   compare(if_absent(before), if_absent(state_));
   if (all.empty()) return Done{};
   return Error{Code::invalid,
-               fmt::format("'{}' is the state of another copy, begun {}; say the same to go on "
-                           "with it, choose another --state FILE, or drop it with --restart",
+               fmt::format("cannot resume from '{}': that copy was started {} (use the same "
+                           "options, another --state FILE, or --restart)",
                            plan_.state_path, all)};
 }
 
-// Some options only say what must not happen. They may be added or left out on the way, unless it
-// has happened.
-Status Copy::check_promises(const CopyCounts& before) const {
+// Some options forbid something. They may be added when resuming, unless it has already happened.
+Status CopyRun::check_forbidden(const CopyCounts& before) const {
   if (plan_.is_strict && before.all_skipped() > 0) {
     return Error{Code::invalid,
-                 fmt::format("--strict: the copy to go on with has skipped {} keys; go on without "
-                             "--strict, or begin anew with --restart",
+                 fmt::format("cannot resume with --strict: {} keys were skipped before (omit "
+                             "--strict, or use --restart)",
                              before.all_skipped())};
   }
   if (!plan_.drops_field_ttls && before.dropped > 0) {
-    return Error{Code::invalid,
-                 fmt::format("the copy to go on with has given up {} deadlines of fields; go on "
-                             "with --drop-field-ttls, or begin anew with --restart",
-                             before.dropped)};
+    return Error{Code::invalid, fmt::format("cannot resume: {} field TTLs were dropped before (use "
+                                            "--drop-field-ttls or --restart)",
+                                            before.dropped)};
   }
   return Done{};
 }
 
-// Why what that state says is not true any more; empty: it is.
-Result<std::string> Copy::change_since(const CopyState& before) const {
+// What has changed since that state; empty: nothing.
+Result<std::string> CopyRun::change_since(const CopyState& before) const {
   if (const std::string change = source_.change_since(before.run); !change.empty()) {
     return fmt::format("{} {}", source_.name(), change);
   }
@@ -126,41 +123,39 @@ Result<std::string> Copy::change_since(const CopyState& before) const {
   return fmt::format("{} {}", target_.name(), *loss);
 }
 
-Status Copy::resume(CopyState& before) {
+Status CopyRun::resume(CopyState& before) {
   if (const Status status = check_differences(before); !status) return status;
   const Result<std::string> change = change_since(before);
   if (!change) return change.error();
   if (!change->empty()) {
-    say(fmt::format("{}; beginning anew", *change));
-    // If this one ends before it has written a state, that one must not be true by chance.
+    print_note(fmt::format("{}; starting over", *change));
+    // If this run ends before it writes a state, the old one must not be used.
     std::error_code ignored;
     std::filesystem::remove(plan_.state_path, ignored);
     return Done{};
   }
-  if (const Status status = check_promises(before.counts); !status) return status;
+  if (const Status status = check_forbidden(before.counts); !status) return status;
   if (const Status status = source_.go_to(before.place); !status) return status;
   state_ = std::move(before);
   state_.run = source_.identity();
-  noted_keys_ = state_.counts.all_keys();
+  saved_keys_ = state_.counts.all_keys();
   seen_before_ = state_.counts.seen;
   is_resumed_ = true;
   if (!plan_.is_json) {
-    say(fmt::format("going on where the last one was interrupted, after {} keys",
-                    state_.counts.all_keys()));
+    print_note(fmt::format("resuming after {} keys", state_.counts.all_keys()));
   }
   return Done{};
 }
 
-Status Copy::check_skipped(const CopyCounts& counts) const {
+Status CopyRun::check_skipped(const CopyCounts& counts) const {
   if (!plan_.is_strict || counts.last_skipped.empty()) return Done{};
   return Error{Code::unsupported,
-               fmt::format("--strict: the key {} cannot be copied ({}); without --strict it is "
-                           "skipped and counted",
+               fmt::format("key {} cannot be copied: {} (omit --strict to skip it)",
                            bytes_as_json(counts.last_skipped), counts.skipped.begin()->first)};
 }
 
-// From one place that can be come back to, to the next. It counts only if all of it is written.
-Status Copy::batch() {
+// Copies up to the next place. Counted only if all of it is written.
+Status CopyRun::batch() {
   CopyCounts counts = state_.counts;
   do {
     Result<std::vector<CopyItem>> items = source_.read(counts);
@@ -174,20 +169,20 @@ Status Copy::batch() {
   return Done{};
 }
 
-Status Copy::note(bool at_once) {
+Status CopyRun::save_progress(bool at_once) {
   const std::int64_t now_ns = monotonic_ns();
-  if (!at_once && noted_ns_ != 0 && now_ns - noted_ns_ < kStateEveryNs) return Done{};
-  if (const Status status = target_.settle(); !status) return status;
+  if (!at_once && saved_ns_ != 0 && now_ns - saved_ns_ < kStateEveryNs) return Done{};
+  if (const Status status = target_.sync(); !status) return status;
   const Result<std::string> mark = target_.mark();
   if (!mark) return mark.error();
   state_.target = *mark;
   if (const Status status = save_state(plan_.state_path, state_); !status) return status;
-  noted_ns_ = now_ns;
-  noted_keys_ = state_.counts.all_keys();
+  saved_ns_ = now_ns;
+  saved_keys_ = state_.counts.all_keys();
   return Done{};
 }
 
-std::string Copy::rate() const {
+std::string CopyRun::rate() const {
   const double seconds = std::max(static_cast<double>(monotonic_ns() - start_ns_) / 1e9, 0.001);
   const double rate = static_cast<double>(state_.counts.seen - seen_before_) / seconds;
   const std::string a_second =
@@ -195,22 +190,23 @@ std::string Copy::rate() const {
   return fmt::format("{} keys, {}", state_.counts.all_keys(), a_second);
 }
 
-Error Copy::with_advice(const Error& error) const {
+Error CopyRun::with_advice(const Error& error) const {
   if (!std::filesystem::exists(plan_.state_path)) return error;
   const Code code = error.code == Code::invalid ? Code::io : error.code;
-  return {code, fmt::format("{}\nmayfly: {} keys are copied; the same command goes on from there "
-                            "(state in {})",
-                            error.message, noted_keys_, plan_.state_path)};
+  return {code, fmt::format("{}\nmayfly: {} keys were copied (run the same command again to "
+                            "resume; state in {})",
+                            error.message, saved_keys_, plan_.state_path)};
 }
 
-Exit Copy::interrupted() const {
-  say(fmt::format("interrupted after {} keys; the same command goes on from there (state in {})",
+Exit CopyRun::interrupted() const {
+  print_note(
+      fmt::format("interrupted after {} keys (run the same command again to resume; state in {})",
                   state_.counts.all_keys(), plan_.state_path));
   return Exit::failed;
 }
 
-Result<Exit> Copy::finish() {
-  if (const Status status = target_.settle(); !status) return with_advice(status.error());
+Result<Exit> CopyRun::finish() {
+  if (const Status status = target_.sync(); !status) return with_advice(status.error());
   std::error_code ignored;
   std::filesystem::remove(plan_.state_path, ignored);
   const double seconds = static_cast<double>(monotonic_ns() - start_ns_) / 1e9;
@@ -220,11 +216,11 @@ Result<Exit> Copy::finish() {
   return Exit::ok;
 }
 
-// Returns whether it got to the end; else it was asked to stop.
-Result<bool> Copy::copy_all(StopSignals& stop) {
+// Returns true at the end, false if it was interrupted.
+Result<bool> CopyRun::copy_all(StopSignals& stop) {
   const Result<double> total = source_.total();
   if (!total) return total.error();
-  // How many keys will match is not known, and a bar that lies is worse than none.
+  // With --match the number of keys is not known.
   const double left = plan_.match.empty()
                           ? std::max(1.0, *total - static_cast<double>(seen_before_))
                           : std::numeric_limits<double>::infinity();
@@ -232,22 +228,22 @@ Result<bool> Copy::copy_all(StopSignals& stop) {
   while (true) {
     const std::uint64_t before = state_.counts.seen;
     if (const Status status = batch(); !status) {
-      if (noted_ns_ != 0) (void)note(true);
+      if (saved_ns_ != 0) (void)save_progress(true);
       return status.error();
     }
     if (source_.is_at_end()) return true;
     progress.begin(rate());
     progress.add(static_cast<double>(state_.counts.seen - before));
     const bool is_asked = stop.asked();
-    if (const Status status = note(is_asked); !status) return status.error();
+    if (const Status status = save_progress(is_asked); !status) return status.error();
     if (is_asked) return false;
   }
 }
 
-Result<Exit> Copy::run(StopSignals& stop) {
-  const Result<bool> got_to_the_end = copy_all(stop);
-  if (!got_to_the_end) return with_advice(got_to_the_end.error());
-  return *got_to_the_end ? finish() : interrupted();
+Result<Exit> CopyRun::run(StopSignals& stop) {
+  const Result<bool> is_complete = copy_all(stop);
+  if (!is_complete) return with_advice(is_complete.error());
+  return *is_complete ? finish() : interrupted();
 }
 
 }  // namespace
@@ -262,7 +258,7 @@ bool drop_due(CopyItem& item, Time now) {
 
 Result<Exit> run_copy(CopySource& source, CopyTarget& target, const CopyPlan& plan,
                       StopSignals& stop) {
-  Copy copy(source, target, plan);
+  CopyRun copy(source, target, plan);
   if (const Status status = copy.begin(); !status) return status.error();
   return copy.run(stop);
 }

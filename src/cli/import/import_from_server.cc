@@ -11,13 +11,11 @@
 namespace mayfly {
 namespace {
 
-using Kind = ReplyValue::Kind;
-
-constexpr std::size_t kKeysAtOnce = 100;      // so that large values do not fill the memory
+constexpr std::size_t kKeysAtOnce = 100;      // limits the memory for large values
 constexpr std::size_t kMembersAtOnce = 1000;  // of one key
 
-Error refused(const ReplyValue& reply) {
-  return {Code::unsupported, fmt::format("the server refused: {}", reply.text)};
+Error source_error(const ReplyValue& reply) {
+  return {Code::unsupported, fmt::format("the server replied with an error: {}", reply.text)};
 }
 
 std::optional<CopyType> type_named(std::string_view name) {
@@ -26,13 +24,13 @@ std::optional<CopyType> type_named(std::string_view name) {
   return static_cast<CopyType>(found - kCopyTypes.begin());
 }
 
-// The same number, in the shortest way to write it: servers differ in theirs.
+// The score in its shortest form: servers format it differently.
 std::string score_text(const std::string& text) {
   const std::optional<double> score = parse_double(text);
   return score ? format_double(*score) : text;
 }
 
-// Pages of HSCAN and its like may show a member twice; what was shown last is right.
+// HSCAN and the like may return a member twice; the last one is right.
 void drop_repeated(std::vector<CopyMember>& members) {
   std::ranges::stable_sort(members, {}, &CopyMember::name);
   std::vector<CopyMember> unique;
@@ -58,17 +56,17 @@ Result<std::unique_ptr<ServerSource>> ServerSource::open(const ServerAddress& ad
   if (!client) return client.error();
   std::unique_ptr<ServerSource> source(
       new ServerSource(std::move(*client), address, std::move(choice), clock));
-  if (const Status status = source->look_around(); !status) return status.error();
+  if (const Status status = source->probe_server(); !status) return status.error();
   return source;
 }
 
-Status ServerSource::look_around() {
+Status ServerSource::probe_server() {
   mark_ = ServerMark::identify(client_);
-  const Result<bool> tells_moments = knows_command(client_, "PEXPIRETIME");
-  if (!tells_moments) return tells_moments.error();
+  const Result<bool> has_expiretime = knows_command(client_, "PEXPIRETIME");
+  if (!has_expiretime) return has_expiretime.error();
   const Result<bool> expires_fields = knows_command(client_, "HPEXPIRETIME");
   if (!expires_fields) return expires_fields.error();
-  tells_moments_ = *tells_moments;
+  has_expiretime_ = *has_expiretime;
   expires_fields_ = *expires_fields;
   return Done{};
 }
@@ -91,7 +89,7 @@ Status ServerSource::scan(CopyCounts& counts) {
       choice_.match.empty() ? client_.call("SCAN", cursor_, "COUNT", count)
                             : client_.call("SCAN", cursor_, "COUNT", count, "MATCH", choice_.match);
   if (!page) return page.error();
-  if (page->items.size() != 2) return Error{Code::corrupt, "the reply to SCAN is none"};
+  if (page->items.size() != 2) return Error{Code::corrupt, "invalid reply to SCAN"};
   cursor_ = page->items[0].text;
   is_begun_ = true;
   waiting_.clear();
@@ -121,7 +119,7 @@ Result<std::vector<CopyItem>> ServerSource::read(CopyCounts& counts) {
   for (Reading& reading : *readings) {
     const bool is_empty = reading.item.type != CopyType::string && reading.item.members.empty();
     if (reading.is_changed && changed_.insert(reading.item.key).second) {
-      waiting_.push_back(std::move(reading.item.key));  // to be read once more
+      waiting_.push_back(std::move(reading.item.key));  // read it again
     } else if (reading.is_gone || reading.is_changed || is_empty) {
       ++counts.gone;
     } else {
@@ -138,7 +136,7 @@ Result<std::vector<ServerSource::Reading>> ServerSource::read_types(std::vector<
   RespDialogue dialogue(client_);
   for (std::string& key : keys) {
     const auto take = [&](const ReplyValue& reply) -> Status {
-      if (reply.kind == Kind::error) return refused(reply);
+      if (reply.kind == ReplyValue::Kind::error) return source_error(reply);
       const std::optional<CopyType> type = type_named(reply.text);
       if (type) {
         readings.emplace_back().item.type = *type;
@@ -170,7 +168,7 @@ Status ServerSource::read_values(std::vector<Reading>& readings) {
   return Done{};
 }
 
-// The deadline is asked for once more, so that a key that has vanished is not copied in part.
+// Reads the deadline again, so that a key deleted meanwhile is not copied in part.
 Status ServerSource::read_rest(Reading& reading) {
   while (reading.has_more) {
     RespDialogue dialogue(client_);
@@ -205,14 +203,14 @@ void ServerSource::ask_page(RespDialogue& dialogue, Reading& reading) {
 
 Status ServerSource::take_page(Reading& reading, ReplyValue& reply) {
   reading.has_more = false;
-  if (reply.kind == Kind::error && reply.text.starts_with("WRONGTYPE")) {
+  if (reply.kind == ReplyValue::Kind::error && reply.text.starts_with("WRONGTYPE")) {
     reading.is_changed = true;
     return Done{};
   }
-  if (reply.kind == Kind::error) return refused(reply);
+  if (reply.kind == ReplyValue::Kind::error) return source_error(reply);
   CopyItem& item = reading.item;
   if (item.type == CopyType::string) {
-    reading.is_gone = reply.kind == Kind::null;
+    reading.is_gone = reply.kind == ReplyValue::Kind::null;
     item.value = std::move(reply.text);
     return Done{};
   }
@@ -221,7 +219,8 @@ Status ServerSource::take_page(Reading& reading, ReplyValue& reply) {
     reading.has_more = reply.items.size() == kMembersAtOnce;
     return Done{};
   }
-  if (reply.items.size() != 2) return Error{Code::corrupt, "a page of a key's members is none"};
+  if (reply.items.size() != 2)
+    return Error{Code::corrupt, "invalid reply to HSCAN, SSCAN or ZSCAN"};
   reading.cursor = reply.items[0].text;
   reading.has_more = reading.cursor != "0";
   std::vector<ReplyValue>& words = reply.items[1].items;
@@ -242,7 +241,7 @@ void ServerSource::ask_deadline(RespDialogue& dialogue, Reading& reading) {
   const auto take_time = [this, &reading](const ReplyValue& reply) -> Status {
     if (reading.ttl < Millis(0)) return Done{};
     Time now = clock_.now();
-    if (reply.kind == Kind::array && reply.items.size() == 2) {
+    if (reply.kind == ReplyValue::Kind::array && reply.items.size() == 2) {
       const std::int64_t seconds = parse_integer(reply.items[0].text).value_or(0);
       const std::int64_t micros = parse_integer(reply.items[1].text).value_or(0);
       now = Time(Millis(seconds * 1000 + (micros + 999) / 1000));
@@ -251,18 +250,18 @@ void ServerSource::ask_deadline(RespDialogue& dialogue, Reading& reading) {
     return Done{};
   };
   const std::string& key = reading.item.key;
-  if (tells_moments_) return dialogue.ask(take, "PEXPIRETIME", key);
+  if (has_expiretime_) return dialogue.ask(take, "PEXPIRETIME", key);
   dialogue.ask(take, "PTTL", key);
   dialogue.ask(take_time, "TIME");
 }
 
-// -1: it has none. -2: there is no such key.
+// -1: none. -2: the key does not exist.
 Status ServerSource::take_deadline(Reading& reading, const ReplyValue& reply) {
-  if (reply.kind == Kind::error) return refused(reply);
+  if (reply.kind == ReplyValue::Kind::error) return source_error(reply);
   reading.item.deadline = kNever;
   reading.ttl = Millis(reply.integer);
   if (reply.integer == -2) reading.is_gone = true;
-  if (reply.integer >= 0 && tells_moments_) reading.item.deadline = Time(Millis(reply.integer));
+  if (reply.integer >= 0 && has_expiretime_) reading.item.deadline = Time(Millis(reply.integer));
   return Done{};
 }
 
@@ -278,11 +277,12 @@ Status ServerSource::read_field_deadlines(std::vector<Reading>& readings) {
       std::vector<std::string_view> words = {"HPEXPIRETIME", reading.item.key, "FIELDS", number};
       for (std::size_t i = from; i < to; ++i) words.push_back(members[i].name);
       const auto take = [&members, from](const ReplyValue& reply) -> Status {
-        if (reply.kind == Kind::error && reply.text.starts_with("WRONGTYPE")) return Done{};
-        if (reply.kind == Kind::error) return refused(reply);
+        if (reply.kind == ReplyValue::Kind::error && reply.text.starts_with("WRONGTYPE"))
+          return Done{};
+        if (reply.kind == ReplyValue::Kind::error) return source_error(reply);
         for (std::size_t i = 0; i < reply.items.size(); ++i) {
           const std::int64_t ms = reply.items[i].integer;
-          // One that has vanished is due at once, which the target understands.
+          // A field that was deleted is due at once, so that the target skips it.
           if (ms >= 0 || ms == -2) members[from + i].deadline = Time(Millis(std::max(ms, 0L)));
         }
         return Done{};

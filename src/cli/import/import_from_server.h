@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// ServerSource: the keys of a database of any Redis (2.8 or later), Valkey or Mayfly server.
+// ServerSource: the keys of a database of a Redis (2.8 or later), Valkey or Mayfly server.
 //
-// Deadlines are moments by the source's clock. Where there is no PEXPIRETIME (before Redis 7.0),
-// PTTL is asked and TIME right behind it, and the deadline is their sum: never early, and late by
-// no more than the server needs from the one to the other. Fields have deadlines where the server
-// knows HPEXPIRETIME.
+// Deadlines are absolute times of the source's clock. Servers without PEXPIRETIME (before Redis
+// 7.0) are asked for PTTL and then TIME; the sum is never early, and late by the time between the
+// two commands. Fields have deadlines if the server knows HPEXPIRETIME.
 //
-// A key is read as it is between a few commands, not in one moment: one that changes meanwhile may
-// be copied as it was, as it is, or, if it has more than a thousand members, in between.
+// A key is read with several commands, not atomically: a key that changes meanwhile may be copied
+// in its old or new state or, with more than a thousand members, in between.
 
 #pragma once
 
@@ -17,7 +16,7 @@
 #include <vector>
 
 #include "cli/import/import_copy.h"
-#include "cli/import/import_server_mark.h"
+#include "cli/import/import_marks.h"
 #include "mayfly/clock.h"
 #include "tools/resp_client.h"
 #include "tools/server_address.h"
@@ -28,10 +27,10 @@ class ServerSource final : public CopySource {
  public:
   struct Choice {
     std::string match;         // a pattern of SCAN; empty: all keys
-    std::size_t batch = 1000;  // keys that a SCAN looks at
+    std::size_t batch = 1000;  // COUNT of SCAN
   };
 
-  // `clock` is asked only where the server does not tell the time.
+  // `clock` is used if the server does not report its time.
   static Result<std::unique_ptr<ServerSource>> open(const ServerAddress& address, Choice choice,
                                                     const Clock& clock);
 
@@ -48,18 +47,18 @@ class ServerSource final : public CopySource {
   bool is_at_end() const override { return is_begun_ && waiting_.empty() && cursor_ == "0"; }
 
  private:
-  // A key that is being read.
+  // A key being read.
   struct Reading {
     CopyItem item;
-    std::string cursor = "0";  // of HSCAN and its like; of a list the index
+    std::string cursor = "0";  // of HSCAN and the like
     bool has_more = false;
     bool is_gone = false;
-    bool is_changed = false;  // is of another type than it was a moment ago
+    bool is_changed = false;  // its type has changed since TYPE
     Millis ttl{0};
   };
 
   ServerSource(RespClient client, ServerAddress address, Choice choice, const Clock& clock);
-  Status look_around();
+  Status probe_server();
   Status scan(CopyCounts& counts);
   Result<std::vector<Reading>> read_types(std::vector<std::string> keys, CopyCounts& counts);
   Status read_values(std::vector<Reading>& readings);
@@ -75,12 +74,12 @@ class ServerSource final : public CopySource {
   const Choice choice_;
   const Clock& clock_;
   ServerMark mark_;
-  bool tells_moments_ = false;   // knows PEXPIRETIME
+  bool has_expiretime_ = false;  // knows PEXPIRETIME
   bool expires_fields_ = false;  // knows HPEXPIRETIME
   std::string cursor_ = "0";
   bool is_begun_ = false;
-  std::vector<std::string> waiting_;  // keys of the last SCAN that are to be read
-  std::set<std::string> changed_;     // those of them that had changed when they were read
+  std::vector<std::string> waiting_;  // keys of the last SCAN still to be read
+  std::set<std::string> changed_;     // those that changed while being read
 };
 
 }  // namespace mayfly

@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `mayfly import` and `mayfly export` carry: a key with all that belongs to it, and counts of
-// what became of them.
+// CopyItem: a key with its value as `mayfly import` and `mayfly export` copy it, and its layout in
+// a store:
+//
+//   string    family default      key                         -> value
+//   hash      family hash         length, key, field          -> value
+//   set       family set          length, key, member         -> (empty)
+//   zset      family zset         length, key, member         -> score, as text
+//   list      family list         length, key, index          -> element
+//
+// `length` is the length of the key in 4 bytes, the index of a list has 8 bytes, both big-endian: a
+// scan by prefix visits one hash, or one list in its order. With --cf NAME the families are NAME,
+// NAME.hash, NAME.set, NAME.zset and NAME.list.
+//
+// A member expires at its own expiry time or that of its key, whichever is earlier. So each member
+// expires by itself, and a key is gone with its last member, as on a server.
 
 #pragma once
 
@@ -8,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +38,8 @@ inline std::string_view name_of(CopyType type) {
 }
 
 struct CopyMember {
-  std::string name;   // field or member; of a list it is empty
-  std::string value;  // value of a field, score, or element of a list
+  std::string name;   // field or member; empty for a list
+  std::string value;  // of a field, score, or element of a list
   Time deadline = kNever;
 };
 
@@ -34,21 +48,21 @@ struct CopyItem {
   CopyType type = CopyType::string;
   Time deadline = kNever;
   std::string value;                // of a string
-  std::vector<CopyMember> members;  // of all others
+  std::vector<CopyMember> members;  // of other types
 };
 
 struct CopyCounts {
-  std::uint64_t seen = 0;                               // keys or entries that the source showed
+  std::uint64_t seen = 0;                               // keys or entries read from the source
   std::array<std::uint64_t, kCopyTypes.size()> keys{};  // copied, by type
   std::uint64_t members = 0;                            // of the keys copied
-  std::uint64_t key_deadlines = 0;                      // keys copied that have one
-  std::uint64_t member_deadlines = 0;                   // members copied with one of their own
+  std::uint64_t key_deadlines = 0;                      // copied keys with an expiry time
+  std::uint64_t member_deadlines = 0;                   // copied members with their own
   std::uint64_t gone = 0;                               // expired or deleted before they were read
-  std::uint64_t kept = 0;                               // were in the target, and were to be kept
-  std::uint64_t loosened = 0;                           // keys whose members had several deadlines
-  std::uint64_t dropped = 0;                            // deadlines of fields that were given up
-  std::map<std::string, std::uint64_t> skipped;         // keys, by what they are
-  std::string last_skipped;                             // a key, to show one; not kept in the state
+  std::uint64_t kept = 0;                               // existed in the target, with --if-absent
+  std::uint64_t loosened = 0;                    // keys whose members had different deadlines
+  std::uint64_t dropped = 0;                     // deadlines of fields, dropped
+  std::map<std::string, std::uint64_t> skipped;  // keys, by reason
+  std::string last_skipped;                      // a key, for messages; not in the state file
 
   std::uint64_t all_keys() const {
     std::uint64_t sum = 0;
@@ -71,23 +85,60 @@ struct CopyCounts {
     last_skipped = key;
   }
 
-  // All numbers with their names, which are those of the state file and of --json.
-  template <class Counts, class See>
-  static void each(Counts& counts, See see) {
-    see("seen", counts.seen);
-    see("strings", counts.keys[0]);
-    see("hashes", counts.keys[1]);
-    see("sets", counts.keys[2]);
-    see("zsets", counts.keys[3]);
-    see("lists", counts.keys[4]);
-    see("members", counts.members);
-    see("keys_with_deadline", counts.key_deadlines);
-    see("members_with_deadline", counts.member_deadlines);
-    see("vanished", counts.gone);
-    see("kept", counts.kept);
-    see("deadlines_loosened", counts.loosened);
-    see("deadlines_dropped", counts.dropped);
+  // All counts with their names in the state file and in --json.
+  template <class Counts, class Visit>
+  static void each(Counts& counts, Visit visit) {
+    visit("seen", counts.seen);
+    visit("strings", counts.keys[0]);
+    visit("hashes", counts.keys[1]);
+    visit("sets", counts.keys[2]);
+    visit("zsets", counts.keys[3]);
+    visit("lists", counts.keys[4]);
+    visit("members", counts.members);
+    visit("keys_with_deadline", counts.key_deadlines);
+    visit("members_with_deadline", counts.member_deadlines);
+    visit("vanished", counts.gone);
+    visit("kept", counts.kept);
+    visit("deadlines_loosened", counts.loosened);
+    visit("deadlines_dropped", counts.dropped);
   }
 };
+
+inline constexpr std::size_t kLengthBytes = 4;
+inline constexpr std::size_t kIndexBytes = 8;
+
+inline std::string big_endian(std::uint64_t number, std::size_t bytes) {
+  std::string text(bytes, '\0');
+  for (std::size_t i = bytes; i-- > 0; number >>= 8) text[i] = static_cast<char>(number & 0xFF);
+  return text;
+}
+
+// The prefix of the entries of all members of a key.
+inline std::string member_prefix(std::string_view key) {
+  return big_endian(key.size(), kLengthBytes).append(key);
+}
+
+struct MemberKey {
+  std::string_view key;
+  std::string_view member;
+};
+
+// Nothing if it is not the key of a member.
+inline std::optional<MemberKey> split_member_key(std::string_view bytes) {
+  if (bytes.size() < kLengthBytes) return std::nullopt;
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < kLengthBytes; ++i) {
+    length = length << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  if (bytes.size() - kLengthBytes < length) return std::nullopt;
+  return MemberKey{bytes.substr(kLengthBytes, length), bytes.substr(kLengthBytes + length)};
+}
+
+inline std::string family_name(std::string_view chosen, CopyType type) {
+  if (type == CopyType::string) return std::string(chosen);
+  std::string name;
+  if (chosen != "default") name.append(chosen).append(".");
+  return name.append(name_of(type));
+}
 
 }  // namespace mayfly

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CopyState: how far a copy has come, in a small text file.
+// CopyState: the progress of a copy, in a small text file.
 //
 //   mayfly copy 2
 //   from redis://127.0.0.1:6379/0
@@ -7,9 +7,9 @@
 //   match session:*
 //   cf default
 //   if-absent no
-//   run 7f3a... 0 0 0             what the source is; its cursors mean nothing after a restart
-//   target 90d2... 17 1:4711 ...  what the target is, and had when this was written
-//   place 1792                    a cursor of SCAN; of a store, a family and a key
+//   run 7f3a... 0 0 0             mark of the source (import_marks.h)
+//   target 90d2... 17 1:4711 ...  mark of the target
+//   place 1792                    cursor of SCAN; for a store, family and key
 //   count strings 4711
 //   skipped 3 stream
 
@@ -28,7 +28,7 @@ struct CopyState {
   std::string from;
   std::string to;
   std::string match;
-  std::string family;     // empty: there is no store in it
+  std::string family;     // empty: from server to server
   std::string if_absent;  // "yes" or "no"
   std::string run;
   std::string target;
@@ -36,14 +36,24 @@ struct CopyState {
   CopyCounts counts;
 };
 
-// What a value looks like in the file, where it must not make lines of its own. Those of a state
-// look so already.
+// Escapes newlines and backslashes, as the values of a CopyState must be.
 std::string on_one_line(std::string_view text);
 
-// Replaces the file as a whole.
+// Replaces the file atomically.
 Status save_state(const std::string& path, const CopyState& state);
 
-// Nothing if there is no such file. Code::corrupt if it is something else.
+// Nothing if the file does not exist. Code::corrupt if it is not a state file.
 Result<std::optional<CopyState>> load_state(const std::string& path);
+
+// The result of a copy, as text and as JSON.
+struct CopySummary {
+  std::string from;
+  std::string to;
+  double seconds = 0;
+  bool is_resumed = false;
+};
+
+std::string summary_text(const CopySummary& summary, const CopyCounts& counts);
+std::string summary_json(const CopySummary& summary, const CopyCounts& counts);
 
 }  // namespace mayfly

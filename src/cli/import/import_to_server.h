@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ServerTarget: keys into a database of a Redis, Valkey or Mayfly server.
+// ServerTarget: writes keys to a database of a Redis, Valkey or Mayfly server.
 //
-// A key is replaced as a whole, in a MULTI, so that nobody sees half of it. Types that the server
-// does not have are skipped and counted.
+// A key is replaced atomically, in a MULTI. Types that the server does not support are skipped and
+// counted.
 
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/import/import_copy.h"
-#include "cli/import/import_server_mark.h"
+#include "cli/import/import_marks.h"
 #include "mayfly/clock.h"
 #include "tools/resp_client.h"
 #include "tools/server_address.h"
@@ -22,11 +22,11 @@ namespace mayfly {
 class ServerTarget final : public CopyTarget {
  public:
   struct Choice {
-    bool keeps = false;             // a key that is there already is left alone
-    bool drops_field_ttls = false;  // where the server has none, fields are written without
+    bool keeps = false;             // existing keys stay
+    bool drops_field_ttls = false;  // if the server has no field TTLs, drop them
   };
 
-  // `clock` tells what has expired meanwhile.
+  // `clock` decides what has expired meanwhile.
   static Result<std::unique_ptr<ServerTarget>> open(const ServerAddress& address, Choice choice,
                                                     const Clock& clock);
 
@@ -34,11 +34,11 @@ class ServerTarget final : public CopyTarget {
   Result<std::string> mark() override;
   Result<std::string> loss_since(std::string_view mark) override;
   Status write(std::vector<CopyItem>& items, CopyCounts& counts) override;
-  Status settle() override { return Done{}; }  // it has replied, and promises no more
+  Status sync() override { return Done{}; }  // a reply is all that it promises
 
  private:
   ServerTarget(RespClient client, ServerAddress address, Choice choice, const Clock& clock);
-  Status look_around();
+  Status probe_server();
   Status drop_known(std::vector<CopyItem>& items, CopyCounts& counts);
   Status prepare(CopyItem& item, CopyCounts& counts) const;
   void put_string(RespDialogue& dialogue, const CopyItem& item, CopyCounts& counts) const;
@@ -49,9 +49,9 @@ class ServerTarget final : public CopyTarget {
   const ServerAddress address_;
   const Choice choice_;
   const Clock& clock_;
-  ServerMark mark_;  // who it is, from when it was opened on
+  ServerMark mark_;  // as of open()
   std::array<bool, kCopyTypes.size()> has_type_{};
-  bool sets_moments_ = false;    // SET with PXAT: Redis 6.2 and later
+  bool has_pxat_ = false;        // SET with PXAT: Redis 6.2 and later
   bool expires_fields_ = false;  // knows HPEXPIREAT
 };
 

@@ -3,20 +3,20 @@
 
 #include <fmt/format.h>
 
-#include "cli/import/import_layout.h"
+#include "cli/import/import_item.h"
 #include "cli/store/store_answers.h"
 
 namespace mayfly {
 namespace {
 
-// What the parts of a member are called in JSON; the value of one of a set has no name.
-struct Names {
+// The names of the parts of a member in JSON; members of a set have no value.
+struct MemberNames {
   std::string_view member;
   std::string_view value;
-  std::string_view all;  // the members of one key
+  std::string_view all;  // all members of a key
 };
 
-Names names_of(CopyType type) {
+MemberNames names_of(CopyType type) {
   switch (type) {
     case CopyType::hash:
       return {"field", "value", "fields"};
@@ -50,7 +50,7 @@ std::uint64_t from_big_endian(std::string_view bytes) {
   return number;
 }
 
-// Nothing if the entry was not made by an import.
+// Nothing if the entry was not written by an import.
 std::optional<MemberKey> member_of(std::string_view key, CopyType type) {
   if (type == CopyType::string) return std::nullopt;
   const std::optional<MemberKey> parts = split_member_key(key);
@@ -101,7 +101,7 @@ std::string EntryText::entry_json(std::string_view key, std::string_view value) 
 
 Result<std::optional<ImportedKey>> ImportedKey::find(const ReadTxn& txn, std::string_view family,
                                                      const std::string& key) {
-  const CopyType own = type_of_family(family);  // --cf hash names the family of members itself
+  const CopyType own = type_of_family(family);  // with --cf hash, the family of the members itself
   for (std::size_t i = 1; i < kCopyTypes.size(); ++i) {
     const auto type = static_cast<CopyType>(i);
     const std::string name = own == type ? std::string(family) : family_name(family, type);
@@ -120,7 +120,7 @@ Status ImportedKey::print(const ReadTxn& txn, const StoreFile& file) const {
   Result<Cursor> cursor = txn.cursor({.prefix = member_prefix(key_)}, family_);
   if (!cursor) return cursor.error();
   const ByteWords& bytes = file.bytes();
-  const Names names = names_of(type_);
+  const MemberNames names = names_of(type_);
   const std::size_t prefix = member_prefix(key_).size();
   Lines lines;
   if (file.is_json()) {
@@ -154,37 +154,53 @@ Status ImportedKey::print(const ReadTxn& txn, const StoreFile& file) const {
 }
 
 void ImportedKey::erase(WriteTxn& txn) const {
-  std::vector<std::string> keys;
-  {
-    Result<Cursor> cursor = txn.cursor({.prefix = member_prefix(key_)}, family_);
-    for (bool on = cursor && cursor->first(); on; on = cursor->next()) {
-      keys.emplace_back(cursor->key());
-    }
-  }
-  for (const std::string& key : keys) txn.erase(key, family_);
+  (void)erase_prefix(txn, member_prefix(key_), family_);  // the transaction keeps an error
 }
 
 Error ImportedKey::refusal(const StoreFile& file) const {
   const std::string shown = file.bytes().text(key_);
   return {Code::unsupported,
-          fmt::format("'{}' is a {} that was imported, whose {} are values with deadlines of their "
-                      "own; 'mayfly get {} --json' shows them",
-                      shown, type(), names_of(type_).all, shown)};
+          fmt::format(
+              "'{}' is an imported {} with a TTL per member, not a single value (use 'mayfly get "
+              "{} --json')",
+              shown, type(), shown)};
 }
 
-Result<bool> is_imported(const ReadTxn& txn, const std::string& key, std::string_view family) {
-  const Result<std::optional<ImportedKey>> found = ImportedKey::find(txn, family, key);
-  if (!found) return found.error();
-  return found->has_value();
+Result<bool> contains_key(const ReadTxn& txn, const std::string& key, Family family,
+                          std::string_view family_name) {
+  Result<bool> found = txn.contains(key, family);
+  if (!found || *found) return found;
+  const Result<std::optional<ImportedKey>> imported = ImportedKey::find(txn, family_name, key);
+  if (!imported) return imported.error();
+  return imported->has_value();
 }
 
-Result<bool> erase_imported(WriteTxn& txn, const std::string& key, std::string_view family) {
+Result<Exit> print_imported(const ReadTxn& txn, const std::string& key, std::string_view family,
+                            const StoreFile& file) {
   const Result<std::optional<ImportedKey>> found = ImportedKey::find(txn, family, key);
   if (!found) return found.error();
-  if (!*found) return false;
-  (*found)->erase(txn);
-  if (const Status status = txn.status(); !status) return status.error();
-  return true;
+  if (!*found) return not_found(key, file);
+  return exit_of((*found)->print(txn, file));
+}
+
+Result<Exit> refuse_imported(const ReadTxn& txn, const std::string& key, std::string_view family,
+                             const StoreFile& file) {
+  const Result<std::optional<ImportedKey>> found = ImportedKey::find(txn, family, key);
+  if (!found) return found.error();
+  if (!*found) return not_found(key, file);
+  return (*found)->refusal(file);
+}
+
+Result<std::uint64_t> erase_prefix(WriteTxn& txn, const std::string& prefix, Family family) {
+  std::vector<std::string> keys;
+  {
+    Result<Cursor> cursor = txn.cursor({.prefix = prefix}, family);
+    if (!cursor) return cursor.error();
+    for (bool on = cursor->first(); on; on = cursor->next()) keys.emplace_back(cursor->key());
+    if (!cursor->status()) return cursor->status().error();
+  }
+  for (const std::string& key : keys) txn.erase(key, family);
+  return keys.size();
 }
 
 }  // namespace mayfly

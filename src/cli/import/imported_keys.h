@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How keys of a server that were imported into a store are shown: a hash by its fields and values,
-// and so for sets, sorted sets and lists. import_layout.h says how they stand in the store.
+// Imported keys in a store: a hash is printed by its fields and values, and so are sets, sorted
+// sets and lists. import_item.h describes the layout.
 //
 //   mayfly get session:42              user <tab> alice, a line for each field
 //   mayfly scan --cf hash              session:42 <tab> user <tab> alice
 //
-// With --hex or --base64 the entries of the store are shown as they are.
+// With --hex or --base64 the entries of the store are printed as they are.
 
 #pragma once
 
@@ -20,8 +20,8 @@
 
 namespace mayfly {
 
-// How the entries of a family are shown, on a line or as a part of an object of JSON. Entries of
-// the families that an import makes have more parts than a key and a value.
+// The entries of a family as text or as part of a JSON object. Entries of the families of an import
+// have more parts than a key and a value.
 class EntryText {
  public:
   EntryText(const StoreFile& file, std::string_view family);
@@ -29,7 +29,7 @@ class EntryText {
   std::string key_line(std::string_view key) const;  // "session:42\tuser"
   std::string key_json(std::string_view key) const;  // "key": "session:42", "field": "user"
 
-  // The same with the value, if there is one: members of sets have none.
+  // With the value, if there is one: members of sets have none.
   std::string entry_line(std::string_view key, std::string_view value) const;
   std::string entry_json(std::string_view key, std::string_view value) const;
 
@@ -41,20 +41,18 @@ class EntryText {
 // A key of a server, which is many entries of a store.
 class ImportedKey {
  public:
-  // What was imported as `key` into the family called `family`, or into one beside it; nothing if
-  // nothing was.
+  // The key imported into the family called `family`, or into one beside it, if there is one.
   static Result<std::optional<ImportedKey>> find(const ReadTxn& txn, std::string_view family,
                                                  const std::string& key);
 
   std::string_view type() const { return name_of(type_); }
 
-  // A line for each member; or one object.
+  // One line per member, or one JSON object.
   Status print(const ReadTxn& txn, const StoreFile& file) const;
 
   void erase(WriteTxn& txn) const;
 
-  // Of what is done with a single value or a single deadline, which it has not: "'session:42' is a
-  // hash that was imported; ...".
+  // The error for commands that need a single value or a single TTL.
   Error refusal(const StoreFile& file) const;
 
  private:
@@ -66,8 +64,18 @@ class ImportedKey {
   Family family_;
 };
 
-// Whether there is such a key. The second one also removes it.
-Result<bool> is_imported(const ReadTxn& txn, const std::string& key, std::string_view family);
-Result<bool> erase_imported(WriteTxn& txn, const std::string& key, std::string_view family);
+// Whether the key exists in the family, or was imported into it or beside it.
+Result<bool> contains_key(const ReadTxn& txn, const std::string& key, Family family,
+                          std::string_view family_name);
+
+// For a key that does not exist as an entry: prints the imported key, or refuses what does not work
+// with an imported key. not_found() if it was not imported either.
+Result<Exit> print_imported(const ReadTxn& txn, const std::string& key, std::string_view family,
+                            const StoreFile& file);
+Result<Exit> refuse_imported(const ReadTxn& txn, const std::string& key, std::string_view family,
+                             const StoreFile& file);
+
+// Deletes all entries with a prefix. Returns their number.
+Result<std::uint64_t> erase_prefix(WriteTxn& txn, const std::string& prefix, Family family);
 
 }  // namespace mayfly

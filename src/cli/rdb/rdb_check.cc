@@ -41,7 +41,7 @@ Status RdbCheck::hash_begin(const RdbKey&, std::uint64_t) {
 
 Status RdbCheck::hash_fields(std::span<const Member> fields) {
   if (scratch_->hash.add(fields)) return Done{};
-  return Error{Code::corrupt, "damaged: a hash in which a field is there twice"};
+  return Error{Code::corrupt, "damaged: duplicate field in a hash"};
 }
 
 Status RdbCheck::hash_end() {

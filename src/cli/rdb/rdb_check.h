@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RdbCheck: sees in a file what a load would see. It makes each hash and drops it again, so that
-// fields that are there twice are found; of keys it remembers nothing.
+// RdbCheck: checks a file as a load would. It builds each hash and drops it again, to find
+// duplicate fields; it does not store keys.
 
 #pragma once
 

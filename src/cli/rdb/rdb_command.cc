@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/rdb/rdb_command.h"
+// `mayfly rdb FILE`: summarizes, prints or checks an RDB file.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/commands.h"
 #include "cli/rdb/rdb_check.h"
 #include "cli/rdb/rdb_dump.h"
-#include "cli/rdb/rdb_report.h"
 #include "cli/rdb/rdb_summary.h"
 #include "mayfly/clock.h"
 #include "persist/disk/disk.h"
@@ -22,35 +22,46 @@ namespace {
 
 constexpr std::uint64_t kLargeFile = 64 << 20;  // 64 MiB: a fraction of a second
 
-constexpr const char* kExamples =
+constexpr const char* kRdbExamples =
     "Examples:\n"
-    "  mayfly rdb dump.rdb                      what is in it: types, sizes, deadlines\n"
-    "  mayfly rdb dump.rdb --json               the same as data\n"
-    "  mayfly rdb dump.rdb --dump               a line of JSON for every key\n"
+    "  mayfly rdb dump.rdb                      summary: types, sizes, expiry times\n"
+    "  mayfly rdb dump.rdb --json               the summary as JSON\n"
+    "  mayfly rdb dump.rdb --dump               one line of JSON per key\n"
     "  mayfly rdb dump.rdb --dump --keys 'user:*' | jq .key\n"
-    "  mayfly rdb dump.rdb --check              is it sound? if not, which key, and where\n"
+    "  mayfly rdb dump.rdb --check              check for damage; names the key and the offset\n"
     "\n"
-    "It reads files of Redis 6 to 8, Valkey 8 and 9, and Mayfly; none is ever changed. Deadlines\n"
-    "are in milliseconds since 1970. Bytes that are not UTF-8 are printed as {\"base64\": ...}.\n"
-    "--dump prints the values of strings and hashes; of lists, sets, sorted sets and streams it\n"
-    "prints how many elements they have.\n"
-    "Exit code 0: sound; 1: damaged, or it could not be read.";
+    "Reads files of Redis 6 to 8, Valkey 8 and 9, and Mayfly, and never changes them. Expiry\n"
+    "times are in milliseconds since 1970. Bytes that are not UTF-8 become {\"base64\": ...}.\n"
+    "--dump prints the values of strings and hashes; for lists, sets, sorted sets and streams it\n"
+    "prints the number of elements.\n"
+    "Exit code 0: no damage found; 1: damaged or unreadable.";
 
-}  // namespace
+class RdbCommand {
+ public:
+  // Adds its options to `rdb`.
+  explicit RdbCommand(CliCommand rdb);
 
-void add_rdb_command(Program& program) {
-  CliCommand rdb = program.add("rdb", "Look into an RDB file, or check it", kExamples);
-  const auto command = program.keep<RdbCommand>(rdb);
-  program.on(rdb, [command] { return command->run(); });
-}
+  Result<Exit> run() const;
+
+ private:
+  Status summarize(ByteSource& source) const;
+  Status dump(ByteSource& source) const;
+  Result<Exit> check(ByteSource& source) const;
+  Status walk(RdbParser& parser, ByteSource& source) const;
+
+  std::string path_;
+  std::string keys_ = "*";
+  bool as_json_ = false;
+  bool dumps_ = false;
+  bool checks_ = false;
+};
 
 RdbCommand::RdbCommand(CliCommand rdb) {
-  rdb.add_option("FILE", path_, "An RDB file").required();
-  rdb.add_option("--keys", keys_, "Only keys whose names match (default *)").type_name("GLOB");
-  rdb.add_flag("--json", as_json_, "What is in it, or what --check says, as JSON");
-  const CliOption dump =
-      rdb.add_flag("--dump", dumps_, "Each key, with the value of strings and hashes, as JSON");
-  rdb.add_flag("--check", checks_, "Only say whether it is sound").excludes(dump);
+  rdb.add_option("FILE", path_, "The RDB file").required();
+  rdb.add_option("--keys", keys_, "Only keys that match a pattern (default *)").type_name("GLOB");
+  rdb.add_flag("--json", as_json_, "Print the summary or the result of --check as JSON");
+  const CliOption dump = rdb.add_flag("--dump", dumps_, "Print one line of JSON per key");
+  rdb.add_flag("--check", checks_, "Only check for damage").excludes(dump);
 }
 
 Result<Exit> RdbCommand::run() const {
@@ -66,9 +77,9 @@ Result<Exit> RdbCommand::run() const {
 }
 
 Status RdbCommand::walk(RdbParser& parser, ByteSource& source) const {
-  const bool is_watched = source.size() > kLargeFile && is_terminal(STDERR_FILENO) &&
+  const bool is_visible = source.size() > kLargeFile && is_terminal(STDERR_FILENO) &&
                           !(dumps_ && is_terminal(STDOUT_FILENO));
-  Progress progress(stderr, is_watched, static_cast<double>(source.size()));
+  Progress progress(stderr, is_visible, static_cast<double>(source.size()));
   progress.begin(path_);
   std::uint64_t shown = 0;
   for (;;) {
@@ -108,15 +119,23 @@ Result<Exit> RdbCommand::check(ByteSource& source) const {
   const Status status = walk(parser, source);
   if (!status && (!as_json_ || status.error().code != Code::corrupt)) return status.error();
   if (!as_json_) {
-    fmt::print("{}: sound, {} keys, {} bytes\n", path_, checker.keys(), parser.offset());
+    fmt::print("{}: ok, {} keys, {} bytes\n", path_, checker.keys(), parser.offset());
     return Exit::ok;
   }
-  // Damage is a finding, and not only a complaint.
+  // With --json, damage is a result, not an error message.
   const std::string problem = status ? "null" : bytes_as_json(status.error().message);
   fmt::print(R"({{"file": {}, "ok": {}, "keys": {}, "bytes": {}, "problem": {}}})",
              bytes_as_json(path_), status.ok(), checker.keys(), parser.offset(), problem);
   fmt::print("\n");
   return status ? Exit::ok : Exit::failed;
+}
+
+}  // namespace
+
+void add_rdb_command(Program& program) {
+  CliCommand rdb = program.add("rdb", "Inspect or check an RDB file", kRdbExamples);
+  const auto command = program.keep<RdbCommand>(rdb);
+  program.on(rdb, [command] { return command->run(); });
 }
 
 }  // namespace mayfly

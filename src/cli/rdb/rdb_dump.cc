@@ -5,7 +5,7 @@
 
 #include "resp/glob.h"
 #include "tools/byte_text.h"
-#include "tools/terminal/output.h"
+#include "tools/terminal/terminal.h"
 
 namespace mayfly {
 namespace {
@@ -15,7 +15,7 @@ std::string deadline_member(Time deadline) {
   return fmt::format(", \"deadline_ms\": {}", deadline.time_since_epoch().count());
 }
 
-std::string beginning(const RdbKey& key, std::string_view type) {
+std::string object_begin(const RdbKey& key, std::string_view type) {
   return fmt::format("{{\"db\": {}, \"key\": {}, \"type\": \"{}\"{}", key.database,
                      bytes_as_json(key.name), type, deadline_member(key.deadline));
 }
@@ -28,12 +28,12 @@ Status RdbDump::print(const std::string& text) {
 }
 
 Status RdbDump::string(const RdbKey& key, std::string_view value) {
-  return print(beginning(key, "string") + ", \"value\": " + bytes_as_json(value) + "}\n");
+  return print(object_begin(key, "string") + ", \"value\": " + bytes_as_json(value) + "}\n");
 }
 
 Status RdbDump::hash_begin(const RdbKey& key, std::uint64_t) {
   is_first_ = true;
-  return print(beginning(key, "hash") + ", \"fields\": [");
+  return print(object_begin(key, "hash") + ", \"fields\": [");
 }
 
 Status RdbDump::hash_fields(std::span<const Member> fields) {
@@ -51,7 +51,7 @@ Status RdbDump::hash_end() { return print("]}\n"); }
 
 Status RdbDump::skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                         std::uint64_t) {
-  return print(beginning(key, type) + fmt::format(", \"elements\": {}}}\n", elements));
+  return print(object_begin(key, type) + fmt::format(", \"elements\": {}}}\n", elements));
 }
 
 bool RdbFilter::matches(const RdbKey& key) const { return glob_match(pattern_, key.name); }
@@ -61,15 +61,15 @@ Status RdbFilter::string(const RdbKey& key, std::string_view value) {
 }
 
 Status RdbFilter::hash_begin(const RdbKey& key, std::uint64_t fields) {
-  is_hash_wanted_ = matches(key);
-  return is_hash_wanted_ ? handler_.hash_begin(key, fields) : Status(Done{});
+  is_hash_selected_ = matches(key);
+  return is_hash_selected_ ? handler_.hash_begin(key, fields) : Status(Done{});
 }
 
 Status RdbFilter::hash_fields(std::span<const Member> fields) {
-  return is_hash_wanted_ ? handler_.hash_fields(fields) : Status(Done{});
+  return is_hash_selected_ ? handler_.hash_fields(fields) : Status(Done{});
 }
 
-Status RdbFilter::hash_end() { return is_hash_wanted_ ? handler_.hash_end() : Status(Done{}); }
+Status RdbFilter::hash_end() { return is_hash_selected_ ? handler_.hash_end() : Status(Done{}); }
 
 Status RdbFilter::skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                           std::uint64_t bytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `mayfly rdb` does with each key: prints it as a line of JSON, or leaves it out by its name.
+// RdbDump prints each key as a line of JSON; RdbFilter selects keys by name.
 //
 //   {"db": 0, "key": "a", "type": "string", "deadline_ms": 1700000000000, "value": "text"}
 //   {"db": 0, "key": "h", "type": "hash", "fields": [{"field": "f", "value": "v"}, ...]}
@@ -16,7 +16,6 @@
 
 namespace mayfly {
 
-// Prints what it hears on the standard output. Large hashes are printed as they come.
 class RdbDump final : public RdbHandler {
  public:
   Status string(const RdbKey& key, std::string_view value) override;
@@ -32,7 +31,7 @@ class RdbDump final : public RdbHandler {
   bool is_first_ = true;  // of the fields of a hash
 };
 
-// Passes on what is about keys whose names match.
+// Passes on keys that match a pattern.
 class RdbFilter final : public RdbHandler {
  public:
   // The handler must outlive it.
@@ -53,7 +52,7 @@ class RdbFilter final : public RdbHandler {
 
   const std::string pattern_;
   RdbHandler& handler_;
-  bool is_hash_wanted_ = false;
+  bool is_hash_selected_ = false;
 };
 
 }  // namespace mayfly

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RdbSummary: what `mayfly rdb` counts in a file.
+// RdbSummary: what `mayfly rdb` prints about a file.
 
 #pragma once
 
@@ -13,10 +13,11 @@
 
 #include "mayfly/time.h"
 #include "persist/rdb/rdb_parser.h"
+#include "tools/terminal/text_table.h"
 
 namespace mayfly {
 
-// How long what has a deadline will still be there.
+// Ranges of the remaining TTL.
 inline constexpr std::array<std::string_view, 7> kTtlRanges = {
     "due", "< 1 min", "< 1 hour", "< 1 day", "< 7 days", "< 30 days", "more"};
 std::size_t ttl_range(Time deadline, Time now);
@@ -25,7 +26,7 @@ struct RdbSummary {
   struct ByType {
     std::uint64_t keys = 0;
     std::uint64_t elements = 0;  // fields, members, entries; a string has none
-    std::uint64_t bytes = 0;     // in the file, from the type to the end of the value
+    std::uint64_t bytes = 0;     // in the file
   };
   struct LargeKey {
     int database = 0;
@@ -48,17 +49,17 @@ struct RdbSummary {
 };
 
 std::uint64_t sum(const RdbSummary::Histogram& histogram);
-std::string writer_of(const RdbSummary& summary);  // "Redis 7.0.15", or "" if it does not say
+std::string writer_of(const RdbSummary& summary);  // "Redis 7.0.15"; "" if unknown
 
-// Counts what a parser tells it.
+// Counts the keys of a file.
 class RdbCounter final : public RdbHandler {
  public:
   explicit RdbCounter(Time now) : now_(now) {}
 
-  // The parser that will tell; for its offsets. It must outlive the parsing.
+  // The parser, for its offsets. It must outlive the parsing.
   void watch(const RdbParser& parser) { parser_ = &parser; }
 
-  // REQUIRES: the file has ended.
+  // REQUIRES: the whole file was parsed.
   RdbSummary summary() const;
 
   void aux(std::string_view name, std::string_view value) override;
@@ -76,8 +77,12 @@ class RdbCounter final : public RdbHandler {
   const Time now_;
   const RdbParser* parser_ = nullptr;
   RdbSummary summary_;
-  RdbKey hash_;  // under way
+  RdbKey hash_;  // being parsed
   std::uint64_t fields_ = 0;
 };
+
+std::string render_rdb_summary(const std::string& path, const RdbSummary& summary,
+                               const Colours& colours);
+std::string rdb_summary_to_json(const std::string& path, const RdbSummary& summary);
 
 }  // namespace mayfly

@@ -7,9 +7,8 @@
 #include <cstdio>
 #include <system_error>
 
-#include "cli/store/store_file.h"
 #include "cli/ttl_words.h"
-#include "tools/terminal/output.h"
+#include "tools/terminal/terminal.h"
 
 namespace mayfly {
 namespace {
@@ -149,6 +148,15 @@ Status print_families(const ReadTxn& txn, const StoreFile& file) {
     fmt::print("{}\n", *line);
   }
   return Done{};
+}
+
+Exit not_found(std::string_view key, const StoreFile& file) {
+  if (file.is_json()) {
+    fmt::print("{{\"key\": {}, \"error\": \"not found\"}}\n", file.bytes().json(key));
+  } else {
+    fmt::print(stderr, "mayfly: key '{}' not found in {}\n", file.bytes().text(key), file.path());
+  }
+  return Exit::not_found;
 }
 
 }  // namespace mayfly

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands on a store print: long answers line by line, deadlines, sizes; and the answers
-// that the shell gives, too, which are the same there.
+// What the commands on a store and the shell print.
 
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "cli/store/store_file.h"
 #include "mayfly/result.h"
+#include "mayfly/store_txn.h"
 #include "mayfly/time.h"
 
 namespace mayfly {
 
-class ReadTxn;
-class StoreFile;
+struct Operation;
 
-// Lines for the standard output, written in large pieces.
+// Writes lines to standard output in large pieces.
 //
 //   Lines lines;
 //   for (...) {
@@ -26,12 +27,12 @@ class StoreFile;
 //   return lines.finish();
 class Lines {
  public:
-  std::string& text() { return text_; }  // what is to be written next; append to it
+  std::string& text() { return text_; }  // append to it
 
-  // To be asked after each line: whether anybody still reads.
+  // Call it after each line. False: stop, writing failed.
   bool go_on() { return text_.size() < kPieceBytes || write(); }
 
-  // Writes the rest. What cannot be written is thrown, as tools/output.h does.
+  // Writes the rest. Throws like write_output() if writing failed.
   Status finish();
 
  private:
@@ -42,17 +43,18 @@ class Lines {
   int failure_ = 0;  // errno
 };
 
-// "ttl": 29.5, "deadline_ms": 4102444740000, "deadline": "2099-..Z"; each null if it never expires.
+// "ttl": 29.5, "deadline_ms": 4102444740000, "deadline": "2099-..Z"; each null if it does not
+// expire.
 std::string deadline_json(Time deadline, Time now);
 
-// A duration in seconds, or null if there is none: Millis::max().
+// A duration in seconds; null for Millis::max().
 std::string seconds_json(Millis duration);
 
 // "512 B", "12.4 MB": in powers of 1000.
 std::string size_text(std::uint64_t bytes);
 
-// Of one key: its value, whether it is there, what it has still to live, and what became of its
-// deadline, which is `deadline` now.
+// One key: its value, whether it exists, its remaining TTL, and whether its expiry time was changed
+// to `deadline`.
 void print_entry(std::string_view key, std::string_view value, Time deadline, Time now,
                  const StoreFile& file);
 void print_exists(std::string_view key, bool is_found, const StoreFile& file);
@@ -60,19 +62,52 @@ void print_ttl(std::string_view key, Time deadline, Time now, const StoreFile& f
 void print_changed(std::string_view key, bool is_changed, Time deadline, Time now,
                    const StoreFile& file);
 
-// {"key": "a", "stored": true}; nothing unless it is JSON that is wanted. So for a family's name.
+// {"key": "a", "stored": true}; prints nothing without --json. The same for a column family.
 void print_done(std::string_view key, const char* what, const StoreFile& file);
 void print_family_done(std::string_view name, const char* what, const StoreFile& file);
 
-// Of incr.
 void print_sum(std::string_view key, std::int64_t sum, const StoreFile& file);
 
 void print_inserted(std::string_view key, bool is_inserted, const StoreFile& file);
 
-// Of a purge: how much is gone, and whether there is nothing left to remove.
+// The number of entries removed, and whether all expired entries are.
 void print_purged(std::uint64_t removed, bool is_done, const StoreFile& file);
 
-// The column families but for the default one, a line for each.
+// The column families without the default one, one per line.
 Status print_families(const ReadTxn& txn, const StoreFile& file);
+
+// Reports that the key does not exist.
+Exit not_found(std::string_view key, const StoreFile& file);
+
+// ---- Longer answers, each in the file of its command ----
+
+// Applies a change in its own transaction and prints the result (store_keys.cc).
+Result<Exit> run_operation(const Operation& operation, StoreFile::Use use, const StoreFile& file);
+
+// Called after each line; true ends the output.
+using IsStopped = bool (*)();
+
+// The entries that list and scan print (store_scan.cc).
+struct Walk {
+  std::string prefix;
+  std::string seek;  // the first key; empty: the first one there is
+  std::uint64_t limit = UINT64_MAX;
+  bool is_reverse = false;
+  bool has_ttl = false;
+  bool has_values = false;
+};
+// Returns the number of entries.
+Result<std::uint64_t> print_walk(const Walk& walk, const ReadTxn& txn, Family family,
+                                 std::string_view family_name, const StoreFile& file,
+                                 IsStopped is_stopped);
+Status print_count(const std::string& prefix, const ReadTxn& txn, Family family,
+                   const StoreFile& file);
+
+// One line per key: the key, the remaining time, the expiry time (store_expiring.cc).
+Status print_expiring(const std::vector<Expiring>& keys, Time now, std::string_view family_name,
+                      const StoreFile& file, IsStopped is_stopped);
+
+// The file and its column families (store_stat.cc).
+Status print_stat(const Store& store, const StoreFile& file);
 
 }  // namespace mayfly

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dump: all of a store as lines of JSON, which load (store_load.cc) reads again.
+// dump: exports a store as lines of JSON, which load (store_load.cc) reads.
 //
 //   {"mayfly_dump":1,"families":[{"name":"default","default_ttl_ms":null}]}
 //   {"cf":"default","key":"a","value":"b","deadline_ms":4102444740000}
@@ -9,8 +9,8 @@
 
 #include <cstdio>
 
+#include "cli/commands.h"
 #include "cli/store/store_answers.h"
-#include "cli/store/store_commands.h"
 #include "cli/whole_file.h"
 #include "tools/byte_text.h"
 #include "tools/terminal/progress.h"
@@ -19,17 +19,17 @@
 namespace mayfly {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kDumpExamples =
     "Examples:\n"
-    "  mayfly dump --db app.db app.jsonl               to a file, which appears when it is whole\n"
+    "  mayfly dump --db app.db app.jsonl               to a file, which appears when complete\n"
     "  mayfly dump --db app.db | gzip >app.jsonl.gz\n"
-    "  mayfly dump --db app.db --cf sessions           one column family, and not all of them\n"
+    "  mayfly dump --db app.db --cf sessions           only one column family\n"
     "  mayfly dump --db app.db | mayfly load --db new.db\n"
-    "A line of JSON for each entry that has not expired, as of one moment, while others may "
-    "write:\n"
+    "Writes one line of JSON per unexpired entry, from one snapshot, while others may write:\n"
     "  {\"cf\":\"default\",\"key\":\"a\",\"value\":\"b\",\"deadline_ms\":4102444740000}\n"
-    "The first line lists the families. Bytes that are no text are {\"base64\":\"...\"}.\n"
-    "For a copy of the file itself see 'mayfly backup'.";
+    "The first line lists the column families. Bytes that are not UTF-8 become "
+    "{\"base64\":\"...\"}.\n"
+    "To copy the file itself use 'mayfly backup'.";
 
 struct NamedFamily {
   std::string name;
@@ -65,10 +65,10 @@ Status add_header(std::string& out, const ReadTxn& txn, const std::vector<NamedF
   return Done{};
 }
 
-// Says what is done, and how fast, but not for each entry.
-class Watch {
+// Shows the family and the rate, but not for each entry.
+class DumpProgress {
  public:
-  Watch(bool is_visible, std::uint64_t total)
+  DumpProgress(bool is_visible, std::uint64_t total)
       : progress_(stderr, is_visible, static_cast<double>(total)) {}
 
   void add_one(const std::string& family) {
@@ -87,7 +87,7 @@ class Watch {
 };
 
 template <class Out>
-Status add_family(Out& out, const ReadTxn& txn, const NamedFamily& family, Watch& watch) {
+Status add_family(Out& out, const ReadTxn& txn, const NamedFamily& family, DumpProgress& progress) {
   Result<Cursor> cursor = txn.cursor({}, family.family);
   if (!cursor) return cursor.error();
   const std::string beginning = "{\"cf\":" + bytes_as_json(family.name) + ",\"key\":";
@@ -102,8 +102,8 @@ Status add_family(Out& out, const ReadTxn& txn, const NamedFamily& family, Watch
       text += fmt::format_int(deadline.time_since_epoch().count()).c_str();
     }
     text += "}\n";
-    if (!out.go_on()) break;  // why is said by finish()
-    watch.add_one(family.name);
+    if (!out.go_on()) break;  // finish() reports why
+    progress.add_one(family.name);
   }
   return cursor->status();
 }
@@ -114,18 +114,19 @@ struct Dumped {
 };
 
 template <class Out>
-Result<Dumped> dump_to(Out& out, const ReadTxn& txn, const StoreFile& file, bool is_watched) {
+Result<Dumped> dump_to(Out& out, const ReadTxn& txn, const StoreFile& file, bool is_visible) {
   const Result<std::vector<NamedFamily>> families = families_of(txn, file);
   if (!families) return families.error();
   std::uint64_t total = 0;
   for (const NamedFamily& family : *families) total += family.entries;
-  Watch watch(is_watched, total);
+  DumpProgress progress(is_visible, total);
   if (const Status status = add_header(out.text(), txn, *families); !status) return status.error();
   for (const NamedFamily& family : *families) {
-    if (const Status status = add_family(out, txn, family, watch); !status) return status.error();
+    if (const Status status = add_family(out, txn, family, progress); !status)
+      return status.error();
   }
   if (const Status status = out.finish(); !status) return status.error();
-  return Dumped{watch.entries(), families->size()};
+  return Dumped{progress.entries(), families->size()};
 }
 
 Result<Exit> dump_to_file(const std::string& path, const ReadTxn& txn, const StoreFile& file) {
@@ -145,15 +146,15 @@ Result<Exit> dump_to_file(const std::string& path, const ReadTxn& txn, const Sto
   return Exit::ok;
 }
 
-Result<Exit> dump(const std::string& path, const StoreFile& file) {
+Result<Exit> run_dump(const std::string& path, const StoreFile& file) {
   const Result<StoreFile::Opened> opened = file.open_family(StoreFile::Use::read);
   if (!opened) return opened.error();
   const Result<ReadTxn> txn = opened->store.read();
   if (!txn) return txn.error();
   if (!path.empty() && !is_standard_output(path)) return dump_to_file(path, *txn, file);
   Lines lines;
-  const bool is_watched = is_terminal(STDERR_FILENO) && !is_terminal(STDOUT_FILENO);
-  const Result<Dumped> dumped = dump_to(lines, *txn, file, is_watched);
+  const bool is_visible = is_terminal(STDERR_FILENO) && !is_terminal(STDOUT_FILENO);
+  const Result<Dumped> dumped = dump_to(lines, *txn, file, is_visible);
   if (!dumped) return dumped.error();
   return Exit::ok;
 }
@@ -162,10 +163,9 @@ Result<Exit> dump(const std::string& path, const StoreFile& file) {
 
 void add_dump_command(Program& program, StoreFile* file) {
   const auto path = program.keep<std::string>();
-  CliCommand command = program.add("dump", "Write all entries as lines of JSON", kExamples);
-  command.add_option("FILE", *path, "Where to (standard output)");
-  file->add_options(command);
-  program.on(command, [path, file] { return dump(*path, *file); });
+  file->add_command(program, "dump", "Export all entries as lines of JSON", kDumpExamples, path,
+                    run_dump)
+      .add_option("FILE", *path, "Output file (default: standard output)");
 }
 
 }  // namespace mayfly

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ttl, expire, persist and touch: the deadline of a key. expiring (store_expiring.cc) and purge:
-// those of many.
+// ttl, expire, persist and touch: the TTL of a key. purge: removes expired entries.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,8 +8,10 @@
 #include <cstdio>
 #include <optional>
 
+#include "cli/commands.h"
+#include "cli/import/imported_keys.h"
 #include "cli/store/store_answers.h"
-#include "cli/store/store_commands.h"
+#include "cli/store/store_lines.h"
 #include "cli/ttl_words.h"
 #include "tools/option_words.h"
 #include "tools/terminal/progress.h"
@@ -24,51 +25,51 @@ using Use = StoreFile::Use;
 constexpr const char* kTtlExamples =
     "Examples:\n"
     "  mayfly ttl --db app.db session:42            '1799.998s remaining', or 'no ttl'\n"
-    "  mayfly ttl --db app.db session:42 --json     with the moment at which it ends\n"
-    "Exit code 2: there is no such key, or it has expired.";
+    "  mayfly ttl --db app.db session:42 --json     with the expiry time\n"
+    "Exit code 2: the key does not exist or has expired.";
 
 constexpr const char* kExpireExamples =
     "Examples:\n"
     "  mayfly expire --db app.db session:42 30m         half an hour from now\n"
-    "  mayfly expire --db app.db offer 2099-12-31T23:59Z    at that moment\n"
-    "  mayfly expire --db app.db session:42 1h --nx     only if it has no deadline yet\n"
-    "  mayfly expire --db app.db session:42 1h --gt     only if that puts it off\n"
-    "The value stays as it is. It prints 'changed', or 'unchanged' if a condition did not hold.\n"
-    "Exit code 2: there is no such key, or it has expired.";
+    "  mayfly expire --db app.db offer 2099-12-31T23:59Z    at that time\n"
+    "  mayfly expire --db app.db session:42 1h --nx     only if the key has no TTL\n"
+    "  mayfly expire --db app.db session:42 1h --gt     only if that is later\n"
+    "The value is not changed. Prints 'changed', or 'unchanged' if a condition does not hold.\n"
+    "Exit code 2: the key does not exist or has expired.";
 
 constexpr const char* kPersistExamples =
     "Examples:\n"
-    "  mayfly persist --db app.db session:42     it will not expire any more\n"
-    "It prints 'changed', or 'unchanged' if the key had no deadline.\n"
-    "Exit code 2: there is no such key, or it has expired.";
+    "  mayfly persist --db app.db session:42     the key no longer expires\n"
+    "Prints 'changed', or 'unchanged' if the key had no TTL.\n"
+    "Exit code 2: the key does not exist or has expired.";
 
 constexpr const char* kTouchExamples =
     "Examples:\n"
-    "  mayfly touch --db app.db session:42 30m          as a session does when it is used\n"
+    "  mayfly touch --db app.db session:42 30m          extend a session when it is used\n"
     "  mayfly touch --db app.db session:42 --ttl 30m    the same\n"
-    "A deadline is only put off: an earlier one, or a key that has none, stays as it is.\n"
-    "It prints 'changed' or 'unchanged'. Exit code 2: there is no such key, or it has expired.";
+    "Never shortens a TTL, and does not add one to a key without a TTL.\n"
+    "Prints 'changed' or 'unchanged'. Exit code 2: the key does not exist or has expired.";
 
 constexpr const char* kPurgeExamples =
     "Examples:\n"
-    "  mayfly purge --db app.db                 remove what has expired, and say how much\n"
+    "  mayfly purge --db app.db                 remove expired entries and print their number\n"
     "  mayfly purge --db app.db --all           in all column families\n"
     "  mayfly purge --db app.db --limit 10000 --seconds 0.5\n"
-    "Nobody sees what has expired anyway; a purge gives back the room that it takes. Others can\n"
+    "Expired entries are never visible; a purge frees the space they take. Other processes can\n"
     "read and write meanwhile.";
 
-struct Words {
+struct ExpiryArgs {
   std::string key;
   std::string time;
-  std::string ttl;  // the same, said as --ttl
+  std::string ttl;  // the same, given as --ttl
   bool is_nx = false;
   bool is_xx = false;
   bool is_gt = false;
   bool is_lt = false;
 };
 
-Result<Exit> ttl(const Words& words, const StoreFile& file) {
-  const Result<std::string> key = file.bytes().read(words.key);
+Result<Exit> run_ttl(const ExpiryArgs& args, const StoreFile& file) {
+  const Result<std::string> key = file.bytes().read(args.key);
   if (!key) return key.error();
   const Result<StoreFile::Opened> opened = file.open_family(Use::read);
   if (!opened) return opened.error();
@@ -81,97 +82,75 @@ Result<Exit> ttl(const Words& words, const StoreFile& file) {
   return Exit::ok;
 }
 
-// Lets `change` do something to the deadline of a key, and says whether it is another one now.
-template <class Change>
-Result<Exit> change_deadline(const std::string& word, const StoreFile& file, Change change) {
-  const Result<std::string> key = file.bytes().read(word);
-  if (!key) return key.error();
-  Result<StoreFile::Opened> opened = file.open_family(Use::change);
-  if (!opened) return opened.error();
-  Result<WriteTxn> txn = opened->store.write();
-  if (!txn) return txn.error();
-  const Result<std::optional<Time>> before = txn->deadline(*key, opened->family);
-  if (!before) return before.error();
-  if (!*before) return refuse_imported(*txn, *key, file.family_name(), file);
-  change(*txn, *key, opened->family);
-  const Result<std::optional<Time>> after = txn->deadline(*key, opened->family);
-  if (!after) return after.error();
-  const Time now = txn->now();
-  if (const Status status = txn->commit(); !status) return status.error();
-  print_changed(*key, *before != *after, after->value_or(now), now, file);
-  return Exit::ok;
-}
-
-Result<When> condition_of(const Words& words) {
+Result<When> condition_of(const ExpiryArgs& args) {
   When when = When::always;
-  if (words.is_nx) when = when | When::unset;
-  if (words.is_xx) when = when | When::set;
-  if (words.is_gt) when = when | When::later;
-  if (words.is_lt) when = when | When::sooner;
+  if (args.is_nx) when = when | When::unset;
+  if (args.is_xx) when = when | When::set;
+  if (args.is_gt) when = when | When::later;
+  if (args.is_lt) when = when | When::sooner;
   if (compatible(when)) return when;
   return Error{Code::invalid,
-               "these conditions contradict each other: --nx goes with no other, and --gt not with "
-               "--lt"};
+               "these conditions cannot be combined: --nx with any other, or --gt with --lt"};
 }
 
-Result<Expiry> expires_of(const Words& words, const StoreFile& file) {
-  if (words.time.empty() == words.ttl.empty()) {
-    return Error{Code::invalid, "until when? Say TIME or --ttl TIME, one of them"};
-  }
-  return parse_expires(words.time.empty() ? words.ttl : words.time, file.now());
-}
-
-Result<Exit> expire(const Words& words, const StoreFile& file) {
-  const Result<When> when = condition_of(words);
+Result<Exit> change_expiry(Verb verb, const ExpiryArgs& args, const StoreFile& file) {
+  Operation operation;
+  operation.verb = verb;
+  const Result<When> when = condition_of(args);
   if (!when) return when.error();
-  const Result<Expiry> expires = expires_of(words, file);
-  if (!expires) return expires.error();
-  return change_deadline(words.key, file,
-                         [&](WriteTxn& txn, const std::string& key, Family family) {
-                           txn.expire(key, *expires, *when, family);
-                         });
+  operation.when = *when;
+  if (verb != Verb::persist) {
+    if (args.time.empty() == args.ttl.empty()) {
+      return Error{Code::invalid, "give either TIME or --ttl TIME"};
+    }
+    const Result<Expiry> expires =
+        parse_expires(args.time.empty() ? args.ttl : args.time, file.now());
+    if (!expires) return expires.error();
+    operation.expires = *expires;
+  }
+  Result<std::string> key = file.bytes().read(args.key);
+  if (!key) return key.error();
+  operation.key = std::move(*key);
+  return run_operation(operation, Use::change, file);
 }
 
-Result<Exit> touch(const Words& words, const StoreFile& file) {
-  const Result<Expiry> expires = expires_of(words, file);
-  if (!expires) return expires.error();
-  return change_deadline(words.key, file,
-                         [&](WriteTxn& txn, const std::string& key, Family family) {
-                           txn.touch(key, *expires, family);
-                         });
+Result<Exit> run_expire(const ExpiryArgs& args, const StoreFile& file) {
+  return change_expiry(Verb::expire, args, file);
 }
 
-Result<Exit> persist(const Words& words, const StoreFile& file) {
-  return change_deadline(words.key, file, [](WriteTxn& txn, const std::string& key, Family family) {
-    txn.persist(key, family);
-  });
+Result<Exit> run_touch(const ExpiryArgs& args, const StoreFile& file) {
+  return change_expiry(Verb::touch, args, file);
 }
 
-struct PurgeWords {
+Result<Exit> run_persist(const ExpiryArgs& args, const StoreFile& file) {
+  return change_expiry(Verb::persist, args, file);
+}
+
+struct PurgeArgs {
   std::string limit;
   std::string seconds;
   bool is_all = false;
 };
 
-Result<PurgeLimits> limits_of(const PurgeWords& words, const StoreFile& file) {
-  if (words.is_all && file.has_family()) {
-    return Error{Code::invalid, "say either --all or --cf NAME"};
+Result<PurgeLimits> limits_of(const PurgeArgs& args, const StoreFile& file) {
+  if (args.is_all && file.has_family()) {
+    return Error{Code::invalid, "give either --all or --cf NAME"};
   }
   PurgeLimits limits;
-  if (!words.limit.empty()) {
-    const auto limit = parse_number<std::uint64_t>("--limit", words.limit, 0, INT64_MAX);
+  if (!args.limit.empty()) {
+    const auto limit = parse_number<std::uint64_t>("--limit", args.limit, 0, INT64_MAX);
     if (!limit) return limit.error();
     limits.entries = *limit;
   }
-  if (!words.seconds.empty()) {
-    const Result<Millis> time = parse_duration(words.seconds);
+  if (!args.seconds.empty()) {
+    const Result<Millis> time = parse_duration(args.seconds);
     if (!time) return Error{Code::invalid, "--seconds: " + time.error().message};
     limits.time = *time;
   }
   return limits;
 }
 
-// How many entries there are to remove, for whoever watches.
+// The number of entries to remove, for the progress bar.
 std::uint64_t expired_entries(const Store& store, const std::vector<Family>& families) {
   std::uint64_t expired = 0;
   const Result<ReadTxn> txn = store.read();
@@ -182,14 +161,14 @@ std::uint64_t expired_entries(const Store& store, const std::vector<Family>& fam
   return expired;
 }
 
-// In steps, after each of which the bar is drawn anew.
-Purged purge_watched(Store& store, const std::vector<Family>& families, PurgeLimits limits) {
+// Purges in steps and draws the progress bar after each.
+Purged purge_with_progress(Store& store, const std::vector<Family>& families, PurgeLimits limits) {
   constexpr std::uint64_t kStep = 20'000;
-  const bool is_watched = is_terminal(STDERR_FILENO);
-  const std::uint64_t expired = is_watched ? expired_entries(store, families) : 0;
-  Progress progress(stderr, is_watched && expired > kStep,
+  const bool is_visible = is_terminal(STDERR_FILENO);
+  const std::uint64_t expired = is_visible ? expired_entries(store, families) : 0;
+  Progress progress(stderr, is_visible && expired > kStep,
                     static_cast<double>(std::min(expired, limits.entries)));
-  progress.begin("removing what has expired");
+  progress.begin("removing expired entries");
   Purged all;
   for (const Family family : families) {
     Purged step;
@@ -207,65 +186,53 @@ Purged purge_watched(Store& store, const std::vector<Family>& families, PurgeLim
   return all;
 }
 
-Result<Exit> purge(const PurgeWords& words, const StoreFile& file) {
-  const Result<PurgeLimits> limits = limits_of(words, file);
+Result<Exit> run_purge(const PurgeArgs& args, const StoreFile& file) {
+  const Result<PurgeLimits> limits = limits_of(args, file);
   if (!limits) return limits.error();
   Result<StoreFile::Opened> opened = file.open_family(Use::change);
   if (!opened) return opened.error();
   std::vector<Family> families = {opened->family};
-  if (words.is_all) {
+  if (args.is_all) {
     const Result<ReadTxn> txn = opened->store.read();
     if (!txn) return txn.error();
     families = txn->all_families();
   }
-  const Purged purged = purge_watched(opened->store, families, *limits);
+  const Purged purged = purge_with_progress(opened->store, families, *limits);
   if (!purged.status) return purged.status.error();
   print_purged(purged.removed, purged.done, file);
   return Exit::ok;
 }
 
-using Work = Result<Exit> (*)(const Words&, const StoreFile&);
-
-CliCommand add(Program& program, StoreFile* file, Words* words, const char* name, const char* what,
-               const char* examples, Work work) {
-  CliCommand command = program.add(name, what, examples);
-  command.add_option("KEY", words->key, "The key").required();
-  if (work == expire || work == touch) {
-    command.add_option("TIME", words->time, "How long from now: 90s, 15m, 2h30m, 7d; or a date")
-        .check([](const std::string& text) { return text.empty() ? "'' is not a time" : ""; });
-    add_word(command, "--ttl", words->ttl, "TIME", "The same");
-  }
-  file->add_options(command);
-  file->add_byte_options(command);
-  program.on(command, [words, file, work] { return work(*words, *file); });
-  return command;
-}
-
-void add_purge(Program& program, StoreFile* file) {
-  const auto words = program.keep<PurgeWords>();
-  CliCommand command = program.add("purge", "Remove what has expired", kPurgeExamples);
-  add_word(command, "--limit", words->limit, "N", "The most entries to remove");
-  add_word(command, "--seconds", words->seconds, "S", "The most time to take");
-  command.add_flag("--all", words->is_all, "In all column families");
-  file->add_options(command);
-  program.on(command, [words, file] { return purge(*words, *file); });
-}
-
 }  // namespace
 
 void add_expiry_commands(Program& program, StoreFile* file) {
-  const auto words = program.keep<Words>();
-  add(program, file, words, "ttl", "Say how long a key has still to live", kTtlExamples, ttl);
-  CliCommand expiring =
-      add(program, file, words, "expire", "Say when a key is to expire", kExpireExamples, expire);
-  expiring.add_flag("--nx", words->is_nx, "Only if it has no deadline");
-  expiring.add_flag("--xx", words->is_xx, "Only if it has one");
-  expiring.add_flag("--gt", words->is_gt, "Only if the new one is later");
-  expiring.add_flag("--lt", words->is_lt, "Only if the new one is sooner");
-  add(program, file, words, "persist", "Let a key live for ever", kPersistExamples, persist);
-  add(program, file, words, "touch", "Put the deadline of a key off", kTouchExamples, touch);
-  add_expiring_command(program, file);
-  add_purge(program, file);
+  const auto args = program.keep<ExpiryArgs>();
+  const auto add = [&](const char* name, const char* what, const char* examples, auto run) {
+    CliCommand command = file->add_command(program, name, what, examples, args, run);
+    command.add_option("KEY", args->key, "The key").required();
+    if (run == run_expire || run == run_touch) {
+      command.add_text("TIME", args->time, "", "Time from now: 90s, 15m, 2h30m, 7d; or a date");
+      command.add_text("--ttl", args->ttl, "TIME", "Same as TIME");
+    }
+    file->add_byte_options(command);
+    return command;
+  };
+  add("ttl", "Print the remaining TTL of a key", kTtlExamples, run_ttl);
+  const CliCommand expire =
+      add("expire", "Set the TTL or expiry time of a key", kExpireExamples, run_expire);
+  expire.add_flag("--nx", args->is_nx, "Only if the key has no TTL");
+  expire.add_flag("--xx", args->is_xx, "Only if the key has a TTL");
+  expire.add_flag("--gt", args->is_gt, "Only if the new expiry time is later");
+  expire.add_flag("--lt", args->is_lt, "Only if the new expiry time is earlier");
+  add("persist", "Remove a key's TTL", kPersistExamples, run_persist);
+  add("touch", "Extend a key's TTL", kTouchExamples, run_touch);
+
+  const auto purge = program.keep<PurgeArgs>();
+  const CliCommand purging = file->add_command(program, "purge", "Remove expired entries",
+                                               kPurgeExamples, purge, run_purge);
+  purging.add_text("--limit", purge->limit, "N", "Maximum number of entries to remove");
+  purging.add_text("--seconds", purge->seconds, "S", "Maximum time to spend");
+  purging.add_flag("--all", purge->is_all, "Purge all column families");
 }
 
 }  // namespace mayfly

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// put, set-if-absent, get, exists, incr and del: one key, or those with a prefix.
+// put, set-if-absent, get, exists, incr and del: one key, or all keys with a prefix.
 
 #include <fmt/format.h>
 
 #include <optional>
 
+#include "cli/commands.h"
 #include "cli/import/imported_keys.h"
 #include "cli/store/store_answers.h"
-#include "cli/store/store_commands.h"
 #include "cli/store/store_lines.h"
 #include "cli/ttl_words.h"
 #include "cli/whole_file.h"
 #include "tools/byte_text.h"
-#include "tools/terminal/output.h"
+#include "tools/terminal/terminal.h"
 
 namespace mayfly {
 namespace {
@@ -21,13 +21,13 @@ using Use = StoreFile::Use;
 
 constexpr const char* kPutExamples =
     "Examples:\n"
-    "  mayfly put --db app.db session:42 alice --ttl 30m        gone in half an hour\n"
-    "  mayfly put --db app.db offer text --ttl 2099-12-31T23:59Z    gone at that moment\n"
-    "  mayfly put --db app.db picture @cat.png                  what is in a file\n"
-    "  date | mayfly put --db app.db now -                      what comes on the standard input\n"
-    "  mayfly put --db app.db --hex 00ff 0102                   any bytes\n"
-    "  mayfly put --db app.db -- key -5                         a word that begins with -\n"
-    "The file is made if it is not there. A key that had a TTL and is put without one loses it.";
+    "  mayfly put --db app.db session:42 alice --ttl 30m            expires in half an hour\n"
+    "  mayfly put --db app.db offer text --ttl 2099-12-31T23:59Z    expires at that time\n"
+    "  mayfly put --db app.db picture @cat.png                      value from a file\n"
+    "  date | mayfly put --db app.db now -                          value from standard input\n"
+    "  mayfly put --db app.db --hex 00ff 0102                       binary key and value\n"
+    "  mayfly put --db app.db -- key -5                             a value that starts with -\n"
+    "Creates the file if it does not exist. Without --ttl, an existing TTL of the key is removed.";
 
 constexpr const char* kAbsentExamples =
     "Examples:\n"
@@ -35,41 +35,39 @@ constexpr const char* kAbsentExamples =
     "  if mayfly set-if-absent --db app.db lock:report worker-7 --ttl 30s --exit-code; then\n"
     "    make_report; mayfly del --db app.db lock:report\n"
     "  fi\n"
-    "It prints 'inserted' or 'already exists', and exits with 0 in both cases. With --exit-code "
-    "it\n"
-    "exits with 2 if the key has a value already.";
+    "Prints 'inserted' or 'already exists' and exits with 0 in both cases. With --exit-code it\n"
+    "exits with 2 if the key exists.";
 
 constexpr const char* kIncrExamples =
     "Examples:\n"
-    "  mayfly incr --db app.db visits                  one more; it prints the sum\n"
-    "  mayfly incr --db app.db visits 10               ten more\n"
-    "  mayfly incr --db app.db stock -1                one less\n"
-    "  mayfly incr --db app.db calls:alice --ttl 1m    a counter that begins anew every minute\n"
-    "A key that is not there counts as 0. One that is there keeps its deadline: --ttl is only for\n"
-    "a key that is made. What is no whole number of 64 bits, or becomes none, is an error, and\n"
-    "stays as it is.";
+    "  mayfly incr --db app.db visits                  add 1 and print the sum\n"
+    "  mayfly incr --db app.db visits 10               add 10\n"
+    "  mayfly incr --db app.db stock -1                subtract 1\n"
+    "  mayfly incr --db app.db calls:alice --ttl 1m    a counter that restarts every minute\n"
+    "A missing key counts as 0. An existing key keeps its TTL: --ttl applies to new keys only.\n"
+    "It is an error if the value, or the sum, is not a 64-bit integer; the value is not changed.";
 
 constexpr const char* kGetExamples =
     "Examples:\n"
-    "  mayfly get --db app.db session:42               the value, and a new line\n"
-    "  mayfly get --db app.db picture --raw >cat.png   the bytes and nothing else\n"
-    "  mayfly get --db app.db picture --out cat.png    the same, into a file\n"
-    "  mayfly get --db app.db session:42 --json        with its deadline\n"
-    "A hash that was imported is shown as lines of FIELD, a tab, VALUE.\n"
-    "Exit code 2: there is no such key, or it has expired.";
+    "  mayfly get --db app.db session:42               the value and a newline\n"
+    "  mayfly get --db app.db picture --raw >cat.png   only the bytes\n"
+    "  mayfly get --db app.db picture --out cat.png    write the bytes to a file\n"
+    "  mayfly get --db app.db session:42 --json        with the expiry time\n"
+    "An imported hash is printed as lines of FIELD, a tab, VALUE.\n"
+    "Exit code 2: the key does not exist or has expired.";
 
 constexpr const char* kExistsExamples =
     "Examples:\n"
-    "  mayfly exists --db app.db session:42 && echo there\n"
-    "It prints 'true' or 'false'. Exit code 2: there is no such key, or it has expired.";
+    "  mayfly exists --db app.db session:42 && echo found\n"
+    "Prints 'true' or 'false'. Exit code 2: the key does not exist or has expired.";
 
 constexpr const char* kDelExamples =
     "Examples:\n"
     "  mayfly del --db app.db session:42\n"
-    "  mayfly del --db app.db --prefix session:        all that begin so, in one transaction\n"
-    "Exit code 2: there is no such key, or it has expired.";
+    "  mayfly del --db app.db --prefix session:        all keys with this prefix, at once\n"
+    "Exit code 2: the key does not exist or has expired.";
 
-struct Words {
+struct KeyArgs {
   std::string key;
   std::string value;
   std::string ttl;
@@ -80,78 +78,57 @@ struct Words {
   bool has_exit_code = false;
 };
 
-// Of a command that may make a file: a wrong key must not leave an empty one behind.
-Result<std::string> key_to_write(const Words& words, const StoreFile& file) {
-  Result<std::string> key = file.bytes().read(words.key);
-  if (!key || (!key->empty() && key->size() <= kStoreKeyMax)) return key;
-  return Error{Code::invalid,
-               fmt::format("a key has 1 to {} bytes; this one has {}", kStoreKeyMax, key->size())};
-}
-
-Result<Expiry> expires_of(const Words& words, const StoreFile& file) {
-  if (words.ttl.empty()) return Expiry();
-  return parse_expires(words.ttl, file.now());
-}
-
-// The key, the value and the deadline that were written.
-struct Item {
-  std::string key;
-  std::string value;
-  Expiry expires;
-};
-
-Result<Item> item_of(const Words& words, const StoreFile& file) {
-  if (words.key == "-" && words.value == "-") {
-    return Error{Code::invalid, "the standard input cannot be both the key and the value"};
-  }
-  Result<std::string> key = key_to_write(words, file);
+// The change that the arguments describe. The key is checked here, so that an invalid one does not
+// create an empty file.
+Result<Operation> operation_of(Verb verb, const KeyArgs& args, const StoreFile& file) {
+  Operation operation;
+  operation.verb = verb;
+  Result<std::string> key = file.bytes().read(args.key);
   if (!key) return key.error();
-  Result<std::string> value = file.bytes().read(words.value);
+  if (key->empty() || key->size() > kStoreKeyMax) {
+    return Error{Code::invalid, fmt::format("invalid key: a key has 1 to {} bytes, this one has {}",
+                                            kStoreKeyMax, key->size())};
+  }
+  operation.key = std::move(*key);
+  if (args.ttl.empty()) return operation;
+  const Result<Expiry> expires = parse_expires(args.ttl, file.now());
+  if (!expires) return expires.error();
+  operation.expires = *expires;
+  return operation;
+}
+
+Result<Operation> operation_with_value(Verb verb, const KeyArgs& args, const StoreFile& file) {
+  if (args.key == "-" && args.value == "-") {
+    return Error{Code::invalid, "cannot read both the key and the value from standard input"};
+  }
+  Result<Operation> operation = operation_of(verb, args, file);
+  if (!operation) return operation;
+  Result<std::string> value = file.bytes().read(args.value);
   if (!value) return value.error();
-  const Result<Expiry> expires = expires_of(words, file);
-  if (!expires) return expires.error();
-  return Item{std::move(*key), std::move(*value), *expires};
+  operation->value = std::move(*value);
+  return operation;
 }
 
-Result<Exit> put(const Words& words, const StoreFile& file) {
-  const Result<Item> item = item_of(words, file);
-  if (!item) return item.error();
-  Result<StoreFile::Opened> opened = file.open_family(Use::write);
-  if (!opened) return opened.error();
-  const Status status = opened->store.put(item->key, item->value, item->expires, opened->family);
-  if (!status) return status.error();
-  print_done(item->key, "stored", file);
-  return Exit::ok;
+Result<Exit> run_put(const KeyArgs& args, const StoreFile& file) {
+  const Result<Operation> operation = operation_with_value(Verb::put, args, file);
+  if (!operation) return operation.error();
+  return run_operation(*operation, Use::write, file);
 }
 
-Result<Exit> set_if_absent(const Words& words, const StoreFile& file) {
-  const Result<Item> item = item_of(words, file);
-  if (!item) return item.error();
-  Result<StoreFile::Opened> opened = file.open_family(Use::write);
-  if (!opened) return opened.error();
-  const Result<bool> inserted =
-      opened->store.put_if_absent(item->key, item->value, item->expires, opened->family);
-  if (!inserted) return inserted.error();
-  print_inserted(item->key, *inserted, file);
-  return *inserted || !words.has_exit_code ? Exit::ok : Exit::not_found;
+Result<Exit> run_set_if_absent(const KeyArgs& args, const StoreFile& file) {
+  const Result<Operation> operation = operation_with_value(Verb::set_if_absent, args, file);
+  if (!operation) return operation.error();
+  const Result<Exit> exit = run_operation(*operation, Use::write, file);
+  return exit && !args.has_exit_code ? Result<Exit>(Exit::ok) : exit;
 }
 
-Result<Exit> incr(const Words& words, const StoreFile& file) {
-  const Result<std::string> key = key_to_write(words, file);
-  if (!key) return key.error();
-  const Result<std::int64_t> delta = parse_delta(words.by);
+Result<Exit> run_incr(const KeyArgs& args, const StoreFile& file) {
+  Result<Operation> operation = operation_of(Verb::incr, args, file);
+  if (!operation) return operation.error();
+  const Result<std::int64_t> delta = parse_delta(args.by);
   if (!delta) return delta.error();
-  const Result<Expiry> expires = expires_of(words, file);
-  if (!expires) return expires.error();
-  Result<StoreFile::Opened> opened = file.open_family(Use::write);
-  if (!opened) return opened.error();
-  const Result<std::int64_t> sum = opened->store.increment(*key, *delta, *expires, opened->family);
-  if (!sum) {
-    return Error{sum.error().code, fmt::format("cannot add {} to '{}': {}", *delta,
-                                               file.bytes().text(*key), sum.error().message)};
-  }
-  print_sum(*key, *sum, file);
-  return Exit::ok;
+  operation->delta = *delta;
+  return run_operation(*operation, Use::write, file);
 }
 
 // --out FILE.
@@ -168,173 +145,123 @@ Result<Exit> write_value(const std::string& key, const std::string& value, const
   return Exit::ok;
 }
 
-Result<Exit> get(const Words& words, const StoreFile& file) {
-  const bool is_raw = words.is_raw || is_standard_output(words.out);
+Result<Exit> run_get(const KeyArgs& args, const StoreFile& file) {
+  const bool is_raw = args.is_raw || is_standard_output(args.out);
   if (is_raw && file.is_json()) {
-    return Error{Code::invalid,
-                 "--raw and --json exclude each other: the bytes and nothing else, or an object"};
+    return Error{Code::invalid, "--raw and --json cannot be used together"};
   }
-  const bool is_file = !words.out.empty() && !is_standard_output(words.out);
-  if (is_file) {  // before the store is opened, which makes files beside it
-    const Status status = check_is_not_store(words.out, file.path());
+  const bool is_file = !args.out.empty() && !is_standard_output(args.out);
+  if (is_file) {  // before the store is opened, which creates files beside it
+    const Status status = check_is_not_store(args.out, file.path());
     if (!status) return status.error();
   }
-  const Result<std::string> key = file.bytes().read(words.key);
+  const Result<std::string> key = file.bytes().read(args.key);
   if (!key) return key.error();
   const Result<StoreFile::Opened> opened = file.open_family(Use::read);
   if (!opened) return opened.error();
-  const Result<std::optional<OwnedEntry>> entry = opened->store.get_entry(*key, opened->family);
+  const Result<ReadTxn> txn = opened->store.read();
+  if (!txn) return txn.error();
+  const Result<std::optional<Entry>> entry = txn->get_entry(*key, opened->family);
   if (!entry) return entry.error();
   if (!*entry) {
-    const Result<ReadTxn> txn = opened->store.read();
-    if (!txn) return txn.error();
     const auto answer = is_raw || is_file ? refuse_imported : print_imported;
     return answer(*txn, *key, file.family_name(), file);
   }
-  const std::string& value = (*entry)->value;
-  if (is_file) return write_value(*key, value, words.out, file);
-  const Time deadline = (*entry)->deadline;
-  const Time now = (*entry)->ttl ? deadline - *(*entry)->ttl : Time();  // when it was read
+  if (is_file) return write_value(*key, std::string((*entry)->value), args.out, file);
   if (is_raw) {
-    write_output(value);
+    write_output((*entry)->value);
   } else {
-    print_entry(*key, value, deadline, now, file);
+    print_entry(*key, (*entry)->value, (*entry)->deadline, txn->now(), file);
   }
   return Exit::ok;
 }
 
-Result<Exit> exists(const Words& words, const StoreFile& file) {
-  const Result<std::string> key = file.bytes().read(words.key);
+Result<Exit> run_exists(const KeyArgs& args, const StoreFile& file) {
+  const Result<std::string> key = file.bytes().read(args.key);
   if (!key) return key.error();
   const Result<StoreFile::Opened> opened = file.open_family(Use::read);
   if (!opened) return opened.error();
-  Result<bool> found = opened->store.contains(*key, opened->family);
-  if (found && !*found) {
-    const Result<ReadTxn> txn = opened->store.read();
-    if (!txn) return txn.error();
-    found = is_imported(*txn, *key, file.family_name());
-  }
+  const Result<ReadTxn> txn = opened->store.read();
+  if (!txn) return txn.error();
+  const Result<bool> found = contains_key(*txn, *key, opened->family, file.family_name());
   if (!found) return found.error();
   print_exists(*key, *found, file);
   return *found ? Exit::ok : Exit::not_found;
 }
 
-Result<Exit> del_prefix(const std::string& prefix, const StoreFile& file) {
+Result<Exit> delete_prefix(const std::string& prefix, const StoreFile& file) {
   Result<StoreFile::Opened> opened = file.open_family(Use::change);
   if (!opened) return opened.error();
   Result<WriteTxn> txn = opened->store.write();
   if (!txn) return txn.error();
-  std::vector<std::string> keys;
-  {
-    Result<Cursor> cursor = txn->cursor({.prefix = prefix}, opened->family);
-    if (!cursor) return cursor.error();
-    for (bool on = cursor->first(); on; on = cursor->next()) keys.emplace_back(cursor->key());
-    if (!cursor->status()) return cursor->status().error();
-  }
-  for (const std::string& key : keys) txn->erase(key, opened->family);
+  const Result<std::uint64_t> deleted = erase_prefix(*txn, prefix, opened->family);
+  if (!deleted) return deleted.error();
   if (const Status status = txn->commit(); !status) return status.error();
-  if (file.is_json()) {
-    fmt::print("{{\"deleted\": {}}}\n", keys.size());
-  } else {
-    fmt::print("{}\n", keys.size());
-  }
+  fmt::print(fmt::runtime(file.is_json() ? "{{\"deleted\": {}}}\n" : "{}\n"), *deleted);
   return Exit::ok;
 }
 
-// Whether it was there, be it as an entry or as a hash or the like that was imported.
-Result<bool> erase_key(StoreFile::Opened& opened, const std::string& key, const StoreFile& file) {
-  const Result<bool> erased = opened.store.erase(key, opened.family);
-  if (!erased || *erased) return erased;
-  Result<WriteTxn> txn = opened.store.write();
-  if (!txn) return txn.error();
-  const Result<bool> imported = erase_imported(*txn, key, file.family_name());
-  if (!imported || !*imported) return imported;
-  if (const Status status = txn->commit(); !status) return status.error();
-  return true;
-}
-
-Result<Exit> del(const Words& words, const StoreFile& file) {
-  if (words.key.empty() == words.prefix.empty()) {
-    return Error{Code::invalid, "what is to be deleted? Say KEY or --prefix PREFIX, one of them"};
+Result<Exit> run_del(const KeyArgs& args, const StoreFile& file) {
+  if (args.key.empty() == args.prefix.empty()) {
+    return Error{Code::invalid, "give either KEY or --prefix PREFIX"};
   }
-  const Result<std::string> bytes = file.bytes().read(words.key.empty() ? words.prefix : words.key);
+  Result<std::string> bytes = file.bytes().read(args.key.empty() ? args.prefix : args.key);
   if (!bytes) return bytes.error();
-  if (words.key.empty()) return del_prefix(*bytes, file);
-  Result<StoreFile::Opened> opened = file.open_family(Use::change);
-  if (!opened) return opened.error();
-  const Result<bool> erased = erase_key(*opened, *bytes, file);
-  if (!erased) return erased.error();
-  if (!*erased) return not_found(*bytes, file);
-  print_done(*bytes, "deleted", file);
-  return Exit::ok;
-}
-
-using Work = Result<Exit> (*)(const Words&, const StoreFile&);
-
-// A command of this file, with the words that all of them take.
-CliCommand add(Program& program, StoreFile* file, Words* words, const char* name, const char* what,
-               const char* examples, Work work) {
-  CliCommand command = program.add(name, what, examples);
-  const CliOption key = command.add_option("KEY", words->key, "The key");
-  if (work != del) key.required();
-  file->add_options(command);
-  file->add_byte_options(command);
-  program.on(command, [words, file, work] { return work(*words, *file); });
-  return command;
+  if (args.key.empty()) return delete_prefix(*bytes, file);
+  Operation operation;
+  operation.verb = Verb::del;
+  operation.key = std::move(*bytes);
+  return run_operation(operation, Use::change, file);
 }
 
 }  // namespace
 
-Exit not_found(std::string_view key, const StoreFile& file) {
-  if (file.is_json()) {
-    fmt::print("{{\"key\": {}, \"error\": \"not found\"}}\n", file.bytes().json(key));
-  } else {
-    fmt::print(stderr, "mayfly: there is no key '{}' in {}\n", file.bytes().text(key), file.path());
+Result<Exit> run_operation(const Operation& operation, Use use, const StoreFile& file) {
+  Result<StoreFile::Opened> opened = file.open_family(use);
+  if (!opened) return opened.error();
+  Result<WriteTxn> txn = opened->store.write();
+  if (!txn) return txn.error();
+  const Result<Applied> applied =
+      apply_to_key(operation, *txn, opened->family, file.family_name(), file);
+  if (!applied && operation.verb == Verb::incr) {
+    return Error{applied.error().code,
+                 fmt::format("cannot add {} to '{}': {}", operation.delta,
+                             file.bytes().text(operation.key), applied.error().message)};
   }
-  return Exit::not_found;
-}
-
-Result<Exit> print_imported(const ReadTxn& txn, const std::string& key, std::string_view family,
-                            const StoreFile& file) {
-  const Result<std::optional<ImportedKey>> found = ImportedKey::find(txn, family, key);
-  if (!found) return found.error();
-  if (!*found) return not_found(key, file);
-  return exit_of((*found)->print(txn, file));
-}
-
-Result<Exit> refuse_imported(const ReadTxn& txn, const std::string& key, std::string_view family,
-                             const StoreFile& file) {
-  const Result<std::optional<ImportedKey>> found = ImportedKey::find(txn, family, key);
-  if (!found) return found.error();
-  if (!*found) return not_found(key, file);
-  return (*found)->refusal(file);
+  if (!applied) return applied.error();
+  const Time now = txn->now();
+  if (const Status status = txn->commit(); !status) return status.error();
+  return print_applied(operation, *applied, now, file);
 }
 
 void add_key_commands(Program& program, StoreFile* file) {
-  const auto words = program.keep<Words>();
-  const auto add_ttl = [&](CliCommand command, const char* what) {
-    add_word(command, "--ttl", words->ttl, "TIME", what);
-  };
-  const auto add_value = [&](CliCommand command) {
-    command.add_option("VALUE", words->value, "The value: a word, @FILE, or - for the input")
-        .required();
-    add_ttl(command, "How long it lives: 90s, 15m, 2h30m, 7d or a date");
+  const auto args = program.keep<KeyArgs>();
+  const auto add = [&](const char* name, const char* what, const char* examples, auto run) {
+    CliCommand command = file->add_command(program, name, what, examples, args, run);
+    const CliOption key = command.add_option("KEY", args->key, "The key");
+    if (run != run_del) key.required();
+    file->add_byte_options(command);
     return command;
   };
-  add_value(add(program, file, words, "put", "Store a value under a key", kPutExamples, put));
-  add_value(add(program, file, words, "set-if-absent", "Store a value unless the key has one",
-                kAbsentExamples, set_if_absent))
-      .add_flag("--exit-code", words->has_exit_code, "Exit with 2 if the key has a value already");
-  CliCommand getting =
-      add(program, file, words, "get", "Print the value of a key", kGetExamples, get);
-  getting.add_flag("--raw", words->is_raw, "Print the bytes and nothing else");
-  add_word(getting, "--out", words->out, "FILE", "Write the bytes to a file");
-  add(program, file, words, "exists", "Say whether there is such a key", kExistsExamples, exists);
-  CliCommand counting = add(program, file, words, "incr", "Add to a number", kIncrExamples, incr);
-  counting.add_option("BY", words->by, "How much (1); less than 0 takes away");
-  add_ttl(counting, "How long it lives, if it is not there yet");
-  add(program, file, words, "del", "Delete a key, or all with a prefix", kDelExamples, del)
-      .add_option("--prefix", words->prefix, "All keys that begin with this")
+  const auto add_value = [&](CliCommand command) {
+    command.add_option("VALUE", args->value, "The value: text, @FILE, or - for standard input")
+        .required();
+    command.add_text("--ttl", args->ttl, "TIME", "Time to live: 90s, 15m, 2h30m, 7d, or a date");
+    return command;
+  };
+  add_value(add("put", "Store a value under a key", kPutExamples, run_put));
+  add_value(add("set-if-absent", "Store a value if the key does not exist", kAbsentExamples,
+                run_set_if_absent))
+      .add_flag("--exit-code", args->has_exit_code, "Exit with code 2 if the key exists");
+  const CliCommand get = add("get", "Print the value of a key", kGetExamples, run_get);
+  get.add_flag("--raw", args->is_raw, "Print only the bytes, without a newline");
+  get.add_text("--out", args->out, "FILE", "Write the bytes to a file");
+  add("exists", "Check whether a key exists", kExistsExamples, run_exists);
+  const CliCommand incr = add("incr", "Increment a counter", kIncrExamples, run_incr);
+  incr.add_option("BY", args->by, "Amount to add, may be negative (default 1)");
+  incr.add_text("--ttl", args->ttl, "TIME", "Time to live of a new key");
+  add("del", "Delete a key, or all keys with a prefix", kDelExamples, run_del)
+      .add_option("--prefix", args->prefix, "Delete all keys that start with PREFIX")
       .type_name("PREFIX");
 }
 

@@ -7,8 +7,10 @@
 #include <charconv>
 
 #include "base/nearest.h"
-#include "cli/entry_json.h"
-#include "cli/other_words.h"
+#include "cli/advice.h"
+#include "cli/import/imported_keys.h"
+#include "cli/store/entry_json.h"
+#include "cli/store/store_answers.h"
 #include "cli/ttl_words.h"
 
 namespace mayfly {
@@ -17,22 +19,22 @@ namespace {
 constexpr std::string_view kTtlOption[] = {"--ttl"};
 
 constexpr VerbForm kForms[] = {
-    {Verb::put, "put", "put KEY VALUE [--ttl TIME]", "store a value; it may have spaces in it"},
+    {Verb::put, "put", "put KEY VALUE [--ttl TIME]", "store a value; it may contain spaces"},
     {Verb::set_if_absent, "set-if-absent", "set-if-absent KEY VALUE [--ttl TIME]",
-     "the same, unless the key has one"},
+     "store a value if the key does not exist"},
     {Verb::del, "del", "del KEY", "delete a key"},
-    {Verb::expire, "expire", "expire KEY TIME", "say when it is to expire: 90s, 15m, 7d, a date"},
-    {Verb::persist, "persist", "persist KEY", "let it live for ever"},
-    {Verb::touch, "touch", "touch KEY TIME", "put its deadline off"},
+    {Verb::expire, "expire", "expire KEY TIME", "set its TTL or expiry time: 90s, 15m, 7d, a date"},
+    {Verb::persist, "persist", "persist KEY", "remove its TTL"},
+    {Verb::touch, "touch", "touch KEY TIME", "extend its TTL"},
     {Verb::incr, "incr", "incr KEY [BY] [--ttl TIME]",
-     "add to a number (1); absent is 0, and only then --ttl counts"},
+     "add to a counter (default 1); --ttl is for new keys"},
 };
 
 bool takes_value(Verb verb) { return verb == Verb::put || verb == Verb::set_if_absent; }
 bool needs_time(Verb verb) { return verb == Verb::expire || verb == Verb::touch; }
 bool takes_time(Verb verb) { return takes_value(verb) || needs_time(verb) || verb == Verb::incr; }
 
-// Reads the words behind the verb.
+// Reads the arguments of a verb.
 class OperationReader {
  public:
   OperationReader(LineWords& words, Operation& operation, const StoreFile& file)
@@ -63,15 +65,16 @@ class OperationReader {
     return Done{};
   }
 
-  // Those that stand here; there is but one, --ttl. Behind all else its time may have spaces in it.
+  // Reads options at this place; the only one is --ttl. As the last argument its time may contain
+  // spaces.
   Status read_options() {
     while (true) {
       const Result<std::optional<LineOption>> option = words_.next_option();
       if (!option) return option.error();
       if (!*option) return Done{};
-      if (has_time_) return Error{Code::invalid, "--ttl was given 2 times; give it once"};
+      if (has_time_) return Error{Code::invalid, "--ttl was given 2 times (use it once)"};
       const Status status =
-          read_time(is_last_ && !(*option)->value ? words_.next_text("behind --ttl a time")
+          read_time(is_last_ && !(*option)->value ? words_.next_text("TIME")
                                                   : words_.value_of(**option, "a time"));
       if (!status) return status;
     }
@@ -87,7 +90,8 @@ class OperationReader {
   }
 
   Status read_value() {
-    if (words_.at_end()) return Error{Code::invalid, "VALUE is missing; an empty one is \"\""};
+    if (words_.at_end())
+      return Error{Code::invalid, "VALUE is missing (write \"\" for an empty value)"};
     const Result<std::string> text = words_.next_text("VALUE");
     if (!text) return text.error();
     const Result<std::string> value = file_.bytes().decode(*text);
@@ -118,7 +122,7 @@ const VerbForm* form_named(std::string_view word) {
   return found == std::end(kForms) ? nullptr : found;
 }
 
-std::vector<std::string_view> members_of(Verb verb) {
+std::vector<std::string_view> member_names(Verb verb) {
   std::vector<std::string_view> names = {"op", "cf", "key"};
   if (takes_value(verb)) names.push_back("value");
   if (takes_time(verb)) {
@@ -131,7 +135,7 @@ std::vector<std::string_view> members_of(Verb verb) {
 Result<const VerbForm*> form_of(const JsonValue& object) {
   const JsonValue* const op = object.find("op");
   if (op == nullptr || !op->is(JsonValue::Kind::string)) {
-    return Error{Code::invalid, "\"op\" is missing: write {\"op\": \"put\", \"key\": ...}"};
+    return Error{Code::invalid, "\"op\" is missing (write {\"op\": \"put\", \"key\": ...})"};
   }
   if (const VerbForm* const form = form_named(op->text)) return form;
   std::vector<std::string_view> names;
@@ -146,7 +150,7 @@ Result<Operation> parse_object(std::string_view line, const StoreFile& file) {
   if (!form) return form.error();
   Operation operation;
   operation.verb = (*form)->verb;
-  Members members(*object, members_of(operation.verb));
+  JsonMembers members(*object, member_names(operation.verb));
   operation.family = members.text("cf").value_or("");
   operation.key = members.needed_bytes("key");
   if (takes_value(operation.verb)) operation.value = members.needed_bytes("value");
@@ -156,7 +160,7 @@ Result<Operation> parse_object(std::string_view line, const StoreFile& file) {
   if (!members.status()) return members.status().error();
   operation.expires = expires.value_or(Expiry());
   if (expires && is_due(expires->deadline(now, kNever, Millis::max()), now)) {
-    return Error{Code::invalid, "the time is past, or no time at all; it must be later than now"};
+    return Error{Code::invalid, "the expiry time must be in the future"};
   }
   if (needs_time(operation.verb) && !expires) {
     return Error{Code::invalid, "\"ttl\" or \"deadline_ms\" is missing"};
@@ -164,19 +168,19 @@ Result<Operation> parse_object(std::string_view line, const StoreFile& file) {
   return operation;
 }
 
-// Changes the deadline of a key that is there.
-Applied change_deadline(const Operation& operation, WriteTxn& txn, Family family) {
+// expire, touch and persist.
+Applied apply_deadline(const Operation& operation, WriteTxn& txn, Family family) {
   const auto before = txn.deadline(operation.key, family);
   if (!before || !*before) return {.is_found = false};
   if (operation.verb == Verb::expire) {
-    txn.expire(operation.key, operation.expires, When::always, family);
+    txn.expire(operation.key, operation.expires, operation.when, family);
   } else if (operation.verb == Verb::touch) {
     txn.touch(operation.key, operation.expires, family);
   } else {
     txn.persist(operation.key, family);
   }
   const auto after = txn.deadline(operation.key, family);
-  if (!after) return {};  // which the transaction remembers
+  if (!after) return {};  // the transaction keeps the error
   return {.is_changed = *before != *after, .deadline = after->value_or(txn.now())};
 }
 
@@ -188,20 +192,21 @@ Result<std::int64_t> parse_delta(std::string_view word) {
   const char* const end = digits.data() + digits.size();
   const auto [stopped, failure] = std::from_chars(digits.data(), end, delta);
   if (failure == std::errc() && stopped == end && !word.starts_with("+-")) return delta;
-  return Error{Code::invalid, fmt::format("'{}' is not a whole number that fits", word)};
+  return Error{Code::invalid, fmt::format("'{}' is not a 64-bit integer", word)};
 }
 
 std::span<const VerbForm> verb_forms() { return kForms; }
 
 Error unknown_verb(std::string_view verb, std::span<const std::string_view> known) {
   if (const std::string_view advice = advice_for(verb); !advice.empty()) {
-    return {Code::invalid, fmt::format("'{}' is no command; {}", verb, advice)};
+    return {Code::invalid, fmt::format("unknown command '{}'; {}", verb, advice)};
   }
   const std::string_view meant = nearest(verb, known);
   if (!meant.empty()) {
-    return {Code::invalid, fmt::format("'{}' is no command: did you mean '{}'?", verb, meant)};
+    return {Code::invalid, fmt::format("unknown command '{}'; did you mean '{}'?", verb, meant)};
   }
-  return {Code::invalid, fmt::format("'{}' is no command; say {}", verb, listed(known))};
+  return {Code::invalid,
+          fmt::format("unknown command '{}'; choose one of {}", verb, listed(known))};
 }
 
 Result<std::optional<Operation>> parse_operation(std::string_view line, const StoreFile& file) {
@@ -245,11 +250,48 @@ Result<Applied> apply(const Operation& operation, WriteTxn& txn, Family family) 
     case Verb::expire:
     case Verb::touch:
     case Verb::persist:
-      applied = change_deadline(operation, txn, family);
+      applied = apply_deadline(operation, txn, family);
       break;
   }
   if (const Status status = txn.status(); !status) return status.error();
   return applied;
+}
+
+Result<Applied> apply_to_key(const Operation& operation, WriteTxn& txn, Family family,
+                             std::string_view family_name, const StoreFile& file) {
+  Result<Applied> applied = apply(operation, txn, family);
+  if (!applied || applied->is_found) return applied;
+  const auto imported = ImportedKey::find(txn, family_name, operation.key);
+  if (!imported) return imported.error();
+  if (!*imported) return applied;
+  if (operation.verb != Verb::del) return (*imported)->refusal(file);
+  (*imported)->erase(txn);
+  if (const Status status = txn.status(); !status) return status.error();
+  return Applied{.is_changed = true};
+}
+
+Exit print_applied(const Operation& operation, const Applied& applied, Time now,
+                   const StoreFile& file) {
+  const std::string& key = operation.key;
+  if (!applied.is_found) return not_found(key, file);
+  switch (operation.verb) {
+    case Verb::put:
+    case Verb::del:
+      print_done(key, operation.verb == Verb::put ? "stored" : "deleted", file);
+      break;
+    case Verb::set_if_absent:
+      print_inserted(key, applied.is_changed, file);
+      return applied.is_changed ? Exit::ok : Exit::not_found;
+    case Verb::incr:
+      print_sum(key, applied.sum, file);
+      break;
+    case Verb::expire:
+    case Verb::touch:
+    case Verb::persist:
+      print_changed(key, applied.is_changed, applied.deadline, now, file);
+      break;
+  }
+  return Exit::ok;
 }
 
 }  // namespace mayfly

@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// load: puts the entries of a dump (store_dump.cc) into a store.
+// load: stores the entries of a dump (store_dump.cc).
 
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <optional>
 
-#include "cli/entry_json.h"
-#include "cli/store/store_commands.h"
+#include "cli/commands.h"
+#include "cli/store/entry_json.h"
+#include "cli/store/store_file.h"
 #include "tools/byte_text.h"
-#include "tools/terminal/input_lines.h"
+#include "tools/files.h"
 #include "tools/terminal/progress.h"
 #include "tools/terminal/terminal.h"
 
 namespace mayfly {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kLoadExamples =
     "Examples:\n"
-    "  mayfly load --db app.db app.jsonl                what 'mayfly dump' wrote\n"
+    "  mayfly load --db app.db app.jsonl                load a file written by 'mayfly dump'\n"
     "  gzip -dc app.jsonl.gz | mayfly load --db app.db\n"
-    "  mayfly load --db app.db app.jsonl --if-absent    keys that are there stay as they are\n"
-    "  mayfly load --db app.db app.jsonl --cf sessions  one column family out of it\n"
-    "  mayfly load --db app.db app.jsonl --dry-run      is it all right? Nothing is changed\n"
-    "Each line is an object of JSON, which anybody can write:\n"
-    "  {\"key\":\"a\",\"value\":\"b\"}                          it never expires\n"
-    "  {\"key\":\"a\",\"value\":\"b\",\"ttl\":90}                 or \"ttl\":\"15m\"\n"
+    "  mayfly load --db app.db app.jsonl --if-absent    keep existing keys\n"
+    "  mayfly load --db app.db app.jsonl --cf sessions  only one column family\n"
+    "  mayfly load --db app.db app.jsonl --dry-run      check the file, change nothing\n"
+    "Each line is a JSON object:\n"
+    "  {\"key\":\"a\",\"value\":\"b\"}                          does not expire\n"
+    "  {\"key\":\"a\",\"value\":\"b\",\"ttl\":90}                 seconds, or \"ttl\":\"15m\"\n"
     "  "
     "{\"cf\":\"sessions\",\"key\":{\"base64\":\"/"
     "w==\"},\"value\":\"b\",\"deadline_ms\":4102444740000}\n"
-    "Keys that are there already are replaced. What has expired is left out. Families that are "
-    "not\n"
-    "there are made. After a wrong line nothing more is loaded; it says what was loaded before.";
+    "Existing keys are replaced. Expired entries are skipped. Missing families are created.\n"
+    "Loading stops at an invalid line; the error says how many lines were loaded before.";
 
-// Transactions end after so many lines, or so many bytes.
+// A transaction ends after so many lines or bytes.
 constexpr std::size_t kBatchLines = 4096;
 constexpr std::size_t kBatchBytes = std::size_t{16} << 20;
 
-struct Words {
+struct LoadArgs {
   std::string path;
-  bool is_replacing = false;  // which is so anyway
+  bool is_replacing = false;  // the default
   bool is_if_absent = false;
   bool is_dry_run = false;
 };
 
-// A family that a dump has, or an entry: one line.
-struct Line {
+// One line: an entry.
+struct DumpLine {
   std::uint64_t number = 0;
   std::string family;
   std::string key;
@@ -56,36 +56,36 @@ struct DumpedFamily {
   std::string name;
   std::optional<Millis> default_ttl;
 };
-struct Batch {
+struct LoadBatch {
   std::vector<DumpedFamily> families;
-  std::vector<Line> lines;
+  std::vector<DumpLine> lines;
   std::size_t bytes = 0;
 };
 
 struct Loaded {
   std::uint64_t entries = 0;
   std::uint64_t expired = 0;
-  std::uint64_t kept = 0;    // were there, with --if-absent
-  std::uint64_t others = 0;  // of families that were not asked for
+  std::uint64_t kept = 0;    // existed, with --if-absent
+  std::uint64_t others = 0;  // in families that were not selected
   std::vector<std::string> made;
 };
 
 Result<std::vector<DumpedFamily>> read_header(const JsonValue& header) {
   constexpr std::string_view kKnown[] = {"mayfly_dump", "families"};
   constexpr std::string_view kOfFamily[] = {"name", "default_ttl_ms"};
-  Members members(header, kKnown);
+  JsonMembers members(header, kKnown);
   const std::optional<std::int64_t> version = members.whole_number("mayfly_dump");
   if (!members.status()) return members.status().error();
   if (version != 1) {
-    return Error{Code::unsupported, fmt::format("this is a dump of version {}, by a newer Mayfly; "
-                                                "this one reads version 1",
+    return Error{Code::unsupported, fmt::format("dump version {} is newer than this program, which "
+                                                "reads version 1 (use a newer mayfly)",
                                                 *version)};
   }
   std::vector<DumpedFamily> families;
   const JsonValue* const listed = header.find("families");
   if (listed == nullptr) return families;
   for (const JsonValue& each : listed->values) {
-    Members family(each, kOfFamily);
+    JsonMembers family(each, kOfFamily);
     DumpedFamily& read = families.emplace_back();
     read.name = family.needed_bytes("name");
     const JsonValue* const ttl = each.find("default_ttl_ms");
@@ -97,26 +97,26 @@ Result<std::vector<DumpedFamily>> read_header(const JsonValue& header) {
   return families;
 }
 
-// Adds up batches of lines and puts each into the store in a transaction of its own. The store is
-// opened for the first one, so that a first line that is wrong makes no file.
+// Collects batches of lines and stores each in one transaction. The store is opened for the first
+// batch, so that an invalid first line does not create a file.
 class Loader {
  public:
-  Loader(const Words& words, const StoreFile& file) : words_(words), file_(file) {}
+  Loader(const LoadArgs& args, const StoreFile& file) : args_(args), file_(file) {}
 
   Status take(std::uint64_t number, std::string_view text) {
     if (text.find_first_not_of(" \t\r") == text.npos) return Done{};
     const Result<JsonValue> value = read_json(text);
     if (!value) return value.error();
     if (value->find("mayfly_dump") != nullptr) return take_header(*value);
-    Members members(*value, kEntryMembers);
-    Line line;
+    JsonMembers members(*value, kEntryMembers);
+    DumpLine line;
     line.number = number;
     line.family = members.bytes("cf").value_or(file_.family_name());
     line.key = members.needed_bytes("key");
     line.value = members.needed_bytes("value");
     line.expires = members.expires(file_.now()).value_or(Expiry::never());
     if (!members.status()) return members.status();
-    if (!is_wanted(line.family)) {
+    if (!is_selected(line.family)) {
       ++loaded_.others;
       return Done{};
     }
@@ -127,10 +127,10 @@ class Loader {
 
   bool is_full() const { return batch_.lines.size() >= kBatchLines || batch_.bytes >= kBatchBytes; }
 
-  // Commits what was taken. `wrong_line` is the one that could not be stored, if that is known.
+  // Commits the batch. `wrong_line` is the line that could not be stored, if it is known.
   Status flush(std::uint64_t& wrong_line) {
     Status status = Done{};
-    if (words_.is_dry_run) {
+    if (args_.is_dry_run) {
       check_batch();
     } else {
       status = store_batch(wrong_line);
@@ -142,7 +142,7 @@ class Loader {
   const Loaded& loaded() const { return loaded_; }
 
  private:
-  bool is_wanted(const std::string& family) const {
+  bool is_selected(const std::string& family) const {
     return !file_.has_family() || family == file_.family_name();
   }
 
@@ -150,15 +150,15 @@ class Loader {
     Result<std::vector<DumpedFamily>> families = read_header(header);
     if (!families) return families.error();
     for (DumpedFamily& family : *families) {
-      if (is_wanted(family.name)) batch_.families.push_back(std::move(family));
+      if (is_selected(family.name)) batch_.families.push_back(std::move(family));
     }
     return Done{};
   }
 
-  // Counts what would be done.
+  // Counts the entries without storing them.
   void check_batch() {
     const Time now = file_.now();
-    for (const Line& line : batch_.lines) {
+    for (const DumpLine& line : batch_.lines) {
       ++(is_due(line.expires.deadline(now, kNever, Millis::max()), now) ? loaded_.expired
                                                                         : loaded_.entries);
     }
@@ -172,11 +172,11 @@ class Loader {
     }
     Result<WriteTxn> txn = store_->write();
     if (!txn) return txn.error();
-    Loaded loaded = loaded_;  // counts only if it is committed
+    Loaded loaded = loaded_;  // counted if the commit succeeds
     for (const DumpedFamily& family : batch_.families) {
       if (const Status status = make(*txn, family, loaded); !status) return status;
     }
-    for (const Line& line : batch_.lines) {
+    for (const DumpLine& line : batch_.lines) {
       wrong_line = line.number;
       if (const Status status = store(*txn, line, loaded); !status) return status;
     }
@@ -186,7 +186,7 @@ class Loader {
     return Done{};
   }
 
-  // The family of that name, made if need be.
+  // The family of that name, created if it does not exist.
   static Result<Family> family_of(WriteTxn& txn, const std::string& name, Loaded& loaded) {
     if (name == "default") return Family();
     const Result<Family> found = txn.family(name);
@@ -196,7 +196,7 @@ class Loader {
     return made;
   }
 
-  // It gets the default TTL of the dump, unless it has one.
+  // Sets the default TTL of the dump, unless the family has one.
   static Status make(WriteTxn& txn, const DumpedFamily& dumped, Loaded& loaded) {
     const Result<Family> family = family_of(txn, dumped.name, loaded);
     if (!family) return family.error();
@@ -206,7 +206,7 @@ class Loader {
     return txn.set_default_ttl(dumped.default_ttl, *family);
   }
 
-  Status store(WriteTxn& txn, const Line& line, Loaded& loaded) {
+  Status store(WriteTxn& txn, const DumpLine& line, Loaded& loaded) {
     const Time deadline = line.expires.deadline(txn.now(), kNever, Millis::max());
     if (is_due(deadline, txn.now())) {
       ++loaded.expired;
@@ -218,7 +218,7 @@ class Loader {
       last_name_ = line.family;
       last_family_ = *family;
     }
-    if (!words_.is_if_absent) {
+    if (!args_.is_if_absent) {
       txn.put(line.key, line.value, deadline, *last_family_);
       ++loaded.entries;
     } else {
@@ -228,29 +228,29 @@ class Loader {
     return txn.status();
   }
 
-  const Words& words_;
+  const LoadArgs& args_;
   const StoreFile& file_;
   std::optional<Store> store_;
-  Batch batch_;
+  LoadBatch batch_;
   Loaded loaded_;
-  std::string last_name_;  // of the last line, since most are of the same family
+  std::string last_name_;  // of the last line: most lines are of the same family
   std::optional<Family> last_family_;
 };
 
-// The error, with its line, and what became of those before it.
-Error stopped(const Error& error, const InputLines& input, std::uint64_t line,
-              std::uint64_t committed, bool is_dry_run) {
+// The error with its line, and how many lines were loaded before it.
+Error stopped_at(const Error& error, const InputLines& input, std::uint64_t line,
+                 std::uint64_t committed, bool is_dry_run) {
   std::string message = input.name();
   if (line > 0) message += fmt::format(", line {}", line);
   message += ": " + error.message;
   if (is_dry_run) return {error.code, message};
   message += committed == 0 ? " (nothing was loaded)"
-                            : fmt::format(" (the {} lines before line {} were loaded, no more)",
-                                          committed, committed + 1);
+                            : fmt::format(" (the {} lines before line {} were loaded)", committed,
+                                          committed + 1);
   return {error.code, message};
 }
 
-void print(const Loaded& loaded, bool is_dry_run, const StoreFile& file) {
+void print_loaded(const Loaded& loaded, bool is_dry_run, const StoreFile& file) {
   if (file.is_json()) {
     std::string made;
     for (const std::string& name : loaded.made) {
@@ -267,26 +267,26 @@ void print(const Loaded& loaded, bool is_dry_run, const StoreFile& file) {
   const auto add = [&text](std::uint64_t count, std::string_view what) {
     if (count > 0) text += fmt::format("; {} {}", count, what);
   };
-  add(loaded.expired, "had expired");
-  add(loaded.kept, "were there already");
-  add(loaded.others, "were of other families");
+  add(loaded.expired, "expired");
+  add(loaded.kept, "already exist");
+  add(loaded.others, "in other families");
   if (!loaded.made.empty()) {
-    text += loaded.made.size() == 1 ? "; made the column family" : "; made the column families";
+    text += loaded.made.size() == 1 ? "; created column family" : "; created column families";
     for (const std::string& name : loaded.made) text += " " + file.bytes().line(name);
   }
   fmt::print("{}\n", text);
 }
 
-Result<Loaded> load_lines(const Words& words, const StoreFile& file) {
-  Result<InputLines> input = InputLines::open(words.path);
+Result<Loaded> load_lines(const LoadArgs& args, const StoreFile& file) {
+  Result<InputLines> input = InputLines::open(args.path);
   if (!input) return input.error();
-  Loader loader(words, file);
+  Loader loader(args, file);
   Progress progress(stderr, is_terminal(STDERR_FILENO) && input->size() > 0,
                     static_cast<double>(input->size()));
   std::uint64_t committed = 0;  // lines
   std::uint64_t shown = 0;      // bytes
   const auto fail = [&](const Error& error, std::uint64_t line) {
-    return stopped(error, *input, line, committed, words.is_dry_run);
+    return stopped_at(error, *input, line, committed, args.is_dry_run);
   };
   while (true) {
     const bool is_more = input->next();
@@ -309,27 +309,25 @@ Result<Loaded> load_lines(const Words& words, const StoreFile& file) {
   }
 }
 
-Result<Exit> load(const Words& words, const StoreFile& file) {
-  if (file.path().empty()) return file.open(StoreFile::Use::read).error();  // says what is missing
-  const Result<Loaded> loaded = load_lines(words, file);
+Result<Exit> run_load(const LoadArgs& args, const StoreFile& file) {
+  if (file.path().empty()) return file.open(StoreFile::Use::read).error();  // no store given
+  const Result<Loaded> loaded = load_lines(args, file);
   if (!loaded) return loaded.error();
-  print(*loaded, words.is_dry_run, file);
+  print_loaded(*loaded, args.is_dry_run, file);
   return Exit::ok;
 }
 
 }  // namespace
 
 void add_load_command(Program& program, StoreFile* file) {
-  const auto words = program.keep<Words>();
-  CliCommand command = program.add("load", "Put the entries of a dump into a store", kExamples);
-  command.add_option("FILE", words->path, "Where from (standard input)");
-  const CliOption replacing =
-      command.add_flag("--replace", words->is_replacing, "Keys that are there are replaced (so)");
-  command.add_flag("--if-absent", words->is_if_absent, "Keys that are there stay as they are")
-      .excludes(replacing);
-  command.add_flag("--dry-run", words->is_dry_run, "Check all lines and change nothing");
-  file->add_options(command);
-  program.on(command, [words, file] { return load(*words, *file); });
+  const auto args = program.keep<LoadArgs>();
+  const CliCommand command =
+      file->add_command(program, "load", "Load entries from a dump", kLoadExamples, args, run_load);
+  command.add_option("FILE", args->path, "Dump file (default: standard input)");
+  const CliOption replace =
+      command.add_flag("--replace", args->is_replacing, "Replace existing keys (default)");
+  command.add_flag("--if-absent", args->is_if_absent, "Keep existing keys").excludes(replace);
+  command.add_flag("--dry-run", args->is_dry_run, "Check all lines, change nothing");
 }
 
 }  // namespace mayfly

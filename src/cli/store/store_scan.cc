@@ -1,201 +1,174 @@
 // SPDX-License-Identifier: Apache-2.0
-// list, scan and count: walks over the keys of a family.
+// list, scan and count: the keys of a column family in order.
 
 #include <fmt/format.h>
 
+#include "cli/commands.h"
 #include "cli/import/imported_keys.h"
 #include "cli/store/store_answers.h"
-#include "cli/store/store_commands.h"
 #include "cli/ttl_words.h"
 #include "tools/option_words.h"
 
 namespace mayfly {
 namespace {
 
-using Use = StoreFile::Use;
-
-constexpr const char* kListExamples =
+constexpr const char* kListKeysExamples =
     "Examples:\n"
-    "  mayfly list --db app.db                                all keys, in the order of their "
-    "bytes\n"
-    "  mayfly list --db app.db --prefix session: --ttl        with what they have still to live\n"
-    "  mayfly list --db app.db --seek m --limit 10            ten, from 'm' on\n"
-    "  mayfly list --db app.db --reverse --limit 1            the last one\n"
-    "A key that is no text, or has a new line or a tab in it, is shown as <hex:...>.";
+    "  mayfly list --db app.db                                all keys, in byte order\n"
+    "  mayfly list --db app.db --prefix session: --ttl        with their remaining TTL\n"
+    "  mayfly list --db app.db --seek m --limit 10            ten keys, starting at 'm'\n"
+    "  mayfly list --db app.db --reverse --limit 1            the last key\n"
+    "A key that is not UTF-8, or contains a newline or a tab, is printed as <hex:...>.";
 
 constexpr const char* kScanExamples =
     "Examples:\n"
-    "  mayfly scan --db app.db                        KEY, a tab, VALUE; a line for each entry\n"
+    "  mayfly scan --db app.db                        KEY, a tab, VALUE; one line per entry\n"
     "  mayfly scan --db app.db --prefix session: --json | jq .value\n"
-    "  mayfly scan --db app.db --seek m --reverse     from 'm' on, backwards\n"
-    "  mayfly scan --db app.db --cf hash              KEY, FIELD, VALUE of hashes that were "
-    "imported\n"
-    "What is no text, or has a new line or a tab in it, is shown as <hex:...>. For all of a "
-    "store,\n"
-    "to be loaded again, see 'mayfly dump'.";
+    "  mayfly scan --db app.db --seek m --reverse     backwards, starting at 'm'\n"
+    "  mayfly scan --db app.db --cf hash              KEY, FIELD, VALUE of imported hashes\n"
+    "Bytes that are not UTF-8, or contain a newline or a tab, are printed as <hex:...>.\n"
+    "To export a store so that it can be loaded again use 'mayfly dump'.";
 
 constexpr const char* kCountExamples =
     "Examples:\n"
-    "  mayfly count --db app.db                        entries that have not expired\n"
-    "  mayfly count --db app.db --prefix session:      of these, those that begin so";
+    "  mayfly count --db app.db                        unexpired entries\n"
+    "  mayfly count --db app.db --prefix session:      those with this prefix";
 
-struct Words {
-  std::string prefix;
-  std::string seek;
+struct ScanArgs {
+  Walk walk;  // prefix and seek as they were given
   std::string limit;
-  bool is_reverse = false;
-  bool is_ttl = false;
-  bool has_values = false;  // scan
 };
 
-// The same with all that was written understood.
-struct Walk {
-  std::string prefix;
-  std::string seek;
-  std::uint64_t limit = UINT64_MAX;
-};
-
-Result<Walk> walk_of(const Words& words, const StoreFile& file) {
-  Walk walk;
-  if (!words.limit.empty()) {
-    const auto limit = parse_number<std::uint64_t>("--limit", words.limit, 0, INT64_MAX);
+Result<Walk> walk_of(const ScanArgs& args, const StoreFile& file) {
+  Walk walk = args.walk;
+  if (!args.limit.empty()) {
+    const auto limit = parse_number<std::uint64_t>("--limit", args.limit, 0, INT64_MAX);
     if (!limit) return limit.error();
     walk.limit = *limit;
   }
-  if (words.prefix == "-" && words.seek == "-") {
-    return Error{Code::invalid, "the standard input cannot be both --prefix and --seek"};
+  if (walk.prefix == "-" && walk.seek == "-") {
+    return Error{Code::invalid, "cannot read both --prefix and --seek from standard input"};
   }
-  const Result<std::string> prefix = file.bytes().read(words.prefix);
-  if (!prefix) return prefix.error();
-  const Result<std::string> seek = file.bytes().read(words.seek);
-  if (!seek) return seek.error();
-  walk.prefix = *prefix;
-  walk.seek = *seek;
+  for (std::string* const word : {&walk.prefix, &walk.seek}) {
+    Result<std::string> bytes = file.bytes().read(*word);
+    if (!bytes) return bytes.error();
+    *word = std::move(*bytes);
+  }
   return walk;
 }
 
-bool start(Cursor& cursor, const Walk& walk, bool is_reverse) {
-  if (walk.seek.empty()) return is_reverse ? cursor.last() : cursor.first();
-  return is_reverse ? cursor.seek_before(walk.seek) : cursor.seek(walk.seek);
+bool start(Cursor& cursor, const Walk& walk) {
+  if (walk.seek.empty()) return walk.is_reverse ? cursor.last() : cursor.first();
+  return walk.is_reverse ? cursor.seek_before(walk.seek) : cursor.seek(walk.seek);
 }
 
-void add_line(std::string& out, const Cursor& cursor, const Words& words, const EntryText& text,
-              Time now) {
-  out += words.has_values ? text.entry_line(cursor.key(), cursor.value())
-                          : text.key_line(cursor.key());
-  if (words.is_ttl) {
-    const Time deadline = cursor.deadline();
-    out += '\t';
-    out += deadline == kNever ? "no ttl" : time_left_text(remaining(deadline, now));
-  }
-  out += '\n';
-}
-
-void add_object(std::string& out, const Cursor& cursor, const Words& words, const EntryText& text,
-                Time now) {
-  out += "{";
-  out += words.has_values ? text.entry_json(cursor.key(), cursor.value())
-                          : text.key_json(cursor.key());
-  if (words.is_ttl) {
-    out += ", ";
-    out += deadline_json(cursor.deadline(), now);
-  }
-  out += "}\n";
-}
-
-// Whoever has written `keys 'user:*'` in redis-cli does so here.
-void explain_pattern(std::string_view prefix, const StoreFile& file) {
-  if (prefix.find('*') == prefix.npos) return;
-  fmt::print(stderr,
-             "mayfly: no key begins with '{}'; a prefix is no pattern, so leave the '*' out\n",
-             file.bytes().text(prefix));
-}
-
-Result<Exit> show(const Words& words, const StoreFile& file) {
-  const Result<Walk> walk = walk_of(words, file);
-  if (!walk) return walk.error();
-  const Result<StoreFile::Opened> opened = file.open_family(Use::read);
-  if (!opened) return opened.error();
-  const Result<ReadTxn> txn = opened->store.read();
-  if (!txn) return txn.error();
-  Result<Cursor> cursor = txn->cursor({.prefix = walk->prefix}, opened->family);
-  if (!cursor) return cursor.error();
-
-  Lines lines;
-  const EntryText text(file, file.family_name());
-  std::uint64_t left = walk->limit;
-  const auto add = file.is_json() ? add_object : add_line;
-  for (bool on = left > 0 && start(*cursor, *walk, words.is_reverse); on;
-       on = --left > 0 && (words.is_reverse ? cursor->prev() : cursor->next())) {
-    add(lines.text(), *cursor, words, text, txn->now());
-    if (!lines.go_on()) break;
-  }
-  const bool is_none = left == walk->limit;
-  const Status written = lines.finish();
-  if (const Status read = cursor->status(); !read) return read.error();
-  if (is_none) explain_pattern(walk->prefix, file);
-  return exit_of(written);
-}
-
-Result<std::uint64_t> count_prefix(const ReadTxn& txn, const std::string& prefix, Family family) {
-  Result<Cursor> cursor = txn.cursor({.prefix = prefix}, family);
-  if (!cursor) return cursor.error();
-  std::uint64_t entries = 0;
-  for (bool on = cursor->first(); on; on = cursor->next()) ++entries;
-  if (const Status status = cursor->status(); !status) return status.error();
-  return entries;
-}
-
-Result<Exit> count(const Words& words, const StoreFile& file) {
-  const Result<Walk> walk = walk_of(words, file);
-  if (!walk) return walk.error();
-  const Result<StoreFile::Opened> opened = file.open_family(Use::read);
-  if (!opened) return opened.error();
-  const Result<ReadTxn> txn = opened->store.read();
-  if (!txn) return txn.error();
-  std::uint64_t entries = 0;
-  if (walk->prefix.empty()) {
-    const Result<FamilyCounts> counts = txn->count(opened->family);
-    if (!counts) return counts.error();
-    entries = counts->live;
+std::string walk_line(const Cursor& cursor, const Walk& walk, Time now, const EntryText& text,
+                      bool is_json) {
+  std::string line = is_json ? "{" : "";
+  if (walk.has_values) {
+    line += is_json ? text.entry_json(cursor.key(), cursor.value())
+                    : text.entry_line(cursor.key(), cursor.value());
   } else {
-    const Result<std::uint64_t> counted = count_prefix(*txn, walk->prefix, opened->family);
-    if (!counted) return counted.error();
-    entries = *counted;
+    line += is_json ? text.key_json(cursor.key()) : text.key_line(cursor.key());
   }
-  fmt::print(fmt::runtime(file.is_json() ? "{{\"count\": {}}}\n" : "{}\n"), entries);
+  if (walk.has_ttl) {
+    const Time deadline = cursor.deadline();
+    line += is_json              ? ", " + deadline_json(deadline, now)
+            : deadline == kNever ? "\tno ttl"
+                                 : "\t" + time_left_text(remaining(deadline, now));
+  }
+  return line + (is_json ? "}\n" : "\n");
+}
+
+Result<Exit> run_walk(const ScanArgs& args, const StoreFile& file) {
+  const Result<Walk> walk = walk_of(args, file);
+  if (!walk) return walk.error();
+  const Result<StoreFile::Opened> opened = file.open_family(StoreFile::Use::read);
+  if (!opened) return opened.error();
+  const Result<ReadTxn> txn = opened->store.read();
+  if (!txn) return txn.error();
+  const Result<std::uint64_t> printed =
+      print_walk(*walk, *txn, opened->family, file.family_name(), file, nullptr);
+  if (!printed) return printed.error();
+  // Someone may write a pattern, as in redis-cli: keys 'user:*'.
+  if (*printed == 0 && walk->prefix.find('*') != std::string::npos) {
+    fmt::print(stderr,
+               "mayfly: no key starts with '{}' (a prefix is not a pattern: leave out the '*')\n",
+               file.bytes().text(walk->prefix));
+  }
   return Exit::ok;
 }
 
-Words* add(Program& program, StoreFile* file, const char* name, const char* what,
-           const char* examples) {
-  const auto words = program.keep<Words>();
-  CliCommand command = program.add(name, what, examples);
-  const CliOption prefix =
-      command.add_option("--prefix", words->prefix, "Only keys that begin with this")
-          .type_name("PREFIX");
-  command.add_option("PREFIX", words->prefix, "The same").excludes(prefix);
-  const bool is_count = std::string_view(name) == "count";
-  if (!is_count) {
-    command.add_option("--seek", words->seek, "Begin at this key, or the next one there is")
-        .type_name("KEY");
-    add_word(command, "--limit", words->limit, "N", "The most entries to show (all)");
-    command.add_flag("--reverse", words->is_reverse, "From the last to the first");
-    command.add_flag("--ttl", words->is_ttl, "Show what each has still to live");
-  }
-  file->add_options(command);
-  file->add_byte_options(command);
-  const auto work = is_count ? count : show;
-  program.on(command, [words, file, work] { return work(*words, *file); });
-  return words;
+Result<Exit> run_count(const ScanArgs& args, const StoreFile& file) {
+  const Result<Walk> walk = walk_of(args, file);
+  if (!walk) return walk.error();
+  const Result<StoreFile::Opened> opened = file.open_family(StoreFile::Use::read);
+  if (!opened) return opened.error();
+  const Result<ReadTxn> txn = opened->store.read();
+  if (!txn) return txn.error();
+  return exit_of(print_count(walk->prefix, *txn, opened->family, file));
 }
 
 }  // namespace
 
+Result<std::uint64_t> print_walk(const Walk& walk, const ReadTxn& txn, Family family,
+                                 std::string_view family_name, const StoreFile& file,
+                                 IsStopped is_stopped) {
+  Result<Cursor> cursor = txn.cursor({.prefix = walk.prefix}, family);
+  if (!cursor) return cursor.error();
+  Lines lines;
+  const EntryText text(file, family_name);
+  std::uint64_t printed = 0;
+  for (bool on = walk.limit > 0 && start(*cursor, walk); on;
+       on = printed < walk.limit && (walk.is_reverse ? cursor->prev() : cursor->next())) {
+    lines.text() += walk_line(*cursor, walk, txn.now(), text, file.is_json());
+    ++printed;
+    if (!lines.go_on() || (is_stopped != nullptr && is_stopped())) break;
+  }
+  const Status written = lines.finish();
+  if (const Status read = cursor->status(); !read) return read.error();
+  if (!written) return written.error();
+  return printed;
+}
+
+Status print_count(const std::string& prefix, const ReadTxn& txn, Family family,
+                   const StoreFile& file) {
+  std::uint64_t entries = 0;
+  if (prefix.empty()) {
+    const Result<FamilyCounts> counts = txn.count(family);
+    if (!counts) return counts.error();
+    entries = counts->live;
+  } else {
+    Result<Cursor> cursor = txn.cursor({.prefix = prefix}, family);
+    if (!cursor) return cursor.error();
+    for (bool on = cursor->first(); on; on = cursor->next()) ++entries;
+    if (const Status status = cursor->status(); !status) return status;
+  }
+  fmt::print(fmt::runtime(file.is_json() ? "{{\"count\": {}}}\n" : "{}\n"), entries);
+  return Done{};
+}
+
 void add_scan_commands(Program& program, StoreFile* file) {
-  add(program, file, "list", "List keys", kListExamples);
-  add(program, file, "scan", "List keys and values", kScanExamples)->has_values = true;
-  add(program, file, "count", "Count the entries that have not expired", kCountExamples);
+  const auto add = [&](const char* name, const char* what, const char* examples, auto run) {
+    ScanArgs* const args = program.keep<ScanArgs>();
+    const CliCommand command = file->add_command(program, name, what, examples, args, run);
+    const CliOption prefix =
+        command.add_option("--prefix", args->walk.prefix, "Only keys that start with PREFIX")
+            .type_name("PREFIX");
+    command.add_option("PREFIX", args->walk.prefix, "Same as --prefix").excludes(prefix);
+    if (run != run_count) {
+      command.add_option("--seek", args->walk.seek, "Start at this key, or at the next one")
+          .type_name("KEY");
+      command.add_text("--limit", args->limit, "N", "Maximum number of entries (default: all)");
+      command.add_flag("--reverse", args->walk.is_reverse, "In reverse order");
+      command.add_flag("--ttl", args->walk.has_ttl, "Show the remaining TTL of each");
+    }
+    file->add_byte_options(command);
+    return args;
+  };
+  add("list", "List keys", kListKeysExamples, run_walk);
+  add("scan", "List keys and values", kScanExamples, run_walk)->walk.has_values = true;
+  add("count", "Count unexpired entries", kCountExamples, run_count);
 }
 
 }  // namespace mayfly

@@ -11,49 +11,43 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "cli/import/imported_keys.h"
-#include "cli/other_words.h"
+#include "cli/advice.h"
+#include "cli/commands.h"
 #include "cli/store/store_answers.h"
-#include "cli/store/store_commands.h"
-#include "tools/terminal/input_lines.h"
-#include "tools/terminal/output.h"
+#include "tools/files.h"
 #include "tools/terminal/terminal.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kKeysOffered = 50;  // by the Tab key
+constexpr std::size_t kKeysOffered = 50;  // as completions
 
-constexpr const char* kExamples =
+constexpr const char* kShellExamples =
     "Examples:\n"
-    "  mayfly shell --db app.db                  a prompt; 'help' says what can be asked\n"
+    "  mayfly shell --db app.db                  interactive; 'help' lists the commands\n"
     "  app.db> put greeting hello world --ttl 15m\n"
     "  app.db> get greeting\n"
-    "  app.db> begin                             then all until 'commit' is one transaction\n"
+    "  app.db> begin                             start a transaction\n"
     "  app.db*> incr visits\n"
     "  app.db*> commit\n"
-    "  mayfly shell --db app.db <script.txt      the same lines, without a prompt\n"
-    "The Tab key completes commands and keys, the arrow up brings back what was typed before, "
-    "Ctrl-C\n"
-    "leaves a line and Ctrl-D the shell. What was typed is kept in ~/.local/state/mayfly/history "
-    "(or\n"
-    "in $MAYFLY_HISTORY), but for lines that begin with a space. In a script a wrong line makes "
-    "the\n"
-    "exit code 1; the lines behind it are done all the same, unless --stop is said. A store that "
-    "is\n"
-    "not there is made by the first line that writes.";
+    "  mayfly shell --db app.db <script.txt      run commands from a file\n"
+    "Tab completes commands and keys, the up arrow recalls earlier lines, Ctrl-C cancels a line\n"
+    "and Ctrl-D leaves the shell. The history is kept in ~/.local/state/mayfly/history (or\n"
+    "$MAYFLY_HISTORY), except lines that start with a space. In a script, an error makes the exit\n"
+    "code 1, and later lines still run unless --stop is given. The first line that writes creates\n"
+    "the store if it does not exist.";
 
-void complain(const Error& error) { fmt::print(stderr, "mayfly: {}\n", error.message); }
+void print_error(const Error& error) { fmt::print(stderr, "mayfly: {}\n", error.message); }
 
-// Ctrl-C while something runs stops a long answer, and not the shell: see is_interrupted().
-void hold_interrupts() {
+// Ctrl-C stops a long answer, not the shell: see is_interrupted().
+void block_interrupts() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-void forget_interrupts() {
+void discard_interrupts() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
@@ -61,12 +55,12 @@ void forget_interrupts() {
   while (sigtimedwait(&signals, nullptr, &at_once) == SIGINT) continue;
 }
 
-void end_shell(const Shell& shell) {
+void warn_of_rollback(const Shell& shell) {
   if (!shell.has_transaction()) return;
-  fmt::print(stderr, "mayfly: the transaction was not committed, and is rolled back\n");
+  fmt::print(stderr, "mayfly: the open transaction was rolled back\n");
 }
 
-Exit talk(Shell& shell) {
+Exit run_interactive(Shell& shell) {
   LineEditor editor([&shell](std::string_view before) { return shell.complete(before); },
                     history_path());
   while (!shell.is_done()) {
@@ -75,11 +69,11 @@ Exit talk(Shell& shell) {
       fmt::print("\n");
       break;
     }
-    forget_interrupts();
-    if (const Result<Exit> exit = shell.run(*line); !exit) complain(exit.error());
+    discard_interrupts();
+    if (const Result<Exit> exit = shell.run(*line); !exit) print_error(exit.error());
     flush_output();
   }
-  end_shell(shell);
+  warn_of_rollback(shell);
   return Exit::ok;
 }
 
@@ -89,20 +83,20 @@ Result<Exit> run_script(Shell& shell, bool is_stopping) {
   Exit exit = Exit::ok;
   while (!shell.is_done() && input->next()) {
     const Result<Exit> done = shell.run(input->line());
-    flush_output();  // so that it is in order with what is complained of
+    flush_output();  // so that output and errors are in order
     if (done) continue;
-    complain(
+    print_error(
         {done.error().code, fmt::format("line {}: {}", input->number(), done.error().message)});
     exit = Exit::failed;
     if (is_stopping) break;
   }
-  end_shell(shell);
+  warn_of_rollback(shell);
   if (const Status status = input->status(); !status) return status.error();
   return shell.has_transaction() ? Exit::failed : exit;
 }
 
-// Whether there is no such store, but could be one: a family that is named has to be there.
-bool can_be_made(const StoreFile& file) {
+// Whether the store does not exist but can be created. A family other than default must exist.
+bool can_be_created(const StoreFile& file) {
   const std::filesystem::path path(file.path());
   std::error_code ignored;
   return !path.empty() && file.family_name() == "default" &&
@@ -110,19 +104,19 @@ bool can_be_made(const StoreFile& file) {
          std::filesystem::is_directory(std::filesystem::absolute(path).parent_path(), ignored);
 }
 
-Result<Exit> shell(bool is_stopping, const StoreFile& file) {
-  const bool is_person = is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO);
-  if (is_person) hold_interrupts();  // before the store has threads
+Result<Exit> run_shell(const bool& is_stopping, const StoreFile& file) {
+  const bool is_interactive = is_terminal(STDIN_FILENO) && is_terminal(STDOUT_FILENO);
+  if (is_interactive) block_interrupts();  // before the store starts threads
   Shell shell(file);
   Status opened = shell.open(StoreFile::Use::read);
-  const bool is_new = !opened && opened.error().code == Code::not_found && can_be_made(file);
-  // A name that was mistyped must not make a store that nobody hears of.
-  if (is_new && is_person) opened = shell.open(StoreFile::Use::write);
-  if (!opened && (is_person || !is_new)) return opened.error();
-  if (!is_person) return run_script(shell, is_stopping);
-  fmt::print("{}: {}'help' says what can be asked, Ctrl-D ends.\n", file.path(),
-             is_new ? "a new store, which was not there before. " : "");
-  return talk(shell);
+  const bool is_new = !opened && opened.error().code == Code::not_found && can_be_created(file);
+  // A mistyped name must not create a store silently: an interactive shell says so.
+  if (is_new && is_interactive) opened = shell.open(StoreFile::Use::write);
+  if (!opened && (is_interactive || !is_new)) return opened.error();
+  if (!is_interactive) return run_script(shell, is_stopping);
+  fmt::print("{}: {}Type 'help' for commands, Ctrl-D to leave.\n", file.path(),
+             is_new ? "created a new store. " : "");
+  return run_interactive(shell);
 }
 
 }  // namespace
@@ -165,12 +159,14 @@ Result<Exit> Shell::in_open_transaction(const Result<Exit>& exit) {
   const Status status = txn_->status();
   if (status) return exit;
   txn_.reset();
-  find_family_again();
-  return Error{status.error().code, status.error().message + "; the transaction is rolled back"};
+  refresh_family();
+  return Error{status.error().code, status.error().message + "; the transaction was rolled back"};
 }
 
 Result<Exit> Shell::change(const Operation& operation) {
-  return writing([&](WriteTxn& txn) -> Result<Exit> {
+  Applied applied;
+  Time now;
+  const Result<Exit> done = writing([&](WriteTxn& txn) -> Result<Exit> {
     Family family = family_;
     if (!operation.family.empty() && operation.family != "default") {
       const Result<Family> named = txn.family(operation.family);
@@ -179,41 +175,15 @@ Result<Exit> Shell::change(const Operation& operation) {
     } else if (!operation.family.empty()) {
       family = Family();
     }
-    const Result<Applied> applied = apply(operation, txn, family);
-    if (!applied) return applied.error();
-    if (!applied->is_found) return change_imported(operation, txn);
-    report(operation, *applied, txn.now());
+    const std::string& name = operation.family.empty() ? family_name_ : operation.family;
+    const Result<Applied> result = apply_to_key(operation, txn, family, name, file_);
+    if (!result) return result.error();
+    applied = *result;
+    now = txn.now();
     return Exit::ok;
   });
-}
-
-// What is done to a key that is not there, but may be one that was imported.
-Result<Exit> Shell::change_imported(const Operation& operation, WriteTxn& txn) const {
-  const std::string name = operation.family.empty() ? family_name_ : operation.family;
-  if (operation.verb != Verb::del) return refuse_imported(txn, operation.key, name, file_);
-  const Result<bool> erased = erase_imported(txn, operation.key, name);
-  if (!erased) return erased.error();
-  if (!*erased) return not_found(operation.key, file_);
-  print_done(operation.key, "deleted", file_);
-  return Exit::ok;
-}
-
-void Shell::report(const Operation& operation, const Applied& applied, Time now) const {
-  const std::string& key = operation.key;
-  switch (operation.verb) {
-    case Verb::put:
-      return print_done(key, "stored", file_);
-    case Verb::del:
-      return print_done(key, "deleted", file_);
-    case Verb::set_if_absent:
-      return print_inserted(key, applied.is_changed, file_);
-    case Verb::incr:
-      return print_sum(key, applied.sum, file_);
-    case Verb::expire:
-    case Verb::touch:
-    case Verb::persist:
-      return print_changed(key, applied.is_changed, applied.deadline, now, file_);
-  }
+  if (!done) return done;
+  return print_applied(operation, applied, now, file_);
 }
 
 Completion Shell::complete(std::string_view before) {
@@ -230,7 +200,7 @@ Completion Shell::complete(std::string_view before) {
     }
     return completion;
   }
-  // Only the first word behind a command is a key, or the beginning of some.
+  // Only the first argument of a command is a key or a prefix.
   if (!words.at_end() || !command || *command == "cf" || *command == "expiring") return completion;
   const bool has_quote = typed.starts_with('"');
   const auto offer_keys = [&](const ReadTxn& txn) -> Result<Exit> {
@@ -250,11 +220,11 @@ Completion Shell::complete(std::string_view before) {
 
 void add_shell_command(Program& program, StoreFile* file) {
   const auto is_stopping = program.keep<bool>(false);
-  CliCommand command = program.add("shell", "Work on a store with a prompt", kExamples);
-  command.add_flag("--stop", *is_stopping, "In a script: end at the first line that is wrong");
-  file->add_options(command);
+  const CliCommand command =
+      file->add_command(program, "shell", "Open an interactive shell on a store", kShellExamples,
+                        is_stopping, run_shell);
+  command.add_flag("--stop", *is_stopping, "In a script, stop at the first error");
   file->add_byte_options(command);
-  program.on(command, [is_stopping, file] { return shell(*is_stopping, *file); });
 }
 
 }  // namespace mayfly

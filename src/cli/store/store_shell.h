@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shell: does what lines say to one open store, in a transaction if one was begun.
+// Shell: runs lines on an open store, in a transaction if one is open.
 //
 //   Shell shell(file);
 //   const Status opened = shell.open(StoreFile::Use::read);
 //   while (!shell.is_done()) report(shell.run(next_line(shell.prompt())));
 //
-// The changes are those of store_lines.h; the rest is in the table of store_shell_commands.cc.
+// Changes are in store_lines.h, the other commands in the table of store_shell_commands.cc.
 
 #pragma once
 
@@ -26,37 +26,36 @@ class Shell {
   // `file` must outlive it.
   explicit Shell(const StoreFile& file) : file_(file), family_name_(file.family_name()) {}
 
-  // Opens the store, unless it is open. A line does so as far as it needs it: where there is no
-  // store, one that reads has an error, and the first one that writes makes it.
+  // Opens the store unless it is open. If there is no store, a line that reads fails, and the first
+  // line that writes creates it.
   Status open(StoreFile::Use use);
 
-  // An error leaves all as it was, except that it ends a transaction in which a write failed; the
-  // message says so.
+  // An error changes nothing, but a failed write rolls back the open transaction; the message says
+  // so.
   Result<Exit> run(std::string_view line);
 
   bool is_done() const { return is_done_; }
   bool has_transaction() const { return txn_.has_value(); }
 
-  // "app.db/sessions*> ": the file, the family unless it is the default one, and a star while a
-  // transaction is open.
+  // "app.db/sessions*> ": the file, the family unless it is the default one, and a star in a
+  // transaction.
   std::string prompt() const;
 
-  // Commands, and keys of the family where a key is wanted.
+  // Completes commands, and keys of the family.
   Completion complete(std::string_view before);
 
  private:
-  using CliCommand = Result<Exit> (Shell::*)(LineWords& words);
+  using Command = Result<Exit> (Shell::*)(LineWords& words);
   struct Row {
     std::string_view name;
     std::string_view usage;
     std::string_view what;
-    CliCommand command;
+    Command command;
   };
   static std::span<const Row> rows();
   static std::vector<std::string_view> names();
 
-  // Calls work(const ReadTxn&), or work(WriteTxn&), in the transaction that is open, else in one
-  // of its own.
+  // Calls work(const ReadTxn&) or work(WriteTxn&) in the open transaction, or in a new one.
   template <class Work>
   Result<Exit> reading(Work work) {
     if (txn_) return work(static_cast<const ReadTxn&>(*txn_));
@@ -78,13 +77,11 @@ class Shell {
   }
   Result<Exit> in_open_transaction(const Result<Exit>& exit);
 
-  Result<std::string> key_of(LineWords& words) const;  // the only word
+  Result<std::string> key_of(LineWords& words) const;  // the only argument
   Result<Exit> change(const Operation& operation);
-  Result<Exit> change_imported(const Operation& operation, WriteTxn& txn) const;
-  void report(const Operation& operation, const Applied& applied, Time now) const;
   Result<Exit> walk(LineWords& words, bool has_values);
   Status use_family(const std::string& name);
-  void find_family_again();
+  void refresh_family();
 
   Result<Exit> get(LineWords& words);
   Result<Exit> exists(LineWords& words);
@@ -106,7 +103,7 @@ class Shell {
   std::optional<Store> store_;
   Family family_;
   std::string family_name_;
-  std::optional<WriteTxn> txn_;  // ends before the store does
+  std::optional<WriteTxn> txn_;  // destroyed before the store
   bool is_done_ = false;
 };
 

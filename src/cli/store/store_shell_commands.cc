@@ -1,39 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be asked of the shell, besides the changes of store_lines.h.
+// The commands of the shell, besides the changes of store_lines.h.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <csignal>
 
+#include "cli/advice.h"
 #include "cli/import/imported_keys.h"
-#include "cli/other_words.h"
 #include "cli/store/store_answers.h"
-#include "cli/store/store_commands.h"
 #include "cli/store/store_shell.h"
-#include "cli/store/store_stat.h"
 #include "cli/ttl_words.h"
 #include "tools/option_words.h"
-#include "tools/terminal/terminal.h"
 
 namespace mayfly {
 namespace {
 
-// Whether Ctrl-C was pressed since the command began. The shell holds that signal back.
+// Whether Ctrl-C was pressed since the command started. The shell blocks that signal.
 bool is_interrupted() {
   sigset_t waiting;
   sigemptyset(&waiting);
   return sigpending(&waiting) == 0 && sigismember(&waiting, SIGINT) == 1;
 }
-
-// [PREFIX] [--prefix PREFIX] [--seek KEY] [--limit N] [--reverse] [--ttl], as list and scan take.
-struct WalkWords {
-  std::string prefix;
-  std::string seek;
-  std::uint64_t limit = UINT64_MAX;
-  bool is_reverse = false;
-  bool has_ttl = false;
-};
 
 Result<std::string> next_bytes(LineWords& words, std::string_view what, const ByteWords& bytes) {
   const Result<std::string> word = words.next(what);
@@ -41,7 +29,7 @@ Result<std::string> next_bytes(LineWords& words, std::string_view what, const By
   return bytes.decode(*word);
 }
 
-Result<std::uint64_t> limit_of(LineWords& words, const LineOption& option) {
+Result<std::uint64_t> limit_value(LineWords& words, const LineOption& option) {
   const Result<std::string> word = words.value_of(option, "a number");
   if (!word) return word.error();
   return parse_number<std::uint64_t>("--limit", *word, 0, INT64_MAX);
@@ -52,7 +40,7 @@ constexpr std::string_view kCountOptions[] = {"--prefix"};
 constexpr std::string_view kExpiringOptions[] = {"--within", "--limit"};
 
 Status read_walk_option(LineWords& words, const LineOption& option, const ByteWords& bytes,
-                        WalkWords& walk) {
+                        Walk& walk) {
   if (option.name == "--reverse" || option.name == "--ttl") {
     if (option.value) {
       return Error{Code::invalid, fmt::format("{} takes no value", option.name)};
@@ -61,7 +49,7 @@ Status read_walk_option(LineWords& words, const LineOption& option, const ByteWo
     return Done{};
   }
   if (option.name == "--limit") {
-    const Result<std::uint64_t> limit = limit_of(words, option);
+    const Result<std::uint64_t> limit = limit_value(words, option);
     if (!limit) return limit.error();
     walk.limit = *limit;
     return Done{};
@@ -74,9 +62,10 @@ Status read_walk_option(LineWords& words, const LineOption& option, const ByteWo
   return Done{};
 }
 
-Result<WalkWords> walk_words(LineWords& words, const ByteWords& bytes,
-                             std::span<const std::string_view> options) {
-  WalkWords walk;
+// [PREFIX] [--prefix PREFIX] [--seek KEY] [--limit N] [--reverse] [--ttl]
+Result<Walk> parse_walk(LineWords& words, const ByteWords& bytes,
+                        std::span<const std::string_view> options) {
+  Walk walk;
   words.set_options(options);
   while (!words.at_end()) {
     const Result<std::optional<LineOption>> option = words.next_option();
@@ -94,51 +83,29 @@ Result<WalkWords> walk_words(LineWords& words, const ByteWords& bytes,
   return walk;
 }
 
-bool start(Cursor& cursor, const WalkWords& walk) {
-  if (walk.seek.empty()) return walk.is_reverse ? cursor.last() : cursor.first();
-  return walk.is_reverse ? cursor.seek_before(walk.seek) : cursor.seek(walk.seek);
-}
-
-std::string walk_line(const Cursor& cursor, const WalkWords& walk, bool has_values, Time now,
-                      const EntryText& text, bool is_json) {
-  std::string line = is_json ? "{" : "";
-  if (has_values) {
-    line += is_json ? text.entry_json(cursor.key(), cursor.value())
-                    : text.entry_line(cursor.key(), cursor.value());
-  } else {
-    line += is_json ? text.key_json(cursor.key()) : text.key_line(cursor.key());
-  }
-  if (walk.has_ttl) {
-    const Time deadline = cursor.deadline();
-    line += is_json              ? ", " + deadline_json(deadline, now)
-            : deadline == kNever ? "\tno ttl"
-                                 : "\t" + time_left_text(remaining(deadline, now));
-  }
-  return line + (is_json ? "}\n" : "\n");
-}
-
 }  // namespace
 
 std::span<const Shell::Row> Shell::rows() {
   static constexpr Row kRows[] = {
       {"get", "get KEY", "print a value", &Shell::get},
-      {"exists", "exists KEY", "true or false", &Shell::exists},
-      {"ttl", "ttl KEY", "what it has still to live", &Shell::ttl},
-      {"list", "list [PREFIX] [OPTIONS]", "keys; --limit N, --seek KEY, --reverse, --ttl",
+      {"exists", "exists KEY", "print true or false", &Shell::exists},
+      {"ttl", "ttl KEY", "print its remaining TTL", &Shell::ttl},
+      {"list", "list [PREFIX] [OPTIONS]", "list keys; --limit N, --seek KEY, --reverse, --ttl",
        &Shell::list},
-      {"scan", "scan [PREFIX] [OPTIONS]", "keys and values; options as for list", &Shell::scan},
-      {"count", "count [PREFIX]", "how many keys there are", &Shell::count},
-      {"expiring", "expiring [TIME] [--limit N]", "what ends until then (1h), soonest first",
+      {"scan", "scan [PREFIX] [OPTIONS]", "list keys and values; options as for list",
+       &Shell::scan},
+      {"count", "count [PREFIX]", "count keys", &Shell::count},
+      {"expiring", "expiring [TIME] [--limit N]", "list keys that expire within TIME (default 1h)",
        &Shell::expiring},
-      {"purge", "purge", "remove what has expired", &Shell::purge},
-      {"cf", "cf [list|use|create|drop] [NAME]", "column families", &Shell::families},
-      {"stat", "stat", "what is in the file", &Shell::stat},
-      {"begin", "begin", "begin a transaction; other writers wait until it ends", &Shell::begin},
-      {"commit", "commit", "make its changes last", &Shell::commit},
-      {"rollback", "rollback", "undo them", &Shell::rollback},
-      {"help", "help [COMMAND]", "this", &Shell::help},
-      {"quit", "quit", "leave; so does Ctrl-D", &Shell::quit},
-      {"exit", "exit", "the same", &Shell::quit},
+      {"purge", "purge", "remove expired entries", &Shell::purge},
+      {"cf", "cf [list|use|create|drop] [NAME]", "manage column families", &Shell::families},
+      {"stat", "stat", "show statistics of the file", &Shell::stat},
+      {"begin", "begin", "start a transaction; other writers wait until it ends", &Shell::begin},
+      {"commit", "commit", "commit the transaction", &Shell::commit},
+      {"rollback", "rollback", "roll the transaction back", &Shell::rollback},
+      {"help", "help [COMMAND]", "show this list", &Shell::help},
+      {"quit", "quit", "leave the shell (or Ctrl-D)", &Shell::quit},
+      {"exit", "exit", "same as quit", &Shell::quit},
   };
   return kRows;
 }
@@ -173,11 +140,9 @@ Result<Exit> Shell::exists(LineWords& words) {
   const Result<std::string> key = key_of(words);
   if (!key) return key.error();
   return reading([&](const ReadTxn& txn) -> Result<Exit> {
-    const Result<bool> found = txn.contains(*key, family_);
+    const Result<bool> found = contains_key(txn, *key, family_, family_name_);
     if (!found) return found.error();
-    const Result<bool> is_there = *found ? found : is_imported(txn, *key, family_name_);
-    if (!is_there) return is_there.error();
-    print_exists(*key, *is_there, file_);
+    print_exists(*key, *found, file_);
     return Exit::ok;
   });
 }
@@ -195,41 +160,21 @@ Result<Exit> Shell::ttl(LineWords& words) {
 }
 
 Result<Exit> Shell::walk(LineWords& words, bool has_values) {
-  const Result<WalkWords> walk = walk_words(words, file_.bytes(), kWalkOptions);
+  Result<Walk> walk = parse_walk(words, file_.bytes(), kWalkOptions);
   if (!walk) return walk.error();
+  walk->has_values = has_values;
   return reading([&](const ReadTxn& txn) -> Result<Exit> {
-    Result<Cursor> cursor = txn.cursor({.prefix = walk->prefix}, family_);
-    if (!cursor) return cursor.error();
-    Lines lines;
-    const EntryText text(file_, family_name_);
-    std::uint64_t left = walk->limit;
-    for (bool on = left > 0 && start(*cursor, *walk); on;
-         on = --left > 0 && (walk->is_reverse ? cursor->prev() : cursor->next())) {
-      lines.text() += walk_line(*cursor, *walk, has_values, txn.now(), text, file_.is_json());
-      if (!lines.go_on() || is_interrupted()) break;
-    }
-    const Status written = lines.finish();
-    if (const Status read = cursor->status(); !read) return read.error();
-    return exit_of(written);
+    const auto printed = print_walk(*walk, txn, family_, family_name_, file_, is_interrupted);
+    if (!printed) return printed.error();
+    return Exit::ok;
   });
 }
 
 Result<Exit> Shell::count(LineWords& words) {
-  const Result<WalkWords> walk = walk_words(words, file_.bytes(), kCountOptions);
+  const Result<Walk> walk = parse_walk(words, file_.bytes(), kCountOptions);
   if (!walk) return walk.error();
-  const std::string& prefix = walk->prefix;
-  return reading([&](const ReadTxn& txn) -> Result<Exit> {
-    const Result<FamilyCounts> counts = txn.count(family_);
-    if (!counts) return counts.error();
-    std::uint64_t entries = prefix.empty() ? counts->live : 0;
-    if (!prefix.empty()) {
-      Result<Cursor> cursor = txn.cursor({.prefix = prefix}, family_);
-      if (!cursor) return cursor.error();
-      for (bool on = cursor->first(); on; on = cursor->next()) ++entries;
-    }
-    fmt::print(fmt::runtime(file_.is_json() ? "{{\"count\": {}}}\n" : "{}\n"), entries);
-    return Exit::ok;
-  });
+  return reading(
+      [&](const ReadTxn& txn) { return exit_of(print_count(walk->prefix, txn, family_, file_)); });
 }
 
 Result<Exit> Shell::expiring(LineWords& words) {
@@ -240,12 +185,12 @@ Result<Exit> Shell::expiring(LineWords& words) {
     const Result<std::optional<LineOption>> option = words.next_option();
     if (!option) return option.error();
     if (*option && (*option)->name == "--limit") {
-      const Result<std::uint64_t> number = limit_of(words, **option);
+      const Result<std::uint64_t> number = limit_value(words, **option);
       if (!number) return number.error();
       limit = *number;
       continue;
     }
-    if (!time.empty()) return Error{Code::invalid, "say one TIME, and not several"};
+    if (!time.empty()) return Error{Code::invalid, "give only one TIME"};
     const Result<std::string> word =
         *option ? words.value_of(**option, "a time") : words.next_text("TIME");
     if (!word) return word.error();
@@ -258,13 +203,7 @@ Result<Exit> Shell::expiring(LineWords& words) {
     if (!until) return until.error();
     const auto found = txn.expiring(now, *until, limit, family_);
     if (!found) return found.error();
-    Lines lines;
-    const EntryText text(file_, family_name_);
-    for (const Expiring& entry : *found) {
-      lines.text() += expiring_line(entry, now, text, file_);
-      if (!lines.go_on() || is_interrupted()) break;
-    }
-    return exit_of(lines.finish());
+    return exit_of(print_expiring(*found, now, family_name_, file_, is_interrupted));
   });
 }
 
@@ -277,7 +216,7 @@ Result<Exit> Shell::purge(LineWords& words) {
     return Exit::ok;
   }
   if (const Status opened = open(StoreFile::Use::read); !opened) return opened.error();
-  const Purged purged = store_->purge_expired({}, family_);  // in steps, between which others write
+  const Purged purged = store_->purge_expired({}, family_);  // in steps, so that others can write
   if (!purged.status) return purged.status.error();
   print_purged(purged.removed, purged.done, file_);
   return Exit::ok;
@@ -294,8 +233,8 @@ Status Shell::use_family(const std::string& name) {
   return Done{};
 }
 
-// The family may have gone with a transaction, or with a drop.
-void Shell::find_family_again() {
+// Uses the default family if the current one was dropped or rolled back.
+void Shell::refresh_family() {
   if (!use_family(family_name_)) (void)use_family("default");
 }
 
@@ -320,7 +259,7 @@ Result<Exit> Shell::families(LineWords& words) {
   if (*verb != "drop") return exit_of(use_family(*name));  // also 'cf NAME', as in txn
   const Result<Exit> dropped =
       writing([&](WriteTxn& txn) { return exit_of(txn.drop_family(*name)); });
-  find_family_again();
+  refresh_family();
   if (dropped) print_family_done(*name, "dropped", file_);
   return dropped;
 }
@@ -328,16 +267,12 @@ Result<Exit> Shell::families(LineWords& words) {
 Result<Exit> Shell::stat(LineWords& words) {
   if (const Status status = words.finish(); !status) return status.error();
   if (const Status opened = open(StoreFile::Use::read); !opened) return opened.error();
-  const Result<StoreSummary> summary = summarize(*store_);
-  if (!summary) return summary.error();
-  fmt::print("{}",
-             file_.is_json() ? stat_json(*summary) : stat_text(*summary, Colours(wants_colours())));
-  return Exit::ok;
+  return exit_of(print_stat(*store_, file_));
 }
 
 Result<Exit> Shell::begin(LineWords& words) {
   if (const Status status = words.finish(); !status) return status.error();
-  if (txn_) return Error{Code::busy, "there is a transaction already; 'commit' or 'rollback' it"};
+  if (txn_) return Error{Code::busy, "a transaction is already open (use 'commit' or 'rollback')"};
   if (const Status opened = open(StoreFile::Use::write); !opened) return opened.error();
   Result<WriteTxn> txn = store_->write();
   if (!txn) return txn.error();
@@ -347,38 +282,39 @@ Result<Exit> Shell::begin(LineWords& words) {
 
 Result<Exit> Shell::commit(LineWords& words) {
   if (const Status status = words.finish(); !status) return status.error();
-  if (!txn_) return Error{Code::not_found, "there is no transaction; 'begin' begins one"};
+  if (!txn_) return Error{Code::not_found, "no transaction is open (use 'begin')"};
   const Status status = txn_->commit();
   txn_.reset();
-  find_family_again();
+  refresh_family();
   return exit_of(status);
 }
 
 Result<Exit> Shell::rollback(LineWords& words) {
   if (const Status status = words.finish(); !status) return status.error();
-  if (!txn_) return Error{Code::not_found, "there is no transaction; 'begin' begins one"};
+  if (!txn_) return Error{Code::not_found, "no transaction is open (use 'begin')"};
   txn_.reset();
-  find_family_again();
+  refresh_family();
   return Exit::ok;
 }
 
 Result<Exit> Shell::help(LineWords& words) {
-  const std::string wanted = command_meant(words.rest());
+  const std::string name_given = command_meant(words.rest());
   bool is_found = false;
   const auto show = [&](std::string_view name, std::string_view usage, std::string_view what) {
-    if (!wanted.empty() && wanted != name) return;
+    if (!name_given.empty() && name_given != name) return;
     is_found = true;
     const std::string gap(usage.size() < 38 ? 38 - usage.size() : 2, ' ');
     fmt::print("  {}{}{}\n", usage, gap, what);
   };
   for (const VerbForm& form : verb_forms()) show(form.name, form.usage, form.what);
   for (const Row& row : rows()) show(row.name, row.usage, row.what);
-  if (!is_found) return unknown_verb(wanted, names());
-  if (!wanted.empty()) return Exit::ok;
+  if (!is_found) return unknown_verb(name_given, names());
+  if (!name_given.empty()) return Exit::ok;
   fmt::print(
-      "A key with spaces or any bytes in it is written in quotes: get \"a key\\x00\". So is a "
-      "value;\nwithout quotes it is the rest of the line: put greeting hello world --ttl 15m\n"
-      "Behind -- nothing is an option: put note -- use --force\n");
+      "Quote a key that contains spaces or other bytes: get \"a key\\x00\". A value without "
+      "quotes\n"
+      "is the rest of the line: put greeting hello world --ttl 15m\n"
+      "After -- nothing is an option: put note -- use --force\n");
   return Exit::ok;
 }
 

@@ -14,7 +14,6 @@
 #include <filesystem>
 
 #include "tools/files.h"
-#include "tools/terminal/input_lines.h"
 #include "tools/terminal/text_table.h"
 
 namespace mayfly {
@@ -22,7 +21,7 @@ namespace {
 
 constexpr int kHistoryLines = 1000;
 
-// Others on the machine need not see what was stored, so the file is only for its owner.
+// The history may contain stored data: only the owner may read the file.
 void append_to(const std::string& path, std::string_view text, int flags) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);
   if (file < 0) return;
@@ -39,7 +38,7 @@ std::vector<std::string> read_lines(const std::string& path) {
   return lines;
 }
 
-// What all of them begin with.
+// The common prefix.
 std::string common_beginning(const std::vector<std::string>& words) {
   std::string common = words.front();
   for (const std::string& word : words) {
@@ -73,7 +72,7 @@ struct LineEditor::State {
 
   static unsigned char on_tab(EditLine* editor, int) { return of(editor).complete_word(); }
 
-  // Ctrl-C: what was typed stays on the screen, but nothing is done about it.
+  // Ctrl-C: leaves the line on the screen without running it.
   static unsigned char on_interrupt(EditLine* editor, int) {
     const LineInfo& line = *el_line(editor);
     const std::string_view after(line.cursor,
@@ -82,13 +81,13 @@ struct LineEditor::State {
     const auto length = static_cast<int>(display_width(all));
     el_cursor(editor, static_cast<int>(display_width(after)));
     el_deletestr(editor, length);
-    el_insertstr(editor, "\n");  // an empty line is no end of the input
+    el_insertstr(editor, "\n");  // an empty line, not the end of the input
     std::fputs("^C\n", stdout);
     return CC_NEWLINE;
   }
 
   static unsigned char on_suspend(EditLine*, int) {
-    std::raise(SIGTSTP);  // libedit puts the terminal in order before and after
+    std::raise(SIGTSTP);  // libedit restores the terminal before and after
     return CC_REDISPLAY;
   }
 
@@ -101,7 +100,8 @@ struct LineEditor::State {
     std::string better = found.is_cut ? typed : common_beginning(found.words);
     if (found.words.size() == 1 && !found.is_cut) better += ' ';
     if (better.size() <= typed.size()) return show_choice(found);
-    el_deletestr(editor, static_cast<int>(display_width(typed)));  // it counts characters
+    el_deletestr(editor,
+                 static_cast<int>(display_width(typed)));  // it counts characters, not bytes
     return el_insertstr(editor, better.c_str()) == 0 ? CC_REFRESH : CC_REFRESH_BEEP;
   }
 
@@ -114,7 +114,7 @@ struct LineEditor::State {
     return CC_REDISPLAY;
   }
 
-  void remember(const char* line) {
+  void add_to_history(const char* line) {
     HistEvent event;
     ::history(history, &event, H_ENTER, line);
   }
@@ -125,7 +125,7 @@ struct LineEditor::State {
     const std::size_t first = lines.size() > most ? lines.size() - most : 0;
     std::string kept;
     for (std::size_t i = first; i < lines.size(); ++i) {
-      remember(lines[i].c_str());
+      add_to_history(lines[i].c_str());
       kept += lines[i] + "\n";
     }
     if (lines.size() > 2 * most) append_to(path, kept, O_TRUNC);
@@ -133,7 +133,7 @@ struct LineEditor::State {
 };
 
 LineEditor::LineEditor(Complete complete, std::string history) : state_(std::make_unique<State>()) {
-  // Without it, letters that are not ASCII could not be typed.
+  // Needed to type letters that are not ASCII.
   std::setlocale(LC_CTYPE, "");
   if (std::string_view(nl_langinfo(CODESET)) != "UTF-8") std::setlocale(LC_CTYPE, "C.UTF-8");
   State& state = *state_;
@@ -160,7 +160,7 @@ LineEditor::LineEditor(Complete complete, std::string history) : state_(std::mak
   el_set(editor, EL_SETTY, "-d", "-isig", nullptr);  // Ctrl-C and Ctrl-Z are keys like others
   el_set(editor, EL_BIND, "^C", "mayfly-interrupt", nullptr);
   el_set(editor, EL_BIND, "^Z", "mayfly-suspend", nullptr);
-  el_source(editor, nullptr);  // ~/.editrc: how its user likes it
+  el_source(editor, nullptr);  // ~/.editrc
 }
 
 LineEditor::~LineEditor() {
@@ -171,13 +171,13 @@ LineEditor::~LineEditor() {
 std::optional<std::string> LineEditor::read(const std::string& prompt) {
   state_->prompt = prompt;
   int length = 0;
-  el_set(state_->editor, EL_PREP_TERM, 1);  // before the prompt: then a key is one at once
+  el_set(state_->editor, EL_PREP_TERM, 1);  // before the prompt, so that keys typed early count
   const char* const read = el_gets(state_->editor, &length);
   if (read == nullptr || length <= 0) return std::nullopt;
   std::string line(read, static_cast<std::size_t>(length));
   if (line.ends_with('\n')) line.pop_back();
   if (line.empty() || line[0] == ' ') return line;
-  state_->remember(line.c_str());
+  state_->add_to_history(line.c_str());
   if (!state_->path.empty()) {
     std::error_code ignored;
     const std::filesystem::path directory = std::filesystem::path(state_->path).parent_path();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineEditor: asks a person for lines, who can edit them, call up old ones and complete words.
+// LineEditor: reads lines from a terminal, with editing, history and completion.
 //
-// It is libedit and not readline: that one's licence, the GPL, would become ours.
+// libedit, not readline: the licence of readline is the GPL.
 
 #pragma once
 
@@ -15,26 +15,26 @@
 
 namespace mayfly {
 
-// What the word before the cursor may become.
+// Completions of the word before the cursor.
 struct Completion {
-  std::size_t typed = 0;           // how many bytes before the cursor it has
-  std::vector<std::string> words;  // in full
-  bool is_cut = false;             // there are more than these
+  std::size_t typed = 0;           // bytes of the word before the cursor
+  std::vector<std::string> words;  // whole words
+  bool is_cut = false;             // there are more
 };
 
 class LineEditor {
  public:
   using Complete = std::function<Completion(std::string_view before)>;
 
-  // Lines that are not told otherwise (a space in front) are remembered in the file `history`. If
-  // it cannot be read or written, that does not matter.
+  // Lines are kept in the file `history`, except those that start with a space. Errors of the file
+  // are ignored.
   LineEditor(Complete complete, std::string history);
   ~LineEditor();
 
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
 
-  // The next line, without its end; nothing at the end of the input (Ctrl-D).
+  // The next line without the newline; nothing at the end of the input (Ctrl-D).
   std::optional<std::string> read(const std::string& prompt);
 
  private:
@@ -42,8 +42,8 @@ class LineEditor {
   std::unique_ptr<State> state_;
 };
 
-// MAYFLY_HISTORY, or mayfly/history in XDG_STATE_HOME or in ~/.local/state. Empty if there is no
-// place for it.
+// MAYFLY_HISTORY, or mayfly/history in XDG_STATE_HOME or in ~/.local/state. Empty without a home
+// directory.
 std::string history_path();
 
 }  // namespace mayfly

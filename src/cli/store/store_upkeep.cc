@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stat, check, compact, backup, sync and clear: the file as a whole, and its upkeep.
+// stat, check, compact, backup, sync and clear: the store file as a whole.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,9 +9,8 @@
 #include <filesystem>
 #include <future>
 
+#include "cli/commands.h"
 #include "cli/store/store_answers.h"
-#include "cli/store/store_commands.h"
-#include "cli/store/store_stat.h"
 #include "tools/byte_text.h"
 #include "tools/terminal/progress.h"
 #include "tools/terminal/terminal.h"
@@ -25,51 +24,47 @@ constexpr const char* kStatExamples =
     "Examples:\n"
     "  mayfly stat --db app.db\n"
     "  mayfly stat --db app.db --json | jq .free_pages\n"
-    "It tells of the file and of each column family: what lives, what has a TTL, what has expired\n"
-    "and is still to be removed (see 'mayfly purge'), and what expires next.";
+    "Shows the file size, and for each column family the number of entries, entries with a\n"
+    "TTL, expired entries not yet removed (see 'mayfly purge'), and the next expiry.";
 
 constexpr const char* kCheckExamples =
     "Examples:\n"
-    "  mayfly check --db app.db && echo sound\n"
-    "It reads all of the file: is the tree sound, and do data and deadlines agree? It changes\n"
-    "nothing. Exit code 1: the file is damaged; all that is wrong is said on stderr.";
+    "  mayfly check --db app.db && echo ok\n"
+    "Reads the whole file, checks the page tree, and compares entries with the expiry index.\n"
+    "Changes nothing. Exit code 1: the file is damaged; every problem is listed on stderr.";
 
 constexpr const char* kCompactExamples =
     "Examples:\n"
     "  mayfly compact --db app.db     '40.1 MB -> 12.3 MB'\n"
-    "It needs the store for itself: nobody else may have it open. What has expired still takes\n"
-    "room until it is removed; 'mayfly purge --all' does that.";
+    "No other process may have the store open. Expired entries take space until they are removed;\n"
+    "run 'mayfly purge --all' first.";
 
 constexpr const char* kBackupExamples =
     "Examples:\n"
     "  mayfly backup --db app.db app-$(date +%F).db\n"
-    "A compact copy of one moment, made while others read and write. It is a store like any\n"
-    "other. A file that is there already is left alone.";
+    "Writes a compact snapshot while others read and write. The copy is a normal store file. An\n"
+    "existing file is not overwritten.";
 
 constexpr const char* kSyncExamples =
     "Examples:\n"
-    "  mayfly sync --db app.db     when it returns, no power cut can undo what was committed";
+    "  mayfly sync --db app.db     after this, a power failure loses no committed data";
 
 constexpr const char* kClearExamples =
     "Examples:\n"
-    "  mayfly clear --db app.db                    all entries; it prints how many\n"
-    "  mayfly clear --db app.db --cf sessions      those of one column family\n"
-    "It asks no question.";
+    "  mayfly clear --db app.db                    deletes all entries and prints their number\n"
+    "  mayfly clear --db app.db --cf sessions      only one column family\n"
+    "Does not ask for confirmation.";
 
-struct Words {
+struct UpkeepArgs {
   std::string file;
-  std::string ignored;  // what SNKV's tool takes and has no meaning here
+  std::string ignored;  // options of SNKV's tool without a meaning here
   bool is_ignored = false;
 };
 
-Result<Exit> stat(const Words&, const StoreFile& file) {
+Result<Exit> run_stat(const UpkeepArgs&, const StoreFile& file) {
   const Result<Store> store = file.open(Use::read);
   if (!store) return store.error();
-  const Result<StoreSummary> summary = summarize(*store);
-  if (!summary) return summary.error();
-  fmt::print("{}",
-             file.is_json() ? stat_json(*summary) : stat_text(*summary, Colours(wants_colours())));
-  return Exit::ok;
+  return exit_of(print_stat(*store, file));
 }
 
 void print_report(const CheckReport& report, const StoreFile& file) {
@@ -81,7 +76,7 @@ void print_report(const CheckReport& report, const StoreFile& file) {
     fmt::print("{{\"ok\": {}, \"pages\": {}, \"rows\": {}, \"problems\": [{}]}}\n", report.ok(),
                report.pages, report.entries, problems);
   } else if (report.ok()) {
-    fmt::print("ok: {} pages and {} rows looked at\n", report.pages, report.entries);
+    fmt::print("ok: {} pages and {} rows checked\n", report.pages, report.entries);
   } else {
     for (const std::string& problem : report.problems) fmt::print(stderr, "mayfly: {}\n", problem);
     fmt::print(stderr, "mayfly: {} is damaged: {} {} in {} pages and {} rows\n", file.path(),
@@ -90,8 +85,8 @@ void print_report(const CheckReport& report, const StoreFile& file) {
   }
 }
 
-// Damage that keeps the store from being opened is a finding, too.
-Result<CheckReport> checked(const StoreFile& file) {
+// Damage that prevents opening the store is a problem in the report, too.
+Result<CheckReport> check_file(const StoreFile& file) {
   const Result<Store> store = file.open(Use::read);
   if (store) return store->check();
   if (store.error().code != Code::corrupt) return store.error();
@@ -100,14 +95,14 @@ Result<CheckReport> checked(const StoreFile& file) {
   return report;
 }
 
-Result<Exit> check(const Words&, const StoreFile& file) {
-  const Result<CheckReport> report = checked(file);
+Result<Exit> run_check(const UpkeepArgs&, const StoreFile& file) {
+  const Result<CheckReport> report = check_file(file);
   if (!report) return report.error();
   print_report(*report, file);
   return report->ok() ? Exit::ok : Exit::failed;
 }
 
-Result<Exit> compact(const Words&, const StoreFile& file) {
+Result<Exit> run_compact(const UpkeepArgs&, const StoreFile& file) {
   Result<Store> store = file.open(Use::change);
   if (!store) return store.error();
   const Result<StoreStats> before = store->stats();
@@ -124,14 +119,14 @@ Result<Exit> compact(const Words&, const StoreFile& file) {
   return Exit::ok;
 }
 
-std::uint64_t size_of(const std::string& path) {
+std::uint64_t file_bytes(const std::string& path) {
   std::error_code problem;
   const std::uintmax_t bytes = std::filesystem::file_size(path, problem);
   return problem ? 0 : bytes;
 }
 
-// The copy gets its name when it is whole; while it grows, its size tells how far it is.
-Status backup_watched(const Store& store, const std::string& path) {
+// While the copy is written it is called PATH.part; its size is the progress.
+Status backup_with_progress(const Store& store, const std::string& path) {
   const Result<StoreStats> stats = store.stats();
   if (!stats) return stats.error();
   const std::uint64_t total = (stats->pages - stats->free_pages) * stats->page_bytes;
@@ -139,7 +134,7 @@ Status backup_watched(const Store& store, const std::string& path) {
   auto copied = std::async(std::launch::async, [&] { return store.backup(path); });
   std::uint64_t seen = 0;
   while (copied.wait_for(std::chrono::milliseconds(200)) != std::future_status::ready) {
-    const std::uint64_t bytes = std::max(seen, size_of(path + ".part"));
+    const std::uint64_t bytes = std::max(seen, file_bytes(path + ".part"));
     progress.begin(size_text(bytes));
     progress.add(static_cast<double>(bytes - seen));
     seen = bytes;
@@ -147,20 +142,20 @@ Status backup_watched(const Store& store, const std::string& path) {
   return copied.get();
 }
 
-Result<Exit> backup(const Words& words, const StoreFile& file) {
+Result<Exit> run_backup(const UpkeepArgs& args, const StoreFile& file) {
   const Result<Store> store = file.open(Use::read);
   if (!store) return store.error();
-  if (const Status status = backup_watched(*store, words.file); !status) return status.error();
-  const std::uint64_t bytes = size_of(words.file);
+  if (const Status status = backup_with_progress(*store, args.file); !status) return status.error();
+  const std::uint64_t bytes = file_bytes(args.file);
   if (file.is_json()) {
-    fmt::print("{{\"file\": {}, \"bytes\": {}}}\n", bytes_as_json(words.file), bytes);
+    fmt::print("{{\"file\": {}, \"bytes\": {}}}\n", bytes_as_json(args.file), bytes);
   } else {
-    fmt::print("{}: {}\n", words.file, size_text(bytes));
+    fmt::print("{}: {}\n", args.file, size_text(bytes));
   }
   return Exit::ok;
 }
 
-Result<Exit> sync(const Words&, const StoreFile& file) {
+Result<Exit> run_sync(const UpkeepArgs&, const StoreFile& file) {
   Result<Store> store = file.open(Use::change);
   if (!store) return store.error();
   if (const Status status = store->sync(); !status) return status.error();
@@ -168,7 +163,7 @@ Result<Exit> sync(const Words&, const StoreFile& file) {
   return Exit::ok;
 }
 
-Result<Exit> clear(const Words&, const StoreFile& file) {
+Result<Exit> run_clear(const UpkeepArgs&, const StoreFile& file) {
   Result<StoreFile::Opened> opened = file.open_family(Use::change);
   if (!opened) return opened.error();
   Result<WriteTxn> txn = opened->store.write();
@@ -177,38 +172,34 @@ Result<Exit> clear(const Words&, const StoreFile& file) {
   if (!counts) return counts.error();
   txn->clear(opened->family);
   if (const Status status = txn->commit(); !status) return status.error();
-  if (file.is_json()) {
-    fmt::print("{{\"removed\": {}}}\n", counts->live);
-  } else {
-    fmt::print("{}\n", counts->live);
-  }
+  fmt::print(fmt::runtime(file.is_json() ? "{{\"removed\": {}}}\n" : "{}\n"), counts->live);
   return Exit::ok;
 }
-
-using Work = Result<Exit> (*)(const Words&, const StoreFile&);
 
 }  // namespace
 
 void add_upkeep_commands(Program& program, StoreFile* file) {
-  const auto words = program.keep<Words>();
-  const auto add = [&](const char* name, const char* what, const char* examples,
-                       Work work) -> CliCommand {
-    CliCommand command = program.add(name, what, examples);
-    file->add_options(command);
-    if (work != clear) command.remove_option("--cf");  // it is about them all
-    program.on(command, [words, file, work] { return work(*words, *file); });
+  constexpr const char* kIgnored = "Ignored; accepted for compatibility with SNKV";
+  const auto args = program.keep<UpkeepArgs>();
+  const auto add = [&](const char* name, const char* what, const char* examples, auto run) {
+    CliCommand command = file->add_command(program, name, what, examples, args, run);
+    if (run != run_clear) command.remove_option("--cf");  // it is about all families
     return command;
   };
-  CliCommand stats = add("stat", "Tell what is in the file", kStatExamples, stat);
-  stats.add_flag("--reset", words->is_ignored, "No effect; SNKV's tool has it").group("");
-  add("check", "Look whether the file is sound", kCheckExamples, check);
-  CliCommand compacting = add("compact", "Make the file smaller", kCompactExamples, compact);
-  compacting.add_option("--pages", words->ignored, "No effect; SNKV's tool has it").group("");
-  CliCommand copying = add("backup", "Copy the store to a new file", kBackupExamples, backup);
-  add_word(copying, "FILE", words->file, "", "The new file").required();
-  CliCommand syncing = add("sync", "Wait until all is on disk", kSyncExamples, sync);
-  syncing.add_option("--mode", words->ignored, "No effect; SNKV's tool has it").group("");
-  add("clear", "Remove all entries of a column family", kClearExamples, clear);
+  add("stat", "Show statistics of the store file", kStatExamples, run_stat)
+      .add_flag("--reset", args->is_ignored, kIgnored)
+      .group("");
+  add("check", "Check the file for damage", kCheckExamples, run_check);
+  add("compact", "Shrink the file", kCompactExamples, run_compact)
+      .add_option("--pages", args->ignored, kIgnored)
+      .group("");
+  add("backup", "Copy the store to a new file", kBackupExamples, run_backup)
+      .add_text("FILE", args->file, "", "The new file")
+      .required();
+  add("sync", "Flush committed data to disk", kSyncExamples, run_sync)
+      .add_option("--mode", args->ignored, kIgnored)
+      .group("");
+  add("clear", "Delete all entries of a column family", kClearExamples, run_clear);
 }
 
 }  // namespace mayfly

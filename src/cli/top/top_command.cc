@@ -1,58 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mayfly top`: what a running server does.
+// `mayfly top`: monitors a running server.
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "cli/server_commands.h"
+#include "cli/commands.h"
+#include "cli/store/store_file.h"
 #include "cli/top/top_report.h"
-#include "cli/top/top_screen.h"
 #include "mayfly/clock.h"
 #include "mayfly/internal/stopwatch.h"
 #include "tools/resp_client.h"
 #include "tools/server_address.h"
-#include "tools/terminal/output.h"
-#include "tools/terminal/stop_signals.h"
 #include "tools/terminal/terminal.h"
 
 namespace mayfly {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kTopExamples =
     "Examples:\n"
-    "  mayfly top                                 the server of this machine, at port 6379\n"
+    "  mayfly top                                 the server on this machine, port 6379\n"
     "  mayfly top --port 7000\n"
-    "  mayfly top redis://:secret@db.example      any Redis or Valkey, with what it tells\n"
-    "  mayfly top --once                          one report, and that is all\n"
-    "  mayfly top --json --interval 10 >>log      an object on a line, every ten seconds\n"
-    "q or Ctrl-C ends it, p pauses. Rates are those of the last interval. 'due within' counts "
-    "keys\n"
-    "by their deadline, and hashes by that of the field which is due next. 'late by' is how long\n"
-    "after their deadline things were removed: by the sweep, or because somebody asked for them.\n"
-    "Without a terminal to draw on it prints one report. If the server goes away, it is asked\n"
-    "again each second. Exit code 1: there is no server.";
+    "  mayfly top redis://:secret@db.example      any Redis or Valkey server\n"
+    "  mayfly top --once                          print one report and exit\n"
+    "  mayfly top --json --interval 10 >>log      one JSON object per line, every ten seconds\n"
+    "q or Ctrl-C quits, p pauses. Rates cover the last interval. 'due within' counts keys by\n"
+    "their expiry time, and hashes by the expiry time of their next field. 'late by' is the time\n"
+    "between expiry and removal, by the sweep or by an access. If standard output is not a\n"
+    "terminal, one report is printed. If the connection is lost, top reconnects every second.\n"
+    "Exit code 1: no server.";
 
-constexpr Millis kPatience{2000};
+constexpr Millis kReplyTimeout{2000};
 
-struct TopWords {
+struct TopArgs {
   std::string server;
   int port = 0;
   double interval_s = 1;
   bool is_once = false;
 };
 
-// The server, as long as it is there.
-class Watched {
+// The whole terminal, while it lives; restores it afterwards.
+class TopScreen {
  public:
-  Watched(ServerAddress address, const Clock& clock)
+  TopScreen();
+  ~TopScreen();
+  TopScreen(const TopScreen&) = delete;
+  TopScreen& operator=(const TopScreen&) = delete;
+
+  struct Size {
+    std::size_t rows;
+    std::size_t columns;
+  };
+  Size size() const;
+
+  // Draws as many lines as fit.
+  void draw(const std::vector<std::string>& lines) const;
+
+ private:
+  termios saved_{};
+  bool has_keys_ = false;  // stdin is a terminal, too
+};
+
+void write_terminal(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+TopScreen::TopScreen() {
+  if (tcgetattr(STDIN_FILENO, &saved_) == 0) {
+    has_keys_ = true;
+    termios keys = saved_;
+    keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    keys.c_cc[VMIN] = 0;
+    keys.c_cc[VTIME] = 0;
+    keys.c_cc[VSUSP] = _POSIX_VDISABLE;  // no Ctrl-Z: it would leave our screen to the shell
+    tcsetattr(STDIN_FILENO, TCSANOW, &keys);
+  }
+  write_terminal("\x1b[?1049h\x1b[?25l\x1b[2J");  // alternate screen, no cursor
+}
+
+TopScreen::~TopScreen() {
+  write_terminal("\x1b[?25h\x1b[?1049l");
+  if (has_keys_) tcsetattr(STDIN_FILENO, TCSANOW, &saved_);
+}
+
+TopScreen::Size TopScreen::size() const {
+  winsize window{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_row == 0) return {24, 80};
+  return {window.ws_row, window.ws_col};
+}
+
+void TopScreen::draw(const std::vector<std::string>& lines) const {
+  const std::size_t shown = std::min(lines.size(), size().rows);
+  std::string text = "\x1b[H";
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += fmt::format("{}{}\x1b[K", i == 0 ? "" : "\r\n", lines[i]);
+  }
+  write_terminal(text + "\x1b[J");
+}
+
+// The server being monitored.
+class MonitoredServer {
+ public:
+  MonitoredServer(ServerAddress address, const Clock& clock)
       : address_(std::move(address)), clock_(clock) {}
 
-  // Asks once more, and connects if need be.
-  Status look();
+  // Sends INFO again; connects first if needed.
+  Status update();
 
   const TopView& view() const { return view_; }
   const TopHistory& history() const { return history_; }
@@ -60,7 +119,7 @@ class Watched {
   Time time() const { return clock_.now(); }
 
  private:
-  Result<std::string> ask();
+  Result<std::string> read_info();
 
   const ServerAddress address_;
   const Clock& clock_;
@@ -70,7 +129,7 @@ class Watched {
   TopHistory history_;
 };
 
-Result<std::string> Watched::ask() {
+Result<std::string> MonitoredServer::read_info() {
   if (!client_) {
     Result<RespClient> client = RespClient::connect(address_);
     if (!client) return client.error();
@@ -78,17 +137,17 @@ Result<std::string> Watched::ask() {
   }
   client_->add("INFO", "all");
   if (const Status status = client_->send(); !status) return status.error();
-  Result<std::optional<ReplyValue>> reply = client_->read_within(kPatience);
+  Result<std::optional<ReplyValue>> reply = client_->read_within(kReplyTimeout);
   if (!reply) return reply.error();
-  if (!*reply) return Error{Code::io, "the server is silent"};
+  if (!*reply) return Error{Code::io, "the server does not respond"};
   if ((*reply)->kind == ReplyValue::Kind::error) {
-    return Error{Code::denied, fmt::format("the server refused INFO: {}", (*reply)->text)};
+    return Error{Code::denied, fmt::format("INFO failed: {}", (*reply)->text)};
   }
   return std::move((*reply)->text);
 }
 
-Status Watched::look() {
-  Result<std::string> info = ask();
+Status MonitoredServer::update() {
+  Result<std::string> info = read_info();
   if (!info) {
     client_.reset();
     return info.error();
@@ -101,44 +160,45 @@ Status Watched::look() {
   return Done{};
 }
 
-Result<ServerAddress> address_of(const TopWords& words) {
-  if (words.port != 0 && !words.server.empty()) {
-    return Error{Code::invalid, "say either the address of the server or --port"};
+Result<ServerAddress> address_of(const TopArgs& args) {
+  if (args.port != 0 && !args.server.empty()) {
+    return Error{Code::invalid, "give either SERVER or --port"};
   }
   ServerAddress address;
-  if (words.server.empty()) {
-    if (words.port != 0) address.port = words.port;
+  if (args.server.empty()) {
+    if (args.port != 0) address.port = args.port;
     return address;
   }
-  return parse_server_address(words.server);
+  return parse_server_address(args.server);
 }
 
-// Waits for a key, a signal or the time, and returns the key, or 0.
-char wait(StopSignals& stop, bool has_keys, std::int64_t until_ns) {
+// Waits for a key, a signal or the time. Returns the key, or 0.
+char wait_for_key(StopSignals& stop, bool has_keys, std::int64_t until_ns) {
   const std::int64_t left_ms = (until_ns - monotonic_ns() + 999'999) / 1'000'000;
   std::array<pollfd, 2> waits = {{{stop.descriptor(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}}};
   const int ready =
       ::poll(waits.data(), has_keys ? 2 : 1, static_cast<int>(std::max<std::int64_t>(left_ms, 0)));
   char key = 0;
   if (ready > 0 && has_keys && waits[1].revents != 0) {
-    if (::read(STDIN_FILENO, &key, 1) != 1) return 'q';  // the terminal is gone
+    if (::read(STDIN_FILENO, &key, 1) != 1) return 'q';  // the terminal was closed
   }
   return key;
 }
 
 std::int64_t ns_of(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
 
-// Waits until then. Returns false if it was told to stop meanwhile.
+// Returns false if it was interrupted.
 bool pass_time(StopSignals& stop, double seconds) {
   const std::int64_t until_ns = monotonic_ns() + ns_of(seconds);
-  while (monotonic_ns() < until_ns && !stop.asked()) (void)wait(stop, false, until_ns);
+  while (monotonic_ns() < until_ns && !stop.asked()) (void)wait_for_key(stop, false, until_ns);
   return !stop.asked();
 }
 
-// Rates need two looks.
-Result<Exit> report_once(Watched& server, const TopWords& words, bool is_json, StopSignals& stop) {
-  if (!pass_time(stop, words.interval_s)) return Exit::failed;
-  if (const Status status = server.look(); !status) return status.error();
+// Rates need two samples.
+Result<Exit> report_once(MonitoredServer& server, const TopArgs& args, bool is_json,
+                         StopSignals& stop) {
+  if (!pass_time(stop, args.interval_s)) return Exit::failed;
+  if (const Status status = server.update(); !status) return status.error();
   if (is_json) {
     fmt::print("{}\n", top_json(server.view(), server.address(), server.time()));
     return Exit::ok;
@@ -149,78 +209,80 @@ Result<Exit> report_once(Watched& server, const TopWords& words, bool is_json, S
   return Exit::ok;
 }
 
-Result<Exit> stream(Watched& server, const TopWords& words, StopSignals& stop) {
+Result<Exit> stream(MonitoredServer& server, const TopArgs& args, StopSignals& stop) {
   bool was_there = true;
-  while (pass_time(stop, was_there ? words.interval_s : 1)) {
-    const Status status = server.look();
+  while (pass_time(stop, was_there ? args.interval_s : 1)) {
+    const Status status = server.update();
     if (status) {
       fmt::print("{}\n", top_json(server.view(), server.address(), server.time()));
       flush_output();
     } else if (was_there) {
-      fmt::print(stderr, "mayfly: {}; trying again each second\n", status.error().message);
+      fmt::print(stderr, "mayfly: {}; retrying every second\n", status.error().message);
     }
     was_there = status.ok();
   }
   return Exit::ok;
 }
 
-void draw(const TopScreen& screen, const Watched& server, const Status& status, bool is_paused) {
+void draw(const TopScreen& screen, const MonitoredServer& server, const Status& status,
+          bool is_paused) {
   const std::size_t width = screen.size().columns;
   std::vector<std::string> lines =
       top_lines(server.view(), server.history(), server.address(), width);
-  lines[1] = is_paused ? "PAUSED; p goes on, q quits" : "p pauses, q quits";
+  lines[1] = is_paused ? "PAUSED; p resumes, q quits" : "p pauses, q quits";
   if (!status) {
-    lines[1] = fmt::format("{}; trying again each second, q quits", status.error().message);
+    lines[1] = fmt::format("{}; retrying every second, q quits", status.error().message);
   }
   lines[1] = cut(lines[1], width);
   screen.draw(lines);
 }
 
-Result<Exit> live(Watched& server, const TopWords& words, StopSignals& stop) {
+Result<Exit> live(MonitoredServer& server, const TopArgs& args, StopSignals& stop) {
   const TopScreen screen;
   Status status = Done{};
   bool is_paused = false;
-  std::int64_t next_ns = monotonic_ns() + ns_of(std::min(words.interval_s, 0.2));  // first rates
+  std::int64_t next_ns =
+      monotonic_ns() + ns_of(std::min(args.interval_s, 0.2));  // first rates soon
   while (!stop.asked()) {
     draw(screen, server, status, is_paused);
-    const char key = wait(stop, true, next_ns);
+    const char key = wait_for_key(stop, true, next_ns);
     if (key == 'q' || key == 'Q') break;
     if (key == 'p' || key == 'P' || key == ' ') is_paused = !is_paused;
     if (monotonic_ns() < next_ns) continue;
-    if (!is_paused) status = server.look();
-    next_ns = monotonic_ns() + ns_of(status ? words.interval_s : 1);
+    if (!is_paused) status = server.update();
+    next_ns = monotonic_ns() + ns_of(status ? args.interval_s : 1);
   }
   return Exit::ok;
 }
 
-Result<Exit> top(const TopWords& words, bool is_json) {
-  const Result<ServerAddress> address = address_of(words);
+Result<Exit> run_top(const TopArgs& args, bool is_json) {
+  const Result<ServerAddress> address = address_of(args);
   if (!address) return address.error();
   const SystemClock clock;
-  Watched server(*address, clock);
-  if (const Status status = server.look(); !status) return status.error();
+  MonitoredServer server(*address, clock);
+  if (const Status status = server.update(); !status) return status.error();
   StopSignals stop;
-  const bool is_seen = is_terminal(STDOUT_FILENO);
-  if (words.is_once || (!is_json && !is_seen)) return report_once(server, words, is_json, stop);
-  return is_json ? stream(server, words, stop) : live(server, words, stop);
+  const bool is_visible = is_terminal(STDOUT_FILENO);
+  if (args.is_once || (!is_json && !is_visible)) return report_once(server, args, is_json, stop);
+  return is_json ? stream(server, args, stop) : live(server, args, stop);
 }
 
 }  // namespace
 
 void add_top_command(Program& program, const StoreFile* file) {
-  TopWords* const words = program.keep<TopWords>();
-  CliCommand command = program.add("top", "Show what a running server does", kExamples);
-  command.add_option("SERVER", words->server, "redis://[[user]:password@]host[:port]");
-  command.add_option("--port", words->port, "A server of this machine (6379)")
+  TopArgs* const args = program.keep<TopArgs>();
+  CliCommand command = program.add("top", "Monitor a running server", kTopExamples);
+  command.add_option("SERVER", args->server, "redis://[[user]:password@]host[:port]");
+  command.add_option("--port", args->port, "Port on this machine (default 6379)")
       .type_name("PORT")
       .range(1, 65'535);
-  command.add_option("--interval", words->interval_s, "Seconds between two looks (1)")
+  command.add_option("--interval", args->interval_s, "Seconds between updates (default 1)")
       .type_name("SECONDS")
       .range(0.05, 86'400.0);
-  command.add_flag("--once", words->is_once, "Print one report, and end");
+  command.add_flag("--once", args->is_once, "Print one report and exit");
   bool* const is_json = program.keep<bool>(false);
-  command.add_flag("--json", *is_json, "An object of JSON on a line, for each look");
-  program.on(command, [=] { return top(*words, *is_json || file->is_json()); });
+  command.add_flag("--json", *is_json, "Print one JSON object per update");
+  program.on(command, [=] { return run_top(*args, *is_json || file->is_json()); });
 }
 
 }  // namespace mayfly

@@ -20,38 +20,40 @@ constexpr std::size_t kSparkWidth = 40;
 
 // 950, 12.3 K, 4.5 M: in steps of 1000, or, for bytes, of 1024.
 std::string scaled(double value, double step) {
-  constexpr std::array<std::string_view, 5> kUnits = {"", " K", " M", " G", " T"};
+  constexpr std::array<std::string_view, 5> kScales = {"", " K", " M", " G", " T"};
   std::size_t unit = 0;
-  while (value >= step * 10 && unit + 1 < kUnits.size()) {
+  while (value >= step * 10 && unit + 1 < kScales.size()) {
     value /= step;
     ++unit;
   }
-  return fmt::format("{:.{}f}{}", value, unit == 0 ? 0 : 1, kUnits[unit]);
+  return fmt::format("{:.{}f}{}", value, unit == 0 ? 0 : 1, kScales[unit]);
 }
 
-std::string count(double number) { return scaled(number, 1000); }
-std::string count(Maybe number) { return number ? count(*number) : "?"; }
-std::string rate(Maybe number) {
+std::string count_text(double number) { return scaled(number, 1000); }
+std::string count_text(Maybe number) { return number ? count_text(*number) : "?"; }
+std::string per_second(Maybe number) {
   if (!number) return "?/s";
   if (*number > 0 && *number < 10) return fmt::format("{:.1f}/s", *number);
-  return count(*number) + "/s";
+  return count_text(*number) + "/s";
 }
-std::string bytes(double number) { return scaled(number, 1024) + (number < 10'240 ? " B" : "B"); }
-std::string seconds(double number) {
+std::string bytes_text(double number) {
+  return scaled(number, 1024) + (number < 10'240 ? " B" : "B");
+}
+std::string seconds_text(double number) {
   if (number < 60) return fmt::format("{:.0f}s", std::floor(number));
   return time_left_text(Millis(static_cast<std::int64_t>(number) * 1000));
 }
 
-std::string row(std::string_view name, const std::string& text) {
+std::string top_row(std::string_view name, const std::string& text) {
   return fmt::format("{:<13}{}", name, text);
 }
 
 std::string memory_text(const TopView& view) {
-  std::string text = bytes(*view.used_bytes) + " used";
-  if (view.rss_bytes) text += fmt::format(", {} resident", bytes(*view.rss_bytes));
+  std::string text = bytes_text(*view.used_bytes) + " used";
+  if (view.rss_bytes) text += fmt::format(", {} resident", bytes_text(*view.rss_bytes));
   if (view.most_bytes) {
     text += fmt::format(", {:.0f} % of {}", 100 * *view.used_bytes / *view.most_bytes,
-                        bytes(*view.most_bytes));
+                        bytes_text(*view.most_bytes));
   } else {
     text += ", no limit";
   }
@@ -61,10 +63,9 @@ std::string memory_text(const TopView& view) {
 
 std::string keys_text(const TopView& view) {
   std::string text =
-      fmt::format("{}, {} with a deadline", count(view.keys), count(view.keys_with_deadline));
+      fmt::format("{}, {} with a TTL", count_text(view.keys), count_text(view.keys_with_deadline));
   if (view.hashes_with_deadlines) {
-    text +=
-        fmt::format(", {} hashes with fields that have one", count(*view.hashes_with_deadlines));
+    text += fmt::format(", {} hashes with field TTLs", count_text(*view.hashes_with_deadlines));
   }
   return text;
 }
@@ -84,12 +85,12 @@ void add_spans(const TopView& view, std::vector<std::string>& lines) {
   std::array<std::string, kTopSpans.size()> hashes;
   for (std::size_t i = 0; i < kTopSpans.size(); ++i) {
     heads[i] = kTopSpans[i];
-    keys[i] = count(view.keys_within[i]);
-    hashes[i] = count(view.hashes_within[i]);
+    keys[i] = count_text(view.keys_within[i]);
+    hashes[i] = count_text(view.hashes_within[i]);
   }
-  lines.push_back(row("due within", spans_text("", heads)));
-  lines.push_back(row("", spans_text("keys", keys)));
-  lines.push_back(row("", spans_text("hashes", hashes) + "   by their next field"));
+  lines.push_back(top_row("due within", spans_text("", heads)));
+  lines.push_back(top_row("", spans_text("keys", keys)));
+  lines.push_back(top_row("", spans_text("hashes", hashes) + "   by their next field"));
 }
 
 std::string lateness_text(const TopLateness& lateness) {
@@ -100,31 +101,33 @@ std::string lateness_text(const TopLateness& lateness) {
 
 void add_lateness(const TopView& view, std::vector<std::string>& lines) {
   if (view.late_by_sweep) {
-    lines.push_back(row("late by", "swept      " + lateness_text(*view.late_by_sweep)));
+    lines.push_back(top_row("late by", "swept      " + lateness_text(*view.late_by_sweep)));
   }
   if (view.late_on_access) {
-    lines.push_back(row("", "on access  " + lateness_text(*view.late_on_access)));
+    lines.push_back(top_row("", "on access  " + lateness_text(*view.late_on_access)));
   }
 }
 
 std::string expired_text(const TopView& view) {
-  std::string text = fmt::format("{} keys", rate(view.expired_keys_rate));
-  if (view.expired_fields) text += fmt::format(", {} fields", rate(view.expired_fields_rate));
-  text += fmt::format("; in all {} keys", count(view.expired_keys));
-  if (view.expired_fields) text += fmt::format(", {} fields", count(*view.expired_fields));
-  if (view.backlog && *view.backlog > 0) text += fmt::format("; {} overdue", count(*view.backlog));
+  std::string text = fmt::format("{} keys", per_second(view.expired_keys_rate));
+  if (view.expired_fields) text += fmt::format(", {} fields", per_second(view.expired_fields_rate));
+  text += fmt::format("; total {} keys", count_text(view.expired_keys));
+  if (view.expired_fields) text += fmt::format(", {} fields", count_text(*view.expired_fields));
+  if (view.backlog && *view.backlog > 0)
+    text += fmt::format("; {} overdue", count_text(*view.backlog));
   return text;
 }
 
 std::string persistence_text(const TopView& view) {
   std::string text = view.is_saving ? "saving now" : "";
   if (!view.is_saving && view.last_save_age_s) {
-    text = fmt::format("saved {} ago", seconds(*view.last_save_age_s));
+    text = fmt::format("saved {} ago", seconds_text(*view.last_save_age_s));
   }
   if (!view.is_save_good) text += ", THE LAST SAVE FAILED";
-  if (view.unsaved_changes) text += fmt::format(", {} changes since", count(*view.unsaved_changes));
+  if (view.unsaved_changes)
+    text += fmt::format(", {} changes since", count_text(*view.unsaved_changes));
   text += view.has_aof ? "; AOF on" : "; AOF off";
-  if (view.has_aof && view.aof_bytes) text += ", " + bytes(*view.aof_bytes);
+  if (view.has_aof && view.aof_bytes) text += ", " + bytes_text(*view.aof_bytes);
   if (!view.is_aof_good) text += ", ITS LAST WRITE FAILED";
   return text;
 }
@@ -141,17 +144,17 @@ std::string replication_text(const TopView& view) {
 
 void add_operations(const TopView& view, const TopHistory& history,
                     std::vector<std::string>& lines) {
-  std::string text = rate(view.operations);
+  std::string text = per_second(view.operations);
   if (!history.operations.empty()) {
     text = fmt::format("{:<12}{}", text, sparkline(history.operations, kSparkWidth));
   }
-  lines.push_back(row("operations", text));
+  lines.push_back(top_row("operations", text));
   std::string commands;
   for (std::size_t i = 0; i < std::min(view.commands.size(), kCommandsShown); ++i) {
     const auto& [name, a_second] = view.commands[i];
-    commands += fmt::format("{}{} {}", i == 0 ? "" : ", ", name, rate(a_second));
+    commands += fmt::format("{}{} {}", i == 0 ? "" : ", ", name, per_second(a_second));
   }
-  if (!commands.empty()) lines.push_back(row("", commands));
+  if (!commands.empty()) lines.push_back(top_row("", commands));
 }
 
 void add_spans_json(Json& json, std::string_view name,
@@ -174,8 +177,8 @@ void add_lateness_json(Json& json, std::string_view name,
   json.close('}');
 }
 
-// Lines and their indentation only; those in strings are written as \n.
-std::string on_one_line(std::string_view text) {
+// Removes line breaks and indentation; newlines in strings are escaped.
+std::string without_newlines(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '\n') {
@@ -225,32 +228,33 @@ std::vector<std::string> top_lines(const TopView& view, const TopHistory& histor
                                    std::string_view address, std::size_t width) {
   std::vector<std::string> lines;
   std::string title = fmt::format("{} at {}", view.server, address);
-  if (view.uptime_s) title += fmt::format(", up {}", seconds(*view.uptime_s));
+  if (view.uptime_s) title += fmt::format(", up {}", seconds_text(*view.uptime_s));
   lines.push_back(title);
   lines.emplace_back();
   add_operations(view, history, lines);
   if (view.clients) {
-    lines.push_back(row("clients", fmt::format("{}, {} blocked", count(*view.clients),
-                                               count(view.blocked_clients))));
+    lines.push_back(top_row("clients", fmt::format("{}, {} blocked", count_text(*view.clients),
+                                                   count_text(view.blocked_clients))));
   }
-  if (view.used_bytes) lines.push_back(row("memory", memory_text(view)));
-  lines.push_back(row("keys", keys_text(view)));
+  if (view.used_bytes) lines.push_back(top_row("memory", memory_text(view)));
+  lines.push_back(top_row("keys", keys_text(view)));
   add_spans(view, lines);
-  lines.push_back(row("expired", expired_text(view)));
+  lines.push_back(top_row("expired", expired_text(view)));
   if (!history.expired.empty()) {
-    lines.push_back(row("", sparkline(history.expired, kSparkWidth + 12)));
+    lines.push_back(top_row("", sparkline(history.expired, kSparkWidth + 12)));
   }
   add_lateness(view, lines);
-  lines.push_back(row("evicted", fmt::format("{} keys; in all {}", rate(view.evicted_rate),
-                                             count(view.evicted_keys))));
-  if (view.hit_share) lines.push_back(row("hits", fmt::format("{:.1f} %", 100 * *view.hit_share)));
+  lines.push_back(top_row("evicted", fmt::format("{} keys; total {}", per_second(view.evicted_rate),
+                                                 count_text(view.evicted_keys))));
+  if (view.hit_share)
+    lines.push_back(top_row("hits", fmt::format("{:.1f} %", 100 * *view.hit_share)));
   if (view.in_rate) {
-    std::string text = bytes(*view.in_rate) + "/s in";
-    if (view.out_rate) text += fmt::format(", {}/s out", bytes(*view.out_rate));
-    lines.push_back(row("network", text));
+    std::string text = bytes_text(*view.in_rate) + "/s in";
+    if (view.out_rate) text += fmt::format(", {}/s out", bytes_text(*view.out_rate));
+    lines.push_back(top_row("network", text));
   }
-  lines.push_back(row("persistence", persistence_text(view)));
-  if (!view.role.empty()) lines.push_back(row("replication", replication_text(view)));
+  lines.push_back(top_row("persistence", persistence_text(view)));
+  if (!view.role.empty()) lines.push_back(top_row("replication", replication_text(view)));
   for (std::string& line : lines) line = cut(line, width);
   return lines;
 }
@@ -300,7 +304,7 @@ std::string top_json(const TopView& view, std::string_view address, Time now) {
   json.member("replicas", view.replicas);
   json.member("lag_s", view.lag_s);
   json.close('}');
-  return on_one_line(json.text());
+  return without_newlines(json.text());
 }
 
 }  // namespace mayfly

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `mayfly top` shows: lines for people, or an object of JSON on one line.
+// The output of `mayfly top`: lines, or a JSON object on one line.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace mayfly {
 
-// The rates of the last minutes, for the small bars.
+// Recent rates, for the sparklines.
 struct TopHistory {
   std::deque<double> operations;
   std::deque<double> expired;
@@ -21,7 +21,7 @@ struct TopHistory {
   void add(const TopView& view);
 };
 
-// Each at most `width` characters wide.
+// Each line has at most `width` characters.
 std::vector<std::string> top_lines(const TopView& view, const TopHistory& history,
                                    std::string_view address, std::size_t width);
 

@@ -17,7 +17,7 @@ Maybe number(std::string_view info, std::string_view name) {
   return found ? Maybe(*found) : Maybe();
 }
 
-// The number behind `name=` in a list like "keys=3,expires=1".
+// The number of `name` in a list like "keys=3,expires=1".
 Maybe number_in_list(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const std::string_view pair = list.substr(0, list.find(','));
@@ -31,19 +31,19 @@ Maybe number_in_list(std::string_view list, std::string_view name) {
   return std::nullopt;
 }
 
-// Calls `see(name, value)` for the lines that begin with `prefix`; the name is what comes behind.
-template <class See>
-void each_line(std::string_view info, std::string_view prefix, See see) {
+// Calls visit(name, value) for each line that starts with `prefix`; `name` is without the prefix.
+template <class Visit>
+void each_line(std::string_view info, std::string_view prefix, Visit visit) {
   while (!info.empty()) {
     const std::string_view line = info.substr(0, info.find("\r\n"));
     info.remove_prefix(std::min(info.size(), line.size() + 2));
     const std::size_t colon = line.find(':');
     if (!line.starts_with(prefix) || colon == std::string_view::npos) continue;
-    see(line.substr(prefix.size(), colon - prefix.size()), line.substr(colon + 1));
+    visit(line.substr(prefix.size(), colon - prefix.size()), line.substr(colon + 1));
   }
 }
 
-// Two samples of the same server, one after the other.
+// Rates between two samples of the same server.
 class Rates {
  public:
   Rates(const TopSample* before, const TopSample& now) : now_(now) {
@@ -81,7 +81,7 @@ std::string server_name(std::string_view info) {
   return "server";
 }
 
-void see_commands(TopView& view, std::string_view info, const Rates& rates) {
+void read_commands(TopView& view, std::string_view info, const Rates& rates) {
   std::map<std::string_view, Maybe> before;
   each_line(rates.info_before(), "cmdstat_", [&](std::string_view name, std::string_view list) {
     before[name] = number_in_list(list, "calls");
@@ -97,7 +97,7 @@ void see_commands(TopView& view, std::string_view info, const Rates& rates) {
                            [](const auto& one) { return one.second; });
 }
 
-void see_memory(TopView& view, std::string_view info) {
+void read_memory(TopView& view, std::string_view info) {
   view.used_bytes = number(info, "used_memory");
   view.rss_bytes = number(info, "used_memory_rss");
   view.most_bytes = number(info, "maxmemory");
@@ -105,7 +105,7 @@ void see_memory(TopView& view, std::string_view info) {
   view.fragmentation = number(info, "mem_fragmentation_ratio");
 }
 
-void see_keys(TopView& view, std::string_view info) {
+void read_keys(TopView& view, std::string_view info) {
   each_line(info, "db", [&](std::string_view, std::string_view list) {
     view.keys += number_in_list(list, "keys").value_or(0);
     view.keys_with_deadline += number_in_list(list, "expires").value_or(0);
@@ -126,7 +126,7 @@ std::optional<TopLateness> lateness(std::string_view info, std::string_view kind
                      part("max_ms").value_or(0)};
 }
 
-void see_expiry(TopView& view, std::string_view info, const Rates& rates) {
+void read_expiry(TopView& view, std::string_view info, const Rates& rates) {
   for (std::size_t i = 0; i < kTopSpans.size(); ++i) {
     view.keys_within[i] = number(info, fmt::format("expiry_keys_due_within_{}", kTopSpans[i]));
     view.hashes_within[i] =
@@ -153,7 +153,7 @@ Maybe hit_share(std::string_view info, const Rates& rates) {
   return std::nullopt;
 }
 
-void see_persistence(TopView& view, std::string_view info, double wall_s) {
+void read_persistence(TopView& view, std::string_view info, double wall_s) {
   view.unsaved_changes = number(info, "rdb_changes_since_last_save");
   if (const Maybe saved = number(info, "rdb_last_save_time")) {
     view.last_save_age_s = std::max(0.0, wall_s - *saved);
@@ -165,7 +165,7 @@ void see_persistence(TopView& view, std::string_view info, double wall_s) {
   view.aof_bytes = number(info, "aof_current_size");
 }
 
-void see_replication(TopView& view, std::string_view info) {
+void read_replication(TopView& view, std::string_view info) {
   view.role = info_value(info, "role");
   view.replicas = number(info, "connected_slaves");
   for (int i = 0; i < view.replicas.value_or(0); ++i) {
@@ -191,17 +191,17 @@ TopView view_of(const TopSample* before, const TopSample& now, double wall_s) {
   view.clients = number(info, "connected_clients");
   view.blocked_clients = number(info, "blocked_clients");
   view.in_rate = rates.of("total_net_input_bytes");
-  // One that answers and has sent nothing does not count it.
+  // A server that replies and reports 0 does not count it.
   if (number(info, "total_net_output_bytes") != 0) {
     view.out_rate = rates.of("total_net_output_bytes");
   }
   view.hit_share = hit_share(info, rates);
-  see_commands(view, info, rates);
-  see_memory(view, info);
-  see_keys(view, info);
-  see_expiry(view, info, rates);
-  see_persistence(view, info, wall_s);
-  see_replication(view, info);
+  read_commands(view, info, rates);
+  read_memory(view, info);
+  read_keys(view, info);
+  read_expiry(view, info, rates);
+  read_persistence(view, info, wall_s);
+  read_replication(view, info);
   return view;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `mayfly top` knows of a server: two replies of INFO, a while apart, and what they say
-// together. A number that the server does not tell is absent.
+// TopView: the numbers of `mayfly top`, computed from two replies of INFO. A number that the server
+// does not report is absent.
 
 #pragma once
 
@@ -18,7 +18,7 @@ using Maybe = std::optional<double>;
 
 struct TopSample {
   std::string info;     // the reply to INFO all
-  std::int64_t ns = 0;  // when it came, by the monotonic clock
+  std::int64_t ns = 0;  // monotonic clock
 };
 
 struct TopLateness {
@@ -34,8 +34,8 @@ struct TopView {
   std::string server;  // "mayfly 0.1.0"
   Maybe uptime_s;
 
-  Maybe operations;  // each second, as are all that are called _rate
-  std::vector<std::pair<std::string, double>> commands;  // those that were called, the most first
+  Maybe operations;                                      // per second, like all *_rate
+  std::vector<std::pair<std::string, double>> commands;  // called commands, the most frequent first
   Maybe clients;
   Maybe blocked_clients;
   Maybe used_bytes;
@@ -57,7 +57,7 @@ struct TopView {
   std::optional<TopLateness> late_on_access;
   Maybe evicted_keys;
   Maybe evicted_rate;
-  Maybe hit_share;  // from 0 to 1; since the sample before, or of all if there was no read since
+  Maybe hit_share;  // 0 to 1; since the last sample, or overall if there were no reads
   Maybe in_rate;    // bytes
   Maybe out_rate;
 
@@ -69,15 +69,15 @@ struct TopView {
   bool is_aof_good = true;
   Maybe aof_bytes;
 
-  std::string role;  // "master", "slave"
-  Maybe replicas;    // that follow it
-  Maybe lag_s;       // of the one that is furthest behind; of a replica, since it heard something
-  std::string primary;  // "host:port", of a replica
+  std::string role;     // "master", "slave"
+  Maybe replicas;       // connected
+  Maybe lag_s;          // of the slowest replica; on a replica, since the last message
+  std::string primary;  // "host:port", on a replica
   bool is_link_up = true;
 };
 
-// What there is to see at `now`. Rates are since `before`: absent where there is none, or where the
-// server was restarted meanwhile. `wall_s` is the present time in seconds since the epoch.
+// Rates cover the time since `before`; absent without one or after a restart of the server.
+// `wall_s` is the current time in seconds since the epoch.
 TopView view_of(const TopSample* before, const TopSample& now, double wall_s);
 
 }  // namespace mayfly

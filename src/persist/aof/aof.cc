@@ -65,7 +65,7 @@ Time Aof::next_sync() const {
 
 std::uint64_t Aof::synced_offset() const { return frozen_ ? *frozen_ : last_synced(); }
 
-// What a write that failed has left at the end of the file.
+// Removes what a failed write left at the end of the file.
 Status Aof::cut() {
   if (!cut_to_) return Done{};
   if (Status status = file_->truncate(*cut_to_); !status) return status;
@@ -73,14 +73,14 @@ Status Aof::cut() {
   return Done{};
 }
 
-// The buffer stays: who calls decides when it is not needed any more.
+// The caller clears the buffer when it is no longer needed.
 Status Aof::write_buffer() {
   if (buffer_.empty()) return Done{};
   const std::uint64_t whole = file_->size();
   Status status = file_->write(buffer_);
   if (status) return status;
   cut_to_ = whole;
-  (void)cut();  // else the next flush() does it, before it writes
+  (void)cut();  // if it fails, the next flush() retries before it writes
   return status;
 }
 
@@ -92,11 +92,11 @@ Status Aof::write_and_sync() {
   const bool had_unsynced = last_synced() < written_offset();
   if (Status status = write_buffer(); !status) return status;
   if (Status status = file_->sync(); !status) {
-    // The system may have dropped the bytes and think them written. Only bytes that are written
-    // anew are synced by the next attempt.
+    // The system may have dropped the bytes and consider them written. Only bytes that are written
+    // again are synced by the next attempt.
     cut_to_ = whole;
     (void)cut();
-    if (had_unsynced) note_doubt();
+    if (had_unsynced) mark_doubtful();
     return status;
   }
   drop_buffer();
@@ -127,11 +127,11 @@ Status Aof::sync_in_background(Time now) {
 Status Aof::background_error() {
   std::optional<Error> error = background_.take_error();
   if (!error) return Done{};
-  note_doubt();
+  mark_doubtful();
   return std::move(*error);
 }
 
-void Aof::note_doubt() {
+void Aof::mark_doubtful() {
   if (!frozen_) frozen_ = last_synced();
   is_doubtful_ = true;
   is_doubtful_since_rewrite_ = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aof: the append-only file being written. A log of commands from which the keyspace can be made
-// again, in files that a manifest names (aof_manifest.h).
+// Aof: writes the append-only file, a log of commands from which the keyspace can be rebuilt, in
+// files that a manifest names (aof_manifest.h).
 //
 //   AofLoader loader(disk, options, ...);  ...         // first, if there is a log
 //   Aof aof(disk, options);
@@ -8,7 +8,7 @@
 //   aof.append(0, "*3\r\n$3\r\nSET\r\n...");           // for each command: only buffers
 //   aof.flush(now);                                    // once a turn, before replies go out
 //
-// Rewriting makes a new base, from which replaying is short, and loses no write made meanwhile:
+// A rewrite makes a new base, so that replay is short, and loses no write made meanwhile:
 //
 //   begin_rewrite()    what follows goes into a new increment; fork, and the child writes the base
 //   finish_rewrite()   the new base and that increment are the log; the older files are removed
@@ -17,17 +17,16 @@
 //   manifest    b1 i1        b1 i1 i2       b2 i2  (b1, i1: history, then gone)
 //                     begin          finish
 //
-// Whenever the power goes, the manifest on the disk names files that are there, and all of them but
-// the last are whole: an increment is synced before the next is begun, a new file's name before the
-// manifest that names it, and the manifest before anything is written to a new increment or
-// anything old is removed.
+// After a power failure, the manifest on the disk names existing files, and all but the last one
+// are complete: an increment is synced before the next one is started, the name of a new file
+// before the manifest that names it, and the manifest before a new increment is written or an old
+// file removed.
 //
-// A log that is switched on while there are keys (there is no manifest, or an outdated one) begins
-// with begin_rewrite() instead of open(). Until finish_rewrite() it is not in force: the manifest
-// is as it was, and nothing counts as synced.
+// A log that is enabled while there are keys (no manifest, or an outdated one) starts with
+// begin_rewrite() instead of open(). Until finish_rewrite() it is not in force: the manifest is
+// unchanged, and nothing counts as synced.
 //
-// Threads: one, but for the thread that syncs. After fork() the child must not use its copy, nor
-// destroy it.
+// Threads: one, and the sync thread. After fork() the child must neither use nor destroy its copy.
 //
 // Cost: append() is a copy; flush() is one write for all that was appended, and a sync with
 // AofSync::always.
@@ -44,14 +43,13 @@
 #include "mayfly/result.h"
 #include "mayfly/time.h"
 #include "persist/aof/aof_manifest.h"
-#include "persist/aof/aof_options.h"
 #include "persist/aof/aof_sync.h"
 #include "persist/disk/disk.h"
 
 namespace mayfly {
 
-// Whether a log could be begun there: the directory can be made and written to, and a manifest that
-// is there can be understood. Leaves nothing behind but the directory.
+// Checks that a log can be started there: the directory can be created and written to, and an
+// existing manifest is valid. Leaves only the directory behind.
 Status check_aof_directory(Disk& disk, const AofOptions& options);
 
 class Aof {
@@ -62,22 +60,22 @@ class Aof {
   // Waits for a sync under way. What is buffered is lost: call sync_now() before.
   ~Aof();
 
-  // ---- Beginning and ending ----
+  // ---- Opening and closing ----
 
-  // Goes on with the last increment of the log, which must have been loaded (the loader cuts a
-  // truncated end off), or begins a new log if there is none: of an empty keyspace, then. A file of
-  // a Redis before 7 is moved into the directory as a base. Leftovers of a crash are removed.
+  // Continues the last increment of the log, which must have been loaded (the loader cuts off a
+  // truncated end), or starts a new log if there is none; the keyspace must be empty then. A file
+  // of a Redis before 7 is moved into the directory as a base. Removes leftovers of a crash.
   // REQUIRES: !is_open().
   Status open();
 
   // Commands are taken: after open(), or from begin_rewrite() on.
   bool is_open() const { return file_ != nullptr; }
 
-  // The manifest names what is being written; not so during the first rewrite of a log that was
-  // begun without open().
+  // The manifest names the files being written; false during the first rewrite of a log that was
+  // started without open().
   bool is_in_force() const { return is_in_force_; }
 
-  // Writes and syncs everything, whatever the policy: for a shutdown.
+  // Writes and syncs everything, regardless of the policy: for a shutdown.
   Status sync_now();
 
   // ---- Writing ----
@@ -87,22 +85,22 @@ class Aof {
   // if the log is not open.
   void append(int database, std::string_view command);
 
-  // Writes what was appended, and syncs as the policy says. Call it before replies go out, and also
-  // without any reason at next_sync(), since that is when a sync is begun.
+  // Writes what was appended, and syncs according to the policy. Call it before replies are sent,
+  // and also at next_sync(), which starts a sync.
   //
   // After an error everything that was not written stays buffered for the next call, and the file
-  // ends with the last whole command, so that nothing is lost or doubled when there is room again.
-  // With `always`, what could not be synced counts as not written.
+  // ends with the last complete command, so that nothing is lost or duplicated when there is space
+  // again. With `always`, what could not be synced counts as not written.
   //
-  // With `everysec` a sync that failed in the background is reported by the next call, which writes
-  // all the same; see is_doubtful(). If a sync takes more than two seconds, the call waits for it.
+  // With `everysec` a failed background sync is reported by the next call, which still writes; see
+  // is_doubtful(). If a sync takes more than two seconds, the call waits for it.
   Status flush(Time now);
 
   // When flush() should be called even if nothing was appended; kNever if it need not.
   Time next_sync() const;
 
-  // A sync failed after the bytes had left the buffer, so that nobody knows whether the disk has
-  // them. Only a rewrite makes the log safe again; until then synced_offset() stands still.
+  // A sync failed after the bytes had left the buffer, so it is unknown whether the disk has them.
+  // Only a rewrite makes the log safe again; until then synced_offset() does not advance.
   bool is_doubtful() const { return is_doubtful_; }
 
   void set_sync(AofSync sync) { options_.sync = sync; }
@@ -124,8 +122,8 @@ class Aof {
   // is not in the base. An error leaves the log as it was. REQUIRES: !is_rewriting().
   Result<std::string> begin_rewrite();
 
-  // The base is complete. Takes care of syncing it. After an error the rewrite is aborted, or, if
-  // only the last step failed, done but for old files that are removed later.
+  // The base is complete: syncs and installs it. After an error the rewrite is aborted or, if only
+  // the last step failed, done except for old files, which are removed later.
   // REQUIRES: is_rewriting().
   Status finish_rewrite();
 
@@ -147,13 +145,13 @@ class Aof {
   // Opening and rewriting: aof_install.cc.
   Status make_directory();
   Status open_files();
-  Status take_over_old_file();
+  Status adopt_old_file();
   Status open_last_increment();
   Status begin_increment();
-  Status begin_out_of_force();
+  Status begin_not_in_force();
   Status install_base(const std::string& path);
-  void note_finished();
-  void thaw();
+  void finish_install();
+  void unfreeze_offset();
   Status write_manifest(const AofManifest& manifest);
   Status make_manifest_durable();
   void remove_history();
@@ -169,7 +167,7 @@ class Aof {
   void drop_buffer();
   Status sync_in_background(Time now);
   Status background_error();
-  void note_doubt();
+  void mark_doubtful();
   bool syncs(AofSync policy) const {
     return options_.sync == policy && !(options_.no_sync_on_rewrite && is_rewriting_);
   }

@@ -23,7 +23,7 @@ Status check_aof_directory(Disk& disk, const AofOptions& options) {
   if (!file) return file.error();
   Status status = (*file)->write("x");
   if (status) status = (*file)->sync();
-  (void)disk.remove(probe);  // the first error is the one to tell
+  (void)disk.remove(probe);  // the first error is reported
   return status;
 }
 
@@ -49,7 +49,7 @@ Status Aof::open_files() {
   manifest_ = files->manifest.value_or(AofManifest{});
   if (Status status = make_directory(); !status) return status;
   if (files->is_old) {
-    if (Status status = take_over_old_file(); !status) return status;
+    if (Status status = adopt_old_file(); !status) return status;
   }
   if (manifest_.base) older_bytes_ = bytes_of(*manifest_.base);
   return manifest_.increments.empty() ? begin_increment() : open_last_increment();
@@ -62,7 +62,7 @@ Status Aof::make_directory() {
 
 // The manifest comes first, as Redis does it: should the power go before the file is moved, it is
 // found where it was (find_aof).
-Status Aof::take_over_old_file() {
+Status Aof::adopt_old_file() {
   if (Status status = write_manifest(manifest_); !status) return status;
   const std::string to = aof_path(options_, options_.name);
   if (Status status = disk_.rename(old_aof_path(options_), to); !status) return status;
@@ -70,7 +70,7 @@ Status Aof::take_over_old_file() {
   return disk_.sync_directory(parent_directory(options_.directory));
 }
 
-// A process that was killed may not have synced what it wrote, but we have loaded it.
+// A killed process may not have synced what it wrote, and we have loaded it.
 Status Aof::open_last_increment() {
   for (const AofPart& part : manifest_.increments) older_bytes_ += bytes_of(part);
   increment_ = manifest_.increments.back();
@@ -108,7 +108,7 @@ Status Aof::write_manifest(const AofManifest& manifest) {
   if (status) status = (*file)->sync();
   if (status) status = disk_.rename(temporary, to);
   if (!status) {
-    (void)disk_.remove(temporary);  // the first error is the one to tell
+    (void)disk_.remove(temporary);  // the first error is reported
     return status;
   }
   manifest_ = manifest;
@@ -120,7 +120,7 @@ Status Aof::make_manifest_durable() {
   if (is_manifest_durable_) return Done{};
   if (Status status = disk_.sync_directory(options_.directory); !status) return status;
   is_manifest_durable_ = true;
-  thaw();
+  unfreeze_offset();
   return Done{};
 }
 
@@ -145,8 +145,8 @@ Status Aof::begin_increment() {
   return status;
 }
 
-// Files are removed, and that is durable, before the manifest forgets them. What fails is tried
-// again after the next rewrite, or when the log is opened.
+// Files are removed durably before the manifest drops them. Failures are retried after the next
+// rewrite or when the log is opened.
 void Aof::remove_history() {
   if (manifest_.history.empty() || !is_manifest_durable_) return;
   AofManifest next = manifest_;
@@ -182,7 +182,7 @@ Result<std::string> Aof::begin_rewrite() {
   assert(!is_rewriting());
   Status status = Done{};
   if (!is_open()) {
-    status = begin_out_of_force();
+    status = begin_not_in_force();
     if (!status) close();
   } else {
     status = sync_now();
@@ -196,8 +196,8 @@ Result<std::string> Aof::begin_rewrite() {
   return temporary_base();
 }
 
-// The manifest, if there is one, tells of another time: it stays as it is until there is a base.
-Status Aof::begin_out_of_force() {
+// An existing manifest is outdated: it stays until there is a base.
+Status Aof::begin_not_in_force() {
   const Result<AofFiles> files = find_aof(disk_, options_);
   if (!files) return files.error();
   manifest_ = files->is_old ? AofManifest{} : files->manifest.value_or(AofManifest{});
@@ -235,7 +235,7 @@ Status Aof::finish_rewrite() {
     abort_rewrite();
     return status;
   }
-  note_finished();
+  finish_install();
   remove_history();
   return status;
 }
@@ -251,17 +251,17 @@ Status Aof::install_base(const std::string& path) {
   return disk_.sync_directory(options_.directory);
 }
 
-void Aof::note_finished() {
+void Aof::finish_install() {
   older_bytes_ = bytes_of(*manifest_.base);
   base_bytes_ = size();
   is_in_force_ = true;
   is_rewriting_ = false;
   is_doubtful_ = is_doubtful_since_rewrite_;
-  thaw();
+  unfreeze_offset();
 }
 
-// What was synced counts if the log that it is part of does.
-void Aof::thaw() {
+// Synced data counts if its log is in force.
+void Aof::unfreeze_offset() {
   if (is_in_force_ && is_manifest_durable_ && !is_doubtful_) frozen_.reset();
 }
 

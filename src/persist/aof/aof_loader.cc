@@ -107,7 +107,7 @@ Status AofLoader::begin_file() {
   source = disk_.open(file().path);
   if (!source) return source.error();
   source_ = std::move(*source);
-  // What is due stays: its removal is told by the log, or is up to the sweep when all is loaded.
+  // Due keys stay: the log removes them, or the sweep after loading.
   rdb_ = std::make_unique<RdbLoader>(
       *source_, keyspace_,
       RdbLoadOptions{.now = options_.now, .keeps_due = true, .checks = options_.checks});

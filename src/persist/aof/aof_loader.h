@@ -10,9 +10,8 @@
 //   if (!loader.report().found) ...                   // there is no log
 //
 // A power cut or a crash can leave a part of a command, or of a transaction, at the end of the last
-// file. It is cut off there, and reported, or is an error if the options say so. Anything else that
-// is not as it should be is an error, with file and offset: in a file that is not the last one, or
-// not a command where one must be.
+// file. It is cut off and reported, or is an error, depending on the options. Any other damage is
+// an error with file and offset: an incomplete file that is not the last one, or invalid commands.
 
 #pragma once
 
@@ -27,7 +26,6 @@
 #include "mayfly/result.h"
 #include "mayfly/time.h"
 #include "persist/aof/aof_manifest.h"
-#include "persist/aof/aof_options.h"
 #include "persist/aof/aof_reader.h"
 #include "persist/disk/disk.h"
 #include "persist/rdb/rdb_loader.h"
@@ -65,7 +63,7 @@ struct AofLoadReport {
 
 class AofLoader {
  public:
-  // All but the options must outlive it. Looks at the files with the first step().
+  // All but the options must outlive it. Opens the files with the first step().
   AofLoader(Disk& disk, const AofOptions& files, Keyspace& keyspace, AofApply& applier,
             const AofLoadOptions& options);
   ~AofLoader();

@@ -20,10 +20,24 @@
 #include <vector>
 
 #include "mayfly/result.h"
-#include "persist/aof/aof_options.h"
 #include "persist/disk/disk.h"
 
 namespace mayfly {
+
+// What a power failure loses. A crash of the process alone loses nothing that was flushed.
+enum class AofSync {
+  always,    // nothing: every flush() waits for the disk
+  everysec,  // about the last two seconds: a thread syncs once a second
+  no,        // what the system has not written yet, about 30 seconds
+};
+
+struct AofOptions {
+  std::string directory;                // of all files: dir/appenddirname
+  std::string name = "appendonly.aof";  // prefix of their names: appendfilename
+  AofSync sync = AofSync::everysec;
+  bool rdb_preamble = true;         // bases are RDB files, else commands
+  bool no_sync_on_rewrite = false;  // during a rewrite, as with AofSync::no
+};
 
 struct AofPart {
   std::string name;  // within the directory; no slash in it

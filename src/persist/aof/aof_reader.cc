@@ -9,7 +9,7 @@ namespace mayfly {
 namespace {
 
 constexpr std::size_t kPiece = 64 * 1024;
-constexpr std::size_t kRemarkMax = 1024;
+constexpr std::size_t kAnnotationMax = 1024;
 constexpr int kDigitsMax = 18;
 constexpr std::uint64_t kWordMax = UINT32_MAX;  // no key or value can be longer
 
@@ -31,10 +31,10 @@ Result<AofReader::Found> AofReader::next() {
       if (io_error_) return *io_error_;
       return Found::end;
     }
-    const bool is_remark = byte(0) == '#';
-    step = is_remark ? skip_remark(size) : read_command(size);
+    const bool is_annotation = byte(0) == '#';
+    step = is_annotation ? skip_annotation(size) : read_command(size);
     if (step != Step::read) break;
-    if (!is_remark) {
+    if (!is_annotation) {
       length_ = size;
       return Found::command;
     }
@@ -44,10 +44,10 @@ Result<AofReader::Found> AofReader::next() {
   return step == Step::truncated ? Found::truncated : Found::malformed;
 }
 
-AofReader::Step AofReader::skip_remark(std::size_t& at) {
+AofReader::Step AofReader::skip_annotation(std::size_t& at) {
   while (has(at, 1)) {
     if (byte(at++) == '\n') return Step::read;
-    if (at > kRemarkMax) return fail(0, "a remark without an end");
+    if (at > kAnnotationMax) return fail(0, "an annotation without an end");
   }
   return Step::truncated;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// AofReader: finds the commands in a file of the log. Unlike a client's requests they are written
-// by a program, so that there is one right way to write each, and anything else is damage.
+// AofReader: reads the commands of a log file. Unlike a client's requests, a command has only one
+// valid form; anything else is damage.
 //
 //   *2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n       a command: words with their lengths, at least one
-//   #TS:1700000000\r\n                      a remark, which is skipped
+//   #TS:1700000000\r\n                      a annotation, which is skipped
 //
-// AofUnit: commands that are kept until their transaction is known to be whole.
+// AofUnit: the commands of a transaction, kept until it is complete.
 //
 // Cost: lengths are looked at once, and words not at all. Memory: 64 KiB,
 // or as much as the longest command needs; a length that the file is too short for needs none.
@@ -31,7 +31,7 @@ class AofReader {
   enum class Found {
     command,
     end,        // after the last command
-    truncated,  // the file ends within a command or a remark
+    truncated,  // the file ends within a command or a annotation
     malformed,  // see error()
   };
 
@@ -46,7 +46,7 @@ class AofReader {
   Words words() const { return words_; }
 
   // Where the command begins, or what is no command, and where it ends. If there is none, both are
-  // the end of the last whole command or remark.
+  // the end of the last whole command or annotation.
   std::uint64_t begin() const { return offset_ + at_; }
   std::uint64_t end() const { return offset_ + at_ + length_; }
 
@@ -63,7 +63,7 @@ class AofReader {
 
   // Each reads what is at `at`, and moves it behind. All such places are relative to at_, since the
   // buffer's bytes may move whenever more are read.
-  Step skip_remark(std::size_t& at);
+  Step skip_annotation(std::size_t& at);
   Step read_command(std::size_t& at);
   Step read_length(std::size_t& at, char letter, std::uint64_t& length);
   Step expect(std::size_t& at, std::string_view bytes);

@@ -74,7 +74,7 @@ TEST(AofReader, WhatIsNotWrittenTheOneWayIsDamage) {
   EXPECT_EQ(read_all("*1\r\n$-1\r\n"), "a length without digits at 5");
   EXPECT_EQ(read_all("*1\r\n$1\r\nab\r\n"), "the end of a line must be here at 9");
   EXPECT_EQ(read_all("*9999999999999999999\r\n"), "a length with too many digits at 1");
-  EXPECT_EQ(read_all("#" + std::string(5000, 'x')), "a remark without an end at 0");
+  EXPECT_EQ(read_all("#" + std::string(5000, 'x')), "an annotation without an end at 0");
 }
 
 TEST(AofReader, AWordLongerThanTheFileNeedsNoMemory) {

@@ -9,16 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "persist/disk/syncing_sink.h"
+#include "persist/disk/disk.h"
 #include "resp/encode.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kFieldsMax = 64;            // in one command
-constexpr std::size_t kBufferBytes = 64 * 1024;   // handed to the sink at once
-constexpr std::uint64_t kKeysBetween = 1024;      // two reports of progress
-constexpr std::uint64_t kBytesBetween = 1 << 20;  // 1 MiB
+constexpr std::size_t kFieldsMax = 64;           // in one command
+constexpr std::size_t kBufferBytes = 64 * 1024;  // handed to the sink at once
 
 class Digits {
  public:
@@ -35,11 +33,11 @@ class Digits {
   const char* end_;
 };
 
-// Writes commands. After the first error it does nothing more, and finish() tells it.
+// Writes commands. After the first error it writes nothing more; finish() returns the error.
 class Rewriter {
  public:
   Rewriter(Time now, ByteSink& sink, const OnSaveProgress& progress)
-      : context_{.now = now, .policy = Policy::hide}, sink_(sink), progress_(progress) {}
+      : context_{.now = now, .policy = Policy::hide}, sink_(sink, progress) {}
 
   void database(Database& database) {
     if (database.stored() == 0) return;
@@ -47,7 +45,7 @@ class Rewriter {
     database.each([&](Slot slot) {
       visit_value(database.node(slot), Overloaded{[&](std::string_view) { string(database, slot); },
                                                   [&](const auto&) { hash(database, slot); }});
-      note_key();
+      count_key();
       return status_.ok();
     });
   }
@@ -55,7 +53,7 @@ class Rewriter {
   Result<SaveProgress> finish() {
     hand_over();
     if (!status_) return status_.error();
-    return done_;
+    return sink_.done;
   }
 
  private:
@@ -74,7 +72,7 @@ class Rewriter {
     }
   }
 
-  // The views into the hash are good all the time, since nothing is changed.
+  // The views into the hash stay valid, since nothing is changed.
   void hash(Database& database, Slot slot) {
     fields_.clear();
     database.members(context_, slot).each([&](const Member& field) {
@@ -118,32 +116,21 @@ class Rewriter {
     }
   }
 
-  void note_key() {
-    ++done_.keys;
+  void count_key() {
     if (buffer_.size() >= kBufferBytes) hand_over();
-    if (done_.keys - reported_.keys >= kKeysBetween) report();
+    sink_.count_key();
   }
 
   void hand_over() {
     if (status_) status_ = sink_.write(buffer_);
-    done_.bytes += buffer_.size();
     buffer_.clear();
-    if (done_.bytes - reported_.bytes >= kBytesBetween) report();
-  }
-
-  void report() {
-    reported_ = done_;
-    if (progress_) progress_(done_);
   }
 
   const ExecContext context_;
-  ByteSink& sink_;
-  const OnSaveProgress& progress_;
+  ReportingSink sink_;
   std::string buffer_;
   std::vector<Member> fields_;
   Status status_ = Done{};
-  SaveProgress done_;
-  SaveProgress reported_;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace mayfly {
 
 BackgroundSync::~BackgroundSync() {
-  // The thread first: a sync under way is finished, and then it sees that it shall stop.
+  // A running sync is finished first; then the thread stops.
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
 }

@@ -5,8 +5,8 @@
 //   ...
 //   if (sync.synced() >= offset) ...               // it is safe
 //
-// One sync at a time. The owner asks how it went; nothing calls back. The thread begins with the
-// first start(), so that whoever never syncs in the background has none.
+// One sync at a time. The owner polls; there is no callback. The thread starts with the
+// first start(): without background syncs there is no thread.
 //
 // Threads: one owner. After fork() the child has no such thread: it must neither use nor destroy
 // its copy, but leave by _exit().
@@ -41,7 +41,7 @@ class BackgroundSync {
   // The offset of the last sync that succeeded.
   std::uint64_t synced() const;
 
-  // Why the last sync failed, once; nothing if it did not, or if it was told before.
+  // The error of the last sync, once; nothing if it succeeded or was reported before.
   std::optional<Error> take_error();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ByteSink and ByteSource: where bytes of a file or a connection go, and where they come from.
+// ByteSink and ByteSource: the target and the source of the bytes of a file or a connection.
 
 #pragma once
 
@@ -29,7 +29,7 @@ class ByteSource {
   // Fills the room from its front and returns how many bytes came; 0 is the end.
   virtual Result<std::size_t> read(std::span<char> room) = 0;
 
-  // How many bytes there are from the first to the last one; 0 if nobody knows.
+  // The total number of bytes; 0 if unknown.
   virtual std::uint64_t size() const { return 0; }
 };
 

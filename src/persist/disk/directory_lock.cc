@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// SystemDisk: directories that one process uses alone, and second names of files.
+// SystemDisk: locks on directories, so that only one process uses each.
 //
 // The lock is flock() on the file mayfly.lock in the directory, so it ends with the process, also
-// with one that is killed. The file says who has it. Its owner removes it at the end; whoever has
-// opened it before sees by its number that it is not the one of the directory any more.
+// when it is killed. The file names the owner, who removes it at the end. A process that opened the
+// file before that sees by the inode number that it is no longer the file of the directory.
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -12,7 +12,6 @@
 
 #include <array>
 #include <cerrno>
-#include <filesystem>
 #include <system_error>
 
 #include "persist/disk/disk.h"
@@ -21,13 +20,13 @@ namespace mayfly {
 namespace {
 
 constexpr std::string_view kLockName = "mayfly.lock";
-constexpr int kFileMode = 0644;
-constexpr int kAttempts = 100;  // each means that another server has ended just now
+constexpr int kLockFileMode = 0644;
+constexpr int kAttempts = 100;  // a retry means that another server has just ended
 
-Error failed(std::string_view deed, const std::string& path, Code code = Code::io) {
+Error lock_error(std::string_view action, const std::string& path, Code code = Code::io) {
   const int number = errno;
   std::string message("cannot ");
-  message.append(deed).append(" ").append(path).append(": ");
+  message.append(action).append(" ").append(path).append(": ");
   message.append(std::generic_category().message(number));
   return {code, std::move(message)};
 }
@@ -36,9 +35,9 @@ bool is_same_file(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-// A lock does not need the right to write: somebody else may have made the file.
+// A lock does not need write permission: another user may have created the file.
 int open_lock_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kLockFileMode);
   if (file >= 0 || errno != EACCES) return file;
   const int read_only = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (read_only < 0) errno = EACCES;
@@ -50,7 +49,7 @@ std::string owner_in(int file) {
   const ssize_t count = ::pread(file, text.data(), text.size(), 0);
   std::string owner(text.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   owner.resize(std::min(owner.find('\n'), owner.size()));
-  return owner.empty() ? std::string("a process that has not said its number") : owner;
+  return owner.empty() ? std::string("an unknown process") : owner;
 }
 
 }  // namespace
@@ -62,7 +61,7 @@ class SystemDisk::LockFile {
   LockFile(const LockFile&) = delete;
   LockFile& operator=(const LockFile&) = delete;
 
-  // Removed before it is unlocked. The directory may have been moved and another be in its place.
+  // Removes the file before unlocking it, unless the directory was replaced by another.
   ~LockFile() {
     struct stat ours {};
     struct stat there {};
@@ -73,7 +72,7 @@ class SystemDisk::LockFile {
     ::close(file_);
   }
 
-  // A full disk does not matter: the lock is good without a text.
+  // A full disk does not matter: the lock works without the text.
   void set_owner(const std::string& owner) const {
     const std::string line = owner + "\n";
     const bool is_written =
@@ -109,18 +108,18 @@ SystemDisk::SystemDisk(SystemDisk&&) noexcept = default;
 Result<std::unique_ptr<DirectoryLock>> SystemDisk::lock(const std::string& directory,
                                                         const std::string& owner) {
   struct stat about {};
-  if (::stat(directory.c_str(), &about) != 0) return failed("look at", directory, Code::not_found);
+  if (::stat(directory.c_str(), &about) != 0) return lock_error("read", directory, Code::not_found);
   const DirectoryId id{about.st_dev, about.st_ino};
   const std::string path = directory + "/" + std::string(kLockName);
   for (int i = 0; i < kAttempts && !locks_.contains(id); ++i) {
     const int file = open_lock_file(path);
-    if (file < 0) return failed("open", path, Code::denied);
+    if (file < 0) return lock_error("open", path, Code::denied);
     if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
       const bool is_taken = errno == EWOULDBLOCK;
       const Error error =
-          is_taken ? Error{Code::busy, "the folder '" + directory +
+          is_taken ? Error{Code::busy, "directory '" + directory +
                                            "' is in use by another server: " + owner_in(file)}
-                   : failed("lock", path);
+                   : lock_error("lock", path);
       ::close(file);
       return error;
     }
@@ -133,25 +132,11 @@ Result<std::unique_ptr<DirectoryLock>> SystemDisk::lock(const std::string& direc
       ::close(file);
     }
   }
-  if (!locks_.contains(id)) return Error{Code::io, "cannot lock " + path + ": it comes and goes"};
+  if (!locks_.contains(id))
+    return Error{Code::io, "cannot lock " + path + ": it is created and removed repeatedly"};
   std::unique_ptr<DirectoryLock> lock = std::make_unique<Lock>(*this, id);
   lock->set_owner(owner);
   return lock;
-}
-
-// Not every file system has second names: a copy will do.
-Status SystemDisk::link(const std::string& from, const std::string& to) {
-  if (::link(from.c_str(), to.c_str()) == 0) return Done{};
-  if (errno == EEXIST || errno == ENOENT || errno == ENOSPC) return failed("make", to);
-  std::error_code error;
-  std::filesystem::copy_file(from, to, std::filesystem::copy_options::none, error);
-  if (!error) {
-    const Result<std::unique_ptr<DiskFile>> copy = append(to);
-    return copy ? (*copy)->sync() : Status(copy.error());
-  }
-  std::string message("cannot copy ");
-  message.append(from).append(" to ").append(to).append(": ").append(error.message());
-  return Error{Code::io, std::move(message)};
 }
 
 }  // namespace mayfly

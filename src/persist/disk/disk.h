@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disk: what persistence asks of a file system. It is a seam: FakeDisk (fake_disk.h) runs full,
-// fails and loses what was not synced, as a real one does when the power goes.
+// Disk: the file system as persistence uses it. Tests use FakeDisk (fake_disk.h), which can be
+// full, fail, and lose unsynced data like a power failure.
 //
 //   Result<std::unique_ptr<DiskFile>> file = disk.create("dir/temp-1.rdb");
 //   (*file)->write(bytes);  (*file)->sync();
@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -94,6 +95,27 @@ class SystemDisk final : public Disk {
   using DirectoryId = std::pair<std::uint64_t, std::uint64_t>;  // device and inode
 
   std::map<DirectoryId, std::unique_ptr<LockFile>> locks_;
+};
+
+// Writes to a file and syncs it now and then, so that the last sync is short and does not block the
+// disk for others.
+class SyncingSink final : public ByteSink {
+ public:
+  // The file must outlive it. 0: never syncs.
+  SyncingSink(DiskFile& file, std::uint64_t every_bytes) : file_(file), every_(every_bytes) {}
+
+  Status write(std::string_view bytes) override {
+    if (Status status = file_.write(bytes); !status) return status;
+    unsynced_ += bytes.size();
+    if (every_ == 0 || unsynced_ < every_) return Done{};
+    unsynced_ = 0;
+    return file_.sync();
+  }
+
+ private:
+  DiskFile& file_;
+  const std::uint64_t every_;
+  std::uint64_t unsynced_ = 0;
 };
 
 }  // namespace mayfly

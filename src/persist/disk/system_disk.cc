@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SystemDisk: files of the operating system.
+// SystemDisk: files and directories.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -37,18 +38,17 @@ Code code_of(int number) {
   }
 }
 
-// What could not be done, and errno's reason.
-Error failed(std::string_view deed, std::string_view path) {
+Error failed(std::string_view action, std::string_view path) {
   const int number = errno;
   std::string message("cannot ");
-  message.append(deed).append(" ").append(path).append(": ");
+  message.append(action).append(" ").append(path).append(": ");
   message.append(std::generic_category().message(number));
   return {code_of(number), std::move(message)};
 }
 
-// Does it again if a signal came in between.
+// Retries after a signal.
 template <class Call>
-auto retried(Call call) {
+auto retry_eintr(Call call) {
   auto result = call();
   while (result < 0 && errno == EINTR) result = call();
   return result;
@@ -78,7 +78,7 @@ class SystemFile final : public DiskFile {
   Status write(std::string_view bytes) override {
     while (!bytes.empty()) {
       const ssize_t written =
-          retried([&] { return ::write(descriptor_.number(), bytes.data(), bytes.size()); });
+          retry_eintr([&] { return ::write(descriptor_.number(), bytes.data(), bytes.size()); });
       if (written < 0) return failed("write to", path_);
       size_ += static_cast<std::uint64_t>(written);
       bytes.remove_prefix(static_cast<std::size_t>(written));
@@ -87,7 +87,7 @@ class SystemFile final : public DiskFile {
   }
 
   Status sync() override {
-    if (retried([&] { return ::fdatasync(descriptor_.number()); }) < 0) {
+    if (retry_eintr([&] { return ::fdatasync(descriptor_.number()); }) < 0) {
       return failed("sync", path_);
     }
     return Done{};
@@ -96,7 +96,8 @@ class SystemFile final : public DiskFile {
   std::uint64_t size() const override { return size_; }
 
   Status truncate(std::uint64_t size) override {
-    if (retried([&] { return ::ftruncate(descriptor_.number(), static_cast<off_t>(size)); }) < 0) {
+    if (retry_eintr([&] { return ::ftruncate(descriptor_.number(), static_cast<off_t>(size)); }) <
+        0) {
       return failed("truncate", path_);
     }
     size_ = size;
@@ -116,7 +117,7 @@ class SystemSource final : public ByteSource {
 
   Result<std::size_t> read(std::span<char> room) override {
     const ssize_t count =
-        retried([&] { return ::read(descriptor_.number(), room.data(), room.size()); });
+        retry_eintr([&] { return ::read(descriptor_.number(), room.data(), room.size()); });
     if (count < 0) return failed("read", path_);
     return static_cast<std::size_t>(count);
   }
@@ -131,14 +132,14 @@ class SystemSource final : public ByteSource {
 
 Result<std::uint64_t> size_of(const Descriptor& descriptor, const std::string& path) {
   struct stat about {};
-  if (::fstat(descriptor.number(), &about) < 0) return failed("look at", path);
+  if (::fstat(descriptor.number(), &about) < 0) return failed("read", path);
   if (S_ISDIR(about.st_mode)) errno = EISDIR;
   if (S_ISDIR(about.st_mode)) return failed("open", path);
   return static_cast<std::uint64_t>(about.st_size);
 }
 
 Result<std::unique_ptr<DiskFile>> open_to_write(const std::string& path, int flags) {
-  Descriptor descriptor(retried([&] {
+  Descriptor descriptor(retry_eintr([&] {
     return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, kFileMode);
   }));
   if (descriptor.number() < 0) return failed("open", path);
@@ -159,7 +160,7 @@ Result<std::unique_ptr<DiskFile>> SystemDisk::append(const std::string& path) {
 
 Result<std::unique_ptr<ByteSource>> SystemDisk::open(const std::string& path,
                                                      std::uint64_t offset) {
-  Descriptor descriptor(retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  Descriptor descriptor(retry_eintr([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
   if (descriptor.number() < 0) return failed("open", path);
   const Result<std::uint64_t> size = size_of(descriptor, path);
   if (!size) return size.error();
@@ -175,8 +176,8 @@ Status SystemDisk::rename(const std::string& from, const std::string& to) {
   return Done{};
 }
 
-// Giving back the blocks of a large file takes a tenth of a second and more. That happens when it
-// is closed for the last time, so a thread does that while we go on.
+// Freeing the blocks of a large file takes a tenth of a second or more. It happens at the last
+// close(), which a thread does.
 Status SystemDisk::remove(const std::string& path) {
   constexpr off_t kLarge = 16 << 20;
   struct stat about {};
@@ -197,15 +198,15 @@ Status SystemDisk::make_directory(const std::string& path) {
   const bool exists = errno == EEXIST;
   if (exists && ::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) return Done{};
   if (exists) errno = EEXIST;
-  return failed("make the directory", path);
+  return failed("create directory", path);
 }
 
 Status SystemDisk::sync_directory(const std::string& path) {
   const Descriptor descriptor(
-      retried([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  if (descriptor.number() < 0) return failed("open the directory", path);
-  if (retried([&] { return ::fsync(descriptor.number()); }) < 0) {
-    return failed("sync the directory", path);
+      retry_eintr([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (descriptor.number() < 0) return failed("open directory", path);
+  if (retry_eintr([&] { return ::fsync(descriptor.number()); }) < 0) {
+    return failed("sync directory", path);
   }
   return Done{};
 }
@@ -228,6 +229,21 @@ Result<std::vector<std::string>> SystemDisk::list(const std::string& directory) 
   }
   if (errno != 0) return failed("list", directory);
   return names;
+}
+
+// A copy, if the file system has no hard links.
+Status SystemDisk::link(const std::string& from, const std::string& to) {
+  if (::link(from.c_str(), to.c_str()) == 0) return Done{};
+  if (errno == EEXIST || errno == ENOENT || errno == ENOSPC) return failed("create", to);
+  std::error_code error;
+  std::filesystem::copy_file(from, to, std::filesystem::copy_options::none, error);
+  if (!error) {
+    const Result<std::unique_ptr<DiskFile>> copy = append(to);
+    return copy ? (*copy)->sync() : Status(copy.error());
+  }
+  std::string message("cannot copy ");
+  message.append(from).append(" to ").append(to).append(": ").append(error.message());
+  return Error{Code::io, std::move(message)};
 }
 
 }  // namespace mayfly

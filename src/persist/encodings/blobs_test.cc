@@ -9,8 +9,6 @@
 
 #include "persist/encodings/listpack.h"
 #include "persist/encodings/listpack_writer.h"
-#include "persist/encodings/ziplist.h"
-#include "persist/encodings/zipmap.h"
 
 namespace mayfly {
 namespace blobs_test {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cassert>
 #include <cstring>
 #include <optional>
@@ -23,18 +22,6 @@ struct IntegerForm {
 };
 constexpr std::array kIntegerForms = {IntegerForm{0xF1, 2}, IntegerForm{0xF2, 3},
                                       IntegerForm{0xF3, 4}, IntegerForm{0xF4, 8}};
-
-char* write_byte(char* to, std::uint64_t byte) {
-  *to = static_cast<char>(byte);
-  return to + 1;
-}
-
-// The least byte first.
-char* write_number(char* to, std::uint64_t value, std::size_t bytes) {
-  static_assert(std::endian::native == std::endian::little);
-  std::memcpy(to, &value, bytes);
-  return to + bytes;
-}
 
 bool fits(std::int64_t value, std::size_t bytes) {
   const std::int64_t rest = value >> (bytes * 8 - 1);
@@ -73,7 +60,7 @@ void ListpackWriter::add_integer(std::int64_t value) {
   }
   const auto* const form = std::find_if(kIntegerForms.begin(), kIntegerForms.end(),
                                         [&](IntegerForm one) { return fits(value, one.bytes); });
-  end_entry(begin, write_number(write_byte(begin, form->first), bits, form->bytes));
+  end_entry(begin, write_little(write_byte(begin, form->first), bits, form->bytes));
 }
 
 void ListpackWriter::add_text(std::string_view text) {
@@ -85,7 +72,7 @@ void ListpackWriter::add_text(std::string_view text) {
     at = write_byte(at, 0xE0 | text.size() >> 8);
     at = write_byte(at, text.size());
   } else {
-    at = write_number(write_byte(at, 0xF0), text.size(), 4);
+    at = write_little(write_byte(at, 0xF0), text.size(), 4);
   }
   if (!text.empty()) std::memcpy(at, text.data(), text.size());
   end_entry(begin, at + text.size());
@@ -107,7 +94,7 @@ std::string_view ListpackWriter::finish() {
   char* const end = room_for(0);
   const auto size = static_cast<std::size_t>(write_byte(end, 0xFF) - bytes_.data());
   assert(size < std::size_t{1} << 30);
-  write_number(write_number(bytes_.data(), size, 4), std::min(count_, kCountUnknown), 2);
+  write_little(write_little(bytes_.data(), size, 4), std::min(count_, kCountUnknown), 2);
   return {bytes_.data(), size};
 }
 

@@ -16,12 +16,25 @@
 
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
 namespace mayfly {
+
+// Write to `to` and return the end of what was written.
+inline char* write_byte(char* to, std::uint64_t byte) {
+  *to = static_cast<char>(byte);
+  return to + 1;
+}
+inline char* write_little(char* to, std::uint64_t value, std::size_t bytes) {  // little-endian
+  static_assert(std::endian::native == std::endian::little);
+  std::memcpy(to, &value, bytes);
+  return to + bytes;
+}
 
 class ListpackWriter {
  public:

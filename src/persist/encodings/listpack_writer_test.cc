@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "persist/hex.h"
+#include "base/hex.h"
 
 namespace mayfly {
 namespace listpack_writer_test {

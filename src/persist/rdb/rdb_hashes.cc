@@ -6,8 +6,6 @@
 #include <limits>
 
 #include "persist/encodings/listpack.h"
-#include "persist/encodings/ziplist.h"
-#include "persist/encodings/zipmap.h"
 #include "persist/rdb/rdb_parser.h"
 #include "persist/rdb/rdb_values.h"
 #include "resp/numbers.h"

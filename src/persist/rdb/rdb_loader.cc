@@ -11,10 +11,10 @@
 namespace mayfly {
 namespace {
 
-// In a slice of loading so many fields count like one key.
+// So many fields count as one key of a slice.
 constexpr std::size_t kFieldsAKey = 8;
 
-Error already_there() { return {Code::corrupt, "a key that is there already"}; }
+Error already_there() { return {Code::corrupt, "duplicate key"}; }
 
 }  // namespace
 
@@ -54,7 +54,7 @@ Status RdbLoader::Handler::admit(const RdbKey& key) {
                            key.database, keyspace_.count())};
 }
 
-void RdbLoader::Handler::settle(Database& database, Slot slot, const RdbKey& key) {
+void RdbLoader::Handler::finish_key(Database& database, Slot slot, const RdbKey& key) {
   ++report.keys;
   if (key.deadline != kNever) database.set_deadline(slot, key.deadline);
   const bool counts_uses = keyspace_.options().uses_lfu;
@@ -73,12 +73,12 @@ Status RdbLoader::Handler::string(const RdbKey& key, std::string_view value) {
   }
   Database& database = keyspace_[key.database];
   if (database.peek(context_, key.name) != kNoSlot) return already_there();
-  settle(database, database.put_string(context_, key.name, value), key);
+  finish_key(database, database.put_string(context_, key.name, value), key);
   return Done{};
 }
 
-// Keys and fields have different names, and so bytes of their own: most of a large number of them
-// takes more than this.
+// The number of keys or fields that fit into the rest of the file. Their names differ, so that most
+// of a large number take at least kLeastBytes.
 std::size_t RdbLoader::Handler::believable(std::uint64_t count) const {
   constexpr std::uint64_t kLeastBytes = 5;
   constexpr std::uint64_t kUnseen = 1 << 20;  // room of some 9 MiB
@@ -109,7 +109,7 @@ Status RdbLoader::Handler::hash_fields(std::span<const Member> fields) {
     report.due_fields += fields.size() - kept_.size();
     fields = kept_;
   }
-  if (!hash_.add(fields)) return Error{Code::corrupt, "a hash in which a field is there twice"};
+  if (!hash_.add(fields)) return Error{Code::corrupt, "duplicate field in a hash"};
   report.fields += fields.size();
   return Done{};
 }
@@ -117,7 +117,7 @@ Status RdbLoader::Handler::hash_fields(std::span<const Member> fields) {
 Status RdbLoader::Handler::hash_end() {
   const Slot slot = is_left_out_ ? kNoSlot : hash_.end();
   if (slot != kNoSlot) {
-    settle(keyspace_[key_.database], slot, key_);
+    finish_key(keyspace_[key_.database], slot, key_);
   } else if (has_fields_) {
     ++report.due_keys;
   }

@@ -8,9 +8,9 @@
 //     if (*loaded) break;
 //   }
 //
-// Keys and fields that are due are left out and counted, and so is a hash of which no field is
-// left; a replica keeps them, hidden, since its primary decides. A key that is there already, or
-// twice in the file, is an error.
+// Expired keys and fields are skipped and counted, and so is a hash without remaining fields; a
+// replica keeps them, hidden, since its primary decides. A key that exists, or is twice in the
+// file, is an error.
 
 #pragma once
 
@@ -76,18 +76,18 @@ class RdbLoader {
     Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                    std::uint64_t bytes) override;
 
-    // Gives back room that was taken for more. For the end, whichever it is.
+    // Frees reserved memory that was not used.
     void fit();
 
     RdbReport report;
     std::size_t done = 0;          // keys in this slice
-    std::uint64_t bytes_left = 0;  // about so many can still come; 0 if nobody knows
+    std::uint64_t bytes_left = 0;  // of the file, about; 0: unknown
 
    private:
     Status admit(const RdbKey& key);
     bool leaves_out(Time deadline) const;
     std::size_t believable(std::uint64_t count) const;
-    void settle(Database& database, Slot slot, const RdbKey& key);
+    void finish_key(Database& database, Slot slot, const RdbKey& key);
 
     Keyspace& keyspace_;
     const RdbLoadOptions options_;

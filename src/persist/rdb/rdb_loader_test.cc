@@ -84,7 +84,7 @@ TEST_F(RdbLoaderTest, KeepsWhatIsDueForAReplica) {
 TEST_F(RdbLoaderTest, RefusesAKeyThatIsThereTwice) {
   TestFile file;
   file.string_key("a", "1").string_key("b", "1").string_key("a", "2").string_key("c", "1");
-  EXPECT_EQ(load(file.end()), "a key that is there already: key 'a' at offset 19");
+  EXPECT_EQ(load(file.end()), "duplicate key: key 'a' at offset 19");
   EXPECT_EQ(database.stored(), 2u);
   EXPECT_EQ(database.string(database.find(context, "a")), "1");
 }
@@ -92,12 +92,12 @@ TEST_F(RdbLoaderTest, RefusesAKeyThatIsThereTwice) {
 TEST_F(RdbLoaderTest, RefusesAFieldThatIsThereTwice) {
   TestFile file;
   file.type(Type::hash).text("h").length(2).text("f").text("1").text("f").text("2");
-  EXPECT_EQ(load(file.end()), "a hash in which a field is there twice: key 'h' at offset 9");
+  EXPECT_EQ(load(file.end()), "duplicate field in a hash: key 'h' at offset 9");
 
   TestFile large;
   large.type(Type::hash).text("large").length(9'001);
   for (int i = 0; i < 9'001; ++i) large.text(std::to_string(i % 9'000)).text("v");
-  EXPECT_EQ(load(large.end()), "a hash in which a field is there twice: key 'large' at offset 9");
+  EXPECT_EQ(load(large.end()), "duplicate field in a hash: key 'large' at offset 9");
 }
 
 TEST_F(RdbLoaderTest, RefusesADatabaseThatIsNotThere) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RdbParser: walks an RDB file key by key and hands what is in it to a handler.
+// RdbParser: parses an RDB file key by key and passes its content to a handler.
 //
 //   RdbParser parser(source, handler);
 //   for (;;) {
@@ -8,8 +8,8 @@
 //     if (*ended) break;
 //   }
 //
-// It reads what Redis 6 to 8 and Valkey 8 and 9 write. Whatever the bytes are, it neither crashes
-// nor takes more memory than they justify: a length is believed when as many bytes are there.
+// It reads the files of Redis 6 to 8 and Valkey 8 and 9. Damaged files neither crash it nor make it
+// use much memory: a length is trusted only if as many bytes are there.
 //
 // Bytes after the end of the file are not looked at, but some may have been taken from the source:
 // offset() says where they begin.
@@ -43,7 +43,7 @@ struct RdbKey {
   std::uint64_t offset = 0;  // of the byte that tells its type
 };
 
-// Hears what is in a file. A key is string(), or hash_begin(), hash_fields() some times and
+// Receives what is in a file. A key is string(), or hash_begin(), hash_fields() some times and
 // hash_end(), or skipped(). An error that it returns about a key ends the parsing and is passed on,
 // with the name and the offset of the key after its message. Views are good during the call.
 class RdbHandler {

@@ -58,9 +58,9 @@ class OneValue final : public RdbHandler {
     return Error{Code::unsupported, fmt::format("a {} cannot be restored", type)};
   }
 
-  // Whether all of it is right; if not, takes back what was stored.
-  bool settle(bool is_whole) {
-    if (slot_ == kNoSlot) slot_ = hash_.end();  // it was left in the middle
+  // Whether the value is valid; if not, removes what was stored.
+  bool finish(bool is_whole) {
+    if (slot_ == kNoSlot) slot_ = hash_.end();  // the payload ended within a hash
     const bool is_right = is_whole && is_sound_ && slot_ != kNoSlot;
     if (!is_right && slot_ != kNoSlot) database_.erase(slot_);
     return is_right;
@@ -102,7 +102,7 @@ Result<Slot> restore_value(const ExecContext& context, Database& database, std::
   Status status = values.begin(entry, version);
   while (status && values.has_more()) status = values.go_on();
   const bool is_whole = status && !reader.failed() && reader.offset() == body.size();
-  if (handler.settle(is_whole)) return handler.slot();
+  if (handler.finish(is_whole)) return handler.slot();
   return status || reader.failed() ? bad_format() : status.error();
 }
 

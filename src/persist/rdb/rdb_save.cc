@@ -6,47 +6,15 @@
 #include <utility>
 
 #include "persist/crc64.h"
-#include "persist/disk/syncing_sink.h"
+#include "persist/disk/disk.h"
 #include "persist/rdb/rdb_format.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::uint64_t kKeysBetween = 1024;      // two reports of progress
-constexpr std::uint64_t kBytesBetween = 1 << 20;  // 1 MiB
-constexpr std::size_t kAhead = 8;                 // keys asked for before their turn
+constexpr std::size_t kAhead = 8;  // keys prefetched
 
-// Passes bytes on and reports progress, also in the midst of a large value.
-class ReportingSink final : public ByteSink {
- public:
-  ReportingSink(ByteSink& sink, const OnSaveProgress& progress) : sink_(sink), report_(progress) {}
-
-  Status write(std::string_view bytes) override {
-    Status status = sink_.write(bytes);
-    done.bytes += bytes.size();
-    if (done.bytes - reported_.bytes >= kBytesBetween) report();
-    return status;
-  }
-
-  void count_key() {
-    ++done.keys;
-    if (done.keys - reported_.keys >= kKeysBetween) report();
-  }
-
-  SaveProgress done;
-
- private:
-  void report() {
-    reported_ = done;
-    if (report_) report_(done);
-  }
-
-  ByteSink& sink_;
-  const OnSaveProgress& report_;
-  SaveProgress reported_;
-};
-
-// Keys lie anywhere in memory: each is asked for some way ahead of its turn.
+// Keys lie anywhere in memory: each is prefetched before it is written.
 void write_keys(RdbWriter& writer, Database& database, bool access, ReportingSink& sink) {
   std::array<Slot, kAhead> waiting{};
   std::size_t seen = 0;
@@ -118,7 +86,7 @@ Result<SaveProgress> save_rdb_file(Disk& disk, const std::string& directory,
   const std::string written = directory + "/" + temporary;
   Result<SaveProgress> saved = write_file(disk, written, keyspace, options, progress);
   if (!saved) {
-    (void)disk.remove(written);  // the first error is the one to tell
+    (void)disk.remove(written);  // the first error is reported
     return saved;
   }
   if (Status status = disk.rename(written, directory + "/" + name); !status) {

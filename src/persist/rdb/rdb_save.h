@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Saving a whole keyspace as an RDB file, and one value as a DUMP payload.
 //
-// Everything stored is written, what is due included: its removal is told by other ways.
+// Everything stored is written, including due keys: their removal is propagated in other ways.
 //
 // The file has version 10 and begins with REDIS0010, which Redis 7.0 and later and Valkey load; if
 // any field has a deadline it has Valkey's version 80 and begins with VALKEY080.
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "keyspace/keyspace.h"
 #include "mayfly/result.h"
@@ -31,11 +32,45 @@ struct SaveProgress {
 // Called about every 1,024 keys and every MiB. May be empty.
 using OnSaveProgress = std::function<void(const SaveProgress&)>;
 
+// Passes bytes on and reports progress, also within a large value.
+class ReportingSink final : public ByteSink {
+ public:
+  // Both must outlive it.
+  ReportingSink(ByteSink& sink, const OnSaveProgress& progress) : sink_(sink), report_(progress) {}
+
+  Status write(std::string_view bytes) override {
+    Status status = sink_.write(bytes);
+    done.bytes += bytes.size();
+    if (done.bytes - reported_.bytes >= kBytesBetween) report();
+    return status;
+  }
+
+  void count_key() {
+    ++done.keys;
+    if (done.keys - reported_.keys >= kKeysBetween) report();
+  }
+
+  SaveProgress done;
+
+ private:
+  static constexpr std::uint64_t kKeysBetween = 1024;
+  static constexpr std::uint64_t kBytesBetween = 1 << 20;  // 1 MiB
+
+  void report() {
+    reported_ = done;
+    if (report_) report_(done);
+  }
+
+  ByteSink& sink_;
+  const OnSaveProgress& report_;
+  SaveProgress reported_;
+};
+
 struct SaveOptions {
   RdbOptions format = {};
   bool saves_access = false;  // idle times or frequencies of keys: if the eviction policy uses them
 
-  // What is said after redis-bits, which is written anyway: who writes it (mayfly-ver, redis-ver),
+  // Written after redis-bits: the writer (mayfly-ver, redis-ver),
   // ctime, used-mem, aof-base, as they are given here.
   RdbAux aux = {};
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/hex.h"
 #include "keyspace/keyspace_fixture.h"
 #include "persist/crc64.h"
 #include "persist/disk/fake_disk.h"
-#include "persist/hex.h"
 
 namespace mayfly {
 namespace rdb_save_test {

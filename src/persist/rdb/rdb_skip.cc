@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "persist/encodings/listpack.h"
-#include "persist/encodings/ziplist.h"
 #include "persist/rdb/rdb_parser.h"
 #include "persist/rdb/rdb_values.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RdbValues: reads the values of an RDB file, of every type, and tells the handler what they are.
+// RdbValues: reads the values of an RDB file, of every type, and passes them to the handler.
 //
 // Hashes come in batches, so that a large one takes no more memory than a small one:
 //

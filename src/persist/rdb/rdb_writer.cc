@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <optional>
 
@@ -36,21 +35,10 @@ std::int64_t millis_of(Time deadline) {
   return std::max<std::int64_t>(0, deadline.time_since_epoch().count());
 }
 
-char* write_byte(char* to, std::uint64_t byte) {
-  *to = static_cast<char>(byte);
-  return to + 1;
-}
-
 // The greatest byte first, as lengths are written and nothing else.
 char* write_big(char* to, std::uint64_t value, std::size_t bytes) {
   for (std::size_t i = bytes; i > 0; --i) to = write_byte(to, value >> (i - 1) * 8);
   return to;
-}
-
-char* write_little(char* to, std::uint64_t value, std::size_t bytes) {
-  static_assert(std::endian::native == std::endian::little);
-  std::memcpy(to, &value, bytes);
-  return to + bytes;
 }
 
 char* write_length(char* to, std::uint64_t length) {

@@ -14,7 +14,7 @@
 // which a field has a deadline as Valkey does it (type 22; only in files of version 80). Keys and
 // fields that are due are written like any other.
 //
-// Errors are latched: after the first one nothing is written any more, and finish() tells it.
+// After the first error nothing more is written; finish() returns the error.
 //
 // It only reads the keyspace, takes no lock and allocates about 64 KiB, and for values longer than
 // that as much as the longest one: a child process after fork() may use it.

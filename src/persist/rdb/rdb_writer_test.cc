@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/hex.h"
 #include "keyspace/keyspace_fixture.h"
 #include "persist/crc64.h"
-#include "persist/hex.h"
 #include "persist/lzf.h"
 
 namespace mayfly {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// TextArena: memory for many short texts that all go at once. It is used again and again, so that
-// a text costs no allocation.
+// TextArena: memory for many short texts that are freed together. It is reused, so that a text
+// costs no allocation.
 
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -14,25 +16,45 @@ namespace mayfly {
 
 class TextArena {
  public:
-  // Room that is good until clear().
+  // Valid until clear().
   char* room(std::size_t size) {
     if (left_ < size) return more(size);
     left_ -= size;
     return at_ + left_;
   }
 
-  // A number in decimals, good until clear().
-  std::string_view text(std::int64_t number);
+  // A number in decimals, valid until clear().
+  std::string_view text(std::int64_t number) {
+    char digits[24];
+    const std::to_chars_result end = std::to_chars(digits, digits + sizeof digits, number);
+    const auto size = static_cast<std::size_t>(end.ptr - digits);
+    return {static_cast<char*>(std::memcpy(room(size), digits, size)), size};
+  }
 
-  void clear();
+  void clear() {
+    large_.clear();
+    if (blocks_.empty()) return;
+    blocks_.resize(1);
+    at_ = blocks_.front().get();
+    left_ = kBlock;
+  }
 
  private:
   static constexpr std::size_t kBlock = 64 * 1024;
 
-  char* more(std::size_t size);
+  char* more(std::size_t size) {
+    if (size > kBlock / 4) {
+      large_.push_back(std::make_unique_for_overwrite<char[]>(size));
+      return large_.back().get();
+    }
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(kBlock));
+    at_ = blocks_.back().get();
+    left_ = kBlock - size;
+    return at_ + left_;
+  }
 
   std::vector<std::unique_ptr<char[]>> blocks_;  // of kBlock bytes; the last one is in use
-  std::vector<std::unique_ptr<char[]>> large_;   // rooms of their own
+  std::vector<std::unique_ptr<char[]>> large_;   // blocks of their own
   char* at_ = nullptr;                           // the block in use is filled from its end
   std::size_t left_ = 0;
 };

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/version.h"
 #include "server/core/clients.h"
 #include "server/core/server_call.h"
-#include "server/core/version.h"
 #include "server/monitoring/info.h"
 #include "server/persistence/persistence.h"
 
@@ -112,7 +112,7 @@ void lolwut(Call& call) {
       "    /  /\n"
       "\n"
       "It lives for a day, and knows when to die.\n";
-  call.reply().verbatim("txt", fmt::format("{}\nMayfly ver. {}\n", kMayfly, kServerVersion));
+  call.reply().verbatim("txt", fmt::format("{}\nMayfly ver. {}\n", kMayfly, kMayflyVersion));
 }
 
 constexpr std::uint32_t kServerFlags = flag::loading | flag::stale;

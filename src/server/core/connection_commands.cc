@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "base/version.h"
 #include "resp/numbers.h"
 #include "server/admin/client_list.h"
 #include "server/core/clients.h"
 #include "server/core/server_call.h"
-#include "server/core/version.h"
 #include "server/core/watches.h"
 #include "server/pubsub/pubsub.h"
 #include "server/replication/replication.h"

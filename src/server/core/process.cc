@@ -15,9 +15,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/version.h"
 #include "net/socket.h"
 #include "server/core/server_call.h"
-#include "server/core/version.h"
 #include "server/persistence/child.h"
 #include "server/persistence/persistence.h"
 #include "server/replication/replication.h"
@@ -261,7 +261,7 @@ Status ServerProcess::run() {
   persistence().directory().renew_owner();
   if (Status status = write_pidfile(); !status) return status;
   log_.write(Level::notice, fmt::format("Mayfly {} starts: process {}, port {}, folder '{}'",
-                                        kServerVersion, getpid(), port_, config.dir));
+                                        kMayflyVersion, getpid(), port_, config.dir));
   catch_signals();
   loop_.on_turn_begin([this] { server_.begin_turn(); });
   loop_.before_sleep([this] { return server_.before_sleep(); });

@@ -111,7 +111,7 @@ struct Server::State {
   Time next_periodic = Time::min();
   std::uint64_t counted_commands = 0;  // at the last periodic tasks
 
-  void run_periodic(Time now);
+  void run_periodic();
 };
 
 Server::Server(const Clock& clock, Config config, Log& log, ServerHost& host)
@@ -160,7 +160,7 @@ Millis Server::before_sleep() {
   state.persistence.before_sleep(now);  // late, since the steps before may have written something
   state.replication.waiters().check(now);
   if (is_due(state.next_periodic, now)) {
-    state.run_periodic(now);
+    state.run_periodic();
     state.next_periodic = now + kPeriod;
   }
   state.clients.evict();
@@ -170,7 +170,7 @@ Millis Server::before_sleep() {
   return remaining(next, now);
 }
 
-void Server::State::run_periodic(Time now) {
+void Server::State::run_periodic() {
   stats.memory_peak = std::max<std::uint64_t>(stats.memory_peak, used_memory());
   const double seconds = std::chrono::duration<double>(kPeriod).count();
   counted_commands = std::min(counted_commands, stats.commands);  // CONFIG RESETSTAT

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/version.h"
 #include "server/admin/client_list.h"
 #include "server/core/clients.h"
 #include "server/core/memory.h"
 #include "server/core/pauses.h"
 #include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
-#include "server/core/version.h"
 #include "server/core/watches.h"
 #include "server/monitoring/info.h"
 #include "server/monitoring/stats.h"
@@ -64,7 +64,7 @@ void info_server(const ServerParts& server, std::string& text) {
   utsname system{};
   ::uname(&system);
   info_line(text, "server_name", "mayfly");
-  info_line(text, "mayfly_version", kServerVersion);
+  info_line(text, "mayfly_version", kMayflyVersion);
   info_line(text, "redis_version", kCompatibleVersion);
   info_line(text, "redis_mode", "standalone");
   info_line(text, "server_mode", "standalone");

@@ -22,7 +22,7 @@
 #include "mayfly/result.h"
 #include "mayfly/time.h"
 #include "persist/aof/aof.h"
-#include "persist/aof/aof_options.h"
+#include "persist/aof/aof_manifest.h"
 #include "server/persistence/child.h"
 #include "server/persistence/storage_context.h"
 #include "server/replication/propagation.h"

@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "base/version.h"
 #include "persist/aof/aof_manifest.h"
 #include "resp/numbers.h"
 #include "server/core/key_events.h"

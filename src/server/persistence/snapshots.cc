@@ -9,9 +9,9 @@
 #include <chrono>
 #include <utility>
 
+#include "base/version.h"
 #include "keyspace/eviction.h"
 #include "server/core/memory.h"
-#include "server/core/version.h"
 #include "server/monitoring/stats.h"
 #include "server/persistence/background.h"
 #include "server/persistence/data_directory.h"
@@ -40,7 +40,7 @@ SaveOptions save_options(const StorageContext& context) {
   options.format = {
       .compresses = config.rdbcompression, .checksums = config.rdbchecksum, .now = context.now};
   options.saves_access = uses_access(config.maxmemory_policy);
-  options.aux = {{"mayfly-ver", std::string(kServerVersion)},
+  options.aux = {{"mayfly-ver", std::string(kMayflyVersion)},
                  {"redis-ver", std::string(kCompatibleVersion)},
                  {"ctime", std::to_string(seconds)},
                  {"used-mem", std::to_string(used_memory())}};

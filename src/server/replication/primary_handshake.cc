@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "base/version.h"
 #include "resp/encode.h"
 #include "resp/numbers.h"
 #include "server/core/client.h"
-#include "server/core/version.h"
 #include "server/replication/primary_link.h"
 #include "server/replication/replication.h"
 
@@ -49,7 +49,7 @@ std::vector<std::string> PrimaryLink::words_of_step() const {
     case kCapabilities:
       return {"REPLCONF", "capa", "eof", "capa", "psync2"};
     case kVersion:
-      return {"REPLCONF", "version", std::string(kServerVersion)};
+      return {"REPLCONF", "version", std::string(kMayflyVersion)};
     default:
       break;
   }

@@ -45,7 +45,7 @@ class Reader {
     if (!read_value(value, 0)) return error();
     skip_spaces();
     if (at_ < text_.size()) {
-      fail("there is more behind the end of the value");
+      fail("unexpected text after the value");
       return error();
     }
     return value;
@@ -76,11 +76,11 @@ class Reader {
 
   bool read_value(JsonValue& value, std::size_t depth) {
     skip_spaces();
-    if (at_ == text_.size()) return fail("a value is missing");
+    if (at_ == text_.size()) return fail("missing value");
     const char first = text_[at_];
     if (first == '{' || first == '[') {
       if (depth == kJsonDepthMax) {
-        return fail(fmt::format("more than {} arrays and objects in each other", kJsonDepthMax));
+        return fail(fmt::format("arrays and objects nested deeper than {}", kJsonDepthMax));
       }
       return first == '{' ? read_object(value, depth) : read_array(value, depth);
     }
@@ -102,7 +102,7 @@ class Reader {
     value.kind = Kind::boolean;
     value.truth = take_word("true");
     if (value.truth || take_word("false")) return true;
-    return fail("no value begins so: write \"text\", a number, true, false, null, {...} or [...]");
+    return fail("invalid value (use \"text\", a number, true, false, null, {...} or [...])");
   }
 
   bool read_array(JsonValue& value, std::size_t depth) {
@@ -114,7 +114,7 @@ class Reader {
       if (!read_value(value.values.emplace_back(), depth + 1)) return false;
       skip_spaces();
       if (take(']')) return true;
-      if (!take(',')) return fail("a ',' or the ']' of the array is missing");
+      if (!take(',')) return fail("expected ',' or ']' in the array");
     }
   }
 
@@ -126,18 +126,18 @@ class Reader {
     while (true) {
       skip_spaces();
       const std::size_t start = at_;
-      if (!has('"')) return fail("the name of a member is missing: write \"name\": value");
+      if (!has('"')) return fail("missing member name (use \"name\": value)");
       std::string name;
       if (!read_string(name)) return false;
-      if (value.find(name) != nullptr) return fail_at(start, "'" + name + "' comes twice");
+      if (value.find(name) != nullptr) return fail_at(start, "duplicate member '" + name + "'");
       skip_spaces();
-      if (!take(':')) return fail("a ':' is missing behind the name '" + name + "'");
+      if (!take(':')) return fail("expected ':' after '" + name + "'");
       JsonValue& member = value.values.emplace_back();
       member.name = std::move(name);
       if (!read_value(member, depth + 1)) return false;
       skip_spaces();
       if (take('}')) return true;
-      if (!take(',')) return fail("a ',' or the '}' of the object is missing");
+      if (!take(',')) return fail("expected ',' or '}' in the object");
     }
   }
 
@@ -151,13 +151,14 @@ class Reader {
       }
       const std::string_view plain = text_.substr(begin, at_ - begin);
       if (!is_utf8(plain)) {
-        return fail_at(begin, "bytes that are no UTF-8; write them as {\"base64\": \"...\"}");
+        return fail_at(begin, "invalid UTF-8 (use {\"base64\": \"...\"})");
       }
       out += plain;
-      if (at_ == text_.size()) return fail_at(start, "the string has no end");
+      if (at_ == text_.size()) return fail_at(start, "unterminated string");
       if (take('"')) return true;
       if (!has('\\')) {
-        return fail(fmt::format("in a string this is written \\u{:04x}", unsigned(text_[at_])));
+        return fail(
+            fmt::format("unescaped control character (write \\u{:04x})", unsigned(text_[at_])));
       }
       if (!read_escape(out)) return false;
     }
@@ -169,7 +170,7 @@ class Reader {
     constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
     if (take('u')) return read_code(out, start);
     const std::size_t which = at_ < text_.size() ? kLetters.find(text_[at_]) : kLetters.npos;
-    if (which == kLetters.npos) return fail_at(start, "there is no such escape");
+    if (which == kLetters.npos) return fail_at(start, "unknown escape");
     out += kMeanings[which];
     ++at_;
     return true;
@@ -178,7 +179,7 @@ class Reader {
   // What comes behind \u, with the second half of a pair if there is one.
   bool read_code(std::string& out, std::size_t start) {
     std::uint32_t code = 0;
-    if (!read_hex(code)) return fail_at(start, "\\u needs four hexadecimal digits");
+    if (!read_hex(code)) return fail_at(start, "\\u requires four hexadecimal digits");
     if (code >= 0xD800 && code < 0xDC00) {
       std::uint32_t low = 0;
       const bool is_pair = take('\\') && take('u') && read_hex(low) && low >= 0xDC00;
@@ -214,7 +215,7 @@ class Reader {
       if (!take('+')) take('-');
       is_right = take_digits();
     }
-    if (!is_right) return fail_at(start, "this is no number");
+    if (!is_right) return fail_at(start, "invalid number");
     value.kind = Kind::number;
     value.text = text_.substr(start, at_ - start);
     return true;

@@ -2,7 +2,7 @@
 // Reads a document of JSON (RFC 8259), strictly: what is wrong is said with its place.
 //
 //   const Result<JsonValue> line = read_json(R"({"key": "a", "deadline_ms": 1700000000000})");
-//   if (!line) return line.error();                      // "column 9: a ':' is missing ..."
+//   if (!line) return line.error();                      // "column 9: expected ':' ..."
 //   if (const JsonValue* key = line->find("key")) use(key->text);
 //
 // Not taken, since it is more often a mistake than meant: a member that comes twice, half of a

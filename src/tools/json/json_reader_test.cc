@@ -51,15 +51,14 @@ TEST(JsonReader, TellsWholeNumbersFromOthers) {
 }
 
 TEST(JsonReader, SaysWhatIsWrongAndWhere) {
-  EXPECT_EQ(wrong(""), "column 1: a value is missing");
-  EXPECT_EQ(wrong(R"({"a" 1})"), "column 6: a ':' is missing behind the name 'a'");
-  EXPECT_EQ(wrong(R"({"a": 1 "b": 2})"), "column 9: a ',' or the '}' of the object is missing");
-  EXPECT_EQ(wrong(R"({"a": 1, "a": 2})"), "column 10: 'a' comes twice");
-  EXPECT_EQ(wrong("[1] 2"), "column 5: there is more behind the end of the value");
-  EXPECT_EQ(wrong("[\"x]"), "column 2: the string has no end");
-  EXPECT_EQ(wrong("\"a\xFF\""),
-            "column 2: bytes that are no UTF-8; write them as {\"base64\": \"...\"}");
-  EXPECT_EQ(wrong("\"a\tb\""), "column 3: in a string this is written \\u0009");
+  EXPECT_EQ(wrong(""), "column 1: missing value");
+  EXPECT_EQ(wrong(R"({"a" 1})"), "column 6: expected ':' after 'a'");
+  EXPECT_EQ(wrong(R"({"a": 1 "b": 2})"), "column 9: expected ',' or '}' in the object");
+  EXPECT_EQ(wrong(R"({"a": 1, "a": 2})"), "column 10: duplicate member 'a'");
+  EXPECT_EQ(wrong("[1] 2"), "column 5: unexpected text after the value");
+  EXPECT_EQ(wrong("[\"x]"), "column 2: unterminated string");
+  EXPECT_EQ(wrong("\"a\xFF\""), "column 2: invalid UTF-8 (use {\"base64\": \"...\"})");
+  EXPECT_EQ(wrong("\"a\tb\""), "column 3: unescaped control character (write \\u0009)");
 }
 
 TEST(JsonReader, RefusesWhatManyReadersTake) {
@@ -98,7 +97,7 @@ TEST(JsonReader, RefusesWhatManyReadersTake) {
 TEST(JsonReader, EndsWhereNestingGetsTooDeep) {
   EXPECT_EQ(wrong(std::string(kJsonDepthMax, '[') + std::string(kJsonDepthMax, ']')), "");
   EXPECT_EQ(wrong(std::string(100'000, '[')),
-            "column 33: more than 32 arrays and objects in each other");
+            "column 33: arrays and objects nested deeper than 32");
 }
 
 TEST(JsonReader, ReadsBackAnyTextThatIsWritten) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StoreSource: the keys of a store, laid out as import_layout.h says, as a server would have them.
-//
-// If all members of a key have the same deadline, it is taken to be the key's. Else they keep their
-// own.
+// StoreSource and StoreTarget: a store as the source or the target of a copy. import_item.h has the
+// layout.
 
 #pragma once
 
@@ -12,25 +10,27 @@
 #include <vector>
 
 #include "cli/import/import_copy.h"
-#include "cli/import/import_store_mark.h"
+#include "cli/import/import_marks.h"
 #include "mayfly/store.h"
 
 namespace mayfly {
 
+// The keys of a store as a server has them. If all members of a key have the same deadline, it
+// becomes the deadline of the key.
 class StoreSource final : public CopySource {
  public:
   struct Choice {
-    std::string family;  // as --cf says it
+    std::string family;  // the value of --cf
     std::string match;   // a pattern of keys; empty: all
     std::size_t batch = 1000;
   };
 
-  // Code::not_found if there is no such family. `store` must outlive it.
+  // Code::not_found if the family does not exist. `store` must outlive it.
   static Result<StoreSource> open(const Store& store, const std::string& path, Choice choice);
 
   std::string name() const override { return path_; }
 
-  // Places are keys, and stay good as long as it is the same store with the same families.
+  // Places are keys: valid as long as it is the same store with the same families.
   std::string identity() const override { return mark_.text(); }
   std::string change_since(std::string_view identity) const override {
     return mark_.change_since(StoreMark::parse(identity));
@@ -59,9 +59,34 @@ class StoreSource final : public CopySource {
   const Choice choice_;
   StoreMark mark_;
   std::array<std::optional<Family>, kCopyTypes.size()> families_;
-  std::size_t type_ = 0;   // the family that is being read
-  std::string next_;       // what is before this key in it has been read
-  std::size_t bytes_ = 0;  // of the items that are being read
+  std::size_t type_ = 0;   // the family being read
+  std::string next_;       // keys before this one were read
+  std::size_t bytes_ = 0;  // of the items being read
+};
+
+class StoreTarget final : public CopyTarget {
+ public:
+  // `family`: the value of --cf. Families are created when the first key needs them. `keeps`:
+  // existing keys stay; otherwise they are replaced as a whole, whatever their type.
+  StoreTarget(Store& store, std::string path, std::string family, bool keeps);
+
+  std::string name() const override { return path_; }
+  Result<std::string> mark() override;
+  Result<std::string> loss_since(std::string_view mark) override;
+  Status write(std::vector<CopyItem>& items, CopyCounts& counts) override;
+  Status sync() override { return store_.sync(); }
+
+ private:
+  Status make_families(const std::vector<CopyItem>& items);
+  bool holds(const WriteTxn& txn, const std::string& key) const;
+  void erase(WriteTxn& txn, const std::string& key) const;
+  void put(WriteTxn& txn, const CopyItem& item) const;
+
+  Store& store_;
+  const std::string path_;
+  const std::string family_;
+  const bool keeps_;
+  std::array<std::optional<Family>, kCopyTypes.size()> families_;  // those that exist
 };
 
 }  // namespace mayfly

@@ -1,33 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/import/export_from_store.h"
+#include "cli/import/import_store.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
-#include "cli/import/import_layout.h"
+#include "cli/import/import_item.h"
+#include "cli/import/import_marks.h"
+#include "cli/import/imported_keys.h"
 #include "resp/glob.h"
 #include "tools/byte_text.h"
 
 namespace mayfly {
 namespace {
 
-// The least text that is greater than all that begin with `prefix`.
-// REQUIRES: not all of its bytes are 255; it begins with a length that fits into memory.
-std::string after_all_of(std::string prefix) {
+// The first key after all keys with this prefix. REQUIRES: not all of its bytes are 255.
+std::string prefix_end(std::string prefix) {
   while (prefix.back() == '\xFF') prefix.pop_back();
   prefix.back() = static_cast<char>(prefix.back() + 1);
   return prefix;
 }
 
-void settle_deadline(CopyItem& item) {
+void share_deadline(CopyItem& item) {
   if (item.members.empty()) return;
   const Time first = item.members.front().deadline;
   const auto is_same = [&](const CopyMember& member) { return member.deadline == first; };
   if (!std::ranges::all_of(item.members, is_same)) return;
   item.deadline = first;
   for (CopyMember& member : item.members) member.deadline = kNever;
+}
+
+std::size_t index_of(CopyType type) { return static_cast<std::size_t>(type); }
+
+bool fits_in_store(const CopyItem& item) {
+  if (item.type == CopyType::string) return !item.key.empty() && item.key.size() <= kStoreKeyMax;
+  std::size_t longest = item.type == CopyType::list ? kIndexBytes : 0;
+  for (const CopyMember& member : item.members) longest = std::max(longest, member.name.size());
+  return kLengthBytes + item.key.size() + longest <= kStoreKeyMax;
 }
 
 }  // namespace
@@ -47,8 +58,8 @@ Result<StoreSource> StoreSource::open(const Store& store, const std::string& pat
   }
   if (!has_any) {
     return Error{Code::not_found,
-                 fmt::format("{} has no column family '{}', nor '{}.hash'; 'mayfly "
-                             "cf list' shows those that it has",
+                 fmt::format("{} has no column family '{}' or '{}.hash' (use 'mayfly "
+                             "cf list')",
                              path, source.choice_.family, source.choice_.family)};
   }
   if (!source.families_[0]) source.next_family();
@@ -109,17 +120,17 @@ void StoreSource::read_strings(Cursor& cursor, std::vector<CopyItem>& items, Cop
   } while (cursor.next() && !is_enough(entries));
 }
 
-// Only whole keys: what was read of the last one is left to the next time, unless it is all.
+// Reads whole keys only: a key that is not complete is read again with the next batch.
 void StoreSource::read_members(Cursor& cursor, std::vector<CopyItem>& items, CopyCounts& counts) {
   const CopyType type = static_cast<CopyType>(type_);
   std::uint64_t entries = 0;
-  std::string prefix;  // of the key that is being read; empty: none
-  bool is_wanted = false;
+  std::string prefix;  // of the key being read; empty: none
+  bool is_selected = false;
   for (bool on = true; on; on = cursor.next()) {
     const std::optional<MemberKey> place = split_member_key(cursor.key());
     const bool is_whole = place && (type != CopyType::list || place->member.size() == kIndexBytes);
     if (!is_whole) {
-      counts.skip(fmt::format("entries of the family {} that no import has made",
+      counts.skip(fmt::format("entries of the family {} not written by an import",
                               family_name(choice_.family, type)),
                   std::string(cursor.key()));
       next_.assign(cursor.key()).push_back('\0');
@@ -129,23 +140,23 @@ void StoreSource::read_members(Cursor& cursor, std::vector<CopyItem>& items, Cop
     if (prefix.empty() || !cursor.key().starts_with(prefix)) {
       if (is_enough(entries)) break;
       prefix = member_prefix(place->key);
-      next_ = after_all_of(prefix);
-      is_wanted = matches(place->key);
-      if (is_wanted) {
+      next_ = prefix_end(prefix);
+      is_selected = matches(place->key);
+      if (is_selected) {
         items.emplace_back().key = place->key;
         items.back().type = type;
       }
     }
     ++entries;
     ++counts.seen;
-    if (!is_wanted) continue;
+    if (!is_selected) continue;
     CopyMember& member = items.back().members.emplace_back();
     if (type != CopyType::list) member.name = place->member;
     member.value = cursor.value();
     member.deadline = cursor.deadline();
     bytes_ += place->member.size() + member.value.size();
   }
-  for (CopyItem& item : items) settle_deadline(item);
+  for (CopyItem& item : items) share_deadline(item);
 }
 
 std::string StoreSource::place() const { return fmt::format("{} {}", type_, hex(next_)); }
@@ -155,10 +166,103 @@ Status StoreSource::go_to(std::string_view place) {
   const Result<std::string> next =
       from_hex(end == place.data() + place.size() ? "" : std::string_view(end + 1));
   if (failure != std::errc() || !next || type_ >= families_.size() || !families_[type_]) {
-    return Error{Code::corrupt, fmt::format("the state file has no place of a store: '{}'", place)};
+    return Error{Code::corrupt, fmt::format("invalid position in the state file: '{}'", place)};
   }
   next_ = *next;
   return Done{};
+}
+
+StoreTarget::StoreTarget(Store& store, std::string path, std::string family, bool keeps)
+    : store_(store), path_(std::move(path)), family_(std::move(family)), keeps_(keeps) {
+  for (std::size_t i = 0; i < kCopyTypes.size(); ++i) {
+    const std::string name = family_name(family_, static_cast<CopyType>(i));
+    const Result<Family> found = name == "default" ? Family() : store_.family(name);
+    if (found) families_[i] = *found;
+  }
+}
+
+Result<std::string> StoreTarget::mark() {
+  const Result<StoreMark> now = StoreMark::of(store_, family_);
+  if (!now) return now.error();
+  return now->text();
+}
+
+Result<std::string> StoreTarget::loss_since(std::string_view mark) {
+  const Result<StoreMark> now = StoreMark::of(store_, family_);
+  if (!now) return now.error();
+  return now->loss_since(StoreMark::parse(mark));
+}
+
+Status StoreTarget::make_families(const std::vector<CopyItem>& items) {
+  for (const CopyItem& item : items) {
+    std::optional<Family>& family = families_[index_of(item.type)];
+    if (family) continue;
+    const Result<Family> made = store_.open_family(family_name(family_, item.type));
+    if (!made) return made.error();
+    family = *made;
+  }
+  return Done{};
+}
+
+Status StoreTarget::write(std::vector<CopyItem>& items, CopyCounts& counts) {
+  if (items.empty()) return Done{};
+  if (const Status status = make_families(items); !status) return status;
+  Result<WriteTxn> txn = store_.write();
+  if (!txn) return txn.error();
+  for (CopyItem& item : items) {
+    if (!drop_due(item, txn->now())) {
+      ++counts.gone;
+    } else if (!fits_in_store(item)) {
+      counts.skip("key or member empty or too long for a store", item.key);
+    } else if (keeps_ && holds(*txn, item.key)) {
+      ++counts.kept;
+    } else {
+      if (!keeps_) erase(*txn, item.key);
+      put(*txn, item);
+      counts.copied(item);
+    }
+  }
+  return txn->commit();
+}
+
+bool StoreTarget::holds(const WriteTxn& txn, const std::string& key) const {
+  for (std::size_t i = 0; i < families_.size(); ++i) {
+    if (!families_[i]) continue;
+    if (i == index_of(CopyType::string)) {
+      const Result<bool> found = txn.contains(key, *families_[i]);
+      if (found && *found) return true;
+    } else {
+      Result<Cursor> cursor = txn.cursor({.prefix = member_prefix(key)}, *families_[i]);
+      if (cursor && cursor->first()) return true;
+    }
+  }
+  return false;
+}
+
+void StoreTarget::erase(WriteTxn& txn, const std::string& key) const {
+  for (std::size_t i = 0; i < families_.size(); ++i) {
+    if (!families_[i]) continue;
+    if (i == index_of(CopyType::string)) {
+      txn.erase(key, *families_[i]);
+      continue;
+    }
+    (void)erase_prefix(txn, member_prefix(key), *families_[i]);  // the transaction keeps an error
+  }
+}
+
+void StoreTarget::put(WriteTxn& txn, const CopyItem& item) const {
+  const Family family = *families_[index_of(item.type)];
+  if (item.type == CopyType::string) {
+    return txn.put(item.key, item.value, Expiry(item.deadline), family);
+  }
+  std::string key = member_prefix(item.key);
+  const std::size_t prefix = key.size();
+  std::uint64_t index = 0;
+  for (const CopyMember& member : item.members) {
+    key.resize(prefix);
+    key += item.type == CopyType::list ? big_endian(index++, kIndexBytes) : member.name;
+    txn.put(key, member.value, Expiry(std::min(member.deadline, item.deadline)), family);
+  }
 }
 
 }  // namespace mayfly

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes as tests like to compare them: two hexadecimal digits each.
+// Bytes as hexadecimal digits.
 
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/line_words.h"
+#include "cli/store/line_words.h"
 
 #include <fmt/format.h>
 
@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::string_view kSpaces = " \t\r\n\v\f";
 
-bool is_letter(char letter) {
+bool is_ascii_letter(char letter) {
   return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
 }
 
 bool looks_like_option(std::string_view word) {
   const std::size_t dashes = word.starts_with("--") ? 2 : word.starts_with('-') ? 1 : 0;
-  return dashes > 0 && word.size() > dashes && is_letter(word[dashes]);
+  return dashes > 0 && word.size() > dashes && is_ascii_letter(word[dashes]);
 }
 
 std::string_view without_spaces_behind(std::string_view text) {
@@ -33,7 +33,7 @@ std::string_view first_word(std::string_view text) {
   return text.substr(0, text.find_first_of(kSpaces));
 }
 
-// How long the quoted word at the front is, with its quotes; nothing if it has no end.
+// The size of the quoted text at the front, with its quotes; nothing if it has no end.
 std::optional<std::size_t> quoted_size(std::string_view text) {
   for (std::size_t i = 1; i < text.size(); ++i) {
     if (text[i] == '\\') {
@@ -45,7 +45,7 @@ std::optional<std::size_t> quoted_size(std::string_view text) {
   return std::nullopt;
 }
 
-// Where in `text` the first word is that `is_wanted`; npos if there is none.
+// The position of the first word that `is_wanted`; npos if there is none.
 template <class Wanted>
 std::size_t find_word(std::string_view text, Wanted is_wanted) {
   std::size_t at = text.find_first_not_of(kSpaces);
@@ -59,7 +59,7 @@ std::size_t find_word(std::string_view text, Wanted is_wanted) {
 
 }  // namespace
 
-// Also passes the -- behind which nothing is an option.
+// Also skips a --, after which nothing is an option.
 void LineWords::skip_spaces() {
   const auto skip = [this] {
     rest_.remove_prefix(std::min(rest_.find_first_not_of(kSpaces), rest_.size()));
@@ -87,26 +87,24 @@ Error LineWords::unknown_option(std::string_view word) const {
   const std::string_view meant = nearest(name, options_);
   std::string message = fmt::format("'{}' is not an option", name);
   if (known_option(word)) {
-    message = fmt::format("the option '{}' cannot stand here", name);
+    message = fmt::format("option '{}' is not allowed here", name);
   } else if (!meant.empty()) {
     message += fmt::format("; did you mean '{}'?", meant);
   } else if (!options_.empty()) {
-    message += fmt::format("; it knows {}", listed(options_));
+    message += fmt::format("; choose one of {}", listed(options_));
   }
   message += message.ends_with('?') ? " " : ". ";
-  return {Code::invalid,
-          message + "What begins with '-' and is none goes behind '--' or in quotes"};
+  return {Code::invalid, message + "Quote an argument that starts with '-' or put '--' before it"};
 }
 
 Result<std::string> LineWords::take_quoted(std::string_view what) {
   const std::optional<std::size_t> size = quoted_size(rest_);
-  if (!size) return Error{Code::invalid, fmt::format("the quote of {} has no end", what)};
+  if (!size) return Error{Code::invalid, fmt::format("{}: missing closing quote", what)};
   std::vector<std::string_view> words;
   std::string unquoted;
   const bool ends = *size == rest_.size() || kSpaces.find(rest_[*size]) != kSpaces.npos;
   if (!ends || !split_inline(rest_.substr(0, *size), words, unquoted)) {
-    return Error{Code::invalid,
-                 fmt::format("behind the quote that ends {} there must be a space", what)};
+    return Error{Code::invalid, fmt::format("{}: expected a space after the closing quote", what)};
   }
   std::string text(words.front());
   rest_.remove_prefix(*size);
@@ -134,7 +132,7 @@ Result<std::string> LineWords::next_text(std::string_view what) {
   if (option == rest_.npos) return std::string(std::exchange(rest_, {}));
   const std::string_view before = rest_.substr(0, option);
   const std::size_t dashes = find_word(before, [](std::string_view word) { return word == "--"; });
-  if (dashes != before.npos) {  // it is there for what looks like an option, and is no text
+  if (dashes != before.npos) {  // it only protects what looks like an option
     const std::string_view behind = rest_.substr(rest_.find_first_not_of(kSpaces, dashes + 2));
     std::string text = std::string(rest_.substr(0, dashes)).append(behind);
     rest_ = {};
@@ -160,13 +158,14 @@ Result<std::optional<LineOption>> LineWords::next_option() {
 
 Result<std::string> LineWords::value_of(const LineOption& option, std::string_view what) {
   if (option.value) return *option.value;
-  return next(fmt::format("behind {} {}", option.name, what));
+  if (at_end()) return Error{Code::invalid, fmt::format("{} requires {}", option.name, what)};
+  return next(what);
 }
 
 Status LineWords::finish() const {
   if (at_end()) return Done{};
   if (at_option()) return unknown_option(first_word(rest_));
-  return Error{Code::invalid, fmt::format("'{}' is too much", rest_)};
+  return Error{Code::invalid, fmt::format("unexpected argument '{}'", rest_)};
 }
 
 std::string quoted(std::string_view bytes) {

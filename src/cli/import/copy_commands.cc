@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// `mayfly import`: from a server to a store or to another server. `mayfly export`: from a store to
+// a server.
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "cli/commands.h"
+#include "cli/import/import_from_server.h"
+#include "cli/import/import_store.h"
+#include "cli/import/import_to_server.h"
+#include "cli/store/store_file.h"
+
+namespace mayfly {
+namespace {
+
+constexpr const char* kImportExamples =
+    "Examples:\n"
+    "  mayfly import redis://127.0.0.1:6379 --db app.db         all keys, with their expiry times\n"
+    "  mayfly import redis://:secret@db.example/3 --db app.db --match 'session:*'\n"
+    "  mayfly import redis://old.example --to redis://127.0.0.1:6380    from server to server\n"
+    "  mayfly import redis://127.0.0.1 --db app.db --restart    ignore an interrupted import\n"
+    "The source is a Redis (2.8 or later), Valkey or Mayfly server; it is only read. Write %40\n"
+    "for an @ in a password. After an interruption, run the same command again to resume.\n"
+    "\n"
+    "In a store, strings are stored as key -> value in the family 'default'. Members of other\n"
+    "types are entries in families of their own, so that each member can expire:\n"
+    "  hash   length, key, field   -> value         set   length, key, member -> (empty)\n"
+    "  zset   length, key, member  -> score         list  length, key, index  -> element\n"
+    "where length is the length of the key (4 bytes, big-endian) and index has 8 bytes. With\n"
+    "--cf NAME the families are NAME, NAME.hash and so on. 'mayfly export' copies them back.\n"
+    "\n"
+    "Existing keys in the target are replaced, other keys stay. Streams and module types are\n"
+    "skipped and counted. Expiry times are copied as absolute times of the source's clock.\n"
+    "Servers before Redis 7.0 do not report them; they are computed from PTTL and TIME and are\n"
+    "never too early.";
+
+constexpr const char* kExportExamples =
+    "Examples:\n"
+    "  mayfly export --db app.db redis://127.0.0.1:6379         all keys, with their expiry times\n"
+    "  mayfly export --db app.db redis://:secret@db.example/3 --match 'session:*'\n"
+    "  mayfly export --db app.db redis://127.0.0.1 --if-absent  keep existing keys\n"
+    "The target is a Redis, Valkey or Mayfly server. After an interruption, run the same command\n"
+    "again to resume.\n"
+    "\n"
+    "Keys of the family 'default' (or --cf NAME) become strings. Entries that 'mayfly import'\n"
+    "wrote to the families hash, set, zset and list (NAME.hash and so on) become keys of these\n"
+    "types; see 'mayfly import --help'. If all members of a key expire at the same time, so does\n"
+    "the key. Otherwise fields of a hash keep their own TTL, if the target supports it (Redis\n"
+    "7.4, Valkey 9, Mayfly); a set, sorted set or list gets the latest one, and is counted.";
+
+// The arguments that import and export share.
+struct CopyArgs {
+  std::string server;
+  std::string match;
+  std::string state;
+  std::size_t batch = 1000;
+  bool is_resume = false;
+  bool is_restart = false;
+  bool is_if_absent = false;
+  bool is_strict = false;
+  bool drops_field_ttls = false;
+
+  void add_options(CliCommand command) {
+    command.add_option("--match", match, "Only keys that match a pattern, e.g. session:*")
+        .type_name("GLOB");
+    command.add_option("--batch", batch, "Approximate number of keys per batch (default 1000)")
+        .type_name("N")
+        .range(1, 1'000'000);
+    command.add_flag("--if-absent", is_if_absent, "Keep existing keys of the target");
+    command.add_flag("--strict", is_strict,
+                     "Fail on keys that cannot be copied instead of skipping them");
+    command.add_flag("--drop-field-ttls", drops_field_ttls,
+                     "If the target cannot expire hash fields, drop their TTLs");
+    command.add_option("--state", state, "File that records the progress").type_name("FILE");
+    const CliOption resume =
+        command.add_flag("--resume", is_resume, "Fail if there is no interrupted copy to continue");
+    command.add_flag("--restart", is_restart, "Start over, ignore an interrupted copy")
+        .excludes(resume);
+  }
+
+  // `family` is the value of --cf; empty from server to server.
+  CopyPlan plan(const std::string& family, const std::string& default_state, bool is_json) const {
+    return {.match = match,
+            .family = family,
+            .state_path = state.empty() ? default_state : state,
+            .keeps = is_if_absent,
+            .drops_field_ttls = drops_field_ttls,
+            .is_strict = is_strict,
+            .must_resume = is_resume,
+            .is_restart = is_restart,
+            .is_json = is_json};
+  }
+};
+
+struct ImportArgs : CopyArgs {
+  std::string to;
+};
+
+Result<Exit> into_store(const ImportArgs& args, const ServerAddress& from, const StoreFile& file) {
+  const SystemClock clock;
+  StopSignals stop;
+  Result<std::unique_ptr<ServerSource>> source =
+      ServerSource::open(from, {args.match, args.batch}, clock);
+  if (!source) return source.error();
+  Result<Store> store = file.open(StoreFile::Use::write);
+  if (!store) return store.error();
+  StoreTarget target(*store, file.path(), file.family_name(), args.is_if_absent);
+  const CopyPlan plan = args.plan(file.family_name(), file.path() + ".import", file.is_json());
+  const Result<Exit> done = run_copy(**source, target, plan, stop);
+  if (!done) return done;
+  const Status closed = store->close();
+  return closed ? done : Result<Exit>(closed.error());
+}
+
+Result<Exit> into_server(const ImportArgs& args, const ServerAddress& from, bool is_json) {
+  const Result<ServerAddress> to = parse_server_address(args.to);
+  if (!to) return to.error();
+  if (to->text() == from.text()) {
+    return Error{Code::invalid, "the source and the target are the same database"};
+  }
+  const SystemClock clock;
+  StopSignals stop;
+  Result<std::unique_ptr<ServerSource>> source =
+      ServerSource::open(from, {args.match, args.batch}, clock);
+  if (!source) return source.error();
+  Result<std::unique_ptr<ServerTarget>> target =
+      ServerTarget::open(*to, {args.is_if_absent, args.drops_field_ttls}, clock);
+  if (!target) return target.error();
+  const std::string state =
+      from.path.empty() ? fmt::format("mayfly-{}-{}-{}.import", from.host, from.port, from.database)
+                        : fmt::format("mayfly-unix-{}.import", from.database);
+  return run_copy(**source, **target, args.plan("", state, is_json), stop);
+}
+
+Result<Exit> run_import(const ImportArgs& args, const StoreFile& file) {
+  const Result<ServerAddress> from = parse_server_address(args.server);
+  if (!from) return from.error();
+  if (args.to.empty() && file.path().empty()) {
+    return Error{Code::invalid,
+                 "no target given (use --db FILE for a store, or --to redis://... for a server)"};
+  }
+  if (args.to.empty()) return into_store(args, *from, file);
+  // MAYFLY_DB is only a default.
+  const char* const from_environment = std::getenv("MAYFLY_DB");
+  if (!file.path().empty() && (from_environment == nullptr || file.path() != from_environment)) {
+    return Error{Code::invalid, "give either --db FILE or --to SERVER"};
+  }
+  return into_server(args, *from, file.is_json());
+}
+
+Result<Exit> run_export(const CopyArgs& args, const StoreFile& file) {
+  const Result<ServerAddress> to = parse_server_address(args.server);
+  if (!to) return to.error();
+  const SystemClock clock;
+  StopSignals stop;
+  Result<Store> store = file.open(StoreFile::Use::read);
+  if (!store) return store.error();
+  Result<StoreSource> source =
+      StoreSource::open(*store, file.path(), {file.family_name(), args.match, args.batch});
+  if (!source) return source.error();
+  Result<std::unique_ptr<ServerTarget>> target =
+      ServerTarget::open(*to, {args.is_if_absent, args.drops_field_ttls}, clock);
+  if (!target) return target.error();
+  const CopyPlan plan = args.plan(file.family_name(), file.path() + ".export", file.is_json());
+  return run_copy(*source, **target, plan, stop);
+}
+
+}  // namespace
+
+void add_copy_commands(Program& program, StoreFile* file) {
+  constexpr const char* kAddress = "redis://[[user]:password@]host[:port][/database]";
+  ImportArgs* const import_args = program.keep<ImportArgs>();
+  const CliCommand importing = file->add_command(
+      program, "import", "Copy a Redis, Valkey or Mayfly server into a store or a server",
+      kImportExamples, import_args, run_import);
+  importing.add_option("SOURCE", import_args->server, kAddress).required();
+  importing
+      .add_option("--to", import_args->to, "Target server instead of a store: redis://host:port")
+      .type_name("SERVER");
+  import_args->add_options(importing);
+
+  CopyArgs* const export_args = program.keep<CopyArgs>();
+  const CliCommand exporting =
+      file->add_command(program, "export", "Copy a store into a Redis, Valkey or Mayfly server",
+                        kExportExamples, export_args, run_export);
+  exporting.add_option("TARGET", export_args->server, kAddress).required();
+  export_args->add_options(exporting);
+}
+
+}  // namespace mayfly
