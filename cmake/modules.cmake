@@ -11,9 +11,6 @@ function(mayfly_test name)
     "MAYFLY=$<TARGET_FILE:mayfly>;MAYFLY_BUILD=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
 endfunction()
 
-# Modules with private names that clash when several sources are compiled as one.
-set(one_by_one)
-
 # mayfly_module(NAME [FOLDER folder] [DEPENDS target...] [PROGRAM name])
 #
 # Everything below src/NAME, or FOLDER, is one module: x_test.cc is the test NAME.x_test (so is
@@ -45,8 +42,7 @@ function(mayfly_module name)
     target_compile_options(mayfly_${name} PRIVATE -fno-semantic-interposition)
     # Several sources at a time: most of the time of one goes into the headers that all include. In
     # a large unit the compiler inlines less, so what must be fast is compiled alone in the product.
-    if(NOT name IN_LIST one_by_one
-       AND (NOT MAYFLY_TESTS STREQUAL product OR name MATCHES "^(tools|cli|bench|capi|python)$"))
+    if(NOT MAYFLY_TESTS STREQUAL product OR name MATCHES "^(tools|cli|bench|capi|python)$")
       set_target_properties(mayfly_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     endif()
     set(scope PUBLIC)

@@ -8,9 +8,9 @@
 #include "server/admin/client_list.h"
 #include "server/core/clients.h"
 #include "server/core/server_call.h"
-#include "server/core/watches.h"
 #include "server/pubsub/pubsub.h"
 #include "server/replication/replication.h"
+#include "server/transactions/watches.h"
 
 namespace mayfly {
 namespace {

@@ -11,9 +11,9 @@
 #include "commands/call.h"
 #include "keyspace/keyspace.h"
 #include "server/core/server_host.h"
-#include "server/core/watches.h"
 #include "server/monitoring/stats.h"
 #include "server/replication/propagation.h"
+#include "server/transactions/watches.h"
 
 namespace mayfly {
 

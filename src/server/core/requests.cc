@@ -12,7 +12,6 @@
 #include "mayfly/internal/stopwatch.h"
 #include "server/admin/missing_types.h"
 #include "server/core/reclaimer.h"
-#include "server/core/watches.h"
 #include "server/monitoring/command_log.h"
 #include "server/monitoring/latency.h"
 #include "server/persistence/persistence.h"
@@ -20,6 +19,7 @@
 #include "server/replication/primary_link.h"
 #include "server/replication/propagation.h"
 #include "server/replication/replication.h"
+#include "server/transactions/watches.h"
 
 namespace mayfly {
 namespace {

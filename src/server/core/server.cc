@@ -13,7 +13,6 @@
 #include "server/core/reclaimer.h"
 #include "server/core/requests.h"
 #include "server/core/server_call.h"
-#include "server/core/watches.h"
 #include "server/monitoring/command_log.h"
 #include "server/monitoring/latency.h"
 #include "server/persistence/background.h"
@@ -23,6 +22,7 @@
 #include "server/replication/propagation.h"
 #include "server/replication/replication.h"
 #include "server/replication/replication_stream.h"
+#include "server/transactions/watches.h"
 
 namespace mayfly {
 namespace {

@@ -14,11 +14,11 @@
 #include "server/core/pauses.h"
 #include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
-#include "server/core/watches.h"
 #include "server/monitoring/info.h"
 #include "server/monitoring/stats.h"
 #include "server/persistence/persistence.h"
 #include "server/replication/replication.h"
+#include "server/transactions/watches.h"
 
 namespace mayfly {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "server/core/requests.h"
 #include "server/core/server_call.h"
-#include "server/core/watches.h"
 #include "server/monitoring/stats.h"
 #include "server/persistence/persistence.h"
 #include "server/replication/replication.h"
+#include "server/transactions/watches.h"
 
 namespace mayfly {
 
