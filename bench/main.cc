@@ -211,7 +211,7 @@ void run_report(const std::vector<std::string>& files) {
 int run(int argc, char** argv) {
   CLI::App program("Measures Mayfly beside other systems on this machine.", "mayfly-bench");
   program.footer(kExamples);
-  program.set_version_flag("--version", fmt::format("mayfly-bench {}", kVersion));
+  program.set_version_flag("--version", fmt::format("mayfly-bench {}", kMayflyVersion));
   program.allow_extras();
   program.require_subcommand(0, 1);
 

@@ -131,7 +131,7 @@ std::optional<double> Run::setting(std::string_view setting_name) const {
 }
 
 Results new_results() {
-  Results results{.version = std::string(kVersion), .commit = MAYFLY_COMMIT, .time = {}};
+  Results results{.version = std::string(kMayflyVersion), .commit = MAYFLY_COMMIT, .time = {}};
   const auto now = SystemClock().now().time_since_epoch();
   results.time = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(now / std::chrono::seconds(1)));
   results.machine.processor = processor_model();
