@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "persist/hex.h"
+#include "base/hex.h"
 
 namespace mayfly {
 namespace lzf_test {
