@@ -27,7 +27,7 @@
 #include <cstdint>
 
 #include "mayfly/expiry_index.h"
-#include "mayfly/internal/deadline_column.h"
+#include "mayfly/deadline_column.h"
 
 namespace mayfly {
 

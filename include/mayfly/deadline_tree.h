@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "mayfly/expiry_index.h"
-#include "mayfly/internal/deadline_column.h"
+#include "mayfly/deadline_column.h"
 
 namespace mayfly {
 

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "mayfly/expiry_index.h"
-#include "mayfly/internal/deadline_column.h"
+#include "mayfly/deadline_column.h"
 
 namespace mayfly {
 

@@ -38,7 +38,7 @@
 #include <memory>
 
 #include "mayfly/expiry_index.h"
-#include "mayfly/internal/deadline_column.h"
+#include "mayfly/deadline_column.h"
 
 namespace mayfly {
 

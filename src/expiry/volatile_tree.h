@@ -20,7 +20,7 @@
 #include "expiry/pool.h"
 #include "expiry/volatile_bucket.h"
 #include "mayfly/expiry_index.h"
-#include "mayfly/internal/deadline_column.h"
+#include "mayfly/deadline_column.h"
 
 namespace mayfly::internal {
 

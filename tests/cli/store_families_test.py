@@ -23,8 +23,8 @@ class FamiliesTest(TestCase):
 
     def test_a_family_exists_once(self):
         self.done("cf create", "sessions")
-        self.refused(self.mayfly("cf create", "sessions"), "sessions", "exists already")
-        self.refused(self.mayfly("cf create", "default"), "default", "exists already")
+        self.refused(self.mayfly("cf create", "sessions"), "sessions", "already exists")
+        self.refused(self.mayfly("cf create", "default"), "default", "already exists")
 
     def test_names_that_are_none(self):
         self.refused(self.mayfly("cf create", ""), "name")

@@ -165,9 +165,9 @@ class BackupTest(UpkeepTestCase):
 
     def test_what_is_there_is_left_alone(self):
         self.put(name="alice")
-        self.refused(self.mayfly("backup", self.write("there", b"mine")), "there", "exists already")
-        self.refused(self.mayfly("backup", self.db), "exists already")
-        self.refused(self.mayfly("backup", self.folder), "exists already")
+        self.refused(self.mayfly("backup", self.write("there", b"mine")), "there", "already exists")
+        self.refused(self.mayfly("backup", self.db), "already exists")
+        self.refused(self.mayfly("backup", self.folder), "already exists")
         with open(self.path("there"), "rb") as file:
             self.assertEqual(file.read(), b"mine")
 

@@ -241,7 +241,7 @@ class GuardTest(unittest.TestCase):
             second.spawn()
             found = None
             for _ in range(1_000):
-                found = re.search(r"serves on port (\d+)", second.log())
+                found = re.search(r"is listening on port (\d+)", second.log())
                 if found or second.process.poll() is not None:
                     break
                 pause(0.01)
@@ -258,7 +258,7 @@ class FolderTest(unittest.TestCase):
         done = subprocess.run([PROGRAM, "serve", "--port", str(free_port()), *words],
                               capture_output=True, text=True, check=False, timeout=20, cwd=folder)
         self.assertEqual(done.returncode, 1, done)
-        self.assertNotIn("serves on port", done.stdout)
+        self.assertNotIn("is listening on port", done.stdout)
         return done.stderr + done.stdout
 
     def test_a_second_server_is_refused_with_process_and_port_of_the_first(self):

@@ -224,9 +224,8 @@ Result<Exit> run_operation(const Operation& operation, Use use, const StoreFile&
   const Result<Applied> applied =
       apply_to_key(operation, *txn, opened->family, file.family_name(), file);
   if (!applied && operation.verb == Verb::incr) {
-    return Error{applied.error().code,
-                 fmt::format("cannot add {} to '{}': {}", operation.delta,
-                             file.bytes().text(operation.key), applied.error().message)};
+    return Error{applied.error().code, fmt::format("key '{}': {}", file.bytes().text(operation.key),
+                                                   applied.error().message)};
   }
   if (!applied) return applied.error();
   const Time now = txn->now();

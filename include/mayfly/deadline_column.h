@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeadlineColumn: the deadline of each slot, for the indexes that keep nothing else by slot; and
-// PlacedColumn, which also has the place of the slot in its bucket.
+// DeadlineColumn: the deadline of each slot, for indexes that keep nothing else by slot. An index of
+// your own can use it (docs/expiry_indexes.md). PlacedColumn also has the position of the slot in its
+// bucket.
 
 #pragma once
 
@@ -92,3 +93,11 @@ class PlacedColumn {
 };
 
 }  // namespace mayfly::internal
+
+namespace mayfly {
+
+using internal::DeadlineCell;
+using internal::DeadlineColumn;
+using internal::SlotColumn;
+
+}  // namespace mayfly
