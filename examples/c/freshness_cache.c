@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cache with a freshness window: the answer of a slow service is good for a minute.
 //
-// An answer is a key with a TTL, so what is found is fresh, and whoever finds nothing asks the
-// service. No age is kept or compared. kvstore_get_ttl() also tells how long an answer will last:
-// near its end one caller asks again ahead of time, so that nobody has to wait at the expiry. Who
-// that is, a second key with a TTL decides.
+// An answer is a key with a TTL, so an answer that is found is fresh. A caller that finds none
+// asks the service. No age is stored or compared. kvstore_get_ttl() also tells how long an answer
+// will last: near its end one caller asks again ahead of time, so that no caller waits at the
+// expiry. A second key with a TTL decides which caller that is.
 //
 // The cache is a file, so it is still warm after a restart. What is lost can be asked for again,
 // hence KVSTORE_SYNC_NONE: nothing ever waits for the disk.

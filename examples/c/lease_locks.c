@@ -41,7 +41,8 @@ static int holds(KVStore* store, int64_t number) {
 }
 
 // Gives the lease `ttl_ms` from now, or ends it if that is 0. Whether it could: not if the lease
-// has ended, whoever may have the lock now. In a transaction nothing happens between two calls.
+// has ended, even if no other client has the lock. In a transaction nothing happens between two
+// calls.
 static int change(KVStore* store, int64_t number, int64_t ttl_ms) {
   if (kvstore_begin(store, 1) != KVSTORE_OK) return 0;
   int done = holds(store, number);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cache with a freshness window: a page that is dear to render is good for a minute.
 //
-// A page is an entry with a TTL, so the cache never shows one that is older, and whoever finds none
+// A page is an entry with a TTL, so the cache never returns an older one. A caller that finds none
 // renders it: once, however many threads ask. From 45 seconds on (`refresh_after`) one caller
 // renders it anew while the others still get the old one, so that nobody waits at the deadline.
 // What nobody asks for any more is removed on time by a thread of the cache's own.

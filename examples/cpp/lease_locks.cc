@@ -32,7 +32,7 @@ std::optional<Number> acquire(mayfly::Store& store, const std::string& name) {
   return txn->commit() ? std::optional(number) : std::nullopt;
 }
 
-// Whether the lease goes on. It does not if it has ended, whoever may have the lock now.
+// Whether the lease goes on. It does not if it has ended, even if no other client has the lock.
 bool renew(mayfly::Store& store, const std::string& name, Number number) {
   const std::string mine = std::to_string(number);
   const auto renewed = store.compare_and_set("lock:" + name, mine, mine, kLease);

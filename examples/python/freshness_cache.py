@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cache with a freshness window: the answer of a slow service is good for a minute.
 
-An answer is an entry with a TTL, so what is found is fresh, and whoever finds nothing asks the
-service: no age is kept or compared. `ttl_cache` does that for a function. A `Cache` does it where
-there is more to say: here answers tell themselves how long they are good, threads that ask at the
-same time share one question, and only so many answers are kept.
+An answer is an entry with a TTL, so an answer that is found is fresh. A caller that finds
+none asks the service. No age is stored or compared. `ttl_cache` does that for a function. A
+`Cache` can do more: here each answer says how long it is good, threads that ask at the same time
+share one question, and the number of answers is limited.
 """
 
 import threading

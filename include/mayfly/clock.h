@@ -51,11 +51,11 @@ class Clock {
     return has_passed_ == nullptr ? is_due(deadline, now()) : has_passed_(*this, deadline);
   }
 
-  // Where the time stands, in milliseconds, if asking for it is no more than reading a word; else a
-  // word that says the end of time. For whoever asks so often that even the question which kind of
-  // clock it is would count. What is not due by this word is alive. What is due by it may be alive
-  // all the same: at the end of time everything is due, entries without a deadline included. So
-  // whoever finds an entry due by this word must ask now().
+  // The time in milliseconds, if reading it costs no more than reading a word; else the end of
+  // time. For callers that ask so often that even a branch on the kind of clock would count. An
+  // entry that is not due by this word is alive. One that is due by it may be alive too, because at
+  // the end of time everything is due, even entries without a deadline. The caller must then ask
+  // now().
   const std::atomic<std::int64_t>& word() const noexcept {
     return read_ == nullptr ? manual_ms_ : kEndOfTime;
   }

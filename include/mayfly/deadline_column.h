@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeadlineColumn: the deadline of each slot, for indexes that keep nothing else by slot. An index of
-// your own can use it (docs/expiry_indexes.md). PlacedColumn also has the position of the slot in its
-// bucket.
+// DeadlineColumn: the deadline of each slot, for indexes that keep nothing else by slot. An index
+// of your own can use it (docs/expiry_indexes.md). PlacedColumn also has the position of the slot
+// in its bucket.
 
 #pragma once
 

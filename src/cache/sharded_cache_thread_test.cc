@@ -197,7 +197,7 @@ class Turmoil {
   }
 
   // Lets everything expire, and waits until the worker has told of it all.
-  void settle(ManualClock& clock) {
+  void finish(ManualClock& clock) {
     std::vector<int> keys;
     cache_.for_each([&](const auto& entry) { keys.push_back(entry.key); });
     for (const int key : keys) cache_.expire(key, 1ms);
@@ -294,7 +294,7 @@ TEST(ShardedCache, LosesNothingInTheActiveModeOnAManualClock) {
   ManualClock clock(kStart);
   Turmoil turmoil(clock, Cleanup::active, 0);
   run_turmoil(turmoil, kRounds, &clock);
-  turmoil.settle(clock);
+  turmoil.finish(clock);
   turmoil.check();
 }
 

@@ -71,7 +71,7 @@ int run(int argc, char** argv) {
   add_expiring_command(program, file);
   add_scan_commands(program, file);
   add_family_commands(program, file);
-  add_upkeep_commands(program, file);
+  add_maintenance_commands(program, file);
   add_dump_command(program, file);
   add_load_command(program, file);
   add_txn_command(program, file);

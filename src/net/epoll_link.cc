@@ -115,7 +115,7 @@ void EpollLink::read() {
     return;
   }
   const int error = errno;
-  input_.settle();
+  input_.keep_rest();
   if (bytes < 0 && (error == EAGAIN || error == EINTR)) return;
   if (bytes < 0) {
     close_now(errno_text(error));
@@ -129,7 +129,7 @@ void EpollLink::read() {
 void EpollLink::deliver() {
   left_over_ = false;
   if (reading() && !input_.empty()) peer_->received(input_);
-  input_.settle();
+  input_.keep_rest();
 }
 
 void EpollLink::finish_turn() {

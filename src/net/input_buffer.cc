@@ -51,7 +51,7 @@ void InputBuffer::added(std::size_t bytes) {
   if (size_ >= wanted_) wanted_ = 0;
 }
 
-void InputBuffer::settle() {
+void InputBuffer::keep_rest() {
   if (size_ == 0) {
     own_.reset();
     capacity_ = 0;

@@ -57,9 +57,9 @@ class InputBuffer {
   // `bytes` were written to the begin of room().
   void added(std::size_t bytes);
 
-  // The scratch is about to be used by others: takes over what is left in it, and gives memory
-  // back if nothing is.
-  void settle();
+  // The scratch is about to be used by others: copies the rest out of it, or frees the own memory
+  // if there is no rest.
+  void keep_rest();
 
  private:
   struct Free {
@@ -69,7 +69,7 @@ class InputBuffer {
   void grow(std::size_t capacity);
   std::size_t own_room() const;  // behind what is in own memory
 
-  char* begin_ = nullptr;  // of what is not consumed; in own_, or in the scratch until settle()
+  char* begin_ = nullptr;  // of what is not consumed; in own_, or in the scratch until keep_rest()
   std::size_t size_ = 0;
   std::size_t wanted_ = 0;
   std::unique_ptr<char[], Free> own_;

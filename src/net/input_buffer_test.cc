@@ -25,7 +25,7 @@ class InputBufferTest : public testing::Test {
       buffer_.added(some);
       bytes.remove_prefix(some);
       if (bytes.empty()) buffer_.consume(consumed);
-      buffer_.settle();
+      buffer_.keep_rest();
       std::fill(scratch_.begin(), scratch_.end(), '#');
     }
   }
@@ -98,7 +98,7 @@ TEST_F(InputBufferTest, AgreesWithAString) {
         model.erase(0, gone);
       }
       RC_ASSERT(buffer.view() == model);
-      buffer.settle();
+      buffer.keep_rest();
       std::fill(scratch.begin(), scratch.end(), '#');
       RC_ASSERT(buffer.view() == model);
       RC_ASSERT(!model.empty() || buffer.capacity() == 0);

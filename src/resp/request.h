@@ -75,7 +75,7 @@ class RequestParser {
   const std::string& error() const { return error_; }
 
   // After `incomplete`: how many bytes there must be (once consumed() have been dropped) for the
-  // bulk that has begun to be complete, or 0 if none has. A hint for whoever reserves memory.
+  // bulk that has begun to be complete, or 0 if none has. A hint for reserving memory.
   std::size_t wanted() const { return wanted_; }
 
   // Forgets a request that is half read and an error.

@@ -450,7 +450,7 @@ static void a_child_leaves_the_store_of_its_parent_alone(void) {
   OK(kvstore_close(kv));
 }
 
-// A clock that stops whoever reads it until it is told to go on.
+// A clock that blocks its reader until it is released.
 static int clock_calls = 0;
 static int clock_may_go_on = 1;
 static int64_t clock_that_waits(void* unused) {

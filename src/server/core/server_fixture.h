@@ -75,7 +75,7 @@ inline void arrive(TestLink& link, Peer* peer, std::string_view bytes) {
     bytes.remove_prefix(piece.size());
     link.input_.added(piece.size());
     if (peer != nullptr && !link.paused()) peer->received(link.input_);
-    link.input_.settle();
+    link.input_.keep_rest();
   }
 }
 
@@ -97,7 +97,7 @@ class TestClient {
   // What the loop does after a pause: the input that was left is looked at again.
   std::string resume() {
     if (peer_ && !link_.paused()) peer_->received(link_.input_);
-    link_.input_.settle();
+    link_.input_.keep_rest();
     return take();
   }
 

@@ -288,7 +288,7 @@ class World {
   void follow() {
     if (!server().parts().replication.is_replica())
       server().parts().replication.follow("127.0.0.1", cluster_.port(0));
-    EXPECT_TRUE(cluster_.settle());
+    EXPECT_TRUE(cluster_.run_until_quiet());
   }
 
   void lose_primary() {

@@ -18,7 +18,7 @@ class ShutdownTest : public testing::Test {
   ShutdownTest() {
     for (int i = 0; i < 2; ++i) EXPECT_TRUE(cluster_.server(i).parts().persistence.start());
     cluster_.follow(1, 0);
-    EXPECT_TRUE(cluster_.settle());
+    EXPECT_TRUE(cluster_.run_until_quiet());
   }
 
   bool is_down() { return cluster_[0].is_shut_down; }

@@ -4,7 +4,7 @@
 //
 //   ClusterFixture cluster(3);
 //   cluster.follow(1, 0);                        // server 1 follows server 0
-//   cluster.settle();                            // turns and deliveries until nothing moves
+//   cluster.run_until_quiet();                   // turns and deliveries until nothing moves
 //   cluster.cut(1);                              // its connection to its primary breaks
 //   EXPECT_EQ(cluster.digest(0), cluster.digest(1));
 
@@ -88,7 +88,7 @@ class ClusterFixture {
 
   // Turns until all replicas are up and have everything. The clock moves a little, so that those
   // who wait for a moment to try again do.
-  bool settle(int turns = 200) {
+  bool run_until_quiet(int turns = 200) {
     for (int i = 0; i < turns; ++i) {
       turn();
       if (i > 3 && is_quiet()) return true;
@@ -183,7 +183,7 @@ class ClusterFixture {
     from.output_.erase(0, bytes.size());
     if (bytes.empty() && !to.input_.empty() && !to.paused()) {  // left over from a pause
       peer.received(to.input_);
-      to.input_.settle();
+      to.input_.keep_rest();
     }
     arrive(to, &peer, bytes);
   }

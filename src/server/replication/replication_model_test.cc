@@ -170,7 +170,7 @@ class Torture {
 
   std::string check() {
     cluster_.set_piece(std::string::npos);
-    if (!cluster_.settle(400)) return "it does not get quiet";
+    if (!cluster_.run_until_quiet(400)) return "it does not get quiet";
     for (int i = 0; i < 3; ++i) {
       for (int database = 0; database < 2; ++database) {
         std::string wrong = cluster_.server(i).parts().keyspace[database].check_invariants();

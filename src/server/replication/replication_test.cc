@@ -31,11 +31,11 @@ TEST_F(ReplicationTest, AReplicaGetsWhatIsThereAndWhatComes) {
   run(0, "SET before 1");
   run(0, "HSETEX h EX 100 FIELDS 2 a 1 b 2");
   ASSERT_EQ(cluster_.follow(1, 0), "OK");
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(run(1, "GET before"), "\"1\"");
   run(0, "SET after 2");
   run(0, "HPEXPIRE h 5000 FIELDS 1 a");
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(run(1, "GET after"), "\"2\"");
   EXPECT_EQ(run(0, "HPEXPIRETIME h FIELDS 2 a b"), run(1, "HPEXPIRETIME h FIELDS 2 a b"));
   expect_equal(0, 1);
@@ -43,18 +43,18 @@ TEST_F(ReplicationTest, AReplicaGetsWhatIsThereAndWhatComes) {
 
 TEST_F(ReplicationTest, WritesToAReplicaAreRefused) {
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(run(1, "SET a 1"), "(error) READONLY You can't write against a read only replica.");
 }
 
 TEST_F(ReplicationTest, AfterACutItGoesOnWhereItWas) {
   cluster_.follow(1, 0);
   run(0, "SET a 1");
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   cluster_.cut(1);
   run(0, "SELECT 3");
   run(0, "SET b 2");
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(cluster_.server(0).parts().stats.full_syncs, 1u);
   EXPECT_EQ(cluster_.server(0).parts().stats.partial_syncs, 1u);
   expect_equal(0, 1);
@@ -63,13 +63,13 @@ TEST_F(ReplicationTest, AfterACutItGoesOnWhereItWas) {
 TEST_F(ReplicationTest, WhoMissedTooMuchGetsEverythingAnew) {
   cluster_.server(0).parts().config.repl_backlog_size = 16 * 1024;
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   cluster_.cut(1);
   run(0, "DEL nothing");
   for (int i = 0; i < 10; ++i) {
     cluster_.run(0, {"SET", "big" + std::to_string(i), std::string(40'000, 'x')});
   }
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(cluster_.server(0).parts().stats.full_syncs, 2u);
   expect_equal(0, 1);
 }
@@ -79,7 +79,7 @@ TEST_F(ReplicationTest, AReplicaHidesWhatIsDueUntilItIsTold) {
   run(0, "HSET h b 2");
   run(0, "SET k v PX 1000");
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   cluster_.advance(1000ms);
   cluster_.server(1).begin_turn();  // only the replica has its turn: nobody tells it anything
   EXPECT_EQ(run(1, "HLEN h"), "(integer) 1");
@@ -87,7 +87,7 @@ TEST_F(ReplicationTest, AReplicaHidesWhatIsDueUntilItIsTold) {
   EXPECT_EQ(run(1, "DBSIZE"), "(integer) 1");
   EXPECT_EQ(run(1, "PTTL k"), "(integer) -2");
   EXPECT_EQ(cluster_.server(1).parts().keyspace[0].stored(), 2u);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(cluster_.server(1).parts().keyspace[0].stored(), 1u);
   expect_equal(0, 1);
 }
@@ -96,11 +96,11 @@ TEST_F(ReplicationTest, AReplicaOfAReplicaFollowsTheSameHistory) {
   run(0, "SELECT 2");
   run(0, "SET a 1");
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   cluster_.follow(2, 1);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   run(0, "HSETEX h EX 50 FIELDS 1 f v");
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   expect_equal(0, 1);
   expect_equal(0, 2);
   EXPECT_EQ(cluster_.server(2).parts().replication.stream().ids().id,
@@ -112,13 +112,13 @@ TEST_F(ReplicationTest, APromotedReplicaTakesOverExpiryAtOnce) {
   run(0, "HSET h b 2");
   cluster_.follow(1, 0);
   cluster_.follow(2, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(cluster_.lead(1), "OK");
   cluster_.follow(2, 1);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(cluster_.server(1).parts().stats.full_syncs, 0u);  // they share the history
   cluster_.advance(1000ms);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(cluster_.server(1).parts().keyspace.stats().expired_members, 1u);
   expect_equal(1, 2);
 }
@@ -126,18 +126,18 @@ TEST_F(ReplicationTest, APromotedReplicaTakesOverExpiryAtOnce) {
 TEST_F(ReplicationTest, AFormerPrimaryGoesOnAsAReplicaOfItsReplica) {
   cluster_.follow(1, 0);
   run(0, "SET a 1");
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   cluster_.lead(1);
   cluster_.follow(0, 1);
   run(1, "SET b 2");
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(cluster_.server(1).parts().stats.full_syncs, 0u);
   expect_equal(0, 1);
 }
 
 TEST_F(ReplicationTest, ATransactionCutInTheMiddleIsAppliedOnce) {
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   run(0, "MULTI");
   run(0, "INCR n");
   run(0, "INCR n");
@@ -147,7 +147,7 @@ TEST_F(ReplicationTest, ATransactionCutInTheMiddleIsAppliedOnce) {
   cluster_.turn();
   cluster_.turn();
   cluster_.cut(1);
-  ASSERT_TRUE(cluster_.settle(500));
+  ASSERT_TRUE(cluster_.run_until_quiet(500));
   EXPECT_EQ(run(1, "GET n"), "\"3\"");
   expect_equal(0, 1);
 }
@@ -156,10 +156,10 @@ TEST_F(ReplicationTest, WaitTellsHowManyHaveIt) {
   EXPECT_EQ(run(0, "WAIT 0 10"), "(integer) 0");
   cluster_.follow(1, 0);
   cluster_.follow(2, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   run(0, "SET a 1");
   EXPECT_EQ(run(0, "WAIT 2 1000"), "");  // it waits
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(cluster_.client(0).messages(), "(integer) 2");
   cluster_.cut(2);
   cluster_.set_reachable(0, false);
@@ -176,11 +176,11 @@ TEST_F(ReplicationTest, WaitTellsHowManyHaveIt) {
 
 TEST_F(ReplicationTest, FailoverHandsOverWithoutLosingAWrite) {
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   run(0, "SET a 1");
   EXPECT_EQ(run(0, "FAILOVER"), "OK");
   EXPECT_EQ(run(0, "SET b 2"), "");  // it waits
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_FALSE(cluster_.server(1).parts().replication.is_replica());
   EXPECT_TRUE(cluster_.server(0).parts().replication.is_replica());
   EXPECT_EQ(run(1, "GET a"), "\"1\"");
@@ -190,7 +190,7 @@ TEST_F(ReplicationTest, FailoverHandsOverWithoutLosingAWrite) {
 
 TEST_F(ReplicationTest, AFailoverThatIsRefusedIsTakenBack) {
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(run(0, "FAILOVER"), "OK");
   for (int i = 0; i < 20 && !cluster_.server(0).parts().replication.is_replica(); ++i)
     cluster_.turn();
@@ -203,7 +203,7 @@ TEST_F(ReplicationTest, AFailoverThatIsRefusedIsTakenBack) {
 
 TEST_F(ReplicationTest, AFailoverToWhoCannotBeReachedIsTakenBack) {
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(run(0, "FAILOVER"), "OK");
   cluster_.set_reachable(1, false);
   for (int i = 0; i < 40; ++i) cluster_.turn();
@@ -215,13 +215,13 @@ TEST_F(ReplicationTest, TooFewReplicasMeanNoWrites) {
   cluster_.server(0).parts().config.min_replicas_to_write = 1;
   EXPECT_EQ(run(0, "SET a 1"), "(error) NOREPLICAS Not enough good replicas to write.");
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(run(0, "SET a 1"), "OK");
 }
 
 TEST_F(ReplicationTest, AWritableReplicaRemovesWhatItWasGivenItself) {
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   cluster_.server(1).parts().config.replica_read_only = false;
   run(1, "SET local 1 PX 500");
   run(1, "HSETEX h PX 500 FIELDS 1 f v");
@@ -235,13 +235,13 @@ TEST_F(ReplicationTest, AReplicaThatDoesNotReadIsDropped) {
   cluster_.server(0).parts().config.output_replica = {1 << 20, 0, 0};
   cluster_.server(0).parts().config.repl_backlog_size = 16 * 1024;
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   cluster_.set_piece(1);
   for (int i = 0; i < 60; ++i) cluster_.run(0, {"SET", "big", std::string(40'000, 'x')});
   cluster_.turn();
   EXPECT_EQ(cluster_.server(0).parts().stats.output_limit_disconnections, 1u);
   cluster_.set_piece(std::string::npos);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_LT(cluster_.server(0).parts().replication.stream().log().memory(), 300'000u);
   expect_equal(0, 1);
 }
@@ -258,13 +258,13 @@ bool has_line(const std::vector<std::string>& lines, std::string_view part) {
 
 TEST_F(ReplicationTest, APrimaryCannotGiveOrders) {
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   for (const char* const order : {"REPLICAOF NO ONE", "SHUTDOWN NOSAVE", "CONFIG SET maxmemory 1",
                                   "CLIENT KILL TYPE normal", "DEBUG RELOAD", "SUBSCRIBE a"}) {
     send_down(cluster_, order);
   }
   run(0, "SET after 1");
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_TRUE(cluster_.is_up(1));
   EXPECT_FALSE(cluster_[1].is_shut_down);
   EXPECT_EQ(cluster_.server(1).parts().config.maxmemory, 0u);
@@ -276,12 +276,12 @@ TEST_F(ReplicationTest, APrimaryCannotGiveOrders) {
 TEST_F(ReplicationTest, WhatFailsOfTheStreamIsLoggedAndCounted) {
   cluster_.follow(1, 0);
   run(0, "SET s v");
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   send_down(cluster_, "NOSUCHCOMMAND a");
   send_down(cluster_, "HSET s f v");
   send_down(cluster_, "HSET s f v");
   run(0, "SET after 1");
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(run(1, "GET after"), "\"1\"");
   EXPECT_EQ(cluster_.server(1).parts().stats.unexpected_errors, 3u);
   EXPECT_TRUE(has_line(cluster_[1].lines, "ERR unknown command 'NOSUCHCOMMAND'"));
@@ -293,7 +293,7 @@ TEST_F(ReplicationTest, WhatFailsOfTheStreamIsLoggedAndCounted) {
 
 TEST_F(ReplicationTest, AStreamThatBreaksTheProtocolEndsTheLinkWithoutAReply) {
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   send_down(cluster_, "*1\r\n$x");
   cluster_.turn();
   cluster_.turn();
@@ -303,7 +303,7 @@ TEST_F(ReplicationTest, AStreamThatBreaksTheProtocolEndsTheLinkWithoutAReply) {
 
 TEST_F(ReplicationTest, APausedReplicaAppliesNothingAndKeepsItsLink) {
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   run(1, "CLIENT PAUSE 200000 WRITE");
   run(0, "SET k v");
   for (int i = 0; i < 100; ++i) {
@@ -313,20 +313,20 @@ TEST_F(ReplicationTest, APausedReplicaAppliesNothingAndKeepsItsLink) {
   EXPECT_EQ(run(1, "GET k"), "(nil)");
   EXPECT_TRUE(cluster_.is_up(1));
   run(1, "CLIENT UNPAUSE");
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(run(1, "GET k"), "\"v\"");
 }
 
 TEST_F(ReplicationTest, HelloTellsTheRole) {
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_NE(run(0, "HELLO").find("\"role\", \"master\""), std::string::npos) << run(0, "HELLO");
   EXPECT_NE(run(1, "HELLO").find("\"role\", \"replica\""), std::string::npos);
 }
 
 TEST_F(ReplicationTest, AnyOffsetMayBeAskedFor) {
   cluster_.follow(1, 0);
-  ASSERT_TRUE(cluster_.settle());
+  ASSERT_TRUE(cluster_.run_until_quiet());
   const std::string id = cluster_.server(0).parts().replication.stream().ids().id;
   for (const char* const offset :
        {"-9223372036854775808", "-1", "0", "9223372036854775807", "18446744073709551615"}) {

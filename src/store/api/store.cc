@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Store: opening, closing, transactions. Single calls are in store_calls.cc, maintenance
-// in store_upkeep.cc.
+// in store_maintenance.cc.
 
 #include "mayfly/store.h"
 

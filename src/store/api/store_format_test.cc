@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The format on disk, byte for byte: whoever changes it fails here, and has to make a new version.
+// The format on disk, byte for byte: a change of it fails here, and needs a new version.
 // Catalog and stored forms are golden bytes; a whole store is looked at through LMDB alone.
 
 #include <gtest/gtest.h>

@@ -60,7 +60,7 @@ class Driver {
     } else if (choice < 95) {
       walk_partly();
     } else if (below(4) == 0) {
-      upkeep();
+      maintain();
     }
     compare_some();
     if (step_ % 20 == 0) compare_all();
@@ -471,7 +471,7 @@ class Driver {
     return number;
   }
 
-  void upkeep() {
+  void maintain() {
     if (below(2) == 0) {
       doing_ = "compact";
       must(any_store().compact());

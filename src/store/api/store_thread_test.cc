@@ -70,7 +70,7 @@ TEST_F(StoreThreadTest, ReadersSeeWholeTransactions) {
   done = true;
 }
 
-TEST_F(StoreThreadTest, AnExpiredValueIsNeverSeenWhoeverRemovesIt) {
+TEST_F(StoreThreadTest, AnExpiredValueIsNeverSeen) {
   Store other = open();
   std::atomic<bool> done = false;
   const auto read = [&](const Store& store) {

@@ -13,7 +13,7 @@ from program import FAILED, OK, PATIENCE_S, TestCase
 ENTRIES = 2_000
 
 
-class UpkeepTestCase(TestCase):
+class MaintenanceTestCase(TestCase):
     def load(self, entries=ENTRIES):
         lines = (json.dumps({"key": f"key:{i:04}", "value": "v" * 200}) for i in range(entries))
         self.done("load", "-", input="\n".join(lines).encode())
@@ -29,7 +29,7 @@ class UpkeepTestCase(TestCase):
             self.assertEqual(child.wait(PATIENCE_S), 0)
 
 
-class StatTest(UpkeepTestCase):
+class StatTest(MaintenanceTestCase):
     def setUp(self):
         super().setUp()
         self.done("cf create", "sessions")
@@ -87,7 +87,7 @@ class StatTest(UpkeepTestCase):
         self.assertEqual(self.done("stat", "--json").json["readers"], [])
 
 
-class CheckTest(UpkeepTestCase):
+class CheckTest(MaintenanceTestCase):
     def test_a_sound_file_is_ok(self):
         self.load()
         self.assertRegex(self.done("check").text, r"^ok: \d+ pages and 2000 rows checked\n$")
@@ -118,7 +118,7 @@ class CheckTest(UpkeepTestCase):
         self.refused(self.mayfly("check"), "not a store", "is damaged: 1 problem")
 
 
-class CompactTest(UpkeepTestCase):
+class CompactTest(MaintenanceTestCase):
     def test_makes_the_file_smaller(self):
         self.load()
         self.done("del", "--prefix", "key:1")
@@ -142,7 +142,7 @@ class CompactTest(UpkeepTestCase):
         self.refused(self.mayfly("compact", "--read-only"), "read-only")
 
 
-class BackupTest(UpkeepTestCase):
+class BackupTest(MaintenanceTestCase):
     def test_a_backup_is_a_store_with_the_same_content(self):
         self.load()
         self.done("cf create", "sessions")
@@ -178,7 +178,7 @@ class BackupTest(UpkeepTestCase):
         self.refused(self.mayfly("backup"), "FILE")
 
 
-class SyncTest(UpkeepTestCase):
+class SyncTest(MaintenanceTestCase):
     def test_does_it_without_a_word(self):
         self.put(name="alice")
         self.assertEqual(self.done("sync").text, "")
@@ -187,7 +187,7 @@ class SyncTest(UpkeepTestCase):
         self.assertEqual(self.done("get", "name").text, "alice\n")
 
 
-class ClearTest(UpkeepTestCase):
+class ClearTest(MaintenanceTestCase):
     def test_removes_all_of_a_family_and_says_how_many(self):
         self.done("cf create", "sessions")
         self.done("put", "s", "x", "--cf", "sessions")
@@ -207,7 +207,7 @@ class ClearTest(UpkeepTestCase):
         self.assertEqual(self.done("count").text, "1\n")
 
 
-class WrongInputTest(UpkeepTestCase):
+class WrongInputTest(MaintenanceTestCase):
     def test_every_command(self):
         for command in ["stat", "check", "compact", "backup", "sync", "clear"]:
             words = ("copy",) if command == "backup" else ()

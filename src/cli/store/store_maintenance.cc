@@ -55,13 +55,13 @@ constexpr const char* kClearExamples =
     "  mayfly clear --db app.db --cf sessions      only one column family\n"
     "Does not ask for confirmation.";
 
-struct UpkeepArgs {
+struct MaintenanceArgs {
   std::string file;
   std::string ignored;  // options of SNKV's tool without a meaning here
   bool is_ignored = false;
 };
 
-Result<Exit> run_stat(const UpkeepArgs&, const StoreFile& file) {
+Result<Exit> run_stat(const MaintenanceArgs&, const StoreFile& file) {
   const Result<Store> store = file.open(Use::read);
   if (!store) return store.error();
   return exit_of(print_stat(*store, file));
@@ -95,14 +95,14 @@ Result<CheckReport> check_file(const StoreFile& file) {
   return report;
 }
 
-Result<Exit> run_check(const UpkeepArgs&, const StoreFile& file) {
+Result<Exit> run_check(const MaintenanceArgs&, const StoreFile& file) {
   const Result<CheckReport> report = check_file(file);
   if (!report) return report.error();
   print_report(*report, file);
   return report->ok() ? Exit::ok : Exit::failed;
 }
 
-Result<Exit> run_compact(const UpkeepArgs&, const StoreFile& file) {
+Result<Exit> run_compact(const MaintenanceArgs&, const StoreFile& file) {
   Result<Store> store = file.open(Use::change);
   if (!store) return store.error();
   const Result<StoreStats> before = store->stats();
@@ -142,7 +142,7 @@ Status backup_with_progress(const Store& store, const std::string& path) {
   return copied.get();
 }
 
-Result<Exit> run_backup(const UpkeepArgs& args, const StoreFile& file) {
+Result<Exit> run_backup(const MaintenanceArgs& args, const StoreFile& file) {
   const Result<Store> store = file.open(Use::read);
   if (!store) return store.error();
   if (const Status status = backup_with_progress(*store, args.file); !status) return status.error();
@@ -155,7 +155,7 @@ Result<Exit> run_backup(const UpkeepArgs& args, const StoreFile& file) {
   return Exit::ok;
 }
 
-Result<Exit> run_sync(const UpkeepArgs&, const StoreFile& file) {
+Result<Exit> run_sync(const MaintenanceArgs&, const StoreFile& file) {
   Result<Store> store = file.open(Use::change);
   if (!store) return store.error();
   if (const Status status = store->sync(); !status) return status.error();
@@ -163,7 +163,7 @@ Result<Exit> run_sync(const UpkeepArgs&, const StoreFile& file) {
   return Exit::ok;
 }
 
-Result<Exit> run_clear(const UpkeepArgs&, const StoreFile& file) {
+Result<Exit> run_clear(const MaintenanceArgs&, const StoreFile& file) {
   Result<StoreFile::Opened> opened = file.open_family(Use::change);
   if (!opened) return opened.error();
   Result<WriteTxn> txn = opened->store.write();
@@ -178,9 +178,9 @@ Result<Exit> run_clear(const UpkeepArgs&, const StoreFile& file) {
 
 }  // namespace
 
-void add_upkeep_commands(Program& program, StoreFile* file) {
+void add_maintenance_commands(Program& program, StoreFile* file) {
   constexpr const char* kIgnored = "Ignored; accepted for compatibility with SNKV";
-  const auto args = program.keep<UpkeepArgs>();
+  const auto args = program.keep<MaintenanceArgs>();
   const auto add = [&](const char* name, const char* what, const char* examples, auto run) {
     CliCommand command = file->add_command(program, name, what, examples, args, run);
     if (run != run_clear) command.remove_option("--cf");  // it is about all families

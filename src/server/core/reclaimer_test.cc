@@ -9,16 +9,16 @@
 #include "server/monitoring/stats.h"
 
 namespace mayfly {
-namespace server_upkeep_test {
+namespace reclaimer_test {
 
 using namespace std::chrono_literals;
 
-class UpkeepTest : public testing::Test, protected ServerFixture {
+class ReclaimerTest : public testing::Test, protected ServerFixture {
  protected:
   TestClient& client = connect();
 };
 
-TEST_F(UpkeepTest, TheLoopSleepsUntilTheNextDeadline) {
+TEST_F(ReclaimerTest, TheLoopSleepsUntilTheNextDeadline) {
   sweep();
   client.run("SET k v PX 30");
   EXPECT_EQ(server().before_sleep(), 30ms);
@@ -28,7 +28,7 @@ TEST_F(UpkeepTest, TheLoopSleepsUntilTheNextDeadline) {
   EXPECT_EQ(server().parts().keyspace.stats().late_by_sweep.max_ms(), 0u);
 }
 
-TEST_F(UpkeepTest, SetActiveExpireStopsTheSweepOnly) {
+TEST_F(ReclaimerTest, SetActiveExpireStopsTheSweepOnly) {
   EXPECT_EQ(client.run("DEBUG SET-ACTIVE-EXPIRE 0"), "OK");
   client.run("SET k v PX 30");
   client.run("HSETEX h PX 30 FIELDS 2 a 1 b 2");
@@ -44,7 +44,7 @@ TEST_F(UpkeepTest, SetActiveExpireStopsTheSweepOnly) {
   EXPECT_EQ(server().parts().keyspace.stats().expired_members, 2u);
 }
 
-TEST_F(UpkeepTest, SweptFieldsArePropagatedAsOneHdel) {
+TEST_F(ReclaimerTest, SweptFieldsArePropagatedAsOneHdel) {
   client.run("HSETEX h PX 30 FIELDS 2 a 1 b 2");
   client.run("HSET h c 3");
   propagated.clear();
@@ -53,7 +53,7 @@ TEST_F(UpkeepTest, SweptFieldsArePropagatedAsOneHdel) {
   EXPECT_EQ(propagated, std::vector<std::string>{"0: HDEL h a b"});
 }
 
-TEST_F(UpkeepTest, WhatACommandMetIsPropagatedBeforeIt) {
+TEST_F(ReclaimerTest, WhatACommandMetIsPropagatedBeforeIt) {
   client.run("DEBUG SET-ACTIVE-EXPIRE 0");
   client.run("HSETEX h PX 30 FIELDS 1 a 1");
   client.run("HSET h c 3");
@@ -64,7 +64,7 @@ TEST_F(UpkeepTest, WhatACommandMetIsPropagatedBeforeIt) {
             (std::vector<std::string>{"0: MULTI", "0: HDEL h a", "0: HSET h a new", "0: EXEC"}));
 }
 
-TEST_F(UpkeepTest, WithoutMemoryWritesAreRefusedAndReadsGoOn) {
+TEST_F(ReclaimerTest, WithoutMemoryWritesAreRefusedAndReadsGoOn) {
   client.run("SET k v");
   server().parts().config.maxmemory = 1;
   EXPECT_EQ(client.run("SET k w"),
@@ -73,7 +73,7 @@ TEST_F(UpkeepTest, WithoutMemoryWritesAreRefusedAndReadsGoOn) {
   EXPECT_EQ(client.run("DEL k"), "(integer) 1");
 }
 
-TEST_F(UpkeepTest, WhatIsDueGoesBeforeAnythingAliveIsEvicted) {
+TEST_F(ReclaimerTest, WhatIsDueGoesBeforeAnythingAliveIsEvicted) {
   client.run("DEBUG SET-ACTIVE-EXPIRE 0");
   client.run("CONFIG SET maxmemory-policy allkeys-lru");
   client.run({"SET", "dead", std::string(1 << 20, 'x'), "PX", "10"});
@@ -86,7 +86,7 @@ TEST_F(UpkeepTest, WhatIsDueGoesBeforeAnythingAliveIsEvicted) {
   EXPECT_EQ(server().parts().keyspace.stats().expired_keys, 1u);
 }
 
-TEST_F(UpkeepTest, EvictionMakesRoomAndTells) {
+TEST_F(ReclaimerTest, EvictionMakesRoomAndTells) {
   client.run("CONFIG SET maxmemory-policy volatile-ttl");
   client.run({"SET", "late", std::string(1 << 20, 'x'), "EX", "100"});
   client.run({"SET", "soon", std::string(1 << 20, 'x'), "EX", "50"});
@@ -98,7 +98,7 @@ TEST_F(UpkeepTest, EvictionMakesRoomAndTells) {
   EXPECT_EQ(propagated.front(), "0: UNLINK soon");
 }
 
-TEST_F(UpkeepTest, ALargeHashIsFreedBetweenRequests) {
+TEST_F(ReclaimerTest, ALargeHashIsFreedBetweenRequests) {
   std::vector<std::string> words = {"HSET", "h"};
   for (int i = 0; i < 2000; ++i) words.insert(words.end(), {"f" + std::to_string(i), "v"});
   client.run(words);
@@ -108,5 +108,5 @@ TEST_F(UpkeepTest, ALargeHashIsFreedBetweenRequests) {
   EXPECT_TRUE(server().parts().keyspace.lazy_free().is_empty());
 }
 
-}  // namespace server_upkeep_test
+}  // namespace reclaimer_test
 }  // namespace mayfly

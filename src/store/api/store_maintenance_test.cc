@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The upkeep of a store: backups, compaction, checks that find what does not agree, syncs and
+// Maintenance of a store: backups, compaction, checks that find what does not agree, syncs and
 // statistics.
 
 #include <gtest/gtest.h>
@@ -14,11 +14,11 @@
 #include "store/rows/stored_key.h"
 
 namespace mayfly::internal {
-namespace store_upkeep_test {
+namespace store_maintenance_test {
 
 using namespace std::chrono_literals;
 
-class StoreUpkeepTest : public OpenStoreFixture {
+class StoreMaintenanceTest : public OpenStoreFixture {
  protected:
   void put_many(int number, Expiry expires, Family family = {}) {
     auto txn = must(store_.write());
@@ -31,7 +31,7 @@ class StoreUpkeepTest : public OpenStoreFixture {
 
 // --- Backups -------------------------------------------------------------------------------------
 
-TEST_F(StoreUpkeepTest, ABackupIsACopyOfOneMoment) {
+TEST_F(StoreMaintenanceTest, ABackupIsACopyOfOneMoment) {
   const Family users = must(store_.create_family("users"));
   must(store_.put("key", "value", 10s));
   must(store_.put("key", "user", {}, users));
@@ -54,7 +54,7 @@ TEST_F(StoreUpkeepTest, ABackupIsACopyOfOneMoment) {
   EXPECT_EQ(value("key"), "value");
 }
 
-TEST_F(StoreUpkeepTest, ABackupNeverOverwrites) {
+TEST_F(StoreMaintenanceTest, ABackupNeverOverwrites) {
   must(store_.put("key", "value"));
   must(store_.backup(folder_ / "copy"));
   EXPECT_EQ(code_of(store_.backup(folder_ / "copy")), Code::invalid);
@@ -66,7 +66,7 @@ TEST_F(StoreUpkeepTest, ABackupNeverOverwrites) {
   EXPECT_EQ(value_of(must(Store::open(folder_ / "copy", clock_)), "key"), "value");
 }
 
-TEST_F(StoreUpkeepTest, ABackupHasNoOtherNameWhileItIsMade) {
+TEST_F(StoreMaintenanceTest, ABackupHasNoOtherNameWhileItIsMade) {
   const auto names = [this] {
     return std::distance(std::filesystem::directory_iterator(folder_.path()), {});
   };
@@ -77,7 +77,7 @@ TEST_F(StoreUpkeepTest, ABackupHasNoOtherNameWhileItIsMade) {
   EXPECT_EQ(std::filesystem::file_size(folder_ / "copy.part"), 9u);
 }
 
-TEST_F(StoreUpkeepTest, ABackupIsCompact) {
+TEST_F(StoreMaintenanceTest, ABackupIsCompact) {
   put_many(5'000, 10s);
   must(store_.clear());
   must(store_.put("key", "value"));
@@ -87,7 +87,7 @@ TEST_F(StoreUpkeepTest, ABackupIsCompact) {
 
 // --- Compaction ----------------------------------------------------------------------------------
 
-TEST_F(StoreUpkeepTest, CompactShrinksTheFileAndKeepsEverything) {
+TEST_F(StoreMaintenanceTest, CompactShrinksTheFileAndKeepsEverything) {
   const Family users = must(store_.create_family("users"));
   put_many(5'000, 10s);
   put_many(20, 20s, users);
@@ -108,7 +108,7 @@ TEST_F(StoreUpkeepTest, CompactShrinksTheFileAndKeepsEverything) {
   EXPECT_EQ(value("key"), "value");
 }
 
-TEST_F(StoreUpkeepTest, CompactNeedsTheStoreForItself) {
+TEST_F(StoreMaintenanceTest, CompactNeedsTheStoreForItself) {
   must(store_.put("key", "value"));
   {
     const auto reader = must(store_.read());
@@ -129,7 +129,7 @@ TEST_F(StoreUpkeepTest, CompactNeedsTheStoreForItself) {
   EXPECT_EQ(value("key"), "new");
 }
 
-TEST_F(StoreUpkeepTest, CompactServesTheOtherHandlesOfTheProcess) {
+TEST_F(StoreMaintenanceTest, CompactServesTheOtherHandlesOfTheProcess) {
   Store other = open();
   must(other.put("key", "value", 10s));
   must(store_.compact());
@@ -141,7 +141,7 @@ TEST_F(StoreUpkeepTest, CompactServesTheOtherHandlesOfTheProcess) {
 
 // --- Checks --------------------------------------------------------------------------------------
 
-TEST_F(StoreUpkeepTest, ACheckLooksAtEverything) {
+TEST_F(StoreMaintenanceTest, ACheckLooksAtEverything) {
   const Family users = must(store_.create_family("users"));
   put_many(100, 10s);
   put_many(50, {}, users);
@@ -152,7 +152,7 @@ TEST_F(StoreUpkeepTest, ACheckLooksAtEverything) {
 }
 
 // Lesson E8: in SNKV a check did not see that data and indexes had come apart.
-TEST_F(StoreUpkeepTest, ACheckFindsWhatDoesNotAgree) {
+TEST_F(StoreMaintenanceTest, ACheckFindsWhatDoesNotAgree) {
   const std::string deadline(encode_deadline(kStart + 10s).view());
   const std::string other(encode_deadline(kStart + 11s).view());
   const auto after = [&](auto damage) {
@@ -184,7 +184,7 @@ TEST_F(StoreUpkeepTest, ACheckFindsWhatDoesNotAgree) {
       << "a long key without its key";
 }
 
-TEST_F(StoreUpkeepTest, IndexesThatDoNotAgreeAreAnErrorAndNoCrash) {
+TEST_F(StoreMaintenanceTest, IndexesThatDoNotAgreeAreAnErrorAndNoCrash) {
   const std::string deadline(encode_deadline(kStart + 10s).view());
   must(store_.put("a", "1", 10s));
   must(store_.put("b", "2", 10s));
@@ -206,7 +206,7 @@ TEST_F(StoreUpkeepTest, IndexesThatDoNotAgreeAreAnErrorAndNoCrash) {
 
 // --- Syncs and statistics ------------------------------------------------------------------------
 
-TEST_F(StoreUpkeepTest, SyncWorksAtEveryLevelAlsoWithAWriterAbout) {
+TEST_F(StoreMaintenanceTest, SyncWorksAtEveryLevelAlsoWithAWriterAbout) {
   for (const Durability durability : {Durability::off, Durability::normal, Durability::full}) {
     reopen({.durability = durability});
     must(store_.put("key", "value"));
@@ -220,7 +220,7 @@ TEST_F(StoreUpkeepTest, SyncWorksAtEveryLevelAlsoWithAWriterAbout) {
   }
 }
 
-TEST_F(StoreUpkeepTest, StatisticsCountWhatWasDone) {
+TEST_F(StoreMaintenanceTest, StatisticsCountWhatWasDone) {
   must(store_.put("a", "12345", 10s));
   must(store_.put("bb", "123"));
   must(store_.get("a"));
@@ -252,7 +252,7 @@ TEST_F(StoreUpkeepTest, StatisticsCountWhatWasDone) {
   EXPECT_EQ(must(store_.stats()).bytes_read, 0u);
 }
 
-TEST_F(StoreUpkeepTest, StatisticsTellWhoKeepsOldPages) {
+TEST_F(StoreMaintenanceTest, StatisticsTellWhoKeepsOldPages) {
   must(store_.put("key", "0"));
   must(store_.sync());
   const std::size_t others = must(store_.stats()).readers.size();
@@ -267,7 +267,7 @@ TEST_F(StoreUpkeepTest, StatisticsTellWhoKeepsOldPages) {
   EXPECT_TRUE(found);
 }
 
-TEST_F(StoreUpkeepTest, StatisticsAreOfOneHandleAndTheRestOfTheFile) {
+TEST_F(StoreMaintenanceTest, StatisticsAreOfOneHandleAndTheRestOfTheFile) {
   const Store other = open();
   must(store_.put("key", "value"));
   EXPECT_EQ(must(other.stats()).puts, 0u);
@@ -277,7 +277,7 @@ TEST_F(StoreUpkeepTest, StatisticsAreOfOneHandleAndTheRestOfTheFile) {
 
 // --- One file, many names ------------------------------------------------------------------------
 
-TEST_F(StoreUpkeepTest, AllPathsToAFileLeadToOneStore) {
+TEST_F(StoreMaintenanceTest, AllPathsToAFileLeadToOneStore) {
   std::filesystem::create_symlink(path_, folder_ / "link");
   std::filesystem::create_directory(folder_ / "sub");
   for (const auto& path :
@@ -291,7 +291,7 @@ TEST_F(StoreUpkeepTest, AllPathsToAFileLeadToOneStore) {
 }
 
 // Other processes find the locks by the name of the file, so there must be one name only.
-TEST_F(StoreUpkeepTest, ALinkToAStoreHasNoFilesOfItsOwn) {
+TEST_F(StoreMaintenanceTest, ALinkToAStoreHasNoFilesOfItsOwn) {
   must(store_.put("key", "value"));
   must(store_.close());
   std::filesystem::create_symlink("store", folder_ / "link");
@@ -308,7 +308,7 @@ TEST_F(StoreUpkeepTest, ALinkToAStoreHasNoFilesOfItsOwn) {
   EXPECT_EQ(value("key"), "more");
 }
 
-TEST_F(StoreUpkeepTest, ALinkToNothingMakesWhatItLeadsTo) {
+TEST_F(StoreMaintenanceTest, ALinkToNothingMakesWhatItLeadsTo) {
   std::filesystem::create_symlink("new", folder_ / "link");
   const Store made = must(Store::open(folder_ / "link", clock_));
   EXPECT_TRUE(std::filesystem::is_regular_file(folder_ / "new"));
@@ -317,14 +317,14 @@ TEST_F(StoreUpkeepTest, ALinkToNothingMakesWhatItLeadsTo) {
   EXPECT_EQ(code_of(Store::open(folder_ / "circle", clock_)), Code::invalid);
 }
 
-TEST_F(StoreUpkeepTest, TheFileIsSmallWhenItHoldsLittle) {
+TEST_F(StoreMaintenanceTest, TheFileIsSmallWhenItHoldsLittle) {
   must(store_.put("key", "value", 10s));
   EXPECT_LT(must(store_.stats()).file_bytes, 100'000u);
   EXPECT_LT(std::filesystem::file_size(path_), 100'000u);
 }
 
 // TTL churn with purges reuses pages; the file does not grow with what has passed through it.
-TEST_F(StoreUpkeepTest, ChurnDoesNotGrowTheFileForEver) {
+TEST_F(StoreMaintenanceTest, ChurnDoesNotGrowTheFileForEver) {
   std::uint64_t after_some = 0;
   for (int round = 0; round < 60; ++round) {
     put_many(200, 10ms);
@@ -336,5 +336,5 @@ TEST_F(StoreUpkeepTest, ChurnDoesNotGrowTheFileForEver) {
   EXPECT_LE(must(store_.stats()).file_bytes, after_some * 3 / 2);
 }
 
-}  // namespace store_upkeep_test
+}  // namespace store_maintenance_test
 }  // namespace mayfly::internal
