@@ -63,7 +63,7 @@ std::vector<Table> store_tables() {
       {"store", "rates", "How fast is the store?",
        "Thousands of operations a second; beside them, how many times as fast Mayfly is.\n"
        "  put, mixed: in transactions of 1,000. single put: each a transaction. purge: of 256.\n"
-       "  off, normal, full: what a commit promises; where none is said, only reads are measured.",
+       "  off, normal, full: the durability of a commit; without one, only reads are measured.",
        {{"ops_per_second", "rate", "k/s", kThousand, true}}, true},
       {"store", "churn", "How large does the file get while entries come and go?",
        "compact: the file after a compacting backup, with the same entries.",

@@ -194,7 +194,7 @@ Result<long> cpu_ticks(std::string_view stat_line) {
   // state, which is field 3, and utime and stime, which are fields 14 and 15.
   constexpr int kUtime = 14;
   constexpr int kStime = 15;
-  const Error wrong = {Code::corrupt, "the system does not say how long the server has run"};
+  const Error wrong = {Code::corrupt, "cannot read how long the server has run"};
   const std::size_t name_end = stat_line.rfind(')');
   if (name_end == std::string_view::npos) return wrong;
   stat_line.remove_prefix(name_end + 1);

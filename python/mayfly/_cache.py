@@ -53,9 +53,9 @@ class Cache(_mayfly.Cache):
     >>> cache["a"], cache.get("c"), len(cache)
     (1, None, 2)
 
-    `capacity`: the most entries; None is no limit. When the cache is full, expired entries are
+    `capacity`: the most entries; None means no limit. When the cache is full, expired entries are
     removed first, then entries that were not read for long. `ttl`: for entries that are put without
-    one; None is no expiry. `sliding`: a TTL counts from the last read. `jitter`: makes each TTL
+    one; None means no expiry. `sliding`: a TTL counts from the last read. `jitter`: makes each TTL
     longer or shorter by up to this fraction (0.1 is 10 %), so that entries that are put together do
     not expire together. `listener(key, value, cause)` is called after each removal; `cause` is
     "expired", "replaced", "erased", "evicted" or "cleared". `timer`: for tests, a callable that
@@ -90,7 +90,7 @@ class Cache(_mayfly.Cache):
 
     @property
     def capacity(self) -> Optional[int]:
-        """The most entries that it holds; None is no limit."""
+        """The most entries that it holds; None means no limit."""
         return self._capacity
 
     def ttl(self, key: Hashable) -> Optional[float]:

@@ -109,7 +109,7 @@ class FamilyMethods:
 
     @property
     def default_ttl(self) -> Optional[float]:
-        """The TTL in seconds of writes without one; None is no expiry.
+        """The TTL in seconds of writes without one; None means no expiry.
 
         It is kept in the file. Assign seconds, a timedelta or None.
         """

@@ -42,7 +42,7 @@ def ttl_cache(
     (16, 16, 1)
 
     The function has `cache_info()`, `cache_clear()`, `cache_parameters()`, `cache` (the Cache) and
-    `__wrapped__`. `maxsize` None is no limit, 0 memoizes nothing; the arguments must be hashable;
+    `__wrapped__`. `maxsize` None means no limit, 0 memoizes nothing; the arguments must be hashable;
     with `typed`, 3 and 3.0 are different.
     """
     if callable(ttl):  # @ttl_cache, without brackets

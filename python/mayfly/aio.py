@@ -68,7 +68,7 @@ class _AsyncFamily:
         return list(await self._run(self._target.expiring, between, limit))
 
     async def default_ttl(self):
-        """The TTL in seconds of writes without one; None is no expiry."""
+        """The TTL in seconds of writes without one; None means no expiry."""
         return await self._run(getattr, self._target, "default_ttl")
 
     async def set_default_ttl(self, ttl) -> None:

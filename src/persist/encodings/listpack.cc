@@ -76,7 +76,7 @@ std::optional<std::string_view> Listpack::next() {
   if (before == 0) return std::nullopt;  // the end was seen
   const std::uint8_t first = bytes_.byte();
   if (first == kEnd) {
-    if (bytes_.left() != 0) return stop("a listpack that goes on after its end");
+    if (bytes_.left() != 0) return stop("a listpack with bytes after its end");
     if (claimed_ != kNotCounted && claimed_ != seen_) return stop("a listpack of another count");
     return std::nullopt;
   }
@@ -132,7 +132,7 @@ std::optional<std::string_view> Ziplist::next() {
   if (before == 0) return std::nullopt;  // the end was seen
   const std::uint8_t head = bytes_.byte();
   if (head == kEnd) {
-    if (bytes_.left() != 0) return stop("a ziplist that goes on after its end");
+    if (bytes_.left() != 0) return stop("a ziplist with bytes after its end");
     if (claimed_ != kNotCounted && claimed_ != seen_) return stop("a ziplist of another count");
     if (tail_ != last_) return stop("a ziplist whose last entry is elsewhere");
     return std::nullopt;
@@ -163,7 +163,7 @@ std::optional<std::string_view> Zipmap::next() {
   const bool is_value = seen_ % 2 == 1;
   const std::uint8_t first = bytes_.byte();
   if (first == kEnd && !is_value) {
-    if (bytes_.left() != 0) return stop("a zipmap that goes on after its end");
+    if (bytes_.left() != 0) return stop("a zipmap with bytes after its end");
     if (claimed() && *claimed() != seen_) return stop("a zipmap of another count");
     return std::nullopt;
   }

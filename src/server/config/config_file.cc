@@ -166,7 +166,7 @@ Status load_config_words(Config& config, std::span<const std::string> words,
   while (at < words.size()) {
     if (!is_option(words[at])) {
       return bad_value(
-          fmt::format("command line: '{}' is no option; options begin with --", words[at]));
+          fmt::format("command line: '{}' is not an option (options begin with --)", words[at]));
     }
     const Status status = loader.apply(take_option(words, at));
     if (!status) return status;

@@ -23,7 +23,7 @@ std::unique_ptr<Client> Clients::accept(Link& link) {
     link.send(
         "-DENIED Mayfly is running in protected mode, because no password is set. Connect from "
         "this machine, or set a password ('requirepass' in the configuration, or CONFIG SET), or "
-        "turn the mode off with CONFIG SET protected-mode no if nobody else can reach it.\r\n");
+        "turn the mode off with CONFIG SET protected-mode no if no other machine can reach it.\r\n");
     return nullptr;
   }
   log_.verbose("Accepted {}", link.address());

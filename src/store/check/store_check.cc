@@ -62,7 +62,7 @@ class FamilyCheck {
 
   Status check_key(std::string_view stored, std::string_view value) {
     if (value.size() != internal::kDeadlineBytes) {
-      problem("the key index has a value that is no deadline", stored);
+      problem("the key index has a value that is not a deadline", stored);
       return Done{};
     }
     const auto data = row(view_.data, stored);
@@ -77,7 +77,7 @@ class FamilyCheck {
 
   Status check_deadline(std::string_view row_key, std::string_view value) {
     if (row_key.size() <= internal::kDeadlineBytes || !value.empty()) {
-      problem("the expiry index has a row that is no deadline and key", row_key);
+      problem("the expiry index has a row that is not a deadline and a key", row_key);
       return Done{};
     }
     const std::string_view stored = row_key.substr(internal::kDeadlineBytes);
