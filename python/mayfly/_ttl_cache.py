@@ -42,8 +42,8 @@ def ttl_cache(
     (16, 16, 1)
 
     The function has `cache_info()`, `cache_clear()`, `cache_parameters()`, `cache` (the Cache) and
-    `__wrapped__`. `maxsize` None means no limit, 0 memoizes nothing; the arguments must be hashable;
-    with `typed`, 3 and 3.0 are different.
+    `__wrapped__`. `maxsize` None means no limit, 0 memoizes nothing. The arguments must be
+    hashable. With `typed`, 3 and 3.0 are different.
     """
     if callable(ttl):  # @ttl_cache, without brackets
         return ttl_cache()(ttl)
