@@ -9,7 +9,7 @@
 using namespace std::chrono_literals;
 
 int main() {
-  mayfly::ManualClock clock;  // in a program of yours: mayfly::SteadyClock
+  mayfly::ManualClock clock;  // in your own program: mayfly::SteadyClock
   mayfly::Cache<std::string, int> stock(clock, {.default_expiry = 10min});
 
   stock.put("apples", 3);      // for ten minutes

@@ -196,7 +196,7 @@ def test_increment_gives_a_ttl_to_a_key_that_it_makes(place, clock):
     clock.advance(30)
     assert place.increment("hits", -2) == -2
     place["text"] = "abc"
-    with pytest.raises(mayfly.Error, match="decimal number"):
+    with pytest.raises(mayfly.Error, match="64-bit integer"):
         place.increment("text")
     place["big"] = str(2**63 - 1)
     with pytest.raises(mayfly.Error, match="64 bits"):

@@ -80,7 +80,7 @@ int check_sum(KVStore& kv, const ReadTxn& txn, std::string_view key, Family fami
   const auto [stop, problem] = std::from_chars((*found)->data(), end, number);
   if (problem != std::errc() || stop != end) {
     return fail(kv, KVSTORE_ERROR,
-                "cannot increment: the value is not a decimal number of 64 bits");
+                "cannot increment: the value is not a 64-bit integer");
   }
   if (__builtin_add_overflow(number, delta, &number)) {
     return fail(kv, KVSTORE_ERROR, "cannot increment: the sum does not fit into 64 bits");

@@ -37,7 +37,7 @@ void use_linked_name_services() {
 }
 
 constexpr const char* kBenchExamples =
-    "All words go to mayfly-bench, a program of its own.\n"
+    "All arguments are passed to mayfly-bench, a separate program.\n"
     "\n"
     "Examples:\n"
     "  mayfly bench expiry    the same as mayfly-bench expiry\n"

@@ -31,7 +31,7 @@ constexpr const char* kServeHelp =
     "Data on disk\n"
     "  --dir FOLDER               directory of the data files (default: current directory)\n"
     "  --save 'SECONDS CHANGES'   when to write dump.rdb automatically; '' for never\n"
-    "  --appendonly yes           log every write, so that a crash loses none (default no)\n"
+    "  --appendonly yes           log every write; see --appendfsync (default no)\n"
     "  --appendfsync always       sync each write before the reply (default everysec)\n"
     "Memory\n"
     "  --maxmemory SIZE           limit for data: 100mb, 2gb (default: no limit)\n"

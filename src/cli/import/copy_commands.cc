@@ -75,7 +75,8 @@ struct CopyArgs {
                      "If the target cannot expire hash fields, drop their TTLs");
     command.add_option("--state", state, "File that records the progress").type_name("FILE");
     const CliOption resume =
-        command.add_flag("--resume", is_resume, "Fail if there is no interrupted copy to continue");
+        command.add_flag("--resume", is_resume,
+                         "Only continue an interrupted copy; fail if there is none");
     command.add_flag("--restart", is_restart, "Start over, ignore an interrupted copy")
         .excludes(resume);
   }

@@ -27,7 +27,8 @@ constexpr const char* kPutExamples =
     "  date | mayfly put --db app.db now -                          value from standard input\n"
     "  mayfly put --db app.db --hex 00ff 0102                       binary key and value\n"
     "  mayfly put --db app.db -- key -5                             a value that starts with -\n"
-    "Creates the file if it does not exist. Without --ttl, an existing TTL of the key is removed.";
+    "Creates the file if it does not exist. Without --ttl, the key gets the\n"
+    "default TTL of its column family, or none.";
 
 constexpr const char* kAbsentExamples =
     "Examples:\n"

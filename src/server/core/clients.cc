@@ -23,7 +23,7 @@ std::unique_ptr<Client> Clients::accept(Link& link) {
     link.send(
         "-DENIED Mayfly is running in protected mode, because no password is set. Connect from "
         "this machine, or set a password ('requirepass' in the configuration, or CONFIG SET), or "
-        "turn the mode off with CONFIG SET protected-mode no if no other machine can reach it.\r\n");
+        "turn the mode off with CONFIG SET protected-mode no if no other machine reaches it.\r\n");
     return nullptr;
   }
   log_.verbose("Accepted {}", link.address());
@@ -86,22 +86,22 @@ void Clients::remove_monitor(Client& client) {
 
 void Clients::pause(PauseReason reason, Time until, PauseLevel level) {
   pauses_.begin(reason, until, level);
-  enforce_pauses();
+  resume_after_pause();
 }
 
 void Clients::unpause(PauseReason reason) {
   pauses_.end(reason);
-  enforce_pauses();
+  resume_after_pause();
 }
 
 void Clients::update_pauses() {
   if (!pauses_.any()) return;
   pauses_.update(clock_.now());
-  enforce_pauses();
+  resume_after_pause();
 }
 
 // If fewer requests have to wait than before, all requests that wait are checked again.
-void Clients::enforce_pauses() {
+void Clients::resume_after_pause() {
   const PauseLevel before = std::exchange(enforced_pause_, pauses_.level());
   if (enforced_pause_ >= before) return;
   for (const auto& [id, client] : all_) {

@@ -94,7 +94,7 @@ class Clients {
   void enforce_output_limit(Client& client);
   OutputLimit replica_limit() const;
   std::uint64_t waiting_for(const Client& client) const;
-  void enforce_pauses();
+  void resume_after_pause();
 
   Config& config_;
   const Clock& clock_;

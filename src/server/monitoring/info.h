@@ -45,6 +45,7 @@ void info_memory(const ServerParts& server, std::string& text);
 void info_persistence(const ServerParts& server, std::string& text);
 void info_stats(const ServerParts& server, std::string& text);
 void info_expiry(const ServerParts& server, std::string& text);
+double stale_percent(const ServerParts& server);  // of keys with deadlines, those that are due
 void info_replication(const ServerParts& server, std::string& text);
 void info_cpu(const ServerParts& server, std::string& text);
 void info_command_stats(const ServerParts& server, std::string& text);

@@ -132,7 +132,7 @@ std::int64_t WriteTxn::increment(std::string_view key, std::int64_t delta, const
     const char* const end = found->value.data() + found->value.size();
     const auto [stop, problem] = std::from_chars(found->value.data(), end, number);
     if (problem != std::errc() || stop != end) {
-      txn_->fail({Code::invalid, "cannot increment: the value is not a decimal number of 64 bits"});
+      txn_->fail({Code::invalid, "cannot increment: the value is not a 64-bit integer"});
       return 0;
     }
   }

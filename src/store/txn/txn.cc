@@ -44,7 +44,7 @@ Result<std::unique_ptr<Txn>> Txn::begin_read(const Owner& owner, bool timed) {
 Result<std::unique_ptr<Txn>> Txn::begin_write(const Owner& owner, Millis busy_timeout) {
   if (owner.options.read_only) {
     return Error{Code::denied,
-                 "cannot write: the store was opened read-only (open it without read_only)"};
+                 "cannot write: the store was opened read-only (open it for writing)"};
   }
   CatalogRef catalog;
   auto lmdb = owner.environment.begin_write(busy_timeout, owner.options.durability, catalog);

@@ -9,7 +9,7 @@
 #include "server/replication/replication_stream.h"
 
 namespace mayfly {
-namespace replication_log_test {
+namespace replication_stream_test {
 
 std::string read_all(const ReplicationLog& log, std::uint64_t from) {
   std::string bytes;
@@ -72,5 +72,5 @@ TEST(ReplicationLogTest, AgreesWithOneString) {
   EXPECT_TRUE(holds);
 }
 
-}  // namespace replication_log_test
+}  // namespace replication_stream_test
 }  // namespace mayfly

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strings and hashes.
+// Reading strings and hashes, with the deadlines of fields, from their RDB encodings.
 
 #include <fmt/format.h>
 
