@@ -22,8 +22,9 @@ from states_table import (as_markdown, check_complete, leaf_commands, name_of, r
                           read_states)
 
 PATIENCE_S = 20
-PAUSES_MS = (700, 3_000, 12_000)  # the next one if a machine is too slow
-QUIET_S = 0.2  # how long before the end of a state its clients must still be silent
+PAUSES_MS = (1_500, 4_000, 12_000)  # the next one if a machine is too slow
+QUIET_S = 0.2  # for so long a client that waits must be silent
+END_S = 0.8  # how long before the end of a state that does not last its clients are looked at
 MONITORED = re.compile(r"^\d+\.\d+ \[")  # what MONITOR shows
 MARK = "the end of silence"
 ONLY = []  # groups named on the command line
@@ -209,7 +210,7 @@ class Visitor:
             else:
                 client.send(*sample.words_for(situation.follow))
         early = set(clients)
-        if lasts and state_makers.seconds() > begin + lasts - QUIET_S:
+        if lasts and state_makers.seconds() > begin + lasts - END_S:
             for client in clients:
                 client.close()
             return False
@@ -226,11 +227,11 @@ class Visitor:
 
     def early_ones(self, clients, last, end):
         """Those who have a reply before the state ends."""
-        select.select([], [], [], max(end - QUIET_S - state_makers.seconds(), 0))
+        select.select([], [], [], max(end - END_S - state_makers.seconds(), 0))
         early = {client for client in clients if is_readable(client)}
         for client, sample in last:
             client.send(*sample.words)
-            if select.select([client.socket], [], [], QUIET_S / 2)[0]:
+            if select.select([client.socket], [], [], END_S / 2)[0]:
                 early.add(client)
         return early
 
