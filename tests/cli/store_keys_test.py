@@ -245,7 +245,7 @@ class IncrTest(TestCase):
 
     def test_what_is_no_number_or_does_not_fit_is_refused_and_stays(self):
         self.put(text="word", most=2**63 - 1, least=-2**63)
-        self.refused(self.mayfly("incr", "text"), "'text'", "not a decimal number")
+        self.refused(self.mayfly("incr", "text"), "'text'", "not a 64-bit integer")
         self.refused(self.mayfly("incr", "most"), "'most'", "does not fit")
         self.refused(self.mayfly("incr", "least", "-1"), "'least'", "does not fit")
         for by in ["1.5", "x", "", "+-1", str(2**63)]:

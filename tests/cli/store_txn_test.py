@@ -167,7 +167,7 @@ class TxnTest(program.TestCase):
                 ("expire a", ["TIME is missing"]),
                 ("expire a 2001-01-01", ["past"]),
                 ("incr a 1.5", ["1.5", "64-bit integer"]),
-                ("incr text", ["number"]),
+                ("incr text", ["integer"]),
                 ("cf", ["column family name"]),
                 ("cf nobody\nput a b", ["nobody", "cf create"]),
                 ('{"op":"put","key":"a"', ["column 22"]),
@@ -191,7 +191,7 @@ class TxnTest(program.TestCase):
         self.refused(self.txn("put a b", "incr a", words=("--dry-run",)), "line 2")
         self.put(a="b")
         self.committed("put a c", words=("--dry-run",))
-        self.refused(self.txn("incr a", words=("--dry-run",)), "line 1", "number")
+        self.refused(self.txn("incr a", words=("--dry-run",)), "line 1", "integer")
         self.assertEqual(self.value("a"), "b")
         self.assertEqual(self.mayfly("txn", "--dry-run", "--json", input=b"del a\n").json,
                          {"operations": 1, "without_effect": 0, "committed": False})
