@@ -32,6 +32,15 @@
 
 namespace mayfly {
 
+class Call;
+
+// What a blocking command waits for.
+struct KeyWait {
+  std::vector<std::string_view> keys;
+  ValueType type;
+  Time until = kNever;  // then the reply is a null array
+};
+
 // What commands need of the server.
 class Host {
  public:
@@ -50,6 +59,9 @@ class Host {
 
   // Whether there is a replica or a log to propagate to.
   virtual bool wants_propagation() const { return true; }
+
+  // See Call::wait_for(). This one never lets a client wait.
+  virtual bool wait_for(Call&, const KeyWait&) { return false; }
 
   // How the removal of an expired key is propagated: UNLINK, or DEL if lazyfree-lazy-expire is no.
   virtual std::string_view removal_name() const { return "UNLINK"; }
@@ -123,6 +135,14 @@ class Call {
   // The longest string that this call may make: proto-max-bulk-len. Commands of a primary or a log
   // were checked there: they are limited only by what a node can hold.
   std::uint64_t string_bytes_max() const;
+
+  // ---- Blocking ----
+
+  // Lets the client wait for a change of one of these keys; there is no reply now. After a change
+  // the request runs again. It then replies, or calls this again and keeps its place; `until` is
+  // that of the first time. False if the client must not wait, as in a transaction or in the stream
+  // of a primary: the handler replies as if the time were over.
+  bool wait_for(const KeyWait& wait) { return host_.wait_for(*this, wait); }
 
   // ---- Failing ----
 

@@ -25,6 +25,7 @@
 #include "commands/call.h"
 #include "commands/command.h"
 #include "commands/events.h"
+#include "commands/members/member_words.h"
 #include "keyspace/keyspace.h"
 #include "mayfly/time.h"
 #include "resp/reply.h"
@@ -109,14 +110,15 @@ class CallFixture : public testing::Test, private Host, private KeyspaceListener
   void key_expired(Database& database, std::string_view key, FoundBy) override {
     notify(Event::expired, "expired", key, database.number());
   }
-  void members_expired(Database& database, std::string_view key,
-                       std::span<const std::string> fields, bool emptied, FoundBy by) override {
-    notify(by == FoundBy::sweep ? Event::expired : Event::expired | Event::hash, "hexpired", key,
+  void members_expired(Database& database, const ExpiredMembers& expired) override {
+    const MemberWords& words = words_of(expired.type);
+    const bool is_swept = expired.by == FoundBy::sweep;
+    notify(is_swept ? Event::expired : Event::expired | words.event, words.expired, expired.key,
            database.number());
-    if (emptied) notify(Event::generic, "del", key, database.number());
-    std::string line(fields.empty() ? "UNLINK " : "HDEL ");
-    line.append(key);
-    for (const std::string& field : fields) line.append(" ").append(field);
+    if (expired.emptied) notify(Event::generic, "del", expired.key, database.number());
+    std::string line(expired.names.empty() ? "UNLINK" : words.remove_command);
+    line.append(" ").append(expired.key);
+    for (const std::string& name : expired.names) line.append(" ").append(name);
     propagated_.push_back(std::move(line));
   }
   void key_evicted(Database& database, std::string_view key) override {

@@ -36,9 +36,11 @@ void Database::reclaim(const ExecContext& context, Slot slot) {
   }
   const std::size_t count = members(context, slot).stored();
   const Time earliest = earliest_member_deadline(slot);
+  const ValueType type = this->type(slot);
   unlink(slot);
   keyspace_.record_expired(context, FoundBy::access, earliest, 0, count);
-  keyspace_.listener().members_expired(*this, key, {}, true, FoundBy::access);
+  keyspace_.listener().members_expired(*this,
+                                       {.type = type, .key = key, .names = {}, .emptied = true});
 }
 
 std::size_t Database::size(const ExecContext& context) const {
@@ -120,8 +122,9 @@ std::size_t Database::sweep_members_of(const ExecContext& context, Slot slot, st
   const bool is_empty = members(context, slot).stored() == 0;
   if (names.empty()) return 0;
   const std::string key(this->key(slot));
+  const ValueType type = this->type(slot);
   if (is_empty) unlink(slot);
-  keyspace_.listener().members_expired(*this, key, names, is_empty, by);
+  keyspace_.listener().members_expired(*this, {type, key, names, is_empty, by});
   return names.size();
 }
 

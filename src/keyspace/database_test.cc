@@ -139,7 +139,7 @@ TEST_F(DatabaseTest, RenameCarriesAllDeadlines) {
 }
 
 TEST_F(DatabaseTest, MoveCarriesAllDeadlinesToTheOtherDatabase) {
-  keyspace.options().packed_entries_max = 2;
+  keyspace.options().packed_hash.members = 2;
   const Slot slot = make_hash("a", {"f", "g", "h"}, in(10));
   database.set_deadline(slot, in(20));
   Database& other = keyspace[1];
@@ -173,7 +173,7 @@ TEST_F(DatabaseTest, ClearedKeysAreFreedInSlices) {
 }
 
 TEST_F(DatabaseTest, ALargeHashIsFreedInSlices) {
-  keyspace.options().packed_entries_max = 4;
+  keyspace.options().packed_hash.members = 4;
   std::vector<std::string> fields;
   for (int i = 0; i < 500; ++i) fields.push_back("f" + std::to_string(i));
   database.erase(make_hash("hash", fields));
@@ -212,7 +212,7 @@ TEST_F(DatabaseTest, ADeadlineMayBeAsLongAgoAsCanBe) {
 }
 
 TEST_F(DatabaseTest, AHashIsPackedHoweverHighTheLimitIsSet) {
-  keyspace.options().packed_value_max = INT64_MAX;
+  keyspace.options().packed_hash.text_bytes = INT64_MAX;
   const Slot slot = make_hash("hash", {});
   MembersRef hash = database.members(context, slot);
   for (int i = 0; i < 10; ++i) hash.put(std::to_string(i), std::string(2000, 'x'), kNever);

@@ -29,7 +29,15 @@ inline constexpr std::size_t kNodeBytesMax = UINT32_MAX;
 enum class ValueType : std::uint8_t { string, list, set, zset, hash, stream };
 
 // How a value is stored: its type and its form. value.h tells them apart.
-enum class Encoding : std::uint8_t { string, packed_hash, table_hash };
+enum class Encoding : std::uint8_t {
+  string,
+  packed_hash,
+  table_hash,
+  packed_set,
+  table_set,
+  packed_zset,
+  table_zset,
+};
 
 struct KeyNode {
   std::uint32_t access : 24;               // when or how often it was used: see eviction.h

@@ -29,13 +29,35 @@
 
 namespace mayfly {
 
+// Up to which size members are packed: hash-max-listpack-entries and -value, and so on.
+struct PackedLimits {
+  std::size_t members = 0;
+  std::size_t text_bytes = 64;  // of a name or a value
+};
+
 struct KeyspaceOptions {
   int databases = 16;
-  std::size_t packed_entries_max = 512;  // hash-max-listpack-entries
-  std::size_t packed_value_max = 64;     // hash-max-listpack-value, for fields and values
+  PackedLimits packed_hash = {.members = 512};
+  PackedLimits packed_set = {.members = 128};
+  PackedLimits packed_zset = {.members = 128};
+  std::size_t intset_members = 512;                       // set-max-intset-entries
   std::size_t string_bytes_max = std::size_t{512} << 20;  // proto-max-bulk-len, for growing strings
   std::uint64_t seed = 0;                                 // of the hash functions
   bool uses_lfu = false;                                  // access words count frequency, not time
+
+  const PackedLimits& packed(ValueType type) const {
+    if (type == ValueType::set) return packed_set;
+    return type == ValueType::zset ? packed_zset : packed_hash;
+  }
+};
+
+// Members of one key that expired.
+struct ExpiredMembers {
+  ValueType type;
+  std::string_view key;
+  std::span<const std::string> names;  // empty if all were due and the key was removed at once
+  bool emptied = false;                // the key is gone
+  FoundBy by = FoundBy::access;
 };
 
 class KeyspaceListener {
@@ -43,9 +65,7 @@ class KeyspaceListener {
   virtual ~KeyspaceListener() = default;
   virtual void key_expired(Database& database, std::string_view key, FoundBy by) = 0;
 
-  // `names` is empty if all members were due and the key was removed at once.
-  virtual void members_expired(Database& database, std::string_view key,
-                               std::span<const std::string> names, bool emptied, FoundBy by) = 0;
+  virtual void members_expired(Database& database, const ExpiredMembers& expired) = 0;
   virtual void key_evicted(Database& database, std::string_view key) = 0;
 };
 

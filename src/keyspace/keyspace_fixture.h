@@ -15,11 +15,13 @@ class Recorder final : public KeyspaceListener {
   void key_expired(Database&, std::string_view key, FoundBy by) override {
     events.push_back(text("expired ", key, by));
   }
-  void members_expired(Database&, std::string_view key, std::span<const std::string> names,
-                       bool emptied, FoundBy by) override {
-    std::string event = text("hexpired ", key, by);
-    for (const std::string& name : names) event += " " + name;
-    events.push_back(event + (emptied ? " del" : ""));
+  void members_expired(Database&, const ExpiredMembers& expired) override {
+    std::string_view event_name = "hexpired ";
+    if (expired.type == ValueType::set) event_name = "sexpired ";
+    if (expired.type == ValueType::zset) event_name = "zexpired ";
+    std::string event = text(event_name, expired.key, expired.by);
+    for (const std::string& name : expired.names) event += " " + name;
+    events.push_back(event + (expired.emptied ? " del" : ""));
   }
   void key_evicted(Database&, std::string_view key) override {
     events.push_back("evicted " + std::string(key));

@@ -42,8 +42,8 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
 
   static KeyspaceOptions options() {
     KeyspaceOptions options;
-    options.packed_entries_max = 6;  // so that both forms are used
-    options.packed_value_max = 20;
+    options.packed_hash.members = 6;  // so that both forms are used
+    options.packed_hash.text_bytes = 20;
     return options;
   }
 

@@ -43,11 +43,14 @@ std::string_view encoding_name(const KeyNode& node) {
     if (is_integer(text)) return "int";
     return text.size() <= kEmbeddedMax ? "embstr" : "raw";
   };
+  const auto name_of_table = [&](const MemberTable&) -> std::string_view {
+    return type_of(node) == ValueType::zset ? "skiplist" : "hashtable";
+  };
   const auto name_of_packed = [&](const PackedView&) -> std::string_view {
     const bool is_small = node.is_beyond_limits == 0 && node.has_member_deadlines == 0;
-    return is_small ? "listpack" : "hashtable";
+    if (is_small) return "listpack";
+    return type_of(node) == ValueType::zset ? "skiplist" : "hashtable";
   };
-  const auto name_of_table = [](const MemberTable&) -> std::string_view { return "hashtable"; };
   return visit_value(node, Overloaded{name_of_string, name_of_packed, name_of_table});
 }
 

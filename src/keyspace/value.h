@@ -33,6 +33,10 @@ inline constexpr EncodingRow kEncodings[] = {
     {ValueType::string, ValueForm::bytes, Payload::none},
     {ValueType::hash, ValueForm::packed, Payload::value},
     {ValueType::hash, ValueForm::table, Payload::value},
+    {ValueType::set, ValueForm::packed, Payload::none},
+    {ValueType::set, ValueForm::table, Payload::none},
+    {ValueType::zset, ValueForm::packed, Payload::score},
+    {ValueType::zset, ValueForm::table, Payload::score},
 };
 
 constexpr const EncodingRow& row_of(Encoding encoding) {
@@ -51,6 +55,10 @@ constexpr Encoding encoding_of(ValueType type, ValueForm form) {
 static_assert(encoding_of(ValueType::string, ValueForm::bytes) == Encoding::string);
 static_assert(encoding_of(ValueType::hash, ValueForm::packed) == Encoding::packed_hash);
 static_assert(encoding_of(ValueType::hash, ValueForm::table) == Encoding::table_hash);
+static_assert(encoding_of(ValueType::set, ValueForm::packed) == Encoding::packed_set);
+static_assert(encoding_of(ValueType::set, ValueForm::table) == Encoding::table_set);
+static_assert(encoding_of(ValueType::zset, ValueForm::packed) == Encoding::packed_zset);
+static_assert(encoding_of(ValueType::zset, ValueForm::table) == Encoding::table_zset);
 
 template <class... Visitor>
 struct Overloaded : Visitor... {
@@ -83,8 +91,8 @@ decltype(auto) visit_value(const KeyNode& node, Visit&& visit) {
 std::string_view type_name(ValueType type);
 std::optional<ValueType> parse_type(std::string_view name);  // in lower case
 
-// What OBJECT ENCODING replies. A packed hash with deadlines, or one beyond the limits of
-// KeyspaceOptions, is a hashtable for clients, as Valkey would have made it one.
+// What OBJECT ENCODING replies. Packed members with deadlines, or beyond the limits of
+// KeyspaceOptions, are a hashtable or a skiplist for clients, as Valkey would have made them.
 std::string_view encoding_name(const KeyNode& node);
 
 // Bytes of the value: in the node, or in its table.

@@ -12,8 +12,7 @@ namespace {
 
 class NoListener final : public KeyspaceListener {
   void key_expired(Database&, std::string_view, FoundBy) override {}
-  void members_expired(Database&, std::string_view, std::span<const std::string>, bool,
-                       FoundBy) override {}
+  void members_expired(Database&, const ExpiredMembers&) override {}
   void key_evicted(Database&, std::string_view) override {}
 };
 

@@ -41,7 +41,7 @@ class HashFixture : public CallFixture, public testing::WithParamInterface<Value
 
   static KeyspaceOptions options() {
     KeyspaceOptions options;
-    if (GetParam() == ValueForm::table) options.packed_entries_max = 0;
+    if (GetParam() == ValueForm::table) options.packed_hash.members = 0;
     return options;
   }
 

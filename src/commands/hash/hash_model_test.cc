@@ -69,7 +69,7 @@ class HashModelTest : public CallFixture, public testing::WithParamInterface<Pla
 
   static KeyspaceOptions options() {
     KeyspaceOptions options;
-    options.packed_entries_max = GetParam().packed_entries;
+    options.packed_hash.members = GetParam().packed_entries;
     return options;
   }
 

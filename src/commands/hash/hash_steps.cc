@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "commands/members/member_words.h"
+
 namespace mayfly {
 namespace {
 
@@ -87,7 +89,7 @@ void finish_fields(Call& call, MembersRef& hash, const FieldNames& fields, Field
 
 void propagate_removal(Call& call, const FieldNames& fields) {
   if (!call.wants_propagation()) return call.propagate_nothing();
-  call.propagate_list(hdel_request(call.word(1), fields));
+  call.propagate_list(removal_request(ValueType::hash, call.word(1), fields));
 }
 
 void propagate_value(Call& call, std::string_view field, std::string_view value, Time deadline) {

@@ -74,13 +74,6 @@ enum class FieldChange {
 void finish_fields(Call& call, MembersRef& hash, const FieldNames& fields, FieldChange change,
                    Time deadline = kNever);
 
-// HDEL key field ...
-template <class Names>
-Propagated hdel_request(std::string_view key, const Names& fields) {
-  Propagated words = {"HDEL", std::string(key)};
-  words.insert(words.end(), fields.begin(), fields.end());
-  return words;
-}
 void propagate_removal(Call& call, const FieldNames& fields);
 
 // The field as it is now: HSET, or HSETEX with a time if it has a deadline.

@@ -57,7 +57,7 @@ Slot MembersLoad::end() {
 bool MembersLoad::fits_packed(std::span<const Member> members) const {
   if (members.size() > kPackedMembersMax) return false;
   const Payload payload = row_of(encoding_of(type_, ValueForm::packed)).payload;
-  return !must_be_table(database_->keyspace().options(), members.size(),
+  return !must_be_table(database_->keyspace().options().packed(type_), members.size(),
                         packed_size(members, payload));
 }
 
@@ -86,7 +86,7 @@ bool MembersLoad::make_packed(std::span<const Member> members) {
   const Payload payload = row_of(encoding).payload;
   KeyNode* const node = make_node(encoding, key_, packed_size(members, payload));
   packed_build(node->value_data(), members, payload);
-  const std::size_t long_size = database_->keyspace().options().packed_value_max;
+  const std::size_t long_size = database_->keyspace().options().packed(type_).text_bytes;
   node->is_beyond_limits = std::ranges::any_of(members, [&](const Member& member) {
     return std::max(member.name.size(), member.value.size()) > long_size;
   });

@@ -165,7 +165,7 @@ std::vector<Row> arbitrary_rows(std::size_t most) {
 
 RC_GTEST_PROP(MembersLoadModel, MakesWhatPutsWouldHaveMade, ()) {
   KeyspaceFixture fixture(
-      {.packed_entries_max = *rc::gen::element<std::size_t>(0, 16, 512, 100'000)});
+      {.packed_hash = {.members = *rc::gen::element<std::size_t>(0, 16, 512, 100'000)}});
   Database& database = fixture.database;
   ExecContext& context = fixture.context;
   std::set<std::string> names;

@@ -82,6 +82,23 @@ Member MembersRef::random(Random& random) const {
   return chosen;
 }
 
+MembersOrder MembersRef::order() {
+  std::vector<Member> members;
+  each([&](const Member& member) {
+    members.push_back(member);
+    return true;
+  });
+  std::ranges::sort(members, [](const Member& a, const Member& b) {
+    return a.score() != b.score() ? a.score() < b.score() : a.name < b.name;
+  });
+  return MembersOrder(std::move(members));
+}
+
+bool MembersRef::add(std::string_view name, std::string_view value, Time deadline) {
+  if (find(name)) return false;
+  return put(name, value, deadline);
+}
+
 bool MembersRef::put(std::string_view name, std::string_view value, Time deadline) {
   KeyNode*& node = database_.place(slot_);
   bool is_new = true;
@@ -91,7 +108,7 @@ bool MembersRef::put(std::string_view name, std::string_view value, Time deadlin
     is_new = plan.is_new;
     before = plan.old_deadline;
     const std::size_t count = PackedView(node->value()).count() + (is_new ? 1 : 0);
-    if (must_be_table(database_.keyspace_.options(), count, plan.size)) {
+    if (must_be_table(limits(), count, plan.size)) {
       database_.turn_into_table(slot_);
       node->member_table().put(name, value, deadline);
     } else {
@@ -115,16 +132,19 @@ void MembersRef::apply(const PackedPut& plan, std::string_view name, std::string
   node = resize_value(node, std::max(size, plan.size));
   packed_apply(node->value_data(), size, plan, name, value);
   if (plan.size < size) node = resize_value(node, plan.size);
-  const KeyspaceOptions& options = database_.keyspace_.options();
-  if (std::max(name.size(), value.size()) > options.packed_value_max) node->is_beyond_limits = 1;
+  if (std::max(name.size(), value.size()) > limits().text_bytes) node->is_beyond_limits = 1;
 }
 
-bool must_be_table(const KeyspaceOptions& options, std::size_t count, std::size_t bytes) {
+const PackedLimits& MembersRef::limits() const {
+  return database_.keyspace_.options().packed(database_.type(slot_));
+}
+
+bool must_be_table(const PackedLimits& limits, std::size_t count, std::size_t bytes) {
   constexpr std::size_t kBytesMax = 8192;  // of members beyond the limits: a walk of 2 us
   // A node holds less than 4 GiB; deadlines may be added to what is packed.
   constexpr std::size_t kPackedMost = std::size_t{1} << 30;
-  if (count > options.packed_entries_max || bytes > kPackedMost) return true;
-  const std::size_t value_max = std::min(options.packed_value_max, kPackedMost);
+  if (count > limits.members || bytes > kPackedMost) return true;
+  const std::size_t value_max = std::min(limits.text_bytes, kPackedMost);
   return bytes > std::max(kBytesMax, count * (2 * value_max + 24));
 }
 
@@ -178,12 +198,16 @@ bool MembersRef::finish() {
   const bool is_empty = stored() == 0;
   if (!is_empty && reclaimed_.empty()) return false;
   const std::string key(database_.key(slot_));
+  const ValueType type = database_.type(slot_);
   if (is_empty) database_.unlink(slot_);
-  if (!reclaimed_.empty()) {
-    database_.keyspace_.listener().members_expired(database_, key, reclaimed_, false,
-                                                   FoundBy::access);
-    reclaimed_.clear();
+  constexpr std::size_t kAtOnce = 128;  // names in one event and one propagated command
+  for (std::size_t i = 0; i < reclaimed_.size(); i += kAtOnce) {
+    const std::span names =
+        std::span(reclaimed_).subspan(i, std::min(kAtOnce, reclaimed_.size() - i));
+    database_.keyspace_.listener().members_expired(database_,
+                                                   {.type = type, .key = key, .names = names});
   }
+  reclaimed_.clear();
   return is_empty;
 }
 

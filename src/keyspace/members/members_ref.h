@@ -27,6 +27,7 @@
 
 #include "keyspace/exec_context.h"
 #include "keyspace/members/member.h"
+#include "keyspace/members/members_order.h"
 #include "mayfly/random.h"
 #include "mayfly/slot.h"
 #include "mayfly/time.h"
@@ -34,7 +35,7 @@
 namespace mayfly {
 
 class Database;
-struct KeyspaceOptions;
+struct PackedLimits;
 struct PackedPut;
 
 class MembersRef {
@@ -63,7 +64,14 @@ class MembersRef {
   // A random member alive, each as likely as any other. REQUIRES: size() > 0.
   Member random(Random& random) const;
 
+  // The members of a sorted set in order. If the policy says so, all that are due are reclaimed
+  // first; so the order has exact ranks. REQUIRES: the key is a sorted set.
+  MembersOrder order();
+
   // ---- Writing ----
+
+  // Puts a member that does not exist. Returns false, and changes nothing, if it exists.
+  bool add(std::string_view name, std::string_view value, Time deadline = kNever);
 
   // Sets payload and deadline. Returns whether the member is new. REQUIRES: deadline is not due (an
   // import or a load may store what is due; then it is invisible at once).
@@ -75,7 +83,7 @@ class MembersRef {
   // kNever removes the deadline. Returns whether the member exists.
   bool set_deadline(std::string_view name, Time deadline);
 
-  // Returns whether the member existed.
+  // Returns whether the member existed. The name may be a view into the key.
   bool erase(std::string_view name);
 
   // The same, but counted as expired, for a deadline in the past. The listener is not told: the
@@ -90,6 +98,7 @@ class MembersRef {
   bool finish();
 
  private:
+  const PackedLimits& limits() const;
   std::optional<Member> find_stored(std::string_view name) const;
   void record_reclaimed(std::string_view name, Time deadline);
   void erase_stored(std::string_view name);
@@ -102,6 +111,6 @@ class MembersRef {
 };
 
 // Whether so many members of so many packed bytes are kept as a table.
-bool must_be_table(const KeyspaceOptions& options, std::size_t count, std::size_t bytes);
+bool must_be_table(const PackedLimits& limits, std::size_t count, std::size_t bytes);
 
 }  // namespace mayfly

@@ -23,8 +23,7 @@ constexpr Time kNow = Time(Millis(1'700'000'000'000));
 class Silence final : public KeyspaceListener {
  public:
   void key_expired(Database&, std::string_view, FoundBy) override {}
-  void members_expired(Database&, std::string_view, std::span<const std::string>, bool,
-                       FoundBy) override {}
+  void members_expired(Database&, const ExpiredMembers&) override {}
   void key_evicted(Database&, std::string_view) override {}
 };
 

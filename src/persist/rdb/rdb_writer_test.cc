@@ -212,8 +212,8 @@ TEST_F(RdbWriterTest, WritesALargeHashFieldByField) {
 }
 
 TEST_F(RdbWriterTest, WritesNoListpackBeyondWhatOthersExpectWhateverTheLimits) {
-  keyspace.options().packed_entries_max = 10'000;
-  keyspace.options().packed_value_max = 1 << 26;
+  keyspace.options().packed_hash.members = 10'000;
+  keyspace.options().packed_hash.text_bytes = 1 << 26;
   EXPECT_EQ(RdbWriter::type_of(database, hash_of(512, 3)), rdb::Type::hash_listpack);
   EXPECT_EQ(RdbWriter::type_of(database, hash_of(513, 3)), rdb::Type::hash);
   EXPECT_EQ(RdbWriter::type_of(database, hash_of(1, 5000)), rdb::Type::hash_listpack);

@@ -122,6 +122,11 @@ struct Config {
   // Data
   std::int64_t hash_max_listpack_entries = 512;
   std::int64_t hash_max_listpack_value = 64;
+  std::int64_t set_max_intset_entries = 512;
+  std::int64_t set_max_listpack_entries = 128;
+  std::int64_t set_max_listpack_value = 64;
+  std::int64_t zset_max_listpack_entries = 128;
+  std::int64_t zset_max_listpack_value = 64;
   Event notify_keyspace_events = Event::none;
 
   // Expiry

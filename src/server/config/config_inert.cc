@@ -73,13 +73,8 @@ constexpr InertDirective kInert[] = {
     {"list-max-listpack-size", "list-max-ziplist-size", Form::number, "-2"},
     {"list-max-ziplist-entries", "", Form::number, "512"},
     {"list-max-ziplist-value", "", Form::number, "64"},
-    {"set-max-intset-entries", "", Form::number, "512"},
-    {"set-max-listpack-entries", "", Form::number, "128"},
-    {"set-max-listpack-value", "", Form::number, "64"},
     {"stream-node-max-bytes", "", Form::memory, "4096"},
     {"stream-node-max-entries", "", Form::number, "100"},
-    {"zset-max-listpack-entries", "zset-max-ziplist-entries", Form::number, "128"},
-    {"zset-max-listpack-value", "zset-max-ziplist-value", Form::number, "64"},
 
     // Memory.
     {"active-defrag-cycle-max", "", Form::number, "25"},

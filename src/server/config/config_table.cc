@@ -176,6 +176,13 @@ constexpr Directive kDirectives[] = {
      number<&Config::hash_max_listpack_entries, 0, kLongMax>},
     {"hash-max-listpack-value",   "hash-max-ziplist-value",
      number<&Config::hash_max_listpack_value, 0, kLongMax>},
+    {"set-max-intset-entries", "", number<&Config::set_max_intset_entries, 0, kLongMax>},
+    {"set-max-listpack-entries", "", number<&Config::set_max_listpack_entries, 0, kLongMax>},
+    {"set-max-listpack-value", "", number<&Config::set_max_listpack_value, 0, kLongMax>},
+    {"zset-max-listpack-entries", "zset-max-ziplist-entries",
+     number<&Config::zset_max_listpack_entries, 0, kLongMax>},
+    {"zset-max-listpack-value", "zset-max-ziplist-value",
+     number<&Config::zset_max_listpack_value, 0, kLongMax>},
     {"notify-keyspace-events",    "", kEvents},
 
     // Expiry

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "commands/hash/hash_steps.h"
+#include "commands/members/member_words.h"
 #include "server/core/reclaimer.h"
 #include "server/persistence/loading.h"
 #include "server/pubsub/pubsub.h"
@@ -54,17 +54,19 @@ void KeyEvents::key_expired(Database& database, std::string_view key, FoundBy by
   propagate_removal(database, key, by);
 }
 
-void KeyEvents::members_expired(Database& database, std::string_view key,
-                                std::span<const std::string> names, bool emptied, FoundBy by) {
+void KeyEvents::members_expired(Database& database, const ExpiredMembers& expired) {
+  const std::string_view key = expired.key;
+  const MemberWords& words = words_of(expired.type);
+  const bool is_swept = expired.by == FoundBy::sweep;
   watches_.key_changed(database.number(), key);
-  // What a command finds due is of interest to subscribers of expiries and of hashes.
-  const Event event = by == FoundBy::sweep ? Event::expired : Event::expired | Event::hash;
-  notify(event, "hexpired", key, database.number());
-  if (emptied) notify(Event::generic, "del", key, database.number());
-  if (names.empty()) return propagate_removal(database, key, by);
+  // What a command finds due is of interest to subscribers of expiries and of this type.
+  const Event event = is_swept ? Event::expired : Event::expired | words.event;
+  notify(event, words.expired, key, database.number());
+  if (expired.emptied) notify(Event::generic, "del", key, database.number());
+  if (expired.names.empty()) return propagate_removal(database, key, expired.by);
   if (!propagation_.is_wanted()) return;
-  propagation_.add(database.number(), hdel_request(key, names));
-  if (by == FoundBy::sweep) propagation_.flush();
+  propagation_.add(database.number(), removal_request(expired.type, key, expired.names));
+  if (is_swept) propagation_.flush();
 }
 
 void KeyEvents::key_evicted(Database& database, std::string_view key) {

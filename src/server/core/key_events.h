@@ -53,8 +53,7 @@ class KeyEvents final : public Host, public KeyspaceListener {
 
   // ---- KeyspaceListener ----
   void key_expired(Database& database, std::string_view key, FoundBy by) override;
-  void members_expired(Database& database, std::string_view key, std::span<const std::string> names,
-                       bool emptied, FoundBy by) override;
+  void members_expired(Database& database, const ExpiredMembers& expired) override;
   void key_evicted(Database& database, std::string_view key) override;
 
  private:

@@ -131,9 +131,14 @@ std::unique_ptr<Peer> Server::accept(Link& link) { return state_->clients.accept
 void Server::apply_config() {
   const Config& config = state_->config;
   KeyspaceOptions& options = state_->keyspace.options();
-  options.packed_entries_max =
-      std::min(static_cast<std::size_t>(config.hash_max_listpack_entries), kPackedMembersMax);
-  options.packed_value_max = static_cast<std::size_t>(config.hash_max_listpack_value);
+  const auto limits = [](std::int64_t members, std::int64_t text_bytes) {
+    return PackedLimits{std::min(static_cast<std::size_t>(members), kPackedMembersMax),
+                        static_cast<std::size_t>(text_bytes)};
+  };
+  options.packed_hash = limits(config.hash_max_listpack_entries, config.hash_max_listpack_value);
+  options.packed_set = limits(config.set_max_listpack_entries, config.set_max_listpack_value);
+  options.packed_zset = limits(config.zset_max_listpack_entries, config.zset_max_listpack_value);
+  options.intset_members = static_cast<std::size_t>(config.set_max_intset_entries);
   options.uses_lfu = uses_lfu(config.maxmemory_policy);
   options.string_bytes_max = config.proto_max_bulk_len;
   state_->environment.log.set_level(parse_level(config.loglevel));
