@@ -128,6 +128,20 @@ PackedPut plan(std::string_view blob, const std::optional<PackedView::Entry>& ex
   return put;
 }
 
+// Moves the entry at `offset` to its place in the order of scores.
+void sort_entry(char* blob, std::size_t size, std::size_t offset) {
+  const PackedView view({blob, size});
+  const PackedView::Entry moved = view.entry_at(offset);
+  std::size_t place = view.form().header_size();
+  for (std::size_t i = view.count(); i > 0; --i) {
+    const PackedView::Entry entry = view.entry_at(place);
+    if (place != offset && is_before(moved.content, entry.content)) break;
+    place = entry.end;
+  }
+  if (place < offset) std::rotate(blob + place, blob + offset, blob + moved.end);
+  if (place > moved.end) std::rotate(blob + offset, blob + moved.end, blob + place);
+}
+
 // Returns the end of the entry.
 char* write_entry(char* to, PackedForm form, const Member& member, Payload payload) {
   to = write_size(write_varint(to, member.name.size()), payload, member.value.size());
@@ -182,6 +196,7 @@ std::size_t packed_apply(char* blob, std::size_t size, const PackedPut& put, std
     const PackedView view({blob, size});
     write_entry(blob + size, put.form, {name, value, put.deadline}, view.payload());
     store_count(blob, view.count() + 1);
+    if (view.payload() == Payload::score) sort_entry(blob, put.size, size);
     return put.size;
   }
 
@@ -200,6 +215,7 @@ std::size_t packed_apply(char* blob, std::size_t size, const PackedPut& put, std
   }
   if (!value.empty()) std::memcpy(blob + entry.end - value.size(), value.data(), value.size());
   assert(size == put.size);
+  if (PackedView({blob, size}).payload() == Payload::score) sort_entry(blob, size, offset);
   return size;
 }
 

@@ -177,6 +177,7 @@ std::string PackedView::check_invariants() const {
   const PackedForm form = this->form();
   PackedFormFinder finder;
   std::set<std::string_view> names;
+  std::optional<Member> before;
   std::size_t at = form.header_size();
   for (std::size_t i = count(); i > 0; --i) {
     std::size_t in = at;
@@ -192,6 +193,10 @@ std::string PackedView::check_invariants() const {
     const Entry entry = entry_at(at);
     finder.add(entry.content.deadline);
     if (!names.insert(entry.content.name).second) return "a member that is stored twice";
+    if (payload() == Payload::score) {
+      if (before && !is_before(*before, entry.content)) return "members out of order";
+      before = entry.content;
+    }
     at = entry.end;
   }
   if (at != blob_.size()) return "bytes after the end";

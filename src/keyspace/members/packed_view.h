@@ -13,7 +13,8 @@
 //   8   absolute, since some deadline is 2^32 - 1 ms or more after the base; kNever if none
 //
 // and the base is the least deadline. The form is always the narrowest that holds the deadlines.
-// The order is that of arrival; a member that gets a new payload keeps its place.
+// The order is that of arrival; a member that gets a new payload keeps its place. But members with
+// scores are in the order of their scores, and of their names where scores are equal.
 //
 //   find, count_due, at   O(n): a walk over the bytes; earliest() and count() O(1)
 //   memory                28 bytes for a name of 13 and a value of 13, 32 with a deadline; 4 or 12

@@ -22,11 +22,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text_arena.h"
 #include "keyspace/members/member.h"
 #include "mayfly/result.h"
 #include "persist/rdb/rdb_format.h"
 #include "persist/rdb/rdb_reader.h"
-#include "persist/rdb/text_arena.h"
 
 namespace mayfly {
 
