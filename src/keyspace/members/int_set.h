@@ -83,8 +83,8 @@ inline constexpr std::size_t kIntSetEmptySize = 1;
 // Writes a set without values and returns its size.
 std::size_t int_set_create(char* out);
 
-// How large the set will be with this value, and adding it. REQUIRES: it is not in the set; there is
-// room for that size.
+// How large the set will be with this value, and adding it. REQUIRES: it is not in the set, and
+// there is room for that size.
 std::size_t int_set_size_with(std::string_view blob, std::int64_t value);
 std::size_t int_set_insert(char* blob, std::size_t size, std::int64_t value);
 

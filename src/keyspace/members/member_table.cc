@@ -227,8 +227,9 @@ void MemberTable::change_deadline(Slot slot, Time deadline) {
 
 const ScoreOrder& MemberTable::order(Time hidden_until) {
   if (!index_ || hidden_until == hidden_until_) return *order_;
-  const auto [from, to] = std::minmax(hidden_until, hidden_until_);
   const bool hides = hidden_until > hidden_until_;
+  const Time from = std::min(hidden_until, hidden_until_);
+  const Time to = std::max(hidden_until, hidden_until_);
   hidden_until_ = hidden_until;
   index_->visit(from + Millis(1), to + Millis(1), [&](Slot slot, Time) {
     if (hides) {

@@ -123,9 +123,9 @@ class MemberTable {
   // A random member, each as likely as any other. REQUIRES: count() > 0.
   Member random(Random& random) const { return at(table_.pick(random)); }
 
-  // The members of a sorted set by score, without those whose deadline is at or before `hidden_until`.
-  // O(log n) for each member whose deadline is between the last such moment and this one. REQUIRES:
-  // the payload is a score.
+  // The members of a sorted set by score, without those whose deadline is at or before
+  // `hidden_until`. O(log n) for each member whose deadline is between the last such moment and
+  // this one. REQUIRES: the payload is a score.
   const ScoreOrder& order(Time hidden_until);
   Member member_at(Slot slot) const { return at(slot); }
   std::string_view name_at(Slot slot) const { return (*nodes_)[slot].name(); }
