@@ -157,5 +157,7 @@ std::span<const Command> hash_read_commands();
 std::span<const Command> hash_random_commands();
 std::span<const Command> hash_expire_commands();
 std::span<const Command> hash_setex_commands();
+std::span<const Command> set_write_commands();
+std::span<const Command> set_read_commands();
 
 }  // namespace mayfly
