@@ -40,7 +40,7 @@ std::vector<std::span<const Command>> data_commands() {
           key_expire_commands(),    key_object_commands(), key_sort_commands(),
           hash_write_commands(),    hash_read_commands(),  hash_random_commands(),
           hash_expire_commands(),   hash_setex_commands(), set_write_commands(),
-          set_read_commands()};
+          set_read_commands(),      set_algebra_commands()};
 }
 
 CommandTable::CommandTable() : cells_(kCells, nullptr) {}

@@ -159,5 +159,6 @@ std::span<const Command> hash_expire_commands();
 std::span<const Command> hash_setex_commands();
 std::span<const Command> set_write_commands();
 std::span<const Command> set_read_commands();
+std::span<const Command> set_algebra_commands();
 
 }  // namespace mayfly

@@ -21,7 +21,7 @@ constexpr MissingType kTypes[] = {
      " lpush rpush lpushx rpushx lpop rpop llen lrange lindex lset linsert lrem ltrim lpos lmove "
      "lmpop rpoplpush blpop brpop blmove blmpop brpoplpush "},
     {"set", "sets",
-     " srandmember sinter sinterstore sintercard sunion sunionstore sdiff sdiffstore sscan "},
+     " srandmember sscan "},
     {"zset", "sorted sets",
      " zadd zrem zscore zmscore zcard zcount zlexcount zincrby zrange zrangestore zrangebyscore "
      "zrangebylex zrevrange zrevrangebyscore zrevrangebylex zrank zrevrank zpopmin zpopmax zmpop "
