@@ -13,6 +13,7 @@
 
 #include "commands/call.h"
 #include "commands/command.h"
+#include "commands/members/name_list.h"
 #include "commands/steps.h"
 #include "keyspace/members/member_table.h"
 #include "keyspace/members/members_load.h"
@@ -219,32 +220,11 @@ void reclaim_due(Call& call, Words keys, std::span<const Slot> slots) {
   }
 }
 
-// Names one behind the other. The target may be one of the sources, so the result is copied.
-class CopiedNames {
- public:
-  void add(std::string_view name) {
-    bytes_.append(name);
-    sizes_.push_back(name.size());
-  }
-  bool is_empty() const { return sizes_.empty(); }
-  std::vector<Member> members() const {
-    std::vector<Member> members;
-    members.reserve(sizes_.size());
-    std::string_view left = bytes_;
-    for (const std::size_t size : sizes_) {
-      members.push_back({.name = left.substr(0, size)});
-      left.remove_prefix(size);
-    }
-    return members;
-  }
-
- private:
-  std::string bytes_;
-  std::vector<std::size_t> sizes_;
-};
-
 // Makes the key a set of these members, whatever it was.
-void replace_with_set(Call& call, std::string_view key, std::span<const Member> members) {
+void replace_with_set(Call& call, std::string_view key, const NameList& names) {
+  std::vector<Member> members;
+  members.reserve(names.size());
+  names.each([&](std::string_view name) { members.push_back({.name = name}); });
   Database& database = call.database();
   const bool is_new = call.find(key) == kNoSlot;
   const Slot stored = database.stored_slot(key);
@@ -262,7 +242,7 @@ void store_result(Call& call, SetOperation operation, std::string_view event) {
   const std::vector<Slot> slots = find_sources(call, keys);
   if (call.has_failed()) return;
   reclaim_due(call, keys, slots);
-  CopiedNames names;
+  NameList names;  // copies, since the target may be one of the sources
   operate(call, operation, slots, [&](std::string_view name) {
     names.add(name);
     return true;
@@ -272,11 +252,10 @@ void store_result(Call& call, SetOperation operation, std::string_view event) {
     if (slot != kNoSlot) remove_key(call, slot, target);
     return call.reply().integer(0);
   }
-  const std::vector<Member> members = names.members();
-  replace_with_set(call, target, members);
+  replace_with_set(call, target, names);
   call.changed(target);
   call.notify(Event::set, event, target);
-  call.reply().integer(static_cast<std::int64_t>(members.size()));
+  call.reply().integer(static_cast<std::int64_t>(names.size()));
 }
 
 // SINTERSTORE destination key [key ...]
