@@ -160,5 +160,6 @@ std::span<const Command> member_expire_commands();
 std::span<const Command> member_ttl_commands();
 std::span<const Command> member_random_commands();
 std::span<const Command> member_scan_commands();
+std::span<const Command> member_compat_commands();
 
 }  // namespace mayfly
