@@ -163,5 +163,6 @@ std::span<const Command> member_scan_commands();
 std::span<const Command> set_write_commands();
 std::span<const Command> set_read_commands();
 std::span<const Command> set_algebra_commands();
+std::span<const Command> member_compat_commands();
 
 }  // namespace mayfly
