@@ -155,10 +155,13 @@ std::span<const Command> key_sort_commands();
 std::span<const Command> hash_write_commands();
 std::span<const Command> hash_read_commands();
 std::span<const Command> hash_random_commands();
-std::span<const Command> hash_expire_commands();
+std::span<const Command> hash_getex_commands();
 std::span<const Command> hash_setex_commands();
 std::span<const Command> set_write_commands();
 std::span<const Command> set_read_commands();
 std::span<const Command> set_algebra_commands();
+std::span<const Command> set_addex_commands();
+std::span<const Command> member_expire_commands();
+std::span<const Command> member_ttl_commands();
 
 }  // namespace mayfly
