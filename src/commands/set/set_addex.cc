@@ -4,8 +4,8 @@
 //   SADDEX key [NX | XX] [FNX | FXX] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
 //          MEMBERS nummembers member [member ...]
 //
-// All members are added or none. NX and XX are about the key, FNX and FXX about the members. Without
-// a time the members have no deadline; with KEEPTTL those that are there keep theirs.
+// All members are added or none. NX and XX are about the key, FNX and FXX about the members.
+// Without a time the members have no deadline; with KEEPTTL those that are there keep theirs.
 //
 //   SADDEX key [KEEPTTL] seconds member [member ...]
 //
