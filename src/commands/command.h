@@ -164,5 +164,6 @@ std::span<const Command> set_write_commands();
 std::span<const Command> set_read_commands();
 std::span<const Command> set_algebra_commands();
 std::span<const Command> member_compat_commands();
+std::span<const Command> set_addex_commands();
 
 }  // namespace mayfly

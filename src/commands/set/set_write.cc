@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "commands/members/member_words.h"
-#include "commands/set/set_steps.h"
+#include "commands/members/member_steps.h"
 #include "commands/steps.h"
 
 namespace mayfly {
@@ -34,7 +33,7 @@ void sadd(Call& call) {
     if (set.add(name, {})) ++added;
   }
   if (added > 0) {
-    finish_set(call, set, key, "sadd", added);
+    finish_write(call, set, "sadd", added);
   } else {
     call.finish(set, key);
   }
@@ -54,7 +53,7 @@ void srem(Call& call) {
     if (set.erase(name)) ++removed;
   }
   if (removed > 0) {
-    finish_set(call, set, key, "srem", removed);
+    finish_write(call, set, "srem", removed);
   } else {
     call.finish(set, key);
   }
@@ -84,21 +83,21 @@ void smove(Call& call) {
   if (!found || from == to) return call.finish(source, from);
   const Time deadline = found->deadline;
   source.erase(name);
-  finish_set(call, source, from, "srem", 1);
+  finish_write(call, source, "srem", 1);
 
   if (target_slot == kNoSlot) target_slot = call.make_members(ValueType::set, to);
   MembersRef target = call.members(target_slot);
-  if (target.add(name, {}, deadline)) {
-    finish_set(call, target, to, "sadd", 1);
-  } else {
-    call.finish(target, to);
-  }
+  const bool is_new = target.add(name, {}, deadline);
+  call.finish(target, to);
+  if (!is_new) return;
+  call.changed(to);
+  call.notify(Event::set, "sadd", to);
 }
 
 // ---- SPOP ----
 
 // SREM key name ..., in several commands if there are many.
-void propagate_removal(Call& call, std::string_view key, std::span<const std::string> names) {
+void propagate_popped(Call& call, std::string_view key, std::span<const std::string> names) {
   constexpr std::size_t kAtOnce = 1024;
   if (!call.wants_propagation()) return call.propagate_nothing();
   for (std::size_t i = 0; i < names.size(); i += kAtOnce) {
@@ -172,8 +171,8 @@ void spop(Call& call) {
   const auto names = take_random(call, set, static_cast<std::size_t>(count));
   if (has_count) call.reply().set(names.size());
   for (const std::string& name : names) call.reply().bulk(name);
-  finish_set(call, set, key, "spop", names.size());
-  propagate_removal(call, key, names);
+  finish_write(call, set, "spop", names.size());
+  propagate_popped(call, key, names);
 }
 
 }  // namespace
