@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZADD, ZINCRBY, ZREM and the removal of ranges: replies, events, deadlines, and what is propagated.
+// ZADD, ZINCRBY, ZREM and the removal of ranges: replies, events, deadlines, and propagation.
 
 #include "commands/zset/zset_fixture.h"
 
