@@ -12,6 +12,7 @@ void BlockedClients::add(Client& client, WaitReason& reason, Time until, std::si
   assert(!client.blocked);
   client.blocked = Blocked{.reason = &reason, .until = until, .bytes = bytes};
   client.link().pause_reading();
+  client.link().watch_for_close();
   clients_.emplace(client.id(), &client);
   if (until != kNever) timeouts_.emplace(until, client.id());
 }
