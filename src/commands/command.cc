@@ -24,6 +24,7 @@ std::vector<std::size_t> counted_positions(const KeyRange& keys, Words words) {
   if (static_cast<std::uint64_t>(*count) > (words.size() - first + step - 1) / step) {
     return positions;
   }
+  if (keys.target > 0) positions.push_back(static_cast<std::size_t>(keys.target));
   for (std::size_t i = 0; i < static_cast<std::size_t>(*count); ++i) {
     positions.push_back(first + i * step);
   }
@@ -33,13 +34,15 @@ std::vector<std::size_t> counted_positions(const KeyRange& keys, Words words) {
 }  // namespace
 
 std::vector<std::span<const Command>> data_commands() {
-  return {string_read_commands(),   string_set_commands(), string_msetex_commands(),
-          string_change_commands(), string_lcs_commands(), bit_commands(),
-          bit_count_commands(),     bit_op_commands(),     bit_field_commands(),
-          key_commands(),           key_move_commands(),   key_scan_commands(),
-          key_expire_commands(),    key_object_commands(), key_sort_commands(),
-          hash_write_commands(),    hash_read_commands(),  hash_random_commands(),
-          hash_expire_commands(),   hash_setex_commands()};
+  return {string_read_commands(),   string_set_commands(),  string_msetex_commands(),
+          string_change_commands(), string_lcs_commands(),  bit_commands(),
+          bit_count_commands(),     bit_op_commands(),      bit_field_commands(),
+          key_commands(),           key_move_commands(),    key_scan_commands(),
+          key_expire_commands(),    key_object_commands(),  key_sort_commands(),
+          hash_write_commands(),    hash_read_commands(),   hash_random_commands(),
+          hash_expire_commands(),   hash_setex_commands(),  zset_add_commands(),
+          zset_remove_commands(),   zset_read_commands(),   zset_range_commands(),
+          zset_pop_commands(),      zset_combine_commands()};
 }
 
 CommandTable::CommandTable() : cells_(kCells, nullptr) {}
@@ -84,6 +87,7 @@ std::vector<std::size_t> key_positions(const Command& command, Words words) {
   if (command.keys.first == 0) return positions;
   if (command.keys.count_at > 0) return counted_positions(command.keys, words);
   const auto count = static_cast<int>(words.size());
+  if (command.keys.target > 0) positions.push_back(static_cast<std::size_t>(command.keys.target));
   const int last = command.keys.last < 0 ? count + command.keys.last : command.keys.last;
   for (int i = command.keys.first; i <= last && i < count; i += std::max(command.keys.step, 1)) {
     positions.push_back(static_cast<std::size_t>(i));

@@ -23,11 +23,7 @@ constexpr MissingType kTypes[] = {
     {"set", "sets",
      " sadd srem smembers sismember smismember scard spop srandmember smove sinter sinterstore "
      "sintercard sunion sunionstore sdiff sdiffstore sscan "},
-    {"zset", "sorted sets",
-     " zadd zrem zscore zmscore zcard zcount zlexcount zincrby zrange zrangestore zrangebyscore "
-     "zrangebylex zrevrange zrevrangebyscore zrevrangebylex zrank zrevrank zpopmin zpopmax zmpop "
-     "bzpopmin bzpopmax bzmpop zrandmember zremrangebyrank zremrangebyscore zremrangebylex zunion "
-     "zunionstore zinter zinterstore zintercard zdiff zdiffstore zscan "},
+    {"zset", "sorted sets", " zrandmember zscan "},
     {"stream", "streams",
      " xadd xlen xrange xrevrange xread xreadgroup xdel xtrim xack xpending xclaim xautoclaim "
      "xgroup xinfo xsetid xdelex xackdel xcfgset "},
