@@ -11,7 +11,7 @@
 #include "keyspace/keyspace_fixture.h"
 #include "mayfly/random.h"
 #include "persist/encodings/listpack_writer.h"
-#include "persist/rdb/golden_json.h"
+#include "persist/golden/golden_json.h"
 #include "persist/rdb/rdb_loader.h"
 #include "persist/rdb/rdb_restore.h"
 #include "persist/rdb/rdb_test_file.h"

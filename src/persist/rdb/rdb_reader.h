@@ -28,7 +28,7 @@
 
 #include "mayfly/result.h"
 #include "persist/disk/byte_sink.h"
-#include "persist/rdb/text_arena.h"
+#include "persist/encodings/text_arena.h"
 
 namespace mayfly {
 

@@ -24,9 +24,9 @@
 
 #include "keyspace/members/member.h"
 #include "mayfly/result.h"
+#include "persist/encodings/text_arena.h"
 #include "persist/rdb/rdb_format.h"
 #include "persist/rdb/rdb_reader.h"
-#include "persist/rdb/text_arena.h"
 
 namespace mayfly {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "keyspace/keyspace_fixture.h"
-#include "persist/rdb/golden_json.h"
+#include "persist/golden/golden_json.h"
 #include "persist/rdb/rdb_loader.h"
 
 namespace mayfly {
