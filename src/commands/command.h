@@ -154,8 +154,11 @@ std::span<const Command> key_object_commands();
 std::span<const Command> key_sort_commands();
 std::span<const Command> hash_write_commands();
 std::span<const Command> hash_read_commands();
-std::span<const Command> hash_random_commands();
-std::span<const Command> hash_expire_commands();
+std::span<const Command> hash_getex_commands();
 std::span<const Command> hash_setex_commands();
+std::span<const Command> member_expire_commands();
+std::span<const Command> member_ttl_commands();
+std::span<const Command> member_random_commands();
+std::span<const Command> member_scan_commands();
 
 }  // namespace mayfly

@@ -303,6 +303,26 @@ TEST_F(RdbMembersWriting, WritesASetMemberByMember) {
   EXPECT_EQ(restored(slot).size(), 2u);
 }
 
+TEST_F(RdbMembersWriting, WritesASetOfIntegersAsAnIntset) {
+  const Slot slot = make(ValueType::set);
+  for (const char* name : {"300", "-5", "7"}) database.members(context, slot).put(name, "");
+  EXPECT_EQ(type(slot), Type::set_intset);
+  EXPECT_EQ(value(slot),
+            "0e"
+            "02000000"
+            "03000000"
+            "fbff"
+            "0700"
+            "2c01");
+  EXPECT_EQ(restored(slot).size(), 3u);
+  database.members(context, slot).put("9223372036854775807", "");
+  EXPECT_EQ(type(slot), Type::set_intset);
+  EXPECT_EQ(restored(slot).size(), 4u);
+  database.members(context, slot).set_deadline("7", in(10));
+  EXPECT_EQ(type(slot), Type::set_deadlines);
+  EXPECT_EQ(restored(slot).size(), 4u);
+}
+
 TEST_F(RdbMembersWriting, WritesASmallSortedSetAsAListpackInItsOrder) {
   const Slot slot = make_zset({{"c", 2}, {"b", 1.5}, {"d", 2}, {"a", -3}});
   EXPECT_EQ(type(slot), Type::zset_listpack);

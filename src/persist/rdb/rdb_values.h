@@ -29,10 +29,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text_arena.h"
 #include "keyspace/key_node.h"
 #include "keyspace/members/member.h"
 #include "mayfly/result.h"
-#include "persist/encodings/text_arena.h"
 #include "persist/rdb/rdb_format.h"
 #include "persist/rdb/rdb_reader.h"
 

@@ -41,7 +41,7 @@ bool has_deadlines(rdb::Type type) {
   return type == hash2 || type == set_deadlines || type == zset_deadlines;
 }
 
-bool is_before(const Member& one, const Member& other) {
+bool precedes(const Member& one, const Member& other) {
   if (one.score() != other.score()) return one.score() < other.score();
   return one.name < other.name;
 }
@@ -56,6 +56,7 @@ rdb::Type RdbWriter::type_of(const Database& database, Slot slot) {
                                       [&](const PackedView& packed) {
                                         return is_small(node, packed) ? types.small : types.large;
                                       },
+                                      [](const IntSetView&) { return rdb::Type::set_intset; },
                                       [&](const MemberTable&) { return types.large; }});
 }
 
@@ -69,6 +70,8 @@ void RdbWriter::value(Database& database, Slot slot) {
       return put_listpack(node);
     case rdb::Type::zset_listpack:
       return put_sorted_listpack(node);
+    case rdb::Type::set_intset:
+      return put_intset(node);
     default:
       return put_members(node, type);
   }
@@ -101,6 +104,15 @@ void RdbWriter::put_listpack(const KeyNode& node) {
   put_string(listpack_.finish());
 }
 
+// The integers lie in the key as they do in the file; only the header differs.
+void RdbWriter::put_intset(const KeyNode& node) {
+  const IntSetView integers(node.value());
+  char header[8];
+  write_little(write_little(header, integers.width(), 4), integers.count(), 4);
+  std::string bytes(header, sizeof header);
+  put_string(bytes.append(node.value().substr(kIntSetEmptySize)));
+}
+
 // By score and name: other servers search such a listpack in that order.
 void RdbWriter::put_sorted_listpack(const KeyNode& node) {
   sorted_.clear();
@@ -108,7 +120,7 @@ void RdbWriter::put_sorted_listpack(const KeyNode& node) {
     sorted_.push_back(member);
     return true;
   });
-  std::ranges::sort(sorted_, is_before);
+  std::ranges::sort(sorted_, precedes);
   listpack_.clear();
   for (const Member& member : sorted_) {
     listpack_.add(member.name);

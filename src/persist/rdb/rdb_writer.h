@@ -109,6 +109,7 @@ class RdbWriter {
   void put_members(const KeyNode& node, rdb::Type type);
   void put_member(const Member& member, rdb::Type type);
   void put_listpack(const KeyNode& node);
+  void put_intset(const KeyNode& node);
   void put_sorted_listpack(const KeyNode& node);
 
   ByteSink& sink_;

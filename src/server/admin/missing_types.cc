@@ -21,13 +21,13 @@ constexpr MissingType kTypes[] = {
      " lpush rpush lpushx rpushx lpop rpop llen lrange lindex lset linsert lrem ltrim lpos lmove "
      "lmpop rpoplpush blpop brpop blmove blmpop brpoplpush "},
     {"set", "sets",
-     " sadd srem smembers sismember smismember scard spop srandmember smove sinter sinterstore "
-     "sintercard sunion sunionstore sdiff sdiffstore sscan "},
+     " sadd srem smembers sismember smismember scard spop smove sinter sinterstore "
+     "sintercard sunion sunionstore sdiff sdiffstore "},
     {"zset", "sorted sets",
      " zadd zrem zscore zmscore zcard zcount zlexcount zincrby zrange zrangestore zrangebyscore "
      "zrangebylex zrevrange zrevrangebyscore zrevrangebylex zrank zrevrank zpopmin zpopmax zmpop "
-     "bzpopmin bzpopmax bzmpop zrandmember zremrangebyrank zremrangebyscore zremrangebylex zunion "
-     "zunionstore zinter zinterstore zintercard zdiff zdiffstore zscan "},
+     "bzpopmin bzpopmax bzmpop zremrangebyrank zremrangebyscore zremrangebylex zunion "
+     "zunionstore zinter zinterstore zintercard zdiff zdiffstore "},
     {"stream", "streams",
      " xadd xlen xrange xrevrange xread xreadgroup xdel xtrim xack xpending xclaim xautoclaim "
      "xgroup xinfo xsetid xdelex xackdel xcfgset "},

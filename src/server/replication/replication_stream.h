@@ -99,8 +99,8 @@ class ReplicationStream final : public PropagationSink {
   // A write of this server. A replica appends only what its primary sends.
   void take(int database, std::string_view command) override;
 
-  // The last request in the log that only Mayfly knows (foreign_replica.h), and where it ends. Other
-  // replicas can go on only from there.
+  // The last request in the log that only Mayfly knows (foreign_replica.h), and where it ends.
+  // Other replicas can go on only from there.
   struct MayflyOnly {
     std::uint64_t end = 0;
     std::string what;
