@@ -18,6 +18,8 @@ class TextArena {
  public:
   // It allocates so many bytes at a time.
   explicit TextArena(std::size_t block = 64 * 1024) : block_(block) {}
+  TextArena(TextArena&&) noexcept = default;
+  TextArena& operator=(TextArena&&) noexcept = default;
 
   // Valid until clear().
   char* room(std::size_t size) {

@@ -160,5 +160,10 @@ std::span<const Command> member_expire_commands();
 std::span<const Command> member_ttl_commands();
 std::span<const Command> member_random_commands();
 std::span<const Command> member_scan_commands();
+std::span<const Command> set_write_commands();
+std::span<const Command> set_read_commands();
+std::span<const Command> set_algebra_commands();
+std::span<const Command> member_compat_commands();
+std::span<const Command> set_addex_commands();
 
 }  // namespace mayfly

@@ -95,6 +95,10 @@ inline constexpr MemberWords kZsetWords = {
         "ERR nummembers should be greater than 0 and match the provided number of members",
 };
 
+constexpr bool has_members(ValueType type) {
+  return type == ValueType::hash || type == ValueType::set || type == ValueType::zset;
+}
+
 // REQUIRES: the type has members.
 constexpr const MemberWords& words_of(ValueType type) {
   if (type == ValueType::set) return kSetWords;
