@@ -181,6 +181,11 @@ class Database {
     contents_->keys.visit(from, to, visit);
   }
 
+  // The same for keys whose members have deadlines, by the earliest one.
+  void visit_member_deadlines(Time from, Time to, const VolatileSet::See& visit) const {
+    contents_->members.visit(from, to, visit);
+  }
+
   // ---- Expiry ----
 
   // Removes what is due, at most `limit` keys and members; returns how many.
