@@ -15,7 +15,7 @@ TEST(MissingTypes, KnowsTheTypeOfACommandInAnyCaseOfLetters) {
   EXPECT_EQ(missing_type("lpush"), "list");
   EXPECT_EQ(missing_type("SAdd"), "set");
   EXPECT_EQ(missing_type("ZADD"), "zset");
-  EXPECT_EQ(missing_type("ZSCAN"), "zset");
+  EXPECT_EQ(missing_type("GEOSEARCH"), "zset");
   EXPECT_EQ(missing_type("XADD"), "stream");
   EXPECT_EQ(missing_type("GEOADD"), "zset");
   EXPECT_EQ(missing_type("PFADD"), "hyperloglog");
