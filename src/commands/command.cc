@@ -34,15 +34,17 @@ std::vector<std::size_t> counted_positions(const KeyRange& keys, Words words) {
 }  // namespace
 
 std::vector<std::span<const Command>> data_commands() {
-  return {string_read_commands(),   string_set_commands(),  string_msetex_commands(),
-          string_change_commands(), string_lcs_commands(),  bit_commands(),
-          bit_count_commands(),     bit_op_commands(),      bit_field_commands(),
-          key_commands(),           key_move_commands(),    key_scan_commands(),
-          key_expire_commands(),    key_object_commands(),  key_sort_commands(),
-          hash_write_commands(),    hash_read_commands(),   hash_random_commands(),
-          hash_expire_commands(),   hash_setex_commands(),  zset_add_commands(),
-          zset_remove_commands(),   zset_read_commands(),   zset_range_commands(),
-          zset_pop_commands(),      zset_combine_commands()};
+  return {string_read_commands(),   string_set_commands(),    string_msetex_commands(),
+          string_change_commands(), string_lcs_commands(),    bit_commands(),
+          bit_count_commands(),     bit_op_commands(),        bit_field_commands(),
+          key_commands(),           key_move_commands(),      key_scan_commands(),
+          key_expire_commands(),    key_object_commands(),    key_sort_commands(),
+          hash_write_commands(),    hash_read_commands(),     hash_getex_commands(),
+          hash_setex_commands(),    member_expire_commands(), member_ttl_commands(),
+          member_random_commands(), member_scan_commands(),   member_compat_commands(),
+          zset_add_commands(),      zset_addex_commands(),    zset_remove_commands(),
+          zset_read_commands(),     zset_range_commands(),    zset_pop_commands(),
+          zset_combine_commands()};
 }
 
 CommandTable::CommandTable() : cells_(kCells, nullptr) {}

@@ -160,14 +160,19 @@ std::span<const Command> key_object_commands();
 std::span<const Command> key_sort_commands();
 std::span<const Command> hash_write_commands();
 std::span<const Command> hash_read_commands();
-std::span<const Command> hash_random_commands();
-std::span<const Command> hash_expire_commands();
+std::span<const Command> hash_getex_commands();
 std::span<const Command> hash_setex_commands();
 std::span<const Command> zset_add_commands();
+std::span<const Command> zset_addex_commands();
 std::span<const Command> zset_remove_commands();
 std::span<const Command> zset_read_commands();
 std::span<const Command> zset_range_commands();
 std::span<const Command> zset_pop_commands();
 std::span<const Command> zset_combine_commands();
+std::span<const Command> member_expire_commands();
+std::span<const Command> member_ttl_commands();
+std::span<const Command> member_random_commands();
+std::span<const Command> member_scan_commands();
+std::span<const Command> member_compat_commands();
 
 }  // namespace mayfly

@@ -36,11 +36,12 @@ TEST(DataCommands, AreListedOnce) {
   for (const auto rows : data_commands()) {
     for (const Command& row : rows) EXPECT_TRUE(names.insert(row.name).second) << row.name;
   }
-  EXPECT_EQ(names.size(), 120u);
+  EXPECT_EQ(names.size(), 148u);
 }
 
 TEST(DataCommands, OnFieldDeadlinesHaveTheFlagsOfValkey) {
-  for (const auto rows : {hash_expire_commands(), hash_setex_commands()}) {
+  for (const auto rows : {hash_getex_commands(), hash_setex_commands(), member_expire_commands(),
+                          member_ttl_commands()}) {
     for (const Command& row : rows) {
       const bool reads = row.name.find("ttl") != row.name.npos || row.name.ends_with("time");
       EXPECT_EQ((row.flags & flag::readonly) != 0, reads) << row.name;

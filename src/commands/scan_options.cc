@@ -33,10 +33,12 @@ std::optional<std::size_t> read_scan_option(Call& call, std::size_t i, ScanKind 
     if (options.type) return i + 2;
     call.fail(fmt::format("ERR unknown type name '{}'", call.word(i + 1)));
     return std::nullopt;
-  } else if (call.is(i, "novalues")) {
-    options.no_values = true;
-    if (kind == ScanKind::hash) return i + 1;
-    call.fail("ERR NOVALUES option can only be used in HSCAN");
+  } else if (call.is(i, "novalues") || call.is(i, "noscores")) {
+    const bool is_values = call.is(i, "novalues");
+    options.names_only = true;
+    if (kind == (is_values ? ScanKind::hash : ScanKind::zset)) return i + 1;
+    call.fail(is_values ? "ERR NOVALUES option can only be used in HSCAN"
+                        : "ERR NOSCORES option can only be used in ZSCAN");
     return std::nullopt;
   }
   call.fail_syntax();

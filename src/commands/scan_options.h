@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments that SCAN and HSCAN share: cursor [MATCH pattern] [COUNT count] and so on.
+// The arguments that SCAN, HSCAN, SSCAN and ZSCAN share: cursor [MATCH pattern] [COUNT count]
+// and so on.
 //
 //   void hscan(Call& call) {
 //     if (!scan_cursor(call, 2)) return;                       // before the key is read
@@ -19,9 +20,10 @@
 namespace mayfly {
 
 enum class ScanKind {
-  keys,     // SCAN: takes TYPE
-  hash,     // HSCAN: takes NOVALUES
-  members,  // SSCAN, ZSCAN: take neither
+  keys,  // SCAN: takes TYPE
+  hash,  // HSCAN: takes NOVALUES
+  set,   // SSCAN: takes none of these
+  zset,  // ZSCAN: takes NOSCORES
 };
 
 struct ScanOptions {
@@ -29,7 +31,7 @@ struct ScanOptions {
   std::size_t count = 10;
   std::optional<std::string_view> match;
   std::optional<ValueType> type;
-  bool no_values = false;
+  bool names_only = false;  // NOVALUES or NOSCORES
 
   // Whether the name matches MATCH; without MATCH every name does.
   bool matches(std::string_view name) const;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that read hashes: fields by name, all of them, and HSCAN.
-
-#include <string>
+// The commands that read hashes: fields by name, and all of them.
 
 #include "commands/command.h"
 #include "commands/hash/hash_steps.h"
-#include "commands/scan_options.h"
 
 namespace mayfly {
 namespace {
@@ -105,49 +102,6 @@ void hlen(Call& call) {
   call.reply().integer(static_cast<std::int64_t>(size));
 }
 
-// Empty buckets that are visited for each field of COUNT: a table that has shrunk is not walked to
-// its end in one command.
-constexpr std::size_t kStepsPerField = 10;
-
-void reply_scan(Call& call, std::uint64_t cursor, std::size_t count, std::string_view items) {
-  call.reply().array(2);
-  call.reply().bulk(std::to_string(cursor));
-  call.reply().array(count);
-  call.reply().raw(items);
-}
-
-// HSCAN key cursor [MATCH pattern] [COUNT count] [NOVALUES]
-//
-// COUNT is about fields alive, whether they match or not. A packed hash is returned whole.
-void hscan(Call& call) {
-  if (!scan_cursor(call, 2)) return;
-  const Slot slot = call.find_to_read(call.word(1), ValueType::hash);
-  if (call.has_failed()) return;
-  if (slot == kNoSlot) return reply_scan(call, 0, 0, "");
-  const std::optional<ScanOptions> options = scan_options(call, 3, ScanKind::hash);
-  if (!options) return;
-
-  std::string bytes;
-  Reply items(bytes, call.reply().protocol());
-  std::size_t seen = 0;
-  std::size_t matched = 0;
-  const MembersRef hash = call.members(slot);
-  const auto visit = [&](const Member& field) {
-    ++seen;
-    if (!options->matches(field.name)) return true;
-    ++matched;
-    items.bulk(field.name);
-    if (!options->no_values) items.bulk(field.value);
-    return true;
-  };
-  std::uint64_t cursor = options->cursor;
-  std::size_t steps = 0;
-  do {
-    cursor = hash.scan(cursor, visit);
-  } while (cursor != 0 && seen < options->count && ++steps / kStepsPerField < options->count);
-  reply_scan(call, cursor, options->no_values ? matched : matched * 2, bytes);
-}
-
 }  // namespace
 
 std::span<const Command> hash_read_commands() {
@@ -172,9 +126,6 @@ std::span<const Command> hash_read_commands() {
        "key field", "Returns the length of a field's value in bytes."},
       {"hexists", hexists, 3, kFast, kLook, "hash", "2.0.0",
        "key field", "Returns whether a field exists."},
-      {"hscan", hscan, -3, flag::readonly, kGet, "hash", "2.8.0",
-       "key cursor:int [MATCH pattern:pattern] [COUNT count:int] [NOVALUES]",
-       "Iterates over the fields of a hash."},
   };
   // clang-format on
   return kRows;

@@ -8,6 +8,7 @@
 
 #include "commands/command.h"
 #include "commands/expire_time.h"
+#include "commands/members/member_expire.h"
 #include "commands/steps.h"
 #include "mayfly/condition.h"
 
@@ -40,6 +41,20 @@ void ttl(Call& call) {
   call.reply().integer(ttl_reply(call.database().deadline(slot), call.now(), form));
 }
 
+// TTL key [member]
+//
+// The form of KeyDB with a member is about a hash, set or sorted set. -2 if the member does not
+// exist, -1 if it has no deadline.
+template <TimeForm form>
+void ttl_of_any(Call& call) {
+  if (call.count() == 2) return ttl<form>(call);
+  if (call.count() > 3) return call.fail_arity();
+  const Slot slot = call.find_untouched(call.word(1));
+  if (slot == kNoSlot) return call.reply().integer(-2);
+  if (!has_members(call.database().type(slot))) return call.fail_wrong_type();
+  call.reply().integer(member_time(call, slot, call.word(2), form));
+}
+
 // PERSIST key
 void persist(Call& call) {
   const std::string_view key = call.word(1);
@@ -68,10 +83,10 @@ std::span<const Command> key_expire_commands() {
       {"pexpireat", expire<kAtMilli>, -3, kWrite, kUpdate, "generic", "2.6.0",
        "key unix-time-milliseconds:time [condition:(NX | XX | GT | LT)]",
        "Sets the time at which a key expires, as a Unix time in milliseconds."},
-      {"ttl", ttl<kInSeconds>, 2, kRead, kGet, "generic", "1.0.0",
-       "key", "Returns the TTL of a key in seconds."},
-      {"pttl", ttl<kInMillis>, 2, kRead, kGet, "generic", "2.6.0",
-       "key", "Returns the TTL of a key in milliseconds."},
+      {"ttl", ttl_of_any<kInSeconds>, -2, kRead, kGet, "generic", "1.0.0",
+       "key [member]", "Returns the TTL of a key, or of a member, in seconds."},
+      {"pttl", ttl_of_any<kInMillis>, -2, kRead, kGet, "generic", "2.6.0",
+       "key [member]", "Returns the TTL of a key, or of a member, in milliseconds."},
       {"expiretime", ttl<kAtSecond>, 2, kRead, kGet, "generic", "7.0.0",
        "key", "Returns the time at which a key expires, as a Unix time in seconds."},
       {"pexpiretime", ttl<kAtMilli>, 2, kRead, kGet, "generic", "7.0.0",

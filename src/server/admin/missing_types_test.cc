@@ -14,7 +14,6 @@ TEST(MissingTypes, KnowsTheTypeOfACommandInAnyCaseOfLetters) {
   EXPECT_EQ(missing_type("LPUSH"), "list");
   EXPECT_EQ(missing_type("lpush"), "list");
   EXPECT_EQ(missing_type("SAdd"), "set");
-  EXPECT_EQ(missing_type("ZSCAN"), "zset");
   EXPECT_EQ(missing_type("XADD"), "stream");
   EXPECT_EQ(missing_type("GEOADD"), "zset");
   EXPECT_EQ(missing_type("PFADD"), "hyperloglog");
