@@ -17,8 +17,11 @@ TEST(MissingTypes, KnowsTheTypeOfACommandInAnyCaseOfLetters) {
   EXPECT_EQ(missing_type("XAdd"), "stream");
 =======
   EXPECT_EQ(missing_type("SAdd"), "set");
+<<<<<<< HEAD
   EXPECT_EQ(missing_type("ZADD"), "zset");
   EXPECT_EQ(missing_type("GEOSEARCH"), "zset");
+=======
+>>>>>>> zsets
   EXPECT_EQ(missing_type("XADD"), "stream");
 >>>>>>> members
   EXPECT_EQ(missing_type("GEOADD"), "zset");
