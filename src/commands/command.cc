@@ -24,6 +24,7 @@ std::vector<std::size_t> counted_positions(const KeyRange& keys, Words words) {
   if (static_cast<std::uint64_t>(*count) > (words.size() - first + step - 1) / step) {
     return positions;
   }
+  if (keys.target > 0) positions.push_back(static_cast<std::size_t>(keys.target));
   for (std::size_t i = 0; i < static_cast<std::size_t>(*count); ++i) {
     positions.push_back(first + i * step);
   }
@@ -42,7 +43,9 @@ std::vector<std::span<const Command>> data_commands() {
           hash_setex_commands(),    member_expire_commands(), member_ttl_commands(),
           member_random_commands(), member_scan_commands(),   set_write_commands(),
           set_read_commands(),      set_algebra_commands(),   member_compat_commands(),
-          set_addex_commands()};
+          set_addex_commands(),     zset_add_commands(),      zset_remove_commands(),
+          zset_read_commands(),     zset_range_commands(),    zset_pop_commands(),
+          zset_combine_commands()};
 }
 
 CommandTable::CommandTable() : cells_(kCells, nullptr) {}
@@ -87,6 +90,7 @@ std::vector<std::size_t> key_positions(const Command& command, Words words) {
   if (command.keys.first == 0) return positions;
   if (command.keys.count_at > 0) return counted_positions(command.keys, words);
   const auto count = static_cast<int>(words.size());
+  if (command.keys.target > 0) positions.push_back(static_cast<std::size_t>(command.keys.target));
   const int last = command.keys.last < 0 ? count + command.keys.last : command.keys.last;
   for (int i = command.keys.first; i <= last && i < count; i += std::max(command.keys.step, 1)) {
     positions.push_back(static_cast<std::size_t>(i));

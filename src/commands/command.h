@@ -72,15 +72,21 @@ inline constexpr std::uint32_t remove = 1 << 7;  // DELETE
 }  // namespace access
 
 // Which words are keys: from `first` to `last` (negative: from the end) in steps. first 0: none.
-// Or from `first` on as many as the word `count_at` says; then `last` means nothing.
+// Or from `first` on as many as the word `count_at` says; then `last` means nothing. The word
+// `target`, before them, may be a key that the command overwrites.
 struct KeyRange {
   int first = 0;
   int last = 0;
   int step = 0;
   std::uint32_t access = 0;
   int count_at = 0;  // 0: up to `last`
+  int target = 0;    // 0: none
 };
 constexpr KeyRange one_key(std::uint32_t access) { return {1, 1, 1, access}; }
+// The key that is overwritten, as a range of its own.
+constexpr KeyRange target_key(const KeyRange& keys) {
+  return {keys.target, keys.target, 1, access::ow | access::update};
+}
 constexpr KeyRange all_keys(std::uint32_t access, int step = 1) { return {1, -1, step, access}; }
 
 struct Command {
@@ -165,5 +171,11 @@ std::span<const Command> set_read_commands();
 std::span<const Command> set_algebra_commands();
 std::span<const Command> member_compat_commands();
 std::span<const Command> set_addex_commands();
+std::span<const Command> zset_add_commands();
+std::span<const Command> zset_remove_commands();
+std::span<const Command> zset_read_commands();
+std::span<const Command> zset_range_commands();
+std::span<const Command> zset_pop_commands();
+std::span<const Command> zset_combine_commands();
 
 }  // namespace mayfly

@@ -12,6 +12,7 @@ namespace mayfly {
 namespace {
 
 constexpr std::size_t kNumberTextMax = 5 * 1024;             // a longer text is no number
+constexpr std::size_t kExactDigits = 15;                     // so many are exact in a double
 constexpr double kIntegerDoubleMax = 4611686018427387903.0;  // INT64_MAX / 2, as Valkey has it
 
 // strtod and strtold accept what Valkey accepts (hexadecimal too); they want a zero at the end.
@@ -80,7 +81,22 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return value;
 }
 
+// Integers and plain decimals, which are nearly all, are read without strtod. It reads the rest:
+// hexadecimal, a plus sign, and what is too large or too small.
 std::optional<double> parse_double(std::string_view text) {
+  const char* const end = text.data() + text.size();
+  if (text.size() <= kExactDigits) {
+    std::int64_t integer = 0;
+    const auto done = std::from_chars(text.data(), end, integer);
+    const bool is_whole = done.ec == std::errc() && done.ptr == end;
+    if (is_whole && integer != 0) return static_cast<double>(integer);  // -0 has a sign
+  }
+  double value = 0;
+  const auto done = std::from_chars(text.data(), end, value);
+  if (done.ec == std::errc() && done.ptr == end && !std::isnan(value) &&
+      text.size() < kNumberTextMax) {
+    return value;
+  }
   return parse_whole<double, std::strtod>(text);
 }
 

@@ -89,6 +89,12 @@ void Reply::null() { out_->append(protocol_ == 2 ? "$-1\r\n" : "_\r\n"); }
 void Reply::null_array() { out_->append(protocol_ == 2 ? "*-1\r\n" : "_\r\n"); }
 
 void Reply::number(double value) {
+  constexpr double kSmall = 1e15;  // integers below it are written fast
+  const bool is_small = value > -kSmall && value < kSmall && value != 0;
+  if (is_small && protocol_ == 2) {
+    const auto integer = static_cast<std::int64_t>(value);
+    if (static_cast<double>(integer) == value) return bulk_integer(integer);
+  }
   const std::string text = format_double(value);
   if (protocol_ == 2) return bulk(text);
   append_line(*out_, ',', text);

@@ -92,7 +92,9 @@ void command_getkeysandflags(Call& call) {
   for (const std::size_t position : positions) {
     call.reply().array(2);
     call.reply().bulk(call.word(position + 2));
-    reply_key_flags(call.reply(), found->keys);
+    const KeyRange& keys = found->keys;
+    const bool is_target = static_cast<int>(position) == keys.target;
+    reply_key_flags(call.reply(), is_target ? target_key(keys) : keys);
   }
 }
 

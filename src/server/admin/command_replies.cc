@@ -93,9 +93,7 @@ void reply_counted_keys(Reply& reply, const KeyRange& keys) {
 }
 
 // One range, counted from its first key.
-void reply_key_specs(Reply& reply, const KeyRange& keys) {
-  if (keys.first == 0) return reply.set(0);
-  reply.set(1);
+void reply_key_range(Reply& reply, const KeyRange& keys) {
   reply.map(3);
   reply.bulk("flags");
   reply_key_flags(reply, keys);
@@ -110,6 +108,21 @@ void reply_key_specs(Reply& reply, const KeyRange& keys) {
   reply_field(reply, "lastkey", keys.last < 0 ? keys.last : keys.last - keys.first);
   reply_field(reply, "keystep", keys.step);
   reply_field(reply, "limit", 0);
+}
+
+void reply_key_specs(Reply& reply, const KeyRange& keys) {
+  if (keys.first == 0) return reply.set(0);
+  reply.set(keys.target > 0 ? 2 : 1);
+  if (keys.target > 0) reply_key_range(reply, target_key(keys));
+  reply_key_range(reply, keys);
+}
+
+// First key, last key and step for clients that know one range only.
+KeyRange plain_range(const KeyRange& keys) {
+  if (keys.count_at > 0) return keys.target > 0 ? target_key(keys) : KeyRange{};
+  KeyRange range = keys;
+  if (keys.target > 0) range.first = keys.target;
+  return range;
 }
 
 void reply_arguments(Reply& reply, const std::vector<Argument>& arguments);
@@ -161,7 +174,7 @@ void reply_command_info(Reply& reply, const Command& command) {
   reply.bulk(full_name(command));
   reply.integer(command.arity);
   reply_names(reply, kFlagNames, command.flags);
-  const KeyRange range = command.keys.count_at > 0 ? KeyRange{} : command.keys;
+  const KeyRange range = plain_range(command.keys);
   reply.integer(range.first);
   reply.integer(range.last);
   reply.integer(range.step);

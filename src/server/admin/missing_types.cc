@@ -20,11 +20,6 @@ constexpr MissingType kTypes[] = {
     {"list", "lists",
      " lpush rpush lpushx rpushx lpop rpop llen lrange lindex lset linsert lrem ltrim lpos lmove "
      "lmpop rpoplpush blpop brpop blmove blmpop brpoplpush "},
-    {"zset", "sorted sets",
-     " zadd zrem zscore zmscore zcard zcount zlexcount zincrby zrange zrangestore zrangebyscore "
-     "zrangebylex zrevrange zrevrangebyscore zrevrangebylex zrank zrevrank zpopmin zpopmax zmpop "
-     "bzpopmin bzpopmax bzmpop zremrangebyrank zremrangebyscore zremrangebylex zunion "
-     "zunionstore zinter zinterstore zintercard zdiff zdiffstore "},
     {"stream", "streams",
      " xadd xlen xrange xrevrange xread xreadgroup xdel xtrim xack xpending xclaim xautoclaim "
      "xgroup xinfo xsetid xdelex xackdel xcfgset "},

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/zset/zset_steps.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "commands/members/member_words.h"
+#include "commands/steps.h"
+#include "resp/numbers.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::size_t kAtOnce = 128;  // members in one propagated request
+
+// DEL key, and ZADD key score name ...
+void propagate_result(Call& call, std::string_view key, const ScoredNames& result) {
+  if (!call.wants_propagation()) return call.propagate_nothing();
+  call.propagate_as("DEL", key);
+  Propagated words;
+  for (const ScoredName& item : result.items()) {
+    if (words.empty()) words = {"ZADD", std::string(key)};
+    words.push_back(format_double(item.score));
+    words.emplace_back(item.name);
+    if (words.size() < 2 + 2 * kAtOnce) continue;
+    call.propagate_list(std::exchange(words, {}));
+  }
+  if (!words.empty()) call.propagate_list(std::move(words));
+}
+
+}  // namespace
+
+void put_score(MembersRef& zset, std::string_view name, double score, Time deadline) {
+  const double stored = score == 0 && zset.is_packed() ? 0 : score;
+  zset.put(name, ScoreBytes(stored).view(), deadline);
+}
+
+void reply_members_head(Reply& reply, std::size_t count, bool with_scores) {
+  reply.array(with_scores && reply.protocol() == 2 ? 2 * count : count);
+}
+
+void reply_member(Reply& reply, std::string_view name, double score, bool with_scores) {
+  if (with_scores && reply.protocol() > 2) reply.array(2);
+  reply.bulk(name);
+  if (with_scores) reply.number(score);
+}
+
+void finish_zset(Call& call, MembersRef& zset, std::string_view key, std::string_view event,
+                 std::size_t times) {
+  const bool is_gone = zset.finish();
+  call.changed(key, static_cast<std::int64_t>(times));
+  call.notify(Event::zset, event, key);
+  if (is_gone) call.notify(Event::generic, "del", key);
+}
+
+void remove_members(Call& call, MembersRef& zset, std::string_view key, std::string_view event,
+                    const std::vector<std::string>& names) {
+  for (const std::string& name : names) zset.erase(name);
+  finish_zset(call, zset, key, event, names.size());
+}
+
+void propagate_removals(Call& call, std::string_view key, const std::vector<std::string>& names) {
+  if (!call.wants_propagation()) return call.propagate_nothing();
+  for (std::size_t i = 0; i < names.size(); i += kAtOnce) {
+    const std::span some = std::span(names).subspan(i, std::min(kAtOnce, names.size() - i));
+    call.propagate_list(removal_request(ValueType::zset, key, some));
+  }
+}
+
+void ScoredNames::copy_all() {
+  for (ScoredName& item : items_) item.name = copied(item.name);
+}
+
+void ScoredNames::sort() {
+  std::ranges::sort(items_, [](const ScoredName& a, const ScoredName& b) {
+    return a.score != b.score ? a.score < b.score : a.name < b.name;
+  });
+}
+
+void store_result(Call& call, std::string_view key, std::string_view event,
+                  const ScoredNames& result, bool is_by_value) {
+  const Slot before = call.find_to_write(key);
+  const std::size_t count = result.items().size();
+  call.reply().integer(static_cast<std::int64_t>(count));
+  if (count == 0) {
+    if (before == kNoSlot) return;
+    remove_key(call, before, key);
+  } else {
+    Slot slot = kNoSlot;
+    if (before != kNoSlot) {
+      call.database().erase(before);
+      slot = call.database().make_members(call.context(), ValueType::zset, key);
+    } else {
+      slot = call.make_members(ValueType::zset, key);
+    }
+    MembersRef zset = call.members(slot);
+    for (const ScoredName& item : result.items()) put_score(zset, item.name, item.score);
+    finish_zset(call, zset, key, event, 1);
+  }
+  if (is_by_value) propagate_result(call, key, result);
+}
+
+}  // namespace mayfly
