@@ -3,7 +3,8 @@
 //
 // Deadlines are absolute times of the source's clock. Servers without PEXPIRETIME (before Redis
 // 7.0) are asked for PTTL and then TIME; the sum is never early, and late by the time between the
-// two commands. Members have deadlines if the server knows HPEXPIRETIME, SPEXPIRETIME, ZPEXPIRETIME.
+// two commands. Members have deadlines if the server knows HPEXPIRETIME, SPEXPIRETIME and
+// ZPEXPIRETIME.
 //
 // A key is read with several commands, not atomically: a key that changes meanwhile may be copied
 // in its old or new state or, with more than a thousand members, in between.
