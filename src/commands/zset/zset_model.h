@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZsetModel: sorted sets whose members have deadlines, in maps and loops too simple to be wrong. For
-// tests. It holds only what is alive: begin() drops the rest.
+// ZsetModel: sorted sets whose members have deadlines, in maps and loops too simple to be wrong.
+// For tests. It holds only what is alive: begin() drops the rest.
 //
 //   model.begin(now);
 //   if (model.erase("z", "a")) model.tell("z:zrem", "z");         // what the command does
