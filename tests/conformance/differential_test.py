@@ -34,6 +34,11 @@ LISTS = {"K": KEYS, "F": FIELDS, "N": NUMBERS, "L": FLOATS, "V": VALUES, "O": OF
          "S": ["NX", "XX", "GET", "KEEPTTL", "FOO", "xx"], "G": ["*", "a", "[ab]", "?", "x*", ""],
          "B": ["0", "-1", "x", "9223372036854775807", "-9223372036854775808"],
          "C": ["1", "2", "100", "0", "-1", "x"], "I": ["0", "1", "2", "x"],
+         # Scores that both write alike: Redis 7.0 writes 17 digits, Valkey 9 the shortest text.
+         "W": ["0", "1", "2", "-1", "1.5", "-0.25", "1e3", "1e20", "inf", "-inf", "-0", "nan", "x"],
+         "M": ["-inf", "+inf", "0", "(0", "1", "(1", "1.5", "(2", "1000", "x", "(nan"],
+         "X": ["-", "+", "[f", "(f", "[g", "(h", "[", "x", ""], "R": ["0", "1", "-1", "2", "-3", "9"],
+         "Z": ["NX", "XX", "GT", "LT", "CH", "INCR"], "Y": ["SUM", "MIN", "MAX", "FOO"],
          # For commands that read these before they look at the key, as Valkey 9 does.
          "A": TIMES[:3], "J": OFFSETS[:-1]}
 COMMANDS = """
@@ -50,6 +55,16 @@ SETBIT K O I|GETBIT K O|BITCOUNT K|BITCOUNT K J J|BITCOUNT K J J BIT|BITPOS K I|
 BITPOS K I J J|BITPOS K I J J BIT|BITOP AND K K K|BITOP OR K K *K|BITOP XOR K K *K|BITOP NOT K K
 BITFIELD K SET u8 O N|BITFIELD K OVERFLOW SAT INCRBY i5 O N|BITFIELD K GET u63 O INCRBY u2 O 1
 BITFIELD K OVERFLOW FAIL INCRBY u3 O 5 GET i9 O|BITFIELD_RO K GET i64 O|BITFIELD_RO K SET u8 O N
+ZADD K W F *WF|ZADD K W F *WF|ZADD K ?Z ?Z W F *WF|ZINCRBY K W F|ZREM K F *F|ZCARD K|ZSCORE K F
+ZMSCORE K F *F|ZRANK K F|ZREVRANK K F|ZCOUNT K M M|ZRANGE K R R|ZRANGE K R R WITHSCORES|ZRANGE K O O
+ZRANGE K R R REV|ZRANGE K M M BYSCORE WITHSCORES|ZRANGE K M M BYSCORE REV LIMIT R R|ZREVRANGE K R R
+ZRANGEBYSCORE K M M|ZRANGEBYSCORE K M M LIMIT I C WITHSCORES|ZREVRANGEBYSCORE K M M LIMIT I C
+ZADD lex 0 F 0 F|ZREM lex F|ZLEXCOUNT lex X X|ZRANGEBYLEX lex X X|ZREVRANGEBYLEX lex X X LIMIT I C
+ZRANGE lex X X BYLEX|ZREMRANGEBYLEX lex X X|ZREMRANGEBYRANK K R R|ZREMRANGEBYSCORE K M M
+ZRANGESTORE K K R R|ZRANGESTORE K K M M BYSCORE LIMIT I C|ZPOPMIN K|ZPOPMAX K C|ZMPOP 2 K K MIN
+ZMPOP 1 K MAX COUNT C|ZUNION 2 K K WITHSCORES|ZUNION 2 K K WEIGHTS W W AGGREGATE Y WITHSCORES
+ZINTER 2 K K WITHSCORES|ZDIFF 2 K K|ZINTERCARD 2 K K LIMIT C|ZUNIONSTORE K 2 K K WEIGHTS W W
+ZINTERSTORE K 2 K K AGGREGATE Y|ZDIFFSTORE K 2 K K|ZUNION C K|BZPOPMIN K x|ZADD K W|ZRANGE K R
 SORT K|GET|HSET K|HGET K|MSET K|EXPIRE K|FLUSHDB|SUBSTR K O O|PSETEX K B V|HGETALL K F|FOO K
 """
 TEMPLATES = [line.split() for line in COMMANDS.replace("\n", "|").split("|") if line.strip()]
