@@ -37,7 +37,8 @@ LISTS = {"K": KEYS, "F": FIELDS, "N": NUMBERS, "L": FLOATS, "V": VALUES, "O": OF
          # Scores that both write alike: Redis 7.0 writes 17 digits, Valkey 9 the shortest text.
          "W": ["0", "1", "2", "-1", "1.5", "-0.25", "1e3", "1e20", "inf", "-inf", "-0", "nan", "x"],
          "M": ["-inf", "+inf", "0", "(0", "1", "(1", "1.5", "(2", "1000", "x", "(nan"],
-         "X": ["-", "+", "[f", "(f", "[g", "(h", "[", "x", ""], "R": ["0", "1", "-1", "2", "-3", "9"],
+         "X": ["-", "+", "[f", "(f", "[g", "(h", "[", "x", ""],
+         "R": ["0", "1", "-1", "2", "-3", "9"],
          "Z": ["NX", "XX", "GT", "LT", "CH", "INCR"], "Y": ["SUM", "MIN", "MAX", "FOO"],
          # For commands that read these before they look at the key, as Valkey 9 does.
          "A": TIMES[:3], "J": OFFSETS[:-1]}
