@@ -35,7 +35,8 @@ LISTS = {"K": KEYS, "F": FIELDS, "N": NUMBERS, "L": FLOATS, "V": VALUES, "O": OF
          "B": ["0", "-1", "x", "9223372036854775807", "-9223372036854775808"],
          "C": ["1", "2", "100", "0", "-1", "x"], "I": ["0", "1", "2", "x"],
          # Scores that both write alike: Redis 7.0 writes 17 digits, Valkey 9 the shortest text.
-         "W": ["0", "1", "2", "-1", "1.5", "-0.25", "1e3", "1e20", "inf", "-inf", "-0", "nan", "x"],
+         "W": ["0", "1", "2", "-1", "1.5", "-0.25", "1e3", "inf", "-inf", "-0", "nan", "x"],
+         "H": ["0", "1", "2", "-1", "0.5", "inf", "-0", "nan", "x"],
          "M": ["-inf", "+inf", "0", "(0", "1", "(1", "1.5", "(2", "1000", "x", "(nan"],
          "X": ["-", "+", "[f", "(f", "[g", "(h", "[", "x", ""],
          "R": ["0", "1", "-1", "2", "-3", "9"],
@@ -63,8 +64,8 @@ ZRANGEBYSCORE K M M|ZRANGEBYSCORE K M M LIMIT I C WITHSCORES|ZREVRANGEBYSCORE K 
 ZADD lex 0 F 0 F|ZREM lex F|ZLEXCOUNT lex X X|ZRANGEBYLEX lex X X|ZREVRANGEBYLEX lex X X LIMIT I C
 ZRANGE lex X X BYLEX|ZREMRANGEBYLEX lex X X|ZREMRANGEBYRANK K R R|ZREMRANGEBYSCORE K M M
 ZRANGESTORE K K R R|ZRANGESTORE K K M M BYSCORE LIMIT I C|ZPOPMIN K|ZPOPMAX K C|ZMPOP 2 K K MIN
-ZMPOP 1 K MAX COUNT C|ZUNION 2 K K WITHSCORES|ZUNION 2 K K WEIGHTS W W AGGREGATE Y WITHSCORES
-ZINTER 2 K K WITHSCORES|ZDIFF 2 K K|ZINTERCARD 2 K K LIMIT C|ZUNIONSTORE K 2 K K WEIGHTS W W
+ZMPOP 1 K MAX COUNT C|ZUNION 2 K K WITHSCORES|ZUNION 2 K K WEIGHTS H H AGGREGATE Y WITHSCORES
+ZINTER 2 K K WITHSCORES|ZDIFF 2 K K|ZINTERCARD 2 K K LIMIT C|ZUNIONSTORE K 2 K K WEIGHTS H H
 ZINTERSTORE K 2 K K AGGREGATE Y|ZDIFFSTORE K 2 K K|ZUNION C K|BZPOPMIN K x|ZADD K W|ZRANGE K R
 SORT K|GET|HSET K|HGET K|MSET K|EXPIRE K|FLUSHDB|SUBSTR K O O|PSETEX K B V|HGETALL K F|FOO K
 """
