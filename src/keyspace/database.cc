@@ -3,10 +3,12 @@
 
 #include "keyspace/database.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <utility>
 
+#include "base/text_arena.h"
 #include "keyspace/eviction.h"
 #include "keyspace/hasher.h"
 #include "keyspace/keyspace.h"
@@ -146,9 +148,30 @@ void Database::turn_into_table(Slot slot) {
     table->put(member.name, member.value, member.deadline);
     return true;
   });
+  set_table(slot, std::move(table));
+}
+
+void Database::set_table(Slot slot, std::unique_ptr<MemberTable> table) {
+  KeyNode*& node = place(slot);
   node = resize_value(node, sizeof(void*));
   node->set_encoding(encoding_of(type_of(*node), ValueForm::table));
   node->set_member_table(table.release());
+}
+
+void Database::end_int_set(Slot slot) {
+  KeyNode*& node = place(slot);
+  const IntSetView ints(node->value());
+  TextArena texts;
+  std::vector<Member> members(ints.count());
+  for (std::size_t i = 0; i < members.size(); ++i) members[i].name = texts.text(ints.at(i));
+  if (members.size() > std::min(keyspace_.options().packed_set.members, kPackedMembersMax)) {
+    auto table = std::make_unique<MemberTable>(keyspace_.options().seed, Payload::none);
+    table->put_new(members);
+    return set_table(slot, std::move(table));
+  }
+  node = resize_value(node, packed_size(members, Payload::none));
+  packed_build(node->value_data(), members, Payload::none);
+  node->set_encoding(Encoding::packed_set);
 }
 
 void Database::free_value(KeyNode& node) {

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "keyspace/exec_context.h"
 #include "keyspace/key_node.h"
@@ -180,6 +181,11 @@ class Database {
     contents_->keys.visit(from, to, visit);
   }
 
+  // The same for keys whose members have deadlines, by the earliest one.
+  void visit_member_deadlines(Time from, Time to, const VolatileSet::See& visit) const {
+    contents_->members.visit(from, to, visit);
+  }
+
   // ---- Expiry ----
 
   // Removes what is due, at most `limit` keys and members; returns how many.
@@ -207,13 +213,17 @@ class Database {
   KeyNode*& place(Slot slot) { return contents_->nodes[slot]; }
   void free_value(KeyNode& node);
   KeyNode* new_members_node(ValueType type, std::string_view key) const;
-  void turn_into_table(Slot slot);   // REQUIRES: its members are packed
+  void turn_into_table(Slot slot);  // REQUIRES: its members are packed
+  void end_int_set(Slot slot);      // makes the members packed, or a table
+  void set_table(Slot slot, std::unique_ptr<MemberTable> table);
   void refresh_deadline(Slot slot);  // after a change of the members' deadlines
   bool has_expired(const ExecContext& context, Slot slot) const;
   bool has_alive_members(Slot slot, Time now) const;
   void reclaim(const ExecContext& context, Slot slot);  // REQUIRES: it is dead
   std::size_t sweep_keys(const ExecContext& context, std::size_t limit);
   std::size_t sweep_members(const ExecContext& context, std::size_t limit);
+  void take_due(Slot slot, Time now, std::size_t limit, std::vector<std::string>& names,
+                std::vector<Time>& deadlines);
   std::size_t sweep_members_of(const ExecContext& context, Slot slot, std::size_t limit,
                                FoundBy by);
 

@@ -103,20 +103,26 @@ std::size_t Database::sweep_members(const ExecContext& context, std::size_t limi
   return swept;
 }
 
+// Removes members that are due. Their names and deadlines are appended.
+void Database::take_due(Slot slot, Time now, std::size_t limit, std::vector<std::string>& names,
+                        std::vector<Time>& deadlines) {
+  KeyNode& node = *place(slot);
+  if (form_of(node) == ValueForm::packed) {
+    const std::size_t size =
+        packed_take_due(node.value_data(), node.value_size, now, limit, names, &deadlines);
+    node.value_size = static_cast<std::uint32_t>(size);
+    place(slot) = resize_value(&node, size);
+  } else {
+    node.member_table().take_due(now, limit, names, &deadlines);
+  }
+  refresh_deadline(slot);
+}
+
 std::size_t Database::sweep_members_of(const ExecContext& context, Slot slot, std::size_t limit,
                                        FoundBy by) {
   std::vector<std::string> names;
   std::vector<Time> deadlines;
-  KeyNode& node = *place(slot);
-  if (form_of(node) == ValueForm::packed) {
-    const std::size_t size =
-        packed_take_due(node.value_data(), node.value_size, context.now, limit, names, &deadlines);
-    node.value_size = static_cast<std::uint32_t>(size);
-    place(slot) = resize_value(&node, size);
-  } else {
-    node.member_table().take_due(context.now, limit, names, &deadlines);
-  }
-  refresh_deadline(slot);
+  take_due(slot, context.now, limit, names, deadlines);
   for (const Time deadline : deadlines) keyspace_.record_expired(context, by, deadline, 0, 1);
 
   const bool is_empty = members(context, slot).stored() == 0;

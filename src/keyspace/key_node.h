@@ -4,8 +4,9 @@
 //   | access 24, encoding 4, flags 4 | key size 4 | value size 4 | key ... | value ... |
 //
 // The value of a string is its bytes, that of a key with few members their packed form
-// (packed_view.h), and that of a large one a pointer to its MemberTable. One allocation per key
-// keeps keys small: nothing is rounded up twice, and finding a key brings its value into the cache.
+// (packed_view.h, int_set.h), and that of a large one a pointer to its MemberTable. One allocation
+// per key keeps keys small: nothing is rounded up twice, and finding a key brings its value into the
+// cache.
 //
 // Only the database's table of slots points to a node. So a node may move when its value grows, and
 // pointers to it are invalid after any change.
@@ -33,6 +34,7 @@ enum class Encoding : std::uint8_t {
   string,
   packed_hash,
   table_hash,
+  int_set,
   packed_set,
   table_set,
   packed_zset,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random operations on keys and fields with steps of the clock, against a map of maps.
+// Random operations on keys and members with steps of the clock, against a map of maps.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 
@@ -10,14 +12,15 @@
 namespace mayfly {
 namespace keyspace_model_test {
 
-struct ModelField {
+struct ModelMember {
   std::string value;
   Time deadline = kNever;
 };
 
 struct ModelKey {
   std::optional<std::string> string;
-  std::map<std::string, ModelField> fields;
+  ValueType type = ValueType::hash;  // if it is no string
+  std::map<std::string, ModelMember> members;
   Time deadline = kNever;
 };
 
@@ -26,9 +29,9 @@ class Model {
   // What is due is taken away before anybody looks.
   void set_now(Time now) {
     for (auto key = keys.begin(); key != keys.end();) {
-      std::erase_if(key->second.fields,
-                    [&](const auto& field) { return is_due(field.second.deadline, now); });
-      const bool is_empty = !key->second.string && key->second.fields.empty();
+      std::erase_if(key->second.members,
+                    [&](const auto& member) { return is_due(member.second.deadline, now); });
+      const bool is_empty = !key->second.string && key->second.members.empty();
       key = is_due(key->second.deadline, now) || is_empty ? keys.erase(key) : std::next(key);
     }
   }
@@ -42,16 +45,28 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
 
   static KeyspaceOptions options() {
     KeyspaceOptions options;
-    options.packed_hash.members = 6;  // so that both forms are used
-    options.packed_hash.text_bytes = 20;
+    // So that all forms are used.
+    options.packed_hash = {.members = 6, .text_bytes = 20};
+    options.packed_set = {.members = 6, .text_bytes = 20};
+    options.packed_zset = {.members = 6, .text_bytes = 20};
+    options.intset_members = 8;
     return options;
   }
 
   std::string key() { return "key" + std::to_string(random_.below(12)); }
-  std::string field() { return "field" + std::to_string(random_.below(16)); }
-  std::string value() { return std::string(random_.below(26), 'v'); }
+  // Numbers are frequent, so that there are int sets.
+  std::string member() {
+    const std::string number = std::to_string(random_.below(16) * 5'000);
+    return random_.below(5) == 0 ? "member" + number : number;
+  }
+  std::string text() { return std::string(random_.below(26), 'v'); }
+  std::string value(ValueType type) {
+    if (type == ValueType::hash) return text();
+    if (type == ValueType::set) return "";
+    return std::string(ScoreBytes(static_cast<double>(random_.below(4)) - 1).view());
+  }
   Time deadline() {
-    const bool never = random_.below(3) == 0;
+    const bool never = random_.below(5) < 3;
     const auto ms = static_cast<std::int64_t>(1 + random_.below(200));
     const bool far = random_.below(10) == 0;
     return never ? kNever : fixture_.in(far ? ms * 1'000'000'000 : ms);
@@ -69,11 +84,11 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
       case 4:
       case 5:
       case 6:
-        return put_field();
+        return put_member();
       case 7:
-        return erase_field();
+        return erase_member();
       case 8:
-        return expire_field();
+        return expire_member();
       case 9:
         return rename();
       case 10:
@@ -88,9 +103,9 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
 
   void put_string() {
     const std::string name = key();
-    const std::string text = value();
+    const std::string text = this->text();
     fixture_.database.put_string(fixture_.context, name, text);
-    model_.keys[name] = {.string = text, .fields = {}, .deadline = kNever};
+    model_.keys[name] = {.string = text, .members = {}, .deadline = kNever};
   }
 
   void erase_key() {
@@ -110,51 +125,72 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
     model_.keys[name].deadline = when;
   }
 
-  // The hash's slot, made if there is none; kNoSlot if the key is a string.
-  Slot hash_slot(const std::string& name) {
+  // The key's slot; one of a random type is made if there is none. kNoSlot if the key is a string.
+  Slot members_slot(const std::string& name) {
     const Slot slot = fixture_.database.find(fixture_.context, name);
-    if (slot == kNoSlot)
-      return fixture_.database.make_members(fixture_.context, ValueType::hash, name);
-    return fixture_.database.type(slot) == ValueType::hash ? slot : kNoSlot;
+    if (slot != kNoSlot) return has_members(fixture_.database.node(slot)) ? slot : kNoSlot;
+    constexpr std::array kTypes = {ValueType::hash, ValueType::set, ValueType::zset};
+    const ValueType type = kTypes[random_.below(kTypes.size())];
+    model_.keys[name].type = type;
+    return fixture_.database.make_members(fixture_.context, type, name);
   }
 
-  void put_field() {
+  // The slot of a key with members; kNoSlot if this is none.
+  Slot old_slot(const std::string& name) {
+    const Slot slot = fixture_.database.find(fixture_.context, name);
+    return slot != kNoSlot && has_members(fixture_.database.node(slot)) ? slot : kNoSlot;
+  }
+
+  void put_member() {
     const std::string name = key();
-    const Slot slot = hash_slot(name);
+    const Slot slot = members_slot(name);
     if (slot == kNoSlot) return;
-    const std::string field_name = field();
-    const ModelField put = {value(), deadline()};
-    MembersRef hash = fixture_.database.members(fixture_.context, slot);
-    auto& fields = model_.keys[name].fields;
-    ASSERT_EQ(hash.put(field_name, put.value, put.deadline), !fields.contains(field_name));
-    ASSERT_FALSE(hash.finish());
-    fields[field_name] = put;
+    const std::string member_name = member();
+    ModelKey& expected = model_.keys[name];
+    ModelMember put = {value(expected.type), deadline()};
+    const auto old = expected.members.find(member_name);
+    const bool is_new = old == expected.members.end();
+    MembersRef members = fixture_.database.members(fixture_.context, slot);
+    switch (random_.below(3)) {
+      case 0:
+        ASSERT_EQ(members.add(member_name, put.value, put.deadline), is_new);
+        if (!is_new) put = old->second;
+        break;
+      case 1:
+        ASSERT_EQ(members.put_keeping_deadline(member_name, put.value), is_new);
+        put.deadline = is_new ? kNever : old->second.deadline;
+        break;
+      default:
+        ASSERT_EQ(members.put(member_name, put.value, put.deadline), is_new);
+    }
+    ASSERT_FALSE(members.finish());
+    expected.members[member_name] = put;
   }
 
-  void erase_field() {
+  void erase_member() {
     const std::string name = key();
-    const Slot slot = fixture_.database.find(fixture_.context, name);
-    if (slot == kNoSlot || fixture_.database.type(slot) != ValueType::hash) return;
-    const std::string field_name = field();
-    MembersRef hash = fixture_.database.members(fixture_.context, slot);
-    auto& fields = model_.keys[name].fields;
-    ASSERT_EQ(hash.erase(field_name), fields.erase(field_name) == 1);
-    ASSERT_EQ(hash.size() == 0, fields.empty());
-    if (fields.empty()) model_.keys.erase(name);
-    hash.finish();
+    const Slot slot = old_slot(name);
+    if (slot == kNoSlot) return;
+    const std::string member_name = member();
+    MembersRef members = fixture_.database.members(fixture_.context, slot);
+    auto& expected = model_.keys[name].members;
+    ASSERT_EQ(members.erase(member_name), expected.erase(member_name) == 1);
+    ASSERT_EQ(members.size() == 0, expected.empty());
+    if (expected.empty()) model_.keys.erase(name);
+    members.finish();
   }
 
-  void expire_field() {
+  void expire_member() {
     const std::string name = key();
-    const Slot slot = fixture_.database.find(fixture_.context, name);
-    if (slot == kNoSlot || fixture_.database.type(slot) != ValueType::hash) return;
-    const std::string field_name = field();
+    const Slot slot = old_slot(name);
+    if (slot == kNoSlot) return;
+    const std::string member_name = member();
     const Time when = deadline();
-    MembersRef hash = fixture_.database.members(fixture_.context, slot);
-    auto& fields = model_.keys[name].fields;
-    ASSERT_EQ(hash.set_deadline(field_name, when), fields.contains(field_name));
-    if (fields.contains(field_name)) fields[field_name].deadline = when;
-    ASSERT_FALSE(hash.finish());
+    MembersRef members = fixture_.database.members(fixture_.context, slot);
+    auto& expected = model_.keys[name].members;
+    ASSERT_EQ(members.set_deadline(member_name, when), expected.contains(member_name));
+    if (expected.contains(member_name)) expected[member_name].deadline = when;
+    ASSERT_FALSE(members.finish());
   }
 
   void rename() {
@@ -181,19 +217,59 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
         ASSERT_EQ(database.string(slot), *expected.string);
         continue;
       }
-      ASSERT_EQ(database.members(fixture_.context, slot).size(), expected.fields.size());
-      std::size_t seen = 0;
-      database.members(fixture_.context, slot).each([&](const Member& field) {
-        const auto found = expected.fields.find(std::string(field.name));
-        EXPECT_NE(found, expected.fields.end()) << field.name;
-        if (found == expected.fields.end()) return false;
-        EXPECT_EQ(field.value, found->second.value);
-        EXPECT_EQ(field.deadline, found->second.deadline);
-        ++seen;
-        return true;
-      });
-      ASSERT_EQ(seen, expected.fields.size());
+      ASSERT_EQ(database.type(slot), expected.type);
+      compare_members(slot, expected);
+      if (expected.type == ValueType::zset) compare_order(slot, expected);
     }
+  }
+
+  void compare_members(Slot slot, const ModelKey& expected) {
+    const MembersRef members = fixture_.database.members(fixture_.context, slot);
+    ASSERT_EQ(members.size(), expected.members.size());
+    std::size_t seen = 0;
+    members.each([&](const Member& member) {
+      const auto found = expected.members.find(std::string(member.name));
+      EXPECT_NE(found, expected.members.end()) << member.name;
+      if (found == expected.members.end()) return false;
+      EXPECT_EQ(member.value, found->second.value);
+      EXPECT_EQ(member.deadline, found->second.deadline);
+      ++seen;
+      return true;
+    });
+    ASSERT_EQ(seen, expected.members.size());
+  }
+
+  // Under any policy: a replica hides what is due, and shows it to its primary.
+  void compare_order(Slot slot, const ModelKey& expected) {
+    std::vector<Member> sorted;
+    for (const auto& [name, member] : expected.members) {
+      sorted.push_back({name, member.value, member.deadline});
+    }
+    std::ranges::sort(sorted, is_before);
+    constexpr std::array kPolicies = {Policy::reclaim, Policy::hide, Policy::show};
+    ExecContext context = fixture_.context;
+    context.policy = kPolicies[random_.below(kPolicies.size())];
+    MembersRef members = fixture_.database.members(context, slot);
+    const std::size_t stored = members.stored();
+    const MembersOrder order = members.order();
+    if (context.policy == Policy::show) {
+      ASSERT_EQ(order.size(), stored);
+      return;
+    }
+    ASSERT_EQ(order.size(), sorted.size());
+    for (std::size_t rank = 0; rank < sorted.size(); ++rank) {
+      const Member& member = sorted[rank];
+      ASSERT_EQ(order.at(rank).name, member.name);
+      ASSERT_EQ(order.rank(member.score(), member.name), rank);
+      ASSERT_LE(order.below(member.score()), rank);
+      ASSERT_GT(order.up_to(member.score()), rank);
+    }
+    std::size_t left = sorted.size();
+    order.visit(left - 1, left, Direction::backward, [&](const Member& member) {
+      EXPECT_EQ(member.name, sorted[--left].name);
+      return true;
+    });
+    ASSERT_FALSE(members.finish());
   }
 
   KeyspaceFixture fixture_;

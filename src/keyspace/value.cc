@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace mayfly {
 namespace {
@@ -14,18 +13,6 @@ constexpr std::array<std::string_view, 6> kTypeNames = {"string", "list", "set",
                                                         "zset",   "hash", "stream"};
 
 constexpr std::size_t kEmbeddedMax = 44;  // longer strings are "raw" in Valkey
-
-// Whether it is a whole number of 64 bits, written in the shortest way.
-bool is_integer(std::string_view text) {
-  std::int64_t number = 0;
-  std::array<char, 24> digits;
-  if (text.empty() || text.size() > digits.size()) return false;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return false;
-  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  return text ==
-         std::string_view(digits.data(), static_cast<std::size_t>(written.ptr - digits.data()));
-}
 
 }  // namespace
 
@@ -40,7 +27,7 @@ std::optional<ValueType> parse_type(std::string_view name) {
 std::string_view encoding_name(const KeyNode& node) {
   const auto name_of_string = [&](std::string_view text) -> std::string_view {
     if (node.is_raw != 0) return "raw";
-    if (is_integer(text)) return "int";
+    if (parse_exact_integer(text)) return "int";
     return text.size() <= kEmbeddedMax ? "embstr" : "raw";
   };
   const auto name_of_table = [&](const MemberTable&) -> std::string_view {
@@ -51,7 +38,8 @@ std::string_view encoding_name(const KeyNode& node) {
     if (is_small) return "listpack";
     return type_of(node) == ValueType::zset ? "skiplist" : "hashtable";
   };
-  return visit_value(node, Overloaded{name_of_string, name_of_packed, name_of_table});
+  const auto name_of_ints = [](const IntSetView&) -> std::string_view { return "intset"; };
+  return visit_value(node, Overloaded{name_of_string, name_of_packed, name_of_ints, name_of_table});
 }
 
 std::size_t value_bytes(const KeyNode& node) {

@@ -5,7 +5,8 @@
 // compiler finds every place that a new form concerns:
 //
 //   visit_value(node, Overloaded{[](std::string_view text) { ... },
-//                                [](const auto& members) { ... }});   // PackedView, MemberTable
+//                                [](const auto& members) { ... }});   // PackedView, IntSetView,
+//                                                                     // MemberTable
 
 #pragma once
 
@@ -16,12 +17,13 @@
 #include <utility>
 
 #include "keyspace/key_node.h"
+#include "keyspace/members/int_set.h"
 #include "keyspace/members/member_table.h"
 #include "keyspace/members/packed_view.h"
 
 namespace mayfly {
 
-enum class ValueForm : std::uint8_t { bytes, packed, table };
+enum class ValueForm : std::uint8_t { bytes, packed, ints, table };
 
 // What an encoding means. A row for each; a new type adds its rows here.
 struct EncodingRow {
@@ -33,6 +35,7 @@ inline constexpr EncodingRow kEncodings[] = {
     {ValueType::string, ValueForm::bytes, Payload::none},
     {ValueType::hash, ValueForm::packed, Payload::value},
     {ValueType::hash, ValueForm::table, Payload::value},
+    {ValueType::set, ValueForm::ints, Payload::none},
     {ValueType::set, ValueForm::packed, Payload::none},
     {ValueType::set, ValueForm::table, Payload::none},
     {ValueType::zset, ValueForm::packed, Payload::score},
@@ -55,6 +58,7 @@ constexpr Encoding encoding_of(ValueType type, ValueForm form) {
 static_assert(encoding_of(ValueType::string, ValueForm::bytes) == Encoding::string);
 static_assert(encoding_of(ValueType::hash, ValueForm::packed) == Encoding::packed_hash);
 static_assert(encoding_of(ValueType::hash, ValueForm::table) == Encoding::table_hash);
+static_assert(encoding_of(ValueType::set, ValueForm::ints) == Encoding::int_set);
 static_assert(encoding_of(ValueType::set, ValueForm::packed) == Encoding::packed_set);
 static_assert(encoding_of(ValueType::set, ValueForm::table) == Encoding::table_set);
 static_assert(encoding_of(ValueType::zset, ValueForm::packed) == Encoding::packed_zset);
@@ -67,18 +71,22 @@ struct Overloaded : Visitor... {
 template <class... Visitor>
 Overloaded(Visitor...) -> Overloaded<Visitor...>;
 
-// Calls `visit` with the members: PackedView or const MemberTable&. REQUIRES: has_members(node).
+// Calls `visit` with the members: PackedView, IntSetView or const MemberTable&. REQUIRES:
+// has_members(node).
 template <class Visit>
 decltype(auto) visit_members(const KeyNode& node, Visit&& visit) {
-  if (form_of(node) == ValueForm::packed) return visit(PackedView(node.value()));
+  const ValueForm form = form_of(node);
+  if (form == ValueForm::packed) return visit(PackedView(node.value()));
+  if (form == ValueForm::ints) return visit(IntSetView(node.value()));
   return visit(std::as_const(node.member_table()));
 }
 
-// Calls `visit` with the value: std::string_view, PackedView or const MemberTable&.
+// Calls `visit` with the value: std::string_view, or the members.
 template <class Visit>
 decltype(auto) visit_value(const KeyNode& node, Visit&& visit) {
   switch (form_of(node)) {
     case ValueForm::packed:
+    case ValueForm::ints:
     case ValueForm::table:
       return visit_members(node, visit);
     case ValueForm::bytes:

@@ -82,10 +82,16 @@ void EpollLink::pause_reading() {
 
 void EpollLink::resume_reading() {
   paused_ = false;
+  watches_close_ = false;
   touch();
   if (gone_ || left_over_ || input_.empty()) return;
   left_over_ = true;
   lists_.leftovers.push_back(this);
+}
+
+void EpollLink::watch_for_close() {
+  watches_close_ = true;
+  touch();
 }
 
 void EpollLink::touch() {
@@ -100,7 +106,7 @@ void EpollLink::ready(std::uint32_t events) {
   if (reading()) {
     if (left_over_) return;  // the peer has not consumed all input yet
     if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) read();
-  } else if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
+  } else if ((events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0) {
     close_now("the other side closed the connection");
   }
 }
@@ -157,7 +163,8 @@ void EpollLink::finish_turn() {
 void EpollLink::watch() {
   const std::uint32_t in = reading() ? EPOLLIN : 0u;
   const std::uint32_t out = pending() > 0 && !touched_ ? EPOLLOUT : 0u;  // touched: tried anyway
-  const std::uint32_t wanted = in | out;
+  const std::uint32_t end = paused_ && watches_close_ && !closing() ? EPOLLRDHUP : 0u;
+  const std::uint32_t wanted = in | out | end;
   epoll_event event{};
   event.events = wanted;
   event.data.ptr = static_cast<Watched*>(this);

@@ -60,6 +60,7 @@ class EpollLink final : public Link, public Watched {
   bool closing() const override { return closing_ || gone_; }
   void pause_reading() override;
   void resume_reading() override;
+  void watch_for_close() override;
   bool paused() const override { return paused_; }
   const InputBuffer& input() const override { return input_; }
   const std::string& address() const override { return remote_.text; }
@@ -98,11 +99,12 @@ class EpollLink final : public Link, public Watched {
   bool added_ = false;         // to epoll
   std::uint32_t watched_ = 0;  // the events that epoll watches
   bool paused_ = false;
-  bool closing_ = false;    // once all output is written
-  bool gone_ = false;       // in lists_.gone
-  bool touched_ = false;    // in lists_.touched
-  bool left_over_ = false;  // in lists_.leftovers
-  bool undrained_ = false;  // drained() was not called yet
+  bool watches_close_ = false;  // while paused
+  bool closing_ = false;        // once all output is written
+  bool gone_ = false;           // in lists_.gone
+  bool touched_ = false;        // in lists_.touched
+  bool left_over_ = false;      // in lists_.leftovers
+  bool undrained_ = false;      // drained() was not called yet
 };
 
 }  // namespace mayfly

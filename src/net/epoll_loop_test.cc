@@ -225,6 +225,18 @@ TEST_F(LoopTest, NoticesThatAPausedClientIsGone) {
   run_until([&] { return log_.closed.size() == 1; });
 }
 
+TEST_F(LoopTest, NoticesThatAPausedClientHasFinishedSendingIfItWatchesForThat) {
+  TestClient client = TestClient::tcp(listen());
+  run_until([&] { return log_.link != nullptr; });
+  log_.link->pause_reading();
+  client.send("unread");
+  client.finish_sending();
+  for (int turn = 0; turn < 10; ++turn) loop_.run_once(Millis(0));
+  EXPECT_EQ(log_.closed.size(), 0u);
+  log_.link->watch_for_close();
+  run_until([&] { return log_.closed.size() == 1; });
+}
+
 TEST_F(LoopTest, RefusesWithAFewLastWords) {
   const auto port = loop_.listen_tcp("127.0.0.1", 0, {}, [](Link& link) {
     link.send("-ERR too many\r\n");

@@ -85,6 +85,10 @@ class Link {
   virtual void resume_reading() = 0;
   virtual bool paused() const = 0;
 
+  // While paused, closes as soon as the other side has finished sending: nobody waits for an answer
+  // any more. Otherwise that is noticed after resuming, when all that came before has been received.
+  virtual void watch_for_close() = 0;
+
   virtual const InputBuffer& input() const = 0;          // for statistics
   virtual const std::string& address() const = 0;        // "127.0.0.1:1234", "[::1]:1234", "path:0"
   virtual const std::string& local_address() const = 0;  // the same of our end

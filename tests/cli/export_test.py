@@ -39,33 +39,41 @@ class ExportTest(ServerCase):
         self.assertEqual(summary["keys"], len(before))
         self.assertEqual([name for name in os.listdir(self.folder) if "port" in name], [])
 
-    def test_fields_keep_deadlines_that_differ_and_else_the_key_has_the_one(self):
+    def test_members_keep_deadlines_that_differ_and_else_the_key_has_the_one(self):
         target = self.start(Mayfly)
         client = target.client()
-        for field, moment in (("a", FAR), ("b", FAR + 1), ("c", None)):
-            client.ok("HSET", "own", field, "v")
-            client.ok("HSET", "same", field, "v")
+        for name, moment in (("a", FAR), ("b", FAR + 1), ("c", None)):
+            for key in ("own", "same"):
+                client.ok("HSET", key, name, "v")
+                client.ok("SADD", "set:" + key, name)
+                client.ok("ZADD", "zset:" + key, "1.5", name)
             if moment is not None:
-                client.ok("HPEXPIREAT", "own", moment, "FIELDS", 1, field)
-        client.ok("PEXPIREAT", "same", FAR)
+                client.ok("HPEXPIREAT", "own", moment, "FIELDS", 1, name)
+                client.ok("SPEXPIREAT", "set:own", moment, "MEMBERS", 1, name)
+                client.ok("ZPEXPIREAT", "zset:own", moment, "MEMBERS", 1, name)
+        for key in ("same", "set:same", "zset:same"):
+            client.ok("PEXPIREAT", key, FAR)
         before = server_contents(client)
         self.copied("import", self.url(target), "--db", self.db, "--cf", "mine")
         client.ok("FLUSHALL")
         self.copied("export", self.url(target), "--db", self.db, "--cf", "mine")
         self.assertEqual(server_contents(client), before)
 
-    def test_a_set_whose_members_have_several_deadlines_gets_the_latest(self):
+    def test_a_server_without_deadlines_of_members_gets_the_latest_if_they_may_be_dropped(self):
         redis = self.start(Redis)
         self.put_member("set", b"s", b"soon", b"", "--ttl", "1h")
         self.put_member("set", b"s", b"late", b"", "--ttl", "2100-01-01T00:00Z")
+        self.put_member("zset", b"z", b"soon", b"1.5", "--ttl", "1h")
+        self.put_member("zset", b"z", b"never", b"2")
         self.put_member("hash", b"h", b"f", b"v", "--ttl", "1h")
         self.put_member("hash", b"h", b"g", b"v")
         words = ("export", self.url(redis), "--db", self.db)
-        self.refused(self.program.run(*words), "--drop-field-ttls")
-        summary = self.copied(*words, "--drop-field-ttls")
-        self.assertEqual((summary["deadlines_loosened"], summary["deadlines_dropped"]), (1, 1))
+        self.refused(self.program.run(*words), "--without-member-ttl", "with TTLs")
+        summary = self.copied(*words, "--without-member-ttl")
+        self.assertEqual((summary["deadlines_loosened"], summary["deadlines_dropped"]), (0, 4))
         self.assertEqual(server_contents(redis.client()), {
             b"s": ("set", [b"late", b"soon"], 4_102_444_800_000, {}),
+            b"z": ("zset", [b"soon", b"1.5", b"never", b"2"], -1, {}),
             b"h": ("hash", {b"f": b"v", b"g": b"v"}, -1, {})})
 
     def test_patterns_and_entries_that_no_import_has_made(self):

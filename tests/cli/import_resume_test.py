@@ -135,9 +135,9 @@ class IntoStoreTest(InterruptedCase):
         self.refused(strict, "--strict", "3 keys were skipped", "--restart")
         text = text.replace("deadlines_dropped 0", "deadlines_dropped 2")
         self.write("test.db.import", text.encode())
-        self.refused(self.program.run(*self.words), "2 field TTLs", "--drop-field-ttls",
+        self.refused(self.program.run(*self.words), "2 member TTLs", "--without-member-ttl",
                      "--restart")
-        self.finished([*self.words, "--strict", "--drop-field-ttls"])
+        self.finished([*self.words, "--strict", "--without-member-ttl"])
 
     def test_a_source_that_was_flushed_and_filled_again_is_read_anew(self):
         self.interrupt_import()

@@ -205,8 +205,8 @@ class FieldDeadlinesTest(ServerCase):
     def test_a_server_without_field_deadlines_is_an_error_unless_they_may_be_dropped(self):
         target = self.start(Redis)
         words = ("import", self.url(self.mayfly_server), "--to", self.url(target))
-        self.refused(self.program.run(*words), "--drop-field-ttls", "fields with TTLs")
-        self.assertEqual(self.copied(*words, "--drop-field-ttls")["deadlines_dropped"], 2)
+        self.refused(self.program.run(*words), "--without-member-ttl", "fields with TTLs")
+        self.assertEqual(self.copied(*words, "--without-member-ttl")["deadlines_dropped"], 2)
         self.assertEqual(server_contents(target.client())[b"both"],
                          ("hash", {b"own": b"1", b"key's": b"2"}, FAR + 7, {}))
 

@@ -35,22 +35,30 @@ def read_value(client: Client, kind: str, key: bytes) -> Any:
     return sorted(reply) if kind == "set" else reply
 
 
-def field_deadlines(client: Client, key: bytes, fields: list) -> dict:
-    reply = client.ask("HPEXPIRETIME", key, "FIELDS", len(fields), *fields)
+DEADLINES = {"hash": ("HPEXPIRETIME", "FIELDS"), "set": ("SPEXPIRETIME", "MEMBERS"),
+             "zset": ("ZPEXPIRETIME", "MEMBERS")}
+
+
+def member_deadlines(client: Client, kind: str, key: bytes, value: Any) -> dict:
+    if kind not in DEADLINES:
+        return {}
+    command, word = DEADLINES[kind]
+    names = value[::2] if kind == "zset" else list(value)
+    reply = client.ask(command, key, word, len(names), *names)
     if isinstance(reply, Failure):
         return {}
-    return {field: moment for field, moment in zip(fields, reply) if moment >= 0}
+    return {name: moment for name, moment in zip(names, reply) if moment >= 0}
 
 
 def server_contents(client: Client, database: int = 0) -> dict:
-    """{key: (type, value, deadline, deadlines of fields)}"""
+    """{key: (type, value, deadline, deadlines of members)}"""
     client.ok("SELECT", database)
     found = {}
     for key in client.ok("KEYS", "*"):
         kind = client.ok("TYPE", key)
         if kind in READING:
             value = read_value(client, kind, key)
-            moments = field_deadlines(client, key, list(value)) if kind == "hash" else {}
+            moments = member_deadlines(client, kind, key, value)
             found[key] = (str(kind), value, client.ok("PEXPIRETIME", key), moments)
     client.ok("SELECT", 0)
     return found

@@ -60,7 +60,7 @@ class RdbCommandTest(unittest.TestCase):
         text = self.assert_done(run(golden("valkey9.rdb")))
         for part in ["RDB version 80, written by Valkey 255.255.255",
                      "66753 bytes, no damage found",
-                     "Keys by database: 0: 22 3: 1", "3 keys and 605 fields have a TTL",
+                     "Keys by database: 0: 22 3: 1", "3 keys and 605 members have a TTL",
                      "already expired: 0 and 0", "Largest keys", "hfe:large"]:
             self.assertIn(part, text)
         self.assertRegex(text, r"hash +8 +1618 ")
@@ -72,7 +72,7 @@ class RdbCommandTest(unittest.TestCase):
         self.assertEqual((data["version"], data["bytes"]), (12, 62881))
         self.assertEqual(data["types"]["string"]["keys"], 9)
         self.assertEqual(data["types"]["hash"]["elements"], 1618)
-        self.assertEqual((data["keys_with_deadline"], data["fields_with_deadline"]), (3, 605))
+        self.assertEqual((data["keys_with_deadline"], data["members_with_deadline"]), (3, 605))
         self.assertEqual([row["left"] for row in data["ttl"]][0], "due")
         self.assertEqual(data["databases"], {"0": 22, "3": 1})
         self.assertEqual(data["largest"][0]["key"], "hfe:large")
@@ -138,7 +138,7 @@ class RdbCommandTest(unittest.TestCase):
     def test_tells_what_is_due(self):
         past = b"\xfc" + struct.pack("<q", 1000) + b"\x00\x01k\x01v"
         path = self.write(b"REDIS0010" + past + b"\xff" + bytes(8))
-        self.assertIn("1 keys and 0 fields have a TTL; already expired: 1 and 0",
+        self.assertIn("1 keys and 0 members have a TTL; already expired: 1 and 0",
                       self.assert_done(run(path)))
 
     def test_prints_bytes_that_are_not_text(self):

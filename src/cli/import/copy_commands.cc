@@ -47,8 +47,9 @@ constexpr const char* kExportExamples =
     "Keys of the family 'default' (or --cf NAME) become strings. Entries that 'mayfly import'\n"
     "wrote to the families hash, set, zset and list (NAME.hash and so on) become keys of these\n"
     "types; see 'mayfly import --help'. If all members of a key expire at the same time, so does\n"
-    "the key. Otherwise fields of a hash keep their own TTL, if the target supports it (Redis\n"
-    "7.4, Valkey 9, Mayfly); a set, sorted set or list gets the latest one, and is counted.";
+    "the key. Otherwise members keep their own TTL, if the target supports it: Mayfly, and for\n"
+    "fields of a hash also Redis 7.4 and Valkey 9. If not, use --without-member-ttl: then a key\n"
+    "expires with its last member. A list always does, and is counted.";
 
 // The arguments that import and export share.
 struct CopyArgs {
@@ -60,7 +61,7 @@ struct CopyArgs {
   bool is_restart = false;
   bool is_if_absent = false;
   bool is_strict = false;
-  bool drops_field_ttls = false;
+  bool drops_member_ttls = false;
 
   void add_options(CliCommand command) {
     command.add_option("--match", match, "Only keys that match a pattern, e.g. session:*")
@@ -71,12 +72,13 @@ struct CopyArgs {
     command.add_flag("--if-absent", is_if_absent, "Keep existing keys of the target");
     command.add_flag("--strict", is_strict,
                      "Fail on keys that cannot be copied instead of skipping them");
-    command.add_flag("--drop-field-ttls", drops_field_ttls,
-                     "If the target cannot expire hash fields, drop their TTLs");
+    command.add_flag("--without-member-ttl", drops_member_ttls,
+                     "Drop TTLs of fields and members if the target does not support them");
+    command.add_flag("--drop-field-ttls", drops_member_ttls, "Its name before sets had them")
+        .group("");
     command.add_option("--state", state, "File that records the progress").type_name("FILE");
-    const CliOption resume =
-        command.add_flag("--resume", is_resume,
-                         "Only continue an interrupted copy; fail if there is none");
+    const CliOption resume = command.add_flag(
+        "--resume", is_resume, "Only continue an interrupted copy; fail if there is none");
     command.add_flag("--restart", is_restart, "Start over, ignore an interrupted copy")
         .excludes(resume);
   }
@@ -87,7 +89,7 @@ struct CopyArgs {
             .family = family,
             .state_path = state.empty() ? default_state : state,
             .keeps = is_if_absent,
-            .drops_field_ttls = drops_field_ttls,
+            .drops_member_ttls = drops_member_ttls,
             .is_strict = is_strict,
             .must_resume = is_resume,
             .is_restart = is_restart,
@@ -127,7 +129,7 @@ Result<Exit> into_server(const ImportArgs& args, const ServerAddress& from, bool
       ServerSource::open(from, {args.match, args.batch}, clock);
   if (!source) return source.error();
   Result<std::unique_ptr<ServerTarget>> target =
-      ServerTarget::open(*to, {args.is_if_absent, args.drops_field_ttls}, clock);
+      ServerTarget::open(*to, {args.is_if_absent, args.drops_member_ttls}, clock);
   if (!target) return target.error();
   const std::string state =
       from.path.empty() ? fmt::format("mayfly-{}-{}-{}.import", from.host, from.port, from.database)
@@ -162,7 +164,7 @@ Result<Exit> run_export(const CopyArgs& args, const StoreFile& file) {
       StoreSource::open(*store, file.path(), {file.family_name(), args.match, args.batch});
   if (!source) return source.error();
   Result<std::unique_ptr<ServerTarget>> target =
-      ServerTarget::open(*to, {args.is_if_absent, args.drops_field_ttls}, clock);
+      ServerTarget::open(*to, {args.is_if_absent, args.drops_member_ttls}, clock);
   if (!target) return target.error();
   const CopyPlan plan = args.plan(file.family_name(), file.path() + ".export", file.is_json());
   return run_copy(*source, **target, plan, stop);

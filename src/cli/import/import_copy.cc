@@ -105,10 +105,11 @@ Status CopyRun::check_forbidden(const CopyCounts& before) const {
                              "--strict, or use --restart)",
                              before.all_skipped())};
   }
-  if (!plan_.drops_field_ttls && before.dropped > 0) {
-    return Error{Code::invalid, fmt::format("cannot resume: {} field TTLs were dropped before (use "
-                                            "--drop-field-ttls or --restart)",
-                                            before.dropped)};
+  if (!plan_.drops_member_ttls && before.dropped > 0) {
+    return Error{Code::invalid,
+                 fmt::format("cannot resume: {} member TTLs were dropped before (use "
+                             "--without-member-ttl or --restart)",
+                             before.dropped)};
   }
   return Done{};
 }

@@ -71,9 +71,9 @@ struct CopyPlan {
   std::string match;   // empty: all
   std::string family;  // the value of --cf; empty: from server to server
   std::string state_path;
-  bool keeps = false;             // --if-absent
-  bool drops_field_ttls = false;  // field TTLs may be dropped
-  bool is_strict = false;         // a key that cannot be copied is an error
+  bool keeps = false;              // --if-absent
+  bool drops_member_ttls = false;  // member TTLs may be dropped
+  bool is_strict = false;          // a key that cannot be copied is an error
   bool must_resume = false;
   bool is_restart = false;
   bool is_json = false;

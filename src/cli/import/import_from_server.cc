@@ -64,10 +64,13 @@ Status ServerSource::probe_server() {
   mark_ = ServerMark::identify(client_);
   const Result<bool> has_expiretime = knows_command(client_, "PEXPIRETIME");
   if (!has_expiretime) return has_expiretime.error();
-  const Result<bool> expires_fields = knows_command(client_, "HPEXPIRETIME");
-  if (!expires_fields) return expires_fields.error();
   has_expiretime_ = *has_expiretime;
-  expires_fields_ = *expires_fields;
+  for (std::size_t i = 0; i < kDeadlineCommands.size(); ++i) {
+    if (kDeadlineCommands[i].read.empty()) continue;
+    const Result<bool> expires = knows_command(client_, kDeadlineCommands[i].read);
+    if (!expires) return expires.error();
+    expires_members_[i] = *expires;
+  }
   return Done{};
 }
 
@@ -113,7 +116,7 @@ Result<std::vector<CopyItem>> ServerSource::read(CopyCounts& counts) {
   Result<std::vector<Reading>> readings = read_types(std::move(keys), counts);
   if (!readings) return readings.error();
   if (const Status status = read_values(*readings); !status) return status.error();
-  if (const Status status = read_field_deadlines(*readings); !status) return status.error();
+  if (const Status status = read_member_deadlines(*readings); !status) return status.error();
 
   std::vector<CopyItem> items;
   for (Reading& reading : *readings) {
@@ -265,32 +268,38 @@ Status ServerSource::take_deadline(Reading& reading, const ReplyValue& reply) {
   return Done{};
 }
 
-Status ServerSource::read_field_deadlines(std::vector<Reading>& readings) {
-  if (!expires_fields_) return Done{};
+Status ServerSource::read_member_deadlines(std::vector<Reading>& readings) {
   RespDialogue dialogue(client_);
   for (Reading& reading : readings) {
-    if (reading.item.type != CopyType::hash) continue;
-    std::vector<CopyMember>& members = reading.item.members;
-    for (std::size_t from = 0; from < members.size(); from += kMembersAtOnce) {
-      const std::size_t to = std::min(members.size(), from + kMembersAtOnce);
-      const std::string number = fmt::to_string(to - from);
-      std::vector<std::string_view> words = {"HPEXPIRETIME", reading.item.key, "FIELDS", number};
-      for (std::size_t i = from; i < to; ++i) words.push_back(members[i].name);
-      const auto take = [&members, from](const ReplyValue& reply) -> Status {
-        if (reply.kind == ReplyValue::Kind::error && reply.text.starts_with("WRONGTYPE"))
-          return Done{};
-        if (reply.kind == ReplyValue::Kind::error) return source_error(reply);
-        for (std::size_t i = 0; i < reply.items.size(); ++i) {
-          const std::int64_t ms = reply.items[i].integer;
-          // A field that was deleted is due at once, so that the target skips it.
-          if (ms >= 0 || ms == -2) members[from + i].deadline = Time(Millis(std::max(ms, 0L)));
-        }
-        return Done{};
-      };
-      dialogue.ask(take, Words(words));
+    if (expires_members_[static_cast<std::size_t>(reading.item.type)]) {
+      ask_member_deadlines(dialogue, reading);
     }
   }
   return dialogue.finish();
+}
+
+void ServerSource::ask_member_deadlines(RespDialogue& dialogue, Reading& reading) {
+  const auto& [command, ignored, word] =
+      kDeadlineCommands[static_cast<std::size_t>(reading.item.type)];
+  std::vector<CopyMember>& members = reading.item.members;
+  for (std::size_t from = 0; from < members.size(); from += kMembersAtOnce) {
+    const std::size_t to = std::min(members.size(), from + kMembersAtOnce);
+    const std::string number = fmt::to_string(to - from);
+    std::vector<std::string_view> words = {command, reading.item.key, word, number};
+    for (std::size_t i = from; i < to; ++i) words.push_back(members[i].name);
+    const auto take = [&members, from](const ReplyValue& reply) -> Status {
+      if (reply.kind == ReplyValue::Kind::error && reply.text.starts_with("WRONGTYPE"))
+        return Done{};
+      if (reply.kind == ReplyValue::Kind::error) return source_error(reply);
+      for (std::size_t i = 0; i < reply.items.size(); ++i) {
+        const std::int64_t ms = reply.items[i].integer;
+        // A member that was deleted is due at once, so that the target skips it.
+        if (ms >= 0 || ms == -2) members[from + i].deadline = Time(Millis(std::max(ms, 0L)));
+      }
+      return Done{};
+    };
+    dialogue.ask(take, Words(words));
+  }
 }
 
 }  // namespace mayfly

@@ -3,13 +3,15 @@
 //
 // Deadlines are absolute times of the source's clock. Servers without PEXPIRETIME (before Redis
 // 7.0) are asked for PTTL and then TIME; the sum is never early, and late by the time between the
-// two commands. Fields have deadlines if the server knows HPEXPIRETIME.
+// two commands. Members have deadlines if the server knows HPEXPIRETIME, SPEXPIRETIME and
+// ZPEXPIRETIME.
 //
 // A key is read with several commands, not atomically: a key that changes meanwhile may be copied
 // in its old or new state or, with more than a thousand members, in between.
 
 #pragma once
 
+#include <array>
 #include <memory>
 #include <set>
 #include <string>
@@ -63,7 +65,8 @@ class ServerSource final : public CopySource {
   Result<std::vector<Reading>> read_types(std::vector<std::string> keys, CopyCounts& counts);
   Status read_values(std::vector<Reading>& readings);
   Status read_rest(Reading& reading);
-  Status read_field_deadlines(std::vector<Reading>& readings);
+  Status read_member_deadlines(std::vector<Reading>& readings);
+  void ask_member_deadlines(RespDialogue& dialogue, Reading& reading);
   void ask_page(RespDialogue& dialogue, Reading& reading);
   void ask_deadline(RespDialogue& dialogue, Reading& reading);
   Status take_page(Reading& reading, ReplyValue& reply);
@@ -74,8 +77,8 @@ class ServerSource final : public CopySource {
   const Choice choice_;
   const Clock& clock_;
   ServerMark mark_;
-  bool has_expiretime_ = false;  // knows PEXPIRETIME
-  bool expires_fields_ = false;  // knows HPEXPIRETIME
+  bool has_expiretime_ = false;                            // knows PEXPIRETIME
+  std::array<bool, kCopyTypes.size()> expires_members_{};  // by type
   std::string cursor_ = "0";
   bool is_begun_ = false;
   std::vector<std::string> waiting_;  // keys of the last SCAN still to be read

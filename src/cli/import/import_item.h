@@ -37,6 +37,17 @@ inline std::string_view name_of(CopyType type) {
   return kCopyTypes[static_cast<std::size_t>(type)];
 }
 
+// The commands for deadlines of members; none for strings and lists.
+struct DeadlineCommands {
+  std::string_view read;
+  std::string_view write;
+  std::string_view word;  // before the number of members
+};
+inline constexpr std::array<DeadlineCommands, kCopyTypes.size()> kDeadlineCommands = {
+    DeadlineCommands{}, DeadlineCommands{"HPEXPIRETIME", "HPEXPIREAT", "FIELDS"},
+    DeadlineCommands{"SPEXPIRETIME", "SPEXPIREAT", "MEMBERS"},
+    DeadlineCommands{"ZPEXPIRETIME", "ZPEXPIREAT", "MEMBERS"}, DeadlineCommands{}};
+
 struct CopyMember {
   std::string name;   // field or member; empty for a list
   std::string value;  // of a field, score, or element of a list
@@ -60,7 +71,7 @@ struct CopyCounts {
   std::uint64_t gone = 0;                               // expired or deleted before they were read
   std::uint64_t kept = 0;                               // existed in the target, with --if-absent
   std::uint64_t loosened = 0;                    // keys whose members had different deadlines
-  std::uint64_t dropped = 0;                     // deadlines of fields, dropped
+  std::uint64_t dropped = 0;                     // deadlines of members, dropped
   std::map<std::string, std::uint64_t> skipped;  // keys, by reason
   std::string last_skipped;                      // a key, for messages; not in the state file
 

@@ -131,10 +131,8 @@ std::string summary_text(const CopySummary& summary, const CopyCounts& counts) {
   text += summary_line(counts.member_deadlines, "fields or members with their own TTL");
   text += summary_line(counts.gone, "expired or deleted during the copy");
   text += summary_line(counts.kept, "existing keys kept");
-  text +=
-      summary_line(counts.loosened,
-                   "keys that expire with their last member, since a server has no TTL per member");
-  text += summary_line(counts.dropped, "field TTLs dropped");
+  text += summary_line(counts.loosened, "lists that expire with their last element");
+  text += summary_line(counts.dropped, "member TTLs dropped");
   for (const auto& [what, number] : counts.skipped) {
     text += summary_line(number, fmt::format("skipped: {}", what));
   }

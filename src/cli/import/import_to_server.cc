@@ -80,9 +80,12 @@ Status ServerTarget::probe_server() {
     if (!knows) return knows.error();
     has_type_[i] = *knows;
   }
-  const Result<bool> expires_fields = knows_command(client_, "HPEXPIREAT");
-  if (!expires_fields) return expires_fields.error();
-  expires_fields_ = *expires_fields;
+  for (std::size_t i = 0; i < kDeadlineCommands.size(); ++i) {
+    if (kDeadlineCommands[i].write.empty()) continue;
+    const Result<bool> expires = knows_command(client_, kDeadlineCommands[i].write);
+    if (!expires) return expires.error();
+    expires_members_[i] = *expires;
+  }
   return Done{};
 }
 
@@ -123,22 +126,26 @@ Status ServerTarget::prepare(CopyItem& item, CopyCounts& counts) const {
   const auto has_own = [](const CopyMember& member) { return member.deadline != kNever; };
   const auto number = std::ranges::count_if(item.members, has_own);
   if (number == 0) return Done{};
-  if (item.type == CopyType::hash && expires_fields_) return Done{};
-  if (item.type == CopyType::hash && !choice_.drops_field_ttls) {
-    return Error{Code::unsupported,
-                 fmt::format("hash {} has fields with TTLs, which {} does not support (use Redis "
-                             "7.4, Valkey 9 or Mayfly, or --drop-field-ttls)",
-                             bytes_as_json(item.key), address_.text())};
-  }
-  if (item.type == CopyType::hash) {
-    counts.dropped += static_cast<std::uint64_t>(number);
-  } else {  // such members come from a store
-    Time latest = Time::min();
-    for (const CopyMember& member : item.members) latest = std::max(latest, member.deadline);
-    item.deadline = std::min(item.deadline, latest);
+  if (expires_members_[static_cast<std::size_t>(item.type)]) return Done{};
+  if (item.type == CopyType::list) {  // one from a store
     ++counts.loosened;
+  } else if (choice_.drops_member_ttls) {
+    counts.dropped += static_cast<std::uint64_t>(number);
+  } else {
+    const bool is_hash = item.type == CopyType::hash;
+    return Error{
+        Code::unsupported,
+        fmt::format("{} {} has {} with TTLs, which {} does not support (use {}Mayfly, or "
+                    "--without-member-ttl)",
+                    name_of(item.type), bytes_as_json(item.key), is_hash ? "fields" : "members",
+                    address_.text(), is_hash ? "Redis 7.4, Valkey 9 or " : "")};
   }
-  for (CopyMember& member : item.members) member.deadline = kNever;
+  // The key still ends with its last member.
+  Time latest = Time::min();
+  for (CopyMember& member : item.members) {
+    latest = std::max(latest, std::exchange(member.deadline, kNever));
+  }
+  item.deadline = std::min(item.deadline, latest);
   return Done{};
 }
 
@@ -197,7 +204,7 @@ void ServerTarget::put_members(RespDialogue& dialogue, const CopyItem& item,
     }
     dialogue.ask(check_reply, Words(words));
   }
-  put_field_deadlines(dialogue, item);
+  put_member_deadlines(dialogue, item);
   if (item.deadline != kNever)
     dialogue.ask(check_reply, "PEXPIREAT", item.key, ms_text(item.deadline));
   const auto done = [&item, &counts](const ReplyValue& reply) {
@@ -207,17 +214,18 @@ void ServerTarget::put_members(RespDialogue& dialogue, const CopyItem& item,
   dialogue.ask(done, "EXEC");
 }
 
-void ServerTarget::put_field_deadlines(RespDialogue& dialogue, const CopyItem& item) const {
-  std::map<Time, std::vector<std::string_view>> fields;
+void ServerTarget::put_member_deadlines(RespDialogue& dialogue, const CopyItem& item) const {
+  const DeadlineCommands& commands = kDeadlineCommands[static_cast<std::size_t>(item.type)];
+  std::map<Time, std::vector<std::string_view>> members;
   for (const CopyMember& member : item.members) {
-    if (member.deadline != kNever) fields[member.deadline].push_back(member.name);
+    if (member.deadline != kNever) members[member.deadline].push_back(member.name);
   }
-  for (const auto& [deadline, names] : fields) {
+  for (const auto& [deadline, names] : members) {
     const std::string ms = ms_text(deadline);
     for (std::size_t from = 0; from < names.size(); from += kMembersPerCommand) {
       const std::size_t to = std::min(names.size(), from + kMembersPerCommand);
       const std::string number = fmt::to_string(to - from);
-      std::vector<std::string_view> words = {"HPEXPIREAT", item.key, ms, "FIELDS", number};
+      std::vector<std::string_view> words = {commands.write, item.key, ms, commands.word, number};
       words.insert(words.end(), names.begin() + static_cast<long>(from),
                    names.begin() + static_cast<long>(to));
       dialogue.ask(check_reply, Words(words));

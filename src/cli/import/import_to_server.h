@@ -22,8 +22,8 @@ namespace mayfly {
 class ServerTarget final : public CopyTarget {
  public:
   struct Choice {
-    bool keeps = false;             // existing keys stay
-    bool drops_field_ttls = false;  // if the server has no field TTLs, drop them
+    bool keeps = false;              // existing keys stay
+    bool drops_member_ttls = false;  // if the server has no TTLs of members, drop them
   };
 
   // `clock` decides what has expired meanwhile.
@@ -43,7 +43,7 @@ class ServerTarget final : public CopyTarget {
   Status prepare(CopyItem& item, CopyCounts& counts) const;
   void put_string(RespDialogue& dialogue, const CopyItem& item, CopyCounts& counts) const;
   void put_members(RespDialogue& dialogue, const CopyItem& item, CopyCounts& counts) const;
-  void put_field_deadlines(RespDialogue& dialogue, const CopyItem& item) const;
+  void put_member_deadlines(RespDialogue& dialogue, const CopyItem& item) const;
 
   RespClient client_;
   const ServerAddress address_;
@@ -51,8 +51,8 @@ class ServerTarget final : public CopyTarget {
   const Clock& clock_;
   ServerMark mark_;  // as of open()
   std::array<bool, kCopyTypes.size()> has_type_{};
-  bool has_pxat_ = false;        // SET with PXAT: Redis 6.2 and later
-  bool expires_fields_ = false;  // knows HPEXPIREAT
+  std::array<bool, kCopyTypes.size()> expires_members_{};  // by type
+  bool has_pxat_ = false;                                  // SET with PXAT: Redis 6.2 and later
 };
 
 }  // namespace mayfly

@@ -21,7 +21,8 @@ class NoListener final : public KeyspaceListener {
 struct RdbCheck::Scratch {
   NoListener listener;
   Keyspace keyspace{{.databases = 1}, listener};
-  MembersLoad hash;
+  MembersLoad load;
+  ValueType type = ValueType::hash;  // of the key under way
 };
 
 RdbCheck::RdbCheck() : scratch_(std::make_unique<Scratch>()) {}
@@ -32,19 +33,20 @@ Status RdbCheck::string(const RdbKey&, std::string_view) {
   return Done{};
 }
 
-Status RdbCheck::hash_begin(const RdbKey&, std::uint64_t) {
+Status RdbCheck::members_begin(const RdbKey& key, std::uint64_t) {
   ++keys_;
-  scratch_->hash.begin({}, scratch_->keyspace[0], ValueType::hash, "hash");
+  scratch_->type = key.value_type();
+  scratch_->load.begin({}, scratch_->keyspace[0], scratch_->type, "key");
   return Done{};
 }
 
-Status RdbCheck::hash_fields(std::span<const Member> fields) {
-  if (scratch_->hash.add(fields)) return Done{};
-  return Error{Code::corrupt, "damaged: duplicate field in a hash"};
+Status RdbCheck::members(std::span<const Member> members) {
+  if (scratch_->load.add(members)) return Done{};
+  return Error{Code::corrupt, "damaged: " + duplicate_member(scratch_->type).message};
 }
 
-Status RdbCheck::hash_end() {
-  const Slot slot = scratch_->hash.end();
+Status RdbCheck::members_end() {
+  const Slot slot = scratch_->load.end();
   if (slot != kNoSlot) scratch_->keyspace[0].erase(slot);
   scratch_->keyspace.lazy_free().free_some(std::numeric_limits<std::size_t>::max());
   return Done{};

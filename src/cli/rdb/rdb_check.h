@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RdbCheck: checks a file as a load would. It builds each hash and drops it again, to find
-// duplicate fields; it does not store keys.
+// RdbCheck: checks a file as a load would. It builds each key with members and drops it again, to
+// find duplicate members; it does not store keys.
 
 #pragma once
 
@@ -21,9 +21,9 @@ class RdbCheck final : public RdbHandler {
   std::uint64_t keys() const { return keys_; }
 
   Status string(const RdbKey& key, std::string_view value) override;
-  Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
-  Status hash_fields(std::span<const Member> fields) override;
-  Status hash_end() override;
+  Status members_begin(const RdbKey& key, std::uint64_t count) override;
+  Status members(std::span<const Member> members) override;
+  Status members_end() override;
   Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                  std::uint64_t bytes) override;
 

@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "keyspace/value.h"
 #include "resp/glob.h"
+#include "resp/numbers.h"
 #include "tools/byte_text.h"
 #include "tools/terminal/terminal.h"
 
@@ -20,6 +24,12 @@ std::string object_begin(const RdbKey& key, std::string_view type) {
                      bytes_as_json(key.name), type, deadline_member(key.deadline));
 }
 
+// JSON has no infinity: such a score is a text.
+std::string score_as_json(double score) {
+  const std::string text = format_double(score);
+  return std::isfinite(score) ? text : "\"" + text + "\"";
+}
+
 }  // namespace
 
 Status RdbDump::print(const std::string& text) {
@@ -31,23 +41,27 @@ Status RdbDump::string(const RdbKey& key, std::string_view value) {
   return print(object_begin(key, "string") + ", \"value\": " + bytes_as_json(value) + "}\n");
 }
 
-Status RdbDump::hash_begin(const RdbKey& key, std::uint64_t) {
+Status RdbDump::members_begin(const RdbKey& key, std::uint64_t) {
+  type_ = key.value_type();
   is_first_ = true;
-  return print(object_begin(key, "hash") + ", \"fields\": [");
+  return print(object_begin(key, type_name(type_)) +
+               fmt::format(", \"{}s\": [", member_word(type_)));
 }
 
-Status RdbDump::hash_fields(std::span<const Member> fields) {
+Status RdbDump::members(std::span<const Member> members) {
   std::string text;
-  for (const Member& field : fields) {
+  for (const Member& member : members) {
     if (!is_first_) text += ", ";
     is_first_ = false;
-    text += fmt::format("{{\"field\": {}, \"value\": {}{}}}", bytes_as_json(field.name),
-                        bytes_as_json(field.value), deadline_member(field.deadline));
+    text += fmt::format("{{\"{}\": {}", member_word(type_), bytes_as_json(member.name));
+    if (type_ == ValueType::hash) text += ", \"value\": " + bytes_as_json(member.value);
+    if (type_ == ValueType::zset) text += ", \"score\": " + score_as_json(member.score());
+    text += deadline_member(member.deadline) + "}";
   }
   return print(text);
 }
 
-Status RdbDump::hash_end() { return print("]}\n"); }
+Status RdbDump::members_end() { return print("]}\n"); }
 
 Status RdbDump::skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                         std::uint64_t) {
@@ -60,16 +74,16 @@ Status RdbFilter::string(const RdbKey& key, std::string_view value) {
   return matches(key) ? handler_.string(key, value) : Status(Done{});
 }
 
-Status RdbFilter::hash_begin(const RdbKey& key, std::uint64_t fields) {
-  is_hash_selected_ = matches(key);
-  return is_hash_selected_ ? handler_.hash_begin(key, fields) : Status(Done{});
+Status RdbFilter::members_begin(const RdbKey& key, std::uint64_t count) {
+  is_selected_ = matches(key);
+  return is_selected_ ? handler_.members_begin(key, count) : Status(Done{});
 }
 
-Status RdbFilter::hash_fields(std::span<const Member> fields) {
-  return is_hash_selected_ ? handler_.hash_fields(fields) : Status(Done{});
+Status RdbFilter::members(std::span<const Member> members) {
+  return is_selected_ ? handler_.members(members) : Status(Done{});
 }
 
-Status RdbFilter::hash_end() { return is_hash_selected_ ? handler_.hash_end() : Status(Done{}); }
+Status RdbFilter::members_end() { return is_selected_ ? handler_.members_end() : Status(Done{}); }
 
 Status RdbFilter::skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                           std::uint64_t bytes) {

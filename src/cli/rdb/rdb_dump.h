@@ -3,6 +3,8 @@
 //
 //   {"db": 0, "key": "a", "type": "string", "deadline_ms": 1700000000000, "value": "text"}
 //   {"db": 0, "key": "h", "type": "hash", "fields": [{"field": "f", "value": "v"}, ...]}
+//   {"db": 0, "key": "s", "type": "set", "members": [{"member": "m", "deadline_ms": 17...}, ...]}
+//   {"db": 0, "key": "z", "type": "zset", "members": [{"member": "m", "score": 1.5}, ...]}
 //   {"db": 0, "key": "l", "type": "list", "elements": 3}
 
 #pragma once
@@ -19,16 +21,17 @@ namespace mayfly {
 class RdbDump final : public RdbHandler {
  public:
   Status string(const RdbKey& key, std::string_view value) override;
-  Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
-  Status hash_fields(std::span<const Member> fields) override;
-  Status hash_end() override;
+  Status members_begin(const RdbKey& key, std::uint64_t count) override;
+  Status members(std::span<const Member> members) override;
+  Status members_end() override;
   Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                  std::uint64_t bytes) override;
 
  private:
   Status print(const std::string& text);
 
-  bool is_first_ = true;  // of the fields of a hash
+  ValueType type_ = ValueType::hash;  // of the key under way
+  bool is_first_ = true;              // of its members
 };
 
 // Passes on keys that match a pattern.
@@ -41,9 +44,9 @@ class RdbFilter final : public RdbHandler {
   void aux(std::string_view name, std::string_view value) override { handler_.aux(name, value); }
   Status function(std::string_view code) override { return handler_.function(code); }
   Status string(const RdbKey& key, std::string_view value) override;
-  Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
-  Status hash_fields(std::span<const Member> fields) override;
-  Status hash_end() override;
+  Status members_begin(const RdbKey& key, std::uint64_t count) override;
+  Status members(std::span<const Member> members) override;
+  Status members_end() override;
   Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                  std::uint64_t bytes) override;
 
@@ -52,7 +55,7 @@ class RdbFilter final : public RdbHandler {
 
   const std::string pattern_;
   RdbHandler& handler_;
-  bool is_hash_selected_ = false;
+  bool is_selected_ = false;  // the key with members under way
 };
 
 }  // namespace mayfly

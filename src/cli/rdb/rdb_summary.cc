@@ -57,21 +57,21 @@ std::string types_table(const RdbSummary& summary, const Colours& colours) {
 
 std::string ttl_table(const RdbSummary& summary, const Colours& colours) {
   const std::uint64_t keys = sum(summary.keys_by_ttl);
-  const std::uint64_t fields = sum(summary.fields_by_ttl);
-  if (keys + fields == 0) return "\nNo key or field has a TTL.\n";
-  std::string out = fmt::format("\n{} keys and {} fields have a TTL; already expired: {} and {}\n",
-                                keys, fields, summary.keys_by_ttl[0], summary.fields_by_ttl[0]);
-  TextTable table({{"left", ""}, {"keys", ""}, {"fields", ""}, {"", ""}});
+  const std::uint64_t members = sum(summary.members_by_ttl);
+  if (keys + members == 0) return "\nNo key or member has a TTL.\n";
+  std::string out = fmt::format("\n{} keys and {} members have a TTL; already expired: {} and {}\n",
+                                keys, members, summary.keys_by_ttl[0], summary.members_by_ttl[0]);
+  TextTable table({{"left", ""}, {"keys", ""}, {"members", ""}, {"", ""}});
   std::uint64_t most = 0;
   const auto both = [&](std::size_t i) {
-    return summary.keys_by_ttl[i] + summary.fields_by_ttl[i];
+    return summary.keys_by_ttl[i] + summary.members_by_ttl[i];
   };
   for (std::size_t i = 0; i < kTtlRanges.size(); ++i) most = std::max(most, both(i));
   for (std::size_t i = 0; i < kTtlRanges.size(); ++i) {
     const double share = static_cast<double>(both(i)) / static_cast<double>(most);
     table.add_row({{std::string(kTtlRanges[i])},
                    {number_text(summary.keys_by_ttl[i])},
-                   {number_text(summary.fields_by_ttl[i])},
+                   {number_text(summary.members_by_ttl[i])},
                    {pad_right(text_bar(share, kTtlBarWidth), kTtlBarWidth)}});
   }
   return out + table.render(colours);
@@ -97,7 +97,7 @@ void add_ranges(Json& json, const RdbSummary& summary) {
     json.open('{');
     json.member("left", kTtlRanges[i]);
     json.member("keys", summary.keys_by_ttl[i]);
-    json.member("fields", summary.fields_by_ttl[i]);
+    json.member("members", summary.members_by_ttl[i]);
     json.close('}');
   }
   json.close(']');
@@ -194,22 +194,22 @@ Status RdbCounter::string(const RdbKey& key, std::string_view) {
   return Done{};
 }
 
-Status RdbCounter::hash_begin(const RdbKey& key, std::uint64_t) {
-  hash_ = key;
-  fields_ = 0;
+Status RdbCounter::members_begin(const RdbKey& key, std::uint64_t) {
+  key_ = key;
+  members_ = 0;
   return Done{};
 }
 
-Status RdbCounter::hash_fields(std::span<const Member> fields) {
-  fields_ += fields.size();
-  for (const Member& field : fields) {
-    if (field.deadline != kNever) ++summary_.fields_by_ttl[ttl_range(field.deadline, now_)];
+Status RdbCounter::members(std::span<const Member> members) {
+  members_ += members.size();
+  for (const Member& member : members) {
+    if (member.deadline != kNever) ++summary_.members_by_ttl[ttl_range(member.deadline, now_)];
   }
   return Done{};
 }
 
-Status RdbCounter::hash_end() {
-  count(hash_, "hash", fields_);
+Status RdbCounter::members_end() {
+  count(key_, name_of(key_.type), members_);
   return Done{};
 }
 
@@ -260,9 +260,9 @@ std::string rdb_summary_to_json(const std::string& path, const RdbSummary& summa
   json.close('}');
   json.member("functions", summary.functions);
   json.member("keys_with_deadline", sum(summary.keys_by_ttl));
-  json.member("fields_with_deadline", sum(summary.fields_by_ttl));
+  json.member("members_with_deadline", sum(summary.members_by_ttl));
   json.member("due_keys", summary.keys_by_ttl[0]);
-  json.member("due_fields", summary.fields_by_ttl[0]);
+  json.member("due_members", summary.members_by_ttl[0]);
   add_ranges(json, summary);
   add_largest(json, summary);
   json.close('}');

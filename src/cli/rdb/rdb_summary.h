@@ -44,7 +44,7 @@ struct RdbSummary {
   std::map<int, std::uint64_t> databases;  // number -> keys
   std::map<std::string, ByType> types;
   Histogram keys_by_ttl{};
-  Histogram fields_by_ttl{};
+  Histogram members_by_ttl{};
   std::vector<LargeKey> largest;  // the largest first
 };
 
@@ -65,9 +65,9 @@ class RdbCounter final : public RdbHandler {
   void aux(std::string_view name, std::string_view value) override;
   Status function(std::string_view code) override;
   Status string(const RdbKey& key, std::string_view value) override;
-  Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
-  Status hash_fields(std::span<const Member> fields) override;
-  Status hash_end() override;
+  Status members_begin(const RdbKey& key, std::uint64_t count) override;
+  Status members(std::span<const Member> members) override;
+  Status members_end() override;
   Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                  std::uint64_t bytes) override;
 
@@ -77,8 +77,8 @@ class RdbCounter final : public RdbHandler {
   const Time now_;
   const RdbParser* parser_ = nullptr;
   RdbSummary summary_;
-  RdbKey hash_;  // being parsed
-  std::uint64_t fields_ = 0;
+  RdbKey key_;  // with members, being parsed
+  std::uint64_t members_ = 0;
 };
 
 std::string render_rdb_summary(const std::string& path, const RdbSummary& summary,

@@ -1,29 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
-// SORT and SORT_RO. There are no lists, sets or sorted sets yet: a missing key sorts to nothing,
-// and any other has the wrong type. Options are checked.
+// SORT and SORT_RO, for sets and sorted sets.
+//
+//   SORT key [BY pattern] [LIMIT first count] [GET pattern ...] [ASC | DESC] [ALPHA] [STORE key]
+//
+// Elements are sorted by their weights: numbers, or bytes with ALPHA. The weight of an element is
+// the element itself, or what BY finds. A pattern names a key, with the element in place of its
+// first `*`, or a field of a hash if `->field` follows. A pattern for BY without a `*` means: do
+// not sort. Then the elements of a sorted set keep its order.
+//
+// STORE makes a list, which this server does not have yet: only an empty result can be stored.
 
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "commands/call.h"
 #include "commands/command.h"
+#include "commands/members/name_list.h"
 #include "commands/steps.h"
 
 namespace mayfly {
 namespace {
 
+// ---- Options ----
+
 struct SortOptions {
+  std::optional<std::string_view> by;
   std::optional<std::string_view> store;
+  std::vector<std::string_view> get;
+  std::int64_t limit_first = 0;
+  std::int64_t limit_count = -1;  // negative: all
+  bool is_descending = false;
+  bool is_alpha = false;
+  bool sorts = true;
 };
+
+bool has_star(std::string_view pattern) { return pattern.find('*') != pattern.npos; }
+
+bool read_limit(Call& call, std::size_t i, SortOptions& options) {
+  const std::optional<std::int64_t> first = call.integer(i + 1);
+  if (!first) return false;
+  const std::optional<std::int64_t> count = call.integer(i + 2);
+  if (!count) return false;
+  options.limit_first = *first;
+  options.limit_count = *count;
+  return true;
+}
 
 // Reads the option at word `i` and returns how many words it takes; 0 if there has been an error.
 std::size_t read_sort_option(Call& call, std::size_t i, SortOptions& options) {
   const std::size_t left = call.count() - i - 1;
   const bool may_store = (call.command().flags & flag::write) != 0;
-  if (call.is(i, "asc") || call.is(i, "desc") || call.is(i, "alpha")) return 1;
-  if ((call.is(i, "by") || call.is(i, "get")) && left >= 1) return 2;
-  if (call.is(i, "limit") && left >= 2) {
-    return call.integer(i + 1) && call.integer(i + 2) ? 3 : 0;
+  if (call.is(i, "asc") || call.is(i, "desc")) {
+    options.is_descending = call.is(i, "desc");
+    return 1;
   }
+  if (call.is(i, "alpha")) {
+    options.is_alpha = true;
+    return 1;
+  }
+  if (call.is(i, "by") && left >= 1) {
+    options.by = call.word(i + 1);
+    options.sorts = options.sorts && has_star(*options.by);
+    return 2;
+  }
+  if (call.is(i, "get") && left >= 1) {
+    options.get.push_back(call.word(i + 1));
+    return 2;
+  }
+  if (call.is(i, "limit") && left >= 2) return read_limit(call, i, options) ? 3 : 0;
   if (call.is(i, "store") && left >= 1 && may_store) {
     options.store = call.word(i + 1);
     return 2;
@@ -32,19 +83,231 @@ std::size_t read_sort_option(Call& call, std::size_t i, SortOptions& options) {
   return 0;
 }
 
-// SORT key [BY pattern] [LIMIT first count] [GET pattern ...] [ASC | DESC] [ALPHA] [STORE key]
-void sort(Call& call) {
+std::optional<SortOptions> read_sort_options(Call& call) {
   SortOptions options;
   for (std::size_t i = 2; i < call.count();) {
     const std::size_t taken = read_sort_option(call, i, options);
-    if (taken == 0) return;
+    if (taken == 0) return std::nullopt;
     i += taken;
   }
-  if (call.find_to_read(call.word(1)) != kNoSlot) return call.fail_wrong_type();
-  if (!options.store) return call.reply().array(0);
+  return options;
+}
 
-  const Slot slot = call.find(*options.store);
-  if (slot != kNoSlot) remove_key(call, slot, *options.store);
+// ---- Elements: a function for each type that can be sorted ----
+
+// The part of `size` elements that LIMIT asks for.
+struct SortRange {
+  SortRange(const SortOptions& options, std::size_t size) {
+    const auto all = static_cast<std::int64_t>(size);
+    const std::int64_t from = std::clamp<std::int64_t>(options.limit_first, 0, all);
+    const std::int64_t most = options.limit_count < 0 ? all : options.limit_count;
+    first = static_cast<std::size_t>(from);
+    count = static_cast<std::size_t>(std::min(most, all - from));
+  }
+  std::size_t end() const { return first + count; }
+
+  std::size_t first;
+  std::size_t count;
+};
+
+// All elements, or only those of LIMIT if they are not sorted anyway.
+struct SortElements {
+  NameList names;
+  bool is_limited = false;
+};
+
+SortElements elements_of_set(Call& call, Slot slot) {
+  SortElements elements;
+  call.members(slot).each([&](const Member& member) {
+    elements.names.add(member.name);
+    return true;
+  });
+  return elements;
+}
+
+SortElements elements_of_zset(Call& call, Slot slot, const SortOptions& options) {
+  if (options.sorts) return elements_of_set(call, slot);
+  SortElements elements{.names = {}, .is_limited = true};
+  MembersRef zset = call.members(slot);
+  {
+    const MembersOrder order = zset.order();
+    const SortRange range(options, order.size());
+    const bool is_backward = options.is_descending;
+    const std::size_t first = is_backward ? order.size() - 1 - range.first : range.first;
+    if (range.count > 0) {
+      order.visit(first, range.count, is_backward ? Direction::backward : Direction::forward,
+                  [&](const Member& member) {
+                    elements.names.add(member.name);
+                    return true;
+                  });
+    }
+  }
+  call.finish(zset, call.word(1));
+  return elements;
+}
+
+// Fails if the key has a type that cannot be sorted. Changes the options if the type needs it.
+SortElements elements_of_key(Call& call, SortOptions& options) {
+  const Slot slot = call.find_to_read(call.word(1));
+  if (slot == kNoSlot) return {};
+  switch (call.database().type(slot)) {
+    case ValueType::set:
+      // A set has no order. What is stored must be the same on all servers.
+      if (!options.sorts && options.store) {
+        options.sorts = options.is_alpha = true;
+        options.by.reset();
+      }
+      return elements_of_set(call, slot);
+    case ValueType::zset:
+      return elements_of_zset(call, slot, options);
+    default:
+      call.fail_wrong_type();
+      return {};
+  }
+}
+
+// ---- Patterns ----
+
+// A pattern of BY or GET in its parts. The field is empty if there is none.
+struct SortPattern {
+  explicit SortPattern(std::string_view pattern) : is_element(pattern == "#") {
+    const std::size_t star = pattern.find('*');
+    if (star == pattern.npos) return;
+    has_key = true;
+    before = pattern.substr(0, star);
+    after = pattern.substr(star + 1);
+    const std::size_t arrow = after.find("->");
+    if (arrow == after.npos || arrow + 2 == after.size()) return;
+    field = after.substr(arrow + 2);
+    after = after.substr(0, arrow);
+  }
+
+  bool is_element;
+  bool has_key = false;
+  std::string_view before;
+  std::string_view after;
+  std::string_view field;
+};
+
+// What the pattern finds for an element: nothing if there is no such key or field.
+std::optional<std::string> look_up(Call& call, const SortPattern& pattern,
+                                   std::string_view element) {
+  if (pattern.is_element) return std::string(element);
+  if (!pattern.has_key) return std::nullopt;
+  std::string key(pattern.before);
+  key.append(element).append(pattern.after);
+  const Slot slot = call.find_to_read(key);
+  if (slot == kNoSlot) return std::nullopt;
+  const bool names_field = !pattern.field.empty();
+  if (call.database().type(slot) != (names_field ? ValueType::hash : ValueType::string)) {
+    return std::nullopt;
+  }
+  if (!names_field) return std::string(call.database().string(slot));
+
+  MembersRef hash = call.members(slot);
+  const std::optional<Member> found = hash.find(pattern.field);
+  std::optional<std::string> value;
+  if (found) value.emplace(found->value);
+  call.finish(hash, key);
+  return value;
+}
+
+// ---- Sorting ----
+
+struct SortItem {
+  std::string_view name;
+  double number = 0;                // the weight, unless ALPHA
+  std::optional<std::string> text;  // the weight of ALPHA and BY
+};
+
+// As strtod() reads it, which even takes an empty text for 0.
+std::optional<double> weight_number(const std::string& text) {
+  errno = 0;
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (*end != '\0' || errno == ERANGE || std::isnan(number)) return std::nullopt;
+  return number;
+}
+
+// An item for each name. Fails if a weight is no number.
+std::vector<SortItem> weighted(Call& call, const NameList& names, const SortOptions& options) {
+  std::vector<SortItem> items;
+  items.reserve(names.size());
+  const std::optional<SortPattern> by =
+      options.by ? std::optional(SortPattern(*options.by)) : std::nullopt;
+  bool is_valid = true;
+  names.each([&](std::string_view name) {
+    SortItem item{.name = name, .number = 0, .text = {}};
+    if (options.sorts && by) item.text = look_up(call, *by, name);
+    if (options.sorts && !options.is_alpha && (item.text || !by)) {
+      const std::optional<double> number = weight_number(by ? *item.text : std::string(name));
+      is_valid = is_valid && number;
+      item.number = number.value_or(0);
+    }
+    items.push_back(std::move(item));
+  });
+  if (!is_valid) call.fail("ERR One or more scores can't be converted into double");
+  return items;
+}
+
+// Equal weights are in the order of the names. An element without a weight comes before all others
+// with ALPHA, and counts as 0 without it.
+bool is_before(const SortItem& a, const SortItem& b, const SortOptions& options) {
+  if (!options.is_alpha && a.number != b.number) return a.number < b.number;
+  if (options.is_alpha && options.by && a.text != b.text) return a.text < b.text;
+  return a.name < b.name;
+}
+
+void sort_items(std::vector<SortItem>& items, const SortOptions& options, const SortRange& range) {
+  const auto end = items.begin() + static_cast<std::ptrdiff_t>(range.end());
+  std::partial_sort(items.begin(), end, items.end(), [&](const SortItem& a, const SortItem& b) {
+    return options.is_descending ? is_before(b, a, options) : is_before(a, b, options);
+  });
+}
+
+// ---- The command ----
+
+void reply_items(Call& call, std::span<const SortItem> items, const SortOptions& options) {
+  Reply& reply = call.reply();
+  if (options.get.empty()) {
+    reply.array(items.size());
+    for (const SortItem& item : items) reply.bulk(item.name);
+    return;
+  }
+  std::vector<SortPattern> patterns;
+  for (const std::string_view pattern : options.get) patterns.emplace_back(pattern);
+  reply.array(items.size() * patterns.size());
+  for (const SortItem& item : items) {
+    for (const SortPattern& pattern : patterns) {
+      if (const auto found = look_up(call, pattern, item.name)) {
+        reply.bulk(*found);
+      } else {
+        reply.null();
+      }
+    }
+  }
+}
+
+void sort(Call& call) {
+  std::optional<SortOptions> options = read_sort_options(call);
+  if (!options) return;
+  const SortElements elements = elements_of_key(call, *options);
+  if (call.has_failed()) return;
+  std::vector<SortItem> items = weighted(call, elements.names, *options);
+  if (call.has_failed()) return;
+
+  if (!elements.is_limited) {
+    const SortRange range(*options, items.size());
+    if (options->sorts) sort_items(items, *options, range);
+    items.erase(items.begin() + static_cast<std::ptrdiff_t>(range.end()), items.end());
+    items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(range.first));
+  }
+  if (!options->store) return reply_items(call, items, *options);
+  if (!items.empty()) {
+    return call.fail("ERR SORT cannot store its result: this server has no lists yet");
+  }
+  const Slot slot = call.find(*options->store);
+  if (slot != kNoSlot) remove_key(call, slot, *options->store);
   call.reply().integer(0);
 }
 

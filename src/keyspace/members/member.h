@@ -35,6 +35,11 @@ struct Member {
   }
 };
 
+// The order of a sorted set: by score, and by name where scores are equal.
+inline bool is_before(const Member& a, const Member& b) {
+  return a.score() != b.score() ? a.score() < b.score() : a.name < b.name;
+}
+
 // A score as the bytes of a payload.
 class ScoreBytes {
  public:

@@ -71,6 +71,10 @@ std::size_t MemberNode::bytes(Payload payload) const {
   return class_of(node_size(content.name.size(), content.value.size(), payload));
 }
 
+MemberTable::MemberTable(std::uint64_t seed, Payload payload) : seed_(seed), payload_(payload) {
+  if (payload == Payload::score) order_ = std::make_unique<ScoreOrder>();
+}
+
 std::optional<Member> MemberTable::find(std::string_view name) const {
   const Slot slot = slot_of(name, hash_of(name));
   return slot == kNoSlot ? std::nullopt : std::optional(at(slot));
@@ -84,10 +88,13 @@ bool MemberTable::put(std::string_view name, std::string_view value, Time deadli
     return true;
   }
   MemberNode& node = (*nodes_)[slot];
+  const bool moves = order_ && node.read(payload_).value != value;
+  if (moves && is_ordered(at(slot).deadline)) erase_ordered(slot);
   node_bytes_ -= node.bytes(payload_);
   node.set_value(value, payload_);
   node_bytes_ += node.bytes(payload_);
-  schedule(slot, deadline);
+  if (moves && is_ordered(at(slot).deadline)) insert_ordered(slot);
+  change_deadline(slot, deadline);
   return false;
 }
 
@@ -98,6 +105,7 @@ void MemberTable::add(const Member& member, std::uint64_t hash) {
   if (index_) index_->reserve(nodes_->extent());
   node_bytes_ += (*nodes_)[slot].bytes(payload_);
   schedule(slot, member.deadline);
+  if (is_ordered(member.deadline)) insert_ordered(slot);
 }
 
 bool MemberTable::put_new(std::span<const Member> members) {
@@ -125,7 +133,7 @@ void MemberTable::fit() {
 bool MemberTable::set_deadline(std::string_view name, Time deadline) {
   const Slot slot = slot_of(name, hash_of(name));
   if (slot == kNoSlot) return false;
-  schedule(slot, deadline);
+  change_deadline(slot, deadline);
   return true;
 }
 
@@ -133,6 +141,7 @@ bool MemberTable::erase(std::string_view name) {
   const std::uint64_t hash = hash_of(name);
   const Slot slot = slot_of(name, hash);
   if (slot == kNoSlot) return false;
+  if (is_ordered(deadline_at(slot))) erase_ordered(slot);
   schedule(slot, kNever);
   remove(slot, hash);
   return true;
@@ -155,15 +164,17 @@ std::size_t MemberTable::take_due(Time now, std::size_t limit, std::vector<std::
     if (i + kAhead < due.size()) table_.prefetch(hashes[i + kAhead]);
     names.emplace_back((*nodes_)[due[i].slot].name());
     if (deadlines != nullptr) deadlines->push_back(due[i].deadline);
+    if (is_ordered(due[i].deadline)) erase_ordered(due[i].slot);
     remove(due[i].slot, hashes[i]);
   }
-  if (index_->size() == 0) index_.reset();
+  drop_empty_index();
   return due.size();
 }
 
 std::size_t MemberTable::free_some(std::size_t limit) {
   table_.clear();
   index_.reset();
+  if (order_ && order_->size() > 0) order_->free_some(limit);
   for (Slot slot = nodes_->next(0); slot != kNoSlot && limit > 0; --limit) {
     nodes_->erase(slot);
     slot = nodes_->next(slot);
@@ -174,12 +185,12 @@ std::size_t MemberTable::free_some(std::size_t limit) {
 std::size_t MemberTable::bytes() const {
   const std::size_t slots = nodes_->size() * sizeof(MemberNode);
   return sizeof(*this) + sizeof(*nodes_) + node_bytes_ + slots + table_.bytes() +
-         deadline_count() * kIndexBytes;
+         deadline_count() * kIndexBytes + (order_ ? sizeof(*order_) + order_->bytes() : 0);
 }
 
 Member MemberTable::at(Slot slot) const {
   Member found = (*nodes_)[slot].read(payload_);
-  if (index_) found.deadline = index_->deadline(slot);
+  found.deadline = deadline_at(slot);
   return found;
 }
 
@@ -196,7 +207,47 @@ void MemberTable::schedule(Slot slot, Time deadline) {
     index_->reserve(nodes_->extent());
   }
   index_->schedule(slot, deadline);
-  if (index_->size() == 0) index_.reset();
+  drop_empty_index();
+}
+
+void MemberTable::drop_empty_index() {
+  if (index_ && index_->size() > 0) return;
+  index_.reset();
+  hidden_until_ = Time::min();  // nothing is hidden any more
+}
+
+// The order follows: a member that is hidden no longer comes back.
+void MemberTable::change_deadline(Slot slot, Time deadline) {
+  const bool was_ordered = is_ordered(deadline_at(slot));
+  schedule(slot, deadline);
+  const bool is_to_be = is_ordered(deadline);
+  if (was_ordered && !is_to_be) erase_ordered(slot);
+  if (order_ && !was_ordered && is_to_be) insert_ordered(slot);
+}
+
+const ScoreOrder& MemberTable::order(Time hidden_until) {
+  if (!index_ || hidden_until == hidden_until_) return *order_;
+  const bool hides = hidden_until > hidden_until_;
+  const Time from = std::min(hidden_until, hidden_until_);
+  const Time to = std::max(hidden_until, hidden_until_);
+  hidden_until_ = hidden_until;
+  index_->visit(from + Millis(1), to + Millis(1), [&](Slot slot, Time) {
+    if (hides) {
+      erase_ordered(slot);
+    } else {
+      insert_ordered(slot);
+    }
+    return true;
+  });
+  return *order_;
+}
+
+void MemberTable::insert_ordered(Slot slot) {
+  order_->insert({at(slot).score(), slot}, [this](Slot other) { return (*nodes_)[other].name(); });
+}
+
+void MemberTable::erase_ordered(Slot slot) {
+  order_->erase({at(slot).score(), slot}, [this](Slot other) { return (*nodes_)[other].name(); });
 }
 
 // REQUIRES: the slot has no deadline.
@@ -221,7 +272,30 @@ std::string MemberTable::check_invariants() const {
   if (bytes != node_bytes_) return "a wrong sum of bytes";
   if (deadlines != deadline_count()) return "a deadline without a member";
   if (index_ && index_->size() == 0) return "an index without a deadline";
+  if (std::string wrong = check_order(); !wrong.empty()) return wrong;
   return index_ ? index_->check_invariants() : "";
+}
+
+std::string MemberTable::check_order() const {
+  if (!order_) return "";
+  const auto name_of = [this](Slot slot) { return (*nodes_)[slot].name(); };
+  if (std::string wrong = order_->check_invariants(name_of); !wrong.empty()) return wrong;
+  std::size_t ordered = 0;
+  each([&](const Member& member) {
+    ordered += is_ordered(member.deadline) ? 1 : 0;
+    return true;
+  });
+  if (ordered != order_->size()) return "an order of another size than what is not hidden";
+  std::string wrong;
+  order_->visit(0, order_->size(), false, [&](ScoreOrder::Entry entry) {
+    if (!nodes_->is_used(entry.slot) || at(entry.slot).score() != entry.score) {
+      wrong = "an order with a wrong score";
+    } else if (!is_ordered(deadline_at(entry.slot))) {
+      wrong = "an order with a hidden member";
+    }
+    return wrong.empty();
+  });
+  return wrong;
 }
 
 }  // namespace mayfly

@@ -4,6 +4,7 @@
 //   table_   hash of a name -> slot
 //   nodes_   slot -> | name size 1-5 | name | payload size 1-5 | payload |       one malloc each
 //   index_   slot -> deadline, in order; made with the first deadline and dropped with the last
+//   order_   slots by score, only of a sorted set
 //
 // Members that are due are stored, counted and found until they are taken: callers compare
 // deadlines themselves.
@@ -11,7 +12,8 @@
 //   find, put, erase     O(1) expected
 //   take_due             O(1) amortised a member
 //   count_due            O(due / 1,000), see VolatileSet
-//   memory               16 bytes a member and its node, and 15 more if it has a deadline
+//   memory               16 bytes a member and its node, 15 more if it has a deadline, and 16 more
+//                        if it has a score
 
 #pragma once
 
@@ -26,6 +28,7 @@
 #include <vector>
 
 #include "keyspace/members/member.h"
+#include "keyspace/members/score_order.h"
 #include "keyspace/table.h"
 #include "mayfly/internal/slab.h"
 #include "mayfly/random.h"
@@ -62,7 +65,7 @@ class MemberNode {
 class MemberTable {
  public:
   // The seed should be a secret: see hasher.h.
-  MemberTable(std::uint64_t seed, Payload payload) : seed_(seed), payload_(payload) {}
+  MemberTable(std::uint64_t seed, Payload payload);
 
   MemberTable(MemberTable&&) noexcept = default;
   MemberTable& operator=(MemberTable&&) noexcept = default;
@@ -120,6 +123,13 @@ class MemberTable {
   // A random member, each as likely as any other. REQUIRES: count() > 0.
   Member random(Random& random) const { return at(table_.pick(random)); }
 
+  // The members of a sorted set by score, without those whose deadline is at or before
+  // `hidden_until`. O(log n) for each member whose deadline is between the last such moment and
+  // this one. REQUIRES: the payload is a score.
+  const ScoreOrder& order(Time hidden_until);
+  Member member_at(Slot slot) const { return at(slot); }
+  std::string_view name_at(Slot slot) const { return (*nodes_)[slot].name(); }
+
   // Frees at most `limit` members and returns how many are left, to free a large table in slices.
   // After the first call only count() and this may be called.
   std::size_t free_some(std::size_t limit);
@@ -139,8 +149,17 @@ class MemberTable {
   std::uint64_t hash_at(Slot slot) const { return hash_of((*nodes_)[slot].name()); }
   Slot slot_of(std::string_view name, std::uint64_t hash) const;
   void add(const Member& member, std::uint64_t hash);
+  Time deadline_at(Slot slot) const { return index_ ? index_->deadline(slot) : kNever; }
   void schedule(Slot slot, Time deadline);
+  void change_deadline(Slot slot, Time deadline);
+  void drop_empty_index();
+  std::string check_order() const;
   void remove(Slot slot, std::uint64_t hash);
+
+  // Whether a member with this deadline is in the order.
+  bool is_ordered(Time deadline) const { return order_ && deadline > hidden_until_; }
+  void insert_ordered(Slot slot);
+  void erase_ordered(Slot slot);
 
   std::uint64_t seed_;
   Payload payload_;
@@ -148,6 +167,8 @@ class MemberTable {
       std::make_unique<internal::Slab<MemberNode>>();
   Table table_;
   std::unique_ptr<VolatileSet> index_;  // null if no member has a deadline
+  std::unique_ptr<ScoreOrder> order_;   // null if the payload is no score
+  Time hidden_until_ = Time::min();     // members with such a deadline are not in the order
   std::size_t node_bytes_ = 0;
 };
 

@@ -40,8 +40,7 @@ void MembersLoad::begin(const ExecContext& context, Database& database, ValueTyp
 
 bool MembersLoad::add(std::span<const Member> members) {
   if (members.empty()) return true;
-  const bool is_packed = slot_ == kNoSlot && fits_packed(members);
-  const bool is_valid = is_packed ? make_packed(members) : fill_table(members);
+  const bool is_valid = slot_ == kNoSlot ? make_key(members) : fill_table(members);
   if (slot_ != kNoSlot) database_->refresh_deadline(slot_);
   return is_valid;
 }
@@ -82,6 +81,11 @@ bool MembersLoad::has_duplicates(std::span<const Member> members) {
 
 bool MembersLoad::make_packed(std::span<const Member> members) {
   if (has_duplicates(members)) return false;
+  if (type_ == ValueType::zset && !std::ranges::is_sorted(members, is_before)) {
+    sorted_.assign(members.begin(), members.end());
+    std::ranges::sort(sorted_, is_before);
+    members = sorted_;
+  }
   const Encoding encoding = encoding_of(type_, ValueForm::packed);
   const Payload payload = row_of(encoding).payload;
   KeyNode* const node = make_node(encoding, key_, packed_size(members, payload));
@@ -94,9 +98,30 @@ bool MembersLoad::make_packed(std::span<const Member> members) {
   return true;
 }
 
+bool MembersLoad::make_key(std::span<const Member> members) {
+  if (fits_int_set(members)) return make_int_set(members);
+  return fits_packed(members) ? make_packed(members) : fill_table(members);
+}
+
+bool MembersLoad::fits_int_set(std::span<const Member> members) const {
+  if (type_ != ValueType::set) return false;
+  if (members.size() > database_->keyspace().options().intset_members) return false;
+  return std::ranges::all_of(members, [](const Member& member) {
+    return member.deadline == kNever && parse_exact_integer(member.name).has_value();
+  });
+}
+
+bool MembersLoad::make_int_set(std::span<const Member> members) {
+  slot_ = database_->add(context_, database_->new_members_node(type_, key_));
+  MembersRef set = database_->members(context_, slot_);
+  return std::ranges::all_of(members,
+                             [&](const Member& member) { return set.put(member.name, {}); });
+}
+
 bool MembersLoad::fill_table(std::span<const Member> members) {
   const bool is_first = slot_ == kNoSlot;
   if (is_first) slot_ = database_->add(context_, database_->new_members_node(type_, key_));
+  if (form_of(database_->node(slot_)) == ValueForm::ints) database_->end_int_set(slot_);
   if (form_of(database_->node(slot_)) == ValueForm::packed) database_->turn_into_table(slot_);
   MemberTable& table = database_->node(slot_).member_table();
   if (is_first) table.reserve(std::max(expected_, members.size()));

@@ -49,6 +49,9 @@ class MembersLoad {
   bool has_duplicates(std::span<const Member> members);
   bool fits_packed(std::span<const Member> members) const;
   bool make_packed(std::span<const Member> members);
+  bool fits_int_set(std::span<const Member> members) const;
+  bool make_key(std::span<const Member> members);
+  bool make_int_set(std::span<const Member> members);
   bool fill_table(std::span<const Member> members);
 
   ExecContext context_;
@@ -57,6 +60,7 @@ class MembersLoad {
   std::string key_;
   std::size_t expected_ = 0;
   Slot slot_ = kNoSlot;
+  std::vector<Member> sorted_;
 
   // Of has_duplicates(): an open-addressing table of the members; 1 + the index, 0 if empty.
   struct Cell {

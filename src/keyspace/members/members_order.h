@@ -18,20 +18,22 @@
 #include <string_view>
 #include <vector>
 
-#include "keyspace/members/member.h"
+#include "keyspace/members/member_table.h"
+#include "keyspace/members/score_order.h"
 
 namespace mayfly {
-
-class MemberTable;
 
 enum class Direction { forward, backward };
 
 // Valid until the key is changed.
 class MembersOrder {
  public:
+  // Of packed members, which are sorted.
   explicit MembersOrder(std::vector<Member> members) : members_(std::move(members)) {}
+  MembersOrder(const MemberTable& table, const ScoreOrder& order)
+      : table_(&table), order_(&order) {}
 
-  std::size_t size() const { return members_.size(); }
+  std::size_t size() const { return order_ != nullptr ? order_->size() : members_.size(); }
 
   // How many members have a lower score; or a score that is not higher.
   std::size_t below(double score) const;
@@ -46,7 +48,7 @@ class MembersOrder {
   std::size_t rank(double score, std::string_view name) const;
 
   // REQUIRES: rank < size().
-  Member at(std::size_t rank) const { return members_[rank]; }
+  Member at(std::size_t rank) const;
 
   // Members from rank `first` on, `count` of them, in this direction: backward, the next one after
   // `first` is first - 1. Until `visit` returns false. REQUIRES: so many there are.
@@ -54,7 +56,14 @@ class MembersOrder {
   void visit(std::size_t first, std::size_t count, Direction direction, const Visit& visit) const;
 
  private:
+  // How many members there are before the first for which `is_before(score, name)` is false; the
+  // name is a function.
+  template <class IsBefore>
+  std::size_t count_before(IsBefore is_before) const;
+
   std::vector<Member> members_;
+  const MemberTable* table_ = nullptr;  // if they are not packed
+  const ScoreOrder* order_ = nullptr;
 };
 
 }  // namespace mayfly

@@ -47,6 +47,13 @@ std::size_t MembersRef::size() const {
 bool MembersRef::has_deadlines() const { return database_.node(slot_).has_member_deadlines != 0; }
 
 void MembersRef::each(const Visit& visit) const {
+  if (form_of(database_.node(slot_)) == ValueForm::ints) {
+    const IntSetView ints(database_.node(slot_).value());
+    for (std::size_t i = 0; i < ints.count(); ++i) {
+      if (!visit({.name = texts_.text(ints.at(i))})) return;
+    }
+    return;
+  }
   visit_members(database_.node(slot_), [&](const auto& members) {
     members.each(
         [&](const Member& member) { return context_.hides(member.deadline) || visit(member); });
@@ -54,7 +61,7 @@ void MembersRef::each(const Visit& visit) const {
 }
 
 std::uint64_t MembersRef::scan(std::uint64_t cursor, const Visit& visit) const {
-  if (is_packed()) {
+  if (form_of(database_.node(slot_)) != ValueForm::table) {
     each(visit);
     return 0;
   }
@@ -65,7 +72,12 @@ std::uint64_t MembersRef::scan(std::uint64_t cursor, const Visit& visit) const {
 
 Member MembersRef::random(Random& random) const {
   constexpr int kTries = 64;
-  if (!is_packed()) {
+  const ValueForm form = form_of(database_.node(slot_));
+  if (form == ValueForm::ints) {
+    const IntSetView ints(database_.node(slot_).value());
+    return {.name = texts_.text(ints.at(random.below(ints.count())))};
+  }
+  if (form == ValueForm::table) {
     const MemberTable& table = database_.node(slot_).member_table();
     for (int i = 0; i < kTries; ++i) {
       const Member member = table.random(random);
@@ -83,15 +95,28 @@ Member MembersRef::random(Random& random) const {
 }
 
 MembersOrder MembersRef::order() {
+  if (context_.policy == Policy::reclaim) reclaim_due();
+  if (!is_packed()) {
+    MemberTable& table = database_.node(slot_).member_table();
+    const Time hidden_until = context_.policy == Policy::show ? Time::min() : context_.now;
+    return {table, table.order(hidden_until)};
+  }
   std::vector<Member> members;
+  members.reserve(stored());
   each([&](const Member& member) {
     members.push_back(member);
     return true;
   });
-  std::ranges::sort(members, [](const Member& a, const Member& b) {
-    return a.score() != b.score() ? a.score() < b.score() : a.name < b.name;
-  });
   return MembersOrder(std::move(members));
+}
+
+void MembersRef::reclaim_due() {
+  if (!is_due(database_.earliest_member_deadline(slot_), context_.now)) return;
+  std::vector<Time> deadlines;
+  database_.take_due(slot_, context_.now, SIZE_MAX, reclaimed_, deadlines);
+  for (const Time deadline : deadlines) {
+    database_.keyspace_.record_expired(context_, FoundBy::access, deadline, 0, 1);
+  }
 }
 
 bool MembersRef::add(std::string_view name, std::string_view value, Time deadline) {
@@ -99,7 +124,38 @@ bool MembersRef::add(std::string_view name, std::string_view value, Time deadlin
   return put(name, value, deadline);
 }
 
+// Puts a member into an int set, or into a set without members that becomes one. Nothing if it
+// cannot be one; then it is none any more.
+std::optional<bool> MembersRef::put_int(std::string_view name, Time deadline) {
+  KeyNode*& node = database_.place(slot_);
+  const bool is_empty = form_of(*node) == ValueForm::packed;
+  const std::optional<std::int64_t> number = parse_exact_integer(name);
+  if (number && !is_empty && deadline == kNever && IntSetView(node->value()).contains(*number)) {
+    return false;
+  }
+  const std::size_t most = database_.keyspace_.options().intset_members;
+  if (!number || deadline != kNever || (is_empty ? 0 : stored()) + 1 > most) {
+    if (!is_empty) database_.end_int_set(slot_);
+    return std::nullopt;
+  }
+  if (is_empty) {
+    node = resize_value(node, kIntSetEmptySize);
+    int_set_create(node->value_data());
+    node->set_encoding(Encoding::int_set);
+  }
+  const std::size_t size = node->value_size;
+  node = resize_value(node, int_set_size_with(node->value(), *number));
+  int_set_insert(node->value_data(), size, *number);
+  return true;
+}
+
 bool MembersRef::put(std::string_view name, std::string_view value, Time deadline) {
+  if (database_.type(slot_) == ValueType::set) {
+    const ValueForm form = form_of(database_.node(slot_));
+    if (form == ValueForm::ints || (form == ValueForm::packed && stored() == 0)) {
+      if (const std::optional<bool> is_new = put_int(name, deadline)) return *is_new;
+    }
+  }
   KeyNode*& node = database_.place(slot_);
   bool is_new = true;
   Time before = kNever;
@@ -159,6 +215,7 @@ bool MembersRef::set_deadline(std::string_view name, Time deadline) {
   if (!found) return false;
   if (found->deadline == deadline) return true;
   KeyNode*& node = database_.place(slot_);
+  if (form_of(*node) == ValueForm::ints) database_.end_int_set(slot_);
   if (is_packed()) {
     const std::size_t size = node->value_size;
     const PackedPut plan = packed_plan_deadline(node->value(), name, deadline);
@@ -188,6 +245,9 @@ void MembersRef::erase_stored(std::string_view name) {
   KeyNode*& node = database_.place(slot_);
   if (is_packed()) {
     node = resize_value(node, packed_erase(node->value_data(), node->value_size, name));
+  } else if (form_of(*node) == ValueForm::ints) {
+    const std::int64_t number = *parse_exact_integer(name);
+    node = resize_value(node, int_set_erase(node->value_data(), node->value_size, number));
   } else {
     node->member_table().erase(name);
   }

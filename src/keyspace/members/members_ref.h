@@ -11,7 +11,8 @@
 //
 // Few members are packed into the key's node; with too many members or bytes they turn into a
 // MemberTable, for good. A few long values alone are no reason for that, since a table takes some
-// KiB at least. OBJECT ENCODING still calls such a hash a hashtable, as Valkey would.
+// KiB at least. OBJECT ENCODING still calls such a hash a hashtable, as Valkey would. A set of few
+// integers without deadlines is an int set (int_set.h) until another member comes.
 //
 //   find, put, erase, set_deadline   O(1); if packed O(members), which are few
 //   size                             O(1) unless something is due; then O(due / 1000)
@@ -25,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text_arena.h"
 #include "keyspace/exec_context.h"
 #include "keyspace/members/member.h"
 #include "keyspace/members/members_order.h"
@@ -46,7 +48,7 @@ class MembersRef {
 
   Slot slot() const { return slot_; }
 
-  // ---- Reading; views are valid until the next change ----
+  // ---- Reading; views are valid until the next change, and as long as this reference ----
 
   std::optional<Member> find(std::string_view name);
   std::size_t size() const;    // members alive
@@ -101,13 +103,16 @@ class MembersRef {
   const PackedLimits& limits() const;
   std::optional<Member> find_stored(std::string_view name) const;
   void record_reclaimed(std::string_view name, Time deadline);
+  void reclaim_due();
   void erase_stored(std::string_view name);
+  std::optional<bool> put_int(std::string_view name, Time deadline);
   void apply(const PackedPut& plan, std::string_view name, std::string_view value);
 
   Database& database_;
   const ExecContext& context_;
   Slot slot_;
   std::vector<std::string> reclaimed_;
+  mutable TextArena texts_{2048};  // names of an int set
 };
 
 // Whether so many members of so many packed bytes are kept as a table.

@@ -16,8 +16,8 @@ void store_count(char* blob, std::size_t count) {
 
 void write_header(char* blob, std::size_t count, PackedForm form, Payload payload) {
   store_count(blob, count);
-  blob[2] = static_cast<char>(form.width);
-  blob[3] = static_cast<char>(payload);
+  blob[2] = static_cast<char>(form.width << 2 | static_cast<std::size_t>(payload));
+  blob[3] = static_cast<char>(form.name_size);
   const std::int64_t base = form.base.time_since_epoch().count();
   if (form.width != 0) std::memcpy(blob + kPackedEmptySize, &base, sizeof base);
 }
@@ -34,18 +34,25 @@ PackedForm form_after(std::string_view blob, std::size_t offset, Time deadline) 
     if (at != offset) finder.add(entry.content.deadline);
     at = entry.end;
   }
-  return finder.form();
+  return finder.form(form.name_size);
 }
 
-// Writes all deadlines in another form, and a new one for the entry at `offset`. Returns the new
+// How much larger so many entries and their header are in another form, modulo 2^64. Names that
+// were equally long have less than 128 bytes.
+std::size_t growth(PackedForm from, PackedForm to, std::size_t count) {
+  const std::size_t entry =
+      (to.width + (to.name_size == 0 ? 1u : 0u)) - (from.width + (from.name_size == 0 ? 1u : 0u));
+  return to.header_size() - from.header_size() + count * entry;
+}
+
+// Writes all entries in another form, and a new one for the entry at `offset`. Returns the new
 // size. REQUIRES: room for it, and that the form fits.
 std::size_t reform(char* blob, std::size_t size, PackedForm to, std::size_t offset, Time deadline) {
   const PackedView view({blob, size});
   const PackedForm from = view.form();
   const std::size_t count = view.count();
   const Payload payload = view.payload();
-  const std::size_t new_size =
-      size - from.header_size() - count * from.width + to.header_size() + count * to.width;
+  const std::size_t new_size = size + growth(from, to, count);
 
   // If it grows, the entries go to the end first. From there each finds its place before itself.
   const std::size_t moved = new_size > size ? new_size - size : 0;
@@ -58,18 +65,17 @@ std::size_t reform(char* blob, std::size_t size, PackedForm to, std::size_t offs
   char* target = blob + to.header_size();
   for (std::size_t i = 0; i < count; ++i) {
     const bool is_changed = source == blob + offset + moved;
-    const char* const head = source;
-    const std::size_t name_size = read_varint(source);
+    const std::size_t name_size = from.read_name_size(source);
     const std::size_t value_size = read_size(source, payload);
-    const auto head_size = static_cast<std::size_t>(source - head);
     const Time present = from.read_deadline(source);
     source += from.width;
 
-    std::memmove(target, head, head_size);
-    to.write_deadline(target + head_size, is_changed ? deadline : present);
-    std::memmove(target + head_size + to.width, source, name_size + value_size);
+    if (to.name_size == 0) target = write_varint(target, name_size);
+    target = write_size(target, payload, value_size);
+    to.write_deadline(target, is_changed ? deadline : present);
+    std::memmove(target + to.width, source, name_size + value_size);
     source += name_size + value_size;
-    target += head_size + to.width + name_size + value_size;
+    target += to.width + name_size + value_size;
   }
   return new_size;
 }
@@ -83,8 +89,8 @@ std::size_t resize_payload(char* blob, std::size_t size, std::size_t offset,
   const Member& old = entry.content;
   if (value_size == old.value.size()) return size;
 
-  const std::size_t new_head =
-      varint_size(old.name.size()) + varint_size(value_size) + view.form().width;
+  const std::size_t name_head = view.form().name_size_bytes(old.name.size());
+  const std::size_t new_head = name_head + varint_size(value_size) + view.form().width;
   const std::size_t new_end = offset + new_head + old.name.size() + value_size;
   const auto head = static_cast<std::size_t>(old.name.data() - blob) - offset;
   const auto move_head = [&] {
@@ -96,7 +102,7 @@ std::size_t resize_payload(char* blob, std::size_t size, std::size_t offset,
   if (new_end < entry.end) move_head();
   std::memmove(blob + new_end, blob + entry.end, size - entry.end);
   if (new_end > entry.end) move_head();
-  write_varint(blob + offset + varint_size(old.name.size()), value_size);
+  write_varint(blob + offset + name_head, value_size);
   return size - entry.end + new_end;
 }
 
@@ -113,32 +119,51 @@ PackedPut plan(std::string_view blob, const std::optional<PackedView::Entry>& ex
   put.form = form.allows_change(put.old_deadline, deadline)
                  ? form
                  : form_after(blob, put.offset, deadline);
+  if (view.count() == 0) put.form.name_size = common_name_size(name.size());
+  if (put.form.name_size != name.size()) put.form.name_size = 0;
 
-  const std::size_t count = view.count() + (existing ? 0 : 1);
-  assert(count <= kPackedMembersMax);
-  put.size = blob.size() - form.header_size() - view.count() * form.width + put.form.header_size() +
-             count * put.form.width;
+  assert(view.count() + (existing ? 0 : 1) <= kPackedMembersMax);
+  put.size = blob.size() + growth(form, put.form, view.count());
   if (existing) {
     const std::size_t old_size = existing->content.value.size();
     put.size -= size_bytes(view.payload(), old_size) + old_size;
   } else {
-    put.size += varint_size(name.size()) + name.size();
+    put.size += put.form.name_size_bytes(name.size()) + put.form.width + name.size();
   }
   put.size += size_bytes(view.payload(), value_size) + value_size;
   return put;
 }
 
+// Moves the entry at `offset` to its place in the order of scores.
+void sort_entry(char* blob, std::size_t size, std::size_t offset) {
+  const PackedView view({blob, size});
+  const PackedView::Entry moved = view.entry_at(offset);
+  std::size_t place = view.form().header_size();
+  for (std::size_t i = view.count(); i > 0; --i) {
+    const PackedView::Entry entry = view.entry_at(place);
+    if (place != offset && is_before(moved.content, entry.content)) break;
+    place = entry.end;
+  }
+  if (place < offset) std::rotate(blob + place, blob + offset, blob + moved.end);
+  if (place > moved.end) std::rotate(blob + offset, blob + moved.end, blob + place);
+}
+
 // Returns the end of the entry.
 char* write_entry(char* to, PackedForm form, const Member& member, Payload payload) {
-  to = write_size(write_varint(to, member.name.size()), payload, member.value.size());
+  if (form.name_size == 0) to = write_varint(to, member.name.size());
+  to = write_size(to, payload, member.value.size());
   form.write_deadline(to, member.deadline);
   return write_bytes(write_bytes(to + form.width, member.name), member.value);
 }
 
 PackedForm form_of(std::span<const Member> members) {
   PackedFormFinder finder;
-  for (const Member& member : members) finder.add(member.deadline);
-  return finder.form();
+  std::size_t name_size = members.empty() ? 0 : common_name_size(members.front().name.size());
+  for (const Member& member : members) {
+    finder.add(member.deadline);
+    if (member.name.size() != name_size) name_size = 0;
+  }
+  return finder.form(name_size);
 }
 
 }  // namespace
@@ -152,7 +177,7 @@ std::size_t packed_size(std::span<const Member> members, Payload payload) {
   const PackedForm form = form_of(members);
   std::size_t size = form.header_size() + members.size() * form.width;
   for (const Member& member : members) {
-    size += varint_size(member.name.size()) + member.name.size();
+    size += form.name_size_bytes(member.name.size()) + member.name.size();
     size += size_bytes(payload, member.value.size()) + member.value.size();
   }
   return size;
@@ -182,6 +207,7 @@ std::size_t packed_apply(char* blob, std::size_t size, const PackedPut& put, std
     const PackedView view({blob, size});
     write_entry(blob + size, put.form, {name, value, put.deadline}, view.payload());
     store_count(blob, view.count() + 1);
+    if (view.payload() == Payload::score) sort_entry(blob, put.size, size);
     return put.size;
   }
 
@@ -200,6 +226,7 @@ std::size_t packed_apply(char* blob, std::size_t size, const PackedPut& put, std
   }
   if (!value.empty()) std::memcpy(blob + entry.end - value.size(), value.data(), value.size());
   assert(size == put.size);
+  if (PackedView({blob, size}).payload() == Payload::score) sort_entry(blob, size, offset);
   return size;
 }
 
@@ -256,7 +283,8 @@ std::size_t packed_take_due(char* blob, std::size_t size, Time now, std::size_t 
     to += entry.end - entry.offset;
   }
   store_count(blob, count);
-  return finder.form() == form ? to : reform(blob, to, finder.form(), to, kNever);
+  const PackedForm after = finder.form(form.name_size);
+  return after == form ? to : reform(blob, to, after, to, kNever);
 }
 
 }  // namespace mayfly

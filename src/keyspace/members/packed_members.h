@@ -40,7 +40,8 @@ struct PackedPut {
 std::size_t packed_create(char* out, Payload payload);
 
 // Writes these members, in this order, and returns the size, packed_size(members, payload).
-// REQUIRES: room for it, no name twice, and at most kPackedMembersMax of them.
+// REQUIRES: room for it, no name twice, at most kPackedMembersMax of them, and if they have scores
+// their order.
 std::size_t packed_size(std::span<const Member> members, Payload payload);
 std::size_t packed_build(char* out, std::span<const Member> members, Payload payload);
 

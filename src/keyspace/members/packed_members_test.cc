@@ -90,7 +90,7 @@ class PackedMembersTest : public testing::Test {
   }
 
   std::size_t size() const { return owner_.blob().size(); }
-  int width() const { return owner_.blob()[2]; }
+  std::size_t width() const { return owner_.view().form().width; }
 
   Owner owner_;
 };
@@ -102,21 +102,42 @@ TEST_F(PackedMembersTest, IsFourBytesWhenItIsEmpty) {
   EXPECT_FALSE(owner_.view().find(""));
 }
 
-TEST_F(PackedMembersTest, TakesTwoBytesAFieldAndFourMoreForADeadline) {
+TEST_F(PackedMembersTest, TakesOneByteAFieldAndFourMoreForADeadline) {
   const std::string text(13, 'x');
   owner_.put(text, text);
-  EXPECT_EQ(size(), 4u + 28);
+  EXPECT_EQ(size(), 4u + 27);
   owner_.put("another field", text);
-  EXPECT_EQ(size(), 4u + 28 + 28);
+  EXPECT_EQ(size(), 4u + 27 + 27);
   owner_.set_deadline(text, at(5));
-  EXPECT_EQ(size(), 12u + 32 + 32);
+  EXPECT_EQ(size(), 12u + 31 + 31);
+}
+
+// Names of another size make each entry one byte larger, for good.
+TEST_F(PackedMembersTest, HasTheSizeOfNamesOnceIfItIsTheSame) {
+  owner_.put("ab", "1", at(9));
+  owner_.put("cd", "2");
+  EXPECT_EQ(owner_.view().form().name_size, 2u);
+  const std::size_t before = size();
+  owner_.put("efg", "3");
+  EXPECT_EQ(owner_.view().form().name_size, 0u);
+  EXPECT_EQ(size(), before + 2 + (1 + 1 + 4 + 3 + 1));
+  EXPECT_EQ(all(), "ab=1@9 cd=2 efg=3");
+  owner_.erase("efg");
+  EXPECT_EQ(owner_.view().form().name_size, 0u);
+  owner_.erase("ab");
+  owner_.erase("cd");
+  owner_.put(std::string(128, 'x'), "4");
+  EXPECT_EQ(owner_.view().form().name_size, 0u);
+  owner_.erase(std::string(128, 'x'));
+  owner_.put(std::string(127, 'x'), "4");
+  EXPECT_EQ(owner_.view().form().name_size, 127u);
 }
 
 TEST_F(PackedMembersTest, IsLaidOutAsItsHeaderSays) {
   owner_.put("ab", "xyz");
-  EXPECT_EQ(owner_.blob(), std::string_view("\1\0\0\0\2\3abxyz", 11));
+  EXPECT_EQ(owner_.blob(), std::string_view("\1\0\0\2\3abxyz", 10));
   owner_.put("", "", Time(Millis(0x0102)));
-  EXPECT_EQ(owner_.blob(), std::string_view("\2\0\4\0\2\1\0\0\0\0\0\0"
+  EXPECT_EQ(owner_.blob(), std::string_view("\2\0\x10\0\2\1\0\0\0\0\0\0"
                                             "\2\3\xFF\xFF\xFF\xFF"
                                             "abxyz\0\0\0\0\0\0",
                                             29));
@@ -124,14 +145,14 @@ TEST_F(PackedMembersTest, IsLaidOutAsItsHeaderSays) {
   EXPECT_EQ(owner_.blob().substr(12, 11), std::string_view("\2\3\3\0\0\0abxyz", 11));
 }
 
-// A member of a set takes one byte besides its name, one of a sorted set nine.
+// A member of a set takes no byte besides its name, one of a sorted set eight.
 TEST(PackedPayloads, TakeNoMoreThanTheyNeed) {
   Owner set(Payload::none);
   set.put("ab", "");
-  EXPECT_EQ(set.blob(), std::string_view("\1\0\0\1\2ab", 7));
+  EXPECT_EQ(set.blob(), std::string_view("\1\0\1\2ab", 6));
   Owner scores(Payload::score);
   scores.put("ab", ScoreBytes(1.5).view());
-  EXPECT_EQ(scores.blob().size(), kPackedEmptySize + 1 + 2 + 8);
+  EXPECT_EQ(scores.blob().size(), kPackedEmptySize + 2 + 8);
   EXPECT_EQ(scores.view().find("ab")->score(), 1.5);
 }
 
@@ -223,23 +244,23 @@ TEST_F(PackedMembersTest, RevertsToNoDeadlinesWithTheLastOne) {
 TEST_F(PackedMembersTest, TakesEightBytesADeadlineOnlyWhileTheyAreFarApart) {
   owner_.put("a", "1", at(0));
   owner_.put("b", "2", at(kFar));
-  EXPECT_EQ(width(), 4);
+  EXPECT_EQ(width(), 4u);
   owner_.put("c", "3");
   owner_.set_deadline("b", at(kFar + 1));
-  EXPECT_EQ(width(), 8);
+  EXPECT_EQ(width(), 8u);
   EXPECT_EQ(all(), "a=1@0 b=2@4294967295 c=3");
 
   owner_.set_deadline("a", at(1));
-  EXPECT_EQ(width(), 4);
+  EXPECT_EQ(width(), 4u);
   owner_.put("d", "4", Time::min());
-  EXPECT_EQ(width(), 8);
+  EXPECT_EQ(width(), 8u);
   owner_.put("e", "5", Time::max() - Millis(1));
   EXPECT_EQ(owner_.view().earliest(), Time::min());
   EXPECT_EQ(owner_.view().find("e")->deadline, Time::max() - Millis(1));
   owner_.erase("e");
-  EXPECT_EQ(width(), 8);
+  EXPECT_EQ(width(), 8u);
   owner_.take_due(at(0), 1, nullptr);
-  EXPECT_EQ(width(), 4);
+  EXPECT_EQ(width(), 4u);
   EXPECT_EQ(all(), "a=1@1 b=2@4294967295 c=3");
 }
 
@@ -247,7 +268,7 @@ TEST_F(PackedMembersTest, TakesEightBytesADeadlineOnlyWhileTheyAreFarApart) {
 TEST_F(PackedMembersTest, TellsTheFirstMomentFromTheLast) {
   owner_.put("last", "", Time::max() - Millis(1));
   owner_.put("first", "", Time::min());
-  EXPECT_EQ(width(), 8);
+  EXPECT_EQ(width(), 8u);
   EXPECT_EQ(owner_.view().earliest(), Time::min());
   EXPECT_EQ(owner_.view().find("last")->deadline, Time::max() - Millis(1));
 }
@@ -287,26 +308,29 @@ TEST(PackedCheck, RefusesWhatIsNotValid) {
   const std::vector<std::string> unsound = {
       "",
       std::string("\0\0\0", 3),
-      std::string("\0\0\1\0", 4),                               // a width of 1
-      std::string("\0\0\0\3", 4),                               // an unknown payload
-      std::string("\0\0\4\0\0\0\0\0", 8),                       // half a base
-      std::string("\0\0\0\0\0", 5),                             // a byte too many
-      std::string("\1\0\0\0", 4),                               // an entry too few
-      std::string("\1\0\0\0\1\1a", 7),                          // a value that is cut off
-      std::string("\1\0\0\0\x81", 5),                           // half a size
-      std::string("\1\0\0\0\x81\0\0a", 8),                      // a size in two bytes for one
-      std::string("\1\0\0\0\xFF\xFF\xFF\xFF\x1F\0", 10),        // more than 4 GiB
-      std::string("\1\0\0\0\xFF\xFF\xFF\xFF\xFF\xFF\0", 11),    // far more
-      std::string("\2\0\0\0\1\0a\1\0a", 10),                    // a field twice
-      std::string("\0\0\4\0\0\0\0\0\0\0\0\0", 12),              // a base, but no deadline
-      std::string("\1\0\4\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0", 18),  // not the least
-      std::string("\1\0\x8\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22),  // four bytes would do
-      std::string("\1\0\4\0\xFE\xFF\xFF\xFF\xFF\xFF\xFF\x7F\0\0\1\0\0\0", 18),  // kNever
+      std::string("\0\0\4\0", 4),                                     // a width of 1
+      std::string("\0\0\3\0", 4),                                     // an unknown payload
+      std::string("\0\0\0\x80", 4),                                   // too long names
+      std::string("\1\0\1\3ab", 6),                                   // a name that is cut off
+      std::string("\2\0\2\1b\0\0\0\0\0\0\0\0a\0\0\0\0\0\0\0\0", 22),  // scores out of order
+      std::string("\0\0\x10\0\0\0\0\0", 8),                           // half a base
+      std::string("\0\0\0\0\0", 5),                                   // a byte too many
+      std::string("\1\0\0\0", 4),                                     // an entry too few
+      std::string("\1\0\0\0\1\1a", 7),                                // a value that is cut off
+      std::string("\1\0\0\0\x81", 5),                                 // half a size
+      std::string("\1\0\0\0\x81\0\0a", 8),                            // a size in two bytes for one
+      std::string("\1\0\0\0\xFF\xFF\xFF\xFF\x1F\0", 10),              // more than 4 GiB
+      std::string("\1\0\0\0\xFF\xFF\xFF\xFF\xFF\xFF\0", 11),          // far more
+      std::string("\2\0\0\0\1\0a\1\0a", 10),                          // a field twice
+      std::string("\0\0\x10\0\0\0\0\0\0\0\0\0", 12),                  // a base, but no deadline
+      std::string("\1\0\x10\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0", 18),      // not the least
+      std::string("\1\0\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22),  // four bytes would do
+      std::string("\1\0\x10\0\xFE\xFF\xFF\xFF\xFF\xFF\xFF\x7F\0\0\1\0\0\0", 18),  // kNever
   };
   for (std::size_t i = 0; i < unsound.size(); ++i)
     EXPECT_NE(PackedView(unsound[i]).check_invariants(), "") << i;
-  EXPECT_EQ(PackedView(std::string("\1\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 18)).check_invariants(),
-            "");
+  EXPECT_EQ(
+      PackedView(std::string("\1\0\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 18)).check_invariants(), "");
 }
 
 // Any one byte of a sound hash may be changed, or its end cut off; then the check says so, or the

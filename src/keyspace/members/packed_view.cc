@@ -54,10 +54,11 @@ std::optional<std::size_t> checked_varint(std::string_view blob, std::size_t& at
 
 std::string check_header(std::string_view blob) {
   if (blob.size() < kPackedEmptySize) return "no header";
-  const auto width = static_cast<unsigned char>(blob[2]);
-  const auto payload = static_cast<unsigned char>(blob[3]);
+  const unsigned width = static_cast<unsigned char>(blob[2]) >> 2;
+  const unsigned payload = static_cast<unsigned char>(blob[2]) & 3;
   if (width != 0 && width != 4 && width != 8) return "an invalid width";
   if (payload > static_cast<unsigned char>(Payload::score)) return "an invalid payload";
+  if (static_cast<unsigned char>(blob[3]) >= 0x80) return "an invalid size of names";
   if (width != 0 && blob.size() < kPackedEmptySize + sizeof(Time)) return "no base";
   return "";
 }
@@ -95,25 +96,27 @@ void PackedFormFinder::add(Time deadline) {
   greatest_ = std::max(greatest_, deadline);
 }
 
-PackedForm PackedFormFinder::form() const {
-  if (least_ == kNever) return {};
-  return {.width = distance(least_, greatest_) <= kFarthest ? 4u : 8u, .base = least_};
+PackedForm PackedFormFinder::form(std::size_t name_size) const {
+  if (least_ == kNever) return {.name_size = name_size};
+  const bool is_narrow = distance(least_, greatest_) <= kFarthest;
+  return {.width = is_narrow ? 4u : 8u, .base = least_, .name_size = name_size};
 }
 
 PackedForm PackedView::form() const {
-  if (width() == 0) return {};
+  if (width() == 0) return {.name_size = name_size()};
   const auto base = load<std::int64_t>(blob_.data() + kPackedEmptySize);
-  return {.width = width(), .base = Time(Millis(base))};
+  return {.width = width(), .base = Time(Millis(base)), .name_size = name_size()};
 }
 
 PackedView::Entry PackedView::entry_at(std::size_t offset) const {
+  const PackedForm form = this->form();
   const char* at = blob_.data() + offset;
-  const std::size_t name_size = read_varint(at);
+  const std::size_t name_size = form.read_name_size(at);
   const std::size_t value_size = read_size(at, payload());
   Entry entry;
   entry.offset = offset;
   entry.deadline_offset = static_cast<std::size_t>(at - blob_.data());
-  entry.content.deadline = form().read_deadline(at);
+  entry.content.deadline = form.read_deadline(at);
   at += width();
   entry.content.name = {at, name_size};
   entry.content.value = {at + name_size, value_size};
@@ -126,16 +129,18 @@ std::optional<PackedView::Entry> PackedView::find_entry(std::string_view name) c
   const auto find = [&](auto payload_constant) -> std::optional<Entry> {
     constexpr Payload kPayload = decltype(payload_constant)::value;
     const std::size_t deadline_size = width();
+    const std::size_t common_size = name_size();
+    if (common_size != 0 && common_size != name.size()) return std::nullopt;
     const char* at = blob_.data() + kPackedEmptySize + (deadline_size == 0 ? 0 : sizeof(Time));
     for (std::size_t i = count(); i > 0; --i) {
       const char* const begin = at;
-      const std::size_t name_size = read_varint(at);
+      const std::size_t entry_name_size = common_size != 0 ? common_size : read_varint(at);
       const std::size_t value_size = read_size(at, kPayload);
       at += deadline_size;
-      if (name_size == name.size() && is_same(at, name)) {
+      if (entry_name_size == name.size() && is_same(at, name)) {
         return entry_at(static_cast<std::size_t>(begin - blob_.data()));
       }
-      at += name_size + value_size;
+      at += entry_name_size + value_size;
     }
     return std::nullopt;
   };
@@ -177,10 +182,12 @@ std::string PackedView::check_invariants() const {
   const PackedForm form = this->form();
   PackedFormFinder finder;
   std::set<std::string_view> names;
+  std::optional<Member> before;
   std::size_t at = form.header_size();
   for (std::size_t i = count(); i > 0; --i) {
     std::size_t in = at;
-    const std::optional<std::size_t> name_size = checked_varint(blob_, in);
+    std::optional<std::size_t> name_size = form.name_size;
+    if (form.name_size == 0) name_size = checked_varint(blob_, in);
     std::optional<std::size_t> value_size = fixed_size(payload());
     if (name_size && has_size(payload())) value_size = checked_varint(blob_, in);
     if (!name_size || !value_size) return "an invalid size";
@@ -192,10 +199,14 @@ std::string PackedView::check_invariants() const {
     const Entry entry = entry_at(at);
     finder.add(entry.content.deadline);
     if (!names.insert(entry.content.name).second) return "a member that is stored twice";
+    if (payload() == Payload::score) {
+      if (before && !is_before(*before, entry.content)) return "members out of order";
+      before = entry.content;
+    }
     at = entry.end;
   }
   if (at != blob_.size()) return "bytes after the end";
-  if (finder.form() != form) return "a form that does not fit its deadlines";
+  if (finder.form(form.name_size) != form) return "a form that does not fit its deadlines";
   return "";
 }
 

@@ -5,17 +5,17 @@
 #include <array>
 #include <charconv>
 #include <memory>
-#include <span>
 #include <string_view>
 #include <vector>
 
 #include "persist/disk/disk.h"
 #include "resp/encode.h"
+#include "resp/numbers.h"
 
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kFieldsMax = 64;           // in one command
+constexpr std::size_t kMembersMax = 64;          // in one command
 constexpr std::size_t kBufferBytes = 64 * 1024;  // handed to the sink at once
 
 class Digits {
@@ -33,6 +33,22 @@ class Digits {
   const char* end_;
 };
 
+// The commands that put members of a type.
+struct PutCommands {
+  std::string_view plain;  // key, then members
+  std::string_view timed;  // key PXAT ms, a word and the number of members, then members
+  std::string_view word;
+  std::size_t texts;  // of a member
+};
+
+const PutCommands& put_commands(ValueType type) {
+  static constexpr PutCommands kHash = {"HSET", "HSETEX", "FIELDS", 2};
+  static constexpr PutCommands kSet = {"SADD", "SADDEX", "MEMBERS", 1};
+  static constexpr PutCommands kZset = {"ZADD", "ZADDEX", "MEMBERS", 2};
+  if (type == ValueType::set) return kSet;
+  return type == ValueType::zset ? kZset : kHash;
+}
+
 // Writes commands. After the first error it writes nothing more; finish() returns the error.
 class Rewriter {
  public:
@@ -44,7 +60,7 @@ class Rewriter {
     request({"SELECT", Digits(std::int64_t{database.number()}).text()});
     database.each([&](Slot slot) {
       visit_value(database.node(slot), Overloaded{[&](std::string_view) { string(database, slot); },
-                                                  [&](const auto&) { hash(database, slot); }});
+                                                  [&](const auto&) { members(database, slot); }});
       count_key();
       return status_.ok();
     });
@@ -57,8 +73,6 @@ class Rewriter {
   }
 
  private:
-  using Fields = std::span<const Member>;
-
   void request(std::initializer_list<std::string_view> words) { append_request(buffer_, words); }
 
   void string(Database& database, Slot slot) {
@@ -72,48 +86,74 @@ class Rewriter {
     }
   }
 
-  // The views into the hash stay valid, since nothing is changed.
-  void hash(Database& database, Slot slot) {
-    fields_.clear();
-    database.members(context_, slot).each([&](const Member& field) {
-      fields_.push_back(field);
-      return true;
-    });
-    if (fields_.empty()) return;
-    // Those without a deadline last.
-    std::ranges::stable_sort(fields_, std::ranges::less{}, &Member::deadline);
-    const std::string_view key = database.key(slot);
-    for (auto at = fields_.begin(); at != fields_.end();) {
-      const auto limit = std::min<std::ptrdiff_t>(fields_.end() - at, kFieldsMax);
-      const auto end = std::find_if(
-          at, at + limit, [&](const Member& field) { return field.deadline != at->deadline; });
-      put_fields(key, Fields(at, end));
-      at = end;
-      if (buffer_.size() >= kBufferBytes) hand_over();
-    }
+  void members(Database& database, Slot slot) {
+    key_ = database.key(slot);
+    type_ = database.type(slot);
+    const bool has_any = database.members(context_, slot).has_deadlines()
+                             ? put_by_deadline(database, slot)
+                             : put_all(database, slot);
+    if (!has_any) return;
     const Time deadline = database.deadline(slot);
-    if (deadline != kNever) request({"PEXPIREAT", key, Digits(deadline).text()});
+    if (deadline != kNever) request({"PEXPIREAT", key_, Digits(deadline).text()});
   }
 
-  void put_fields(std::string_view key, Fields fields) {
-    const Time deadline = fields.front().deadline;
-    if (deadline == kNever) {
-      append_length(buffer_, '*', 2 + 2 * fields.size());
-      append_bulk(buffer_, "HSET");
-      append_bulk(buffer_, key);
+  bool put_all(Database& database, Slot slot) {
+    bool has_any = false;
+    database.members(context_, slot).each([&](const Member& member) {
+      put(member);
+      has_any = true;
+      return status_.ok();
+    });
+    end_batch();
+    return has_any;
+  }
+
+  // Those that share a deadline together, those without one last. The views stay valid, since
+  // nothing is changed.
+  bool put_by_deadline(Database& database, Slot slot) {
+    MembersRef members = database.members(context_, slot);
+    members_.clear();
+    members.each([&](const Member& member) {
+      members_.push_back(member);
+      return true;
+    });
+    std::ranges::stable_sort(members_, std::ranges::less{}, &Member::deadline);
+    for (const Member& member : members_) put(member);
+    end_batch();
+    return !members_.empty();
+  }
+
+  // Adds the member to the command under way, or begins another one.
+  void put(const Member& member) {
+    if (batch_count_ == kMembersMax || member.deadline != batch_deadline_) end_batch();
+    batch_deadline_ = member.deadline;
+    ++batch_count_;
+    if (type_ == ValueType::zset) append_bulk(batch_, format_double(member.score()));
+    append_bulk(batch_, member.name);
+    if (type_ == ValueType::hash) append_bulk(batch_, member.value);
+  }
+
+  void end_batch() {
+    if (batch_count_ == 0) return;
+    const PutCommands& commands = put_commands(type_);
+    const std::size_t texts = batch_count_ * commands.texts;
+    if (batch_deadline_ == kNever) {
+      append_length(buffer_, '*', 2 + texts);
+      append_bulk(buffer_, commands.plain);
+      append_bulk(buffer_, key_);
     } else {
-      append_length(buffer_, '*', 6 + 2 * fields.size());
-      append_bulk(buffer_, "HSETEX");
-      append_bulk(buffer_, key);
+      append_length(buffer_, '*', 6 + texts);
+      append_bulk(buffer_, commands.timed);
+      append_bulk(buffer_, key_);
       append_bulk(buffer_, "PXAT");
-      append_bulk(buffer_, Digits(deadline).text());
-      append_bulk(buffer_, "FIELDS");
-      append_bulk(buffer_, Digits(static_cast<std::int64_t>(fields.size())).text());
+      append_bulk(buffer_, Digits(batch_deadline_).text());
+      append_bulk(buffer_, commands.word);
+      append_bulk(buffer_, Digits(static_cast<std::int64_t>(batch_count_)).text());
     }
-    for (const Member& field : fields) {
-      append_bulk(buffer_, field.name);
-      append_bulk(buffer_, field.value);
-    }
+    buffer_ += batch_;
+    batch_.clear();
+    batch_count_ = 0;
+    if (buffer_.size() >= kBufferBytes) hand_over();
   }
 
   void count_key() {
@@ -129,8 +169,15 @@ class Rewriter {
   const ExecContext context_;
   ReportingSink sink_;
   std::string buffer_;
-  std::vector<Member> fields_;
   Status status_ = Done{};
+
+  // The key with members under way, and the command that puts some of them.
+  std::string_view key_;
+  ValueType type_ = ValueType::hash;
+  std::vector<Member> members_;
+  std::string batch_;
+  std::size_t batch_count_ = 0;
+  Time batch_deadline_ = kNever;
 };
 
 }  // namespace

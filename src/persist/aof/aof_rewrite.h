@@ -3,11 +3,15 @@
 //
 //   SELECT 0
 //   SET key value PXAT 1700000000000          a string, with its deadline if it has one
-//   HSET key f v f v ...                      fields without a deadline, 64 at a time
-//   HSETEX key PXAT ms FIELDS 2 f v f v       fields that share a deadline, 64 at a time
-//   PEXPIREAT key ms                          if the hash itself has a deadline
+//   HSET key f v f v ...                      members without a deadline, 64 at a time
+//   SADD key m m ...
+//   ZADD key s m s m ...
+//   HSETEX key PXAT ms FIELDS 2 f v f v       members that share a deadline, 64 at a time
+//   SADDEX key PXAT ms MEMBERS 2 m m
+//   ZADDEX key PXAT ms MEMBERS 2 s m s m
+//   PEXPIREAT key ms                          if the key itself has a deadline
 //
-// Fields that are due at options.format.now are left out of commands.
+// Members that are due at options.format.now are left out of commands.
 //
 // Like save_rdb() it changes nothing, takes no lock and starts no thread: for a child process.
 

@@ -73,6 +73,23 @@ TEST_F(AofRewriteTest, LargeHashesComeInPiecesOf64Fields) {
             (std::map<std::size_t, int>{{1 + 128, 2}, {1 + 4, 1}, {5 + 128, 2}, {5 + 4, 1}}));
 }
 
+TEST_F(AofRewriteTest, SetsAndSortedSetsAreWrittenLikeHashes) {
+  const Slot set = database.make_members(context, ValueType::set, "s");
+  for (const char* name : {"a", "b", "c"}) database.members(context, set).put(name, "");
+  database.members(context, set).set_deadline("a", at(2'000'000));
+  database.set_deadline(set, at(4'000'000));
+  const Slot zset = database.make_members(context, ValueType::zset, "z");
+  database.members(context, zset).put("a", ScoreBytes(-0.0).view());
+  database.members(context, zset).put("b", ScoreBytes(1.0 / 3).view(), at(3'000'000));
+  database.members(context, zset).put("c", ScoreBytes(1e300).view());
+  Lines lines = commands();
+  ASSERT_EQ(lines.size(), 6u);
+  std::ranges::sort(lines);
+  EXPECT_EQ(lines, (Lines{"PEXPIREAT s 4000000", "SADD s b c", "SADDEX s PXAT 2000000 MEMBERS 1 a",
+                          "SELECT 0", "ZADD z -0 a 1e+300 c",
+                          "ZADDEX z PXAT 3000000 MEMBERS 1 0.3333333333333333 b"}));
+}
+
 TEST_F(AofRewriteTest, WhatIsDueIsLeftOutOfHashesButKeysStay) {
   const Slot slot = make_hash("h", {"a", "b"});
   keyspace[0].members(context, slot).set_deadline("a", in(10));

@@ -29,7 +29,7 @@
 #include <optional>
 #include <string_view>
 
-#include "persist/rdb/text_arena.h"
+#include "base/text_arena.h"
 
 namespace mayfly {
 

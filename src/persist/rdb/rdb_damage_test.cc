@@ -11,7 +11,7 @@
 #include "keyspace/keyspace_fixture.h"
 #include "mayfly/random.h"
 #include "persist/encodings/listpack_writer.h"
-#include "persist/rdb/golden_json.h"
+#include "persist/golden/golden_json.h"
 #include "persist/rdb/rdb_loader.h"
 #include "persist/rdb/rdb_restore.h"
 #include "persist/rdb/rdb_test_file.h"
@@ -46,9 +46,17 @@ void note_release(const volatile void* memory) {
 // A file with every type and opcode that can be read.
 TestFile everything(std::string_view magic) {
   const std::string ziplist = {"\x11\0\0\0\x0D\0\0\0\2\0\0\1f\3\1v\xFF", 17};
+  const std::string scored = {
+      "\x11\0\0\0\x0D\0\0\0\2\0\0\1m\3\1"
+      "7\xFF",
+      17};
   const std::string compressed = {"\xC3\6\x0C\1ab\xE0\1\1", 9};
   ListpackWriter triples;
   for (const char* text : {"a", "1", "5000000", "b", "text", "0"}) triples.add(text);
+  ListpackWriter names;
+  for (const char* text : {"a", "17", "text"}) names.add(text);
+  ListpackWriter scores;
+  for (const char* text : {"a", "1", "b", "1.5", "c", "inf"}) scores.add(text);
 
   TestFile file(magic);
   file.op(Opcode::aux).text("redis-ver").text("7.0.15").op(Opcode::select_db).length(1);
@@ -63,6 +71,9 @@ TestFile everything(std::string_view magic) {
   if (magic == "VALKEY080") {
     file.type(Type::hash2).text("hash2").length(2).text("a").text("1").number(5'000'000);
     file.text("b").text("2").number(-1);
+    file.type(Type::set_deadlines).text("sd").length(2).text("a").number(5'000'000);
+    file.text("b").number(-1);
+    file.type(Type::zset_deadlines).text("zd").length(1).text("a").number(0).number(5'000'000);
   } else {
     file.type(Type::hash_metadata).text("meta").number(5'000'000).length(2);
     file.length(0).text("a").text("1").length(9).text("b").text("2");
@@ -76,8 +87,12 @@ TestFile everything(std::string_view magic) {
       .length(1)
       .text(ziplist);
   file.type(Type::set_intset).text("ints").text({"\2\0\0\0\2\0\0\0\1\0\2\0", 12});
-  file.type(Type::zset).text("zset").length(1).text("a").byte(3).raw("1.5");
+  file.type(Type::set).text("set").length(2).text("a").raw(compressed);
+  file.type(Type::set_listpack).text("pack").text(names.finish());
+  file.type(Type::zset_listpack).text("zpack").text(scores.finish());
+  file.type(Type::zset).text("zset").length(2).text("a").byte(3).raw("1.5").text("b").byte(254);
   file.type(Type::zset2).text("zset2").length(1).text("a").number(0);
+  file.type(Type::zset_ziplist).text("zzip").text(scored);
   file.type(Type::stream3).text("stream").length(1).text(std::string(16, 'i'));
   file.text(triples.finish()).length(9).length(1).length(2).length(0).length(0).length(0).length(0);
   file.length(9).length(1).text("group").length(1).length(2).length(5).length(1);
@@ -171,10 +186,12 @@ TEST_F(RdbDamage, ManyThingsMayBeWrongAtOnce) {
 
 TEST_F(RdbDamage, LengthsThatLieTakeNoMemory) {
   const std::uint64_t lies[] = {1u << 20, 1u << 31, 0xFFFFFFFF, 1ull << 40, ~0ull, ~0ull - 8};
-  for (const Type type : {Type::string, Type::list, Type::hash, Type::zset2, Type::hash_listpack,
-                          Type::list_quicklist2, Type::stream3, Type::hash2}) {
+  for (const Type type : {Type::string, Type::list, Type::hash, Type::set, Type::set_intset,
+                          Type::zset, Type::zset2, Type::hash_listpack, Type::list_quicklist2,
+                          Type::stream3, Type::hash2, Type::set_deadlines, Type::zset_deadlines}) {
     for (const std::uint64_t lie : lies) {
-      const std::string head(type == Type::hash2 ? "VALKEY080" : "REDIS0010");
+      const bool is_ours = type == Type::hash2 || type >= Type::set_deadlines;
+      const std::string head(is_ours ? "VALKEY080" : "REDIS0010");
       const std::string file = TestFile(head).type(type).text("k").length(lie).text("x").end();
       EXPECT_FALSE(load(file));
       EXPECT_FALSE(load(file, 100));
@@ -196,7 +213,8 @@ TEST_F(RdbDamage, PayloadsOfAnyBytesDoNoHarm) {
   const std::string file(everything("VALKEY080").so_far());
   for (int i = 0; i < 3'000; ++i) {
     std::string bytes = file.substr(random.below(file.size()), random.below(60));
-    if (!bytes.empty()) bytes[0] = static_cast<char>(random.below(26));
+    const std::uint64_t type = random.below(28);
+    if (!bytes.empty()) bytes[0] = static_cast<char>(type < 26 ? type : type - 26 + 200);
     const std::uint16_t version = random.below(2) == 0 ? 80 : 12;
     const std::string payload = TestFile(bytes).payload(version);
     const Result<Slot> slot = restore_value(fixture.context, fixture.database, "k", payload);

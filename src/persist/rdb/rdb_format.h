@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers of the RDB format, as Redis and Valkey write it. docs/formats.md has the whole picture.
 //
-// Version 10 is what Redis 7.0 and everything since reads; 80 is Valkey's, for fields with
-// deadlines.
+// Version 10 is what Redis 7.0 and everything since reads; 80 is Valkey's, for members with
+// deadlines. Types of 200 and above are our own, and only in files of version 80.
 
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace mayfly::rdb {
 
-inline constexpr int kPlainVersion = 10;   // "REDIS0010"
-inline constexpr int kFieldsVersion = 80;  // "VALKEY080"
+inline constexpr int kPlainVersion = 10;      // "REDIS0010"
+inline constexpr int kDeadlinesVersion = 80;  // "VALKEY080"
 
 // Versions 12 to 79 are Redis's: there type 22 means something else.
 inline constexpr int kFirstForeign = 12;
@@ -60,6 +60,8 @@ enum class Type : std::uint8_t {
   hash_listpackex_pre = 23,
   hash_metadata = 24,    // Redis 7.4: least deadline, then deadlines relative to it
   hash_listpackex = 25,  // Redis 7.4: triples in a listpack
+  set_deadlines = 200,   // ours: a deadline of 8 bytes after each member
+  zset_deadlines = 201,  // ours: a score and a deadline of 8 bytes each after each member
 };
 
 // The first two bits of a length, and what the other six say when they are 11.

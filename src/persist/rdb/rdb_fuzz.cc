@@ -21,7 +21,7 @@ using mayfly::Result;
 struct Outcome {
   bool is_sound = false;
   std::uint64_t keys = 0;
-  std::uint64_t fields = 0;
+  std::uint64_t members = 0;
   std::uint64_t bytes = 0;
 
   bool operator==(const Outcome&) const = default;
@@ -47,7 +47,7 @@ Outcome load(mayfly::ByteSource& source, bool keeps_due) {
   check(fixture.keyspace);
   const mayfly::RdbReport& report = loader.report();
   if (!ended) return {};
-  return {.is_sound = true, .keys = report.keys, .fields = report.fields, .bytes = report.bytes};
+  return {.is_sound = true, .keys = report.keys, .members = report.members, .bytes = report.bytes};
 }
 
 void restore(const std::string& bytes) {

@@ -11,8 +11,8 @@
 namespace mayfly {
 namespace {
 
-// So many fields count as one key of a slice.
-constexpr std::size_t kFieldsAKey = 8;
+// So many members count as one key of a slice.
+constexpr std::size_t kMembersAKey = 8;
 
 Error already_there() { return {Code::corrupt, "duplicate key"}; }
 
@@ -33,7 +33,7 @@ void RdbLoader::Handler::database(int number, std::uint64_t keys, std::uint64_t)
 }
 
 void RdbLoader::Handler::fit() {
-  hash_.end();  // if there is one
+  load_.end();  // if there is one
   for (int i = 0; i < keyspace_.count(); ++i) keyspace_[i].fit();
 }
 
@@ -77,8 +77,8 @@ Status RdbLoader::Handler::string(const RdbKey& key, std::string_view value) {
   return Done{};
 }
 
-// The number of keys or fields that fit into the rest of the file. Their names differ, so that most
-// of a large number take at least kLeastBytes.
+// The number of keys or members that fit into the rest of the file. Their names differ, so most of
+// a large number take at least kLeastBytes.
 std::size_t RdbLoader::Handler::believable(std::uint64_t count) const {
   constexpr std::uint64_t kLeastBytes = 5;
   constexpr std::uint64_t kUnseen = 1 << 20;  // room of some 9 MiB
@@ -86,39 +86,39 @@ std::size_t RdbLoader::Handler::believable(std::uint64_t count) const {
   return static_cast<std::size_t>(std::min(count, most));
 }
 
-Status RdbLoader::Handler::hash_begin(const RdbKey& key, std::uint64_t fields) {
+Status RdbLoader::Handler::members_begin(const RdbKey& key, std::uint64_t count) {
   if (Status status = admit(key); !status) return status;
   key_ = key;
   is_left_out_ = leaves_out(key.deadline);
-  has_fields_ = false;
+  has_members_ = false;
   if (is_left_out_) return Done{};
   Database& database = keyspace_[key.database];
   if (database.peek(context_, key.name) != kNoSlot) return already_there();
-  hash_.begin(context_, database, ValueType::hash, key.name, believable(fields));
+  load_.begin(context_, database, key.value_type(), key.name, believable(count));
   return Done{};
 }
 
-Status RdbLoader::Handler::hash_fields(std::span<const Member> fields) {
-  has_fields_ = true;
-  done += fields.size() / kFieldsAKey;
+Status RdbLoader::Handler::members(std::span<const Member> members) {
+  has_members_ = true;
+  done += members.size() / kMembersAKey;
   if (is_left_out_) return Done{};
-  const auto is_left_out = [this](const Member& field) { return leaves_out(field.deadline); };
-  if (std::ranges::any_of(fields, is_left_out)) {
+  const auto is_left_out = [this](const Member& member) { return leaves_out(member.deadline); };
+  if (std::ranges::any_of(members, is_left_out)) {
     kept_.clear();
-    std::ranges::remove_copy_if(fields, std::back_inserter(kept_), is_left_out);
-    report.due_fields += fields.size() - kept_.size();
-    fields = kept_;
+    std::ranges::remove_copy_if(members, std::back_inserter(kept_), is_left_out);
+    report.due_members += members.size() - kept_.size();
+    members = kept_;
   }
-  if (!hash_.add(fields)) return Error{Code::corrupt, "duplicate field in a hash"};
-  report.fields += fields.size();
+  if (!load_.add(members)) return duplicate_member(key_.value_type());
+  report.members += members.size();
   return Done{};
 }
 
-Status RdbLoader::Handler::hash_end() {
-  const Slot slot = is_left_out_ ? kNoSlot : hash_.end();
+Status RdbLoader::Handler::members_end() {
+  const Slot slot = is_left_out_ ? kNoSlot : load_.end();
   if (slot != kNoSlot) {
     finish_key(keyspace_[key_.database], slot, key_);
-  } else if (has_fields_) {
+  } else if (has_members_) {
     ++report.due_keys;
   }
   return Done{};

@@ -8,7 +8,7 @@
 //     if (*loaded) break;
 //   }
 //
-// Expired keys and fields are skipped and counted, and so is a hash without remaining fields; a
+// Expired keys and members are skipped and counted, and so is a key without remaining members; a
 // replica keeps them, hidden, since its primary decides. A key that exists, or is twice in the
 // file, is an error.
 
@@ -39,11 +39,11 @@ struct RdbLoadOptions {
 
 struct RdbReport {
   int version = 0;
-  std::uint64_t keys = 0;        // stored
-  std::uint64_t fields = 0;      // stored, of hashes
-  std::uint64_t due_keys = 0;    // left out; also hashes of which every field was due
-  std::uint64_t due_fields = 0;  // left out, those of due keys not counted
-  std::uint64_t bytes = 0;       // consumed: where an append-only file's commands would begin
+  std::uint64_t keys = 0;         // stored
+  std::uint64_t members = 0;      // stored, of hashes, sets and sorted sets
+  std::uint64_t due_keys = 0;     // left out; also keys of which every member was due
+  std::uint64_t due_members = 0;  // left out, those of due keys not counted
+  std::uint64_t bytes = 0;        // consumed: where an append-only file's commands would begin
   std::map<std::string, std::uint64_t> skipped;  // keys by the name of their type; "function"
   std::map<std::string, std::string> aux;
 };
@@ -55,7 +55,7 @@ class RdbLoader {
 
   // Loads at most about `keys` keys, fewer if they are large; true when all is loaded. After an
   // error or true it must not be called again. Between calls the keyspace is sound, but the last
-  // hash may be incomplete and must stay.
+  // key may be incomplete and must stay.
   Result<bool> step(std::size_t keys);
 
   const RdbReport& report() const { return handler_.report; }
@@ -70,9 +70,9 @@ class RdbLoader {
     void database(int number, std::uint64_t keys, std::uint64_t deadlines) override;
     Status function(std::string_view code) override;
     Status string(const RdbKey& key, std::string_view value) override;
-    Status hash_begin(const RdbKey& key, std::uint64_t fields) override;
-    Status hash_fields(std::span<const Member> fields) override;
-    Status hash_end() override;
+    Status members_begin(const RdbKey& key, std::uint64_t count) override;
+    Status members(std::span<const Member> members) override;
+    Status members_end() override;
     Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                    std::uint64_t bytes) override;
 
@@ -93,11 +93,11 @@ class RdbLoader {
     const RdbLoadOptions options_;
     const ExecContext context_;
 
-    // The hash under way.
+    // The key with members under way.
     RdbKey key_;
     bool is_left_out_ = false;
-    bool has_fields_ = false;
-    MembersLoad hash_;
+    bool has_members_ = false;
+    MembersLoad load_;
     std::vector<Member> kept_;
   };
 

@@ -58,9 +58,9 @@ TEST_F(RdbLoaderTest, LeavesOutWhatIsDueAndCountsIt) {
   ASSERT_EQ(load(file.end()), "");
   EXPECT_EQ(report.version, 80);
   EXPECT_EQ(report.keys, 2u);
-  EXPECT_EQ(report.fields, 2u);
+  EXPECT_EQ(report.members, 2u);
   EXPECT_EQ(report.due_keys, 3u);
-  EXPECT_EQ(report.due_fields, 3u);
+  EXPECT_EQ(report.due_members, 3u);
   EXPECT_EQ(report.bytes, file.end().size());
   EXPECT_EQ(database.stored(), 2u);
   EXPECT_EQ(database.members(context, database.find(context, "some")).stored(), 2u);
@@ -74,7 +74,7 @@ TEST_F(RdbLoaderTest, KeepsWhatIsDueForAReplica) {
   add_hash(file, "hash", {{"due", 5}, {"never", -1}});
   ASSERT_EQ(load(file.end(), {.keeps_due = true}), "");
   EXPECT_EQ(report.keys, 2u);
-  EXPECT_EQ(report.due_keys + report.due_fields, 0u);
+  EXPECT_EQ(report.due_keys + report.due_members, 0u);
   EXPECT_EQ(database.stored(), 2u);
   EXPECT_EQ(database.size(context), 1u);
   EXPECT_EQ(database.members(context, database.peek(context, "hash")).size(), 1u);
@@ -112,12 +112,12 @@ TEST_F(RdbLoaderTest, RefusesADatabaseThatIsNotThere) {
 
 TEST_F(RdbLoaderTest, SkipsAndCountsTypesItDoesNotHold) {
   TestFile file;
-  file.type(Type::set).text("s").length(1).text("a");
-  file.type(Type::set).text("t").length(1).text("a");
+  file.type(Type::list).text("s").length(1).text("a");
+  file.type(Type::list).text("t").length(1).text("a");
   file.op(Opcode::function2).text("code");
   file.string_key("k", "v");
   EXPECT_EQ(load(file.end()), "");
-  EXPECT_EQ(report.skipped, (std::map<std::string, std::uint64_t>{{"function", 1}, {"set", 2}}));
+  EXPECT_EQ(report.skipped, (std::map<std::string, std::uint64_t>{{"function", 1}, {"list", 2}}));
   EXPECT_EQ(report.keys, 1u);
 }
 
@@ -187,13 +187,14 @@ std::vector<std::string> contents(Keyspace& keyspace) {
       if (database.type(slot) == ValueType::string) {
         lines.push_back(line + "=" + std::string(database.string(slot)));
       } else {
-        database.members(context, slot).each([&](const Member& field) {
-          lines.push_back(line + "." + std::string(field.name) + "=" + std::string(field.value) +
-                          moment(field.deadline));
+        const std::string type(type_name(database.type(slot)));
+        database.members(context, slot).each([&](const Member& member) {
+          lines.push_back(line + "." + type + "." + std::string(member.name) + "=" +
+                          std::string(member.value) + moment(member.deadline));
           return true;
         });
       }
-      lines.back() += moment(database.deadline(slot));
+      lines.push_back(line + moment(database.deadline(slot)));
       return true;
     });
   }
@@ -221,12 +222,17 @@ void fill(Keyspace& keyspace, std::uint64_t seed) {
       database.set_deadline(database.put_string(context, key, text("value")), deadline());
       continue;
     }
-    const Slot slot = database.make_members(context, ValueType::hash, key);
+    constexpr ValueType kTypes[] = {ValueType::hash, ValueType::set, ValueType::zset};
+    const ValueType type = kTypes[random.below(3)];
+    const Slot slot = database.make_members(context, type, key);
     const bool has_deadlines = random.below(2) == 0;
-    const std::uint64_t fields = 1 + random.below(random.below(10) == 0 ? 2'000 : 20);
-    for (std::uint64_t j = 0; j < fields; ++j) {
+    const std::uint64_t members = 1 + random.below(random.below(10) == 0 ? 2'000 : 20);
+    for (std::uint64_t j = 0; j < members; ++j) {
       const Time until = has_deadlines ? deadline() : kNever;
-      database.members(context, slot).put(text("field"), text("value"), until);
+      std::string payload;
+      if (type == ValueType::hash) payload = text("value");
+      if (type == ValueType::zset) payload = ScoreBytes(random.fraction() * 1e6).view();
+      database.members(context, slot).put(text("member"), payload, until);
     }
   }
 }

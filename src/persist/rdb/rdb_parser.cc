@@ -33,7 +33,7 @@ int version_in(std::string_view magic) {
 
 bool is_readable_version(int version, const RdbChecks& checks) {
   if (checks.allows_newer && version > kLastRedis) return true;
-  return (version >= 1 && version <= kLastRedis) || version == rdb::kFieldsVersion;
+  return (version >= 1 && version <= kLastRedis) || version == rdb::kDeadlinesVersion;
 }
 
 std::string printable(std::string_view text, std::size_t most) {
@@ -107,11 +107,11 @@ Status RdbParser::read_header() {
                  fmt::format("not an RDB file: it begins with '{}'", printable(magic))};
   }
   const bool is_valkeys = magic.starts_with(kValkey);
-  if (!is_readable_version(version, checks_) || is_valkeys != (version >= rdb::kFieldsVersion)) {
+  if (!is_readable_version(version, checks_) || is_valkeys != (version >= rdb::kDeadlinesVersion)) {
     return Error{Code::unsupported,
                  fmt::format("the format {} is not supported; REDIS0001 to REDIS{:04} and "
                              "VALKEY{:03} are",
-                             magic, kLastRedis, rdb::kFieldsVersion)};
+                             magic, kLastRedis, rdb::kDeadlinesVersion)};
   }
   version_ = version;
   return Done{};

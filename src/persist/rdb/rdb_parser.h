@@ -41,11 +41,15 @@ struct RdbKey {
   std::optional<unsigned> frequency = {};
   rdb::Type type = rdb::Type::string;
   std::uint64_t offset = 0;  // of the byte that tells its type
+
+  // REQUIRES: it is no module.
+  ValueType value_type() const { return *value_type_of(type); }
 };
 
-// Receives what is in a file. A key is string(), or hash_begin(), hash_fields() some times and
-// hash_end(), or skipped(). An error that it returns about a key ends the parsing and is passed on,
-// with the name and the offset of the key after its message. Views are good during the call.
+// Receives what is in a file. A key is string(), or, for hashes, sets and sorted sets,
+// members_begin(), members() some times and members_end(), or skipped(). An error that it returns
+// about a key ends the parsing and is passed on, with the name and the offset of the key after its
+// message. Views are good during the call.
 class RdbHandler {
  public:
   virtual ~RdbHandler();
@@ -60,12 +64,12 @@ class RdbHandler {
 
   virtual Status string(const RdbKey& key, std::string_view value) = 0;
 
-  // `fields` is what the file claims; it is not to be trusted for an allocation.
-  virtual Status hash_begin(const RdbKey& key, std::uint64_t fields) = 0;
-  virtual Status hash_fields(std::span<const Member> fields) = 0;  // at least one
-  virtual Status hash_end() = 0;
+  // `count` is what the file claims; it is not to be trusted for an allocation.
+  virtual Status members_begin(const RdbKey& key, std::uint64_t count) = 0;
+  virtual Status members(std::span<const Member> members) = 0;  // at least one
+  virtual Status members_end() = 0;
 
-  // A value of a type that we do not hold: "list", "set", "zset" or "stream".
+  // A value of a type that we do not hold: "list" or "stream".
   virtual Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                          std::uint64_t bytes) = 0;
 };

@@ -26,9 +26,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text_arena.h"
 #include "mayfly/result.h"
 #include "persist/disk/byte_sink.h"
-#include "persist/rdb/text_arena.h"
 
 namespace mayfly {
 

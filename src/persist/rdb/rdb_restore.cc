@@ -42,16 +42,16 @@ class OneValue final : public RdbHandler {
     slot_ = database_.put_string(context_, key_, value);
     return Done{};
   }
-  Status hash_begin(const RdbKey&, std::uint64_t) override {
-    hash_.begin(context_, database_, ValueType::hash, key_);
+  Status members_begin(const RdbKey& key, std::uint64_t) override {
+    load_.begin(context_, database_, key.value_type(), key_);
     return Done{};
   }
-  Status hash_fields(std::span<const Member> fields) override {
-    is_sound_ = is_sound_ && hash_.add(fields);
+  Status members(std::span<const Member> members) override {
+    is_sound_ = is_sound_ && load_.add(members);
     return Done{};
   }
-  Status hash_end() override {
-    slot_ = hash_.end();
+  Status members_end() override {
+    slot_ = load_.end();
     return Done{};
   }
   Status skipped(const RdbKey&, std::string_view type, std::uint64_t, std::uint64_t) override {
@@ -60,7 +60,7 @@ class OneValue final : public RdbHandler {
 
   // Whether the value is valid; if not, removes what was stored.
   bool finish(bool is_whole) {
-    if (slot_ == kNoSlot) slot_ = hash_.end();  // the payload ended within a hash
+    if (slot_ == kNoSlot) slot_ = load_.end();  // the payload ended within a value
     const bool is_right = is_whole && is_sound_ && slot_ != kNoSlot;
     if (!is_right && slot_ != kNoSlot) database_.erase(slot_);
     return is_right;
@@ -70,7 +70,7 @@ class OneValue final : public RdbHandler {
   const ExecContext& context_;
   Database& database_;
   const std::string_view key_;
-  MembersLoad hash_;
+  MembersLoad load_;
   Slot slot_ = kNoSlot;
   bool is_sound_ = true;
 };

@@ -20,7 +20,7 @@ namespace mayfly {
 // are wrong".
 Status check_payload(std::string_view payload, const RdbChecks& checks = {});
 
-// Checks the payload and puts its value under the key, without a deadline; fields that are due are
+// Checks the payload and puts its value under the key, without a deadline; members that are due are
 // kept, hidden. Errors: as above; Code::corrupt, "Bad data format"; or, for a type that we do not
 // hold, Code::unsupported with its name in the message. Then nothing is stored. REQUIRES: no key
 // of that name is stored.

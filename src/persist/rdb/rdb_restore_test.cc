@@ -92,11 +92,11 @@ TEST_F(RdbRestoreTest, RefusesDamageAndLeavesNothing) {
 }
 
 TEST_F(RdbRestoreTest, NamesTheTypeItDoesNotHold) {
-  const std::string payload = TestFile("").type(Type::set).length(1).text("a").payload();
+  const std::string payload = TestFile("").type(Type::list).length(1).text("a").payload();
   const Result<Slot> slot = restore_value(context, database, "k", payload);
   ASSERT_FALSE(slot);
   EXPECT_EQ(slot.error().code, Code::unsupported);
-  EXPECT_EQ(slot.error().message, "a set cannot be restored");
+  EXPECT_EQ(slot.error().message, "a list cannot be restored");
 }
 
 }  // namespace rdb_restore_test

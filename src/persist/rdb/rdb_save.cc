@@ -51,7 +51,7 @@ Result<SaveProgress> write_file(Disk& disk, const std::string& path, Keyspace& k
 
 }  // namespace
 
-bool has_field_deadlines(Keyspace& keyspace) {
+bool has_member_deadlines(Keyspace& keyspace) {
   for (int i = 0; i < keyspace.count(); ++i) {
     if (keyspace[i].member_deadline_count() > 0) return true;
   }
@@ -59,7 +59,7 @@ bool has_field_deadlines(Keyspace& keyspace) {
 }
 
 int version_for(Keyspace& keyspace) {
-  return has_field_deadlines(keyspace) ? rdb::kFieldsVersion : rdb::kPlainVersion;
+  return has_member_deadlines(keyspace) ? rdb::kDeadlinesVersion : rdb::kPlainVersion;
 }
 
 Result<SaveProgress> save_rdb(Keyspace& keyspace, ByteSink& sink, const SaveOptions& options,
@@ -109,8 +109,8 @@ std::string dump_value(Database& database, Slot slot, const RdbOptions& options)
   const auto append = [&](std::uint64_t number, std::size_t bytes) {
     for (std::size_t i = 0; i < bytes; ++i) payload += static_cast<char>(number >> i * 8);
   };
-  const bool with_deadlines = type == rdb::Type::hash2;
-  append(static_cast<unsigned>(with_deadlines ? rdb::kFieldsVersion : rdb::kPlainVersion), 2);
+  const bool with_deadlines = database.node(slot).has_member_deadlines != 0;
+  append(static_cast<unsigned>(with_deadlines ? rdb::kDeadlinesVersion : rdb::kPlainVersion), 2);
   append(crc64(0, payload), 8);
   return std::move(payload);
 }

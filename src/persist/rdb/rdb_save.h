@@ -4,7 +4,7 @@
 // Everything stored is written, including due keys: their removal is propagated in other ways.
 //
 // The file has version 10 and begins with REDIS0010, which Redis 7.0 and later and Valkey load; if
-// any field has a deadline it has Valkey's version 80 and begins with VALKEY080.
+// any member has a deadline it has Valkey's version 80 and begins with VALKEY080.
 //
 // Nothing of the keyspace is changed, no lock is taken and no thread started, and little memory is
 // used: all this may run in a child process after fork().
@@ -91,10 +91,10 @@ Result<SaveProgress> save_rdb_file(Disk& disk, const std::string& directory,
                                    const OnSaveProgress& progress);
 
 // O(databases).
-bool has_field_deadlines(Keyspace& keyspace);
-int version_for(Keyspace& keyspace);  // rdb::kPlainVersion or rdb::kFieldsVersion
+bool has_member_deadlines(Keyspace& keyspace);
+int version_for(Keyspace& keyspace);  // rdb::kPlainVersion or rdb::kDeadlinesVersion
 
-// The payload of DUMP: type, value, the version in two bytes (80 if a field has a deadline, else
+// The payload of DUMP: type, value, the version in two bytes (80 if a member has a deadline, else
 // 10), the CRC-64 of all this in eight; least byte first.
 std::string dump_value(Database& database, Slot slot, const RdbOptions& options);
 

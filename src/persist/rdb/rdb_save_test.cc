@@ -74,13 +74,13 @@ TEST_F(RdbSaveTest, WritesEachDatabaseThatHoldsSomething) {
 TEST_F(RdbSaveTest, HasValkeysVersionOnlyIfAFieldHasADeadline) {
   make_hash("plain", {"f"});
   database.set_deadline(database.find(context, "plain"), in(10));
-  EXPECT_FALSE(has_field_deadlines(keyspace));
+  EXPECT_FALSE(has_member_deadlines(keyspace));
   EXPECT_EQ(saved().substr(0, 9), "REDIS0010");
 
   Database& other = keyspace[9];
   const Slot slot = other.make_members(context, ValueType::hash, "h");
   other.members(context, slot).put("f", "v", in(10));
-  EXPECT_TRUE(has_field_deadlines(keyspace));
+  EXPECT_TRUE(has_member_deadlines(keyspace));
   EXPECT_EQ(version_for(keyspace), 80);
   EXPECT_EQ(saved().substr(0, 9), "VALKEY080");
 

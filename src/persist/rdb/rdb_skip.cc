@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists, sets, sorted sets and streams: read over, checked as far as that goes, and counted.
+// Lists and streams: read over, checked as far as that goes, and counted. And names of types.
 
 #include <fmt/format.h>
 
+#include "keyspace/value.h"
 #include "persist/encodings/listpack.h"
 #include "persist/rdb/rdb_parser.h"
 #include "persist/rdb/rdb_values.h"
@@ -16,32 +17,30 @@ constexpr std::uint64_t kPackedNode = 2;
 
 constexpr std::uint64_t kStreamId = 16;  // bytes
 constexpr std::uint64_t kMoment = 8;     // bytes
-constexpr std::uint64_t kDoubleBytes = 8;
-
-// A score as a text: its size in a byte, but for these.
-constexpr std::uint8_t kFirstSpecialScore = 253;  // not a number; then infinity with either sign
 
 }  // namespace
 
-std::string_view name_of(rdb::Type type) {
+std::optional<ValueType> value_type_of(rdb::Type type) {
   using enum rdb::Type;
   switch (type) {
     case string:
-      return "string";
+      return ValueType::string;
     case list:
     case list_ziplist:
     case list_quicklist:
     case list_quicklist2:
-      return "list";
+      return ValueType::list;
     case set:
     case set_intset:
     case set_listpack:
-      return "set";
+    case set_deadlines:
+      return ValueType::set;
     case zset:
     case zset2:
     case zset_ziplist:
     case zset_listpack:
-      return "zset";
+    case zset_deadlines:
+      return ValueType::zset;
     case hash:
     case hash_zipmap:
     case hash_ziplist:
@@ -50,16 +49,30 @@ std::string_view name_of(rdb::Type type) {
     case hash_listpackex_pre:
     case hash_metadata:
     case hash_listpackex:
-      return "hash";
+      return ValueType::hash;
     case stream:
     case stream2:
     case stream3:
-      return "stream";
+      return ValueType::stream;
     case module_pre_ga:
     case module2:
-      return "module";
+      break;
   }
-  return "unknown";
+  return std::nullopt;
+}
+
+std::string_view name_of(rdb::Type type) {
+  if (const std::optional<ValueType> known = value_type_of(type)) return type_name(*known);
+  const bool is_module = type == rdb::Type::module_pre_ga || type == rdb::Type::module2;
+  return is_module ? "module" : "unknown";
+}
+
+std::string_view member_word(ValueType type) {
+  return type == ValueType::hash ? "field" : "member";
+}
+
+Error duplicate_member(ValueType type) {
+  return {Code::corrupt, fmt::format("duplicate {} in a {}", member_word(type), type_name(type))};
 }
 
 Status RdbValues::skip(const RdbKey& key) {
@@ -68,29 +81,10 @@ Status RdbValues::skip(const RdbKey& key) {
   std::uint64_t elements = 0;
   switch (key.type) {
     case list:
-    case set:
-      elements = skip_strings(1, 0);
-      break;
-    case zset:
-      elements = skip_scored();
-      break;
-    case zset2:
-      elements = skip_strings(1, kDoubleBytes);
+      elements = skip_strings(1);
       break;
     case list_ziplist:
       elements = count_texts<Ziplist>();
-      break;
-    case zset_ziplist:
-      elements = count_texts<Ziplist>() / 2;
-      break;
-    case zset_listpack:
-      elements = count_texts<Listpack>() / 2;
-      break;
-    case set_listpack:
-      elements = count_texts<Listpack>();
-      break;
-    case set_intset:
-      elements = skip_intset();
       break;
     case list_quicklist:
     case list_quicklist2:
@@ -112,23 +106,11 @@ Status RdbValues::skip(const RdbKey& key) {
   return handler_.skipped(key, name_of(key.type), elements, reader_.offset() - begin);
 }
 
-// A count, then so many times a string and `bytes` bytes.
-std::uint64_t RdbValues::skip_strings(std::uint64_t strings, std::uint64_t bytes) {
-  const std::uint64_t count = reader_.count(strings + bytes);
+// A count, then so many times `strings` strings.
+std::uint64_t RdbValues::skip_strings(std::uint64_t strings) {
+  const std::uint64_t count = reader_.count(strings);
   for (std::uint64_t i = 0; i < count && !reader_.failed(); ++i) {
     for (std::uint64_t j = 0; j < strings; ++j) reader_.skip_string();
-    reader_.skip(bytes);
-    reader_.release();
-  }
-  return count;
-}
-
-std::uint64_t RdbValues::skip_scored() {
-  const std::uint64_t count = reader_.count(2);
-  for (std::uint64_t i = 0; i < count && !reader_.failed(); ++i) {
-    reader_.skip_string();
-    const std::uint8_t size = reader_.byte();
-    if (size < kFirstSpecialScore) reader_.skip(size);
     reader_.release();
   }
   return count;
@@ -146,17 +128,6 @@ std::uint64_t RdbValues::count_texts() {
   if (!blob.wrong().empty()) damaged(blob.wrong());
   numbers_.clear();
   reader_.release();
-  return count;
-}
-
-std::uint64_t RdbValues::skip_intset() {
-  BlobBytes bytes(reader_.string());
-  if (reader_.failed()) return 0;
-  const auto width = bytes.fixed<std::uint32_t>();
-  const auto count = bytes.fixed<std::uint32_t>();
-  if ((width != 2 && width != 4 && width != 8) || bytes.left() != std::uint64_t{width} * count) {
-    damaged("a set of integers of another size than it says");
-  }
   return count;
 }
 
@@ -179,7 +150,7 @@ std::uint64_t RdbValues::skip_quicklist(bool has_containers) {
 }
 
 std::uint64_t RdbValues::skip_stream(rdb::Type type) {
-  skip_strings(2, 0);  // the first identifier of each node, and the node
+  skip_strings(2);  // the first identifier of each node, and the node
   const std::uint64_t elements = reader_.length();
   reader_.length();  // the last identifier, in two parts
   reader_.length();

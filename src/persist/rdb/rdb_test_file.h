@@ -10,9 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "keyspace/value.h"
 #include "persist/crc64.h"
 #include "persist/disk/byte_sink.h"
 #include "persist/rdb/rdb_parser.h"
+#include "resp/numbers.h"
 
 namespace mayfly {
 
@@ -99,16 +101,19 @@ class RdbNotes final : public RdbHandler {
   Status string(const RdbKey& key, std::string_view value) override {
     return note("string ", about(key), " ", value);
   }
-  Status hash_begin(const RdbKey& key, std::uint64_t fields) override {
-    return note("hash ", about(key), " ", std::to_string(fields));
+  Status members_begin(const RdbKey& key, std::uint64_t count) override {
+    type_ = key.value_type();
+    return note(std::string(type_name(type_)) + " ", about(key), " ", std::to_string(count));
   }
-  Status hash_fields(std::span<const Member> fields) override {
-    for (const Member& field : fields) {
-      note(field.name, "=", field.value, moment(field.deadline));
+  Status members(std::span<const Member> members) override {
+    for (const Member& member : members) {
+      const std::string value =
+          type_ == ValueType::zset ? format_double(member.score()) : std::string(member.value);
+      note(member.name, type_ == ValueType::set ? "" : "=", value, moment(member.deadline));
     }
     return Done{};
   }
-  Status hash_end() override { return note("end"); }
+  Status members_end() override { return note("end"); }
   Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
                  std::uint64_t) override {
     return note(type, " ", about(key), " " + std::to_string(elements));
@@ -145,6 +150,8 @@ class RdbNotes final : public RdbHandler {
     lines.push_back(std::string(a).append(b).append(c).append(d));
     return Done{};
   }
+
+  ValueType type_ = ValueType::string;  // of the key under way
 };
 
 }  // namespace mayfly

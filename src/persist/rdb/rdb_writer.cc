@@ -11,7 +11,6 @@
 
 #include "keyspace/eviction.h"
 #include "keyspace/keyspace.h"
-#include "keyspace/value.h"
 #include "persist/crc64.h"
 #include "persist/lzf.h"
 #include "resp/numbers.h"
@@ -25,15 +24,6 @@ constexpr std::size_t kIntegerTextMax = 11;  // "-2147483648"
 constexpr std::size_t kPlainMax = 20;        // longer strings are compressed
 constexpr std::size_t kSavedMin = 4;         // bytes that make it worthwhile
 constexpr std::size_t kKeptMax = 1 << 20;    // room for LZF beyond 1 MiB is given back at once
-
-// A small hash has at most so many fields and bytes: what any reader takes for a listpack.
-constexpr std::size_t kListpackFieldsMax = 512;
-constexpr std::size_t kListpackBytesMax = 1 << 24;  // 16 MiB; listpacks must stay below 1 GiB
-
-// Moments before 1970 were over long ago; and -1 would mean that there is none.
-std::int64_t millis_of(Time deadline) {
-  return std::max<std::int64_t>(0, deadline.time_since_epoch().count());
-}
 
 // The greatest byte first, as lengths are written and nothing else.
 char* write_big(char* to, std::uint64_t value, std::size_t bytes) {
@@ -93,6 +83,12 @@ void RdbWriter::put_length(std::uint64_t length) {
 void RdbWriter::put_int64(std::int64_t value) {
   reserve(sizeof value);
   at_ = write_little(at_, static_cast<std::uint64_t>(value), sizeof value);
+}
+
+// Moments before 1970 were over long ago; and -1 means that there is none.
+void RdbWriter::put_deadline(Time deadline) {
+  const std::int64_t ms = deadline.time_since_epoch().count();
+  put_int64(deadline == kNever ? -1 : std::max<std::int64_t>(0, ms));
 }
 
 void RdbWriter::put_bytes(std::string_view bytes) {
@@ -158,8 +154,8 @@ void RdbWriter::put_string(std::string_view text) {
 // ---- The file ----
 
 void RdbWriter::header(int version) {
-  put_bytes(version >= rdb::kFieldsVersion ? fmt::format("VALKEY{:03}", version)
-                                           : fmt::format("REDIS{:04}", version));
+  put_bytes(version >= rdb::kDeadlinesVersion ? fmt::format("VALKEY{:03}", version)
+                                              : fmt::format("REDIS{:04}", version));
 }
 
 void RdbWriter::aux(std::string_view name, std::string_view value) {
@@ -188,7 +184,7 @@ Status RdbWriter::finish() {
 void RdbWriter::entry(Database& database, Slot slot, bool access) {
   if (const Time deadline = database.deadline(slot); deadline != kNever) {
     put_byte(static_cast<unsigned>(rdb::Opcode::expire_ms));
-    put_int64(millis_of(deadline));
+    put_deadline(deadline);
   }
   if (access) put_access(database, slot);
   type(type_of(database, slot));
@@ -206,50 +202,6 @@ void RdbWriter::put_access(Database& database, Slot slot) {
     put_byte(static_cast<unsigned>(rdb::Opcode::idle));
     put_length(idle_seconds(word, options_.now));
   }
-}
-
-rdb::Type RdbWriter::type_of(const Database& database, Slot slot) {
-  const KeyNode& node = database.node(slot);
-  const auto type_of_packed = [&](const PackedView& packed) {
-    const bool is_small = node.is_beyond_limits == 0 && packed.count() <= kListpackFieldsMax &&
-                          packed.bytes() <= kListpackBytesMax;
-    return is_small ? rdb::Type::hash_listpack : rdb::Type::hash;
-  };
-  if (node.has_member_deadlines != 0) return rdb::Type::hash2;
-  return visit_value(node,
-                     Overloaded{[](std::string_view) { return rdb::Type::string; }, type_of_packed,
-                                [](const MemberTable&) { return rdb::Type::hash; }});
-}
-
-void RdbWriter::value(Database& database, Slot slot) {
-  const KeyNode& node = database.node(slot);
-  const rdb::Type type = type_of(database, slot);
-  if (type == rdb::Type::string) return put_string(node.value());
-  if (type == rdb::Type::hash_listpack) return put_listpack(node);
-  const bool with_deadlines = type == rdb::Type::hash2;
-  visit_members(node, [&](const auto& members) {
-    put_length(members.count());
-    members.each([&](const Member& field) {
-      put_field(field, with_deadlines);
-      return !has_failed();
-    });
-  });
-}
-
-void RdbWriter::put_listpack(const KeyNode& node) {
-  listpack_.clear();
-  PackedView(node.value()).each([&](const Member& field) {
-    listpack_.add(field.name);
-    listpack_.add(field.value);
-    return true;
-  });
-  put_string(listpack_.finish());
-}
-
-void RdbWriter::put_field(const Member& field, bool with_deadline) {
-  put_string(field.name);
-  put_string(field.value);
-  if (with_deadline) put_int64(field.deadline == kNever ? -1 : millis_of(field.deadline));
 }
 
 }  // namespace mayfly

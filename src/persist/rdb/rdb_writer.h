@@ -10,9 +10,15 @@
 //
 //   | REDIS0010 | aux ... | select | resize | entry | entry ... | select ... | eof | crc64 |
 //
-// A small hash is written as a listpack (type 16), a larger one field by field (type 4), and one in
-// which a field has a deadline as Valkey does it (type 22; only in files of version 80). Keys and
-// fields that are due are written like any other.
+// How members are written, so that as many servers as possible read them:
+//
+//                    small              else   if a member has a deadline, in files of version 80
+//   hash             listpack (16)      4      22, as Valkey does it
+//   set              integers (11)      2      200, our own
+//   sorted set       listpack (17)      5      201, our own
+//
+// Redis 7.0 does not read listpacks of sets (20), and whoever reads them makes one of a small set
+// of type 2. Keys and members that are due are written like any other.
 //
 // After the first error nothing more is written; finish() returns the error.
 //
@@ -92,13 +98,19 @@ class RdbWriter {
   void put_byte(unsigned byte);
   void put_length(std::uint64_t length);
   void put_int64(std::int64_t value);
+  void put_deadline(Time deadline);
   void put_bytes(std::string_view bytes);
   void put_string(std::string_view text);
   bool put_as_integer(std::string_view text);
   bool put_compressed(std::string_view text);
   void put_access(Database& database, Slot slot);
+
+  // rdb_write_value.cc
+  void put_members(const KeyNode& node, rdb::Type type);
+  void put_member(const Member& member, rdb::Type type);
   void put_listpack(const KeyNode& node);
-  void put_field(const Member& field, bool with_deadline);
+  void put_intset(const KeyNode& node);
+  void put_sorted_listpack(const KeyNode& node);
 
   ByteSink& sink_;
   const RdbOptions options_;
@@ -109,6 +121,7 @@ class RdbWriter {
   std::uint64_t crc_ = 0;  // of what was handed over
   Status status_ = Done{};
   ListpackWriter listpack_;
+  std::vector<Member> sorted_;
   std::unique_ptr<char[]> compressed_;  // room for LZF, kept for the next string
   std::size_t compressed_room_ = 0;
 };

@@ -7,9 +7,9 @@
 
 #include "commands/words.h"
 #include "server/admin/client_list.h"
+#include "server/blocking/blocked_clients.h"
 #include "server/core/clients.h"
 #include "server/core/server_call.h"
-#include "server/replication/replication.h"
 
 namespace mayfly {
 namespace {
@@ -211,8 +211,7 @@ void unblock(Call& call) {
   const auto id = call.integer(2);
   if (!id) return;
   Client* const client = here.server.clients.find(static_cast<std::uint64_t>(*id));
-  const bool is_woken =
-      client != nullptr && here.server.replication.waiters().unblock(*client, with_error);
+  const bool is_woken = client != nullptr && here.server.blocked.unblock(*client, with_error);
   call.reply().integer(is_woken ? 1 : 0);
 }
 

@@ -22,7 +22,7 @@ std::string flags_of(const Client& client) {
   if (client.is_primary) flags += 'M';
   if (client.is_subscriber()) flags += 'P';
   if (client.transaction.is_open) flags += 'x';
-  if (client.wait || client.limits.is_paused) flags += 'b';
+  if (client.blocked || client.limits.is_paused) flags += 'b';
   if (client.transaction.is_watch_broken) flags += 'd';
   if (client.link().closing()) flags += 'c';
   if (client.link().is_unix()) flags += 'U';
@@ -228,7 +228,7 @@ std::string_view type_of(const Client& client) {
 std::size_t memory_of(const Client& client) {
   const Link& link = client.link();
   return sizeof(Client) + link.input().capacity() + link.output_capacity() +
-         client.transaction.queued_bytes;
+         client.transaction.queued_bytes + (client.blocked ? client.blocked->bytes : 0);
 }
 
 std::string describe(const Client& client, Time now) {

@@ -20,9 +20,6 @@ constexpr MissingType kTypes[] = {
     {"list", "lists",
      " lpush rpush lpushx rpushx lpop rpop llen lrange lindex lset linsert lrem ltrim lpos lmove "
      "lmpop rpoplpush blpop brpop blmove blmpop brpoplpush "},
-    {"set", "sets",
-     " sadd srem smembers sismember smismember scard spop smove sinter sinterstore "
-     "sintercard sunion sunionstore sdiff sdiffstore "},
     {"stream", "streams",
      " xadd xlen xrange xrevrange xread xreadgroup xdel xtrim xack xpending xclaim xautoclaim "
      "xgroup xinfo xsetid xdelex xackdel xcfgset "},

@@ -13,8 +13,7 @@ namespace missing_types_test {
 TEST(MissingTypes, KnowsTheTypeOfACommandInAnyCaseOfLetters) {
   EXPECT_EQ(missing_type("LPUSH"), "list");
   EXPECT_EQ(missing_type("lpush"), "list");
-  EXPECT_EQ(missing_type("SAdd"), "set");
-  EXPECT_EQ(missing_type("XADD"), "stream");
+  EXPECT_EQ(missing_type("XAdd"), "stream");
   EXPECT_EQ(missing_type("GEOADD"), "zset");
   EXPECT_EQ(missing_type("PFADD"), "hyperloglog");
   EXPECT_EQ(missing_type("JSON.SET"), "json");

@@ -35,7 +35,7 @@ void Client::received(InputBuffer& input) {
     input.consume(count);
   };
   requests_.begin_batch();
-  while (!input.empty() && !link_.closing() && !wait) {
+  while (!input.empty() && !link_.closing() && !blocked) {
     const Parsed parsed = parser_.parse(input.view());
     if (parsed == Parsed::request) {
       if (!requests_.handle(*this, parser_.words())) {  // it waits for the end of a pause
@@ -45,7 +45,7 @@ void Client::received(InputBuffer& input) {
         break;
       }
       consume(parser_.consumed());
-      if (link_.pending() > waiting_before + kOutputAtOnce && !wait) {
+      if (link_.pending() > waiting_before + kOutputAtOnce && !blocked) {
         link_.pause_reading();
         link_.resume_reading();  // the rest comes in the next turn
         break;

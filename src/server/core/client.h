@@ -16,8 +16,8 @@
 #include "net/transport.h"
 #include "resp/reply.h"
 #include "resp/request.h"
+#include "server/blocking/blocked_clients.h"
 #include "server/replication/replica_state.h"
-#include "server/replication/waiters.h"
 
 namespace mayfly {
 
@@ -73,6 +73,8 @@ class Client final : public Peer {
   // Whether it follows us. REPLCONF is not enough: only PSYNC or SYNC makes a replica.
   bool is_attached_replica() const { return replica && replica->is_attached(); }
   bool is_subscriber() const { return subscriptions.any(); }
+  // Whether its last request has no answer yet, and waits.
+  bool is_blocked() const { return blocked && !blocked->is_answered; }
 
   // Back to the state of a new connection (RESET).
   void reset(bool is_authenticated);
@@ -146,7 +148,7 @@ class Client final : public Peer {
   Limits limits;
   bool is_primary = false;                // it sends the replication stream that we follow
   std::unique_ptr<ReplicaState> replica;  // if it follows us
-  std::optional<Wait> wait;               // no request is read until this is met
+  std::optional<Blocked> blocked;         // its last request waits; blocked_clients.h
 
  private:
   Requests& requests_;

@@ -64,7 +64,7 @@ void Clients::run_periodic(Time now) {
     check_output(*client);
     const bool may_idle = client->is_subscriber() || client->options.is_monitor ||
                           client->limits.is_paused || client->is_primary ||
-                          client->is_attached_replica() || client->wait;
+                          client->is_attached_replica() || client->blocked;
     if (config_.timeout > 0 && !may_idle &&
         is_due(client->info.used + std::chrono::seconds(config_.timeout), now)) {
       client->link().close_now("idle for longer than `timeout`");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notifying transactions, subscribers and replicas of changes of keys.
+// Notifying transactions, waiting clients, subscribers and replicas of changes of keys.
 
 #include "server/core/key_events.h"
 
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "commands/members/member_words.h"
+#include "server/blocking/key_waiters.h"
 #include "server/core/reclaimer.h"
 #include "server/persistence/loading.h"
 #include "server/pubsub/pubsub.h"
@@ -29,6 +30,7 @@ void KeyEvents::notify(Event event, std::string_view name, std::string_view key,
 
 void KeyEvents::key_changed(const ExecContext& context, int database, std::string_view key) {
   if (!watches_.is_empty()) watches_.key_changed(database, key);
+  if (!key_waiters_.is_empty()) key_waiters_.key_changed(database, key);
   // A change by a client of a replica, not by its primary.
   if (stream_.is_replica() && context.policy == Policy::hide) {
     local_expiries_.record(database, key);
@@ -37,7 +39,10 @@ void KeyEvents::key_changed(const ExecContext& context, int database, std::strin
 
 void KeyEvents::database_changed(const ExecContext& context, int database) {
   if (!watches_.is_empty()) watches_.database_changed(context, database, keyspace_);
+  if (!key_waiters_.is_empty()) key_waiters_.database_changed(database);
 }
+
+bool KeyEvents::wait_for(Call& call, const KeyWait& wait) { return key_waiters_.add(call, wait); }
 
 // Watches come first: they check whether the keys that they watch exist.
 void KeyEvents::clear_all() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeyEvents: passes on what happens to keys, to transactions that watch them, to subscribers, and
-// to replicas and the append-only file.
+// KeyEvents: passes on what happens to keys, to transactions that watch them, to clients that
+// wait for them, to subscribers, and to replicas and the append-only file.
 
 #pragma once
 
@@ -17,6 +17,7 @@
 
 namespace mayfly {
 
+class KeyWaiters;
 class Loading;
 class LocalExpiries;
 class PubSub;
@@ -25,13 +26,14 @@ class ReplicationStream;
 class KeyEvents final : public Host, public KeyspaceListener {
  public:
   KeyEvents(const Environment& environment, Keyspace& keyspace, Stats& stats, Watches& watches,
-            PubSub& pubsub, Propagation& propagation, const Loading& loading,
-            const ReplicationStream& stream, LocalExpiries& local_expiries)
+            KeyWaiters& key_waiters, PubSub& pubsub, Propagation& propagation,
+            const Loading& loading, const ReplicationStream& stream, LocalExpiries& local_expiries)
       : config_(environment.config),
         now_(environment.now),
         keyspace_(keyspace),
         stats_(stats),
         watches_(watches),
+        key_waiters_(key_waiters),
         pubsub_(pubsub),
         propagation_(propagation),
         loading_(loading),
@@ -45,6 +47,7 @@ class KeyEvents final : public Host, public KeyspaceListener {
   void notify(Event event, std::string_view name, std::string_view key, int database) override;
   void key_changed(const ExecContext& context, int database, std::string_view key) override;
   void database_changed(const ExecContext& context, int database) override;
+  bool wait_for(Call& call, const KeyWait& wait) override;
   bool wants_propagation() const override { return propagation_.is_wanted(); }
   std::string_view removal_name() const override {
     return config_.lazyfree_lazy_expire ? "UNLINK" : "DEL";
@@ -64,6 +67,7 @@ class KeyEvents final : public Host, public KeyspaceListener {
   Keyspace& keyspace_;
   Stats& stats_;
   Watches& watches_;
+  KeyWaiters& key_waiters_;
   PubSub& pubsub_;
   Propagation& propagation_;
   const Loading& loading_;

@@ -11,6 +11,7 @@
 #include "commands/words.h"
 #include "mayfly/internal/stopwatch.h"
 #include "server/admin/missing_types.h"
+#include "server/blocking/key_waiters.h"
 #include "server/core/reclaimer.h"
 #include "server/monitoring/command_log.h"
 #include "server/monitoring/latency.h"
@@ -96,6 +97,7 @@ bool Requests::handle(Client& client, Words words) {
     return true;
   }
   clients_.update_pauses();
+  if (parts_.key_waiters.any_ready()) parts_.key_waiters.serve();  // a pause is over
   if (const Status allowed = check_allowed(client, *command); !allowed) {
     ++stats_.by_command[command].rejected;
     refuse(client, command, words, allowed.error().message);
@@ -132,7 +134,7 @@ void Requests::forget(Client& client) {
   parts_.pubsub.unsubscribe_all(client);
   parts_.watches.unwatch_all(client);
   parts_.replication.replicas().forget(client);
-  parts_.replication.waiters().forget(client);
+  parts_.blocked.forget(client);
   clients_.remove(client);
 }
 
@@ -248,7 +250,9 @@ void Requests::run(Client& client, const Command& command, Words words) {
   if (!is_in_transaction_) parts_.now = parts_.clock.now();
   ExecContext context = parts_.reclaimer.context(&client);
   context.records_use = !client.options.no_touch || (command.flags & flag::records_use) != 0;
-  if (!clients_.monitors().empty() && (command.flags & (flag::skip_monitor | flag::admin)) == 0) {
+  const bool is_shown = !client.blocked;  // else it has been
+  if (is_shown && !clients_.monitors().empty() &&
+      (command.flags & (flag::skip_monitor | flag::admin)) == 0) {
     feed_monitors(client, words);
   }
 
@@ -262,6 +266,25 @@ void Requests::run(Client& client, const Command& command, Words words) {
   batch_ns_ = monotonic_ns();
   finish(client, command, words, call, start, (batch_ns_ - begin) / 1000);
   finish_output(client, start, is_outermost);
+  if (is_outermost && parts_.key_waiters.any_ready()) parts_.key_waiters.serve();
+}
+
+void Requests::run_again(Client& client, const Command& command, Words words) {
+  begin_batch();
+  if (const Status allowed = check_allowed(client, command); !allowed) {
+    ++stats_.by_command[&command].rejected;
+    return refuse(client, &command, words, allowed.error().message);
+  }
+  run(client, command, words);
+}
+
+void Requests::answer(Client& client, const std::function<void(Reply&)>& write) {
+  const std::size_t start = client.output().size();
+  Reply reply(client.output(), client.protocol());
+  write(reply);
+  client.blocked->is_answered = true;
+  count_call(client, {}, start, 0);
+  finish_output(client, start, true);
 }
 
 void Requests::set_last_command(Client& client, const Command& command) {
@@ -270,11 +293,12 @@ void Requests::set_last_command(Client& client, const Command& command) {
   client.info.last_stats = &stats_.by_command[&command];
 }
 
-// The reply is complete: it is dropped if it is not wanted, and counts towards the output limit.
+// The reply is complete: it is dropped if it is not wanted, and counts towards the output limit. Of
+// a request that waits there is none yet.
 void Requests::finish_output(Client& client, std::size_t start, bool is_outermost) {
   if (is_outermost) {
     ReplyMode& mode = client.options.reply_mode;
-    if (mode != ReplyMode::on) {
+    if (mode != ReplyMode::on && !client.is_blocked()) {
       client.output().resize(start);
       if (mode == ReplyMode::skip) mode = ReplyMode::on;
       if (mode == ReplyMode::skip_next) mode = ReplyMode::skip;
@@ -287,6 +311,31 @@ void Requests::finish_output(Client& client, std::size_t start, bool is_outermos
 
 void Requests::finish(Client& client, const Command& command, Words words, const Call& call,
                       std::size_t start, std::int64_t micros) {
+  if (call.changes() > 0) stats_.dirty += static_cast<std::uint64_t>(call.changes());
+  if (parts_.propagation.is_wanted()) propagate(client, command, words, call);
+  if (client.is_blocked()) {  // it is counted when it is answered
+    client.blocked->micros += micros;
+    return;
+  }
+  count_call(client, words, start, micros);
+  if ((command.flags & flag::skip_slowlog) == 0) {
+    const std::size_t end = client.output().size();
+    parts_.command_logs.record(config_, {.words = words,
+                                         .micros = micros,
+                                         .reply_bytes = std::max(end, start) - start,
+                                         .at = parts_.now,
+                                         .client_address = client.link().address(),
+                                         .client_name = client.info.name});
+  }
+  if (config_.latency_monitor_threshold > 0) {
+    parts_.latency.add((command.flags & flag::fast) != 0 ? "fast-command" : "command",
+                       micros / 1000, config_.latency_monitor_threshold, parts_.now);
+  }
+}
+
+// For the statistics. The reply, which may be an error, begins at `start`.
+void Requests::count_call(Client& client, Words words, std::size_t start, std::int64_t micros) {
+  if (client.blocked) micros += client.blocked->micros;
   ++stats_.commands;
   ++client.info.commands;
   client.info.used = parts_.now;
@@ -302,21 +351,6 @@ void Requests::finish(Client& client, const Command& command, Words words, const
     const std::string_view error = std::string_view(out).substr(start + 1);
     count_error(error.substr(0, 64));
     record_peer_error(client, words, error.substr(0, error.find('\r')));
-  }
-
-  if (call.changes() > 0) stats_.dirty += static_cast<std::uint64_t>(call.changes());
-  if (parts_.propagation.is_wanted()) propagate(client, command, words, call);
-  if ((command.flags & flag::skip_slowlog) == 0) {
-    parts_.command_logs.record(config_, {.words = words,
-                                         .micros = micros,
-                                         .reply_bytes = std::max(out.size(), start) - start,
-                                         .at = parts_.now,
-                                         .client_address = client.link().address(),
-                                         .client_name = client.info.name});
-  }
-  if (config_.latency_monitor_threshold > 0) {
-    parts_.latency.add((command.flags & flag::fast) != 0 ? "fast-command" : "command",
-                       micros / 1000, config_.latency_monitor_threshold, parts_.now);
   }
 }
 

@@ -4,12 +4,14 @@
 //   Client::received -> handle -> check_allowed -> run (the clock is read, the handler is called,
 //   and the result is counted, logged and propagated)
 //
-// A request runs, is queued until EXEC, waits for the end of a pause, or is refused. EXEC needs
-// what any of the commands in its queue needs.
+// A request runs, is queued until EXEC, waits for the end of a pause, is refused, or waits for
+// something else (server/blocking) and runs again later. EXEC needs what any of the commands in its
+// queue needs.
 
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "server/core/clients.h"
@@ -50,6 +52,12 @@ class Requests {
   // Runs a request without checking it, for EXEC.
   void run(Client& client, const Command& command, Words words);
 
+  // Runs a request that has waited again, or refuses it.
+  void run_again(Client& client, const Command& command, Words words);
+
+  // Answers a request that has waited without running it again.
+  void answer(Client& client, const std::function<void(Reply&)>& write);
+
   // Ends what MULTI began: for EXEC and DISCARD.
   void leave_multi(Client& client);
 
@@ -71,6 +79,7 @@ class Requests {
   void set_last_command(Client& client, const Command& command);
   void finish(Client& client, const Command& command, Words words, const Call& call,
               std::size_t start, std::int64_t micros);
+  void count_call(Client& client, Words words, std::size_t start, std::int64_t micros);
   void finish_output(Client& client, std::size_t start, bool is_outermost);
   void propagate(Client& client, const Command& command, Words words, const Call& call);
   void set_written(Client& client);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "keyspace/members/packed_view.h"
+#include "server/blocking/key_waiters.h"
 #include "server/core/clients.h"
 #include "server/core/key_events.h"
 #include "server/core/memory.h"
@@ -60,19 +61,27 @@ struct Server::State {
       : config(std::move(given)),
         environment{clock, now, config, log, host},
         storage{environment, keyspace, stats, background, loading, stream},
-        parts{environment, commands,     keyspace,    events,
-              stats,       command_logs, latency,     pubsub,
-              watches,     pauses,       propagation, background,
-              loading,     clients,      reclaimer,   requests,
-              persistence, replication,  run_id,      [&server] { server.apply_config(); }},
+        parts{environment, commands,
+              keyspace,    events,
+              stats,       command_logs,
+              latency,     pubsub,
+              watches,     pauses,
+              propagation, background,
+              loading,     clients,
+              blocked,     key_waiters,
+              reclaimer,   requests,
+              persistence, replication,
+              run_id,      [&server] { server.apply_config(); }},
         background(environment, latency),
         stream(propagation),
         local_expiries(keyspace),
-        events(environment, keyspace, stats, watches, pubsub, propagation, loading, stream,
-               local_expiries),
+        events(environment, keyspace, stats, watches, key_waiters, pubsub, propagation, loading,
+               stream, local_expiries),
         keyspace(keyspace_options(config), events),
         reclaimer(environment, keyspace, stats, latency, pauses, loading, stream),
         requests(parts, events, pauses),
+        blocked(requests),
+        key_waiters(keyspace, pauses, loading, requests, blocked),
         clients(environment, stats, pauses, stream, requests,
                 [this] {  // maxmemory may have been lowered. In a transaction time stands still:
                           // the next write makes room.
@@ -80,7 +89,7 @@ struct Server::State {
                 }),
         persistence(storage, propagation, clients, events, replication,
                     [this] { return std::make_unique<AofReplay>(parts, events); }),
-        replication(storage, pauses, clients, events, local_expiries, persistence.aof()) {}
+        replication(storage, pauses, clients, blocked, events, local_expiries, persistence.aof()) {}
 
   Time now{};
   Config config;
@@ -104,6 +113,8 @@ struct Server::State {
   Keyspace keyspace;
   Reclaimer reclaimer;
   Requests requests;
+  BlockedClients blocked;
+  KeyWaiters key_waiters;
   Clients clients;
   Persistence persistence;
   Replication replication;
@@ -162,15 +173,19 @@ Millis Server::before_sleep() {
   state.clients.update_pauses();
   state.background.poll();
   state.replication.before_sleep(now);
+  state.key_waiters.serve();
   state.persistence.before_sleep(now);  // late, since the steps before may have written something
-  state.replication.waiters().check(now);
+  state.replication.waiters().check();
+  state.blocked.end_overdue(now);
   if (is_due(state.next_periodic, now)) {
     state.run_periodic();
     state.next_periodic = now + kPeriod;
   }
   state.clients.evict();
-  if (state.loading.is_active() || state.reclaimer.has_backlog()) return Millis(0);
-  const Time next = std::min({state.next_periodic, state.replication.waiters().next_timeout(),
+  if (state.loading.is_active() || state.reclaimer.has_backlog() || state.key_waiters.can_serve()) {
+    return Millis(0);
+  }
+  const Time next = std::min({state.next_periodic, state.blocked.next_timeout(),
                               state.reclaimer.next_deadline(), state.pauses.next_end()});
   return remaining(next, now);
 }

@@ -17,9 +17,11 @@
 namespace mayfly {
 
 class Background;
+class BlockedClients;
 class Clients;
 class CommandLogs;
 class KeyEvents;
+class KeyWaiters;
 class Latency;
 class Loading;
 class Pauses;
@@ -47,6 +49,8 @@ struct ServerParts : Environment {
   Background& background;
   Loading& loading;
   Clients& clients;
+  BlockedClients& blocked;
+  KeyWaiters& key_waiters;
   Reclaimer& reclaimer;
   Requests& requests;
   Persistence& persistence;

@@ -47,6 +47,7 @@ class TestLink final : public Link {
   void pause_reading() override { is_paused_ = true; }
   void resume_reading() override { is_paused_ = false; }
   bool paused() const override { return is_paused_; }
+  void watch_for_close() override {}
   const InputBuffer& input() const override { return input_; }
   const std::string& address() const override { return address_; }
   const std::string& local_address() const override { return local_; }

@@ -9,6 +9,7 @@
 
 #include "base/version.h"
 #include "server/admin/client_list.h"
+#include "server/blocking/key_waiters.h"
 #include "server/core/clients.h"
 #include "server/core/memory.h"
 #include "server/core/pauses.h"
@@ -106,8 +107,7 @@ void info_clients(const ServerParts& server, std::string& text) {
   info_line(text, "maxclients", server.config.maxclients);
   info_line(text, "client_recent_max_input_buffer", input);
   info_line(text, "client_recent_max_output_buffer", output);
-  const Waiters& waiters = server.replication.waiters();
-  info_line(text, "blocked_clients", waiters.size() + paused);
+  info_line(text, "blocked_clients", server.blocked.size() + paused);
   info_line(text, "tracking_clients", 0);
   info_line(text, "pubsub_clients",
             std::ranges::count_if(server.clients.all(),
@@ -116,9 +116,9 @@ void info_clients(const ServerParts& server, std::string& text) {
             std::ranges::count_if(server.clients.all(), [](const auto& entry) {
               return entry.second->transaction.watched_keys > 0;
             }));
-  info_line(text, "clients_in_timeout_table", waiters.with_timeout());
+  info_line(text, "clients_in_timeout_table", server.blocked.with_timeout());
   info_line(text, "total_watched_keys", server.watches.keys());
-  info_line(text, "total_blocking_keys", 0);
+  info_line(text, "total_blocking_keys", server.key_waiters.keys());
   info_line(text, "total_blocking_keys_on_nokey", 0);
   const Pauses::Summary pause = server.pauses.summary(server.clock.now());
   info_line(text, "paused_reason", pause.reason);

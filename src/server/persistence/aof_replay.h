@@ -36,6 +36,7 @@ class NoLink final : public Link {
   void pause_reading() override {}
   void resume_reading() override {}
   bool paused() const override { return false; }
+  void watch_for_close() override {}
   const InputBuffer& input() const override { return input_; }
   const std::string& address() const override { return address_; }
   const std::string& local_address() const override { return address_; }

@@ -144,6 +144,8 @@ bool FullSync::is_drained(Client& client) {
 }
 
 void FullSync::start(std::vector<Client*> waiting, Time now) {
+  std::erase_if(waiting, [&](Client* one) { return replicas_.refuse_foreign(*one); });
+  if (waiting.empty()) return;
   is_diskless_ =
       context_.config.repl_diskless_sync && std::ranges::all_of(waiting, [](const Client* one) {
         return one->replica->takes_eof && !one->replica->is_old;

@@ -8,6 +8,7 @@
 #include "resp/encode.h"
 #include "resp/numbers.h"
 #include "server/core/client.h"
+#include "server/replication/foreign_replica.h"
 #include "server/replication/primary_link.h"
 #include "server/replication/replication.h"
 
@@ -47,7 +48,7 @@ std::vector<std::string> PrimaryLink::words_of_step() const {
       if (config.replica_announce_ip.empty()) return {};
       return {"REPLCONF", "ip-address", config.replica_announce_ip};
     case kCapabilities:
-      return {"REPLCONF", "capa", "eof", "capa", "psync2"};
+      return {"REPLCONF", "capa", "eof", "capa", "psync2", "capa", std::string(kMemberDeadlines)};
     case kVersion:
       return {"REPLCONF", "version", std::string(kMayflyVersion)};
     default:

@@ -12,6 +12,7 @@
 #include "server/core/clients.h"
 #include "server/persistence/aof_writer.h"
 #include "server/persistence/loading.h"
+#include "server/replication/foreign_replica.h"
 #include "server/replication/replication.h"
 
 namespace mayfly {
@@ -113,6 +114,7 @@ void PrimaryLink::closed(std::string_view why) {
     client_ = nullptr;
   }
   held_.clear();
+  held_mayfly_only_.clear();
   if (file_) {
     file_ = nullptr;
     (void)context_.host.disk().remove(file_path());
@@ -153,6 +155,7 @@ void PrimaryLink::begin_stream() {
 }
 
 void PrimaryLink::applied(std::string_view bytes) {
+  if (std::string what = mayfly_only(bytes); !what.empty()) held_mayfly_only_ = std::move(what);
   if (client_ && client_->transaction.is_open) {
     held_ += bytes;
     return;
@@ -160,6 +163,9 @@ void PrimaryLink::applied(std::string_view bytes) {
   if (client_) context_.stream.set_selected(client_->database());
   if (!held_.empty()) context_.stream.log().append(std::exchange(held_, {}));
   context_.stream.log().append(bytes);
+  if (!held_mayfly_only_.empty()) {
+    context_.stream.note_mayfly_only(std::exchange(held_mayfly_only_, {}));
+  }
 }
 
 // The offsets that this server has applied, and has on disk.

@@ -106,6 +106,7 @@ class PrimaryLink {
   Time next_ack_ = Time::min();
   bool owes_ack_ = false;
   std::string held_;               // of a transaction
+  std::string held_mayfly_only_;   // a request that only Mayfly knows, not in the log yet
   std::uint64_t safe_offset_ = 0;  // of the stream: on our own disk
 
   int step_ = 0;  // of the handshake

@@ -9,6 +9,7 @@
 
 #include "mayfly/time.h"
 #include "persist/disk/byte_sink.h"
+#include "server/replication/foreign_replica.h"
 
 namespace mayfly {
 
@@ -25,11 +26,14 @@ enum class ReplicaPhase {
 
 struct ReplicaState {
   ReplicaPhase phase = ReplicaPhase::greeting;
-  std::int64_t port = 0;     // where it listens itself
-  std::string ip;            // as it announces itself; empty: the address it came from
-  bool takes_eof = false;    // a transfer whose length is not known at first
-  bool knows_ids = false;    // that replication ids can change
-  bool is_old = false;       // it sent SYNC
+  std::int64_t port = 0;   // where it listens itself
+  std::string ip;          // as it announces itself; empty: the address it came from
+  bool takes_eof = false;  // a transfer whose length is not known at first
+  bool knows_ids = false;  // that replication ids can change
+  bool is_old = false;     // it sent SYNC
+  bool is_mayfly = false;  // it knows deadlines of all members
+  bool announces_version = false;
+  std::int64_t version = 0;  // the first number of it
   bool has_loaded = false;   // it has acknowledged before our child ended
   Time since{};              // of the phase
   std::uint64_t cursor = 0;  // the next byte of the log that goes to it
@@ -37,6 +41,14 @@ struct ReplicaState {
   std::uint64_t acked_aof = 0;
   Time acked_at{};
   std::unique_ptr<ByteSource> file;
+
+  // A program that asks for the data by SYNC, such as `redis-cli --rdb`, need not understand it.
+  // Valkey announces its version, 9 or more; so did Mayfly, 1 or less, before it knew sets.
+  KnownDeadlines known_deadlines() const {
+    if (is_mayfly || is_old) return KnownDeadlines::all;
+    const bool knows_fields = announces_version && (version >= 9 || version < 8);
+    return knows_fields ? KnownDeadlines::fields : KnownDeadlines::none;
+  }
 
   bool is_attached() const { return phase != ReplicaPhase::greeting; }
   bool is_online() const { return phase == ReplicaPhase::online; }

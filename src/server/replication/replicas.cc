@@ -42,7 +42,9 @@ void Replicas::synchronise(Client& client, std::string_view id, std::int64_t off
   const std::uint64_t from = offset < 1 ? 0 : static_cast<std::uint64_t>(offset - 1);
   const bool is_ours =
       id == ids.id || (!ids.former.empty() && id == ids.former && from <= ids.former_end);
-  if (!stream.is_open() || offset < 1 || !is_ours || !stream.log().contains(from)) {
+  const bool is_readable =
+      client.replica->known_deadlines() == KnownDeadlines::all || from >= stream.mayfly_only().end;
+  if (!stream.is_open() || offset < 1 || !is_ours || !is_readable || !stream.log().contains(from)) {
     if (id != "?") ++context_.stats.refused_partial_syncs;
     return synchronise_fully(client);
   }
@@ -57,7 +59,20 @@ void Replicas::synchronise(Client& client, std::string_view id, std::int64_t off
   pump(client);
 }
 
+bool Replicas::refuse_foreign(Client& client) {
+  const KnownDeadlines known = client.replica->known_deadlines();
+  if (known == KnownDeadlines::all) return false;
+  const std::string about = unknown_deadlines(context_.keyspace, known);
+  if (about.empty()) return false;
+  context_.log.warning("Refusing to synchronise replica {}, which is not Mayfly: {}",
+                       client.link().address(), about);
+  client.output() += fmt::format("-ERR Only a replica that is Mayfly can follow: {}\r\n", about);
+  client.link().close_after_flush();
+  return true;
+}
+
 void Replicas::synchronise_fully(Client& client) {
+  if (refuse_foreign(client)) return;
   context_.stream.open();
   if (std::ranges::find(all_, &client) == all_.end()) all_.push_back(&client);
   ++context_.stats.full_syncs;
@@ -118,9 +133,22 @@ void Replicas::disconnect_all(std::string_view why) {
   for (Client* const client : std::vector<Client*>(all_)) client->link().close_now(why);
 }
 
+// Whether the log goes on with a request that the replica does not know.
+bool Replicas::is_beyond(const Client& client) const {
+  const ReplicaState& replica = *client.replica;
+  return replica.known_deadlines() != KnownDeadlines::all &&
+         replica.phase > ReplicaPhase::waiting &&
+         replica.cursor < context_.stream.mayfly_only().end;
+}
+
 void Replicas::pump(Client& client) {
   ReplicaState& replica = *client.replica;
   if (client.link().closing()) return;
+  if (is_beyond(client)) {
+    context_.log.warning("Closing replica {}, which is not Mayfly and does not know {}",
+                         client.link().address(), context_.stream.mayfly_only().what);
+    return client.link().close_now("a request that it does not know");
+  }
   if (replica.phase == ReplicaPhase::sending && full_sync_.send_file(client)) {
     enter_online(client, context_.clock.now());
   }

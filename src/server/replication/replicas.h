@@ -50,10 +50,15 @@ class Replicas {
   void ask_for_acks() { asks_for_acks_ = true; }  // at the end of this turn
   void before_sleep(Time now);
 
+  // Whether the client is not Mayfly, and there is data that it would not understand. Then it is
+  // told so and disconnected.
+  bool refuse_foreign(Client& client);
+
   // It has the data set: the log follows.
   void enter_online(Client& client, Time now);
 
  private:
+  bool is_beyond(const Client& client) const;
   void keep_alive(Time now);
   void drop_silent(Time now);
   void trim();

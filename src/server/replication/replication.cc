@@ -5,21 +5,24 @@
 
 #include <algorithm>
 
+#include "server/blocking/blocked_clients.h"
 #include "server/core/pauses.h"
 #include "server/replication/primary_link.h"
 
 namespace mayfly {
 
 Replication::Replication(const StorageContext& context, const Pauses& pauses, Clients& clients,
-                         KeyEvents& events, LocalExpiries& local_expiries, AofWriter& aof)
+                         BlockedClients& blocked, KeyEvents& events, LocalExpiries& local_expiries,
+                         AofWriter& aof)
     : context_(context),
       pauses_(pauses),
       clients_(clients),
+      blocked_(blocked),
       events_(events),
       local_expiries_(local_expiries),
       aof_(aof),
       replicas_(context, failover_),
-      waiters_(context.config, replicas_, aof),
+      waiters_(context.config, replicas_, aof, blocked),
       failover_(context, *this, replicas_, context.stream, clients) {}
 
 Replication::~Replication() = default;
@@ -35,7 +38,7 @@ void Replication::follow(const std::string& host, int port) {
   context_.stream.set_selected(std::max(context_.stream.selected(), 0));
   context_.config.replicaof_host = host;
   context_.config.replicaof_port = port;
-  waiters_.check(context_.clock.now(), true);
+  blocked_.fail_all();
   // Replicas learn that the replication id may change; most can go on. The one that is to take over
   // keeps its link until it has: without one it might not even answer a PING.
   if (!takes_over) replicas_.disconnect_all("this server follows another one");

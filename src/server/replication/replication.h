@@ -24,6 +24,7 @@
 namespace mayfly {
 
 class AofWriter;
+class BlockedClients;
 class Clients;
 class KeyEvents;
 class Pauses;
@@ -32,7 +33,8 @@ class PrimaryLink;
 class Replication {
  public:
   Replication(const StorageContext& context, const Pauses& pauses, Clients& clients,
-              KeyEvents& events, LocalExpiries& local_expiries, AofWriter& aof);
+              BlockedClients& blocked, KeyEvents& events, LocalExpiries& local_expiries,
+              AofWriter& aof);
   ~Replication();
 
   bool is_replica() const { return primary_ != nullptr; }
@@ -61,6 +63,7 @@ class Replication {
   const StorageContext context_;
   const Pauses& pauses_;
   Clients& clients_;
+  BlockedClients& blocked_;
   KeyEvents& events_;
   LocalExpiries& local_expiries_;
   AofWriter& aof_;

@@ -105,6 +105,11 @@ void set_replica_option(ReplicaState& replica, std::string_view name, std::strin
   if (equals(name, "ip-address")) replica.ip = value;
   if (equals(name, "capa") && equals(value, "eof")) replica.takes_eof = true;
   if (equals(name, "capa") && equals(value, "psync2")) replica.knows_ids = true;
+  if (equals(name, "capa") && equals(value, kMemberDeadlines)) replica.is_mayfly = true;
+  if (equals(name, "version")) {
+    replica.announces_version = true;
+    replica.version = parse_integer(value.substr(0, value.find('.'))).value_or(0);
+  }
 }
 
 // REPLCONF ACK offset [FACK offset]: there is no reply.

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "resp/encode.h"
+#include "server/replication/foreign_replica.h"
 
 namespace mayfly {
 
@@ -39,6 +40,7 @@ void ReplicationStream::close() {
 void ReplicationStream::adopt(const std::string& id, std::uint64_t next) {
   ids_ = {id, {}, 0};
   is_open_ = true;
+  mayfly_only_ = {};
   log_.restart(next);
   propagation_.add_sink(*this);
 }
@@ -53,6 +55,9 @@ void ReplicationStream::take(int database, std::string_view command) {
     selected_ = database;
   }
   log_.append(command);
+  if (std::string what = mayfly::mayfly_only(command); !what.empty()) {
+    note_mayfly_only(std::move(what));
+  }
 }
 
 RdbAux ReplicationStream::aux() const {

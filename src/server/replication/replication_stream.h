@@ -17,6 +17,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "persist/rdb/rdb_writer.h"
 #include "server/replication/propagation.h"
@@ -98,6 +99,15 @@ class ReplicationStream final : public PropagationSink {
   // A write of this server. A replica appends only what its primary sends.
   void take(int database, std::string_view command) override;
 
+  // The last request in the log that only Mayfly knows (foreign_replica.h), and where it ends.
+  // Other replicas can go on only from there.
+  struct MayflyOnly {
+    std::uint64_t end = 0;
+    std::string what;
+  };
+  const MayflyOnly& mayfly_only() const { return mayfly_only_; }
+  void note_mayfly_only(std::string what) { mayfly_only_ = {log_.end(), std::move(what)}; }
+
   // The database of the last command in the log; -1: the next command must select one.
   int selected() const { return selected_; }
   void set_selected(int database) { selected_ = database; }
@@ -112,6 +122,7 @@ class ReplicationStream final : public PropagationSink {
   bool is_open_ = false;
   bool is_replica_ = false;
   int selected_ = -1;
+  MayflyOnly mayfly_only_;
 };
 
 }  // namespace mayfly

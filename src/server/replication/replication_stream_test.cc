@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stream that replicas follow.
 
+#include "server/replication/replication_stream.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <string>
-
-#include "server/replication/replication_stream.h"
 
 namespace mayfly {
 namespace replication_stream_test {

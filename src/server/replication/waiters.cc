@@ -29,8 +29,7 @@ bool Waiters::has_lost_its_file(const Wait& wait) const {
   return wait.is_aof && wait.local > 0 && !config_.appendonly;
 }
 
-void Waiters::reply(Client& client, const Wait& wait) {
-  Reply reply(client.output(), client.protocol());
+void Waiters::reply_to(const Wait& wait, Reply& reply) const {
   if (!wait.is_aof) {
     return reply.integer(static_cast<std::int64_t>(replicas_.acked(wait.offset)));
   }
@@ -44,53 +43,31 @@ void Waiters::reply(Client& client, const Wait& wait) {
 }
 
 void Waiters::add(Client& client, const Wait& wait, bool may_block) {
-  if (!may_block || is_met(wait)) return reply(client, wait);
-  client.wait = wait;
-  client.wait->is_silent = client.options.reply_mode != ReplyMode::on;
-  client.link().pause_reading();
-  clients_.push_back(&client);
+  if (!may_block || is_met(wait)) {
+    Reply reply(client.output(), client.protocol());
+    return reply_to(wait, reply);
+  }
+  waits_.emplace_back(&client, wait);
+  blocked_.add(client, *this, wait.until);
   replicas_.ask_for_acks();
 }
 
-void Waiters::forget(Client& client) { std::erase(clients_, &client); }
-
-void Waiters::release(Client& client, std::string_view error) {
-  const Wait wait = *client.wait;
-  client.wait.reset();
-  if (!wait.is_silent && error.empty()) reply(client, wait);
-  if (!wait.is_silent && !error.empty()) Reply(client.output(), client.protocol()).error(error);
-  client.link().resume_reading();
+void Waiters::forget(Client& client) {
+  std::erase_if(waits_, [&](const auto& entry) { return entry.first == &client; });
 }
 
-void Waiters::check(Time now, bool everybody) {
-  if (clients_.empty()) return;
-  constexpr std::string_view kWoken =
-      "UNBLOCKED force unblock from blocking operation, instance state changed "
-      "(master -> replica?)";
-  std::erase_if(clients_, [&](Client* client) {
-    const Wait& wait = *client->wait;
-    const bool is_over = is_met(wait) || has_lost_its_file(wait) || is_due(wait.until, now);
-    if (!everybody && !is_over) return false;
-    release(*client, everybody ? kWoken : std::string_view());
-    return true;
-  });
+void Waiters::reply_at_end(Client& client, Reply& reply) {
+  const auto found =
+      std::ranges::find(waits_, &client, [](const auto& entry) { return entry.first; });
+  reply_to(found->second, reply);
 }
 
-bool Waiters::unblock(Client& client, bool with_error) {
-  if (std::erase(clients_, &client) == 0) return false;
-  release(client, with_error ? "UNBLOCKED client unblocked via CLIENT UNBLOCK" : "");
-  return true;
-}
-
-std::size_t Waiters::with_timeout() const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      clients_, [](const Client* client) { return client->wait->until != kNever; }));
-}
-
-Time Waiters::next_timeout() const {
-  Time next = kNever;
-  for (const Client* const client : clients_) next = std::min(next, client->wait->until);
-  return next;
+void Waiters::check() {
+  std::vector<Client*> done;
+  for (const auto& [client, wait] : waits_) {
+    if (is_met(wait) || has_lost_its_file(wait)) done.push_back(client);
+  }
+  for (Client* const client : done) blocked_.end(*client);
 }
 
 }  // namespace mayfly

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "keyspace/keyspace_fixture.h"
-#include "persist/rdb/golden_json.h"
+#include "persist/golden/golden_json.h"
 #include "persist/rdb/rdb_loader.h"
 
 namespace mayfly {
@@ -18,7 +18,31 @@ Time time_in(const GoldenJson& number) {
 }
 
 bool is_held(const GoldenJson& entry) {
-  return entry["type"].text == "string" || entry["type"].text == "hash";
+  const std::string& type = entry["type"].text;
+  return type == "string" || type == "hash" || type == "set" || type == "zset";
+}
+
+void expect_set(Database& database, Slot slot, const GoldenJson& entry) {
+  const ExecContext context{.now = at(1'000'000)};
+  MembersRef set = database.members(context, slot);
+  EXPECT_EQ(set.stored(), entry["value"].items.size());
+  for (const GoldenJson& name : entry["value"].items) {
+    const std::optional<Member> member = set.find(name.text);
+    ASSERT_TRUE(member) << name.text;
+    EXPECT_EQ(member->deadline, kNever);
+  }
+}
+
+void expect_zset(Database& database, Slot slot, const GoldenJson& entry) {
+  const ExecContext context{.now = at(1'000'000)};
+  MembersRef zset = database.members(context, slot);
+  EXPECT_EQ(zset.stored(), entry["value"].items.size());
+  for (const GoldenJson& pair : entry["value"].items) {
+    const std::optional<Member> member = zset.find(pair.items.at(0).text);
+    ASSERT_TRUE(member) << pair.items.at(0).text;
+    EXPECT_EQ(member->score(), std::strtod(pair.items.at(1).text.c_str(), nullptr));
+    EXPECT_EQ(member->deadline, kNever);
+  }
 }
 
 void expect_hash(Database& database, Slot slot, const GoldenJson& entry) {
@@ -42,11 +66,16 @@ void expect_key(Keyspace& keyspace, const std::string& label, const GoldenJson& 
   const Slot slot = database.peek({.now = at(1'000'000)}, key);
   ASSERT_NE(slot, kNoSlot);
   EXPECT_EQ(database.deadline(slot), time_in(entry["deadline_ms"]));
-  ASSERT_EQ(database.type(slot) == ValueType::hash, entry["type"].text == "hash");
-  if (database.type(slot) == ValueType::string) {
-    EXPECT_EQ(database.string(slot), entry["value"].text);
-  } else {
-    expect_hash(database, slot, entry);
+  ASSERT_EQ(type_name(database.type(slot)), entry["type"].text);
+  switch (database.type(slot)) {
+    case ValueType::hash:
+      return expect_hash(database, slot, entry);
+    case ValueType::set:
+      return expect_set(database, slot, entry);
+    case ValueType::zset:
+      return expect_zset(database, slot, entry);
+    default:
+      EXPECT_EQ(database.string(slot), entry["value"].text);
   }
 }
 

@@ -16,6 +16,11 @@ namespace mayfly {
 
 class TextArena {
  public:
+  // It allocates so many bytes at a time.
+  explicit TextArena(std::size_t block = 64 * 1024) : block_(block) {}
+  TextArena(TextArena&&) noexcept = default;
+  TextArena& operator=(TextArena&&) noexcept = default;
+
   // Valid until clear().
   char* room(std::size_t size) {
     if (left_ < size) return more(size);
@@ -36,24 +41,23 @@ class TextArena {
     if (blocks_.empty()) return;
     blocks_.resize(1);
     at_ = blocks_.front().get();
-    left_ = kBlock;
+    left_ = block_;
   }
 
  private:
-  static constexpr std::size_t kBlock = 64 * 1024;
-
   char* more(std::size_t size) {
-    if (size > kBlock / 4) {
+    if (size > block_ / 4) {
       large_.push_back(std::make_unique_for_overwrite<char[]>(size));
       return large_.back().get();
     }
-    blocks_.push_back(std::make_unique_for_overwrite<char[]>(kBlock));
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(block_));
     at_ = blocks_.back().get();
-    left_ = kBlock - size;
+    left_ = block_ - size;
     return at_ + left_;
   }
 
-  std::vector<std::unique_ptr<char[]>> blocks_;  // of kBlock bytes; the last one is in use
+  std::size_t block_;
+  std::vector<std::unique_ptr<char[]>> blocks_;  // of block_ bytes; the last one is in use
   std::vector<std::unique_ptr<char[]>> large_;   // blocks of their own
   char* at_ = nullptr;                           // the block in use is filled from its end
   std::size_t left_ = 0;

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/blocking/key_waiters.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/core/requests.h"
+#include "server/core/server_call.h"
+#include "server/persistence/loading.h"
+
+namespace mayfly {
+
+bool KeyWaiters::add(Call& call, const KeyWait& wait) {
+  Client& client = client_of(call);
+  if (client.blocked) {
+    client.blocked->is_answered = false;
+    return true;
+  }
+  if (loading_.is_active() || requests_.is_in_transaction() || client.is_primary) return false;
+
+  Request request{.command = &call.command(),
+                  .words = {call.words().begin(), call.words().end()},
+                  .type = wait.type,
+                  .database = client.database(),
+                  .keys = {wait.keys.begin(), wait.keys.end()},
+                  .arrival = ++arrivals_};
+  std::ranges::sort(request.keys);
+  const auto repeated = std::ranges::unique(request.keys);
+  request.keys.erase(repeated.begin(), repeated.end());
+
+  std::size_t bytes = sizeof(Request);
+  for (const std::string& word : request.words) bytes += word.size() + sizeof(std::string);
+  for (const std::string& key : request.keys) {
+    bytes += 2 * (key.size() + sizeof(std::string)) + sizeof(Queue);
+    queues_[{request.database, key}].clients.emplace(request.arrival, &client);
+  }
+  waiting_.emplace(&client, std::move(request));
+  blocked_.add(client, *this, wait.until, bytes);
+  return true;
+}
+
+void KeyWaiters::forget(Client& client) {
+  const auto found = waiting_.find(&client);
+  for (const std::string& key : found->second.keys) {
+    const auto queue = queues_.find(KeyView{found->second.database, key});
+    queue->second.clients.erase(found->second.arrival);
+    if (queue->second.clients.empty()) queues_.erase(queue);
+  }
+  waiting_.erase(found);
+}
+
+void KeyWaiters::reply_at_end(Client&, Reply& reply) { reply.null_array(); }
+
+// ---- Changes ----
+
+void KeyWaiters::set_ready(const Key& key, Queue& queue) {
+  if (!std::exchange(queue.is_ready, true)) ready_.push_back(key);
+}
+
+void KeyWaiters::key_changed(int database, std::string_view key) {
+  const auto found = queues_.find(KeyView{database, key});
+  if (found != queues_.end()) set_ready(found->first, found->second);
+}
+
+void KeyWaiters::database_changed(int database) {
+  for (auto& [key, queue] : queues_) {
+    if (key.database == database) set_ready(key, queue);
+  }
+}
+
+// ---- Serving ----
+
+bool KeyWaiters::can_serve() const {
+  return !ready_.empty() && !is_serving_ && !pauses_.any() && !loading_.is_active();
+}
+
+void KeyWaiters::serve() {
+  if (!can_serve()) return;
+  is_serving_ = true;
+  while (!ready_.empty()) {
+    for (const Key& key : std::exchange(ready_, {})) serve_key(key);
+  }
+  is_serving_ = false;
+}
+
+std::optional<ValueType> KeyWaiters::type_of(const Key& key) const {
+  const Database& database = keyspace_[key.database];
+  const Slot slot = database.stored_slot(key.key);
+  if (slot == kNoSlot) return std::nullopt;
+  return database.type(slot);
+}
+
+// The queue is looked up again for each client, as it changes and may vanish.
+void KeyWaiters::serve_key(const Key& key) {
+  auto queue = queues_.find(key);
+  if (queue == queues_.end()) return;
+  queue->second.is_ready = false;
+  std::optional<ValueType> type = type_of(key);
+  for (std::uint64_t last = 0; type && queue != queues_.end(); queue = queues_.find(key)) {
+    const auto next = queue->second.clients.upper_bound(last);
+    if (next == queue->second.clients.end()) return;
+    last = next->first;
+    Client& client = *next->second;
+    const Request& request = waiting_.at(&client);
+    if (request.type != *type || client.link().closing()) continue;
+    run_again(client, request);
+    type = type_of(key);
+  }
+}
+
+void KeyWaiters::run_again(Client& client, const Request& request) {
+  const std::vector<std::string_view> words(request.words.begin(), request.words.end());
+  client.blocked->is_answered = true;
+  requests_.run_again(client, *request.command, words);
+  if (client.blocked->is_answered) blocked_.remove(client);
+}
+
+}  // namespace mayfly

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hashes, sets and sorted sets with deadlines of members: whatever becomes of a key, on disk, in a
+// payload or under another name, it is the same afterwards.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "server/core/server_call.h"
+#include "server/persistence/persistence_fixture.h"
+
+namespace mayfly {
+namespace member_persistence_test {
+
+// How a type is written and read.
+struct TypeWords {
+  const char* name;
+  const char* put;      // before a member
+  const char* payload;  // what a member has beside its name, and where
+  bool is_payload_first;
+  const char* letter;  // of its commands for deadlines
+  const char* word;
+  const char* count;
+  const char* small;  // its encodings
+  const char* large;
+};
+
+class MemberPersistence : public RestartFixture, public testing::WithParamInterface<TypeWords> {
+ protected:
+  void put(const std::string& key, const std::string& name) {
+    const TypeWords& words = GetParam();
+    const std::string payload = words.payload;
+    const std::string member = words.is_payload_first ? payload + " " + name : name + " " + payload;
+    const std::string reply = run(std::string(words.put) + " " + key + " " + member);
+    ASSERT_EQ(reply, "(integer) 1") << key << " " << name;
+  }
+  void expire_at(const std::string& key, const std::string& name, Millis from_now) {
+    ASSERT_EQ(run(deadline_command("PEXPIREAT", key, in_ms(from_now), name)), "[(integer) 1]");
+  }
+  std::string ttl(const std::string& key, const std::string& name) {
+    return run(deadline_command("PTTL", key, "", name));
+  }
+  std::string count(const std::string& key) { return run(GetParam().count + (" " + key)); }
+
+  // A small key, a large one and one of integers, each without deadlines and with some.
+  void fill() {
+    for (const std::string key : {"small", "timed"}) {
+      for (const std::string name : {"a", "b", "c"}) put(key, name);
+    }
+    for (const std::string name : {"7", "300", "-5"}) put("ints", name);
+    for (int i = 0; i < 600; ++i) {
+      put("large", "m" + std::to_string(i));
+      put("mixed", "m" + std::to_string(i));
+    }
+    expire_at("timed", "a", Millis(50'000));
+    expire_at("timed", "b", Millis(60'000));
+    for (int i = 0; i < 600; i += 7) {
+      expire_at("mixed", "m" + std::to_string(i), Millis(50'000 + i % 3));
+    }
+    run("PEXPIREAT small " + in_ms(Millis(70'000)));
+  }
+
+  std::string digest() { return run("DEBUG DIGEST"); }
+  std::string digest_of(const std::string& key) { return run("DEBUG DIGEST-VALUE " + key); }
+  std::string dump(const std::string& key) {
+    std::string reply =
+        client_->send("*2\r\n$4\r\nDUMP\r\n$" + std::to_string(key.size()) + "\r\n" + key + "\r\n");
+    reply.erase(0, reply.find('\n') + 1);
+    reply.resize(reply.size() - 2);
+    return reply;
+  }
+  void check() {
+    for (int i = 0; i < server().parts().keyspace.count(); ++i) {
+      EXPECT_EQ(server().parts().keyspace[i].check_invariants(), "");
+    }
+  }
+
+ private:
+  std::string deadline_command(const std::string& verb, const std::string& key,
+                               const std::string& time, const std::string& name) {
+    return GetParam().letter + verb + " " + key + " " + time + " " + GetParam().word + " 1 " + name;
+  }
+};
+
+TEST_P(MemberPersistence, ASnapshotHoldsEverything) {
+  const Config config = config_with(false);
+  start(config);
+  fill();
+  const std::string before = digest();
+  EXPECT_EQ(run("SAVE"), "OK");
+  EXPECT_EQ(disk_.bytes("./dump.rdb").substr(0, 9), "VALKEY080");
+  clock_.advance(Millis(1'000));
+  EXPECT_EQ(restart(config), "");
+  EXPECT_EQ(digest(), before);
+  EXPECT_EQ(ttl("timed", "a"), "[(integer) 49000]");
+  check();
+}
+
+TEST_P(MemberPersistence, WithoutDeadlinesTheSnapshotIsForEverybody) {
+  start(config_with(false));
+  fill();
+  run("DEL timed mixed");
+  EXPECT_EQ(run("SAVE"), "OK");
+  EXPECT_EQ(disk_.bytes("./dump.rdb").substr(0, 9), "REDIS0010");
+}
+
+TEST_P(MemberPersistence, DebugReloadChangesNothing) {
+  start(config_with(false));
+  fill();
+  const std::string before = digest();
+  EXPECT_EQ(run("DEBUG RELOAD"), "OK");
+  EXPECT_EQ(digest(), before);
+  EXPECT_EQ(run("OBJECT ENCODING small"), "\"" + std::string(GetParam().small) + "\"");
+  EXPECT_EQ(run("OBJECT ENCODING large"), "\"" + std::string(GetParam().large) + "\"");
+  EXPECT_EQ(run("OBJECT ENCODING timed"), "\"" + std::string(GetParam().large) + "\"");
+  if (GetParam().name == std::string("Set")) {
+    EXPECT_EQ(run("OBJECT ENCODING ints"), "\"intset\"");
+  }
+  check();
+}
+
+TEST_P(MemberPersistence, TheLogHoldsEverythingInBothForms) {
+  for (const bool preamble : {true, false}) {
+    Config config = config_with(true);
+    config.aof_use_rdb_preamble = preamble;
+    start(config);
+    run("FLUSHALL");
+    fill();
+    const std::string before = digest();
+    EXPECT_EQ(restart(config), "");
+    EXPECT_EQ(digest(), before) << "commands as they came";
+    EXPECT_EQ(run("BGREWRITEAOF"), "Background append only file rewriting started");
+    turn();
+    put("after", "x");
+    const std::string after = digest();
+    clock_.advance(Millis(1'000));
+    EXPECT_EQ(restart(config), "");
+    EXPECT_EQ(digest(), after) << "a base, and commands since";
+    check();
+    clock_.advance(Millis(100'000));
+    fixture_->sweep();
+    EXPECT_EQ(restart(config), "");
+    EXPECT_EQ(run("EXISTS small"), "(integer) 0");
+    EXPECT_EQ(count("timed"), "(integer) 1") << "what expired does not come back";
+    clock_.advance(Millis(-101'000));
+  }
+}
+
+TEST_P(MemberPersistence, APayloadHoldsEverything) {
+  start(config_with(false));
+  fill();
+  for (const std::string key : {"small", "timed", "ints", "large", "mixed"}) {
+    run("PERSIST " + key);
+    EXPECT_EQ(client_->run({"RESTORE", "copy", "0", dump(key), "REPLACE"}), "OK") << key;
+    EXPECT_EQ(digest_of("copy"), digest_of(key)) << key;
+  }
+  const std::string payload = dump("timed");
+  clock_.advance(Millis(50'000));
+  EXPECT_EQ(client_->run({"RESTORE", "copy", "0", payload, "REPLACE"}), "OK");
+  EXPECT_EQ(count("copy"), "(integer) 2");
+  check();
+}
+
+TEST_P(MemberPersistence, APayloadOfWhichAllIsDueIsNoKey) {
+  start(config_with(false));
+  put("k", "a");
+  expire_at("k", "a", Millis(1'000));
+  const std::string payload = dump("k");
+  clock_.advance(Millis(1'000));
+  EXPECT_EQ(client_->run({"RESTORE", "copy", "0", payload}), "OK");
+  EXPECT_EQ(run("EXISTS copy"), "(integer) 0");
+  EXPECT_EQ(run("DBSIZE"), "(integer) 0");
+  fixture_->sweep();
+  EXPECT_EQ(server().parts().keyspace[0].stored(), 0u);
+  check();
+}
+
+TEST_P(MemberPersistence, ADamagedPayloadChangesNothing) {
+  start(config_with(false));
+  fill();
+  for (const std::string key : {"small", "timed", "ints"}) {
+    const std::string payload = dump(key);
+    for (std::size_t i = 0; i < payload.size(); ++i) {
+      std::string damaged = payload;
+      damaged[i] = static_cast<char>(damaged[i] ^ 1);
+      EXPECT_EQ(client_->run({"RESTORE", "copy", "0", damaged}),
+                "(error) ERR DUMP payload version or checksum are wrong");
+    }
+  }
+  EXPECT_EQ(run("EXISTS copy"), "(integer) 0");
+}
+
+TEST_P(MemberPersistence, CopyMoveAndRenameTakeDeadlinesAlong) {
+  start(config_with(false));
+  fill();
+  for (const std::string key : {"timed", "mixed", "ints", "large"}) {
+    const std::string before = digest_of(key);
+    EXPECT_EQ(run("COPY " + key + " copy REPLACE"), "(integer) 1");
+    EXPECT_EQ(digest_of("copy"), before);
+    EXPECT_EQ(run("RENAME copy renamed"), "OK");
+    EXPECT_EQ(digest_of("renamed"), before);
+    EXPECT_EQ(run("MOVE renamed 1"), "(integer) 1");
+    run("SELECT 1");
+    EXPECT_EQ(digest_of("renamed"), before);
+    run("DEL renamed");
+    run("SELECT 0");
+  }
+  check();
+}
+
+TEST_P(MemberPersistence, TheDigestKnowsDeadlinesButNotOrderOrForm) {
+  start(config_with(false));
+  for (const std::string name : {"1", "2", "3"}) put("up", name);
+  for (const std::string name : {"3", "1", "2"}) put("down", name);
+  EXPECT_EQ(digest_of("up"), digest_of("down"));
+  // A long member makes a table of it, or what is one for clients, and goes again.
+  put("down", std::string(100, 'x'));
+  run(std::string(GetParam().letter == std::string("H") ? "HDEL" : GetParam().letter) +
+      (GetParam().letter == std::string("H") ? " down " : "REM down ") + std::string(100, 'x'));
+  EXPECT_EQ(digest_of("up"), digest_of("down"));
+  expire_at("up", "2", Millis(1'000));
+  EXPECT_NE(digest_of("up"), digest_of("down"));
+  expire_at("down", "2", Millis(1'000));
+  EXPECT_EQ(digest_of("up"), digest_of("down"));
+  expire_at("down", "2", Millis(1'001));
+  EXPECT_NE(digest_of("up"), digest_of("down"));
+}
+
+TEST_P(MemberPersistence, MemoryUsageGrowsWithMembersAndDeadlines) {
+  start(config_with(false));
+  const auto usage = [&](const std::string& key) {
+    return std::stoll(run("MEMORY USAGE " + key).substr(std::string("(integer) ").size()));
+  };
+  fill();
+  const auto small = usage("small");
+  EXPECT_GT(small, 20);
+  EXPECT_LT(small, 200);
+  EXPECT_GT(usage("large"), 600 * 8);
+  EXPECT_GT(usage("timed"), small);
+}
+
+constexpr TypeWords kTypes[] = {
+    {"Hash", "HSET", "v", false, "H", "FIELDS", "HLEN", "listpack", "hashtable"},
+    {"Set", "SADD", "", false, "S", "MEMBERS", "SCARD", "listpack", "hashtable"},
+    {"Zset", "ZADD", "1.5", true, "Z", "MEMBERS", "ZCARD", "listpack", "skiplist"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Types, MemberPersistence, testing::ValuesIn(kTypes),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace member_persistence_test
+}  // namespace mayfly
