@@ -429,7 +429,7 @@ class OthersTest(AofCase):
                 done = subprocess.run(["redis-check-aof", self.folder("appendonly.aof.manifest")],
                                       capture_output=True, text=True, check=False, timeout=30)
                 self.assertEqual(done.returncode, 0, done)
-                self.assert_holds(expected, self.copy_to(Redis), has_field_deadlines=False)
+                self.assert_holds(expected, self.copy_to(Redis), has_member_deadlines=False)
 
     def test_what_redis_has_written_is_loaded_here(self):
         for preamble in ("yes", "no"):
@@ -440,7 +440,7 @@ class OthersTest(AofCase):
                 self.rewrite()
                 for words in PLAIN[6:]:
                     self.client.ok(*words)
-                expected = contents(self.client, has_field_deadlines=False)
+                expected = contents(self.client, has_member_deadlines=False)
                 self.server.kill()
                 self.assert_holds(expected, self.copy_to(Mayfly))
 

@@ -98,6 +98,12 @@ class RdbCommandTest(unittest.TestCase):
             deadlines = {as_bytes(f["field"]): f["deadline_ms"]
                          for f in found["fields"] if "deadline_ms" in f}
             self.assertEqual(deadlines, entry.get("field_deadline_ms", {}))
+        elif found["type"] == "set":
+            self.assertEqual(sorted(as_bytes(m["member"]) for m in found["members"]),
+                             sorted(entry["value"]))
+        elif found["type"] == "zset":
+            scores = {as_bytes(m["member"]): float(m["score"]) for m in found["members"]}
+            self.assertEqual(scores, {name: float(score) for name, score in entry["value"]})
         else:
             self.assertEqual(found["elements"], len(entry["value"]))
 
@@ -122,7 +128,7 @@ class RdbCommandTest(unittest.TestCase):
 
     def test_help_says_of_which_types_the_values_are_printed(self):
         text = " ".join(run("--help").stdout.split())
-        self.assertIn("the values of strings and hashes", text)
+        self.assertIn("the values of strings and the members of hashes, sets and sorted sets", text)
         self.assertIn("number of elements", text)
 
     def test_checks_a_sound_file(self):
@@ -163,6 +169,30 @@ class RdbCommandTest(unittest.TestCase):
     def test_finds_a_field_that_is_there_twice(self):
         twice = b"REDIS0010\x04\x01h\x02\x01f\x011\x01f\x012\xff" + bytes(8)
         self.assert_refused(run(self.write(twice), "--check"), "duplicate", "key 'h' at offset 9")
+
+    def test_knows_deadlines_of_members(self):
+        far = struct.pack("<q", 4_102_444_800_123)
+        never, score = struct.pack("<q", -1), struct.pack("<d", float("inf"))
+        path = self.write(b"VALKEY080\xc8\x01s\x02\x01a" + far + b"\x01b" + never
+                          + b"\xc9\x01z\x01\x01a" + score + far + b"\xff" + bytes(8))
+        lines = self.assert_done(run(path, "--dump")).splitlines()
+        self.assertEqual([json.loads(line) for line in lines], [
+            {"db": 0, "key": "s", "type": "set", "members": [
+                {"member": "a", "deadline_ms": 4_102_444_800_123}, {"member": "b"}]},
+            {"db": 0, "key": "z", "type": "zset", "members": [
+                {"member": "a", "score": "inf", "deadline_ms": 4_102_444_800_123}]}])
+        self.assertIn("0 keys and 2 members have a TTL", self.assert_done(run(path)))
+        self.assertIn("ok, 2 keys", self.assert_done(run(path, "--check")))
+
+    def test_finds_damage_in_sets(self):
+        def check(value, *parts):
+            path = self.write(b"REDIS0010" + value + b"\xff" + bytes(8))
+            self.assert_refused(run(path, "--check"), "key 'k' at offset 9", *parts)
+
+        check(b"\x02\x01k\x02\x01a\x01a", "duplicate member in a set")
+        check(b"\x0b\x01k\x0c\2\0\0\0\2\0\0\0\2\0\1\0", "do not ascend")
+        check(b"\x05\x01k\x01\x01a" + struct.pack("<d", float("nan")), "not a number")
+        check(b"\x03\x01k\x01\x01a\x03one", "a score of 'one'")
 
     def test_refuses_what_is_no_rdb_file(self):
         self.assert_refused(run(os.path.join(self.folder, "none")), "No such file")

@@ -22,7 +22,12 @@ def fill(server, count=2_000):
     client = server.client()
     requests = [("SELECT", 2), ("HSET", "h2", "f", "v"), ("SELECT", 0),
                 ("SET", b"\x00\xff\r\n", bytes(range(256))), ("SET", "long", "abc" * 10_000),
-                ("HSET", "large", *(f"x{number}" for number in range(2_000)))]
+                ("HSET", "large", *(f"x{number}" for number in range(2_000))),
+                ("SADD", "ints", *range(-50, 400)), ("SADD", "set", "a", "b", ""),
+                ("SADD", "large set", *(f"m{number}" for number in range(2_000))),
+                ("ZADD", "zset", 1, "b", 1, "a", "-inf", "c", 0.1, ""),
+                ("ZADD", "large zset", *(word for number in range(2_000)
+                                         for word in (number / 7, f"m{number}")))]
     requests += [("SET", f"key:{number}", number, "PXAT", FAR + number) for number in range(count)]
     for reply in client.pipeline(requests):
         if isinstance(reply, Failure):
@@ -138,6 +143,23 @@ class PeersTest(ReplicationCase):
                 self.assertEqual(client.ok("PEXPIRETIME", "far"), deadline)
                 await_that(lambda: client.ok("DBSIZE") == 1, "the other one expires")
                 self.assertIsNone(client.ask("GET", "a"))
+
+    def test_redis_is_told_which_key_it_would_not_understand(self):
+        primary, replica = self.start(Mayfly), self.start(Redis)
+        ask(primary, "SADDEX", "online", "EX", 1000, "MEMBERS", 1, "ann")
+        follow(replica, primary.port)
+        about = "the set 'online' in database 0 has members with deadlines"
+        await_that(lambda: about in primary.log(), primary.log)
+        await_that(lambda: about in replica.log(), replica.log)
+        self.assertFalse(is_up(replica))
+        ask(primary, "SPERSIST", "online", "MEMBERS", 1, "ann")
+        await_up(replica)
+        self.assert_same_contents(primary, replica)
+        ask(primary, "ZADDEX", "scores", "EX", 1000, "MEMBERS", 1, 7, "bob")
+        await_that(lambda: "does not know ZADDEX of the key 'scores'" in primary.log(), primary.log)
+        ask(primary, "DEL", "scores")
+        await_up(replica)
+        self.assert_same_contents(primary, replica)
 
     def test_passwords(self):
         for kinds in ((Mayfly, Redis), (Redis, Mayfly)):

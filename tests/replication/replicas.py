@@ -68,9 +68,9 @@ def await_same(primary, *replicas):
         ["the data are the same"] + [compare(primary, replica) for replica in replicas]))
 
 
-def held_by(server, has_field_deadlines=True):
+def held_by(server, has_member_deadlines=True):
     with Client(server.port) as client:
-        return contents(client, 16, has_field_deadlines)
+        return contents(client, 16, has_member_deadlines)
 
 
 def compare(primary, replica):
@@ -86,13 +86,13 @@ class ReplicationCase(unittest.TestCase):
             await_up(server)
         return server
 
-    def assert_same_contents(self, primary, replica, has_field_deadlines=False):
+    def assert_same_contents(self, primary, replica, has_member_deadlines=False):
         """As soon as nothing is about to expire."""
         await_caught_up(primary, replica)
 
         def unlike():
-            return difference(held_by(primary, has_field_deadlines),
-                              held_by(replica, has_field_deadlines))
+            return difference(held_by(primary, has_member_deadlines),
+                              held_by(replica, has_member_deadlines))
 
         await_that(lambda: not unlike(), unlike)
 

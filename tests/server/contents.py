@@ -11,21 +11,25 @@ from typing import NamedTuple
 from resp_client import Failure
 
 AT_ONCE = 200
-READING = {b"string": "GET", b"hash": "HGETALL"}
+READING = {"string": ("GET",), "hash": ("HGETALL",), "set": ("SMEMBERS",),
+           "zset": ("ZRANGE", 0, -1, "WITHSCORES")}
+NAMES = {"hash": ("HKEYS",), "set": ("SMEMBERS",), "zset": ("ZRANGE", 0, -1)}
+DEADLINES = {"hash": "HPEXPIRETIME", "set": "SPEXPIRETIME", "zset": "ZPEXPIRETIME"}
 
 
 class Entry(NamedTuple):
     kind: str
-    value: object  # bytes, or a dictionary of bytes; None for kinds that only others have
+    value: object  # bytes, or {name: value}: the score of a sorted set, None of a set. None for
+                   # kinds that only others have
     deadline: int  # -1: none
-    deadlines: dict  # of fields that have one
+    deadlines: dict  # of members that have one
 
 
 def now_ms():
     return int(time.time() * 1000)
 
 
-def contents(client, databases=16, has_field_deadlines=True):
+def contents(client, databases=16, has_member_deadlines=True):
     """{(database, key): Entry} of what is visible. What expires meanwhile may be in it or not, but
     each entry is of one moment."""
     found = {}
@@ -34,24 +38,30 @@ def contents(client, databases=16, has_field_deadlines=True):
         keys = client.ok("KEYS", "*")
         for first in range(0, len(keys), AT_ONCE):
             part = keys[first:first + AT_ONCE]
-            for key, entry in zip(part, entries(client, part, has_field_deadlines)):
+            for key, entry in zip(part, entries(client, part, has_member_deadlines)):
                 if entry is not None:
                     found[database, key] = entry
     client.ok("SELECT", 0)
     return found
 
 
-def entries(client, keys, has_field_deadlines):
-    kinds = client.pipeline(("TYPE", key) for key in keys)
-    hashes = [key for key, kind in zip(keys, kinds) if kind == "hash"]
-    names = dict(zip(hashes, client.pipeline(("HKEYS", key) for key in hashes)))
+def on(command, key):
+    return (command[0], key, *command[1:])
+
+
+def entries(client, keys, has_member_deadlines):
+    kinds = [str(kind) for kind in client.pipeline(("TYPE", key) for key in keys)]
+    grouped = [(key, NAMES[kind]) for key, kind in zip(keys, kinds) if kind in NAMES]
+    replies = client.pipeline(on(command, key) for key, command in grouped)
+    names = {key: reply for (key, _), reply in zip(grouped, replies)
+             if not isinstance(reply, Failure)}
     requests = [("MULTI",)]
     for key, kind in zip(keys, kinds):
         requests.append(("TYPE", key))
         requests.append(("PEXPIRETIME", key))
-        requests.append((READING.get(kind.encode(), "EXISTS"), key))
-        asked = names.get(key) if has_field_deadlines else None
-        requests.append(("HPEXPIRETIME", key, "FIELDS", len(asked), *asked) if asked
+        requests.append(on(READING.get(kind, ("EXISTS",)), key))
+        asked = names.get(key) if has_member_deadlines else None
+        requests.append((DEADLINES[kind], key, "FIELDS", len(asked), *asked) if asked
                         else ("EXISTS", key))
     replies = client.pipeline([*requests, ("EXEC",)], at_once=len(requests) + 1)[-1]
     if isinstance(replies, Failure):
@@ -65,11 +75,18 @@ def entry_of(names, kind, deadline, value, deadlines):
         return None
     if kind == "string":
         return Entry("string", value, deadline, {})
-    if kind != "hash":
+    if kind not in READING:
         return Entry(str(kind), None, deadline, {})
     times = zip(names, deadlines) if isinstance(deadlines, list) else []
-    return Entry("hash", dict(zip(value[::2], value[1::2])), deadline,
+    return Entry(str(kind), members_of(kind, value), deadline,
                  {name: time for name, time in times if time >= 0})
+
+
+def members_of(kind, reply):
+    if kind == "set":
+        return dict.fromkeys(reply)
+    pairs = zip(reply[::2], reply[1::2])
+    return {name: float(text) for name, text in pairs} if kind == "zset" else dict(pairs)
 
 
 def golden(path):
@@ -93,6 +110,10 @@ def golden_entry(said):
         value = raw(value)
     elif said["type"] == "hash":
         value = {raw(name): raw(text) for name, text in value.items()}
+    elif said["type"] == "set":
+        value = dict.fromkeys(map(raw, value))
+    elif said["type"] == "zset":
+        value = {raw(name): float(score) for name, score in value}
     else:
         value = None
     return Entry(said["type"], value, said["deadline_ms"], deadlines)
