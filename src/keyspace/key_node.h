@@ -5,8 +5,8 @@
 //
 // The value of a string is its bytes, that of a key with few members their packed form
 // (packed_view.h, int_set.h), and that of a large one a pointer to its MemberTable. One allocation
-// per key keeps keys small: nothing is rounded up twice, and finding a key brings its value into the
-// cache.
+// per key keeps keys small: nothing is rounded up twice, and finding a key brings its value into
+// the cache.
 //
 // Only the database's table of slots points to a node. So a node may move when its value grows, and
 // pointers to it are invalid after any change.

@@ -19,8 +19,8 @@
 // scores are in the order of their scores, and of their names where scores are equal.
 //
 //   find, count_due, at   O(n): a walk over the bytes; earliest() and count() O(1)
-//   memory                27 bytes for a name of 13 and a value of 13, 31 with a deadline, 1 more if
-//                         names differ in size; 4 or 12 more for the key
+//   memory                27 bytes for a name of 13 and a value of 13, 31 with a deadline, 1 more
+//                         if names differ in size; 4 or 12 more for the key
 //
 // packed_members.h has the functions that change the bytes.
 

@@ -78,7 +78,8 @@ class ScoreOrder {
   Entry at(std::size_t rank) const;
 
   // Calls `visit(entry)` for `count` entries from rank `first` on, until it returns false.
-  // Backward, the one after `first` is first - 1. REQUIRES: so many there are, and no change meanwhile.
+  // Backward, the one after `first` is first - 1. REQUIRES: so many there are, and no change
+  // meanwhile.
   template <class Visit>
   void visit(std::size_t first, std::size_t count, bool backward, Visit visit) const;
 

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "server/core/clients.h"
-#include "server/core/memory.h"
 #include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
+#include "server/monitoring/memory.h"
 
 namespace mayfly {
 namespace client_commands_test {

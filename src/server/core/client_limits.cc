@@ -8,7 +8,7 @@
 
 #include "server/admin/client_list.h"
 #include "server/core/clients.h"
-#include "server/core/memory.h"
+#include "server/monitoring/memory.h"
 #include "server/replication/replication_stream.h"
 
 namespace mayfly {

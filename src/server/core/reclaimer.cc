@@ -9,8 +9,8 @@
 #include "commands/command.h"
 #include "mayfly/internal/stopwatch.h"
 #include "server/core/client.h"
-#include "server/core/memory.h"
 #include "server/monitoring/latency.h"
+#include "server/monitoring/memory.h"
 #include "server/persistence/loading.h"
 #include "server/replication/replication_stream.h"
 

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "server/core/memory.h"
 #include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
+#include "server/monitoring/memory.h"
 #include "server/monitoring/stats.h"
 
 namespace mayfly {

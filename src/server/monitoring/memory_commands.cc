@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "keyspace/value.h"
-#include "server/core/memory.h"
 #include "server/core/server_call.h"
 #include "server/monitoring/info.h"
+#include "server/monitoring/memory.h"
 #include "server/monitoring/stats.h"
 
 namespace mayfly {

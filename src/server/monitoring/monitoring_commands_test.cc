@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include "server/core/memory.h"
 #include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 #include "server/monitoring/command_log.h"
 #include "server/monitoring/latency.h"
+#include "server/monitoring/memory.h"
 #include "server/monitoring/stats.h"
 
 namespace mayfly {

@@ -11,7 +11,7 @@
 
 #include "base/version.h"
 #include "keyspace/eviction.h"
-#include "server/core/memory.h"
+#include "server/monitoring/memory.h"
 #include "server/monitoring/stats.h"
 #include "server/persistence/background.h"
 #include "server/persistence/data_directory.h"

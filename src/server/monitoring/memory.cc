@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers of the allocator. Its functions are weak symbols: null if the allocator is another one.
 
-#include "server/core/memory.h"
+#include "server/monitoring/memory.h"
 
 #include <malloc.h>
 #include <unistd.h>

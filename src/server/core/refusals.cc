@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests that are refused: unknown commands, wrong numbers of words, what is not allowed now, and
+// bytes that break the protocol. All errors are counted here.
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "server/admin/missing_types.h"
+#include "server/core/requests.h"
+
+namespace mayfly {
+namespace {
+
+std::string unknown_command(Words words) {
+  constexpr std::size_t kMost = 128;
+  std::string arguments;
+  for (std::size_t i = 1; i < words.size() && arguments.size() < kMost; ++i) {
+    arguments += fmt::format("'{:.{}}' ", words[i], kMost - arguments.size());
+  }
+  return fmt::format("ERR unknown command '{:.{}}', with args beginning with: {}", words[0], kMost,
+                     arguments);
+}
+
+std::string unknown_subcommand(const Command& command, Words words) {
+  std::string name(command.name);
+  for (char& c : name) c = static_cast<char>(std::toupper(c));
+  return fmt::format("ERR unknown subcommand '{:.128}'. Try {} HELP.", words[1], name);
+}
+
+}  // namespace
+
+void Requests::refuse_unknown(Client& client, const Command* found, const Command* command,
+                              Words words) {
+  if (!client.is_authenticated()) {
+    return refuse(client, command, words, "NOAUTH Authentication required.");
+  }
+  if (found == nullptr) {
+    const std::string error = unknown_command(words) + missing_type_note(words[0]);
+    return refuse(client, nullptr, words, error);
+  }
+  if (command == nullptr) return refuse(client, nullptr, words, unknown_subcommand(*found, words));
+  ++stats_.by_command[command].rejected;
+  refuse(client, command, words,
+         fmt::format("ERR wrong number of arguments for '{}' command", full_name(*command)));
+}
+
+// An EXEC that is refused ends its transaction. Any other command breaks the one it belongs to.
+void Requests::refuse(Client& client, const Command* command, Words words, std::string_view error) {
+  std::string text(error);
+  if (command != nullptr && (command->flags & flag::runs_queue) != 0) {
+    if (text.starts_with("ERR ")) text.erase(0, 4);
+    text.insert(0, "EXECABORT Transaction discarded because of: ");
+    leave_multi(client);
+  } else if (client.transaction.is_open) {
+    client.transaction.is_broken = true;
+  }
+  count_error(text);
+  record_peer_error(client, words, text);
+  ReplyMode& mode = client.options.reply_mode;
+  if (mode == ReplyMode::on) Reply(client.output(), client.protocol()).error(text);
+  if (mode == ReplyMode::skip) mode = ReplyMode::on;
+}
+
+void Requests::refuse_protocol(Client& client, std::string_view error) {
+  count_error("ERR");
+  if (client.is_primary) {  // it does not read replies, and would take one for a request
+    record_peer_error(client, {}, error);
+    return client.link().close_now("its stream breaks the protocol");
+  }
+  parts_.log.verbose("{} from client {}", error, client.link().address());
+  Reply(client.output(), client.protocol()).error(fmt::format("ERR {}", error));
+  client.close_after_reply();
+}
+
+void Requests::count_error(std::string_view error) {
+  ++stats_.errors;
+  const std::string_view code = error.substr(0, error.find_first_of(" \r"));
+  const auto found = stats_.by_error.find(code);
+  if (found != stats_.by_error.end()) {
+    ++found->second;
+  } else if (constexpr std::size_t kCodes = 128; stats_.by_error.size() < kCodes) {
+    stats_.by_error.emplace(code, 1);
+  }
+}
+
+void Requests::record_peer_error(const Client& client, Words words, std::string_view error) {
+  if (!client.is_primary && !client.is_attached_replica()) return;
+  ++stats_.unexpected_errors;
+  peer_errors_.add(parts_.log, parts_.clock.now(),
+                   {client.is_primary ? "primary" : "replica", client.link().address(),
+                    words.empty() ? std::string_view() : words[0], error});
+}
+
+}  // namespace mayfly
