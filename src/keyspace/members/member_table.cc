@@ -84,7 +84,7 @@ bool MemberTable::put(std::string_view name, std::string_view value, Time deadli
   const std::uint64_t hash = hash_of(name);
   const Slot slot = slot_of(name, hash);
   if (slot == kNoSlot) {
-    add({name, value, deadline}, hash);
+    insert({name, value, deadline}, hash);
     return true;
   }
   MemberNode& node = (*nodes_)[slot];
@@ -98,8 +98,15 @@ bool MemberTable::put(std::string_view name, std::string_view value, Time deadli
   return false;
 }
 
+bool MemberTable::add(std::string_view name, std::string_view value, Time deadline) {
+  const std::uint64_t hash = hash_of(name);
+  if (slot_of(name, hash) != kNoSlot) return false;
+  insert({name, value, deadline}, hash);
+  return true;
+}
+
 // REQUIRES: no member has this name.
-void MemberTable::add(const Member& member, std::uint64_t hash) {
+void MemberTable::insert(const Member& member, std::uint64_t hash) {
   const Slot slot = nodes_->emplace(member.name, member.value, payload_);
   table_.insert(hash, slot, [this](Slot other) { return hash_at(other); });
   if (index_) index_->reserve(nodes_->extent());
@@ -120,7 +127,7 @@ bool MemberTable::put_new(std::span<const Member> members) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     const std::uint64_t hash = hashes[i % hashes.size()];
     if (slot_of(members[i].name, hash) != kNoSlot) return false;
-    add(members[i], hash);
+    insert(members[i], hash);
     if (i + hashes.size() < members.size()) look_ahead(i + hashes.size());
   }
   return true;

@@ -120,6 +120,10 @@ void MembersRef::reclaim_due() {
 }
 
 bool MembersRef::add(std::string_view name, std::string_view value, Time deadline) {
+  const KeyNode& node = database_.node(slot_);
+  if (form_of(node) == ValueForm::table && node.has_member_deadlines == 0 && deadline == kNever) {
+    return node.member_table().add(name, value, deadline);  // one look-up
+  }
   if (find(name)) return false;
   return put(name, value, deadline);
 }

@@ -81,7 +81,17 @@ class ScoreOrder {
   // Backward, the one after `first` is first - 1. REQUIRES: so many there are, and no change
   // meanwhile.
   template <class Visit>
-  void visit(std::size_t first, std::size_t count, bool backward, Visit visit) const;
+  void visit(std::size_t first, std::size_t count, bool backward, Visit visit) const {
+    this->visit(first, count, backward, visit, [](Entry, std::size_t) {});
+  }
+
+  // The same. Before each visit, `announce(entry, distance)` is called for entries that come some
+  // visits later, at distances of kSoon and kLater: for prefetching. They may be beyond `count`.
+  static constexpr std::size_t kSoon = 5;
+  static constexpr std::size_t kLater = 10;
+  template <class Visit, class Announce>
+  void visit(std::size_t first, std::size_t count, bool backward, Visit visit,
+             Announce announce) const;
 
   // Frees at most about `limit` entries and returns how many are left, to free a large order in
   // slices. After the first call only size() and this may be called.
@@ -171,11 +181,16 @@ std::size_t ScoreOrder::count_before(IsBefore is_before) const {
   return before + search(*static_cast<const Leaf*>(node), is_before);
 }
 
-template <class Visit>
-void ScoreOrder::visit(std::size_t first, std::size_t count, bool backward, Visit visit) const {
+template <class Visit, class Announce>
+void ScoreOrder::visit(std::size_t first, std::size_t count, bool backward, Visit visit,
+                       Announce announce) const {
   while (count > 0) {
     Place place = place_of(first);
     for (;;) {
+      for (const std::size_t distance : {kSoon, kLater}) {
+        const std::size_t later = backward ? place.index - distance : place.index + distance;
+        if (later < place.leaf->count) announce(place.leaf->entry(later), distance);
+      }
       if (!visit(place.leaf->entry(place.index))) return;
       if (--count == 0) return;
       first = backward ? first - 1 : first + 1;
