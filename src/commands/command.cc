@@ -43,9 +43,9 @@ std::vector<std::span<const Command>> data_commands() {
           hash_setex_commands(),    member_expire_commands(), member_ttl_commands(),
           member_random_commands(), member_scan_commands(),   set_write_commands(),
           set_read_commands(),      set_algebra_commands(),   member_compat_commands(),
-          set_addex_commands(),     zset_add_commands(),      zset_remove_commands(),
-          zset_read_commands(),     zset_range_commands(),    zset_pop_commands(),
-          zset_combine_commands()};
+          set_addex_commands(),     zset_add_commands(),      zset_addex_commands(),
+          zset_remove_commands(),   zset_read_commands(),     zset_range_commands(),
+          zset_pop_commands(),      zset_combine_commands()};
 }
 
 CommandTable::CommandTable() : cells_(kCells, nullptr) {}

@@ -172,10 +172,16 @@ std::span<const Command> set_algebra_commands();
 std::span<const Command> member_compat_commands();
 std::span<const Command> set_addex_commands();
 std::span<const Command> zset_add_commands();
+std::span<const Command> zset_addex_commands();
 std::span<const Command> zset_remove_commands();
 std::span<const Command> zset_read_commands();
 std::span<const Command> zset_range_commands();
 std::span<const Command> zset_pop_commands();
 std::span<const Command> zset_combine_commands();
+std::span<const Command> member_expire_commands();
+std::span<const Command> member_ttl_commands();
+std::span<const Command> member_random_commands();
+std::span<const Command> member_scan_commands();
+std::span<const Command> member_compat_commands();
 
 }  // namespace mayfly

@@ -12,9 +12,11 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +51,13 @@ struct Contents {
   Slot cursor = 0;      // of free_some()
 };
 
+// What a request will look up: a key, and maybe members of it.
+struct LookupHint {
+  static constexpr std::size_t kMembers = 2;
+  std::string_view key;
+  std::array<std::string_view, kMembers> members;  // empty: none
+};
+
 class Database {
  public:
   Database(Keyspace& keyspace, int number);
@@ -76,6 +85,10 @@ class Database {
     if (node.has_deadline == 0 && node.has_member_deadlines == 0) return true;
     return !has_expired(context, slot);
   }
+
+  // Fetches what will be looked up into the processor's cache. Changes nothing.
+  static constexpr std::size_t kHintsMost = 16;
+  void prefetch(std::span<const LookupHint> hints) const;  // at most kHintsMost
 
   std::string_view key(Slot slot) const { return node(slot).key(); }
   ValueType type(Slot slot) const { return type_of(node(slot)); }
@@ -206,6 +219,7 @@ class Database {
   friend class MembersRef;
 
   std::uint64_t hash_of(std::string_view key) const;
+  void prefetch_keys(std::span<const LookupHint> hints) const;
   Slot insert(KeyNode* node);
   Slot add(const ExecContext& context, KeyNode* node);  // insert(), as used now
   void remove_stored(std::string_view key);             // if there is one

@@ -102,6 +102,18 @@ class Table {
     if (size_ > 0) __builtin_prefetch(&home(hash));
   }
 
+  // A slot that may be the one with this hash, without asking about it; kNoSlot if none is in its
+  // bucket. For prefetching.
+  Slot candidate(std::uint64_t hash) const {
+    if (size_ == 0) return kNoSlot;
+    const Bucket& bucket = home(hash);
+    const std::array<std::uint64_t, 2> found = bucket.match(tag_of(hash));
+    const std::size_t half = found[0] != 0 ? 0 : 1;
+    if (found[half] == 0) return kNoSlot;
+    const std::size_t i = half * 8 + static_cast<std::size_t>(std::countr_zero(found[half])) / 8;
+    return i < bucket.count() ? bucket.slots[i] : kNoSlot;
+  }
+
   // Room for so many slots at once, so that inserting them moves none. Does nothing unless the
   // table is empty. fit() gives back what was too much; the owner calls it at the end.
   void reserve(std::size_t slots);

@@ -86,7 +86,7 @@ class Link {
   virtual bool paused() const = 0;
 
   // While paused, closes as soon as the other side has finished sending: nobody waits for an answer
-  // any more. Otherwise that is noticed after resuming, when all that came before has been received.
+  // any more. Otherwise that is noticed after resuming, behind all that came before it.
   virtual void watch_for_close() = 0;
 
   virtual const InputBuffer& input() const = 0;          // for statistics

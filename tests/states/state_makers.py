@@ -123,7 +123,7 @@ def clients_of_one_server(kind, _):
 
 
 def waiting_clients(kind, samples):
-    """Pauses of everything, WAIT, and what CONFIG SET makes of writes."""
+    """Pauses of everything, WAIT, BZPOPMIN, and what CONFIG SET makes of writes."""
     with kind.server() as server:
         seed(server)
         with server.client() as client:
@@ -135,6 +135,8 @@ def waiting_clients(kind, samples):
         yield Situation("all-paused", server, at_once=True, pauses=pause_all)
         seed(server)
         yield Situation("in-wait", server, at_once=True, pauses=make_all_wait, skips_queues=True)
+        seed(server)
+        yield Situation("blocked", server, at_once=True, pauses=block_all, skips_queues=True)
         seed(server)
         prepared = queue_all(server, samples)
         tell(server, "CONFIG", "SET", "min-replicas-to-write", "1")
@@ -152,6 +154,13 @@ def make_all_wait(clients, millis):
     for client in clients:
         client.send("WAIT", 1, millis)
         client.skips = 1  # the reply of WAIT
+    return millis / 1000
+
+
+def block_all(clients, millis):
+    for client in clients:
+        client.send("BZPOPMIN", "nothing", millis / 1000)
+        client.skips = 1  # the reply of BZPOPMIN
     return millis / 1000
 
 

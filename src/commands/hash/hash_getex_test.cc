@@ -9,6 +9,16 @@ namespace hash_getex_test {
 class HashGetexTest : public HashFixture {};
 INSTANTIATE_TEST_SUITE_P(Hashes, HashGetexTest, kBothForms, form_name);
 
+TEST_P(HashGetexTest, FieldsAndMembersMeanTheSame) {
+  EXPECT_EQ(run("HSETEX h EX 10 MEMBERS 2 fields 1 members 2"), "(integer) 1");
+  EXPECT_EQ(propagated(),
+            "HSETEX h PXAT " + in_ms(Millis(10'000)) + " FIELDS 2 fields 1 members 2");
+  EXPECT_EQ(run("HGETEX h PERSIST members 2 members fields"), R"(["2", "1"])");
+  EXPECT_EQ(propagated(), "HPERSIST h FIELDS 2 members fields");
+  EXPECT_EQ(run("HGETDEL h MEMBERS 1 fields"), R"(["1"])");
+  EXPECT_EQ(propagated(), "HDEL h fields");
+}
+
 // ---- HGETEX ----
 
 TEST_P(HashGetexTest, WithoutOptionsItIsHmget) {

@@ -194,47 +194,6 @@ TEST_P(HashTest, HincrbyfloatRefusesWhatIsNoNumber) {
   EXPECT_EQ(run("HEXISTS h n"), "(integer) 0");
 }
 
-// ---- HSCAN ----
-
-TEST_P(HashTest, HscanReturnsEachFieldOnce) {
-  std::set<std::string> expected;
-  for (int i = 0; i < 300; ++i) {
-    const std::string field = "f" + std::to_string(i);
-    run({"HSET", "h", field, "v"});
-    expected.insert(field);
-  }
-  std::multiset<std::string> seen;
-  std::string cursor = "0";
-  do {
-    std::vector<std::string> page = bulks("HSCAN h " + cursor + " COUNT 20 NOVALUES");
-    cursor = page.front();
-    seen.insert(page.begin() + 1, page.end());
-  } while (cursor != "0");
-  EXPECT_EQ(seen.size(), expected.size());
-  EXPECT_EQ(std::set(seen.begin(), seen.end()), expected);
-}
-
-TEST_P(HashTest, HscanTakesOptions) {
-  run("HSET h a 1 b 2 ab 3");
-  EXPECT_EQ(sorted("HSCAN h 0"), "0 1 2 3 a ab b");
-  EXPECT_EQ(sorted("HSCAN h 0 match a*"), "0 1 3 a ab");
-  EXPECT_EQ(sorted("HSCAN h 0 NOVALUES MATCH a* COUNT 100"), "0 a ab");
-  EXPECT_EQ(run("HSCAN h 0 MATCH none"), "[\"0\", []]");
-}
-
-TEST_P(HashTest, HscanChecksCursorThenKeyThenOptions) {
-  EXPECT_EQ(run("HSCAN none x NONSENSE"), "(error) ERR invalid cursor");
-  EXPECT_EQ(run("HSCAN none 0 NONSENSE"), "[\"0\", []]");
-  put_string("s");
-  EXPECT_EQ(run("HSCAN s 0 NONSENSE"), kWrongType);
-  run("HSET h a 1");
-  EXPECT_EQ(run("HSCAN h 0 NONSENSE"), kSyntax);
-  EXPECT_EQ(run("HSCAN h 0 COUNT"), kSyntax);
-  EXPECT_EQ(run("HSCAN h 0 COUNT 0"), kSyntax);
-  EXPECT_EQ(run("HSCAN h 0 COUNT x"), kNoInteger);
-  EXPECT_EQ(run("HSCAN h 0 TYPE string"), kSyntax);
-}
-
 // ---- Fields that are due ----
 
 TEST_P(HashTest, AFieldIsGoneAtItsDeadline) {

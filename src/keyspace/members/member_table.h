@@ -130,6 +130,20 @@ class MemberTable {
   Member member_at(Slot slot) const { return at(slot); }
   std::string_view name_at(Slot slot) const { return (*nodes_)[slot].name(); }
 
+  // The three steps of fetching a member into the processor's cache, ahead of a find(): its bucket,
+  // its slot (kNoSlot if there is none), its node.
+  std::uint64_t prefetch_bucket(std::string_view name) const {
+    const std::uint64_t hash = hash_of(name);
+    table_.prefetch(hash);
+    return hash;
+  }
+  Slot prefetch_slot(std::uint64_t hash) const {
+    const Slot slot = table_.candidate(hash);
+    if (slot != kNoSlot) __builtin_prefetch(&(*nodes_)[slot]);
+    return slot;
+  }
+  void prefetch_node(Slot slot) const { (*nodes_)[slot].prefetch(); }
+
   // Frees at most `limit` members and returns how many are left, to free a large table in slices.
   // After the first call only count() and this may be called.
   std::size_t free_some(std::size_t limit);

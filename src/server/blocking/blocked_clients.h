@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BlockedClients: clients whose last request waits, for replicas (replication/waiters.h) or for keys
-// (key_waiters.h). No more requests of such a client are read until that one is answered.
+// BlockedClients: clients whose last request waits, for replicas (replication/waiters.h) or for
+// keys (key_waiters.h). No more requests of such a client are read until that one is answered.
 //
 // A request is answered when what it waits for has come, when its time is over, by CLIENT UNBLOCK,
 // or by an error when this server becomes a replica.

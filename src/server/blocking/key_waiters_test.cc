@@ -46,6 +46,13 @@ class KeyWaitersTest : public testing::Test, public ServerFixture {
     for (const std::string& request : requests) writer.run(request);
     return writer.run("EXEC");
   }
+  void set_deadline(std::string_view key, std::string_view member, Millis from_now) {
+    const ExecContext context{.now = wall().now()};
+    Database& database = server().parts().keyspace[0];
+    MembersRef members = database.members(context, database.find(context, key));
+    EXPECT_TRUE(members.set_deadline(member, context.now + from_now));
+    members.finish();
+  }
   Millis turn() {
     server().begin_turn();
     return server().before_sleep();
@@ -148,7 +155,8 @@ TEST_F(KeyWaitersTest, SwappingDatabasesServes) {
 TEST_F(KeyWaitersTest, AnExpiredMemberServesNobody) {
   server().parts().reclaimer.set_sweeping(false);
   block(a, "BZPOPMIN z 0");
-  transact({"ZADD z 1 x 2 y", "ZPEXPIRE z 10 MEMBERS 1 x", "CLIENT PAUSE 1000 WRITE"});
+  transact({"ZADD z 1 x 2 y", "CLIENT PAUSE 1000 WRITE"});
+  set_deadline("z", "x", 10ms);
   advance(20ms);
   EXPECT_EQ(writer.run("CLIENT UNPAUSE"), "OK");
   EXPECT_EQ(a.messages(), R"(["z", "y", "2"])");
@@ -280,7 +288,8 @@ TEST_F(KeyWaitersTest, ARequestThatWaitsOnKeepsItsPlaceAndItsEnd) {
   advance(500ms);
   block(b, "BZPOPMIN z 1");
   server().parts().reclaimer.set_sweeping(false);
-  transact({"ZADD z 1 x", "ZPEXPIRE z 10 MEMBERS 1 x", "CLIENT PAUSE 100 WRITE"});
+  transact({"ZADD z 1 x", "CLIENT PAUSE 100 WRITE"});
+  set_deadline("z", "x", 10ms);
   advance(100ms);
   turn();
   EXPECT_TRUE(is_waiting(a));

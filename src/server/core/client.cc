@@ -35,7 +35,10 @@ void Client::received(InputBuffer& input) {
     input.consume(count);
   };
   requests_.begin_batch();
+  std::size_t looked_ahead = 0;  // for so many requests
   while (!input.empty() && !link_.closing() && !blocked) {
+    if (looked_ahead == 0) looked_ahead = requests_.look_ahead(*this, input.view());
+    --looked_ahead;
     const Parsed parsed = parser_.parse(input.view());
     if (parsed == Parsed::request) {
       if (!requests_.handle(*this, parser_.words())) {  // it waits for the end of a pause

@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "commands/words.h"
 #include "mayfly/internal/stopwatch.h"
+#include "resp/request_peek.h"
 #include "server/admin/missing_types.h"
 #include "server/blocking/key_waiters.h"
 #include "server/core/reclaimer.h"
@@ -24,6 +26,9 @@
 
 namespace mayfly {
 namespace {
+
+// If a client sends no requests that can be looked at, it is tried again after so many.
+constexpr std::size_t kLookAheadAgain = 64;
 
 std::string unknown_command(Words words) {
   constexpr std::size_t kMost = 128;
@@ -110,6 +115,20 @@ bool Requests::handle(Client& client, Words words) {
     run(client, *command, words);
   }
   return true;
+}
+
+std::size_t Requests::look_ahead(const Client& client, std::string_view bytes) const {
+  if (!looks_ahead_) return kLookAheadAgain;
+  std::array<PeekedRequest, Database::kHintsMost> requests;
+  const std::size_t count = peek_requests(bytes, requests);
+  if (count < 2) return kLookAheadAgain;
+  std::array<LookupHint, Database::kHintsMost> hints;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& words = requests[i].words;
+    hints[i] = {words[0], {words[1], words[2]}};
+  }
+  keyspace_[client.database()].prefetch(std::span(hints).first(count));
+  return count;
 }
 
 void Requests::end_batch(Client& client, std::size_t taken, std::size_t waiting) {

@@ -38,6 +38,13 @@ class Requests {
   void begin_batch() { batch_ns_ = 0; }
   void end_batch(Client& client, std::size_t taken, std::size_t waiting);
 
+  // Fetches the data of the next requests in these bytes into the processor's cache, if there is
+  // much data. Returns for how many requests it need not be called again.
+  std::size_t look_ahead(const Client& client, std::string_view bytes) const;
+
+  // Whether that is worth the time: asked for now and then.
+  void set_looks_ahead(bool looks) { looks_ahead_ = looks; }
+
   // Answers one request. False if it must wait (CLIENT PAUSE): the client keeps it.
   bool handle(Client& client, Words words);
   void refuse_protocol(Client& client, std::string_view error);  // and closes
@@ -95,6 +102,7 @@ class Requests {
   Stats& stats_;
   Clients& clients_;
   bool is_in_transaction_ = false;
+  bool looks_ahead_ = false;
   std::int64_t batch_ns_ = 0;  // when the last request of this batch ended; 0: there was none
   PeerErrors peer_errors_;
 };

@@ -28,7 +28,8 @@
 namespace mayfly {
 namespace {
 
-constexpr Millis kPeriod{100};  // of periodic tasks
+constexpr Millis kPeriod{100};                      // of periodic tasks
+constexpr std::size_t kLookAheadMemory = 16 << 20;  // less data is in the processor's cache
 
 KeyspaceOptions keyspace_options(const Config& config) {
   std::random_device device;
@@ -191,7 +192,9 @@ Millis Server::before_sleep() {
 }
 
 void Server::State::run_periodic() {
-  stats.memory_peak = std::max<std::uint64_t>(stats.memory_peak, used_memory());
+  const std::size_t memory = used_memory();
+  stats.memory_peak = std::max<std::uint64_t>(stats.memory_peak, memory);
+  requests.set_looks_ahead(memory > kLookAheadMemory);
   const double seconds = std::chrono::duration<double>(kPeriod).count();
   counted_commands = std::min(counted_commands, stats.commands);  // CONFIG RESETSTAT
   const double rate = static_cast<double>(stats.commands - counted_commands) / seconds;

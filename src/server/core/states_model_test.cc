@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "mayfly/random.h"
+#include "server/blocking/key_waiters.h"
 #include "server/core/clients.h"
 #include "server/core/pauses.h"
 #include "server/core/server_call.h"
@@ -32,6 +33,7 @@ enum class State {
   multi,
   subscribed,
   subscribed_resp3,
+  blocked,
   // Of the server
   replica,
   replica_down,
@@ -46,9 +48,9 @@ enum class State {
 };
 
 constexpr std::string_view kNames[] = {
-    "no auth",    "reply off", "multi",        "subscribed",     "subscribed resp3",
-    "replica",    "down",      "stale",        "loading",        "writes paused",
-    "all paused", "full",      "few replicas", "snapshot failed"};
+    "no auth",       "reply off",  "multi", "subscribed",   "subscribed resp3",
+    "blocked",       "replica",    "down",  "stale",        "loading",
+    "writes paused", "all paused", "full",  "few replicas", "snapshot failed"};
 
 bool is_of_client(State state) { return state < State::replica; }
 
@@ -99,8 +101,9 @@ struct Model {
   }
   bool is_paused() const { return is(State::writes_paused) || is(State::all_paused); }
 
-  // "runs", "queued", "waits", "silent", or the first words of the error.
+  // "runs", "queued", "waits", "silent", "closed", or the first words of the error.
   std::string outcome(const Server& server, const Sample& sample) const {
+    if (is(State::blocked) && !is(State::no_auth)) return is_replica() ? "closed" : "waits";
     const bool is_exec = sample.line == "EXEC";
     std::string error = error_of(server, sample);
     if (error.empty() && must_wait(server, sample)) return "waits";
@@ -220,6 +223,11 @@ class World {
       case State::no_auth:
         config.requirepass.clear();
         break;
+      case State::blocked:
+        for (const auto& [id, client] : server().parts().clients.all()) {
+          if (client->blocked) admin().run("CLIENT UNBLOCK " + std::to_string(id));
+        }
+        break;
       case State::replica:
       case State::replica_down:
       case State::replica_stale:
@@ -261,6 +269,7 @@ class World {
     if (model.is(State::multi)) client->run("MULTI");
     if (model.is(State::multi) && !sample.queued.empty()) client->run(sample.queued);
     if (model.is(State::reply_off)) client->client().options.reply_mode = ReplyMode::off;
+    if (model.is(State::blocked)) client->run("BZPOPMIN nothing 0");
     return client;
   }
 
@@ -268,6 +277,8 @@ class World {
   void expect_sound() {
     EXPECT_FALSE(server().parts().pauses.any());
     EXPECT_FALSE(server().parts().loading.is_active());
+    EXPECT_EQ(server().parts().blocked.size(), 0u);
+    EXPECT_TRUE(server().parts().key_waiters.is_empty());
     for (const auto& [id, client] : server().parts().clients.all())
       EXPECT_FALSE(client->limits.is_paused) << id;
     TestClient fresh(server(), "127.0.0.1:6001");
@@ -308,7 +319,9 @@ std::string first_word(std::string_view text) {
 std::string outcome_of(TestClient& client, const std::string& reply) {
   constexpr std::string_view kError = "(error) ";
   constexpr std::string_view kAborted = "EXECABORT Transaction discarded because of: ";
-  if (reply.empty()) return client.client().limits.is_paused ? "waits" : "silent";
+  if (!client.is_connected()) return "closed";
+  const bool waits = client.client().limits.is_paused || client.client().is_blocked();
+  if (reply.empty()) return waits ? "waits" : "silent";
   if (reply == "QUEUED") return "queued";
   if (!reply.starts_with(kError)) return "runs";
   const std::string text = reply.substr(kError.size());
@@ -335,7 +348,7 @@ bool can_follow(State first, State second) {
   if (is_replica(first) && is_replica(second)) return false;
   if (first == State::loading && is_replica(second)) return false;  // REPLICAOF is refused
   const auto has_mode = [](State state) {
-    return state >= State::multi && state <= State::subscribed_resp3;
+    return state >= State::multi && state <= State::blocked;
   };
   if (has_mode(first) && has_mode(second)) return false;
   return !(first == State::no_auth && is_of_client(second));  // none can be entered
