@@ -52,7 +52,7 @@ class MemberNode {
   // The size of the allocation.
   std::size_t bytes(Payload payload) const;
 
-  void prefetch() const { __builtin_prefetch(bytes_.get()); }
+  [[gnu::always_inline]] void prefetch() const { __builtin_prefetch(bytes_.get()); }
 
  private:
   struct Free {
@@ -145,8 +145,10 @@ class MemberTable {
     if (slot != kNoSlot) prefetch_place(slot);
     return slot;
   }
-  void prefetch_place(Slot slot) const { __builtin_prefetch(&(*nodes_)[slot]); }
-  void prefetch_node(Slot slot) const { (*nodes_)[slot].prefetch(); }
+  [[gnu::always_inline]] void prefetch_place(Slot slot) const {
+    __builtin_prefetch(&(*nodes_)[slot]);
+  }
+  [[gnu::always_inline]] void prefetch_node(Slot slot) const { (*nodes_)[slot].prefetch(); }
 
   // Frees at most `limit` members and returns how many are left, to free a large table in slices.
   // After the first call only count() and this may be called.

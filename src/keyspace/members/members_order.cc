@@ -57,9 +57,12 @@ void MembersOrder::visit(std::size_t first, std::size_t count, Direction directi
     return order_->visit(
         first, count, backward,
         [&](ScoreOrder::Entry entry) { return visit(table_->member_at(entry.slot)); },
-        [&](ScoreOrder::Entry entry, std::size_t distance) {
-          if (distance == ScoreOrder::kLater) return table_->prefetch_place(entry.slot);
-          table_->prefetch_node(entry.slot);
+        [&](ScoreOrder::Entry entry, std::size_t distance) __attribute__((always_inline)) {
+          if (distance == ScoreOrder::kLater) {
+            table_->prefetch_place(entry.slot);
+          } else {
+            table_->prefetch_node(entry.slot);
+          }
         });
   }
   for (std::size_t i = 0; i < count; ++i) {
