@@ -33,6 +33,9 @@ char* allocate(std::size_t size) {
   return bytes;
 }
 
+// If so large a part of the order is due, it is made anew.
+constexpr std::size_t kManyPart = 16;
+
 constexpr std::size_t kIndexBytes = 15;  // a deadline, see VolatileSet
 
 }  // namespace
@@ -235,6 +238,12 @@ void MemberTable::change_deadline(Slot slot, Time deadline) {
 const ScoreOrder& MemberTable::order(Time hidden_until) {
   if (!index_ || hidden_until == hidden_until_) return *order_;
   const bool hides = hidden_until > hidden_until_;
+  if (hides && index_->count_due(hidden_until) > order_->size() / kManyPart) {
+    hidden_until_ = hidden_until;
+    order_->keep_if(
+        [&](ScoreOrder::Entry entry) { return !is_due(deadline_at(entry.slot), hidden_until); });
+    return *order_;
+  }
   const Time from = std::min(hidden_until, hidden_until_);
   const Time to = std::max(hidden_until, hidden_until_);
   hidden_until_ = hidden_until;

@@ -112,8 +112,10 @@ MembersOrder MembersRef::order() {
 
 void MembersRef::reclaim_due() {
   if (!is_due(database_.earliest_member_deadline(slot_), context_.now)) return;
+  // If more are due, they are only hidden: the sweep removes them without a stall.
+  constexpr std::size_t kReclaimedAtOnce = 1024;
   std::vector<Time> deadlines;
-  database_.take_due(slot_, context_.now, SIZE_MAX, reclaimed_, deadlines);
+  database_.take_due(slot_, context_.now, kReclaimedAtOnce, reclaimed_, deadlines);
   for (const Time deadline : deadlines) {
     database_.keyspace_.record_expired(context_, FoundBy::access, deadline, 0, 1);
   }
