@@ -3,8 +3,9 @@
 
 #include "keyspace/members/members_order.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "keyspace/keyspace_fixture.h"
 
@@ -26,7 +27,7 @@ class MembersOrderTest : public testing::Test {
     EXPECT_FALSE(members.finish());
   }
 
-  static std::string name(std::size_t i) { return fmt::format("m{:05}", i); }
+  static std::string name(std::size_t i) { return std::to_string(100'000 + i); }
 
   void expect_the_living(Policy policy) {
     ExecContext context = fixture_.context;

@@ -69,7 +69,7 @@ class ScoreOrder {
   // REQUIRES: the slot is in the order, with this score.
   void erase(Entry entry, NameOfSlot name_of);
 
-  // Removes all entries for which `keep(entry)` is false. O(n), and much faster than erasing a large
+  // Removes all entries for which `keep(entry)` is false. O(n), much faster than erasing a large
   // part of them one by one: no name is read.
   template <class Keep>
   void keep_if(Keep keep);
