@@ -3,8 +3,8 @@
 """The examples that use a server, against the real program; all languages have the same ones.
 
 Those of C++ and C that use the library are tests by themselves (CMakeLists.txt), and those of
-Python run with the tests of the package (python/tests). The packages of Node are those of tests/node: an
-example finds them beside itself, so it is run as a copy, next to a link to them.
+Python run with the tests of the package (python/tests). The packages of Node are those of
+tests/node: an example finds them beside itself, so it is run as a copy, next to a link to them.
 """
 
 import os
