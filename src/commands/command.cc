@@ -31,6 +31,17 @@ std::vector<std::size_t> counted_positions(const KeyRange& keys, Words words) {
   return positions;
 }
 
+// Where a SORT has the key that it stores into: after the last STORE. 0 if there is none.
+std::size_t stored_position(Words words) {
+  std::size_t target = 0;
+  for (std::size_t i = 2; i + 1 < words.size(); ++i) {
+    if (equals(words[i], "store")) target = i + 1;
+    if (equals(words[i], "by") || equals(words[i], "get")) i += 1;
+    if (equals(words[i], "limit")) i += 2;
+  }
+  return target;
+}
+
 }  // namespace
 
 std::vector<std::span<const Command>> data_commands() {
@@ -96,9 +107,7 @@ std::vector<std::size_t> key_positions(const Command& command, Words words) {
     positions.push_back(static_cast<std::size_t>(i));
   }
   if ((command.flags & flag::store_option) != 0) {
-    for (std::size_t i = 2; i + 1 < words.size(); ++i) {
-      if (equals(words[i], "store")) positions.push_back(i + 1);
-    }
+    if (const std::size_t target = stored_position(words)) positions.push_back(target);
   }
   return positions;
 }

@@ -209,7 +209,7 @@ TEST_P(SetTest, SpopWithACountRemovesSoMany) {
   EXPECT_EQ(run("SCARD s"), "(integer) 2");
   EXPECT_EQ(bulks_of(run("SPOP s 3")).size(), 2u);
   EXPECT_EQ(events(), "s:spop:s g:del:s");
-  EXPECT_EQ(propagated(), "DEL s");
+  EXPECT_EQ(propagated(), "UNLINK s");
   EXPECT_EQ(run("EXISTS s"), "(integer) 0");
   EXPECT_EQ(run("SPOP s 3"), "[]");
 }
@@ -242,7 +242,7 @@ TEST_P(SetTest, SpopNeverTakesADueMember) {
   EXPECT_EQ(run("EXISTS s"), "(integer) 0");
   make_partly_due();
   EXPECT_EQ(sorted("SPOP s 3"), "a b z");
-  EXPECT_EQ(propagated(), "DEL s");
+  EXPECT_EQ(propagated(), "UNLINK s");
 }
 
 TEST_P(SetTest, SpopFindsTheFewThatAreAlive) {

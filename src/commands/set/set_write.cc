@@ -142,7 +142,7 @@ void pop_all(Call& call, Slot slot, std::string_view key) {
   call.count_changes(static_cast<std::int64_t>(size) - 1);  // remove_key() counts one
   call.notify(Event::set, "spop", key);
   remove_key(call, slot, key);
-  call.propagate_as("DEL", key);
+  call.propagate_as(call.host().emptied_name(), key);
 }
 
 // SPOP key [count]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZPOPMIN, ZPOPMAX and ZMPOP, and BZPOPMIN, BZPOPMAX and BZMPOP, which wait for a member.
 //
-// What was popped is propagated by names: a replica may still hold members that have expired here,
-// and their scores may be lower or higher.
+// A pop is propagated as ZPOPMIN or ZPOPMAX of the key, or as ZREM if a member has a deadline: a
+// replica may still hold members that have expired here, and their scores may be lower or higher.
 
 #include <algorithm>
 #include <cmath>
@@ -53,8 +53,19 @@ void reply_head(Reply& reply, PopReply form, std::string_view key, std::size_t c
   }
 }
 
+// Propagates the pop of so many members of the key, in which no member has a deadline. The words of
+// ZPOPMIN and ZPOPMAX say that already.
+void propagate_pop(Call& call, std::string_view key, const PopRequest& request, std::size_t count) {
+  const std::string_view name = request.from == Direction::forward ? "ZPOPMIN" : "ZPOPMAX";
+  if (request.reply == PopReply::flat_of_key) call.propagate_as(name, key);
+  if (request.reply == PopReply::nested_of_key) {
+    call.propagate_as(name, key, std::to_string(count));
+  }
+}
+
 void pop(Call& call, Slot slot, std::string_view key, const PopRequest& request) {
   MembersRef zset = call.members(slot);
+  const bool has_deadlines = zset.has_deadlines();
   const bool is_min = request.from == Direction::forward;
   const bool is_nested =
       request.reply == PopReply::nested || request.reply == PopReply::nested_of_key;
@@ -71,7 +82,8 @@ void pop(Call& call, Slot slot, std::string_view key, const PopRequest& request)
     return true;
   });
   remove_members(call, zset, key, is_min ? "zpopmin" : "zpopmax", names);
-  propagate_removals(call, key, names);
+  if (has_deadlines) return propagate_removals(call, key, names);
+  propagate_pop(call, key, request, count);
 }
 
 // Pops from the first key that exists. Returns false, without a reply, if none does.

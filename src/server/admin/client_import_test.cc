@@ -149,5 +149,15 @@ TEST_F(ImportTest, ATimeInThePastTravelsAsTheSettingSays) {
   EXPECT_EQ(propagated(), (Lines{"0: DEL a", "0: DEL b", "0: DEL c"}));
 }
 
+TEST_F(ImportTest, ASetThatSpopEmptiesTravelsAsTheSettingSays) {
+  run("SADD a 1 2");
+  run("SADD b 1 2");
+  propagated();
+  run("SPOP a 2");
+  run("CONFIG SET lazyfree-lazy-server-del no");
+  run("SPOP b 2");
+  EXPECT_EQ(propagated(), (Lines{"0: UNLINK a", "0: DEL b"}));
+}
+
 }  // namespace client_import_test
 }  // namespace mayfly

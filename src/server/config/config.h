@@ -135,6 +135,7 @@ struct Config {
   std::int64_t expire_slice_us =
       500;  // expire-slice-microseconds, ours: longest pause a sweep makes
   bool lazyfree_lazy_expire = true;
+  bool lazyfree_lazy_server_del = true;
   bool import_mode = false;  // nothing expires or is evicted by itself
 
   // Monitoring

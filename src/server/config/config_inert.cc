@@ -89,7 +89,6 @@ constexpr InertDirective kInert[] = {
     {"dynamic-hz", "", Form::boolean, "yes"},
     {"jemalloc-bg-thread", "", Form::boolean, "yes"},
     {"lazyfree-lazy-eviction", "", Form::boolean, "yes"},
-    {"lazyfree-lazy-server-del", "", Form::boolean, "yes"},
     {"lazyfree-lazy-user-del", "", Form::boolean, "yes"},
     {"lazyfree-lazy-user-flush", "", Form::boolean, "yes"},
     {"lfu-decay-time", "", Form::number, "1"},

@@ -190,6 +190,7 @@ constexpr Directive kDirectives[] = {
     {"active-expire-effort",      "", number<&Config::active_expire_effort, 1, 10>},
     {"expire-slice-microseconds", "", number<&Config::expire_slice_us, 50, 100'000>},
     {"lazyfree-lazy-expire",      "", boolean<&Config::lazyfree_lazy_expire>},
+    {"lazyfree-lazy-server-del",  "", boolean<&Config::lazyfree_lazy_server_del>},
     {"import-mode",               "", boolean<&Config::import_mode>},
 
     // Monitoring
