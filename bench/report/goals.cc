@@ -56,9 +56,14 @@ constexpr Goal memory(double most, std::string_view name) {
   return {"server", "memory", "bytes_per_field", {"mayfly", name}, {kNone}, false, most,
           "fields", 5e5};
 }
-constexpr Goal sets(double factor, std::string_view name, double members = 1e6) {
-  return {"server", "sets", "ops_per_second", {"mayfly", name}, {kAnyPeer, name},
-          true,     factor, "members",        members};
+constexpr Goal sets(double factor, std::string_view name) {
+  return {"server",  "sets", "ops_per_second", {"mayfly", name}, {kAnyPeer, name}, true, factor,
+          "members", 1e6};
+}
+constexpr Goal set_pair(double factor, std::string_view name) {
+  return {"server",         "set_pairs",      "ops_per_second",
+          {"mayfly", name}, {kAnyPeer, name}, true,
+          factor,           "members",        1e5};
 }
 constexpr Goal set_memory(double most, std::string_view name) {
   return {"server",  "set_memory", "bytes_per_member", {"mayfly", name}, {kNone}, false, most,
@@ -158,8 +163,8 @@ constexpr Goal kGoals[] = {
     sets(1.3, "ZRANGEBYSCORE -P 32"),
     sets(1.3, "ZRANK -P 32"),
     sets(1.3, "ZPOPMIN -P 32"),
-    set_pair("SINTER"),
-    set_pair("ZUNIONSTORE"),
+    set_pair(1.2, "SINTER"),
+    set_pair(1.2, "ZUNIONSTORE"),
     memory(38, "hashes of 10"),
     memory(33, "hashes of 100"),
     memory(56, "one hash"),

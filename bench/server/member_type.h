@@ -3,7 +3,7 @@
 //
 //   RespPipeline pipeline(client);
 //   for (std::size_t i = 0; i < 1000; i += 10) {
-//     add_members(pipeline, kSortedSetType, key_name(kSortedSetType, i / 10), {i, i + 10}, deadline);
+//     add_members(pipeline, kSetType, key_name(kSetType, i / 10), {i, i + 10}, deadline);
 //   }
 //   must(pipeline.finish());
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Are expired entries removed on time? Many entries share a deadline, among others that are due
-// much later. A subscriber takes the time of each event that tells of one: `expired`, `hexpired`, `sexpired`
-// or `zexpired`.
+// much later. A subscriber takes the time of each event: `expired`, `hexpired`, `sexpired` or
+// `zexpired`.
 
 #include <fmt/format.h>
 

@@ -12,7 +12,7 @@
 namespace mayfly::bench {
 namespace {
 
-constexpr std::size_t kWritten = 100;         // members of one command
+constexpr std::size_t kSetWritten = 100;      // members of one command
 constexpr std::string_view kPopped = "zpop";  // the sorted set that ZPOPMIN takes from
 
 struct SetTest {
@@ -33,12 +33,13 @@ constexpr SetTest kPairs[] = {
 };
 
 // Members as redis-benchmark names them, in no order of their scores.
-void fill(RespClient& client, std::string_view command, std::string_view key, MemberRange members) {
+void fill_set(RespClient& client, std::string_view command, std::string_view key,
+              MemberRange members) {
   RespPipeline pipeline(client, 16);
   const std::size_t count = members.last - members.first;
-  for (std::size_t i = members.first; i < members.last; i += kWritten) {
+  for (std::size_t i = members.first; i < members.last; i += kSetWritten) {
     std::vector<std::string> words = {std::string(command), std::string(key)};
-    for (std::size_t j = i; j < std::min(i + kWritten, members.last); ++j) {
+    for (std::size_t j = i; j < std::min(i + kSetWritten, members.last); ++j) {
       if (command == "ZADD") words.push_back(std::to_string(score_of(j) % count));
       words.push_back(fmt::format("element:{:012}", j));
     }
@@ -53,9 +54,9 @@ void fill_all(const ServerChild& server, const ServerPlan& plan) {
   RespClient client = server.connect();
   const std::size_t half = plan.pair_members / 2;
   for (const auto& [command, type] : {std::pair{"SADD", "set"}, std::pair{"ZADD", "zset"}}) {
-    fill(client, command, type, {0, plan.set_members});
-    fill(client, command, fmt::format("{}:a", type), {0, 2 * half});
-    fill(client, command, fmt::format("{}:b", type), {half, 3 * half});
+    fill_set(client, command, type, {0, plan.set_members});
+    fill_set(client, command, fmt::format("{}:a", type), {0, 2 * half});
+    fill_set(client, command, fmt::format("{}:b", type), {half, 3 * half});
   }
 }
 
@@ -69,7 +70,7 @@ void measure_single(ServerBench& bench, const std::vector<ServerChild>& servers,
   in_turns(servers, round, [&](const ServerChild& server) {
     bench.progress.begin(fmt::format("sets: {}, {}", name, server.name()));
     RespClient client = server.connect();
-    if (pops) fill(client, "ZADD", kPopped, {0, members});
+    if (pops) fill_set(client, "ZADD", kPopped, {0, members});
     bench.add(
         "sets", name, server,
         {{"members", static_cast<double>(members)}, {"requests", static_cast<double>(requests)}},
@@ -88,7 +89,7 @@ void measure_pair(ServerBench& bench, const std::vector<ServerChild>& servers, i
   const std::size_t requests = bench.plan.pair_requests;
   in_turns(servers, round, [&](const ServerChild& server) {
     bench.progress.begin(fmt::format("sets: {}, {}", test.name, server.name()));
-    bench.add("sets", std::string(test.name), server,
+    bench.add("set_pairs", std::string(test.name), server,
               {{"members", static_cast<double>(bench.plan.pair_members)},
                {"requests", static_cast<double>(requests)}},
               call_benchmark(
