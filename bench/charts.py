@@ -200,6 +200,23 @@ class Charts:
             self.bars("server_memory", "Server: memory of a field of 13 bytes, value of 13",
                       "bytes, less is better", runs, "bytes_per_field")
 
+    def sets(self):
+        runs = [run | {"pipelined": "-P 32" in run["case"],
+                       "case": run["case"].replace(" -P 32", "")}
+                for run in self.results.part("server", "sets")]
+        for name, heading, pipelined in (
+                ("sets_throughput", "32 requests in flight", True),
+                ("sets_single", "one request at a time for each of 50 clients", False)):
+            some = [run for run in runs if run["pipelined"] == pipelined]
+            if some:
+                self.bars(name, f"Sets of {some[0]['settings']['members']:,.0f}: {heading}",
+                          "thousand requests a second, more is better", some, "ops_per_second",
+                          scale=1e3)
+        runs = self.results.part("server", "set_memory")
+        if runs:
+            self.bars("set_memory", "Server: memory of a member of 13 bytes",
+                      "bytes, less is better", runs, "bytes_per_member")
+
     def expiry(self):
         sizes = [run["settings"]["entries"] for run in self.results.part("expiry", "index")]
         if sizes:
@@ -263,7 +280,8 @@ def main():
     parser.add_argument("--out", default="charts", help="a directory (default charts)")
     options = parser.parse_args()
     charts = Charts(Results(options.files), options.out)
-    for draw in (charts.expired_in_memory, charts.store, charts.server, charts.expiry):
+    for draw in (charts.expired_in_memory, charts.store, charts.server, charts.sets,
+                 charts.expiry):
         draw()
     for path in charts.written:
         print(path)

@@ -64,24 +64,25 @@ constexpr const char* kStoreExamples =
 
 constexpr const char* kServerExamples =
     "Examples:\n"
-    "  mayfly-bench server                                    everything; some 15 minutes\n"
+    "  mayfly-bench server                                    everything; some 20 minutes\n"
     "  mayfly-bench server --peer valkey=/usr/bin/valkey-server --peer redis=redis-server\n"
     "  mayfly-bench server --peer \"old=/opt/old/mayfly serve\"  an older Mayfly beside this one\n"
     "  mayfly-bench server --only speed --rounds 9            speed alone, with more rounds\n"
     "  mayfly-bench server --only stall --full                growth to 10 M keys; takes 2 GB\n"
     "\n"
     "  speed    redis-benchmark: SET, GET, HSET, HGET, HSETEX; alone and with -P 32\n"
-    "  memory   bytes a field, in hashes of 10, of 100, and in one hash\n"
+    "  sets     the same on sets and sorted sets of 1 M: SADD to ZPOPMIN; SINTER, ZUNIONSTORE\n"
+    "  memory   bytes a member, in hashes, sets and sorted sets of 10, of 100, and in one\n"
     "  ontime   how late 1,000 entries are removed, among up to 1 M that are not due\n"
     "  expired  how many expired entries are still in memory, over 80 seconds\n"
-    "  stall    what other clients wait while 1 M fields expire, and while a database grows\n"
+    "  stall    what other clients wait while 1 M members expire, and while a database grows\n"
     "  hlen     HLEN of a hash of which half is due, but not removed\n"
     "  persist  5 M fields saved, loaded and sent to a replica; clients meanwhile; the AOF\n"
     "\n"
     "It starts the servers on loopback at free ports, and stops them at the end. A peer is any\n"
     "program that takes the options of Valkey and Redis; without --peer it is redis-server, if\n"
-    "that is installed. Files go to a fresh directory in TMPDIR or /tmp: up to 2 GB. speed and\n"
-    "persist need redis-benchmark. Run nothing else on the machine meanwhile.";
+    "that is installed. Files go to a fresh directory in TMPDIR or /tmp: up to 2 GB. speed,\n"
+    "sets and persist need redis-benchmark. Run nothing else on the machine meanwhile.";
 
 constexpr const char* kReportExamples =
     "Examples:\n"

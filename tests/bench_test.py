@@ -116,8 +116,34 @@ class BenchTest(unittest.TestCase):
             if one["part"] == "expired":
                 self.assertEqual(one["metrics"]["left_entries"], 0)
         parts = {(one["part"], one["system"]) for one in document["runs"]}
-        self.assertEqual(parts, {("memory", "mayfly"), ("memory", "same"), ("expired", "mayfly"),
-                                 ("expired", "same"), ("hlen", "mayfly")})
+        both = {(part, system) for part in ("memory", "set_memory", "expired")
+                for system in ("mayfly", "same")}
+        self.assertEqual(parts, both | {("hlen", "mayfly")})
+        self.assertLessEqual({"sets of 100 integers", "one sorted set, TTLs"},
+                             {one["case"] for one in document["runs"]})
+
+    def test_sets_and_sorted_sets_are_measured_and_drawn(self):
+        file = os.path.join(self.folder, "sets.json")
+        speed = shutil.which("redis-benchmark") is not None
+        parts = "ontime,stall" + (",sets" if speed else "")
+        shown = self.done("server", "--quick", "--only", parts, "--mayfly", MAYFLY,
+                          "--peer", f"same={MAYFLY} serve", "--json", file)
+        report = self.done("report", file)
+        for name in ["sorted set members", "one sorted set, expiring", "sets of 10, expiring"]:
+            self.assertIn(name, report)
+        for name in ["SISMEMBER -P 32", "ZPOPMIN", "SINTER", "ZUNIONSTORE"]:
+            self.assertEqual(name in report, speed, name)
+        self.assertIn(file, shown)
+        for one in json.loads(pathlib.Path(file).read_text(encoding="utf-8"))["runs"]:
+            if one["part"] == "ontime":
+                self.assertEqual(one["metrics"]["removed"], one["settings"]["due"], one)
+            if one["part"] == "stall":
+                self.assertEqual(one["metrics"].get("left", 0), 0, one)
+        charts = os.path.join(self.folder, "charts")
+        drawn = run(file, "--out", charts, program=str(ROOT / "bench/charts.py"))
+        self.assertEqual(drawn.returncode, 0, drawn.stderr)
+        self.assertEqual({name.partition(".")[0] for name in os.listdir(charts)},
+                         {"sets_single", "sets_throughput"} if speed else set())
 
     def test_charts_and_reports_are_made_from_the_files(self):
         files = [os.path.join(self.folder, name) for name in ("expiry.json", "store.json")]

@@ -155,6 +155,54 @@ TEST(Goals, OfTheServerAreJudgedAgainstEachPeer) {
   EXPECT_TRUE(has(verdicts[1].text, "of redis-server"));
 }
 
+// Runs of the server in one case, each system with a value.
+void add_case(Results& results, std::string part, std::string name, Settings settings,
+              std::string metric, const std::vector<std::pair<std::string, double>>& values) {
+  for (const auto& [system, value] : values) {
+    results.add({.suite = "server",
+                 .part = part,
+                 .name = name,
+                 .system = system,
+                 .settings = settings,
+                 .metrics = {{metric, value}}});
+  }
+}
+
+TEST(Goals, OfLargeSetsAreRatios) {
+  Results results;
+  const Settings large = {{"members", 1e6}};
+  add_case(results, "sets", "ZADD", large, "ops_per_second", {{"mayfly", 10}, {"redis", 10}});
+  add_case(results, "sets", "ZADD -P 32", large, "ops_per_second", {{"mayfly", 12}, {"redis", 10}});
+  add_case(results, "set_pairs", "SINTER", {{"members", 1e5}}, "ops_per_second",
+           {{"mayfly", 12}, {"redis", 10}});
+  add_case(results, "set_memory", "sets of 100 integers", {{"members", 5e5}}, "bytes_per_member",
+           {{"mayfly", 5}, {"redis", 4}});
+  const auto verdicts = judge(results);
+  ASSERT_EQ(verdicts.size(), 4u);
+  for (const Verdict& verdict : verdicts) EXPECT_TRUE(verdict.is_judged) << verdict.text;
+  EXPECT_TRUE(verdicts[0].is_reached) << verdicts[0].text;
+  EXPECT_FALSE(verdicts[1].is_reached) << verdicts[1].text;
+  EXPECT_TRUE(verdicts[2].is_reached) << verdicts[2].text;
+  EXPECT_FALSE(verdicts[3].is_reached) << verdicts[3].text;
+  EXPECT_TRUE(has(verdicts[3].text, "1.25x of redis")) << verdicts[3].text;
+}
+
+TEST(Goals, OfSetsAndSortedSetsAreTheirOwn) {
+  Results results;
+  const Settings half = {{"members", 5e5}};
+  add_case(results, "set_memory", "sets of 10", half, "bytes_per_member",
+           {{"mayfly", 25}, {"redis", 20}});
+  add_case(results, "set_memory", "sorted sets of 10", half, "bytes_per_member", {{"mayfly", 25}});
+  add_case(results, "set_memory", "one sorted set, TTLs", half, "bytes_per_member",
+           {{"mayfly", 86}});
+  add_case(results, "ontime", "set members", {{"others", 1e6}}, "last_ms", {{"mayfly", 51}});
+  add_case(results, "stall", "one sorted set, expiring", {{"members", 1e6}}, "p999_us",
+           {{"mayfly", 1999}});
+  std::vector<bool> reached;
+  for (const Verdict& verdict : judge(results)) reached.push_back(verdict.is_reached);
+  EXPECT_EQ(reached, (std::vector<bool>{false, true, true, false, true}));
+}
+
 TEST(Report, ShowsTheMachineTheTablesAndTheGoals) {
   const std::string text = render_report(example(), Colours(false));
   for (const std::string_view part :

@@ -83,9 +83,9 @@ double number_of(const JsonValue& object, std::string_view name) {
 }
 
 const std::vector<JsonValue>& items_of(const JsonValue& object, std::string_view name) {
-  static const std::vector<JsonValue> kNone;
+  static const std::vector<JsonValue> kNoItems;
   const JsonValue* const member = object.find(name);
-  return member != nullptr ? member->values : kNone;
+  return member != nullptr ? member->values : kNoItems;
 }
 
 Series read_series(const JsonValue& value) {

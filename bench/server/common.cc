@@ -18,44 +18,33 @@ constexpr std::size_t kWritten = 100;                        // fields of one HS
 constexpr std::int64_t kCallPatienceNs = 1'800'000'000'000;  // 30 min, for 100 M fields
 constexpr Millis kLook(20);
 
-// One deadline is all that an HSETEX can set, so there is one for each field.
-void fill_with_deadlines(RespClient& client, std::size_t fields, std::size_t fields_each,
-                         Time far) {
-  RespPipeline pipeline(client);
-  std::string key;
-  for (std::size_t i = 0; i < fields; ++i) {
-    if (i % fields_each == 0) key = fmt::format("hash:{:07}", i / fields_each);
-    pipeline.add("HSETEX", key, "PXAT", unix_ms(far + Millis(i)), "FIELDS", "1",
-                 fmt::format("field:{:07}", i), fmt::format("value:{:07}", i));
-  }
-  must(pipeline.finish());
-}
-
-void fill_plain(RespClient& client, std::size_t fields, std::size_t fields_each) {
-  RespPipeline pipeline(client, 16);
-  std::vector<std::string> texts(2 * kWritten);
-  std::size_t i = 0;
-  while (i < fields) {
-    const std::string key = fmt::format("hash:{:07}", i / fields_each);
-    const std::size_t left = fields_each - i % fields_each;
-    std::vector<std::string_view> words = {"HSET", key};
-    for (std::size_t end = std::min({i + kWritten, i + left, fields}), j = 0; i < end;
-         ++i, j += 2) {
-      texts[j] = fmt::format("field:{:07}", i);
-      texts[j + 1] = fmt::format("value:{:07}", i);
-      words.insert(words.end(), {texts[j], texts[j + 1]});
-    }
-    pipeline.add(Words(words));
-  }
-  must(pipeline.finish());
-}
-
 }  // namespace
 
 void fill_hashes(const ServerChild& server, std::size_t fields, std::size_t fields_each, Time far) {
   RespClient client = server.connect();
-  if (server.program().has_field_ttl) return fill_with_deadlines(client, fields, fields_each, far);
-  fill_plain(client, fields, fields_each);
+  // One deadline is all that an HSETEX can set, so it has one field then.
+  const bool has_ttl = server.program().has_field_ttl;
+  const std::size_t at_once = has_ttl ? 1 : kWritten;
+  RespPipeline pipeline(client, has_ttl ? 256 : 16);
+  std::size_t i = 0;
+  while (i < fields) {
+    const std::size_t key = i / fields_each;
+    const std::size_t end = std::min({i + at_once, (key + 1) * fields_each, fields});
+    add_members(pipeline, kHashType, key_name(kHashType, key), {i, end},
+                has_ttl ? std::optional(far + Millis(i)) : std::nullopt);
+    i = end;
+  }
+  must(pipeline.finish());
+}
+
+std::vector<std::string> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    if (!word.empty()) words.emplace_back(word);
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+  }
+  return words;
 }
 
 ReplyValue call_slowly(RespClient& client, Words words) {

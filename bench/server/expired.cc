@@ -82,10 +82,8 @@ void watch(ServerBench& bench, bool fields, std::vector<Watched>& all,
 
 void measure_kind(ServerBench& bench, bool fields) {
   const ServerPlan& plan = bench.plan;
-  std::vector<ServerProgram> programs;
-  for (const ServerProgram& program : plan.servers) {
-    if (!fields || program.has_field_ttl) programs.push_back(program);
-  }
+  const std::vector<ServerProgram> programs =
+      fields ? plan.servers_with(&ServerProgram::has_field_ttl) : plan.servers;
   if (fields && programs.size() == 1) return;  // nothing to compare with
   const std::string name = fields ? "fields" : "keys";
   const std::vector<ServerChild> servers = start_all(programs);

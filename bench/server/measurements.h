@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/report/results.h"
+#include "bench/server/member_type.h"
 #include "bench/server/moments.h"
 #include "bench/server/server_child.h"
 #include "bench/server/server_suite.h"
@@ -38,8 +39,11 @@ struct ServerBench {
 // How fast: redis-benchmark against all servers, in turn.
 void measure_speed(ServerBench& bench);
 
-// How much memory a field takes, by used_memory: so with its share of the key, of the hash, of the
-// indexes, and of what the allocator rounds up.
+// The same on large sets and sorted sets.
+void measure_sets(ServerBench& bench);
+
+// How much memory a member takes, by used_memory: so with its share of the key, of the indexes, and
+// of what the allocator rounds up.
 void measure_memory(ServerBench& bench);
 
 // How late many entries with one deadline are removed, among others that are due much later.
@@ -48,7 +52,7 @@ void measure_on_time(ServerBench& bench);
 // How many entries have expired but are still in memory, over time, while nobody reads them.
 void measure_expired(ServerBench& bench);
 
-// What other clients wait while very many fields expire at once, and while a database grows.
+// What other clients wait while very many members expire at once, and while a database grows.
 void measure_stalls(ServerBench& bench);
 void measure_growth(ServerBench& bench);
 
@@ -77,8 +81,18 @@ inline constexpr int kSpeedPipeline = 32;
 // test runs first, or how many requests there are.
 void fill_for_speed(const ServerChild& server, std::size_t keys);
 
-// One run of redis-benchmark: ops_per_second, server_us, client_busy_percent. A server without
-// HSETEX does HSET instead.
+// One run of redis-benchmark: ops_per_second, server_us, client_busy_percent. It puts a number of
+// twelve digits, below `range`, for __rand_int__.
+struct BenchmarkCall {
+  std::vector<std::string> words;  // of the command that is measured
+  int clients = 50;
+  int pipeline = 1;
+  std::size_t range = 1;  // 1: __rand_int__ stays as it is
+  std::size_t requests = 0;
+};
+Metrics call_benchmark(const ServerChild& server, const BenchmarkCall& call);
+
+// The same for a test. A server without HSETEX does HSET instead.
 Metrics run_benchmark(const ServerChild& server, const SpeedTest& test, std::size_t requests);
 
 // Requests a second, out of what `redis-benchmark --csv` prints for one test: with a line of titles
@@ -95,6 +109,9 @@ Metrics latency_metrics(const std::vector<std::int64_t>& times_ns);
 // Hashes of `fields_each` fields. Each field has a deadline of its own, from `far` on, if the
 // server has any for fields.
 void fill_hashes(const ServerChild& server, std::size_t fields, std::size_t fields_each, Time far);
+
+// What is between spaces.
+std::vector<std::string> split_words(std::string_view text);
 
 // As RespClient::call(), for what takes a server minutes.
 ReplyValue call_slowly(RespClient& client, Words words);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Are expired entries removed on time? Many entries share a deadline, among others that are due
-// much later. A subscriber takes the time of each `expired` or `hexpired` event.
+// much later. A subscriber takes the time of each event: `expired`, `hexpired`, `sexpired` or
+// `zexpired`.
 
 #include <fmt/format.h>
 
@@ -15,30 +16,43 @@ namespace {
 constexpr Millis kLead(500);
 constexpr Millis kSubscribeMargin(300);  // for the subscriber
 
-void add_entry(RespPipeline& pipeline, bool fields, std::string_view key, Time deadline) {
-  const std::string at = unix_ms(deadline);
-  if (fields) {
-    pipeline.add("HSETEX", key, "PXAT", at, "FIELDS", "1", "field", "x");
+// What expires: keys, or members of a type, one in each key.
+struct Entries {
+  const MemberType* type = nullptr;  // null: keys
+
+  std::string_view title() const { return type == nullptr ? "keys" : type->members; }
+  std::string channel() const {
+    return fmt::format("__keyevent@0__:{}", type == nullptr ? "expired" : type->event);
+  }
+  bool has_ttl(const ServerProgram& program) const {
+    return type == nullptr || program.*type->has_ttl;
+  }
+};
+
+void add_entry(RespPipeline& pipeline, const Entries& entries, std::string_view key,
+               Time deadline) {
+  if (entries.type == nullptr) {
+    pipeline.add("SET", key, "x", "PXAT", unix_ms(deadline));
   } else {
-    pipeline.add("SET", key, "x", "PXAT", at);
+    add_members(pipeline, *entries.type, key, {0, 1}, deadline);
   }
 }
 
-// A field that stays keeps the hash, so that each event is of a field alone.
-void add_due(RespClient& client, std::size_t due, bool fields, Time deadline) {
+// A member that stays keeps the key, so that each event is of a member alone.
+void add_due(RespClient& client, std::size_t due, const Entries& entries, Time deadline) {
   RespPipeline pipeline(client);
   for (std::size_t i = 0; i < due; ++i) {
     const std::string key = fmt::format("due:{:07}", i);
-    if (fields) pipeline.add("HSET", key, "stays", "x");
-    add_entry(pipeline, fields, key, deadline);
+    if (entries.type != nullptr) add_members(pipeline, *entries.type, key, {1, 2});
+    add_entry(pipeline, entries, key, deadline);
   }
   must(pipeline.finish());
 }
 
-void add_idle(RespClient& client, std::size_t idle, bool fields, Time far) {
+void add_idle(RespClient& client, std::size_t idle, const Entries& entries, Time far) {
   RespPipeline pipeline(client);
   for (std::size_t i = 0; i < idle; ++i) {
-    add_entry(pipeline, fields, fmt::format("idle:{:07}", i), far + Millis(i));
+    add_entry(pipeline, entries, fmt::format("idle:{:07}", i), far + Millis(i));
   }
   must(pipeline.finish());
 }
@@ -71,19 +85,20 @@ Metrics metrics_of(const std::vector<std::int64_t>& times_ns, const ServerPlan& 
   return metrics;
 }
 
-void measure_one(ServerBench& bench, const ServerProgram& program, bool fields, std::size_t idle) {
+void measure_one(ServerBench& bench, const ServerProgram& program, const Entries& entries,
+                 std::size_t idle) {
   const ServerPlan& plan = bench.plan;
   const ServerChild server(program);
   RespClient client = server.connect();
-  add_idle(client, idle, fields, deadline_after(bench.moments.now(), kFarAway));
+  add_idle(client, idle, entries, deadline_after(bench.moments.now(), kFarAway));
   set_config(client, "notify-keyspace-events", "EA");
   const Time deadline = fill_before(bench.moments, kLead, kSubscribeMargin, [&](Time moment) {
-    add_due(client, plan.due, fields, moment);
+    add_due(client, plan.due, entries, moment);
   });
   RespClient subscriber = server.connect();
-  must(subscriber.call("SUBSCRIBE", fields ? "__keyevent@0__:hexpired" : "__keyevent@0__:expired"));
+  must(subscriber.call("SUBSCRIBE", entries.channel()));
   const auto times = listen(subscriber, plan, bench.moments, deadline);
-  bench.add("ontime", fields ? "fields" : "keys", server,
+  bench.add("ontime", std::string(entries.title()), server,
             {{"due", static_cast<double>(plan.due)}, {"others", static_cast<double>(idle)}},
             metrics_of(times, plan));
 }
@@ -91,13 +106,14 @@ void measure_one(ServerBench& bench, const ServerProgram& program, bool fields, 
 }  // namespace
 
 void measure_on_time(ServerBench& bench) {
-  for (const bool fields : {false, true}) {
+  for (const Entries& entries :
+       {Entries{}, Entries{&kHashType}, Entries{&kSetType}, Entries{&kSortedSetType}}) {
     for (const std::size_t idle : bench.plan.idle_sizes) {
       for (const ServerProgram& program : bench.plan.servers) {
-        if (fields && !program.has_field_ttl) continue;
+        if (!entries.has_ttl(program)) continue;
         bench.progress.begin(
-            fmt::format("ontime: {} among {}, {}", fields ? "fields" : "keys", idle, program.name));
-        measure_one(bench, program, fields, idle);
+            fmt::format("ontime: {} among {}, {}", entries.title(), idle, program.name));
+        measure_one(bench, program, entries, idle);
       }
     }
   }

@@ -52,6 +52,8 @@ struct ServerProgram {
   std::string name;                // in the results
   std::vector<std::string> words;  // the program and its first arguments
   bool has_field_ttl = false;      // whether it knows HSETEX
+  bool has_sets = false;           // SADD, ZADD
+  bool has_member_ttl = false;     // SADDEX, ZADDEX
 
   bool is_ours() const { return name == "mayfly"; }
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "bench/report/option_values.h"
 #include "bench/server/measurements.h"
@@ -21,10 +22,11 @@ struct Part {
 };
 
 constexpr Part kParts[] = {{"speed", 170, measure_speed},
-                           {"memory", 20, measure_memory},
-                           {"ontime", 60, measure_on_time},
+                           {"sets", 150, measure_sets},
+                           {"memory", 60, measure_memory},
+                           {"ontime", 90, measure_on_time},
                            {"expired", 180, measure_expired},
-                           {"stall", 60,
+                           {"stall", 90,
                             [](ServerBench& bench) {
                               measure_stalls(bench);
                               measure_growth(bench);
@@ -38,6 +40,9 @@ void make_quick(ServerPlan& plan) {
   plan.rounds = 1;
   plan.requests = 1000;
   plan.key_range = 1000;
+  plan.set_members = 1000;
+  plan.pair_members = 1000;
+  plan.pair_requests = 1000;
   plan.memory_fields = 10'000;
   plan.idle_sizes = {0, 1000};
   plan.due = 100;
@@ -45,21 +50,11 @@ void make_quick(ServerPlan& plan) {
   plan.expired_keys = 10'000;
   plan.expired_ttl = std::chrono::seconds(1);
   plan.expired_watch = std::chrono::seconds(2);
-  plan.stall_fields = 10'000;
+  plan.stall_members = 10'000;
   plan.growth_keys = 20'000;
   plan.hlen_fields = 10'000;
   plan.hlen_calls = 100;
   plan.persist_fields = 20'000;
-}
-
-std::vector<std::string> split_words(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    if (!word.empty()) words.emplace_back(word);
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-  }
-  return words;
 }
 
 // The program beside this one, or the one in PATH.
@@ -102,6 +97,12 @@ bool ServerPlan::has(std::string_view part) const {
   return std::ranges::find(parts, part) != parts.end();
 }
 
+std::vector<ServerProgram> ServerPlan::servers_with(bool ServerProgram::*commands) const {
+  std::vector<ServerProgram> some;
+  std::ranges::copy_if(servers, std::back_inserter(some), commands);
+  return some;
+}
+
 std::vector<std::string_view> server_parts() {
   std::vector<std::string_view> names;
   for (const Part& part : kParts) names.push_back(part.name);
@@ -131,7 +132,8 @@ ServerPlan make_server_plan(const ServerOptions& options) {
 }
 
 void find_servers(const ServerOptions& options, ServerPlan& plan, Results& results) {
-  if ((plan.has("speed") || plan.has("persist")) && find_program("redis-benchmark").empty()) {
+  const bool has_speed = plan.has("speed") || plan.has("sets") || plan.has("persist");
+  if (has_speed && find_program("redis-benchmark").empty()) {
     throw Failure(
         "redis-benchmark is not installed, which measures the speed. Install it (apt-get install "
         "redis-tools), or measure the rest: --only memory,ontime,expired,stall,hlen");
@@ -144,6 +146,8 @@ void find_servers(const ServerOptions& options, ServerPlan& plan, Results& resul
     const ServerChild server(program);
     RespClient client = server.connect();
     program.has_field_ttl = must(knows_command(client, "HSETEX"));
+    program.has_sets = must(knows_command(client, "ZADD"));
+    program.has_member_ttl = must(knows_command(client, "ZADDEX"));
     results.systems.emplace_back(
         program.name,
         fmt::format("{} {}{}", std::filesystem::path(program.words.front()).filename().string(),

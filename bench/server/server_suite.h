@@ -32,6 +32,9 @@ struct ServerPlan {
   int rounds = 3;
   std::size_t requests = 100'000;  // of one run of redis-benchmark; pipelined, ten times as many
   std::size_t key_range = 100'000;
+  std::size_t set_members = 1'000'000;  // of the large set and the large sorted set
+  std::size_t pair_members = 100'000;   // of each of two that a command combines,
+  std::size_t pair_requests = 20;       // which takes it long
   std::size_t memory_fields = 500'000;
   std::vector<std::size_t> idle_sizes = {0, 10'000, 100'000, 1'000'000};
   std::size_t due = 1000;
@@ -39,7 +42,7 @@ struct ServerPlan {
   std::size_t expired_keys = 1'000'000;
   Millis expired_ttl = std::chrono::seconds(60);    // the longest of the short TTLs
   Millis expired_watch = std::chrono::seconds(80);  // from the moment when all are written
-  std::size_t stall_fields = 1'000'000;
+  std::size_t stall_members = 1'000'000;
   std::size_t growth_keys = 2'000'000;
   std::size_t hlen_fields = 1'000'000;
   int hlen_calls = 1000;
@@ -47,13 +50,16 @@ struct ServerPlan {
 
   bool has(std::string_view part) const;
 
+  // Those that know some commands.
+  std::vector<ServerProgram> servers_with(bool ServerProgram::*commands) const;
+
   // How many requests a run of redis-benchmark makes.
   std::size_t request_count(int pipeline) const {
     return pipeline == 1 ? requests : requests * 10;  // or it would be too short to measure
   }
 };
 
-// speed, memory, ontime, expired, stall, hlen, persist.
+// speed, sets, memory, ontime, expired, stall, hlen, persist.
 std::vector<std::string_view> server_parts();
 
 // Throws Failure if an option is wrong. Looks for no program.

@@ -35,6 +35,8 @@ TEST(ServerPlanTest, MeasuresEverythingByDefault) {
   EXPECT_EQ(plan.requests, 100'000u);
   EXPECT_EQ(plan.idle_sizes.back(), 1'000'000u);
   EXPECT_EQ(plan.growth_keys, 2'000'000u);
+  EXPECT_EQ(plan.set_members, 1'000'000u);
+  EXPECT_EQ(plan.pair_members, 100'000u);
   EXPECT_TRUE(plan.servers.empty());  // find_servers() adds them
 }
 
@@ -60,7 +62,8 @@ TEST(ServerPlanTest, TakesNumbersAsPeopleWriteThem) {
 TEST(ServerPlanTest, FullGrowsToTenMillionAndQuickIsSmall) {
   EXPECT_EQ(make_server_plan({.full = true}).growth_keys, 10'000'000u);
   EXPECT_EQ(make_server_plan({.keys = "4m", .full = true}).growth_keys, 4'000'000u);
-  EXPECT_LT(make_server_plan({.quick = true}).stall_fields, 100'000u);
+  EXPECT_LT(make_server_plan({.quick = true}).stall_members, 100'000u);
+  EXPECT_LT(make_server_plan({.quick = true}).set_members, 100'000u);
   EXPECT_EQ(make_server_plan({.requests = "500", .quick = true}).requests, 500u);
 }
 
@@ -70,6 +73,16 @@ TEST(ServerPlanTest, TakesPeersWithTheirArguments) {
   ASSERT_EQ(plan.servers.size(), 2u);
   EXPECT_EQ(plan.servers[0].name, "valkey");
   EXPECT_EQ(plan.servers[1].words, (std::vector<std::string>{"/opt/old/mayfly", "serve"}));
+}
+
+TEST(ServerPlanTest, KnowsTheServersThatHaveSomeCommands) {
+  ServerPlan plan =
+      make_server_plan({.peers = {"redis=redis-server", "old=/opt/old/mayfly serve"}});
+  EXPECT_TRUE(plan.servers_with(&ServerProgram::has_sets).empty());
+  plan.servers[0].has_sets = true;
+  const std::vector<ServerProgram> some = plan.servers_with(&ServerProgram::has_sets);
+  ASSERT_EQ(some.size(), 1u);
+  EXPECT_EQ(some[0].name, "redis");
 }
 
 TEST(ServerPlanTest, SaysWhatIsWrongAndWhatWouldBeRight) {
@@ -147,10 +160,29 @@ TEST(ReplicaFollowsTest, OnceItAcknowledges) {
   EXPECT_TRUE(replica_follows("slave0:ip=::1,port=1,state=online,offset=105,lag=1\r\n"));
 }
 
-// A writer at one end of a pair of sockets, and what it sends at the other.
-class SteadyWriterTest : public ::testing::Test {
+TEST(SplitWordsTest, TakesAnyNumberOfSpaces) {
+  EXPECT_EQ(split_words(" SINTER  a b "), (std::vector<std::string>{"SINTER", "a", "b"}));
+  EXPECT_TRUE(split_words("").empty());
+}
+
+TEST(MemberTypeTest, NamesShapes) {
+  EXPECT_EQ(shape_title(kHashType, 100, 500'000), "hashes of 100");
+  EXPECT_EQ(shape_title(kSortedSetType, 500'000, 500'000), "one sorted set");
+  EXPECT_EQ(key_name(kSortedSetType, 7), "zset:0000007");
+}
+
+TEST(MemberTypeTest, GivesScoresOfTheirOwnInNoOrder) {
+  std::vector<std::size_t> scores;
+  for (std::size_t i = 0; i < 100'000; ++i) scores.push_back(score_of(i));
+  EXPECT_FALSE(std::ranges::is_sorted(scores));
+  std::ranges::sort(scores);
+  EXPECT_TRUE(std::ranges::adjacent_find(scores) == scores.end());
+}
+
+// A client at one end of a pair of sockets, and what it sends at the other.
+class SentTest : public ::testing::Test {
  protected:
-  SteadyWriterTest() {
+  SentTest() {
     int ends[2] = {-1, -1};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     client_.emplace(Fd(ends[0]));
@@ -167,6 +199,44 @@ class SteadyWriterTest : public ::testing::Test {
   std::optional<RespClient> client_;
   Fd server_;
 };
+
+class MemberCommandTest : public SentTest {
+ protected:
+  // What adds these members, without the bytes around the words.
+  std::string sent(const MemberType& type, MemberRange members, std::optional<Time> deadline = {}) {
+    EXPECT_EQ(::send(server_.get(), ":1\r\n", 4, 0), 4);
+    RespPipeline pipeline(*client_);
+    add_members(pipeline, type, "key", members, deadline);
+    EXPECT_TRUE(pipeline.finish());
+    std::string text = received();
+    std::string words;
+    bool is_word = false;
+    for (std::size_t at = text.find("\r\n") + 2; at < text.size(); is_word = !is_word) {
+      const std::size_t end = text.find("\r\n", at);
+      if (is_word) words += (words.empty() ? "" : " ") + text.substr(at, end - at);
+      at = end + 2;
+    }
+    return words;
+  }
+};
+
+TEST_F(MemberCommandTest, AddsMembersWithoutADeadline) {
+  EXPECT_EQ(sent(kHashType, {3, 4}), "HSET key field:0000003 value:0000003");
+  EXPECT_EQ(sent(kSetType, {3, 5}), "SADD key entry:0000003 entry:0000004");
+  EXPECT_EQ(sent(kSortedSetType, {1, 2}), "ZADD key 7919 entry:0000001");
+}
+
+TEST_F(MemberCommandTest, AddsMembersWithOneDeadline) {
+  const Time deadline(Millis(1234));
+  EXPECT_EQ(sent(kHashType, {0, 1}, deadline),
+            "HSETEX key PXAT 1234 FIELDS 1 field:0000000 value:0000000");
+  EXPECT_EQ(sent(kSetType, {0, 2}, deadline),
+            "SADDEX key PXAT 1234 MEMBERS 2 entry:0000000 entry:0000001");
+  EXPECT_EQ(sent(kSortedSetType, {0, 2}, deadline),
+            "ZADDEX key PXAT 1234 MEMBERS 2 0 entry:0000000 7919 entry:0000001");
+}
+
+using SteadyWriterTest = SentTest;
 
 TEST_F(SteadyWriterTest, SendsABatchAndThenNoneUntilItIsTimeAgain) {
   SteadyWriter writer(*client_, {.keys = 10, .value_bytes = 3, .batch = 2, .per_second = 1e-3});

@@ -21,9 +21,6 @@ constexpr std::string_view kVolatileManyHash = "volatile:many";
 constexpr std::string_view kValue = "xxx";     // as large as redis-benchmark's own
 constexpr std::string_view kHashTtl = "3600";  // seconds; nothing expires while it is measured
 
-constexpr int kClients = 50;
-
-// redis-benchmark puts a number of twelve digits for __rand_int__ if it has a range, or leaves it.
 std::vector<std::string> command_words(std::string_view command, std::size_t keys) {
   const std::string_view hash = keys == 1 ? kOneHash : kManyHash;
   const std::string_view volatile_hash = keys == 1 ? kVolatileOneHash : kVolatileManyHash;
@@ -83,30 +80,36 @@ void fill_for_speed(const ServerChild& server, std::size_t keys) {
   must(pipeline.finish());
 }
 
-Metrics run_benchmark(const ServerChild& server, const SpeedTest& test, std::size_t requests) {
+Metrics call_benchmark(const ServerChild& server, const BenchmarkCall& call) {
   std::vector<std::string> words = {"redis-benchmark",
                                     "--csv",
                                     "-p",
                                     std::to_string(server.port()),
                                     "-c",
-                                    std::to_string(kClients),
+                                    std::to_string(call.clients),
                                     "-n",
-                                    std::to_string(requests),
+                                    std::to_string(call.requests),
                                     "-P",
-                                    std::to_string(test.pipeline)};
-  if (test.keys > 1) words.insert(words.end(), {"-r", std::to_string(test.keys)});
-  const bool is_known = test.command != "HSETEX" || server.program().has_field_ttl;
-  for (std::string& word : command_words(is_known ? test.command : "HSET", test.keys)) {
-    words.push_back(std::move(word));
-  }
+                                    std::to_string(call.pipeline)};
+  if (call.range > 1) words.insert(words.end(), {"-r", std::to_string(call.range)});
+  words.insert(words.end(), call.words.begin(), call.words.end());
   const double cpu_before = server.cpu_seconds();
   const std::int64_t start = monotonic_ns();
   const Child::End end = Child(words).wait();
   const double seconds = static_cast<double>(monotonic_ns() - start) / 1e9;
   const double cpu = server.cpu_seconds() - cpu_before;
   return {{"ops_per_second", must(parse_benchmark_csv(end.output))},
-          {"server_us", cpu * 1e6 / static_cast<double>(requests)},
+          {"server_us", cpu * 1e6 / static_cast<double>(call.requests)},
           {"client_busy_percent", 100 * std::min(end.cpu_seconds / seconds, 1.0)}};
+}
+
+Metrics run_benchmark(const ServerChild& server, const SpeedTest& test, std::size_t requests) {
+  const bool is_known = test.command != "HSETEX" || server.program().has_field_ttl;
+  return call_benchmark(server,
+                        {.words = command_words(is_known ? test.command : "HSET", test.keys),
+                         .pipeline = test.pipeline,
+                         .range = test.keys,
+                         .requests = requests});
 }
 
 void measure_speed(ServerBench& bench) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the server keep its clients waiting while very many fields expire at once?
+// Does the server keep its clients waiting while very many members expire at once?
 //
 // All clients here are one thread, which waits for one reply before it asks for the next. So two
 // processors are enough for the server and its clients, and what is measured is not the scheduler.
@@ -17,30 +17,22 @@
 namespace mayfly::bench {
 namespace {
 
-constexpr std::size_t kSpread = 10;         // fields of a hash, where there are many
-constexpr std::size_t kFieldsAtOnce = 100;  // fields of one command, where there is one
-constexpr Millis kBefore(1000);             // the time before the deadline
-constexpr Millis kMargin(1200);             // with some for the clients to connect
+constexpr std::size_t kSpread = 10;          // members of a key, where there are many
+constexpr std::size_t kMembersAtOnce = 100;  // members of one command, where there is one
+constexpr Millis kBefore(1000);              // the time before the deadline
+constexpr Millis kMargin(1200);              // with some for the clients to connect
 constexpr std::int64_t kStallPatienceNs = 60'000'000'000;  // 1 min
 constexpr std::int64_t kAfterNs = 200'000'000;             // 200 ms, for what is freed in the end
 
-Millis lead_for(std::size_t fields) { return Millis(1000 + static_cast<int>(fields / 300)); }
+Millis lead_for(std::size_t members) { return Millis(1000 + static_cast<int>(members / 300)); }
 
-void fill(RespClient& client, std::size_t fields, std::size_t fields_each, Time deadline) {
+void fill(RespClient& client, const MemberType& type, std::size_t members, std::size_t members_each,
+          Time deadline) {
   RespPipeline pipeline(client, 64);
-  const std::string at = unix_ms(deadline);
-  const std::size_t at_once = std::min(fields_each, kFieldsAtOnce);
-  std::vector<std::string> names(at_once);
-  for (std::size_t i = 0; i < fields; i += at_once) {
-    const std::size_t count = std::min(at_once, fields - i);
-    const std::string key = fmt::format("hash:{:07}", i / fields_each);
-    const std::string number = std::to_string(count);
-    std::vector<std::string_view> words = {"HSETEX", key, "PXAT", at, "FIELDS", number};
-    for (std::size_t j = 0; j < count; ++j) {
-      names[j] = fmt::format("field:{:07}", i + j);
-      words.insert(words.end(), {names[j], "value:0000000"});
-    }
-    pipeline.add(Words(words));
+  const std::size_t at_once = std::min(members_each, kMembersAtOnce);
+  for (std::size_t i = 0; i < members; i += at_once) {
+    add_members(pipeline, type, key_name(type, i / members_each),
+                {i, std::min(i + at_once, members)}, deadline);
   }
   must(pipeline.finish());
 }
@@ -55,12 +47,12 @@ struct Samples {
 };
 
 // Asks from before the deadline until all is gone, and a moment longer.
-void probe(const ServerChild& server, std::size_t fields, const Moments& moments, Time deadline,
+void probe(const ServerChild& server, std::size_t members, const Moments& moments, Time deadline,
            Samples& samples) {
   RespClient client = server.connect();
   RespClient watcher = server.connect();
   must(client.call("SET", "probe", "x"));
-  const double base = info_of(watcher, "stats", "expired_fields");
+  const double base = info_of(watcher, "stats", "expired_fields");  // members of any type
   const auto ask = [&](std::vector<std::int64_t>& times) {
     const std::int64_t start = monotonic_ns();
     must(client.call("GET", "probe"));
@@ -77,49 +69,52 @@ void probe(const ServerChild& server, std::size_t fields, const Moments& moments
 
   std::size_t expired = 0;
   std::int64_t next_look = kLookNs;
-  while (expired < fields && passed < kStallPatienceNs) {
+  while (expired < members && passed < kStallPatienceNs) {
     passed = ask(samples.during);
     if (passed < next_look) continue;
     expired = static_cast<std::size_t>(info_of(watcher, "stats", "expired_fields") - base);
     next_look = moments.after(deadline, monotonic_ns()) + kLookNs;
   }
-  samples.left = std::max(samples.left, fields - std::min(fields, expired));
+  samples.left = std::max(samples.left, members - std::min(members, expired));
   samples.seconds.push_back(static_cast<double>(passed) / 1e9);
   const std::int64_t end = passed + kAfterNs;
   while (passed < end) passed = ask(samples.after);
 }
 
-}  // namespace
-
 // Some hundred GETs fit into an expiry, too few for a p99.9; so the percentiles are over those of
 // all rounds. The longest GET may come a moment later, when memory is freed.
-void measure_stalls(ServerBench& bench) {
-  const std::size_t fields = bench.plan.stall_fields;
-  for (const std::size_t fields_each : {fields, kSpread}) {
-    const std::string where = fields_each == fields
-                                  ? std::string("one hash")
-                                  : fmt::format("hashes of {}", size_title(fields_each));
-    Samples samples;
-    std::optional<ServerChild> server;
-    for (int round = 0; round < bench.plan.rounds; ++round) {
-      bench.progress.begin(fmt::format("stall: {} fields expire, {}", size_title(fields), where));
-      server.reset();
-      server.emplace(bench.plan.servers.front());
-      RespClient writer = server->connect();
-      const Time deadline = fill_before(bench.moments, lead_for(fields), kMargin, [&](Time moment) {
-        fill(writer, fields, fields_each, moment);
-      });
-      probe(*server, fields, bench.moments, deadline, samples);
-    }
-    const Settings settings = {{"fields", static_cast<double>(fields)}};
-    bench.add("stall", where + ", before", *server, settings, latency_metrics(samples.before));
-    Metrics during = latency_metrics(samples.during);
-    const auto longest = std::ranges::max_element(samples.after);
-    during.back().second = std::max(during.back().second, static_cast<double>(*longest) / 1e3);
-    during.emplace_back("seconds", median(samples.seconds));
-    during.emplace_back("left", static_cast<double>(samples.left));
-    bench.add("stall", where + ", expiring", *server, settings, std::move(during));
+void measure_stall(ServerBench& bench, const MemberType& type, std::size_t members_each) {
+  const std::size_t members = bench.plan.stall_members;
+  const std::string where = shape_title(type, members_each, members);
+  Samples samples;
+  std::optional<ServerChild> server;
+  for (int round = 0; round < bench.plan.rounds; ++round) {
+    bench.progress.begin(fmt::format("stall: {} expire, {}", size_title(members), where));
+    server.reset();
+    server.emplace(bench.plan.servers.front());
+    RespClient writer = server->connect();
+    const Time deadline = fill_before(bench.moments, lead_for(members), kMargin, [&](Time moment) {
+      fill(writer, type, members, members_each, moment);
+    });
+    probe(*server, members, bench.moments, deadline, samples);
   }
+  const Settings settings = {{"members", static_cast<double>(members)}};
+  bench.add("stall", where + ", before", *server, settings, latency_metrics(samples.before));
+  Metrics during = latency_metrics(samples.during);
+  const auto longest = std::ranges::max_element(samples.after);
+  during.back().second = std::max(during.back().second, static_cast<double>(*longest) / 1e3);
+  during.emplace_back("seconds", median(samples.seconds));
+  during.emplace_back("left", static_cast<double>(samples.left));
+  bench.add("stall", where + ", expiring", *server, settings, std::move(during));
+}
+
+}  // namespace
+
+void measure_stalls(ServerBench& bench) {
+  measure_stall(bench, kHashType, bench.plan.stall_members);
+  measure_stall(bench, kHashType, kSpread);
+  measure_stall(bench, kSortedSetType, bench.plan.stall_members);
+  measure_stall(bench, kSetType, kSpread);
 }
 
 }  // namespace mayfly::bench

@@ -15,6 +15,11 @@ using Events = std::vector<std::string>;
 class EvictionTest : public testing::Test, protected KeyspaceFixture {
  protected:
   static constexpr int kSamples = 64;  // of a few keys: all of them, as good as surely
+
+  static std::string payload_of(ValueType type) {
+    if (type == ValueType::zset) return std::string(ScoreBytes(1).view());
+    return type == ValueType::hash ? "v" : "";
+  }
 };
 
 TEST_F(EvictionTest, LruTakesTheOneIdleForLongest) {
@@ -68,6 +73,28 @@ TEST_F(EvictionTest, VolatilePoliciesLeaveKeysWithoutDeadlinesAlone) {
     EXPECT_TRUE(evict_one(context, keyspace, policy, 5));
     EXPECT_EQ(recorder.take(), Events{"evicted volatile"});
     EXPECT_FALSE(evict_one(context, keyspace, policy, 5));
+  }
+}
+
+// Deadlines of members make no key volatile: it would lose members that are to stay.
+TEST_F(EvictionTest, VolatilePoliciesLookAtDeadlinesOfKeysOnly) {
+  for (const ValueType type : {ValueType::hash, ValueType::set, ValueType::zset}) {
+    const Slot soon = database.make_members(context, type, "soon");
+    database.members(context, soon).put("a", payload_of(type), in(1));
+    const Slot late = database.make_members(context, type, "late");
+    database.members(context, late).put("a", payload_of(type));
+    for (const Eviction policy : {Eviction::volatile_lru, Eviction::volatile_lfu,
+                                  Eviction::volatile_random, Eviction::volatile_ttl}) {
+      EXPECT_FALSE(evict_one(context, keyspace, policy, kSamples));
+      database.set_deadline(database.find(context, "late"), in(1000));
+      EXPECT_TRUE(evict_one(context, keyspace, policy, kSamples));
+      EXPECT_EQ(recorder.take(), Events{"evicted late"});
+      database.members(context, database.make_members(context, type, "late"))
+          .put("a", payload_of(type));
+    }
+    EXPECT_TRUE(evict_one(context, keyspace, Eviction::allkeys_random, kSamples));
+    EXPECT_TRUE(evict_one(context, keyspace, Eviction::allkeys_random, kSamples));
+    recorder.take();
   }
 }
 

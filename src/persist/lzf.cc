@@ -163,7 +163,8 @@ bool lzf_decompress(std::string_view packed, std::span<char> out) {
     if (offset >= count) {
       std::memcpy(to, to - offset, count);
     } else {
-      for (std::size_t i = 0; i < count; ++i) to[i] = to[i - offset];  // a repetition: they overlap
+      const char* const from = to - offset;
+      for (std::size_t i = 0; i < count; ++i) to[i] = from[i];  // a repetition: they overlap
     }
     size += count;
   }

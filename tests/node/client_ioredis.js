@@ -49,6 +49,66 @@ for (const [name, Client] of [["ioredis", Redis], ["iovalkey", Valkey]]) {
       assert.deepEqual(await ask("hgetdel", "h", "FIELDS", 1, "a"), ["1"]);
     });
 
+    test("sets", async () => {
+      assert.equal(await client.sadd("s", "a", "b", "c"), 3);
+      assert.deepEqual((await client.smembers("s")).sort(), ["a", "b", "c"]);
+      assert.deepEqual(await client.smismember("s", "a", "x"), [1, 0]);
+      assert.equal(await client.sadd("t", ["b", "c", "d"]), 3);
+      assert.deepEqual((await client.sinter("s", "t")).sort(), ["b", "c"]);
+      assert.equal(await client.sintercard(2, "s", "t", "LIMIT", 1), 1);
+      assert.equal(await client.sunionstore("u", "s", "t"), 4);
+      assert.equal(await client.smove("s", "t", "a"), 1);
+      assert.equal((await client.spop("t", 2)).length, 2);
+      assert.deepEqual(await client.sort("s", "ALPHA", "DESC"), ["c", "b"]);
+      await client.sadd("many", Array.from({ length: 1000 }, (_, n) => `member:${n}`));
+      const seen = new Set();
+      for await (const names of client.sscanStream("many", { count: 50 })) {
+        for (const name of names) seen.add(name);
+      }
+      assert.equal(seen.size, 1000);
+    });
+
+    test("sorted sets", async () => {
+      assert.equal(await client.zadd("z", 1, "a", 2.5, "b", "+inf", "c"), 3);
+      assert.equal(await client.zadd("z", "GT", "CH", 0, "a", 3, "b"), 1);
+      assert.equal(await client.zadd("z", "XX", "INCR", 1, "x"), null);
+      assert.equal(await client.zincrby("z", 0.25, "a"), "1.25");
+      assert.deepEqual(await client.zrange("z", 0, -1, "WITHSCORES"),
+                       ["a", "1.25", "b", "3", "c", "inf"]);
+      assert.deepEqual(await client.zrange("z", 3, "-inf", "BYSCORE", "REV", "LIMIT", 1, 1), ["a"]);
+      assert.deepEqual(await client.zmscore("z", "a", "x"), ["1.25", null]);
+      assert.equal(await client.zrevrank("z", "a"), 2);
+      assert.equal(await client.zcount("z", "(1.25", "+inf"), 2);
+      assert.equal(await client.zunionstore("u", 2, "z", "z", "WEIGHTS", 1, 2), 3);
+      assert.equal(await client.zscore("u", "b"), "9");
+      assert.deepEqual(await client.zpopmax("z"), ["c", "inf"]);
+      const seen = [];
+      for await (const found of client.zscanStream("z")) seen.push(...found);
+      assert.deepEqual(seen.sort(), ["1.25", "3", "a", "b"]);
+    });
+
+    test("blocking pops", async () => {
+      assert.equal(await client.bzpopmin("queue", 0.01), null);
+      const other = client.duplicate();
+      const served = other.bzpopmax("nothing", "queue", 0);
+      while (!/blocked_clients:1\r/.test(await client.info("clients")));
+      await client.zadd("queue", 1.5, "job", 1, "next");
+      assert.deepEqual(await served, ["queue", "job", "1.5"]);
+      await other.quit();
+    });
+
+    test("member expiry", async () => {
+      assert.equal(await ask("saddex", "s", "EX", 100, "MEMBERS", 2, "a", "b"), 2);
+      assert.deepEqual(await ask("sexpire", "s", 50, "MEMBERS", 2, "a", "nothing"), [1, -2]);
+      assert.deepEqual(await ask("sttl", "s", "MEMBERS", 2, "a", "b"), [50, 100]);
+      assert.deepEqual(await ask("spersist", "s", "MEMBERS", 1, "a"), [1]);
+      assert.equal(await ask("zaddex", "z", "EX", 100, "MEMBERS", 2, 1, "a", 2, "b"), 2);
+      assert.deepEqual(await ask("zpexpireat", "z", 33177117420123, "MEMBERS", 1, "a"), [1]);
+      assert.deepEqual(await ask("zpexpiretime", "z", "MEMBERS", 1, "a"), [33177117420123]);
+      assert.deepEqual(await ask("zexpire", "z", 0, "MEMBERS", 1, "a"), [2]);
+      assert.equal(await client.zrank("z", "b"), 0);
+    });
+
     test("pipelines and transactions", async () => {
       const pipeline = client.pipeline();
       for (let n = 0; n < 1000; ++n) pipeline.set(`k${n}`, n);

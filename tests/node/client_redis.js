@@ -64,6 +64,74 @@ for (const RESP of [2, 3]) {
       assert.equal(await client.hLen("h"), 1);
     });
 
+    test("sets", async () => {
+      assert.equal(await client.sAdd("s", ["a", "b", "c"]), 3);
+      assert.deepEqual([...(await client.sMembers("s"))].sort(), ["a", "b", "c"]);
+      assert.deepEqual((await client.smIsMember("s", ["a", "x"])).map(Number), [1, 0]);
+      assert.equal(await client.sAdd("t", ["b", "c", "d"]), 3);
+      assert.deepEqual([...(await client.sInter(["s", "t"]))].sort(), ["b", "c"]);
+      assert.equal(await client.sInterCard(["s", "t"], 1), 1);
+      assert.equal(await client.sUnionStore("u", ["s", "t"]), 4);
+      assert.equal(Number(await client.sMove("s", "t", "a")), 1);
+      assert.equal((await client.sPopCount("t", 2)).length, 2);
+      await client.sAdd("many", Array.from({ length: 1000 }, (_, n) => `member:${n}`));
+      const seen = new Set();
+      for await (const names of client.sScanIterator("many", { COUNT: 50 })) {
+        for (const name of names) seen.add(name);
+      }
+      assert.equal(seen.size, 1000);
+    });
+
+    test("sorted sets", async () => {
+      const members = [{ value: "a", score: 1 }, { value: "b", score: 2.5 },
+                       { value: "c", score: Infinity }];
+      assert.equal(await client.zAdd("z", members), 3);
+      const better = [{ value: "a", score: 0 }, { value: "b", score: 3 }];
+      assert.equal(await client.zAdd("z", better, { comparison: "GT", CH: true }), 1);
+      assert.equal(await client.zIncrBy("z", 0.25, "a"), 1.25);
+      const top = await client.zRangeWithScores("z", 0, 1, { REV: true });
+      assert.deepEqual(top.map((one) => ({ ...one })),
+                       [{ value: "c", score: Infinity }, { value: "b", score: 3 }]);
+      assert.deepEqual(await client.zRange("z", "(1", "3", { BY: "SCORE" }), ["a", "b"]);
+      assert.deepEqual(await client.zmScore("z", ["a", "x"]), [1.25, null]);
+      assert.deepEqual({ ...(await client.zRankWithScore("z", "b")) }, { rank: 1, score: 3 });
+      assert.equal(await client.zUnionStore("u", [{ key: "z", weight: 2 }]), 3);
+      assert.equal(await client.zScore("u", "b"), 6);
+      assert.deepEqual({ ...(await client.zPopMax("z")) }, { value: "c", score: Infinity });
+      const popped = await client.zmPop(["nothing", "z"], "MIN", { COUNT: 5 });
+      assert.equal(popped.key, "z");
+      assert.deepEqual(popped.members.map(({ score }) => score), [1.25, 3]);
+      const seen = [];
+      for await (const entries of client.zScanIterator("u")) {
+        for (const { value, score } of entries) seen.push(`${value} ${score}`);
+      }
+      assert.deepEqual(seen.sort(), ["a 2.5", "b 6", "c Infinity"]);
+    });
+
+    test("blocking pops", async () => {
+      assert.equal(await client.bzPopMin("queue", 0.01), null);
+      const other = await client.duplicate().connect();
+      const served = other.bzPopMax(["nothing", "queue"], 0);
+      while (!/blocked_clients:1\r/.test(await client.info("clients")));
+      await client.zAdd("queue", [{ value: "job", score: 1.5 }, { value: "next", score: 1 }]);
+      assert.deepEqual({ ...(await served) }, { key: "queue", value: "job", score: 1.5 });
+      await other.close();
+    });
+
+    test("member expiry", async () => {
+      const ask = (text) => client.sendCommand(text.split(" "));
+      assert.equal(await ask("SADDEX s EX 100 MEMBERS 2 a b"), 2);
+      assert.deepEqual(await ask("SEXPIRE s 50 MEMBERS 2 a nothing"), [1, -2]);
+      assert.deepEqual(await ask("STTL s MEMBERS 2 a b"), [50, 100]);
+      assert.deepEqual(await ask("SPERSIST s MEMBERS 1 a"), [1]);
+      assert.equal(await ask("ZADDEX z EX 100 MEMBERS 2 1 a 2 b"), 2);
+      assert.equal(await ask("ZADDEX z GT CH EX 200 MEMBERS 2 0 a 3 b"), 1);
+      assert.deepEqual(await ask("ZTTL z MEMBERS 2 a b"), [100, 200]);
+      assert.deepEqual(await ask("ZEXPIRE z 0 MEMBERS 1 a"), [2]);
+      assert.equal(await client.zRank("z", "b"), 0);
+      assert.equal(await client.zCard("z"), 1);
+    });
+
     test("pipelines and transactions", async () => {
       const sets = Array.from({ length: 1000 }, (_, n) => client.set(`k${n}`, n.toString()));
       assert.ok((await Promise.all(sets)).every((reply) => reply === "OK"));

@@ -6,9 +6,9 @@
     writer.receive(client)               # counts what was acknowledged
     writer.match(seen, low, begin, end)  # after which command were the data as they are seen now?
 
-What a command does must not depend on chance. So one that asks for what is there (INCR, HPERSIST)
-only names what has a deadline far away, or none, or one that has surely passed; what has a near
-deadline is replaced or deleted, whether it is still there or not.
+What a command does must not depend on chance. So one that asks for what is there (INCR, HPERSIST,
+ZPOPMIN) only names what has a deadline far away, or none, or one that has surely passed; what has a
+near deadline is replaced or deleted, whether it is still there or not.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,10 @@ LONG_MS = 3_600_000
 NEAR_MS = 1_500
 SURE_MS = 300  # this long after a deadline everybody agrees that it has passed
 SAFE_MS = 600_000  # this long before it, that it has not
-FIELDS = [f"f{number}" for number in range(8)]
+NAMES = [f"f{number}" for number in range(8)]
+KINDS_OF_MEMBERS = {"hash": "H", "set": "S", "zset": "Z"}  # and how their commands begin
+PLACES = {"string": ("s", 15), "counter": ("c", 5), "hash": ("h", 10), "set": ("e", 10),
+          "zset": ("z", 10)}  # letters of keys, and how many there are
 
 
 class Deadline:
@@ -75,33 +78,36 @@ class Text(NamedTuple):
                                                                          seen.deadline)
 
 
-class Hash(NamedTuple):
-    fields: dict  # name: (value, deadline)
+class Members(NamedTuple):
+    """A hash, a set or a sorted set."""
+
+    kind: str
+    members: dict  # name: (value or score or None, deadline)
     deadline: Deadline
 
     def is_sure(self, now):
-        """Whether its own deadline plays no part: if all fields may go, it goes with them."""
+        """Whether its own deadline plays no part: if all members may go, it goes with them."""
         return is_safe(self.deadline, now) and (
-            self.deadline is None or any(is_safe(one, now) for _, one in self.fields.values()))
+            self.deadline is None or any(is_safe(one, now) for _, one in self.members.values()))
 
     def sure_names(self, now):
-        return [name for name, (_, deadline) in self.fields.items() if is_safe(deadline, now)]
+        return [name for name, (_, deadline) in self.members.items() if is_safe(deadline, now)]
 
     def matches(self, seen, begin, end):
         if is_gone(self.deadline, begin):
             return seen is None
         if seen is None:
             return may_be_gone(self.deadline, end) or all(
-                may_be_gone(deadline, end) for _, deadline in self.fields.values())
-        if seen.kind != "hash" or not fits(self.deadline, seen.deadline):
+                may_be_gone(deadline, end) for _, deadline in self.members.values())
+        if seen.kind != self.kind or not fits(self.deadline, seen.deadline):
             return False
-        if any(name.decode() not in self.fields for name in seen.value):
+        if any(name.decode() not in self.members for name in seen.value):
             return False
-        return all(self.field_matches(name.encode(), value, deadline, seen, begin, end)
-                   for name, (value, deadline) in self.fields.items())
+        return all(self.member_matches(name.encode(), value, deadline, seen, begin, end)
+                   for name, (value, deadline) in self.members.items())
 
     @staticmethod
-    def field_matches(name, value, deadline, seen, begin, end):
+    def member_matches(name, value, deadline, seen, begin, end):
         if is_gone(deadline, begin):
             return name not in seen.value
         if name not in seen.value:
@@ -256,8 +262,9 @@ class Writer:
         (_, key), entry = next(iter(unit.changes.items()))
         if entry.deadline is unknown[0]:
             return [Unit([("PEXPIRETIME", key)], asks=unknown[0])]
-        name = next(name for name, (_, one) in entry.fields.items() if one is unknown[0])
-        return [Unit([("HPEXPIRETIME", key, "FIELDS", 1, name)], asks=unknown[0])]
+        name = next(name for name, (_, one) in entry.members.items() if one is unknown[0])
+        word = KINDS_OF_MEMBERS[entry.kind] + "PEXPIRETIME"
+        return [Unit([(word, key, *listed(entry.kind, [name]))], asks=unknown[0])]
 
     def transaction(self, now):
         units = []
@@ -273,7 +280,8 @@ class Writer:
         requests = [words for unit in units for words in unit.requests]
         return Unit([("MULTI",), *requests, ("EXEC",)], changes, set_deadlines=deadlines)
 
-    def place(self, letter, count):
+    def place(self, kind):
+        letter, count = PLACES[kind]
         key = f"{self.name}:{letter}{self.chance.randrange(count)}".encode()
         return self.database, key
 
@@ -303,16 +311,20 @@ class Writer:
         entry = self.state.get(place)
         if entry is None or is_past(entry.deadline, now):
             return None
-        if isinstance(entry, Hash):
-            fields = {name: pair for name, pair in entry.fields.items()
-                      if not is_past(pair[1], now)}
-            return Hash(fields, entry.deadline) if fields else None
+        if isinstance(entry, Members):
+            left = {name: pair for name, pair in entry.members.items()
+                    if not is_past(pair[1], now)}
+            return entry._replace(members=left) if left else None
         return entry
 
     def known(self, place, now):
         """As live(), and whether a command may build on it."""
         entry = self.live(place, now)
         return entry, entry is None or entry.is_sure(now)
+
+
+def listed(kind, names):
+    return ("FIELDS" if kind == "hash" else "MEMBERS", len(names), *names)
 
 
 def matches(entry, seen, begin, end):
@@ -324,27 +336,27 @@ def modelled(entry):
     deadline = Deadline(entry.deadline) if entry.deadline >= 0 else None
     if entry.kind == "string":
         return Text(entry.value, deadline)
-    return Hash({name.decode(): (value, Deadline(entry.deadlines[name])
-                                 if name in entry.deadlines else None)
-                 for name, value in entry.value.items()}, deadline)
+    return Members(entry.kind, {name.decode(): (value, Deadline(entry.deadlines[name])
+                                                if name in entry.deadlines else None)
+                                for name, value in entry.value.items()}, deadline)
 
 
 # ---- Strings ----
 
 
 def set_text(writer, now):
-    place, value = writer.place("s", 15), writer.value()
+    place, value = writer.place("string"), writer.value()
     return Unit([("SET", place[1], value)], {place: Text(value, None)})
 
 
 def set_until(writer, now):
-    place, value, deadline = writer.place("s", 15), writer.value(), writer.moment(now)
+    place, value, deadline = writer.place("string"), writer.value(), writer.moment(now)
     return Unit([("SET", place[1], value, "PXAT", deadline.low)], {place: Text(value, deadline)},
                 set_deadlines=[deadline])
 
 
 def set_for(writer, now):
-    place, value = writer.place("s", 15), writer.value()
+    place, value = writer.place("string"), writer.value()
     word, unit_ms = writer.chance.choice([("PX", 1), ("PX", 1), ("EX", 1000)])
     count, deadline = writer.duration(now, unit_ms)
     return Unit([("SET", place[1], value, word, count)], {place: Text(value, deadline)},
@@ -352,12 +364,12 @@ def set_for(writer, now):
 
 
 def delete(writer, now):
-    place = writer.place(*writer.chance.choice([("s", 15), ("h", 10), ("c", 5)]))
+    place = writer.place(writer.chance.choice(list(PLACES)))
     return Unit([(writer.chance.choice(["DEL", "UNLINK"]), place[1])], {place: None})
 
 
 def increment(writer, now):
-    place, amount = writer.place("c", 5), writer.chance.randint(1, 1000)
+    place, amount = writer.place("counter"), writer.chance.randint(1, 1000)
     entry, is_sure = writer.known(place, now)
     if not is_sure:
         return None
@@ -368,7 +380,7 @@ def increment(writer, now):
 
 
 def append(writer, now):
-    place = writer.place("s", 15)
+    place = writer.place("string")
     entry, is_sure = writer.known(place, now)
     if not is_sure or (entry and len(entry.value) > 2_000):
         return None
@@ -381,9 +393,9 @@ def append(writer, now):
 
 
 def expire(writer, now):
-    place = writer.place(*writer.chance.choice([("s", 15), ("h", 10), ("c", 5)]))
+    place = writer.place(writer.chance.choice(list(PLACES)))
     entry, is_sure = writer.known(place, now)
-    if entry is None or not is_sure or (isinstance(entry, Hash) and not entry.sure_names(now)):
+    if entry is None or not is_sure or (isinstance(entry, Members) and not entry.sure_names(now)):
         return None
     word, unit_ms = writer.chance.choice([("EXPIRE", 1000), ("PEXPIRE", 1), ("PEXPIREAT", 0)])
     if unit_ms == 0:
@@ -396,7 +408,7 @@ def expire(writer, now):
 
 
 def persist(writer, now):
-    place = writer.place(*writer.chance.choice([("s", 15), ("h", 10), ("c", 5)]))
+    place = writer.place(writer.chance.choice(list(PLACES)))
     entry, is_sure = writer.known(place, now)
     if entry is None or not is_sure:
         return None
@@ -404,63 +416,96 @@ def persist(writer, now):
 
 
 def rename(writer, now):
-    letter, count = writer.chance.choice([("s", 15), ("h", 10)])
-    place, target = writer.place(letter, count), writer.place(letter, count)
+    kind = writer.chance.choice(["string", *KINDS_OF_MEMBERS])
+    place, target = writer.place(kind), writer.place(kind)
     entry, is_sure = writer.known(place, now)
     if entry is None or not is_sure or target == place:
         return None
-    if isinstance(entry, Hash) and not entry.sure_names(now):
+    if isinstance(entry, Members) and not entry.sure_names(now):
         return None
     return Unit([("RENAME", place[1], target[1])], {place: None, target: entry})
 
 
-# ---- Hashes ----
+# ---- Members: of hashes, sets and sorted sets ----
 
 
-def some_fields(writer):
-    return writer.chance.sample(FIELDS, writer.chance.randint(1, 4))
+def some_kind(writer):
+    return writer.chance.choice(list(KINDS_OF_MEMBERS))
 
 
-def with_fields(entry, fields):
-    return Hash({**(entry.fields if entry else {}), **fields}, entry.deadline if entry else None)
+def some_names(writer):
+    return writer.chance.sample(NAMES, writer.chance.randint(1, 4))
 
 
-def without_fields(entry, names):
-    left = {name: pair for name, pair in entry.fields.items() if name not in names}
-    return Hash(left, entry.deadline) if left else None
+def payload(writer, kind):
+    if kind == "set":
+        return None
+    return writer.value() if kind == "hash" else float(writer.chance.randrange(40)) / 2
 
 
-def flat(fields):
-    return [word for name, (value, _) in fields.items() for word in (name, value)]
+def with_members(kind, entry, members):
+    return Members(kind, {**(entry.members if entry else {}), **members},
+                   entry.deadline if entry else None)
 
 
-def hset(writer, now):
-    place = writer.place("h", 10)
+def without_members(entry, names):
+    left = {name: pair for name, pair in entry.members.items() if name not in names}
+    return entry._replace(members=left) if left else None
+
+
+def flat(kind, members):
+    """The words that put them."""
+    if kind == "set":
+        return list(members)
+    pairs = [(name, value) for name, (value, _) in members.items()]
+    return [word for name, value in pairs
+            for word in ((name, value) if kind == "hash" else (value, name))]
+
+
+def put(writer, now):
+    """HSET removes deadlines; SADD and ZADD keep them, and so it must be sure which there are."""
+    kind = some_kind(writer)
+    place = writer.place(kind)
     entry, is_sure = writer.known(place, now)
     if not is_sure:
         return None
-    fields = {name: (writer.value(), None) for name in some_fields(writer)}
-    return Unit([("HSET", place[1], *flat(fields))], {place: with_fields(entry, fields)})
+    before = entry.members if entry else {}
+    members = {}
+    for name in some_names(writer):
+        _, deadline = before.get(name, (None, None))
+        if kind == "hash":
+            deadline = None
+        elif not is_safe(deadline, now):
+            continue
+        members[name] = (payload(writer, kind), deadline)
+    if not members:
+        return None
+    word = {"hash": "HSET", "set": "SADD", "zset": "ZADD"}[kind]
+    return Unit([(word, place[1], *flat(kind, members))],
+                {place: with_members(kind, entry, members)})
 
 
-def hdel(writer, now):
-    place = writer.place("h", 10)
+def remove(writer, now):
+    kind = some_kind(writer)
+    place = writer.place(kind)
     entry, is_sure = writer.known(place, now)
     if entry is None or not is_sure:
         return None
-    names = some_fields(writer)
+    names = some_names(writer)
     if entry.deadline is not None and not [name for name in entry.sure_names(now)
                                            if name not in names]:
         return None
-    return Unit([("HDEL", place[1], *names)], {place: without_fields(entry, names)})
+    word = {"hash": "HDEL", "set": "SREM", "zset": "ZREM"}[kind]
+    return Unit([(word, place[1], *names)], {place: without_members(entry, names)})
 
 
-def hsetex(writer, now):
-    place = writer.place("h", 10)
+def put_with_deadline(writer, now):
+    kind = some_kind(writer)
+    place = writer.place(kind)
     entry, is_sure = writer.known(place, now)
     if not is_sure:
         return None
-    names = some_fields(writer)
+    names = some_names(writer)
     if entry and entry.deadline is not None and not [
             name for name in entry.sure_names(now) if name not in names]:
         return None
@@ -470,14 +515,15 @@ def hsetex(writer, now):
     else:
         count, deadline = writer.duration(now, 1)
         when = ("PX", count)
-    fields = {name: (writer.value(), deadline) for name in names}
-    return Unit([("HSETEX", place[1], *when, "FIELDS", len(fields), *flat(fields))],
-                {place: with_fields(entry, fields)}, set_deadlines=[deadline])
+    members = {name: (payload(writer, kind), deadline) for name in names}
+    word = {"hash": "HSETEX", "set": "SADDEX", "zset": "ZADDEX"}[kind]
+    return Unit([(word, place[1], *when, *listed(kind, names)[:2], *flat(kind, members))],
+                {place: with_members(kind, entry, members)}, set_deadlines=[deadline])
 
 
-def sure_fields(writer, now):
-    """A hash, and some of its fields of which it is sure whether they are there."""
-    place = writer.place("h", 10)
+def sure_members(writer, kind, now):
+    """A key, and some of its members of which it is sure whether they are there."""
+    place = writer.place(kind)
     entry, is_sure = writer.known(place, now)
     if entry is None or not is_sure:
         return place, None, []
@@ -489,51 +535,117 @@ def sure_fields(writer, now):
     return place, entry, writer.chance.sample(sure, writer.chance.randint(1, most))
 
 
-def hexpire(writer, now):
-    place, entry, names = sure_fields(writer, now)
+def with_deadline(entry, names, deadline):
+    return with_members(entry.kind, entry,
+                        {name: (entry.members[name][0], deadline) for name in names})
+
+
+def expire_members(writer, now):
+    kind = some_kind(writer)
+    place, entry, names = sure_members(writer, kind, now)
     if not names:
         return None
-    listed = ("FIELDS", len(names), *names)
-    kind = writer.chance.randrange(5)
-    if kind == 0:  # in the past: they go at once
-        return Unit([("HPEXPIREAT", place[1], 1, *listed)], {place: without_fields(entry, names)})
-    if kind == 1:
+    letter = KINDS_OF_MEMBERS[kind]
+    form = writer.chance.randrange(5)
+    if form == 0:  # in the past: they go at once
+        return Unit([(letter + "PEXPIREAT", place[1], 1, *listed(kind, names))],
+                    {place: without_members(entry, names)})
+    if form == 1:
         count, deadline = writer.duration(now, 1000)
-        words = ("HEXPIRE", place[1], count, *listed)
+        words = (letter + "EXPIRE", place[1], count, *listed(kind, names))
     else:
         deadline = writer.moment(now)
-        words = ("HPEXPIREAT", place[1], deadline.low, *listed)
-    fields = {name: (entry.fields[name][0], deadline) for name in names}
-    return Unit([words], {place: with_fields(entry, fields)}, set_deadlines=[deadline])
+        words = (letter + "PEXPIREAT", place[1], deadline.low, *listed(kind, names))
+    return Unit([words], {place: with_deadline(entry, names, deadline)}, set_deadlines=[deadline])
 
 
-def hpersist(writer, now):
-    place, entry, names = sure_fields(writer, now)
+def persist_members(writer, now):
+    kind = some_kind(writer)
+    place, entry, names = sure_members(writer, kind, now)
     if not names:
         return None
-    fields = {name: (entry.fields[name][0], None) for name in names}
-    return Unit([("HPERSIST", place[1], "FIELDS", len(names), *names)],
-                {place: with_fields(entry, fields)})
+    return Unit([(KINDS_OF_MEMBERS[kind] + "PERSIST", place[1], *listed(kind, names))],
+                {place: with_deadline(entry, names, None)})
+
+
+# ---- Of one kind ----
 
 
 def hgetdel(writer, now):
-    place, entry, names = sure_fields(writer, now)
+    place, entry, names = sure_members(writer, "hash", now)
     if not names:
         return None
-    return Unit([("HGETDEL", place[1], "FIELDS", len(names), *names)],
-                {place: without_fields(entry, names)})
+    return Unit([("HGETDEL", place[1], *listed("hash", names))],
+                {place: without_members(entry, names)})
 
 
 def hincrby(writer, now):
-    place, entry, names = sure_fields(writer, now)
-    if not names or not entry.fields[names[0]][0].isdigit():
+    place, entry, names = sure_members(writer, "hash", now)
+    if not names or not entry.members[names[0]][0].isdigit():
         return None
-    value, deadline = entry.fields[names[0]]
-    fields = {names[0]: (b"%d" % (int(value) + 7), deadline)}
-    return Unit([("HINCRBY", place[1], names[0], 7)], {place: with_fields(entry, fields)})
+    value, deadline = entry.members[names[0]]
+    members = {names[0]: (b"%d" % (int(value) + 7), deadline)}
+    return Unit([("HINCRBY", place[1], names[0], 7)],
+                {place: with_members("hash", entry, members)})
+
+
+def zincrby(writer, now):
+    place, entry, names = sure_members(writer, "zset", now)
+    if not names:
+        return None
+    score, deadline = entry.members[names[0]]
+    return Unit([("ZINCRBY", place[1], 1.5, names[0])],
+                {place: with_members("zset", entry, {names[0]: (score + 1.5, deadline)})})
+
+
+def is_all_sure(entry, now):
+    return entry is not None and len(entry.sure_names(now)) == len(entry.members)
+
+
+def zpopmin(writer, now):
+    """Also as the removal of a rank. All that may be first must be there."""
+    place = writer.place("zset")
+    entry, is_sure = writer.known(place, now)
+    if not is_sure or not is_all_sure(entry, now):
+        return None
+    first = min(entry.members, key=lambda name: (entry.members[name][0], name))
+    words = writer.chance.choice([("ZPOPMIN", place[1]), ("BZPOPMIN", place[1], 0),
+                                  ("ZREMRANGEBYRANK", place[1], 0, 0)])
+    return Unit([words], {place: without_members(entry, [first])})
+
+
+def smove(writer, now):
+    """The deadline goes along, unless the member is there already."""
+    place, entry, names = sure_members(writer, "set", now)
+    target = writer.place("set")
+    other, is_sure = writer.known(target, now)
+    if not names or not is_sure or target == place:
+        return None
+    name = names[0]
+    there = other.members.get(name) if other else None
+    if there is not None and not is_safe(there[1], now):
+        return None
+    moved = with_members("set", other, {name: there or entry.members[name]})
+    return Unit([("SMOVE", place[1], target[1], name)],
+                {place: without_members(entry, [name]), target: moved})
+
+
+def store_union(writer, now):
+    """The result has no deadlines."""
+    kind = writer.chance.choice(["set", "zset"])
+    place, target = writer.place(kind), writer.place(kind)
+    entry, is_sure = writer.known(place, now)
+    if not is_sure or not is_all_sure(entry, now):
+        return None
+    words = ("SUNIONSTORE", target[1], place[1]) if kind == "set" else \
+        ("ZUNIONSTORE", target[1], 1, place[1])
+    result = {name: (value, None) for name, (value, _) in entry.members.items()}
+    return Unit([words], {target: Members(kind, result, None)})
 
 
 PLAIN = [set_text, set_until, set_until, set_for, delete, increment, increment, append, expire,
-         expire, persist, rename, hset, hset, hdel]
-FIELDS_TOO = [hsetex, hsetex, hsetex, hexpire, hexpire, hexpire, hpersist, hgetdel, hincrby]
-KINDS = PLAIN + FIELDS_TOO
+         expire, persist, rename, put, put, put, put, remove, remove, zincrby, zpopmin, smove,
+         store_union]
+MEMBER_DEADLINES = [put_with_deadline] * 6 + [expire_members] * 6 + [persist_members, hgetdel,
+                                                                    hincrby]
+KINDS = PLAIN + MEMBER_DEADLINES

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Three of our servers, random writes with deadlines of keys and fields, and links that are cut at
+"""Three of our servers, random writes with deadlines of keys and members, and links that are cut at
 random: whenever it is quiet, all have the same data, deadlines included.
 
     MAYFLY=build/release/mayfly python3 tests/replication/cluster_test.py [--seed N] [--long]
@@ -105,7 +105,9 @@ class TortureTest(ReplicationCase):
         self.run_rounds(1, False, "--repl-diskless-sync", "yes")
 
     def test_two_replicas_by_disk(self):
-        self.run_rounds(2, False, "--repl-diskless-sync", "no", "--hash-max-listpack-entries", "4")
+        self.run_rounds(2, False, "--repl-diskless-sync", "no", "--hash-max-listpack-entries", "4",
+                        "--set-max-listpack-entries", "4", "--set-max-intset-entries", "4",
+                        "--zset-max-listpack-entries", "4")
 
     def test_a_chain_with_logs(self):
         self.run_rounds(3, True, "--appendonly", "yes", "--auto-aof-rewrite-min-size", "64kb")

@@ -19,25 +19,40 @@ from resp_client import await_that, request
 
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "conformance"))
 
-from differential_test import LISTS, TEMPLATES, words_for  # noqa: E402
+from differential_test import FAMILIES, LISTS, templates, words_for  # noqa: E402
 
 ROUNDS, LENGTH, CLIENTS = 10, 150, 3
 NEAR_MS = 150
-# In the words of differential_test.py. H is a hash; M is a moment near or far.
-FIELD_COMMANDS = """
-HSETEX H PXAT M FIELDS 1 F V|HSETEX H PXAT M FIELDS 2 F V F V|HSETEX H FNX PXAT M FIELDS 1 F V
-HSETEX H FXX KEEPTTL FIELDS 1 F V|HSETEX H PX 100 FIELDS 1 F V|HSETEX H NX EX 1000 FIELDS 1 F V
-HPEXPIREAT H M FIELDS 1 F|HPEXPIREAT H M FIELDS 2 F F|HPEXPIREAT H M P FIELDS 1 F
-HEXPIRE H 1000 FIELDS 1 F|HEXPIRE H 0 FIELDS 1 F|HPEXPIRE H 100 P FIELDS 2 F F
-HPERSIST H FIELDS 1 F|HPERSIST H FIELDS 2 F F|HGETEX H PXAT M FIELDS 2 F F
-HGETEX H PERSIST FIELDS 1 F|HGETEX H EX 1000 FIELDS 1 F|HGETDEL H FIELDS 1 F
-HGETDEL H FIELDS 2 F F|HINCRBY H F 3|HINCRBYFLOAT H F 1.5|HSET H F 1|HSET H F 1 F 2|HDEL H F F
-SET K V PXAT M|PEXPIREAT K M|PEXPIREAT K M P|GETEX K PXAT M|SET K V PX 100|EXPIRE K 1000|PERSIST K
-COPY H H REPLACE|RENAME H H|MOVE H D|COPY H H DB D REPLACE|DEL H|PEXPIREAT H M|PERSIST H
-HSETNX H F V|HGETALL H
+# In the words of differential_test.py. @h is a hash, @s a set, @z a sorted set; @m is a moment near
+# or far.
+MEMBER_COMMANDS = """
+HSETEX @h PXAT @m FIELDS 1 F V|HSETEX @h PXAT @m FIELDS 2 F V F V|HSETEX @h FNX PXAT @m FIELDS 1 F V
+HSETEX @h FXX KEEPTTL FIELDS 1 F V|HSETEX @h PX 100 FIELDS 1 F V|HSETEX @h NX EX 1000 FIELDS 1 F V
+HPEXPIREAT @h @m FIELDS 1 F|HPEXPIREAT @h @m FIELDS 2 F F|HPEXPIREAT @h @m P FIELDS 1 F
+HEXPIRE @h 1000 FIELDS 1 F|HEXPIRE @h 0 FIELDS 1 F|HPEXPIRE @h 100 P FIELDS 2 F F
+HPERSIST @h FIELDS 1 F|HPERSIST @h FIELDS 2 F F|HGETEX @h PXAT @m FIELDS 2 F F
+HGETEX @h PERSIST FIELDS 1 F|HGETEX @h EX 1000 FIELDS 1 F|HGETDEL @h FIELDS 1 F
+HGETDEL @h FIELDS 2 F F|HINCRBY @h F 3|HINCRBYFLOAT @h F 1.5|HSET @h F 1|HSET @h F 1 F 2|HDEL @h F F
+SET K V PXAT @m|PEXPIREAT K @m|PEXPIREAT K @m P|GETEX K PXAT @m|SET K V PX 100|EXPIRE K 1000
+PERSIST K
+COPY @h @h REPLACE|RENAME @h @h|MOVE @h D|COPY @h @h DB D REPLACE|DEL @h|PEXPIREAT @h @m|PERSIST @h
+HSETNX @h F V|HGETALL @h
+SADDEX @s PXAT @m MEMBERS 1 F|SADDEX @s PXAT @m MEMBERS 2 F F|SADDEX @s KEEPTTL MEMBERS 2 F F
+SADDEX @s FNX PX 100 MEMBERS 1 F|SADDEX @s 1000 F F|SPEXPIREAT @s @m MEMBERS 2 F F|SADD @s F F
+SPEXPIREAT @s @m P MEMBERS 1 F|SEXPIRE @s 0 MEMBERS 1 F|SPERSIST @s MEMBERS 1 F|SREM @s F F|SPOP @s
+SPOP @s 2|SMOVE @s @s F|SINTERSTORE @s @s @s|SUNIONSTORE @s @s @s|SDIFFSTORE @s @s @s
+COPY @s @s REPLACE
+RENAME @s @s|MOVE @s D|PEXPIREAT @s @m|EXPIREMEMBER @s F 1000|SMEMBERS @s|SADD @s 1 2 3
+ZADDEX @z PXAT @m MEMBERS 1 W F|ZADDEX @z PXAT @m MEMBERS 2 W F W F|ZADDEX @z KEEPTTL MEMBERS 1 W F
+ZADDEX @z GT CH PX 100 MEMBERS 2 W F W F|ZPEXPIREAT @z @m MEMBERS 2 F F|ZEXPIRE @z 0 MEMBERS 1 F
+ZPEXPIREAT @z @m P MEMBERS 1 F|ZPERSIST @z MEMBERS 1 F|ZADD @z W F W F|ZADD @z GT W F|ZINCRBY @z W F
+ZADD @z NX W F|ZREM @z F F|ZPOPMIN @z|ZPOPMAX @z 2|ZMPOP 2 @z @z MIN COUNT 2|ZREMRANGEBYRANK @z R R
+ZREMRANGEBYSCORE @z Q Q|ZUNIONSTORE @z 2 @z @z|ZINTERSTORE @z 2 @z @s|ZDIFFSTORE @z 2 @z @z
+ZRANGESTORE @z @z R R|COPY @z @z REPLACE|RENAME @z @z|MOVE @z D|FIELDEXPIRE @z 1000 F|ZRANGE @z 0 -1
+BZPOPMIN @z 0.001|BZMPOP 0.001 2 @z @z MAX
 """
-FIELD_TEMPLATES = [line.split() for line in FIELD_COMMANDS.replace("\n", "|").split("|")
-                   if line.strip()]
+MEMBER_TEMPLATES = templates(MEMBER_COMMANDS)
+TEMPLATES = FAMILIES[0]
 
 seed = None
 
@@ -46,9 +61,11 @@ class PropagationTest(ReplicationCase):
     def round(self, chance, primary, templates):
         """Sends random commands of several clients, and waits until near deadlines have passed."""
         near = now_ms() + NEAR_MS
-        LISTS["M"] = [str(near - chance.randrange(NEAR_MS)) for _ in range(3)]
-        LISTS["M"] += ["33177117420123", "33177117420124", "33177117420125", "1"]
-        LISTS["H"] = ["h", "i", "j", "l", "m"]
+        LISTS["@m"] = [str(near - chance.randrange(NEAR_MS)) for _ in range(3)]
+        LISTS["@m"] += ["33177117420123", "33177117420124", "33177117420125", "1"]
+        LISTS["@h"] = ["h", "i", "j", "l", "m"]
+        LISTS["@s"] = ["s1", "s2", "s3"]
+        LISTS["@z"] = ["z1", "z2", "z3"]
         clients = [primary.client() for _ in range(CLIENTS)]
         lines = [[words_for(chance, chance.choice(templates)) for _ in range(LENGTH)] +
                  [["DISCARD"], ["UNWATCH"]] for _ in clients]
@@ -63,12 +80,13 @@ class PropagationTest(ReplicationCase):
         await_that(lambda: now_ms() > near + 10, "time passes")
 
     def test_a_replica_and_a_log_of_ours(self):
-        primary = self.start(Mayfly, "--appendonly", "yes", "--hash-max-listpack-entries", "3")
+        primary = self.start(Mayfly, "--appendonly", "yes", "--hash-max-listpack-entries", "3",
+                             "--set-max-listpack-entries", "3", "--zset-max-listpack-entries", "3")
         replica = self.start(Mayfly, primary=primary)
         for number in range(ROUNDS):
             chance = random.Random(f"{seed} {number}")
             ask(primary, "DEBUG", "SET-ACTIVE-EXPIRE", chance.randrange(2))
-            self.round(chance, primary, FIELD_TEMPLATES * 2 + TEMPLATES)
+            self.round(chance, primary, MEMBER_TEMPLATES * 2 + TEMPLATES)
             ask(primary, "DEBUG", "SET-ACTIVE-EXPIRE", 1)
             with self.subTest(seed=seed, round=number):
                 await_same(primary, replica)

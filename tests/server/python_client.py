@@ -3,6 +3,7 @@
 """What a user of python3-redis does, against the server at $PORT. python_client_test.py runs it."""
 
 import os
+import threading
 import unittest
 
 import redis
@@ -50,6 +51,77 @@ class PythonRedisTest(unittest.TestCase):
         self.assertEqual(ask("HPERSIST", "h", "FIELDS", 1, "a"), [1])
         self.assertEqual(ask("HGETEX", "h", "PX", 1, "FIELDS", 1, "b"), ["2"])
         self.assertEqual(ask("HGETDEL", "h", "FIELDS", 1, "a"), ["1"])
+
+    def test_sets(self):
+        self.assertEqual(self.redis.sadd("s", "a", "b", "c"), 3)
+        self.assertEqual(self.redis.smembers("s"), {"a", "b", "c"})
+        self.assertEqual(self.redis.smismember("s", ["a", "x"]), [1, 0])
+        self.assertEqual(self.redis.sadd("t", "b", "c", "d"), 3)
+        self.assertEqual(self.redis.sinter("s", "t"), {"b", "c"})
+        self.assertEqual(self.redis.sintercard(2, ["s", "t"], limit=1), 1)
+        self.assertEqual(self.redis.sunionstore("u", "s", "t"), 4)
+        self.assertEqual(self.redis.sdiff("u", "t"), {"a"})
+        self.assertTrue(self.redis.smove("s", "t", "a"))
+        self.assertIn(self.redis.srandmember("s"), {"b", "c"})
+        self.assertEqual(len(self.redis.spop("t", 2)), 2)
+        names = {f"member:{number}" for number in range(1_000)}
+        self.redis.sadd("many", *names)
+        self.assertEqual(set(self.redis.sscan_iter("many", count=50)), names)
+        self.assertEqual(self.redis.sort("s", alpha=True, desc=True), ["c", "b"])
+        with self.assertRaises(redis.ResponseError):
+            self.redis.set("text", "x") and self.redis.sadd("text", "a")
+
+    def test_sorted_sets(self):
+        self.assertEqual(self.redis.zadd("z", {"a": 1, "b": 2.5, "c": "inf"}), 3)
+        self.assertEqual(self.redis.zadd("z", {"a": 0, "b": 3}, gt=True, ch=True), 1)
+        self.assertEqual(self.redis.zadd("z", {"a": 9, "d": 4}, nx=True), 1)
+        self.assertIsNone(self.redis.zadd("z", {"x": 1}, xx=True, incr=True))
+        self.assertEqual(self.redis.zincrby("z", 0.25, "a"), 1.25)
+        self.assertEqual(self.redis.zrange("z", 0, -1, withscores=True),
+                         [("a", 1.25), ("b", 3.0), ("d", 4.0), ("c", float("inf"))])
+        self.assertEqual(self.redis.zrange("z", 4, "-inf", byscore=True, desc=True, offset=1,
+                                           num=1), ["b"])
+        self.assertEqual(self.redis.zmscore("z", ["a", "x"]), [1.25, None])
+        self.assertEqual((self.redis.zrank("z", "d"), self.redis.zrevrank("z", "d")), (2, 1))
+        self.assertEqual(self.redis.zcount("z", "(1.25", "+inf"), 3)
+        self.redis.zadd("y", {"a": 1, "b": 1})
+        self.assertEqual(self.redis.zlexcount("y", "[a", "(b"), 1)
+        self.assertEqual(self.redis.zunionstore("u", {"y": 2, "z": 1}, aggregate="MAX"), 4)
+        self.assertEqual(self.redis.zscore("u", "a"), 2)
+        self.assertEqual(self.redis.zinter(["y", "z"], withscores=True), [("a", 2.25), ("b", 4.0)])
+        self.assertEqual(self.redis.zpopmin("z", 2), [("a", 1.25), ("b", 3.0)])
+        self.assertEqual(self.redis.zmpop(2, ["nothing", "y"], min=True), ["y", [["a", "1"]]])
+        scores = {f"member:{number}": number / 2 for number in range(1_000)}
+        self.redis.zadd("many", scores)
+        self.assertEqual(dict(self.redis.zscan_iter("many", count=50)), scores)
+
+    def test_blocking_pops(self):
+        self.assertIsNone(self.redis.bzpopmin("queue", timeout=0.01))
+        with redis.Redis(port=PORT, decode_responses=True) as other:
+            waiting = threading.Thread(target=lambda: served.append(other.bzpopmax("queue", 0)))
+            served = []
+            waiting.start()
+            while self.redis.info("clients")["blocked_clients"] != 1:
+                pass
+            self.redis.execute_command("ZADDEX", "queue", "EX", 0, "MEMBERS", 1, 9, "too late")
+            self.redis.zadd("queue", {"job": 1.5, "next": 1})
+            waiting.join()
+        self.assertEqual(served, [("queue", "job", 1.5)])
+        self.assertEqual(self.redis.bzpopmin("queue"), ("queue", "next", 1.0))
+
+    def test_member_expiry(self):
+        ask = self.redis.execute_command
+        for letter, score in (("S", ()), ("Z", (1,))):
+            key = letter.lower()
+            added = ask(f"{letter}ADDEX", key, "EX", 100, "MEMBERS", 2, *score, "a", *score, "b")
+            self.assertEqual(added, 2)
+            self.assertEqual(ask(f"{letter}EXPIRE", key, 50, "MEMBERS", 2, "a", "c"), [1, -2])
+            self.assertEqual(ask(f"{letter}TTL", key, "MEMBERS", 2, "a", "b"), [50, 100])
+            self.assertEqual(ask(f"{letter}PERSIST", key, "FIELDS", 1, "a"), [1])
+            self.assertEqual(ask(f"{letter}PEXPIREAT", key, 1, "MEMBERS", 1, "b"), [2])
+            self.assertEqual(ask(f"{letter}CARD", key), 1)
+        self.assertEqual(ask("FIELDEXPIRE", "s", 50, "a"), [1])
+        self.assertEqual(ask("TTL", "s", "a"), 50)
 
     def test_pipelines_and_transactions(self):
         with self.redis.pipeline(transaction=False) as pipe:

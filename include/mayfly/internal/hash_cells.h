@@ -54,7 +54,9 @@ class HashCells {
   // REQUIRES: the slot is there, under this hash.
   void erase(std::uint32_t hash, Slot slot);
 
-  void prefetch(std::uint32_t hash) const { __builtin_prefetch(&cells_[hash & mask_], 1); }
+  [[gnu::always_inline]] void prefetch(std::uint32_t hash) const {
+    __builtin_prefetch(&cells_[hash & mask_], 1);
+  }
   void clear() { *this = HashCells(); }
 
   std::size_t size() const { return size_; }

@@ -80,7 +80,7 @@ class SlotColumn {
   }
 
   // Fetches the slot's value into the processor's cache, ahead of its use.
-  void prefetch(Slot slot) const { __builtin_prefetch(place_of(slot), 1); }
+  [[gnu::always_inline]] void prefetch(Slot slot) const { __builtin_prefetch(place_of(slot), 1); }
 
  private:
   T* place_of(Slot slot) const {

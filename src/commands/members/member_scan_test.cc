@@ -77,7 +77,7 @@ TEST_P(MemberScanTest, ScoresAreBulksAsZscoreWritesThem) {
   for (const int protocol : {2, 3}) {
     set_protocol(protocol);
     for (const auto& [score, expected] :
-         {std::pair(1.0, "1"), std::pair(-0.0, "-0"), std::pair(0.1, "0.1"),
+         {std::pair(1.0, "1"), std::pair(-0.0, "0"), std::pair(0.1, "0.1"),
           std::pair(1e20, "1e+20"), std::pair(1.5e30, "1.5e+30"), std::pair(HUGE_VAL, "inf"),
           std::pair(-HUGE_VAL, "-inf")}) {
       seed({"a"});

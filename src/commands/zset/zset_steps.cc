@@ -32,8 +32,7 @@ void propagate_result(Call& call, std::string_view key, const ScoredNames& resul
 }  // namespace
 
 void put_score(MembersRef& zset, std::string_view name, double score, Time deadline) {
-  const double stored = score == 0 && zset.is_packed() ? 0 : score;
-  zset.put(name, ScoreBytes(stored).view(), deadline);
+  zset.put(name, ScoreBytes(score).view(), deadline);
 }
 
 void reply_members_head(Reply& reply, std::size_t count, bool with_scores) {

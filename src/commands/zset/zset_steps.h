@@ -20,7 +20,7 @@ namespace mayfly {
 
 // ---- Scores ----
 
-// Sets score and deadline. A packed sorted set keeps -0 as 0, as Valkey's listpacks do.
+// Sets score and deadline.
 void put_score(MembersRef& zset, std::string_view name, double score, Time deadline = kNever);
 
 // A list of members with or without scores: in RESP3 the scores make an array of each pair.

@@ -40,10 +40,14 @@ inline bool is_before(const Member& a, const Member& b) {
   return a.score() != b.score() ? a.score() < b.score() : a.name < b.name;
 }
 
-// A score as the bytes of a payload.
+// A score as the bytes of a payload. -0 is stored as 0, so that copies of a sorted set in other
+// forms and files are the same: a listpack has no -0.
 class ScoreBytes {
  public:
-  explicit ScoreBytes(double score) { std::memcpy(bytes_.data(), &score, sizeof score); }
+  explicit ScoreBytes(double score) {
+    if (score == 0) score = 0;
+    std::memcpy(bytes_.data(), &score, sizeof score);
+  }
   std::string_view view() const { return {bytes_.data(), bytes_.size()}; }
 
  private:

@@ -33,6 +33,9 @@ char* allocate(std::size_t size) {
   return bytes;
 }
 
+// If so large a part of the order is due, it is made anew.
+constexpr std::size_t kManyPart = 16;
+
 constexpr std::size_t kIndexBytes = 15;  // a deadline, see VolatileSet
 
 }  // namespace
@@ -84,7 +87,7 @@ bool MemberTable::put(std::string_view name, std::string_view value, Time deadli
   const std::uint64_t hash = hash_of(name);
   const Slot slot = slot_of(name, hash);
   if (slot == kNoSlot) {
-    add({name, value, deadline}, hash);
+    insert({name, value, deadline}, hash);
     return true;
   }
   MemberNode& node = (*nodes_)[slot];
@@ -98,8 +101,15 @@ bool MemberTable::put(std::string_view name, std::string_view value, Time deadli
   return false;
 }
 
+bool MemberTable::add(std::string_view name, std::string_view value, Time deadline) {
+  const std::uint64_t hash = hash_of(name);
+  if (slot_of(name, hash) != kNoSlot) return false;
+  insert({name, value, deadline}, hash);
+  return true;
+}
+
 // REQUIRES: no member has this name.
-void MemberTable::add(const Member& member, std::uint64_t hash) {
+void MemberTable::insert(const Member& member, std::uint64_t hash) {
   const Slot slot = nodes_->emplace(member.name, member.value, payload_);
   table_.insert(hash, slot, [this](Slot other) { return hash_at(other); });
   if (index_) index_->reserve(nodes_->extent());
@@ -120,7 +130,7 @@ bool MemberTable::put_new(std::span<const Member> members) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     const std::uint64_t hash = hashes[i % hashes.size()];
     if (slot_of(members[i].name, hash) != kNoSlot) return false;
-    add(members[i], hash);
+    insert(members[i], hash);
     if (i + hashes.size() < members.size()) look_ahead(i + hashes.size());
   }
   return true;
@@ -228,6 +238,12 @@ void MemberTable::change_deadline(Slot slot, Time deadline) {
 const ScoreOrder& MemberTable::order(Time hidden_until) {
   if (!index_ || hidden_until == hidden_until_) return *order_;
   const bool hides = hidden_until > hidden_until_;
+  if (hides && index_->count_due(hidden_until) > order_->size() / kManyPart) {
+    hidden_until_ = hidden_until;
+    order_->keep_if(
+        [&](ScoreOrder::Entry entry) { return !is_due(deadline_at(entry.slot), hidden_until); });
+    return *order_;
+  }
   const Time from = std::min(hidden_until, hidden_until_);
   const Time to = std::max(hidden_until, hidden_until_);
   hidden_until_ = hidden_until;

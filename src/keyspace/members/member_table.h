@@ -52,7 +52,7 @@ class MemberNode {
   // The size of the allocation.
   std::size_t bytes(Payload payload) const;
 
-  void prefetch() const { __builtin_prefetch(bytes_.get()); }
+  [[gnu::always_inline]] void prefetch() const { __builtin_prefetch(bytes_.get()); }
 
  private:
   struct Free {
@@ -79,6 +79,9 @@ class MemberTable {
   // Sets the member's payload and its deadline; kNever means none. Returns whether it is new.
   // REQUIRES: the value is not a view into this table.
   bool put(std::string_view name, std::string_view value, Time deadline);
+
+  // Puts a member that does not exist. Returns false, and changes nothing, if it exists.
+  bool add(std::string_view name, std::string_view value, Time deadline);
 
   // Adds members that do not exist yet, faster than put(). Returns false at the first that does.
   bool put_new(std::span<const Member> members);
@@ -139,10 +142,13 @@ class MemberTable {
   }
   Slot prefetch_slot(std::uint64_t hash) const {
     const Slot slot = table_.candidate(hash);
-    if (slot != kNoSlot) __builtin_prefetch(&(*nodes_)[slot]);
+    if (slot != kNoSlot) prefetch_place(slot);
     return slot;
   }
-  void prefetch_node(Slot slot) const { (*nodes_)[slot].prefetch(); }
+  [[gnu::always_inline]] void prefetch_place(Slot slot) const {
+    __builtin_prefetch(&(*nodes_)[slot]);
+  }
+  [[gnu::always_inline]] void prefetch_node(Slot slot) const { (*nodes_)[slot].prefetch(); }
 
   // Frees at most `limit` members and returns how many are left, to free a large table in slices.
   // After the first call only count() and this may be called.
@@ -162,7 +168,7 @@ class MemberTable {
   std::uint64_t hash_of(std::string_view name) const;
   std::uint64_t hash_at(Slot slot) const { return hash_of((*nodes_)[slot].name()); }
   Slot slot_of(std::string_view name, std::uint64_t hash) const;
-  void add(const Member& member, std::uint64_t hash);
+  void insert(const Member& member, std::uint64_t hash);
   Time deadline_at(Slot slot) const { return index_ ? index_->deadline(slot) : kNever; }
   void schedule(Slot slot, Time deadline);
   void change_deadline(Slot slot, Time deadline);

@@ -52,9 +52,18 @@ void MembersOrder::visit(std::size_t first, std::size_t count, Direction directi
   assert(first < size());
   const bool backward = direction == Direction::backward;
   if (order_ != nullptr) {
-    return order_->visit(first, count, backward, [&](ScoreOrder::Entry entry) {
-      return visit(table_->member_at(entry.slot));
-    });
+    // Nodes lie anywhere in memory. Those beyond the last one visited are worth it, too: a request
+    // that pops the first member is often followed by another.
+    return order_->visit(
+        first, count, backward,
+        [&](ScoreOrder::Entry entry) { return visit(table_->member_at(entry.slot)); },
+        [&](ScoreOrder::Entry entry, std::size_t distance) __attribute__((always_inline)) {
+          if (distance == ScoreOrder::kLater) {
+            table_->prefetch_place(entry.slot);
+          } else {
+            table_->prefetch_node(entry.slot);
+          }
+        });
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (!visit(members_[backward ? first - i : first + i])) return;

@@ -112,14 +112,20 @@ MembersOrder MembersRef::order() {
 
 void MembersRef::reclaim_due() {
   if (!is_due(database_.earliest_member_deadline(slot_), context_.now)) return;
+  // If more are due, they are only hidden: the sweep removes them without a stall.
+  constexpr std::size_t kReclaimedAtOnce = 1024;
   std::vector<Time> deadlines;
-  database_.take_due(slot_, context_.now, SIZE_MAX, reclaimed_, deadlines);
+  database_.take_due(slot_, context_.now, kReclaimedAtOnce, reclaimed_, deadlines);
   for (const Time deadline : deadlines) {
     database_.keyspace_.record_expired(context_, FoundBy::access, deadline, 0, 1);
   }
 }
 
 bool MembersRef::add(std::string_view name, std::string_view value, Time deadline) {
+  const KeyNode& node = database_.node(slot_);
+  if (form_of(node) == ValueForm::table && node.has_member_deadlines == 0 && deadline == kNever) {
+    return node.member_table().add(name, value, deadline);  // one look-up
+  }
   if (find(name)) return false;
   return put(name, value, deadline);
 }

@@ -66,8 +66,8 @@ class MembersRef {
   // A random member alive, each as likely as any other. REQUIRES: size() > 0.
   Member random(Random& random) const;
 
-  // The members of a sorted set in order. If the policy says so, all that are due are reclaimed
-  // first; so the order has exact ranks. REQUIRES: the key is a sorted set.
+  // The members of a sorted set in order, without those that are due; so ranks are exact. If the
+  // policy says so, a thousand of them are reclaimed first. REQUIRES: the key is a sorted set.
   MembersOrder order();
 
   // ---- Writing ----

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 #include <vector>
 
 namespace mayfly {
@@ -143,14 +144,22 @@ class ScoreOrder::Changes {
   }
 };
 
-ScoreOrder::~ScoreOrder() { free_some(size_ + 1); }
-
 void ScoreOrder::insert(Entry entry, NameOfSlot name_of) {
   const std::string_view name = name_of(entry.slot);
-  const auto is_before = [&](Entry other) {
+  insert_after(entry, [&](Entry other) {
     if (other.score != entry.score) return other.score < entry.score;
     return name_of(other.slot) < name;
-  };
+  });
+}
+
+// REQUIRES: it comes after all others.
+void ScoreOrder::append(Entry entry) {
+  insert_after(entry, [](Entry) { return true; });
+}
+
+// Inserts an entry after all those for which `is_before` holds.
+template <class IsBefore>
+void ScoreOrder::insert_after(Entry entry, IsBefore is_before) {
   if (root_ == nullptr) {
     root_ = new Leaf;
     ++leaves_;
@@ -187,6 +196,14 @@ void ScoreOrder::insert(Entry entry, NameOfSlot name_of) {
   leaf.scores[at] = entry.score;
   leaf.slots[at] = entry.slot;
   ++size_;
+}
+
+void ScoreOrder::swap(ScoreOrder& other) {
+  std::swap(root_, other.root_);
+  std::swap(height_, other.height_);
+  std::swap(size_, other.size_);
+  std::swap(leaves_, other.leaves_);
+  std::swap(inners_, other.inners_);
 }
 
 // A new root above a full one; the way down splits that one.

@@ -57,7 +57,7 @@ class ScoreOrder {
   };
 
   ScoreOrder() = default;
-  ~ScoreOrder();
+  ~ScoreOrder() { clear(); }
   ScoreOrder(const ScoreOrder&) = delete;
   ScoreOrder& operator=(const ScoreOrder&) = delete;
 
@@ -68,6 +68,11 @@ class ScoreOrder {
 
   // REQUIRES: the slot is in the order, with this score.
   void erase(Entry entry, NameOfSlot name_of);
+
+  // Removes all entries for which `keep(entry)` is false. O(n), much faster than erasing a large
+  // part of them one by one: no name is read.
+  template <class Keep>
+  void keep_if(Keep keep);
 
   // How many entries there are before the first for which `is_before(entry)` is false. REQUIRES: it
   // is false for all entries after that one.
@@ -81,7 +86,17 @@ class ScoreOrder {
   // Backward, the one after `first` is first - 1. REQUIRES: so many there are, and no change
   // meanwhile.
   template <class Visit>
-  void visit(std::size_t first, std::size_t count, bool backward, Visit visit) const;
+  void visit(std::size_t first, std::size_t count, bool backward, Visit visit) const {
+    this->visit(first, count, backward, visit, [](Entry, std::size_t) {});
+  }
+
+  // The same. Before each visit, `announce(entry, distance)` is called for entries that come some
+  // visits later, at distances of kSoon and kLater: for prefetching. They may be beyond `count`.
+  static constexpr std::size_t kSoon = 5;
+  static constexpr std::size_t kLater = 10;
+  template <class Visit, class Announce>
+  void visit(std::size_t first, std::size_t count, bool backward, Visit visit,
+             Announce announce) const;
 
   // Frees at most about `limit` entries and returns how many are left, to free a large order in
   // slices. After the first call only size() and this may be called.
@@ -129,7 +144,12 @@ class ScoreOrder {
 
   void count_node(const Leaf&, int change) { leaves_ += static_cast<std::size_t>(change); }
   void count_node(const Inner&, int change) { inners_ += static_cast<std::size_t>(change); }
+  template <class IsBefore>
+  void insert_after(Entry entry, IsBefore is_before);
+  void append(Entry entry);
   void add_level();
+  void clear() { free_some(size_ + 1); }
+  void swap(ScoreOrder& other);
   void drop_empty_levels();
 
   // The number of entries of the node, from the left, for which `is_before` holds.
@@ -156,6 +176,16 @@ std::size_t ScoreOrder::search(const Node& node, IsBefore is_before) {
   return low;
 }
 
+template <class Keep>
+void ScoreOrder::keep_if(Keep keep) {
+  ScoreOrder kept;
+  visit(0, size_, false, [&](Entry entry) {
+    if (keep(entry)) kept.append(entry);
+    return true;
+  });
+  swap(kept);
+}
+
 template <class IsBefore>
 std::size_t ScoreOrder::count_before(IsBefore is_before) const {
   if (size_ == 0) return 0;
@@ -171,11 +201,16 @@ std::size_t ScoreOrder::count_before(IsBefore is_before) const {
   return before + search(*static_cast<const Leaf*>(node), is_before);
 }
 
-template <class Visit>
-void ScoreOrder::visit(std::size_t first, std::size_t count, bool backward, Visit visit) const {
+template <class Visit, class Announce>
+void ScoreOrder::visit(std::size_t first, std::size_t count, bool backward, Visit visit,
+                       Announce announce) const {
   while (count > 0) {
     Place place = place_of(first);
     for (;;) {
+      for (const std::size_t distance : {kSoon, kLater}) {
+        const std::size_t later = backward ? place.index - distance : place.index + distance;
+        if (later < place.leaf->count) announce(place.leaf->entry(later), distance);
+      }
       if (!visit(place.leaf->entry(place.index))) return;
       if (--count == 0) return;
       first = backward ? first - 1 : first + 1;

@@ -34,6 +34,11 @@ class Model {
     ASSERT_EQ(entries_.erase({score, names_[slot], slot}), 1u);
   }
 
+  void keep_below(Slot end) {
+    order.keep_if([&](ScoreOrder::Entry entry) { return entry.slot < end; });
+    std::erase_if(entries_, [&](const Row& row) { return row.slot >= end; });
+  }
+
   void check() const {
     ASSERT_EQ(order.check_invariants(name_of()), "");
     ASSERT_EQ(order.size(), entries_.size());
@@ -122,6 +127,17 @@ TEST(ScoreOrder, AgreesWithAModel) {
   run_model(2, 5'000, 1'000'000, 40'000);
   run_model(3, 5'000, 7, 40'000);
   run_model(4, 40'000, 100'000, 120'000);
+}
+
+TEST(ScoreOrder, KeepsWhatItIsTold) {
+  for (const std::size_t kept : {0u, 1u, 63u, 64u, 1'000u, 9'999u, 10'000u}) {
+    Model model(10'000);
+    for (Slot slot = 0; slot < 10'000; ++slot) model.insert(slot % 50, slot);
+    model.keep_below(static_cast<Slot>(kept));
+    model.check();
+    Random random(kept);
+    model.check_reads(random);
+  }
 }
 
 TEST(ScoreOrder, IsFullAfterAscendingInsertions) {

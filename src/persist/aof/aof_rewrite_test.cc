@@ -86,7 +86,7 @@ TEST_F(AofRewriteTest, SetsAndSortedSetsAreWrittenLikeHashes) {
   ASSERT_EQ(lines.size(), 6u);
   std::ranges::sort(lines);
   EXPECT_EQ(lines, (Lines{"PEXPIREAT s 4000000", "SADD s b c", "SADDEX s PXAT 2000000 MEMBERS 1 a",
-                          "SELECT 0", "ZADD z -0 a 1e+300 c",
+                          "SELECT 0", "ZADD z 0 a 1e+300 c",
                           "ZADDEX z PXAT 3000000 MEMBERS 1 0.3333333333333333 b"}));
 }
 

@@ -114,7 +114,7 @@ TEST(RdbMembers, ReadsSortedSetsInAllTheirForms) {
   file.type(Type::zset_listpack).text("pack");
   file.text(listpack({"a", "1", "b", "1e+300", "c", "inf", "d", "5e-324"}));
   EXPECT_EQ(parse(file), (Lines{"zset 0:text 4", "a=1.5", "b=inf", "c=-inf", "d=5e-324", "end",
-                                "zset 0:zset2 2", "a=-0", "b=-inf", "end", "zset 0:pack 4", "a=1",
+                                "zset 0:zset2 2", "a=0", "b=-inf", "end", "zset 0:pack 4", "a=1",
                                 "b=1e+300", "c=inf", "d=5e-324", "end"}));
   const std::string scored = {"\x10\0\0\0\x0D\0\0\0\2\0\0\1m\3\xF8\xFF", 16};
   EXPECT_EQ(parse(TestFile().type(Type::zset_ziplist).text("zip").text(scored)),

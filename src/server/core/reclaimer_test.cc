@@ -86,6 +86,34 @@ TEST_F(ReclaimerTest, WhatIsDueGoesBeforeAnythingAliveIsEvicted) {
   EXPECT_EQ(server().parts().keyspace.stats().expired_keys, 1u);
 }
 
+TEST_F(ReclaimerTest, MembersThatAreDueGoBeforeAnythingAliveIsEvicted) {
+  const std::string large(1 << 18, 'x');
+  const std::vector<std::string> puts[] = {
+      {"HSETEX", "k", "PX", "10", "FIELDS", "2", large + "1", "v", large + "2", "v"},
+      {"SADDEX", "k", "PX", "10", "MEMBERS", "2", large + "1", large + "2"},
+      {"ZADDEX", "k", "PX", "10", "MEMBERS", "2", "1", large + "1", "2", large + "2"}};
+  const std::vector<std::string> stays[] = {
+      {"HSET", "k", "alive", "v"}, {"SADD", "k", "alive"}, {"ZADD", "k", "7", "alive"}};
+  client.run("DEBUG SET-ACTIVE-EXPIRE 0");
+  client.run("CONFIG SET maxmemory-policy allkeys-lru");
+  std::uint64_t expired = 0;
+  for (int i = 0; i < 3; ++i) {
+    server().parts().config.maxmemory = 0;
+    client.run("FLUSHALL");
+    sweep();
+    EXPECT_NE(client.run(puts[i]).find("(integer)"), std::string::npos);
+    EXPECT_EQ(client.run(stays[i]), "(integer) 1");
+    client.run("SET other v");
+    advance(10ms);
+    server().parts().config.maxmemory = used_memory() - (1 << 18);
+    EXPECT_EQ(client.run("SET another v"), "OK");
+    EXPECT_EQ(client.run("EXISTS k other another"), "(integer) 3") << puts[i].front();
+    EXPECT_EQ(server().parts().keyspace.stats().evicted_keys, 0u);
+    expired += 2;
+    EXPECT_EQ(server().parts().keyspace.stats().expired_members, expired) << puts[i].front();
+  }
+}
+
 TEST_F(ReclaimerTest, EvictionMakesRoomAndTells) {
   client.run("CONFIG SET maxmemory-policy volatile-ttl");
   client.run({"SET", "late", std::string(1 << 20, 'x'), "EX", "100"});

@@ -13,15 +13,18 @@
 
 namespace {
 
-// HRANDFIELD with a count of -1000000000 is to reply with so many fields, as Valkey does. It is no
-// finding that this takes long.
+// HRANDFIELD with a count of -1000000000 is to reply with so many fields, as Valkey does; so do
+// SRANDMEMBER and ZRANDMEMBER. It is no finding that this takes long.
 bool asks_for_very_much(std::string_view bytes) {
   constexpr std::size_t kDigitsMax = 6;
   std::string lower;
   for (const char byte : bytes) {
     lower += static_cast<char>(std::tolower(static_cast<unsigned char>(byte)));
   }
-  if (lower.find("hrandfield") == std::string::npos) return false;
+  if (lower.find("randfield") == std::string::npos &&
+      lower.find("randmember") == std::string::npos) {
+    return false;
+  }
   std::size_t digits = 0;
   bool is_negative = false;
   for (std::size_t i = 0; i < lower.size(); ++i) {

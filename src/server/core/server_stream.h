@@ -18,7 +18,11 @@ namespace mayfly {
 // them. Returns what is wrong with the keyspace afterwards; empty if nothing is.
 inline std::string run_stream(std::string_view bytes) {
   Config config;
-  config.hash_max_listpack_entries = 4;  // so that tables come soon
+  // So that tables come soon.
+  config.hash_max_listpack_entries = 4;
+  config.set_max_intset_entries = 4;
+  config.set_max_listpack_entries = 4;
+  config.zset_max_listpack_entries = 4;
   config.databases = 4;
   ServerFixture fixture(config);
   fixture.server().parts().config.maxclients = 100;

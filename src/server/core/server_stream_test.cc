@@ -17,13 +17,15 @@ class StreamTest : public testing::TestWithParam<int> {
  protected:
   std::string word() {
     static const std::vector<std::string> kWords = {
-        "k1",      "k2",     "h1",    "h2",      "f1",         "f2",
-        "f3",      "FIELDS", "1",     "2",       "3",          "0",
-        "-1",      "10",     "100",   "EX",      "PX",         "PXAT",
-        "KEEPTTL", "NX",     "XX",    "GT",      "LT",         "FNX",
-        "MATCH",   "*",      "COUNT", "GET",     "WITHVALUES", "9223372036854775807",
-        "",        "abc",    "1.5",   "REPLACE", "DB",         "LIST",
-        "INFO"};
+        "k1",      "k2",     "h1",    "h2",         "f1",         "f2",
+        "f3",      "FIELDS", "1",     "2",          "3",          "0",
+        "-1",      "10",     "100",   "EX",         "PX",         "PXAT",
+        "KEEPTTL", "NX",     "XX",    "GT",         "LT",         "FNX",
+        "MATCH",   "*",      "COUNT", "GET",        "WITHVALUES", "9223372036854775807",
+        "",        "abc",    "1.5",   "REPLACE",    "DB",         "LIST",
+        "INFO",    "s1",     "s2",    "z1",         "z2",         "MEMBERS",
+        "BYSCORE", "REV",    "LIMIT", "WITHSCORES", "-inf",       "+inf",
+        "(1",      "MIN",    "MAX",   "m1",         "7"};
     return kWords[random_.below(kWords.size())];
   }
 
