@@ -66,8 +66,8 @@ class Host {
   // How the removal of an expired key is propagated: UNLINK, or DEL if lazyfree-lazy-expire is no.
   virtual std::string_view removal_name() const { return "UNLINK"; }
 
-  // The same for a key that a command empties; lazyfree-lazy-server-del.
-  virtual std::string_view emptied_name() const { return "UNLINK"; }
+  // The same for a key that goes although nobody asked for that: lazyfree-lazy-server-del.
+  virtual std::string_view implied_removal_name() const { return "UNLINK"; }
 };
 
 // A command in the form in which it goes to replicas and the append-only file.

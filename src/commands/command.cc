@@ -109,6 +109,7 @@ std::vector<std::size_t> key_positions(const Command& command, Words words) {
   if ((command.flags & flag::store_option) != 0) {
     if (const std::size_t target = stored_position(words)) positions.push_back(target);
   }
+  std::ranges::sort(positions);
   return positions;
 }
 

@@ -73,7 +73,7 @@ inline constexpr std::uint32_t remove = 1 << 7;  // DELETE
 
 // Which words are keys: from `first` to `last` (negative: from the end) in steps. first 0: none.
 // Or from `first` on as many as the word `count_at` says; then `last` means nothing. The word
-// `target`, before them, may be a key that the command overwrites.
+// `target`, before or after them, may be a key that the command uses in another way.
 struct KeyRange {
   int first = 0;
   int last = 0;
@@ -81,11 +81,12 @@ struct KeyRange {
   std::uint32_t access = 0;
   int count_at = 0;  // 0: up to `last`
   int target = 0;    // 0: none
+  std::uint32_t target_access = access::ow | access::update;
 };
 constexpr KeyRange one_key(std::uint32_t access) { return {1, 1, 1, access}; }
-// The key that is overwritten, as a range of its own.
+// The key that is used in another way, as a range of its own.
 constexpr KeyRange target_key(const KeyRange& keys) {
-  return {keys.target, keys.target, 1, access::ow | access::update};
+  return {keys.target, keys.target, 1, keys.target_access};
 }
 constexpr KeyRange all_keys(std::uint32_t access, int step = 1) { return {1, -1, step, access}; }
 

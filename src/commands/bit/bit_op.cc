@@ -153,7 +153,7 @@ std::span<const Command> bit_op_commands() {
        bitop,
        -4,
        flag::write | flag::denyoom,
-       {2, -1, 1, access::ow | access::access | access::update},
+       {3, -1, 1, access::ro | access::access, 0, 2},
        "bitmap",
        "2.6.0",
        "operation:(AND | OR | XOR | NOT | DIFF | DIFF1 | ANDOR | ONE) destkey:key key...",

@@ -159,16 +159,17 @@ void swapdb(Call& call) {
 }  // namespace
 
 std::span<const Command> key_move_commands() {
-  static constexpr KeyRange kRename = {
-      1, 2, 1, access::rw | access::access | access::remove | access::update};
+  static constexpr KeyRange kRename{1, 1, 1, access::rw | access::access | access::remove, 0, 2};
+  static constexpr KeyRange kRenameNew{
+      1, 1, 1, access::rw | access::access | access::remove, 0, 2, access::ow | access::insert};
   // clang-format off
   static constexpr Command kRows[] = {
       {"rename", rename, 3, flag::write, kRename, "generic", "1.0.0",
        "key newkey:key", "Renames a key. An existing key of the new name is replaced."},
-      {"renamenx", renamenx, 3, flag::write | flag::fast, kRename, "generic", "1.0.0",
+      {"renamenx", renamenx, 3, flag::write | flag::fast, kRenameNew, "generic", "1.0.0",
        "key newkey:key", "Renames a key if no key has the new name."},
       {"copy", copy, -3, flag::write | flag::denyoom,
-       {1, 2, 1, access::rw | access::access | access::update}, "generic", "6.2.0",
+       {1, 1, 1, access::ro | access::access, 0, 2}, "generic", "6.2.0",
        "source:key destination:key [DB destination-db:int] [REPLACE]",
        "Copies the value and the TTLs of a key to another key."},
       {"move", move, -3, flag::write | flag::fast,

@@ -273,7 +273,9 @@ void sdiffstore(Call& call) { store_result(call, SetOperation::diff, "sdiffstore
 std::span<const Command> set_algebra_commands() {
   static constexpr std::uint32_t kStore = flag::write | flag::denyoom;
   static constexpr KeyRange kRead = all_keys(access::ro | access::access);
-  static constexpr KeyRange kStored = all_keys(access::ow | access::access | access::update);
+  static constexpr KeyRange kStored{2, -1, 1, access::ro | access::access, 0, 1};
+  static constexpr KeyRange kInterStored{
+      2, -1, 1, access::ro | access::access, 0, 1, access::rw | access::update};
   static constexpr KeyRange kCounted{2, 0, 1, access::ro | access::access, 1};
   // clang-format off
   static constexpr Command kRows[] = {
@@ -286,7 +288,7 @@ std::span<const Command> set_algebra_commands() {
        "key...", "Returns the members that any of the sets has."},
       {"sdiff", sdiff, -2, flag::readonly, kRead, "set", "1.0.0",
        "key...", "Returns the members of the first set that no other set has."},
-      {"sinterstore", sinterstore, -3, kStore, kStored, "set", "1.0.0",
+      {"sinterstore", sinterstore, -3, kStore, kInterStored, "set", "1.0.0",
        "destination:key key...", "Stores the members that all sets have."},
       {"sunionstore", sunionstore, -3, kStore, kStored, "set", "1.0.0",
        "destination:key key...", "Stores the members that any of the sets has."},

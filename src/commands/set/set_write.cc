@@ -142,7 +142,7 @@ void pop_all(Call& call, Slot slot, std::string_view key) {
   call.count_changes(static_cast<std::int64_t>(size) - 1);  // remove_key() counts one
   call.notify(Event::set, "spop", key);
   remove_key(call, slot, key);
-  call.propagate_as(call.host().emptied_name(), key);
+  call.propagate_as(call.host().implied_removal_name(), key);
 }
 
 // SPOP key [count]
@@ -189,8 +189,9 @@ std::span<const Command> set_write_commands() {
        "key member...", "Removes members of a set. Removes the set with its last member."},
       {"spop", spop, -2, kTake, one_key(kTaken), "set", "1.0.0",
        "key [count:int]", "Removes and returns random members of a set."},
-      {"smove", smove, 4, kTake, {1, 2, 1, kTaken}, "set", "1.0.0",
-       "source:key destination:key member", "Moves a member, with its TTL, to another set."},
+      {"smove", smove, 4, kTake, {1, 1, 1, kTaken, 0, 2, access::rw | access::insert}, "set",
+       "1.0.0", "source:key destination:key member",
+       "Moves a member, with its TTL, to another set."},
   };
   // clang-format on
   return kRows;

@@ -93,7 +93,8 @@ void command_getkeysandflags(Call& call) {
     call.reply().array(2);
     call.reply().bulk(call.word(position + 2));
     const KeyRange& keys = found->keys;
-    const bool is_target = static_cast<int>(position) == keys.target;
+    const bool is_stored = (found->flags & flag::store_option) != 0 && position > 1;
+    const bool is_target = is_stored || static_cast<int>(position) == keys.target;
     reply_key_flags(call.reply(), is_target ? target_key(keys) : keys);
   }
 }

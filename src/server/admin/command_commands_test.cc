@@ -115,6 +115,11 @@ TEST_F(CommandCommandsTest, InfoShowsTheTargetAsARangeOfItsOwn) {
   EXPECT_NE(sources, std::string::npos) << store;
   const std::string range = run("COMMAND INFO zrangestore");
   EXPECT_NE(range.find("(integer) 1, (integer) 2, (integer) 1, "), std::string::npos) << range;
+  const std::string move = run("COMMAND INFO smove");
+  EXPECT_NE(move.find("(integer) 1, (integer) 2, (integer) 1, "), std::string::npos) << move;
+  EXPECT_LT(move.find("RW, access, delete"), move.find("RW, insert")) << move;
+  const std::string inter = run("COMMAND INFO sinterstore");
+  EXPECT_NE(inter.find("(integer) 1, (integer) -1, (integer) 1, "), std::string::npos) << inter;
 }
 
 TEST_F(CommandCommandsTest, GetkeysRefusesWhatHasNone) {

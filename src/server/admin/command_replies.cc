@@ -3,6 +3,7 @@
 
 #include "server/admin/command_replies.h"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -113,15 +114,18 @@ void reply_key_range(Reply& reply, const KeyRange& keys) {
 void reply_key_specs(Reply& reply, const KeyRange& keys) {
   if (keys.first == 0) return reply.set(0);
   reply.set(keys.target > 0 ? 2 : 1);
-  if (keys.target > 0) reply_key_range(reply, target_key(keys));
+  const bool is_first = keys.target < keys.first;
+  if (keys.target > 0 && is_first) reply_key_range(reply, target_key(keys));
   reply_key_range(reply, keys);
+  if (keys.target > 0 && !is_first) reply_key_range(reply, target_key(keys));
 }
 
 // First key, last key and step for clients that know one range only.
 KeyRange plain_range(const KeyRange& keys) {
   if (keys.count_at > 0) return keys.target > 0 ? target_key(keys) : KeyRange{};
   KeyRange range = keys;
-  if (keys.target > 0) range.first = keys.target;
+  if (keys.target > 0) range.first = std::min(keys.first, keys.target);
+  if (keys.last >= 0) range.last = std::max(keys.last, keys.target);
   return range;
 }
 

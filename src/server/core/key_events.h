@@ -52,7 +52,7 @@ class KeyEvents final : public Host, public KeyspaceListener {
   std::string_view removal_name() const override {
     return config_.lazyfree_lazy_expire ? "UNLINK" : "DEL";
   }
-  std::string_view emptied_name() const override {
+  std::string_view implied_removal_name() const override {
     return config_.lazyfree_lazy_server_del ? "UNLINK" : "DEL";
   }
   void count_lookup(bool hit) override { ++(hit ? stats_.hits : stats_.misses); }

@@ -273,7 +273,8 @@ void Requests::finish(Client& client, const Command& command, Words words, const
   }
 }
 
-// For the statistics. The reply, which may be an error, begins at `start`.
+// For the statistics. The reply, which may be an error, begins at `start`. There are no words if a
+// request that waited is not run again: an error then means that it was rejected.
 void Requests::count_call(Client& client, Words words, std::size_t start, std::int64_t micros) {
   if (client.blocked) micros += client.blocked->micros;
   ++stats_.commands;
@@ -287,7 +288,7 @@ void Requests::count_call(Client& client, Words words, std::size_t start, std::i
 
   const std::string& out = client.output();
   if (out.size() > start && out[start] == '-') {
-    ++stats.failed;
+    ++(words.empty() ? stats.rejected : stats.failed);
     const std::string_view error = std::string_view(out).substr(start + 1);
     count_error(error.substr(0, 64));
     record_peer_error(client, words, error.substr(0, error.find('\r')));

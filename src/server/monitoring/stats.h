@@ -19,7 +19,7 @@ struct Command;
 struct CommandStats {
   std::uint64_t calls = 0;
   std::uint64_t micros = 0;
-  std::uint64_t rejected = 0;                   // not run: wrong arity, no permission, no memory
+  std::uint64_t rejected = 0;                   // not run: wrong arity, no memory, unblocked
   std::uint64_t failed = 0;                     // run, with an error for a reply
   std::array<std::uint32_t, 32> micros_log2{};  // a histogram, for percentiles
 };

@@ -146,7 +146,7 @@ void restore(Call& call) {
     call.database().erase(slot);
     if (old == kNoSlot) return;
     call.changed(key);
-    call.propagate_as("DEL", key);
+    call.propagate_as(call.host().implied_removal_name(), key);
     return call.notify(Event::generic, "del", key);
   }
   if (*deadline != kNever) call.database().set_deadline(slot, *deadline);

@@ -152,7 +152,7 @@ TEST_F(DumpTest, ATimeInThePastRemovesWhatItReplaces) {
   EXPECT_EQ(run({"RESTORE", "new", past, payload, "ABSTTL"}), "OK");
   EXPECT_TRUE(fixture_.propagated.empty());
   EXPECT_EQ(run({"RESTORE", "k", past, payload, "ABSTTL", "REPLACE"}), "OK");
-  EXPECT_EQ(fixture_.propagated, std::vector<std::string>{"0: DEL k"});
+  EXPECT_EQ(fixture_.propagated, std::vector<std::string>{"0: UNLINK k"});
   EXPECT_EQ(database().stored(), 0u);
 }
 
