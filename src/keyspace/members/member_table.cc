@@ -238,7 +238,9 @@ void MemberTable::change_deadline(Slot slot, Time deadline) {
 const ScoreOrder& MemberTable::order(Time hidden_until) {
   if (!index_ || hidden_until == hidden_until_) return *order_;
   const bool hides = hidden_until > hidden_until_;
-  if (hides && index_->count_due(hidden_until) > order_->size() / kManyPart) {
+  // Those that are hidden already do not count: there may be many for a long time.
+  if (hides && index_->count_due(hidden_until) - index_->count_due(hidden_until_) >
+                   order_->size() / kManyPart) {
     hidden_until_ = hidden_until;
     order_->keep_if(
         [&](ScoreOrder::Entry entry) { return !is_due(deadline_at(entry.slot), hidden_until); });
