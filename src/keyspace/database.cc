@@ -172,6 +172,9 @@ void Database::end_int_set(Slot slot) {
   node = resize_value(node, packed_size(members, Payload::none));
   packed_build(node->value_data(), members, Payload::none);
   node->set_encoding(Encoding::packed_set);
+  node->is_beyond_limits = std::ranges::any_of(members, [&](const Member& member) {
+    return member.name.size() > keyspace_.options().packed_set.text_bytes;
+  });
 }
 
 void Database::free_value(KeyNode& node) {

@@ -308,6 +308,8 @@ void sort(Call& call) {
   }
   const Slot slot = call.find(*options->store);
   if (slot != kNoSlot) remove_key(call, slot, *options->store);
+  // For a replica the result may not be empty: it still has members that are due here.
+  if (slot != kNoSlot) call.propagate_as("DEL", *options->store);
   call.reply().integer(0);
 }
 

@@ -60,7 +60,7 @@ TEST_P(SortCommandsTest, StoringNothingRemovesTheDestination) {
   run("SET to v");
   EXPECT_EQ(run("SORT nothing STORE to"), "(integer) 0");
   EXPECT_EQ(events(), "m:keymiss:nothing g:del:to");
-  EXPECT_EQ(propagated(), "SORT nothing STORE to");
+  EXPECT_EQ(propagated(), "DEL to");
   EXPECT_EQ(run("EXISTS to"), "(integer) 0");
 }
 

@@ -71,9 +71,10 @@ void reply_random(Reply& reply, const Member& member, With with) {
   if (with == With::score) reply.number(member.score());
 }
 
-// Whether members.random() is slow: it walks a packed key, and one of which most members are due.
+// Whether members.random() is slow: it walks a packed key, and one of which most members are due;
+// and it makes a name each time for an int set.
 bool is_slow_to_draw_from(const MembersRef& members) {
-  return members.is_packed() || members.size() < members.stored() / 8;
+  return !members.is_table() || members.size() < members.stored() / 4;
 }
 
 // Draws with repetition. If one draw is slow, many of them read the key only once.

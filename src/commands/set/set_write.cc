@@ -106,15 +106,15 @@ void propagate_popped(Call& call, std::string_view key, std::span<const std::str
   }
 }
 
-// Whether set.random() is slow: most members of a table are due.
-bool is_mostly_due(const MembersRef& set) { return set.size() < set.stored() / 8; }
-
 // Removes random members, each as likely as any other. REQUIRES: count <= set.size().
 std::vector<std::string> take_random(Call& call, MembersRef& set, std::size_t count) {
   std::vector<std::string> names;
   names.reserve(count);
   Random& random = call.keyspace().random();
-  if (!is_mostly_due(set)) {
+  // The larger the part of members that are due, the more often random() has to try again. That
+  // part grows with each member that is taken.
+  const bool is_fast_to_draw = set.size() >= set.stored() / 2;
+  if (is_fast_to_draw && count <= set.size() / 3) {
     while (names.size() < count) {
       names.emplace_back(set.random(random).name);
       set.erase(names.back());

@@ -11,6 +11,8 @@
 
 namespace mayfly {
 
+bool MembersRef::is_table() const { return form_of(database_.node(slot_)) == ValueForm::table; }
+
 bool MembersRef::is_packed() const { return form_of(database_.node(slot_)) == ValueForm::packed; }
 
 std::optional<Member> MembersRef::find_stored(std::string_view name) const {

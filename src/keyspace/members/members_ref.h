@@ -55,6 +55,7 @@ class MembersRef {
   std::size_t stored() const;  // due ones included
   bool has_deadlines() const;
   bool is_packed() const;
+  bool is_table() const;
 
   // Members alive, until `visit` returns false. The key must not be changed meanwhile.
   using Visit = std::function<bool(const Member&)>;
