@@ -3,6 +3,7 @@
 
 #include "commands/command.h"
 #include "commands/hash/hash_steps.h"
+#include "commands/members/member_steps.h"
 
 namespace mayfly {
 namespace {
@@ -95,12 +96,7 @@ void hvals(Call& call) {
 }
 
 // HLEN key
-void hlen(Call& call) {
-  const Slot slot = call.find_to_read(call.word(1), ValueType::hash);
-  if (call.has_failed()) return;
-  const std::size_t size = slot == kNoSlot ? 0 : call.members(slot).size();
-  call.reply().integer(static_cast<std::int64_t>(size));
-}
+void hlen(Call& call) { count_members(call, ValueType::hash); }
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 
 #include "commands/command.h"
 #include "commands/hash/hash_steps.h"
+#include "commands/members/member_steps.h"
 #include "resp/numbers.h"
 
 namespace mayfly {
@@ -61,23 +62,7 @@ void hsetnx(Call& call) {
 }
 
 // HDEL key field [field ...]
-void hdel(Call& call) {
-  const Slot slot = call.find_to_write(call.word(1), ValueType::hash);
-  if (call.has_failed()) return;
-  if (slot == kNoSlot) return call.reply().integer(0);
-
-  MembersRef hash = call.members(slot);
-  std::size_t removed = 0;
-  for (const std::string_view field : call.words().subspan(2)) {
-    if (hash.erase(field)) ++removed;
-  }
-  if (removed > 0) {
-    finish_write(call, hash, "hdel", removed);
-  } else {
-    call.finish(hash, call.word(1));
-  }
-  call.reply().integer(static_cast<std::int64_t>(removed));
-}
+void hdel(Call& call) { remove_named(call, kHashWords); }
 
 // HINCRBY key field increment
 //

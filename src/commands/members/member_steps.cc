@@ -57,6 +57,31 @@ const MemberWords& words_of(Call& call, const MembersRef& members) {
   return words_of(call.database().type(members.slot()));
 }
 
+void count_members(Call& call, ValueType type) {
+  const Slot slot = call.find_to_read(call.word(1), type);
+  if (call.has_failed()) return;
+  const std::size_t size = slot == kNoSlot ? 0 : call.members(slot).size();
+  call.reply().integer(static_cast<std::int64_t>(size));
+}
+
+void remove_named(Call& call, const MemberWords& words) {
+  const Slot slot = call.find_to_write(call.word(1), words.type);
+  if (call.has_failed()) return;
+  if (slot == kNoSlot) return call.reply().integer(0);
+
+  MembersRef members = call.members(slot);
+  std::size_t removed = 0;
+  for (const std::string_view name : call.words().subspan(2)) {
+    if (members.erase(name)) ++removed;
+  }
+  if (removed > 0) {
+    finish_write(call, members, words.removed, removed);
+  } else {
+    call.finish(members, call.word(1));
+  }
+  call.reply().integer(static_cast<std::int64_t>(removed));
+}
+
 void finish_write(Call& call, MembersRef& members, std::string_view event, std::size_t times) {
   const std::string_view key = call.word(1);
   const Event event_class = words_of(call, members).event;

@@ -71,4 +71,12 @@ void finish_members(Call& call, MembersRef& members, const MemberNames& names, M
 // HDEL, SREM or ZREM of members of the key at word 1.
 void propagate_removal(Call& call, const MemberWords& words, const MemberNames& names);
 
+// ---- Whole commands ----
+
+// HLEN, SCARD, ZCARD key
+void count_members(Call& call, ValueType type);
+
+// HDEL, SREM, ZREM key member [member ...]
+void remove_named(Call& call, const MemberWords& words);
+
 }  // namespace mayfly

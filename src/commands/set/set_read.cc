@@ -3,6 +3,7 @@
 
 #include "commands/call.h"
 #include "commands/command.h"
+#include "commands/members/member_steps.h"
 
 namespace mayfly {
 namespace {
@@ -50,12 +51,7 @@ void smembers(Call& call) {
 }
 
 // SCARD key
-void scard(Call& call) {
-  const Slot slot = call.find_to_read(call.word(1), ValueType::set);
-  if (call.has_failed()) return;
-  const std::size_t size = slot == kNoSlot ? 0 : call.members(slot).size();
-  call.reply().integer(static_cast<std::int64_t>(size));
-}
+void scard(Call& call) { count_members(call, ValueType::set); }
 
 }  // namespace
 

@@ -41,24 +41,7 @@ void sadd(Call& call) {
 }
 
 // SREM key member [member ...]
-void srem(Call& call) {
-  const std::string_view key = call.word(1);
-  const Slot slot = call.find_to_write(key, ValueType::set);
-  if (call.has_failed()) return;
-  if (slot == kNoSlot) return call.reply().integer(0);
-
-  MembersRef set = call.members(slot);
-  std::size_t removed = 0;
-  for (const std::string_view name : call.words().subspan(2)) {
-    if (set.erase(name)) ++removed;
-  }
-  if (removed > 0) {
-    finish_write(call, set, "srem", removed);
-  } else {
-    call.finish(set, key);
-  }
-  call.reply().integer(static_cast<std::int64_t>(removed));
-}
+void srem(Call& call) { remove_named(call, kSetWords); }
 
 // SMOVE source destination member
 //

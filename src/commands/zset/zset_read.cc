@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "commands/command.h"
+#include "commands/members/member_steps.h"
 #include "commands/zset/zset_ranges.h"
 #include "commands/zset/zset_steps.h"
 
@@ -16,12 +17,7 @@ void reply_score(Reply& reply, const std::optional<Member>& member) {
 }
 
 // ZCARD key
-void zcard(Call& call) {
-  const Slot slot = call.find_to_read(call.word(1), ValueType::zset);
-  if (call.has_failed()) return;
-  const std::size_t size = slot == kNoSlot ? 0 : call.members(slot).size();
-  call.reply().integer(static_cast<std::int64_t>(size));
-}
+void zcard(Call& call) { count_members(call, ValueType::zset); }
 
 // ZSCORE key member
 void zscore(Call& call) {

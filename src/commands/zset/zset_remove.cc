@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands/command.h"
+#include "commands/members/member_steps.h"
 #include "commands/zset/zset_ranges.h"
 #include "commands/zset/zset_steps.h"
 
@@ -15,24 +16,7 @@ namespace mayfly {
 namespace {
 
 // ZREM key member [member ...]
-void zrem(Call& call) {
-  const std::string_view key = call.word(1);
-  const Slot slot = call.find_to_write(key, ValueType::zset);
-  if (call.has_failed()) return;
-  if (slot == kNoSlot) return call.reply().integer(0);
-
-  MembersRef zset = call.members(slot);
-  std::size_t removed = 0;
-  for (const std::string_view name : call.words().subspan(2)) {
-    if (zset.erase(name)) ++removed;
-  }
-  if (removed > 0) {
-    finish_zset(call, zset, key, "zrem", removed);
-  } else {
-    call.finish(zset, key);
-  }
-  call.reply().integer(static_cast<std::int64_t>(removed));
-}
+void zrem(Call& call) { remove_named(call, kZsetWords); }
 
 // Removes the key, all of whose `count` members are in the range.
 void remove_all(Call& call, MembersRef& zset, std::string_view key, std::string_view event,
