@@ -25,8 +25,8 @@ bool KeyWaiters::add(Call& call, const KeyWait& wait) {
                   .keys = {wait.keys.begin(), wait.keys.end()},
                   .arrival = ++arrivals_};
   std::ranges::sort(request.keys);
-  const auto repeated = std::ranges::unique(request.keys);
-  request.keys.erase(repeated.begin(), repeated.end());
+  const auto repeated = std::unique(request.keys.begin(), request.keys.end());
+  request.keys.erase(repeated, request.keys.end());
 
   std::size_t bytes = sizeof(Request);
   for (const std::string& word : request.words) bytes += word.size() + sizeof(std::string);
