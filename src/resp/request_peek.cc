@@ -28,7 +28,9 @@ const char* read_request(const char* at, const char* end, PeekedRequest& request
     std::size_t size = 0;
     at = read_number(at, end, '$', size);
     if (at == nullptr || static_cast<std::size_t>(end - at) < size + 2) return nullptr;
-    if (i > 0 && i <= PeekedRequest::kWords) request.words[i - 1] = {at, size};
+    const std::size_t left_out = words > 4 ? words - 4 : 0;  // between the first and the last two
+    if (i == 1) request.words[0] = {at, size};
+    if (i > 1 + left_out) request.words[i - 1 - left_out] = {at, size};
     at += size + 2;
   }
   return at;

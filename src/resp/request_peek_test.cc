@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "mayfly/random.h"
 
@@ -24,6 +25,24 @@ TEST(PeekRequests, ReadsTheWordsBehindTheName) {
   EXPECT_EQ(requests[0].words[2], "");
   EXPECT_EQ(requests[1].words[0], "");
   EXPECT_EQ(requests[2].words[1], "ab");
+}
+
+TEST(PeekRequests, ReadsTheFirstAndTheLastTwoWordsOfALongerRequest) {
+  std::array<PeekedRequest, 2> requests;
+  const auto words_of = [&](const std::vector<std::string>& words) {
+    std::string bytes = "*" + std::to_string(words.size()) + "\r\n";
+    for (const std::string& word : words) {
+      bytes += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+    }
+    EXPECT_EQ(peek_requests(bytes, requests), 1u);
+    const auto& seen = requests[0].words;
+    return std::string(seen[0]).append(" ").append(seen[1]).append(" ").append(seen[2]);
+  };
+  EXPECT_EQ(words_of({"HSETEX", "k", "EX", "60", "FIELDS", "1", "f", "v"}), "k f v");
+  EXPECT_EQ(words_of({"ZADD", "k", "GT", "1", "m"}), "k 1 m");
+  EXPECT_EQ(words_of({"ZADD", "k", "1", "m"}), "k 1 m");
+  EXPECT_EQ(words_of({"HGET", "k", "f"}), "k f ");
+  EXPECT_EQ(words_of({"GET", "k"}), "k  ");
 }
 
 TEST(PeekRequests, StopsWhereThereIsNoRoomOrNoPlainRequest) {

@@ -228,11 +228,12 @@ void MemberTable::drop_empty_index() {
 
 // The order follows: a member that is hidden no longer comes back.
 void MemberTable::change_deadline(Slot slot, Time deadline) {
+  if (!order_) return schedule(slot, deadline);
   const bool was_ordered = is_ordered(deadline_at(slot));
   schedule(slot, deadline);
   const bool is_to_be = is_ordered(deadline);
   if (was_ordered && !is_to_be) erase_ordered(slot);
-  if (order_ && !was_ordered && is_to_be) insert_ordered(slot);
+  if (!was_ordered && is_to_be) insert_ordered(slot);
 }
 
 const ScoreOrder& MemberTable::order(Time hidden_until) {
