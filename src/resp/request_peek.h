@@ -12,7 +12,7 @@
 namespace mayfly {
 
 // The first word behind the name of a command and the last two, where a key and its members are
-// most often: HGET key field, ZADD key score member, HSETEX key EX 60 FIELDS 1 field value. In their
+// most often: HGET key field, ZADD key score member, HSETEX key EX 9 FIELDS 1 field value. In their
 // order; empty ones are missing.
 struct PeekedRequest {
   static constexpr std::size_t kWords = 3;
