@@ -7,12 +7,6 @@
 #include "keyspace/members/packed_members.h"
 
 namespace mayfly {
-namespace {
-
-// Members of one key that are removed in one batch: one event and one command for all of them.
-constexpr std::size_t kMembersAtOnce = 128;
-
-}  // namespace
 
 bool Database::has_expired(const ExecContext& context, Slot slot) const {
   if (context.policy == Policy::show) return false;

@@ -51,6 +51,9 @@ struct KeyspaceOptions {
   }
 };
 
+// The most members of one key in one event and in one propagated command.
+inline constexpr std::size_t kMembersAtOnce = 128;
+
 // Members of one key that expired.
 struct ExpiredMembers {
   ValueType type;

@@ -11,8 +11,8 @@
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kKeysAtOnce = 100;      // limits the memory for large values
-constexpr std::size_t kMembersAtOnce = 1000;  // of one key
+constexpr std::size_t kKeysAtOnce = 100;   // limits the memory for large values
+constexpr std::size_t kReadAtOnce = 1000;  // members of one key
 
 Error source_error(const ReplyValue& reply) {
   return {Code::unsupported, fmt::format("the server replied with an error: {}", reply.text)};
@@ -187,7 +187,7 @@ Status ServerSource::read_rest(Reading& reading) {
 void ServerSource::ask_page(RespDialogue& dialogue, Reading& reading) {
   const auto take = [this, &reading](ReplyValue& reply) { return take_page(reading, reply); };
   const std::string& key = reading.item.key;
-  const std::string count = fmt::to_string(kMembersAtOnce);
+  const std::string count = fmt::to_string(kReadAtOnce);
   switch (reading.item.type) {
     case CopyType::string:
       return dialogue.ask(take, "GET", key);
@@ -200,7 +200,7 @@ void ServerSource::ask_page(RespDialogue& dialogue, Reading& reading) {
     case CopyType::list:
       const std::size_t from = reading.item.members.size();
       return dialogue.ask(take, "LRANGE", key, fmt::to_string(from),
-                          fmt::to_string(from + kMembersAtOnce - 1));
+                          fmt::to_string(from + kReadAtOnce - 1));
   }
 }
 
@@ -219,7 +219,7 @@ Status ServerSource::take_page(Reading& reading, ReplyValue& reply) {
   }
   if (item.type == CopyType::list) {
     for (ReplyValue& element : reply.items) item.members.push_back({"", std::move(element.text)});
-    reading.has_more = reply.items.size() == kMembersAtOnce;
+    reading.has_more = reply.items.size() == kReadAtOnce;
     return Done{};
   }
   if (reply.items.size() != 2)
@@ -282,8 +282,8 @@ void ServerSource::ask_member_deadlines(RespDialogue& dialogue, Reading& reading
   const auto& [command, ignored, word] =
       kDeadlineCommands[static_cast<std::size_t>(reading.item.type)];
   std::vector<CopyMember>& members = reading.item.members;
-  for (std::size_t from = 0; from < members.size(); from += kMembersAtOnce) {
-    const std::size_t to = std::min(members.size(), from + kMembersAtOnce);
+  for (std::size_t from = 0; from < members.size(); from += kReadAtOnce) {
+    const std::size_t to = std::min(members.size(), from + kReadAtOnce);
     const std::string number = fmt::to_string(to - from);
     std::vector<std::string_view> words = {command, reading.item.key, word, number};
     for (std::size_t i = from; i < to; ++i) words.push_back(members[i].name);

@@ -83,7 +83,11 @@ void remove_named(Call& call, const MemberWords& words) {
 }
 
 void finish_write(Call& call, MembersRef& members, std::string_view event, std::size_t times) {
-  const std::string_view key = call.word(1);
+  finish_write(call, members, call.word(1), event, times);
+}
+
+void finish_write(Call& call, MembersRef& members, std::string_view key, std::string_view event,
+                  std::size_t times) {
   const Event event_class = words_of(call, members).event;
   const bool is_gone = members.finish();
   call.changed(key, static_cast<std::int64_t>(times));

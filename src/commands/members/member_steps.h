@@ -50,8 +50,10 @@ std::optional<Words> only_members(Call& call, std::string_view error);
 // The words for the type of the key.
 const MemberWords& words_of(Call& call, const MembersRef& members);
 
-// Ends a command that changed `times` members of the key at word 1: reports expired members,
-// `event`, and `del` if no member is left.
+// Ends a command that changed `times` members: reports expired members, `event`, and `del` if no
+// member is left. Without a key, it is the one at word 1.
+void finish_write(Call& call, MembersRef& members, std::string_view key, std::string_view event,
+                  std::size_t times);
 void finish_write(Call& call, MembersRef& members, std::string_view event, std::size_t times);
 
 // What a command did to the members that it named. The comments are about a hash.

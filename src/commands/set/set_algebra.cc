@@ -211,12 +211,11 @@ void sintercard(Call& call) {
 
 // Removes the members of the sources that are due.
 void reclaim_due(Call& call, Words keys, std::span<const Slot> slots) {
-  constexpr std::size_t kAtOnce = 128;  // names in one command
   if (call.context().policy != Policy::reclaim) return;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (slots[i] == kNoSlot || !call.members(slots[i]).has_deadlines()) continue;
-    while (call.database().sweep_key(call.context(), keys[i], kAtOnce, FoundBy::access) ==
-           kAtOnce) {
+    while (call.database().sweep_key(call.context(), keys[i], kMembersAtOnce, FoundBy::access) ==
+           kMembersAtOnce) {
     }
   }
 }

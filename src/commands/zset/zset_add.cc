@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "commands/command.h"
+#include "commands/members/member_steps.h"
 #include "commands/zset/zset_steps.h"
 #include "resp/numbers.h"
 
@@ -172,7 +173,7 @@ void add_members(Call& call, bool increments) {
   }
   reply_zadd(call, *options, last, added, updated);
   if (added + updated == 0) return call.finish(zset, key);
-  finish_zset(call, zset, key, options->increments ? "zincr" : "zadd", added + updated);
+  finish_write(call, zset, key, options->increments ? "zincr" : "zadd", added + updated);
   if (is_by_value) propagate_scores(call, written);
 }
 

@@ -17,6 +17,7 @@
 
 #include "commands/command.h"
 #include "commands/members/member_put.h"
+#include "commands/members/member_steps.h"
 #include "commands/zset/zset_steps.h"
 #include "resp/numbers.h"
 
@@ -114,7 +115,7 @@ void zaddex(Call& call) {
   const auto changed = static_cast<std::int64_t>(written.size());
   call.reply().integer(options.counts_changed ? changed : written.added);
   if (changed == 0) return call.finish(zset, call.word(1));
-  finish_zset(call, zset, call.word(1), kZsetWords.put, written.size());
+  finish_write(call, zset, call.word(1), kZsetWords.put, written.size());
   if (request->expiry.form) call.notify(Event::zset, kZsetWords.expire, call.word(1));
   if (request->is_plain() && !has_comparison) return;
   propagate_put(call, kZsetWords, target->deadline, request->keeps_deadlines(), written.words);

@@ -5,14 +5,12 @@
 #include <span>
 #include <utility>
 
-#include "commands/members/member_words.h"
+#include "commands/members/member_steps.h"
 #include "commands/steps.h"
 #include "resp/numbers.h"
 
 namespace mayfly {
 namespace {
-
-constexpr std::size_t kAtOnce = 128;  // members in one propagated request
 
 // DEL key, and ZADD key score name ...
 void propagate_result(Call& call, std::string_view key, const ScoredNames& result) {
@@ -23,7 +21,7 @@ void propagate_result(Call& call, std::string_view key, const ScoredNames& resul
     if (words.empty()) words = {"ZADD", std::string(key)};
     words.push_back(format_double(item.score));
     words.emplace_back(item.name);
-    if (words.size() < 2 + 2 * kAtOnce) continue;
+    if (words.size() < 2 + 2 * kMembersAtOnce) continue;
     call.propagate_list(std::exchange(words, {}));
   }
   if (!words.empty()) call.propagate_list(std::move(words));
@@ -45,24 +43,16 @@ void reply_member(Reply& reply, std::string_view name, double score, bool with_s
   if (with_scores) reply.number(score);
 }
 
-void finish_zset(Call& call, MembersRef& zset, std::string_view key, std::string_view event,
-                 std::size_t times) {
-  const bool is_gone = zset.finish();
-  call.changed(key, static_cast<std::int64_t>(times));
-  call.notify(Event::zset, event, key);
-  if (is_gone) call.notify(Event::generic, "del", key);
-}
-
 void remove_members(Call& call, MembersRef& zset, std::string_view key, std::string_view event,
                     const std::vector<std::string>& names) {
   for (const std::string& name : names) zset.erase(name);
-  finish_zset(call, zset, key, event, names.size());
+  finish_write(call, zset, key, event, names.size());
 }
 
 void propagate_removals(Call& call, std::string_view key, const std::vector<std::string>& names) {
   if (!call.wants_propagation()) return call.propagate_nothing();
-  for (std::size_t i = 0; i < names.size(); i += kAtOnce) {
-    const std::span some = std::span(names).subspan(i, std::min(kAtOnce, names.size() - i));
+  for (std::size_t i = 0; i < names.size(); i += kMembersAtOnce) {
+    const std::span some = std::span(names).subspan(i, std::min(kMembersAtOnce, names.size() - i));
     call.propagate_list(removal_request(ValueType::zset, key, some));
   }
 }
@@ -95,7 +85,7 @@ void store_result(Call& call, std::string_view key, std::string_view event,
     }
     MembersRef zset = call.members(slot);
     for (const ScoredName& item : result.items()) put_score(zset, item.name, item.score);
-    finish_zset(call, zset, key, event, 1);
+    finish_write(call, zset, key, event, 1);
   }
   if (is_by_value) propagate_result(call, key, result);
 }

@@ -2,8 +2,7 @@
 // What the commands of sorted sets share: storing scores, replying with them, and ending a command
 // with its events and what is propagated.
 //
-// Clients see events in this order: members found expired (`zexpired`), what the command did, and
-// `del` if no member is left. So a handler changes first, and then calls finish_zset().
+// Clients see events in the order that members/member_steps.h describes.
 
 #pragma once
 
@@ -29,11 +28,7 @@ void reply_member(Reply& reply, std::string_view name, double score, bool with_s
 
 // ---- Ending a command ----
 
-// Reports expired members, a change of `times` members as `event`, and `del` if no member is left.
-void finish_zset(Call& call, MembersRef& zset, std::string_view key, std::string_view event,
-                 std::size_t times);
-
-// Removes members, of which there is at least one, and ends the command as finish_zset() does.
+// Removes members, of which there is at least one, and ends the command as finish_write() does.
 void remove_members(Call& call, MembersRef& zset, std::string_view key, std::string_view event,
                     const std::vector<std::string>& names);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members in both forms, and the step from one to the other.
+// Members in all forms, and the steps from one to another.
 
 #include "keyspace/members/members_ref.h"
 
@@ -268,10 +268,9 @@ bool MembersRef::finish() {
   const std::string key(database_.key(slot_));
   const ValueType type = database_.type(slot_);
   if (is_empty) database_.unlink(slot_);
-  constexpr std::size_t kAtOnce = 128;  // names in one event and one propagated command
-  for (std::size_t i = 0; i < reclaimed_.size(); i += kAtOnce) {
+  for (std::size_t i = 0; i < reclaimed_.size(); i += kMembersAtOnce) {
     const std::span names =
-        std::span(reclaimed_).subspan(i, std::min(kAtOnce, reclaimed_.size() - i));
+        std::span(reclaimed_).subspan(i, std::min(kMembersAtOnce, reclaimed_.size() - i));
     database_.keyspace_.listener().members_expired(database_,
                                                    {.type = type, .key = key, .names = names});
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MembersRef: the members of a key in a database, in either form.
+// MembersRef: the members of a key in a database, in any form.
 //
 //   MembersRef members = database.members(context, slot);
 //   members.put("name", "Ann", now + 60s);
