@@ -81,10 +81,10 @@ def unique(values):
 
 
 def medians(runs, metric):
-    """(case, system) -> the median over the rounds."""
+    """(case, system) -> the median over the rounds. A rate that is no number is null there."""
     values = {}
     for run in runs:
-        if metric in run["metrics"]:
+        if run["metrics"].get(metric) is not None:
             key = run["case"], run["system"]
             values.setdefault(key, []).append(run["metrics"][metric])
     return {key: statistics.median(found) for key, found in values.items()}

@@ -90,7 +90,7 @@ struct BenchmarkCall {
   std::size_t range = 1;  // 1: __rand_int__ stays as it is
   std::size_t requests = 0;
 };
-Metrics call_benchmark(const ServerChild& server, const BenchmarkCall& call);
+Metrics call_benchmark(const ServerChild& server, BenchmarkCall call);
 
 // The same for a test. A server without HSETEX does HSET instead.
 Metrics run_benchmark(const ServerChild& server, const SpeedTest& test, std::size_t requests);

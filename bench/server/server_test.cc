@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <optional>
 #include <string>
@@ -108,6 +109,11 @@ TEST(BenchmarkCsvTest, ReadsTheRateWithoutTitlesOrBehindAWarning) {
   EXPECT_EQ(*parse_benchmark_csv("\"SET\",\"1000.50\"\n"), 1000.5);
   EXPECT_EQ(*parse_benchmark_csv("SET,1000.50\r\n"), 1000.5);
   EXPECT_EQ(*parse_benchmark_csv("WARNING: Could not fetch server CONFIG\n\"SET\",\"7\""), 7);
+}
+
+TEST(BenchmarkCsvTest, ARunOfNoTimeHasAnInfiniteRate) {
+  EXPECT_TRUE(std::isinf(*parse_benchmark_csv("\"ZUNIONSTORE\",\"inf\"\n")));
+  EXPECT_FALSE(parse_benchmark_csv("\"ZUNIONSTORE\",\"nan\"\n"));
 }
 
 TEST(BenchmarkCsvTest, WithoutARateThereIsAnError) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -61,6 +62,23 @@ std::string_view take_field(std::string_view& line) {
 
 constexpr std::size_t kLonger =
     2;  // than a run of the part `speed`: the file is synced a few times
+constexpr std::size_t kMoreRequests = 10;
+
+std::vector<std::string> benchmark_words(const ServerChild& server, const BenchmarkCall& call) {
+  std::vector<std::string> words = {"redis-benchmark",
+                                    "--csv",
+                                    "-p",
+                                    std::to_string(server.port()),
+                                    "-c",
+                                    std::to_string(call.clients),
+                                    "-n",
+                                    std::to_string(call.requests),
+                                    "-P",
+                                    std::to_string(call.pipeline)};
+  if (call.range > 1) words.insert(words.end(), {"-r", std::to_string(call.range)});
+  words.insert(words.end(), call.words.begin(), call.words.end());
+  return words;
+}
 
 struct AofServers {
   bool with_aof;
@@ -80,27 +98,22 @@ void fill_for_speed(const ServerChild& server, std::size_t keys) {
   must(pipeline.finish());
 }
 
-Metrics call_benchmark(const ServerChild& server, const BenchmarkCall& call) {
-  std::vector<std::string> words = {"redis-benchmark",
-                                    "--csv",
-                                    "-p",
-                                    std::to_string(server.port()),
-                                    "-c",
-                                    std::to_string(call.clients),
-                                    "-n",
-                                    std::to_string(call.requests),
-                                    "-P",
-                                    std::to_string(call.pipeline)};
-  if (call.range > 1) words.insert(words.end(), {"-r", std::to_string(call.range)});
-  words.insert(words.end(), call.words.begin(), call.words.end());
-  const double cpu_before = server.cpu_seconds();
-  const std::int64_t start = monotonic_ns();
-  const Child::End end = Child(words).wait();
-  const double seconds = static_cast<double>(monotonic_ns() - start) / 1e9;
-  const double cpu = server.cpu_seconds() - cpu_before;
-  return {{"ops_per_second", must(parse_benchmark_csv(end.output))},
-          {"server_us", cpu * 1e6 / static_cast<double>(call.requests)},
-          {"client_busy_percent", 100 * std::min(end.cpu_seconds / seconds, 1.0)}};
+// The tool counts whole milliseconds; a run that takes less than one has no finite rate, and is
+// repeated with more requests.
+Metrics call_benchmark(const ServerChild& server, BenchmarkCall call) {
+  for (;; call.requests *= kMoreRequests) {
+    const std::vector<std::string> words = benchmark_words(server, call);
+    const double cpu_before = server.cpu_seconds();
+    const std::int64_t start = monotonic_ns();
+    const Child::End end = Child(words).wait();
+    const double seconds = static_cast<double>(monotonic_ns() - start) / 1e9;
+    const double cpu = server.cpu_seconds() - cpu_before;
+    const double rate = must(parse_benchmark_csv(end.output));
+    if (!std::isfinite(rate)) continue;
+    return {{"ops_per_second", rate},
+            {"server_us", cpu * 1e6 / static_cast<double>(call.requests)},
+            {"client_busy_percent", 100 * std::min(end.cpu_seconds / seconds, 1.0)}};
+  }
 }
 
 Metrics run_benchmark(const ServerChild& server, const SpeedTest& test, std::size_t requests) {
