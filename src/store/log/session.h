@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Session: that this process has a store open; the locks and words that all such processes share.
+//
+// Beside the file of the store stands `path-shm`, one page that is mapped by all. It is made anew by
+// whoever is alone with the store, so nothing in it has to survive. Two of its bytes are locked
+// (OFD locks, which the kernel gives up when a process dies):
+//
+//   byte 0, members   shared: by every process that has the store open and properly joined.
+//                     Exclusive: by one that is alone with it, to recover, compact or close it.
+//   byte 1, gate      exclusive: by one that opens, closes or compacts. Whether one is alone is
+//                     asked under the gate only. Whoever waited for the gate checks that the file
+//                     is still the one of that name: the last to close removes it.
+//
+// If a process dies that was alone, the next is alone, and recovers the store itself. No flag says
+// "recovered"; only a lock that a live process holds does.
+//
+// The page holds three robust mutexes, taken in the order write, checkpoint, sync. A process that
+// dies with one leaves it free.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "mayfly/result.h"
+#include "mayfly/time.h"
+#include "store/log/log_file.h"
+
+namespace mayfly::internal {
+
+inline constexpr std::int64_t kNanosInMilli = 1'000'000;
+
+// A year: what is longer could overflow.
+inline constexpr Millis kLongestWait{365LL * 24 * 3600 * 1000};
+
+// What the processes tell each other. Each word is set with release after what it speaks of.
+struct SharedWords {
+  // `busy`: a writer is between "before the record" and "after the tail", or has died there.
+  static constexpr std::uint32_t kIdle = 0;
+  static constexpr std::uint32_t kWriting = 1;
+  static constexpr std::uint32_t kNoLife = 2;  // recovered by a reader: there is no life record yet
+
+  std::atomic<std::uint64_t> tail{0};     // the end of what is committed
+  std::atomic<std::uint64_t> chain{0};    // at the tail; under the write lock
+  std::atomic<std::uint64_t> durable{0};  // LMDB is on disk up to here: what lies before it in the
+                                          // log may be overwritten
+  std::atomic<std::uint64_t> synced{0};   // the log is on disk up to here
+  std::atomic<std::uint64_t> log{0};      // counts the logs that were put in force; 0: there is none
+  std::atomic<std::uint32_t> busy{kIdle};
+  std::atomic<std::uint32_t> segment{0};  // the one that is written to
+  std::atomic<std::uint32_t> members{0};  // processes that have joined, about
+  std::atomic<std::uint32_t> failed{0};   // a sync of the log failed: none is believed any more
+  std::atomic<std::uint32_t> commits{0};  // 1: something was committed since the store was opened
+};
+
+enum class SharedLock { write, checkpoint, sync };
+
+class Session {
+ public:
+  // Opening and closing take a moment, for which others wait even if they have no time to.
+  static constexpr Millis kLeastWait{1000};
+
+  // Joins the processes that have the store at `store_path` open. Waits for the gate for
+  // `busy_timeout` or kLeastWait, whichever is longer; then Code::busy. Code::unsupported if the
+  // processes inside are of another version. Who is alone() afterwards recovers the store, sets the
+  // words, and calls let_others_in(); the gate is held until then.
+  static Result<std::unique_ptr<Session>> join(const std::string& store_path, Millis busy_timeout);
+
+  // Leaves, if leave() was not called.
+  ~Session();
+
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Whether no other process has the store open; the others wait at the gate.
+  bool alone() const { return alone_; }
+
+  // Takes the gate, for `timeout` at most, and tries to be alone. False: the gate is given back.
+  bool try_alone(Millis timeout);
+  void let_others_in();
+
+  // Ends the membership. If alone(), `path-shm` is removed before, under the gate.
+  void leave();
+
+  SharedWords& words() { return *words_; }
+
+  // Code::busy after `timeout`; at once if it is zero. The caller knows that this thread does not
+  // have the lock already. `owner_died`, if not null, tells whether the last owner died with it.
+  Status lock(SharedLock which, Millis timeout, bool* owner_died = nullptr);
+  void unlock(SharedLock which);
+
+  // In the child of a fork: closes the file, so that the locks end with the parent. Nothing else
+  // may be called afterwards.
+  void close_in_child();
+
+ private:
+  struct Page;
+
+  Session(int file, Page* page, std::string path);
+  int file_;
+  Page* const page_;
+  SharedWords* const words_;
+  const std::string path_;
+  bool alone_ = false;
+  bool joined_ = true;
+};
+
+// ProcessMark: remembers which process made it, so that the child of a fork() can tell that an
+// object is its parent's.
+//
+// The child has a copy of all memory, but neither the parent's threads nor its locks. A store that
+// the parent has open must not be used, and not even be closed there. Forks are counted by a
+// handler (pthread_atfork): to ask the kernel for the process id in each call would cost as much as
+// a look-up.
+class ProcessMark {
+ public:
+  ProcessMark();
+
+  // Whether this process is a child of the one that made the mark.
+  bool is_foreign() const noexcept { return forks_ != forks.load(std::memory_order_relaxed); }
+
+ private:
+  static std::atomic<std::uint32_t> forks;  // between the first process and this one
+
+  std::uint32_t forks_;
+};
+
+// The error of every call on a store that the parent opened.
+Error foreign_error();
+
+}  // namespace mayfly::internal

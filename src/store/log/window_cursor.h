@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entries of a window in order: by key, and by deadline.
+//
+// Both are made of the runs of its tables, which they keep alive. They show the state as of their
+// construction: a write transaction makes new ones after a write.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "mayfly/time.h"
+#include "store/log/window.h"
+
+namespace mayfly::internal {
+
+// The keys of one family of which the tables tell something, in the order of bytes, each once:
+// what().state is `there` or `absent`, never `unknown`.
+class WindowKeys {
+ public:
+  WindowKeys() = default;  // of an empty window
+  WindowKeys(const Window& window, std::uint32_t family);
+
+  // Each moves and returns whether there is a key. next() and prev() of one that is nowhere: false.
+  bool first();
+  bool last();
+  bool seek(std::string_view key);         // the least that is not less
+  bool seek_before(std::string_view key);  // the greatest that is not greater
+  bool next();
+  bool prev();
+
+  bool empty() const { return runs_.empty(); }
+  bool valid() const { return valid_; }
+  std::string_view key() const { return key_; }
+  const InTables& what() const { return what_; }
+
+ private:
+  struct Place {
+    std::shared_ptr<const Run> run;
+    std::size_t begin, end;  // of the family
+    std::size_t at;
+  };
+
+  Window window_;
+  std::uint32_t family_ = 0;
+  std::vector<Place> runs_;
+  bool valid_ = false;
+  std::string_view key_;
+  InTables what_;
+};
+
+// The entries of one family that are there and have a deadline, by deadline, then key (as bytes).
+// An entry whose deadline has passed is shown, too, until it is erased or cut.
+class WindowDeadlines {
+ public:
+  WindowDeadlines() = default;
+  WindowDeadlines(const Window& window, std::uint32_t family);
+
+  bool seek(Time from);  // the first whose deadline is not before
+  bool next();
+
+  bool valid() const { return valid_; }
+  Time deadline() const { return what_.deadline; }
+  std::string_view key() const { return what_.newest->key(); }
+  const InTables& what() const { return what_; }
+
+ private:
+  struct Place {
+    std::shared_ptr<const Run> run;
+    std::size_t begin, end;
+    std::size_t at;
+  };
+
+  Window window_;
+  std::uint32_t family_ = 0;
+  std::vector<Place> runs_;
+  bool valid_ = false;
+  InTables what_;
+};
+
+}  // namespace mayfly::internal
