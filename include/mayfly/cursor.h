@@ -12,8 +12,7 @@
 // Lifetime: views are valid until the cursor moves. A cursor of a transaction must be destroyed
 // before the transaction ends, and in a write transaction it must not be used after a write; seek()
 // again. A cursor of the store has a snapshot of its own, which keeps old pages from being reused:
-// don't keep one for long. When it is destroyed, the expired entries that it found are
-// removed, unless another writer is active.
+// don't keep one for long.
 
 #pragma once
 

@@ -16,8 +16,9 @@
 //   return txn->commit();
 //
 // Time: a transaction reads the clock once. A key is gone from its deadline on, whether or not it
-// has been removed. No thread removes it: a read that finds it does, if nobody else is writing at
-// that moment, and purge_expired() does. See docs/time.md. The clock is to be the wall clock, since
+// has been removed. What expires before it is written to the tree never gets there; the rest is
+// removed by checkpoints, by purge_expired(), and by commits, which remove what reads of the same
+// process have found. A read writes nothing. See docs/time.md. The clock is to be the wall clock, since
 // deadlines outlive the process.
 //
 // Threads and processes: a Store may be shared by threads, several may be open on one path, and
@@ -26,7 +27,8 @@
 // dies leaves no lock behind. In the child of a fork(), a Store of the parent refuses everything
 // (Code::invalid), and closing or destroying it does nothing; the child can open the file itself.
 //
-// Files: `path` and, beside it, path-lock, path-shm and path-undo, which are of no use without it.
+// Files: `path` and path-lock; while it is open, path-shm, and from the second commit on path-wal,
+// the redo log, which has the last commits.
 // Not for network file systems. The format is in docs/store_format.md.
 
 #pragma once
@@ -134,6 +136,10 @@ class Store {
 
   // Returns when all that was committed is on disk, whatever the durability.
   Status sync();
+
+  // Writes what the log has to the tree, and returns when that is on disk; then the log can be
+  // reused. It happens by itself whenever a segment of the log is full. What has expired is left out.
+  Status checkpoint();
 
   // Rewrites the file without its free pages. Needs the store for itself: Code::busy if a
   // transaction or another process is using it.

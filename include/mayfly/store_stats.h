@@ -53,6 +53,21 @@ struct StoreStats {
   std::uint64_t expired_lazily = 0;  // removed because a read or a cursor found them
   std::uint64_t purged = 0;          // removed by a purge
 
+  // Of the log and the checkpoints, by this process since it opened the store.
+  std::uint64_t logged_bytes = 0;       // appended to the log
+  std::uint64_t tree_bytes = 0;         // of pages written to the tree, about
+  std::uint64_t tree_entries = 0;       // entries written to the tree
+  std::uint64_t expired_unwritten = 0;  // entries that expired before they were written to the tree
+  std::uint64_t checkpoints = 0;
+  std::uint64_t stalls = 0;      // commits that waited for a checkpoint, since the log was full
+  std::uint64_t stalled_ms = 0;  // how long, together
+  std::uint64_t log_syncs = 0;
+
+  // Of the log, now.
+  std::uint64_t log_bytes = 0;      // of its file, on disk
+  std::uint64_t pending_bytes = 0;  // in the log, not in the tree
+  std::uint64_t table_bytes = 0;    // memory that this process needs for them
+
   // Of the file, now.
   std::uint64_t page_bytes = 0;
   std::uint64_t pages = 0;       // in the file

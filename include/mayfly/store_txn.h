@@ -114,9 +114,9 @@ class WriteTxn : public ReadTxn {
   WriteTxn& operator=(WriteTxn&&) noexcept = default;
 
   // Stores `value` and replaces what `key` had: the value and the deadline. Without `expiry` the
-  // key gets the family's default TTL; if there is none, it never expires. Small puts in a row are
-  // gathered, up to 32 MiB, and written in the order of their keys when anything else is asked of
-  // the transaction; so an error of the disk may show as late as at commit().
+  // key gets the family's default TTL; if there is none, it never expires. Changes are kept in
+  // memory until commit(); a transaction of more than a quarter of a log segment goes straight to
+  // the tree, and waits for a checkpoint.
   void put(std::string_view key, std::string_view value, const Expiry& expiry = {},
            Family family = {});
 

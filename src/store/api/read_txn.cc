@@ -6,6 +6,7 @@
 
 #include "mayfly/store_txn.h"
 #include "store/api/state.h"
+#include "store/txn/expiry_walk.h"
 
 namespace mayfly {
 
@@ -25,20 +26,10 @@ Result<std::optional<Value>> look_up(Txn& txn, std::string_view key, Family fami
   if (!internal::good_key(key)) return internal::bad_key(key);
   FamilyView* const view = txn.view(family);
   if (view == nullptr) return txn.missing_family();
-  const auto entry = txn.find(*view, StoredKey(key, txn.catalog().hash_seed()), need);
+  const auto entry = txn.find(*view, key, need);
   if (!entry) return entry.error();
   if (!*entry) return std::optional<Value>();
   return std::optional<Value>(make(**entry));
-}
-
-// The key that a user knows, of one that is stored as `stored`.
-Result<std::string> full_key(Txn& txn, FamilyView& view, std::string_view stored) {
-  if (!internal::is_long(stored)) return std::string(stored);
-  const auto row = internal::get_row(txn.lmdb(), view.data, stored);
-  if (!row) return row.error();
-  const auto split = internal::split_long_value(row->value_or(std::string_view()));
-  if (!split.ok) return internal::damaged_rows();
-  return std::string(split.parts.key);
 }
 
 }  // namespace
@@ -122,42 +113,29 @@ Result<std::optional<Millis>> ReadTxn::default_ttl(Family family) const {
   return std::optional<Millis>(record->default_ttl);
 }
 
-// The expiry index is in the order of deadlines.
 Result<std::vector<Expiring>> ReadTxn::expiring(Time from, Time to, std::size_t limit,
                                                 Family family) const {
   FamilyView* const view = txn_->view(family);
   if (view == nullptr) return txn_->missing_family();
   std::vector<Expiring> result;
-  if (!view->has_ttl || limit == 0) return result;
-  internal::TableCursor cursor;
-  if (const Status opened = cursor.open(txn_->lmdb(), view->deadlines); !opened) {
-    return opened.error();
-  }
+  if (limit == 0) return result;
+  internal::ExpiryWalk walk(*txn_, *view);
   const Time after_now = deadline_after(now(), Millis(1));  // what is due is gone
-  const auto start = internal::encode_deadline(std::max(from, after_now));
-  bool there = cursor.move(MDB_SET_RANGE, start.view());
-  for (; there && result.size() < limit; there = cursor.move(MDB_NEXT)) {
-    const Time deadline = internal::decode_deadline(cursor.key());
-    if (deadline >= to) break;
-    auto key = full_key(*txn_, *view, cursor.key().substr(internal::kDeadlineBytes));
-    if (!key) return key.error();
-    result.push_back({std::move(*key), deadline});
+  walk.seek(std::max(from, after_now));
+  for (; walk.valid() && walk.deadline() < to && result.size() < limit; walk.next()) {
+    result.push_back({std::string(walk.key()), walk.deadline()});
   }
-  if (!cursor.status()) return cursor.status().error();
+  if (!walk.status()) return walk.status().error();
   return result;
 }
 
 Result<Time> ReadTxn::next_deadline(Family family) const {
   FamilyView* const view = txn_->view(family);
   if (view == nullptr) return txn_->missing_family();
-  if (!view->has_ttl) return kNever;
-  internal::TableCursor cursor;
-  if (const Status opened = cursor.open(txn_->lmdb(), view->deadlines); !opened) {
-    return opened.error();
-  }
-  if (cursor.move(MDB_FIRST)) return internal::decode_deadline(cursor.key());
-  if (!cursor.status()) return cursor.status().error();
-  return kNever;
+  internal::ExpiryWalk walk(*txn_, *view);
+  walk.seek(Time::min());
+  if (!walk.status()) return walk.status().error();
+  return walk.valid() ? walk.deadline() : kNever;
 }
 
 }  // namespace mayfly

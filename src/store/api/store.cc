@@ -25,10 +25,14 @@ Status check_options(const StoreOptions& options) {
   if (options.sync_interval <= Millis::zero()) {
     return Error{Code::invalid, "sync_interval must be at least 1 ms"};
   }
+  if (options.log_segment_bytes < kLogSegmentBytesMin ||
+      options.log_segment_bytes > kLogSegmentBytesMax) {
+    return Error{Code::invalid, "log_segment_bytes must be between 64 KiB and 1 GiB"};
+  }
   return Done{};
 }
 
-// The real path of the file. The names of its locks and of its undo log derive from it, so that a
+// The real path of the file. The names of its locks and of its log derive from it, so that a
 // process that opens it through a symbolic link finds the same ones.
 Result<std::string> real_path(const std::filesystem::path& path) {
   constexpr int kLinksMost = 40;
@@ -57,7 +61,7 @@ Result<std::string> temporary_path() {
 }
 
 void remove_files(const std::string& path) {
-  for (const char* const suffix : {"", "-lock", "-shm", "-undo"}) {
+  for (const char* const suffix : {"", "-lock", "-shm", "-wal"}) {
     ::unlink((path + suffix).c_str());
   }
 }
@@ -81,7 +85,7 @@ Status Store::State::close() {
     return Done{};
   }
   const std::string file = environment->path();
-  const Status closed = internal::release_environment(std::exchange(environment, nullptr));
+  const Status closed = internal::release_environment(std::exchange(environment, nullptr), clock.now());
   if (temporary) remove_files(file);
   return closed;
 }

@@ -11,22 +11,17 @@
 namespace mayfly {
 namespace {
 
-// Reads in a snapshot of its own. The clock is read only if there is a deadline to compare. Expired
-// entries that were found are removed when the snapshot is gone, if nobody else is writing.
+// Reads in a snapshot of its own. The clock is read only if there is a deadline to compare.
 template <class Value, class Read>
 Result<Value> read_once(Store::State& state, Read read) {
   if (state.environment == nullptr) return closed_error();
   const Txn::Owner owner = state.owner();
-  std::vector<ExpiredKey> expired;
   auto result = [&]() -> Result<Value> {
     auto snapshot = owner.environment.begin_read();
     if (!snapshot) return snapshot.error();
     Txn txn(owner, std::move(*snapshot));
-    Result<Value> value = read(txn);
-    expired = std::move(txn.expired_seen());
-    return value;
+    return read(txn);
   }();
-  if (!expired.empty()) evict(owner, expired);
   if (!result) state.tally.add(Count::errors);
   return result;
 }
@@ -42,7 +37,7 @@ Result<Value> read_key(Store::State& state, std::string_view key, Family family,
   return read_once<Value>(state, [&](Txn& txn) -> Result<Value> {
     FamilyView* const view = txn.view(family);
     if (view == nullptr) return txn.missing_family();
-    const auto found = txn.find(*view, StoredKey(key, txn.catalog().hash_seed()), need);
+    const auto found = txn.find(*view, key, need);
     if (!found) return found.error();
     if (!*found) return Value{};
     return use(txn, **found);
@@ -136,7 +131,7 @@ Result<std::vector<std::optional<std::string>>> Store::get_many(
     values.reserve(keys.size());
     for (const std::string_view key : keys) {
       if (!internal::good_key(key)) return internal::bad_key(key);
-      const auto found = txn.find(*view, StoredKey(key, txn.catalog().hash_seed()), Need::value);
+      const auto found = txn.find(*view, key, Need::value);
       if (!found) return found.error();
       if (*found) count_get(txn, **found);
       values.push_back(*found ? std::optional<std::string>((*found)->value) : std::nullopt);

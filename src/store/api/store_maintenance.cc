@@ -57,23 +57,21 @@ Status make_plan(Store::State& state, Family family, const Budget& budget, Purge
   return (*txn)->plan_purge(*view, limit, plan);
 }
 
-// One transaction of a purge, of `most` entries. Returns how many it removed.
+// One transaction of a purge. Returns how many it removed.
 Result<std::uint64_t> purge_batch(Store::State& state, Family family, const Budget& budget,
-                                  std::uint64_t most, PurgePlan& plan) {
+                                  PurgePlan& plan) {
   auto txn = Txn::begin_write(state.owner(), state.options.busy_timeout);
   if (!txn) return txn.error();
   FamilyView* const view = (*txn)->view(family);
   if (view == nullptr) return (*txn)->missing_family();
-  const std::uint64_t limit = std::min(budget.entries(), most);
+  const std::uint64_t limit = std::min<std::uint64_t>(budget.entries(), state.options.purge_batch);
   auto removed = (*txn)->sweep(*view, plan, limit, std::min(kBatchNs, budget.time_ns()));
   if (!removed || *removed == 0) return removed;
   if (const Status committed = (*txn)->commit(); !committed) return committed.error();
   return removed;
 }
 
-// Where the map is full, a whole batch may find no room for its pages, but a few entries do.
 void purge_family(Store::State& state, Family family, Budget& budget, Purged& purged) {
-  std::uint64_t most = state.options.purge_batch;
   for (;;) {
     PurgePlan plan;
     purged.status = make_plan(state, family, budget, plan);
@@ -85,18 +83,11 @@ void purge_family(Store::State& state, Family family, Budget& budget, Purged& pu
         purged.done = false;
         return;
       }
-      const std::size_t before = plan.position();
-      const auto removed = purge_batch(state, family, budget, most, plan);
-      if (!removed && removed.error().code == Code::full && most > 1) {
-        most = 1;
-        plan.go_back(before);
-        continue;
-      }
+      const auto removed = purge_batch(state, family, budget, plan);
       if (!removed) {
         purged.status = removed.error();
         return;
       }
-      most = std::min<std::uint64_t>(2 * most, state.options.purge_batch);
       purged.removed += *removed;
       state.tally.add(Count::purged, *removed);
       budget.use(*removed);
@@ -149,11 +140,19 @@ Status Store::sync() {
   return state_->environment->sync();
 }
 
+Status Store::checkpoint() {
+  if (state_->environment == nullptr) return closed_error();
+  if (state_->options.read_only || !state_->environment->writable()) {
+    return Error{Code::denied, "cannot checkpoint: the store was opened read-only"};
+  }
+  return state_->environment->log().checkpoint(state_->clock.now());
+}
+
 Status Store::compact() {
   if (state_->environment == nullptr) return closed_error();
   if (state_->options.read_only)
     return Error{Code::denied, "cannot compact: the store was opened read-only"};
-  return state_->environment->compact();
+  return state_->environment->compact(state_->clock.now());
 }
 
 Status Store::backup(const std::filesystem::path& path) const {
@@ -181,6 +180,20 @@ Result<StoreStats> Store::stats() const {
   stats.bytes_written = tally[Count::bytes_written];
   stats.expired_lazily = tally[Count::expired_lazily];
   stats.purged = tally[Count::purged];
+
+  internal::RedoLog& log = state_->environment->log();
+  const internal::LogCounts& counts = log.counts();
+  stats.logged_bytes = counts.logged_bytes;
+  stats.tree_bytes = counts.tree_bytes;
+  stats.tree_entries = counts.tree_entries;
+  stats.expired_unwritten = counts.unwritten;
+  stats.checkpoints = counts.checkpoints;
+  stats.stalls = counts.stalls;
+  stats.stalled_ms = counts.stalled_ns / kNanosInMilli;
+  stats.log_syncs = counts.log_syncs;
+  stats.log_bytes = log.file_bytes();
+  stats.pending_bytes = log.pending_bytes();
+  stats.table_bytes = log.table_bytes();
 
   auto txn = Txn::begin_read(state_->owner(), false);
   if (!txn) return txn.error();

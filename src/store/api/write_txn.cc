@@ -15,45 +15,38 @@ namespace {
 // One write of one key: its arguments, checked, and what the key has now.
 class Write {
  public:
-  Write(Txn& txn, std::string_view key, Family family, bool looks = true)
-      : txn_(txn), key_(key, txn.catalog().hash_seed()) {
+  Write(Txn& txn, std::string_view key, Family family) : txn_(txn), key_(key) {
     if (txn.failed()) return;
     if (!internal::good_key(key)) {
       txn.fail(internal::bad_key(key));
       return;
     }
-    view_ = looks ? txn.view(family) : txn.view_to_put(family);
+    view_ = txn.view(family);
     if (view_ == nullptr) txn.fail(txn.missing_family());
+    if (view_ == nullptr) return;
+    auto old = txn.look(*view_, key, Need::deadline);
+    if (old) old_ = *old;
+    if (!old) txn.fail(old.error());
   }
 
   bool ok() const { return view_ != nullptr && !txn_.failed(); }
 
-  // The entry of the key; nothing if it is absent or expired, or if the read failed.
+  // The entry of the key; nothing if it is absent or expired, or if the read failed. An expired one
+  // is recorded, and removed at the commit.
   std::optional<StoredEntry> find() {
-    auto found = txn_.find(*view_, key_, Need::deadline);
-    if (found) return *found;
-    txn_.fail(found.error());
+    if (!old_ || old_->deadline == kNever || !is_due(old_->deadline, txn_.now())) return old_;
+    txn_.record_expired(view_->family, key_);
     return std::nullopt;
   }
 
   // Stores the value with the deadline. What the key had, alive or expired, is replaced.
   void put(std::string_view value, Time deadline) {
-    if (can_put(value, deadline)) done(txn_.put(*view_, key_, value, deadline));
+    if (!internal::good_value(value)) txn_.fail(internal::bad_value(value));
+    if (ok()) done(txn_.put(*view_, key_, value, deadline, old_));
   }
 
-  // The same, now or together with other puts. For a key that has not been read.
-  void put_unseen(std::string_view value, Time deadline) {
-    if (!can_put(value, deadline)) return;
-    if (txn_.gather({view_, key_.key(), value, deadline}) || !ok()) return;
-    done(txn_.put(*view_, key_, value, deadline));
-  }
-
-  void move_deadline(Time present, Time deadline) {
-    if (!has_tables_for(deadline)) return;
-    done(txn_.set_deadline(*view_, key_.bytes(), present, deadline));
-  }
-
-  void remove(Time present) { done(txn_.remove(*view_, key_.bytes(), present)); }
+  void move_deadline(Time deadline) { done(txn_.set_deadline(*view_, key_, deadline, old_)); }
+  void remove() { done(txn_.erase(*view_, key_, old_)); }
 
   // The deadline of a key that has the deadline `present`; nothing if the key is new.
   Time deadline(const Expiry& expiry, std::optional<Time> present = {}) {
@@ -70,36 +63,20 @@ class Write {
     if (!status) txn_.fail(status.error());
   }
 
-  bool can_put(std::string_view value, Time deadline) {
-    if (!internal::good_value(value)) txn_.fail(internal::bad_value(value));
-    return ok() && has_tables_for(deadline);
-  }
-
-  bool has_tables_for(Time deadline) {
-    if (deadline == kNever || view_->keys != 0) return true;
-    const Status made = txn_.make_ttl_tables(*view_);
-    if (!made) txn_.fail(made.error());
-    return made.ok();
-  }
-
   Txn& txn_;
-  StoredKey key_;
+  const std::string_view key_;
   FamilyView* view_ = nullptr;
+  Txn::Old old_;
 };
 
 }  // namespace
 
 void WriteTxn::put(std::string_view key, std::string_view value, const Expiry& expiry,
                    Family family) {
-  const bool looks = expiry.is_unchanged();
-  Write write(*txn_, key, family, looks);
+  Write write(*txn_, key, family);
   if (!write.ok()) return;
-  if (!looks) return write.put_unseen(value, write.deadline(expiry));
-  if (const auto found = write.find()) {
-    write.put(value, found->deadline);
-  } else if (write.ok()) {
-    write.put(value, write.deadline(expiry));
-  }
+  const auto found = expiry.is_unchanged() ? write.find() : std::nullopt;
+  write.put(value, found ? found->deadline : write.deadline(expiry));
 }
 
 bool WriteTxn::put_if_absent(std::string_view key, std::string_view value, const Expiry& expiry,
@@ -149,9 +126,9 @@ std::int64_t WriteTxn::increment(std::string_view key, std::int64_t delta, const
 bool WriteTxn::erase(std::string_view key, Family family) {
   Write write(*txn_, key, family);
   if (!write.ok()) return false;
-  const auto found = write.find();  // an expired one is recorded, and removed at the commit
+  const auto found = write.find();
   if (!found) return false;
-  write.remove(found->deadline);
+  write.remove();
   if (!write.ok()) return false;
   txn_->tally().add(Count::erases);
   return true;
@@ -176,9 +153,9 @@ bool WriteTxn::expire(std::string_view key, const Expiry& expiry, When when, Fam
   const Time deadline = write.deadline(expiry, found->deadline);
   if (!write.ok() || !allows(when, found->deadline, deadline)) return false;
   if (deadline != kNever && is_due(deadline, now())) {
-    write.remove(found->deadline);
+    write.remove();
   } else {
-    write.move_deadline(found->deadline, deadline);
+    write.move_deadline(deadline);
   }
   return write.ok();
 }

@@ -5,6 +5,7 @@
 
 #include "mayfly/store.h"
 #include "store/api/state.h"
+#include "store/check/log_check.h"
 #include "store/check/page_check.h"
 #include "store/check/page_ledger.h"
 
@@ -23,10 +24,10 @@ class FamilyCheck {
         view_(*txn.view(family)) {}
 
   Status run() {
-    Status status = walk(view_.data, &FamilyCheck::check_data);
-    if (status && view_.keys != 0) status = walk(view_.keys, &FamilyCheck::check_key);
-    if (status && view_.deadlines != 0)
-      status = walk(view_.deadlines, &FamilyCheck::check_deadline);
+    Status status = walk(view_.tables.data, &FamilyCheck::check_data);
+    if (status && view_.tables.keys != 0) status = walk(view_.tables.keys, &FamilyCheck::check_key);
+    if (status && view_.tables.deadlines != 0)
+      status = walk(view_.tables.deadlines, &FamilyCheck::check_deadline);
     return status;
   }
 
@@ -54,7 +55,7 @@ class FamilyCheck {
   Status check_data(std::string_view stored, std::string_view value) {
     if (!internal::is_long(stored)) return Done{};
     const auto split = internal::split_long_value(value);
-    if (!split.ok || StoredKey(split.parts.key, txn_.catalog().hash_seed()).bytes() != stored) {
+    if (!split.ok || internal::StoredKey(split.parts.key, txn_.catalog().hash_seed()).bytes() != stored) {
       problem("the value of a long key does not begin with that key", stored);
     }
     return Done{};
@@ -65,11 +66,11 @@ class FamilyCheck {
       problem("the key index has a value that is not a deadline", stored);
       return Done{};
     }
-    const auto data = row(view_.data, stored);
+    const auto data = row(view_.tables.data, stored);
     if (!data) return data.error();
     if (!*data) problem("the key index has a key that has no value", stored);
     const internal::ExpiryKey expiry(internal::decode_deadline(value), stored);
-    const auto deadline = row(view_.deadlines, expiry.bytes());
+    const auto deadline = row(view_.tables.deadlines, expiry.bytes());
     if (!deadline) return deadline.error();
     if (!*deadline) problem("the expiry index lacks the deadline that the key index has", stored);
     return Done{};
@@ -81,7 +82,7 @@ class FamilyCheck {
       return Done{};
     }
     const std::string_view stored = row_key.substr(internal::kDeadlineBytes);
-    const auto deadline = row(view_.keys, stored);
+    const auto deadline = row(view_.tables.keys, stored);
     if (!deadline) return deadline.error();
     if (!*deadline || **deadline != row_key.substr(0, internal::kDeadlineBytes)) {
       problem("the expiry index has a deadline that the key index lacks", stored);
@@ -120,6 +121,7 @@ Result<CheckReport> Store::check() const {
     report.problems = std::move(pages->problems);
     if (!report.ok()) return report;  // the tables cannot be trusted
     if (const Status looked = check_families(**txn, report); !looked) return looked.error();
+    if (const Status log = check_log(**txn, report); !log) return log.error();
     return report;
   }
   return Error{Code::busy, "cannot check the store: it changes too fast (try again)"};

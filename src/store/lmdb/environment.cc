@@ -14,6 +14,7 @@
 
 #include "store/check/page_check.h"
 #include "store/lmdb/lmdb.h"
+#include "store/log/undo_recovery.h"
 
 namespace mayfly::internal {
 namespace {
@@ -21,8 +22,6 @@ namespace {
 constexpr unsigned kReadersMax = 4000;
 constexpr std::uint64_t kMapLeast = std::uint64_t{64} << 20;  // 64 MiB
 constexpr std::uint64_t kMapMost = std::uint64_t{16} << 40;   // 16 TiB
-constexpr std::uint64_t kReservedMost = 64;                   // a removal takes some twenty
-constexpr std::uint64_t kReservedShare = 8;                   // of the map, if that is small
 constexpr mode_t kFileMode = 0644;
 constexpr off_t kLockFileBytes = 256 << 10;  // 64 bytes for each reader, and what LMDB adds
 static_assert(kLockFileBytes >= 64 * (kReadersMax + 16));
@@ -70,18 +69,45 @@ Result<std::unique_ptr<Environment>> Environment::open(const std::string& path,
   return environment;
 }
 
-Environment::~Environment() { static_cast<void>(close()); }
+Environment::~Environment() {
+  if (env_ != nullptr && !is_foreign()) stop_lmdb();
+}
 
 void Environment::close_in_child() {
   if (session_ != nullptr) session_->close_in_child();
-  if (guard_ != nullptr) guard_->close_in_child();
 }
 
-// Undoes a power cut; a file that cannot be written must not need that. REQUIRES: no other process
-// has it open.
-Status Environment::recover_file() {
-  if (session_ != nullptr && writable_) return PowerGuard::recover(path_, {});
-  const auto broken = PowerGuard::needs_recovery(path_, {});
+// A file that is not writable is read without joining other processes, if nobody can write to it:
+// its file system is mounted read-only.
+Status Environment::open_file() {
+  writable_ = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) == 0;
+  auto session = Session::join(path_, options_.busy_timeout);
+  if (!session && options_.read_only && cannot_write(session.error())) {
+    is_detached_ = true;
+    session = Session::detached();
+  }
+  if (!session) return session.error();
+  session_ = std::move(*session);
+  const bool is_alone = session_->alone();
+  if (is_alone) {
+    if (const Status undone = undo_version_1(); !undone) return undone;
+    if (const Status sound = check_before_open(path_); !sound) return sound;
+  }
+  if (is_alone && !is_detached_) {
+    if (const Status reserved = reserve_lock_file(path_); !reserved) return reserved;
+  }
+  if (options_.read_only && file_bytes(path_) == 0) return empty_error();  // LMDB would fill it
+  if (const Status started = start_lmdb(); !started) return started;
+  log_ = std::make_unique<RedoLog>(*this, *session_, options_);
+  if (const Status loaded = load(is_alone); !loaded) return loaded;
+  session_->let_others_in();
+  return Done{};
+}
+
+// A power cut in a store of format 1 is undone, for the last time.
+Status Environment::undo_version_1() {
+  if (writable() && !options_.read_only) return recover_version_1(path_);
+  const auto broken = needs_version_1_recovery(path_);
   if (!broken) return broken.error();
   if (!*broken) return Done{};
   return Error{Code::denied, "cannot open " + path_ +
@@ -89,34 +115,10 @@ Status Environment::recover_file() {
                                  "(open it once with write access)"};
 }
 
-// A file that is not writable is read without joining other processes: they cannot write either.
-Status Environment::open_file() {
-  writable_ = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) == 0;
-  auto session = Session::join(path_, options_.busy_timeout);
-  if (session) {
-    session_ = std::move(*session);
-  } else if (!options_.read_only || !cannot_write(session.error())) {
-    return session.error();
-  }
-  const bool alone = session_ != nullptr && session_->alone();
-  if (alone || session_ == nullptr) {
-    if (const Status recovered = recover_file(); !recovered) return recovered;
-    if (const Status sound = check_before_open(path_); !sound) return sound;
-  }
-  if (alone) {
-    if (const Status reserved = reserve_lock_file(path_); !reserved) return reserved;
-  }
-  if (options_.read_only && file_bytes(path_) == 0) return empty_error();  // LMDB would fill it
-  if (const Status started = start_lmdb(); !started) return started;
-  if (const Status loaded = load(); !loaded) return loaded;
-  if (session_ != nullptr) session_->let_others_in();
-  return Done{};
-}
-
 unsigned Environment::flags() const {
   unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD;
   if (!writable_) flags |= MDB_RDONLY;
-  if (session_ == nullptr) flags |= MDB_NOLOCK;
+  if (is_detached_) flags |= MDB_NOLOCK;
   return flags;
 }
 
@@ -142,41 +144,48 @@ Status Environment::start_lmdb() {
     }
     map /= 2;
   }
-  no_sync_ = false;
-  reserved_pages_ = std::min(kReservedMost, info().me_mapsize / page_bytes() / kReservedShare);
   MDB_txn* txn = nullptr;
   int code = ::mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn);
   MDB_dbi main = 0;
   if (code == 0) code = ::mdb_dbi_open(txn, nullptr, 0, &main);
   if (txn != nullptr) ::mdb_txn_commit(txn);
   if (code != 0) return lmdb_error(code, "read the store");
-  if (writable_) guard_ = std::make_unique<PowerGuard>(env_, path_, sync_clock_, power_options());
   return Done{};
 }
 
-PowerGuardOptions Environment::power_options() {
-  PowerGuardOptions options;
-  options.interval = options_.sync_interval;
-  // Where there is little room, superseded pages have to be reused before it is full of them.
-  options.growth_bytes = std::min<std::uint64_t>(options.growth_bytes, info().me_mapsize / 8);
-  options.adopt_map = [this] { return adopt_larger_map(); };
-  return options;
-}
-
-// Reads the catalog and opens all tables; makes both if the file is new.
-Status Environment::load() {
+// Reads the catalog, opens all tables, and takes in the log; makes the first two if the file is new.
+Status Environment::load(bool is_alone) {
+  const bool may_write = writable() && !options_.read_only;
   if (info().me_last_txnid == 0) {
     if (const Status made = make_store(); !made) return made;
   }
   auto snapshot = begin_read();
   if (!snapshot) return snapshot.error();
+  const TreeState state = (*snapshot)->state;
   end_read(std::move(*snapshot));
-  return Done{};
+  if (!is_alone) return Done{};
+  if (const Status recovered = log_->recover(state, may_write); !recovered) return recovered;
+  return state.store.is_none() && may_write ? upgrade() : Status(Done{});
+}
+
+// A store of format 1 becomes one of the present format.
+Status Environment::upgrade() {
+  auto tree = TreeTxn::begin(*this);
+  if (!tree) return tree.error();
+  TreeState state = (*tree)->state();
+  state.store = UniqueId::random();
+  (*tree)->set_state(state);
+  (*tree)->change_catalog();
+  return (*tree)->commit();
 }
 
 Error Environment::empty_error() const {
   return {Code::denied,
           "cannot open " + path_ + " read-only: the file is empty (open it once for writing)"};
+}
+
+Error Environment::read_only_error() const {
+  return {Code::denied, "cannot write to " + path_ + ": it is read-only"};
 }
 
 Status Environment::make_store() {
@@ -186,16 +195,20 @@ Status Environment::make_store() {
   if (code != 0) return lmdb_error(code, "make the store");
   std::random_device random;
   const Catalog catalog = Catalog::fresh(std::uint64_t{random()} << 32 | random());
+  const TreeState state{UniqueId::random(), {}, {}};
   Status made = put_row(txn, kMainTable, kCatalogKey, catalog.encode());
-  const auto table = made ? make_table(txn, 1) : Result<NewTable>(made.error());
-  if (!table) {
+  if (made) made = put_row(txn, kMainTable, kStateKey, state.encode());
+  if (!made) {
     ::mdb_txn_abort(txn);
-    return table.error();
+    return made;
   }
-  code = ::mdb_txn_commit(txn);
+  MDB_dbi table = 0;
+  code = ::mdb_dbi_open(txn, table_name(1).c_str(), MDB_CREATE, &table);
+  if (code != 0) ::mdb_txn_abort(txn);
+  if (code == 0) code = ::mdb_txn_commit(txn);
   if (code != 0) return lmdb_error(code, "make the store");
-  tables_[1].store(table->handle, std::memory_order_release);
-  return Done{};
+  tables_[1].store(table, std::memory_order_release);
+  return sync_directory_of(path_);
 }
 
 bool Environment::drop_pool() {
@@ -206,17 +219,22 @@ bool Environment::drop_pool() {
   return had_any;
 }
 
-Status Environment::close() {
+Status Environment::close(Time now) {
   if (env_ == nullptr || is_foreign()) return Done{};
-  if (write_.state == Write::State::left) abort_write(write_.txn, write_.durability);
-  drop_pool();
   Status closed = Done{};
-  if (guard_ != nullptr) closed = guard_->close(session_ != nullptr && session_->try_alone());
-  guard_.reset();
-  ::mdb_env_close(env_);
-  env_ = nullptr;
+  if (log_ != nullptr) log_->stop_thread();
+  const bool may_write = writable() && !options_.read_only && log_ != nullptr;
+  if (session_->begin_to_leave(options_.busy_timeout) && may_write) closed = log_->close(now);
+  stop_lmdb();
+  log_.reset();
   session_.reset();
   return closed;
+}
+
+void Environment::stop_lmdb() {
+  drop_pool();
+  ::mdb_env_close(env_);
+  env_ = nullptr;
 }
 
 }  // namespace mayfly::internal

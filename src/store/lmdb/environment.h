@@ -2,11 +2,11 @@
 // Environment: one file of a store, as one process has it open.
 //
 // LMDB allows a process to open a file only once, so all handles on it share one of these (see
-// acquire_environment). It hands out LMDB transactions together with the catalog of their snapshot,
-// keeps the handles of tables, and makes writers take turns, across processes too.
+// acquire_environment). It hands out snapshots, each with its catalog and its window of the redo
+// log, keeps the handles of tables, and makes writers take turns, across processes too.
 //
 // Threads: all of it may be called by any thread. Readers take no lock but a short one for the pool
-// of idle transactions. A write transaction is ended by the thread that began it, because LMDB's
+// of idle transactions. A write transaction is ended by the thread that began it, because the write
 // lock belongs to that thread.
 //
 // Forks: in a child, the parent's environment refuses everything, and is never destroyed.
@@ -29,8 +29,10 @@
 #include "mayfly/store_options.h"
 #include "mayfly/store_stats.h"
 #include "store/lmdb/lmdb.h"
-#include "store/lmdb/session.h"
-#include "store/log/power_guard.h"
+#include "store/lmdb/tree_txn.h"
+#include "store/log/redo_log.h"
+#include "store/log/session.h"
+#include "store/log/window.h"
 #include "store/txn/catalog.h"
 
 namespace mayfly::internal {
@@ -40,13 +42,11 @@ inline constexpr std::size_t kTablesMax = 3 * kFamiliesMax + 1;  // numbered fro
 // A snapshot for reading. Idle ones are kept, since making one costs much more than renewing one.
 struct Snapshot {
   MDB_txn* txn = nullptr;
+  std::uint64_t id = 0;  // of the LMDB transaction that it sees
   CatalogRef catalog{};
-};
-
-// A table that the present write transaction has made; others see it when that is committed.
-struct NewTable {
-  std::uint32_t number;
-  MDB_dbi handle;
+  TreeState state{};
+  Window window{};
+  std::uint64_t tables = 0;  // which set of tables the window has
 };
 
 class Environment {
@@ -59,8 +59,9 @@ class Environment {
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
 
-  // Ends it as the destructor does, and tells whether all is on disk.
-  Status close();
+  // Ends it as the destructor does, and tells whether all is on disk. What is due at `now` need not
+  // be written to LMDB.
+  Status close(Time now);
 
   // Whether this is the parent's, in the child of a fork.
   bool is_foreign() const noexcept { return mark_.is_foreign(); }
@@ -71,45 +72,49 @@ class Environment {
   Result<std::unique_ptr<Snapshot>> begin_read();
   void end_read(std::unique_ptr<Snapshot> snapshot);
 
-  // Takes the write lock. The catalog that it gives is the latest.
-  Result<MDB_txn*> begin_write(Millis busy_timeout, Durability durability, CatalogRef& catalog);
+  // Takes the write lock; the snapshot is the latest state.
+  Result<std::unique_ptr<Snapshot>> begin_write(Millis busy_timeout);
 
   // Whether this thread began the write transaction that is open, and may end it.
   bool may_end_write() const { return write_.thread.load() == std::this_thread::get_id(); }
 
-  // Ends the write transaction, on the thread that began it. `changed` is null if the catalog is
-  // as before. If it fails, nothing was written.
-  Status commit_write(MDB_txn* txn, Durability durability, const Catalog* changed,
-                      const std::vector<NewTable>& tables);
-  void abort_write(MDB_txn* txn, Durability durability);
+  // Gives the write lock back, on the thread that took it. The snapshot ends.
+  void end_write(std::unique_ptr<Snapshot> snapshot, std::unique_ptr<TreeTxn> tree);
 
   // For another thread than the one that began it: nothing will be written. The lock is given back
   // when that thread begins to write again, or ends.
-  void leave_write();
-
-  // How many pages a write transaction could take when it began: the rest of the map, and, if asked
-  // for `exactly`, the free pages that no reader needs.
-  std::uint64_t room(MDB_txn* txn, bool exactly) const;
+  void leave_write(std::unique_ptr<Snapshot> snapshot, std::unique_ptr<TreeTxn> tree);
 
   std::vector<StoreReader> readers() const;
   MDB_envinfo info() const;
   std::uint64_t page_bytes() const;
 
-  // What transactions that put have to leave of it, so that there is room to remove something: LMDB
-  // changes no page in place, and what a transaction frees, only the next but one can take.
-  std::uint64_t reserved_pages() const { return reserved_pages_; }
+  // How many pages LMDB could take: the rest of the map and the free pages that no reader needs.
+  std::uint64_t room() const;
 
   // The handle of a table that some committed catalog names.
   MDB_dbi table(std::uint32_t number) const {
     return tables_[number].load(std::memory_order_acquire);
   }
-
-  // Makes a table within a write transaction, which must hold lock_tables() until it has ended.
-  Result<NewTable> make_table(MDB_txn* txn, std::uint32_t number);
   std::unique_lock<std::mutex> lock_tables() { return std::unique_lock(tables_mutex_); }
 
+  // A TreeTxn was committed as LMDB's transaction `id`; `changed` is null if the catalog is as before.
+  void on_tree_commit(std::uint64_t id, const Catalog* changed, const std::vector<NewTable>& tables);
+
+  // Gives up what a snapshot sees, though not the snapshot.
+  static void drop_snapshot(Snapshot& snapshot);
+
+  // Idle snapshots give up their tables.
+  void release_tables();
+
+  // About how many bytes of pages LMDB wrote for a transaction; `last_page` was the last before.
+  std::uint64_t written_bytes(std::uint64_t id, std::uint64_t last_page) const;
+
+  // Makes what LMDB shows durable.
+  Status sync_tree();
+
   Status sync();
-  Status compact();
+  Status compact(Time now);
   Status copy_to(const std::string& path);
 
   // No family may get a lesser number than this, so that one whose creation was rolled back is not
@@ -117,54 +122,55 @@ class Environment {
   std::atomic<std::uint32_t>& next_family_id() { return next_family_id_; }
 
   MDB_env* lmdb() const { return env_; }
+  RedoLog& log() { return *log_; }
   const std::string& path() const { return path_; }
-  bool writable() const { return session_ != nullptr && writable_; }
+  bool writable() const { return !is_detached_ && writable_; }
+
+  // While one is inside, the file is not exchanged and its map is not moved.
+  void enter();
+  void leave() { active_.fetch_sub(1); }
+  Status adopt_larger_map();
 
  private:
   Environment(std::string path, const StoreOptions& options);
 
   Status open_file();
-  Status recover_file();
+  Status undo_version_1();
+  Status upgrade();
   Status start_lmdb();
   Status make_store();
   Error empty_error() const;
-  Status load();
+  Error read_only_error() const;
+  Status load(bool is_alone);
   unsigned flags() const;
-  PowerGuardOptions power_options();
 
-  void enter();
-  void leave() { active_.fetch_sub(1); }
-  Durability level(Durability asked) const;
   Status lock_write(Millis busy_timeout);
-  Status prepare_write(Durability durability);
-  void end_write(bool committed, Durability durability);
-  void finish_write(bool committed, Durability durability);
-  bool is_short_of_room(MDB_txn* txn) const;
-  std::uint64_t oldest_reader(MDB_txn* txn) const;
-  bool roll_on(MDB_txn* txn, const CatalogRef& catalog);
+  Status renew(Snapshot& snapshot);
+  Status renew_lmdb(Snapshot& snapshot);
+  void unlock_write(std::unique_ptr<TreeTxn> tree);
+  void discard(std::unique_ptr<Snapshot> snapshot);
 
   Status match_catalog(Snapshot& snapshot, bool& restart);
+  Status match_state(Snapshot& snapshot);
   Status open_tables(const Catalog& catalog);
   CatalogRef current_catalog();
   void publish(const CatalogRef& catalog);
-  Status adopt_larger_map();
   std::unique_ptr<Snapshot> take_snapshot();
   bool drop_pool();  // whether there was something in it
   bool free_readers();
   void trim_pool(std::vector<std::unique_ptr<Snapshot>>& surplus);
   Status replace_file(const std::string& with);
+  Status exchange_file(const std::string& with);
+  void stop_lmdb();
 
   const ProcessMark mark_;
   const std::string path_;
   const StoreOptions options_;
   bool writable_ = true;
-  std::unique_ptr<Session> session_;  // null: read-only, where no file can be made
-  SteadyClock sync_clock_;
-  std::unique_ptr<PowerGuard> guard_;
+  bool is_detached_ = false;  // read-only, where no file can be made
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<RedoLog> log_;
   MDB_env* env_ = nullptr;
-  std::uint64_t reserved_pages_ = 0;
-  bool no_sync_ = false;  // LMDB's flag as it stands; under the write lock
-  bool guarded_ = false;  // whether this process has written at `normal`; under the write lock
 
   std::atomic<std::uint32_t> next_family_id_{1};
 
@@ -174,8 +180,7 @@ class Environment {
     enum class State { none, open, left };
     std::atomic<State> state{State::none};
     std::atomic<std::thread::id> thread{};
-    MDB_txn* txn = nullptr;
-    Durability durability{};
+    std::unique_ptr<TreeTxn> tree;  // of one that was left
   };
   Write write_;
 
@@ -199,6 +204,6 @@ class Environment {
 Result<Environment*> acquire_environment(const std::string& path, const StoreOptions& options);
 
 // Closes the environment when its last handle is gone, and returns whether that succeeded.
-Status release_environment(Environment* environment);
+Status release_environment(Environment* environment, Time now);
 
 }  // namespace mayfly::internal

@@ -47,24 +47,63 @@ Status give_name(const std::string& file, const std::string& path) {
   return system_error(errno, "name the copy " + path);
 }
 
+// Brings a copy to the state of the snapshot, which was taken before the copy was made: what the
+// copy lacks is in its tables. The copy names no log, and is a store of its own.
+Status complete_copy(MDB_env* copy, const Snapshot& snapshot) {
+  auto tree = TreeTxn::begin_in_copy(copy);
+  if (!tree) return tree.error();
+  TreeState state = (*tree)->state();
+  Window window = snapshot.window;
+  if (!window.empty() && state.applied.position < window.tail()) {
+    LogCounts unused;
+    window.move_to(state.applied.position, window.tail());
+    if (Status written = write_to_tree(**tree, window, unused); !written) return written;
+    state.applied.position = window.tail();
+  }
+  state.store = UniqueId::random();
+  state.log = UniqueId();
+  (*tree)->set_state(state);
+  (*tree)->change_catalog();
+  return (*tree)->commit();
+}
+
+// Opens the copy in a file, by whatever name, completes it, and syncs it.
+Status finish_copy(const std::string& name, const Snapshot& snapshot, std::uint64_t map_bytes) {
+  MDB_env* copy = nullptr;
+  int code = ::mdb_env_create(&copy);
+  if (code == 0) code = ::mdb_env_set_maxdbs(copy, kTablesMax);
+  if (code == 0) code = ::mdb_env_set_mapsize(copy, map_bytes);
+  if (code == 0) code = ::mdb_env_open(copy, name.c_str(), MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS, 0);
+  const Status done = code == 0 ? complete_copy(copy, snapshot)
+                                : Status(lmdb_error(code, "complete the copy"));
+  ::mdb_env_close(copy);
+  return done;
+}
+
 // For file systems that have no files without a name.
-Status copy_by_part(MDB_env* env, const std::string& path) {
+Status copy_by_part(MDB_env* env, const std::string& path, const Snapshot& snapshot,
+                    std::uint64_t map_bytes) {
   const std::string part = path + ".part";
-  if (const Status copied = write_copy(env, part); !copied) return copied;
-  const Status named = give_name(part, path);
+  Status done = write_copy(env, part);
+  if (!done) return done;
+  done = finish_copy(part, snapshot, map_bytes);
+  if (done) done = give_name(part, path);
   ::unlink(part.c_str());
-  return named;
+  return done;
 }
 
 // The copy gets its name when it is whole. Until then it has none, so that nothing is left of one
 // that was interrupted.
-Status copy_whole(MDB_env* env, const std::string& path) {
+Status copy_whole(MDB_env* env, const std::string& path, const Snapshot& snapshot,
+                  std::uint64_t map_bytes) {
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty()) folder.push_back('.');
-  const int file = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kCopyMode);
-  if (file < 0) return copy_by_part(env, path);
+  const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kCopyMode);
+  if (file < 0) return copy_by_part(env, path, snapshot, map_bytes);
+  const std::string name = "/proc/self/fd/" + std::to_string(file);
   Status done = fill_copy(env, file, path);
-  if (done) done = give_name("/proc/self/fd/" + std::to_string(file), path);
+  if (done) done = finish_copy(name, snapshot, map_bytes);
+  if (done) done = give_name(name, path);
   ::close(file);
   return done;
 }
@@ -74,70 +113,69 @@ Status copy_whole(MDB_env* env, const std::string& path) {
 Status Environment::copy_to(const std::string& path) {
   if (is_foreign()) return foreign_error();
   if (std::filesystem::exists(path)) return Error{Code::invalid, path + " already exists"};
-  enter();
-  const Status copied = copy_whole(env_, path);
-  leave();
+  auto snapshot = begin_read();
+  if (!snapshot) return snapshot.error();
+  ::mdb_txn_reset((*snapshot)->txn);  // its tables are all that is needed
+  const Status copied = copy_whole(env_, path, **snapshot, info().me_mapsize);
+  end_read(std::move(*snapshot));
   return copied ? sync_directory_of(path) : copied;
 }
 
 Status Environment::sync() {
   if (is_foreign()) return foreign_error();
-  if (guard_ == nullptr)
-    return Error{Code::denied, "cannot write to " + path_ + ": it is read-only"};
-  enter();
-  const Status synced = guard_->sync();
-  leave();
-  return synced;
+  if (!writable()) return read_only_error();
+  return log_->sync();
 }
 
 // With the write lock held and no transaction open, the file is replaced while it is closed to
 // LMDB.
-Status Environment::compact() {
+Status Environment::compact(Time now) {
   if (is_foreign()) return foreign_error();
-  if (!writable()) return Error{Code::denied, "cannot write to " + path_ + ": it is read-only"};
-  if (const Status locked = lock_write(options_.busy_timeout); !locked) return locked;
-  Status done = Done{};
-  {
-    const std::scoped_lock shut(gate_);
-    closed_.store(true);
-    if (active_.load() != 0) {
-      done = Error{Code::busy,
-                   "cannot compact the store: transactions or cursors are open (close them)"};
-    } else if (!session_->try_alone()) {
-      done = Error{Code::busy, "cannot compact the store: another process has it open"};
-    } else {
-      done = replace_file(path_ + ".compact");
-      session_->let_others_in();
-    }
-    closed_.store(false);
+  if (!writable()) return read_only_error();
+  log_->stop_thread();
+  if (!session_->try_alone(options_.busy_timeout)) {
+    return Error{Code::busy, "cannot compact the store: another process has it open"};
   }
-  session_->unlock();
+  auto snapshot = begin_write(options_.busy_timeout);
+  Status done = snapshot ? log_->finish((*snapshot)->state, now) : Status(snapshot.error());
+  if (snapshot) {
+    discard(std::move(*snapshot));
+    if (done) done = replace_file(path_ + ".compact");
+    unlock_write(nullptr);
+  }
+  session_->let_others_in();
   return done;
 }
 
 Status Environment::replace_file(const std::string& with) {
-  ::unlink(with.c_str());  // of a compaction that was killed
-  if (const Status synced = guard_->sync(); !synced) return synced;
-  if (const Status copied = write_copy(env_, with); !copied) return copied;
-  drop_pool();
-  Status closed = guard_->close(true);
-  guard_.reset();
-  guarded_ = false;
-  ::mdb_env_close(env_);
-  env_ = nullptr;
+  const std::scoped_lock shut(gate_);
+  closed_.store(true);
+  Status done = Done{};
+  if (active_.load() != 0) {
+    done = Error{Code::busy,
+                 "cannot compact the store: transactions or cursors are open (close them)"};
+  } else {
+    ::unlink(with.c_str());  // of a compaction that was killed
+    done = write_copy(env_, with);
+    if (done) done = exchange_file(with);
+  }
+  closed_.store(false);
+  return done;
+}
+
+// The catalog is read, and the tables opened, by the next transaction.
+Status Environment::exchange_file(const std::string& with) {
+  stop_lmdb();
   for (auto& table : tables_) table.store(0);
-  {
-    const std::scoped_lock lock(mutex_);
-    catalog_ = {};
+  catalog_ = {};
+  Status done = Done{};
+  if (std::rename(with.c_str(), path_.c_str()) != 0) {
+    done = system_error(errno, "put the compacted file in place");
+    ::unlink(with.c_str());
   }
-  if (closed && std::rename(with.c_str(), path_.c_str()) != 0) {
-    closed = system_error(errno, "put the compacted file in place");
-  }
-  if (closed) closed = sync_directory_of(path_);
-  if (!closed) ::unlink(with.c_str());
+  if (done) done = sync_directory_of(path_);
   if (const Status started = start_lmdb(); !started) return started;
-  // The catalog is read, and the tables opened, by the first transaction.
-  return closed;
+  return done;
 }
 
 }  // namespace mayfly::internal

@@ -53,39 +53,19 @@ std::uint64_t Environment::page_bytes() const {
   return stat.ms_psize;
 }
 
-std::uint64_t Environment::room(MDB_txn* txn, bool exactly) const {
+std::uint64_t Environment::room() const {
   const MDB_envinfo now = info();
   std::uint64_t pages = now.me_mapsize / page_bytes();
   pages -= std::min<std::uint64_t>(pages, now.me_last_pgno + 1);
-  if (!exactly) return pages;
-  const std::uint64_t oldest = oldest_reader(txn);
+  std::uint64_t oldest = now.me_last_txnid;  // LMDB keeps the last state
+  for (const StoreReader& reader : readers()) oldest = std::min(oldest, reader.snapshot);
   return oldest == 0 ? pages : pages + count_freed(env_, 0, oldest - 1);
 }
 
-// The last transaction counts as a reader: LMDB keeps its state.
-std::uint64_t Environment::oldest_reader(MDB_txn* txn) const {
-  std::uint64_t oldest = ::mdb_txn_id(txn) - 1;
-  for (const StoreReader& reader : readers()) oldest = std::min(oldest, reader.snapshot);
-  return oldest;
-}
-
-// If the last transaction has freed much, a transaction that changes nothing makes these pages
-// reusable: it needs only some of the reserved pages. Returns whether it was made.
-bool Environment::roll_on(MDB_txn* txn, const CatalogRef& catalog) {
-  const std::uint64_t id = ::mdb_txn_id(txn);
-  if (!catalog || !catalog->covers(id - 1) || oldest_reader(txn) != id - 1) return false;
-  if (count_freed(env_, id - 1, id - 1) < reserved_pages_) return false;
-  if (!put_row(txn, kMainTable, kCatalogKey, catalog->catalog().encode())) {
-    ::mdb_txn_abort(txn);
-  } else if (::mdb_txn_commit(txn) == 0) {
-    catalog->widen(id);
-  }
-  return true;
-}
-
-bool Environment::is_short_of_room(MDB_txn* txn) const {
-  const std::uint64_t needed = 2 * reserved_pages_;
-  return room(txn, false) < needed && room(txn, true) < needed;
+// A page that changes is written anew, and the old one is freed.
+std::uint64_t Environment::written_bytes(std::uint64_t id, std::uint64_t last_page) const {
+  const std::uint64_t grown = info().me_last_pgno - std::min(info().me_last_pgno, last_page);
+  return (count_freed(env_, id, id) + grown) * page_bytes();
 }
 
 }  // namespace mayfly::internal

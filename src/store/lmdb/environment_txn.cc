@@ -19,20 +19,11 @@ constexpr std::size_t kPoolMost = 64;
 constexpr std::size_t kPoolFew = 4;
 constexpr unsigned kCrowdedShare = 4;
 
-constexpr std::size_t kProbeBytes = 65'536;
+constexpr int kTries = 20;
+constexpr int kTriesWithoutLock = 3;
 
-// LMDB calls it an input/output error when less was written than it asked for, which is how a disk
-// that has just become full tells it first. Asked once more, it says so.
-int reason_of(int code, MDB_env* env) {
-  int file = -1;
-  struct stat info {};
-  if (code != EIO || ::mdb_env_get_fd(env, &file) != 0 || ::fstat(file, &info) != 0) return code;
-  const std::vector<char> zeros(kProbeBytes);
-  const ssize_t written = ::pwrite(file, zeros.data(), zeros.size(), info.st_size);
-  if (written < 0) return errno;
-  if (::ftruncate(file, info.st_size) != 0) return code;
-  return static_cast<std::size_t>(written) < zeros.size() ? ENOSPC : code;
-}
+// A writer that does not wait for others waits for the thread of the log, which is done soon.
+constexpr Millis kThreadPatience{1000};
 
 }  // namespace
 
@@ -73,36 +64,82 @@ Result<std::unique_ptr<Snapshot>> Environment::begin_read() {
   if (is_foreign()) return foreign_error();
   enter();
   std::unique_ptr<Snapshot> snapshot = take_snapshot();
+  if (const Status renewed = renew(*snapshot); !renewed) {
+    discard(std::move(snapshot));
+    return renewed.error();
+  }
+  return snapshot;
+}
+
+// Takes the tail of the log first, the LMDB snapshot second: so a commit that went straight into
+// LMDB before the tail is in the snapshot. If the log was reused while it was read, all of it is done
+// again; in the end with the checkpoint lock, which stops that.
+Status Environment::renew(Snapshot& snapshot) {
   Status problem = Done{};
-  for (int tries = 0; tries < 5; ++tries) {
-    const int code = snapshot->txn != nullptr
-                         ? ::mdb_txn_renew(snapshot->txn)
-                         : ::mdb_txn_begin(env_, nullptr, MDB_RDONLY, &snapshot->txn);
+  for (int tries = 0; tries < kTries; ++tries) {
+    const RedoLog::CheckpointLock lock(*log_, tries >= kTriesWithoutLock);
+    const Position tail = session_->words().tail.load(std::memory_order_acquire);
+    if (problem = renew_lmdb(snapshot); !problem) return problem;
+    const auto followed = log_->follow(snapshot, tail);
+    if (followed && *followed) return Done{};
+    ::mdb_txn_reset(snapshot.txn);
+    if (!followed) problem = followed.error();
+  }
+  if (!problem) return problem;
+  return Error{Code::busy, "cannot begin to read: the store changes too fast (try again)"};
+}
+
+Status Environment::renew_lmdb(Snapshot& snapshot) {
+  for (int tries = 0; tries < kTries; ++tries) {
+    const int code = snapshot.txn != nullptr
+                         ? ::mdb_txn_renew(snapshot.txn)
+                         : ::mdb_txn_begin(env_, nullptr, MDB_RDONLY, &snapshot.txn);
     if (code == MDB_MAP_RESIZED && adopt_larger_map().ok()) continue;
     if (code == MDB_READERS_FULL && free_readers()) continue;
-    problem = Done{};
-    if (code != 0) {
-      problem = lmdb_error(code, "begin to read");
-      break;
-    }
-    if (snapshot->catalog && snapshot->catalog->covers(::mdb_txn_id(snapshot->txn))) {
-      return snapshot;
-    }
+    if (code != 0) return lmdb_error(code, "begin to read");
+    const std::uint64_t id = ::mdb_txn_id(snapshot.txn);
+    if (id == snapshot.id) return Done{};
     bool restart = false;
-    problem = match_catalog(*snapshot, restart);
-    if (problem.ok() && !restart) return snapshot;
-    ::mdb_txn_reset(snapshot->txn);
-    if (!problem) break;
+    Status matched = Done{};
+    if (!snapshot.catalog || !snapshot.catalog->covers(id)) matched = match_catalog(snapshot, restart);
+    if (matched && !restart) matched = match_state(snapshot);
+    if (matched && !restart) {
+      snapshot.id = id;
+      return Done{};
+    }
+    ::mdb_txn_reset(snapshot.txn);
+    if (!matched) return matched;
   }
-  if (snapshot->txn != nullptr) ::mdb_txn_abort(snapshot->txn);
-  leave();
-  if (!problem) return problem.error();
   return Error{Code::busy,
                "cannot begin to read: the families of the store change too fast (try again)"};
 }
 
+// A store of format 1 says nothing of a log.
+Status Environment::match_state(Snapshot& snapshot) {
+  const auto row = get_row(snapshot.txn, kMainTable, kStateKey);
+  if (!row) return row.error();
+  const auto state = *row ? TreeState::decode(**row) : TreeState();
+  if (!state) return Error{Code::corrupt, path_ + ": what it says of its log is damaged"};
+  snapshot.state = *state;
+  return Done{};
+}
+
+void Environment::drop_snapshot(Snapshot& snapshot) {
+  ::mdb_txn_reset(snapshot.txn);
+  snapshot.window = Window();
+  snapshot.tables = 0;
+}
+
+void Environment::discard(std::unique_ptr<Snapshot> snapshot) {
+  if (snapshot->txn != nullptr) ::mdb_txn_abort(snapshot->txn);
+  leave();
+}
+
+// Idle snapshots keep no tables that are out of use.
 void Environment::end_read(std::unique_ptr<Snapshot> snapshot) {
   ::mdb_txn_reset(snapshot->txn);
+  snapshot->window.set_own(nullptr);
+  if (!log_->is_current(*snapshot)) drop_snapshot(*snapshot);
   std::vector<std::unique_ptr<Snapshot>> surplus;
   {
     const std::scoped_lock lock(mutex_);
@@ -111,6 +148,11 @@ void Environment::end_read(std::unique_ptr<Snapshot> snapshot) {
   }
   for (const auto& each : surplus) ::mdb_txn_abort(each->txn);
   leave();
+}
+
+void Environment::release_tables() {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& idle : pool_) drop_snapshot(*idle);
 }
 
 // REQUIRES: mutex_ is held.
@@ -185,163 +227,92 @@ Status Environment::open_tables(const Catalog& catalog) {
 }
 
 // Takes the write lock, and ends a transaction that another thread has left. While a transaction is
-// open whose thread has ended, no other may begin: LMDB could never be written to again.
+// open whose thread has ended, no other may begin.
 Status Environment::lock_write(Millis busy_timeout) {
   using State = Write::State;
-  if (write_.state == State::left && may_end_write()) abort_write(write_.txn, write_.durability);
-  if (Status locked = session_->lock(busy_timeout); !locked) return locked;
+  if (write_.state != State::none && may_end_write()) {
+    if (write_.state == State::open) {
+      return Error{Code::busy,
+                   "cannot write: this thread already has an open write transaction on the store"};
+    }
+    unlock_write(std::move(write_.tree));
+  }
+  const Millis patience = log_->is_working() ? std::max(busy_timeout, kThreadPatience) : busy_timeout;
+  if (Status locked = session_->lock(SharedLock::write, patience); !locked) return locked;
   if (write_.state == State::left) {
-    ::mdb_txn_abort(write_.txn);
-    finish_write(false, write_.durability);
+    write_.tree.reset();
+    write_.state = State::none;
   } else if (write_.state == State::open) {
-    session_->unlock();
+    session_->unlock(SharedLock::write);
     return Error{Code::busy,
                  "cannot write: the thread of an open write transaction has ended (destroy the "
                  "transaction)"};
   }
+  write_.thread = std::this_thread::get_id();
+  write_.state = State::open;
   return Done{};
 }
 
-Result<MDB_txn*> Environment::begin_write(Millis busy_timeout, Durability durability,
-                                          CatalogRef& catalog) {
+// REQUIRES: this thread has the lock.
+void Environment::unlock_write(std::unique_ptr<TreeTxn> tree) {
+  if (tree != nullptr) {
+    tree.reset();
+    log_->end_direct();
+  }
+  write_.state = Write::State::none;
+  write_.thread = std::thread::id();
+  session_->unlock(SharedLock::write);
+}
+
+Result<std::unique_ptr<Snapshot>> Environment::begin_write(Millis busy_timeout) {
   if (is_foreign()) return foreign_error();
-  if (!writable()) return Error{Code::denied, "cannot write to " + path_ + ": it is read-only"};
+  if (!writable()) return read_only_error();
   if (const Status locked = lock_write(busy_timeout); !locked) return locked.error();
   enter();
-  Status problem = prepare_write(durability);
-  if (!problem && problem.error().code == Code::busy && free_readers()) {
-    problem = prepare_write(durability);
+  std::unique_ptr<Snapshot> snapshot = take_snapshot();
+  Status ready = renew(*snapshot);
+  if (ready && !log_->is_settled(snapshot->state)) {
+    drop_snapshot(*snapshot);
+    ready = log_->settle();
+    if (ready) ready = renew(*snapshot);
   }
-  const bool prepared = problem.ok();
-  int steps = 0;  // that were taken to make room
-  MDB_txn* txn = nullptr;
-  for (int tries = 0; problem.ok() && tries < 5; ++tries) {
-    catalog = current_catalog();  // before it begins, so that its tables can be used in it
-    const int code = ::mdb_txn_begin(env_, nullptr, 0, &txn);
-    if (code == MDB_MAP_RESIZED && adopt_larger_map().ok()) continue;
-    if (code != 0) {
-      problem = lmdb_error(code, "begin to write");
-      break;
-    }
-    // At `normal`, what was superseded since the last sync point cannot be reused.
-    if (steps < 2 && is_short_of_room(txn)) {
-      if (steps++ == 0 && level(durability) == Durability::normal) {
-        ::mdb_txn_abort(txn);
-        problem = guard_->sync();
-        continue;
-      }
-      steps = 2;
-      if (roll_on(txn, catalog)) continue;
-    }
-    if (catalog && catalog->covers(::mdb_txn_id(txn) - 1)) {
-      write_.txn = txn;
-      write_.durability = durability;
-      write_.thread = std::this_thread::get_id();
-      write_.state = Write::State::open;
-      return txn;
-    }
-    // Another process has changed something. A reader finds out what; nobody writes meanwhile.
-    ::mdb_txn_abort(txn);
-    auto snapshot = begin_read();
-    if (!snapshot) {
-      problem = snapshot.error();
-    } else {
-      end_read(std::move(*snapshot));
-    }
-  }
-  if (prepared) {
-    end_write(false, durability);
-  } else {
-    leave();
-    session_->unlock();
-  }
-  if (!problem) return problem.error();
-  return Error{Code::busy, "cannot begin to write: the store changes too fast (try again)"};
+  if (ready) return snapshot;
+  discard(std::move(snapshot));
+  unlock_write(nullptr);
+  return ready.error();
 }
 
-// A writer at `off` could overwrite what the guard needs to undo a power cut. If this process has
-// written at `normal`, it follows the rules of that.
-Durability Environment::level(Durability asked) const {
-  return asked == Durability::off && guarded_ ? Durability::normal : asked;
+void Environment::end_write(std::unique_ptr<Snapshot> snapshot, std::unique_ptr<TreeTxn> tree) {
+  end_read(std::move(snapshot));
+  unlock_write(std::move(tree));
 }
 
-// Brings LMDB and the guard to what the level demands.
-Status Environment::prepare_write(Durability durability) {
-  const bool no_sync = durability != Durability::full;
-  if (no_sync != no_sync_) {
-    const int code = ::mdb_env_set_flags(env_, MDB_NOSYNC, no_sync ? 1 : 0);
-    if (code != 0) return lmdb_error(code, "set the durability");
-    no_sync_ = no_sync;
-  }
-  switch (level(durability)) {
-    case Durability::normal:
-      guarded_ = true;
-      return guard_->before_write();
-    case Durability::full:
-      return guard_->before_full_write();
-    case Durability::off:
-      break;
-  }
-  return Done{};
+void Environment::leave_write(std::unique_ptr<Snapshot> snapshot, std::unique_ptr<TreeTxn> tree) {
+  end_read(std::move(snapshot));
+  write_.tree = std::move(tree);
+  write_.state = Write::State::left;
 }
 
-Result<NewTable> Environment::make_table(MDB_txn* txn, std::uint32_t number) {
-  MDB_dbi handle = 0;
-  const int code = ::mdb_dbi_open(txn, table_name(number).c_str(), MDB_CREATE, &handle);
-  if (code != 0) return lmdb_error(code, "make a table");
-  return NewTable{number, handle};
-}
-
-Status Environment::commit_write(MDB_txn* txn, Durability durability, const Catalog* changed,
+void Environment::on_tree_commit(std::uint64_t id, const Catalog* changed,
                                  const std::vector<NewTable>& tables) {
-  const std::uint64_t id = ::mdb_txn_id(txn);
-  const int code = ::mdb_txn_commit(txn);
-  Status result = Done{};
-  if (code != 0) {
-    result = lmdb_error(reason_of(code, env_), "commit");
+  for (const NewTable& each : tables) tables_[each.number].store(each.handle);
+  if (changed != nullptr) {
+    publish(CatalogRef(new PublishedCatalog(*changed, id)));
   } else {
-    for (const NewTable& each : tables) tables_[each.number].store(each.handle);
-    // A transaction that wrote nothing leaves its number to the next one, which may be anybody's.
-    const bool wrote = info().me_last_txnid == id;
-    if (changed != nullptr) {
-      publish(CatalogRef(new PublishedCatalog(*changed, id)));
-    } else if (wrote) {
-      current_catalog()->widen(id);
-    }
-    if (wrote && durability == Durability::full) result = guard_->after_full_commit();
-    end_write(wrote, durability);
-    return result;
+    current_catalog()->widen(id);
   }
-  end_write(false, durability);
-  return result;
 }
 
-void Environment::abort_write(MDB_txn* txn, Durability durability) {
-  ::mdb_txn_abort(txn);
-  end_write(false, durability);
-}
-
-void Environment::leave_write() { write_.state = Write::State::left; }
-
-void Environment::end_write(bool committed, Durability durability) {
-  finish_write(committed, durability);
-  session_->unlock();
-}
-
-// All but the lock.
-void Environment::finish_write(bool committed, Durability durability) {
-  const Durability used = level(durability);
-  if (used != Durability::off && !committed) guard_->after_abort();
-  if (used == Durability::normal && committed) guard_->after_commit();
-  write_.state = Write::State::none;
-  leave();
+Status Environment::sync_tree() {
+  const int code = ::mdb_env_sync(env_, 1);
+  if (code != 0) return lmdb_error(code, "sync the store");
+  return Done{};
 }
 
 // Another process, with a larger map, has made the file grow beyond ours. LMDB can change the map
 // only while no transaction of this process is at work; the caller's own has not begun.
 Status Environment::adopt_larger_map() {
   const std::scoped_lock shut(gate_);
-  const auto guard_waits = guard_ != nullptr ? guard_->hold() : std::unique_lock<std::mutex>();
   closed_.store(true);
   const bool alone = active_.load() == 1;
   const int code = alone ? ::mdb_env_set_mapsize(env_, 0) : MDB_MAP_RESIZED;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/lmdb/lmdb.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -98,6 +101,19 @@ Status for_each_free_list(MDB_txn* reader, std::uint64_t first, std::uint64_t la
     visit(list);
   }
   return cursor.status();
+}
+
+Status sync_directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  std::string directory = ".";
+  if (slash != std::string::npos) directory = path.substr(0, slash + 1);
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return system_error(errno, "open", directory);
+  const int failed = ::fsync(descriptor);
+  const int error_number = errno;
+  ::close(descriptor);
+  if (failed != 0) return system_error(error_number, "sync", directory);
+  return Done{};
 }
 
 }  // namespace mayfly::internal

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -34,6 +35,9 @@ inline std::string_view to_view(const MDB_val& value) {
 
 // The same for an errno of a system call of ours.
 [[gnu::cold]] Error system_error(int number, std::string_view doing, std::string_view path = {});
+
+// Makes the names in the directory of a file durable.
+Status sync_directory_of(const std::string& path);
 
 // Rows that must agree with each other do not.
 [[gnu::cold]] Error damaged_rows();
@@ -118,6 +122,25 @@ class TableCursor {
   std::string_view key() const { return key_; }
   std::string_view value() const { return value_; }
   const Status& status() const { return status_; }
+
+  Status put(std::string_view key, std::string_view value) {
+    MDB_val name = to_val(key);
+    MDB_val bytes = to_val(value);
+    return to_write_status(::mdb_cursor_put(cursor_, &name, &bytes, 0));
+  }
+
+  // Puts a row whose value the caller writes into the place that is returned.
+  Result<char*> reserve(std::string_view key, std::size_t bytes) {
+    MDB_val name = to_val(key);
+    MDB_val space{bytes, nullptr};
+    if (const int code = ::mdb_cursor_put(cursor_, &name, &space, MDB_RESERVE); code != 0) {
+      return write_error(code);
+    }
+    return static_cast<char*>(space.mv_data);
+  }
+
+  // Removes the row that it is on.
+  Status remove_here() { return to_write_status(::mdb_cursor_del(cursor_, 0)); }
 
   // Removes the row with this key, and returns whether it was there. A cursor that is on the row's
   // page already does not search from the root, as mdb_del does.

@@ -171,7 +171,7 @@ Result<Environment*> acquire_environment(const std::string& path, const StoreOpt
   return opened;
 }
 
-Status release_environment(Environment* environment) {
+Status release_environment(Environment* environment, Time now) {
   if (environment->is_foreign()) return Done{};
   Registry& registry = *present();
   std::unique_lock lock(registry.mutex);
@@ -181,7 +181,7 @@ Status release_environment(Environment* environment) {
   found->is_closing = true;
   std::unique_ptr<Environment> closing = std::move(found->environment);
   lock.unlock();
-  const Status closed = closing->close();
+  const Status closed = closing->close(now);
   closing.reset();
   lock.lock();
   registry.all.erase(found);

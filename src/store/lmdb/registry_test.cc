@@ -28,26 +28,26 @@ TEST_F(RegistryTest, OneFileIsOneEnvironmentWhateverItIsCalled) {
   EXPECT_EQ(acquire("link"), first);
   EXPECT_EQ(acquire("twin"), first);
   EXPECT_EQ(acquire("./store", {.read_only = true}), first);
-  for (int i = 0; i < 5; ++i) must(release_environment(first));
+  for (int i = 0; i < 5; ++i) must(release_environment(first, Time{}));
 }
 
 TEST_F(RegistryTest, TwoFilesAreTwoEnvironments) {
   Environment* const first = acquire("first");
   Environment* const second = acquire("second");
   EXPECT_NE(first, second);
-  must(release_environment(first));
+  must(release_environment(first, Time{}));
   EXPECT_EQ(acquire("second"), second);
-  must(release_environment(second));
-  must(release_environment(second));
+  must(release_environment(second, Time{}));
+  must(release_environment(second, Time{}));
 }
 
 TEST_F(RegistryTest, TheLastHandleClosesIt) {
   Environment* const first = acquire("store");
   EXPECT_EQ(acquire("store"), first);
-  must(release_environment(first));
+  must(release_environment(first, Time{}));
   must(first->sync());  // it is open still
-  must(release_environment(first));
-  must(release_environment(acquire("store")));
+  must(release_environment(first, Time{}));
+  must(release_environment(acquire("store"), Time{}));
 }
 
 TEST_F(RegistryTest, WhatCannotBeOpenedLeavesNothingBehind) {

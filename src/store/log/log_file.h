@@ -78,12 +78,14 @@ class LogFile {
   const UniqueId& store() const { return options_.store; }
   const UniqueId& id() const { return options_.log; }
   std::uint64_t segment_bytes() const { return options_.segment_bytes; }
-  std::uint64_t room() const { return options_.segment_bytes - kSegmentHeaderBytes; }  // for records
+  // Of a segment, for records.
+  std::uint64_t room() const { return options_.segment_bytes - kSegmentHeaderBytes; }
 
   // Where segment 0 or 1 begins; nothing if its header is not one of this log.
   std::optional<LogPlace> segment(int number) const;
 
   // The segment in which the record at this position stands, or would stand next; nothing if none.
+  // If two have the position: that which has a record there, else the one that begins later.
   std::optional<int> segment_of(Position position) const;
 
   // What is mapped from this position to the end of the segment.
@@ -98,7 +100,8 @@ class LogFile {
   bool is_spoiled() const { return spoiled_.load(std::memory_order_relaxed); }
 
   // Makes sure that the segment has room on disk, filled with zeros, up to this position, and some
-  // ahead of it. Cheap when it has. Code::full if the disk has none.
+  // ahead of it. Cheap when it has. Code::full if the disk has none. Writes into holes of the file
+  // only, so records are safe, whoever wrote them; but nobody may append or fill meanwhile.
   Status fill(int segment, Position end);
 
   Status sync();
@@ -107,6 +110,11 @@ class LogFile {
 
  private:
   LogFile(int file, std::string path, const LogFileOptions& options);
+
+  Status set_up(const std::string& new_path);
+  Status map();
+  std::uint64_t offset_of(int segment) const;
+  Status fill_holes(std::uint64_t begin, std::uint64_t end);
 
   const int file_;
   const std::string path_;
@@ -131,6 +139,7 @@ class LogReader {
 
   const LogPlace& place() const { return place_; }
   // The segment in which the record at place() belongs; nothing if no segment has that place.
+  // Between two: the one whose header names the place, then the one that was read last.
   std::optional<int> segment() const;
 
   // Whether records that fit each other stand behind the end: then the log is damaged, or a power
@@ -138,8 +147,12 @@ class LogReader {
   bool has_records_behind() const;
 
  private:
+  std::optional<RecordView> next_elsewhere();
+
   const LogFile* file_;
   LogPlace place_;
+  int segment_ = -1;       // that was read last; -1: none was
+  std::string_view rest_;  // of that segment, from place_ on
 };
 
 }  // namespace mayfly::internal

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records of the redo log: their bytes, and nothing about files. Numbers are little-endian.
 //
-//   record     length 4, type 1, flags 3, position 8, moment 8 (ms), chain 8, operations 4, spare 4;
-//              then the body, padded with zeros to a multiple of 8. `length` is that of the whole
+//   record     length 4, type 1, flags 3, position 8, moment 8 (ms), chain 8, operations 4, spare
+//              4; then the body, padded with zeros to a multiple of 8. `length` is that of the whole
 //              record without the padding.
 //   operation  family 4, kind 1, key length 3, value length 4, flags 4; the deadline (8) if the
 //              flags say so; key; value. Operations are not padded.
@@ -45,9 +45,9 @@ struct Operation {
   OperationKind kind = OperationKind::put;
   bool was_there = false;
   bool had_deadline = false;
-  Time deadline = kNever;  // of a put or a change of the deadline
-  std::string_view key;    // as the user knows it
-  std::string_view value;  // of a put
+  Time deadline = kNever;    // of a put or a change of the deadline
+  std::string_view key{};    // as the user knows it
+  std::string_view value{};  // of a put
 };
 
 std::size_t operation_bytes(const Operation& operation);
@@ -72,6 +72,9 @@ struct RecordView {
 std::optional<RecordView> read_record(std::string_view bytes, Position position,
                                       std::uint64_t chain_before);
 
+// The same whatever its chain: the body may be damaged.
+std::optional<RecordView> read_unchained(std::string_view bytes, Position position);
+
 // The position in the body of a cut. REQUIRES: read_record() returned it, with type cut.
 Position cut_range(const RecordView& cut);
 
@@ -84,9 +87,9 @@ class RecordWriter {
  public:
   void begin(RecordType type, Time moment);
   void add(const Operation& operation);
-  void add_bytes(std::string_view body);      // of a life record
-  void add_position(Position position);       // of a cut
-  std::size_t bytes() const;                  // of the whole record, with the padding
+  void add_bytes(std::string_view body);  // of a life record
+  void add_position(Position position);   // of a cut
+  std::size_t bytes() const;              // of the whole record, with the padding
   std::uint32_t operations() const { return operations_; }
 
   std::string_view finish(Position position, std::uint64_t chain_before);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Session: that this process has a store open; the locks and words that all such processes share.
 //
-// Beside the file of the store stands `path-shm`, one page that is mapped by all. It is made anew by
-// whoever is alone with the store, so nothing in it has to survive. Two of its bytes are locked
+// Beside the file of the store stands `path-shm`, one page that is mapped by all. It is made anew
+// by whoever is alone with the store, so nothing in it has to survive. Two of its bytes are locked
 // (OFD locks, which the kernel gives up when a process dies):
 //
 //   byte 0, members   shared: by every process that has the store open and properly joined.
@@ -47,64 +47,12 @@ struct SharedWords {
   std::atomic<std::uint64_t> durable{0};  // LMDB is on disk up to here: what lies before it in the
                                           // log may be overwritten
   std::atomic<std::uint64_t> synced{0};   // the log is on disk up to here
-  std::atomic<std::uint64_t> log{0};      // counts the logs that were put in force; 0: there is none
+  std::atomic<std::uint64_t> log{0};  // counts the logs that were put in force; 0: there is none
   std::atomic<std::uint32_t> busy{kIdle};
   std::atomic<std::uint32_t> segment{0};  // the one that is written to
   std::atomic<std::uint32_t> members{0};  // processes that have joined, about
   std::atomic<std::uint32_t> failed{0};   // a sync of the log failed: none is believed any more
   std::atomic<std::uint32_t> commits{0};  // 1: something was committed since the store was opened
-};
-
-enum class SharedLock { write, checkpoint, sync };
-
-class Session {
- public:
-  // Opening and closing take a moment, for which others wait even if they have no time to.
-  static constexpr Millis kLeastWait{1000};
-
-  // Joins the processes that have the store at `store_path` open. Waits for the gate for
-  // `busy_timeout` or kLeastWait, whichever is longer; then Code::busy. Code::unsupported if the
-  // processes inside are of another version. Who is alone() afterwards recovers the store, sets the
-  // words, and calls let_others_in(); the gate is held until then.
-  static Result<std::unique_ptr<Session>> join(const std::string& store_path, Millis busy_timeout);
-
-  // Leaves, if leave() was not called.
-  ~Session();
-
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-
-  // Whether no other process has the store open; the others wait at the gate.
-  bool alone() const { return alone_; }
-
-  // Takes the gate, for `timeout` at most, and tries to be alone. False: the gate is given back.
-  bool try_alone(Millis timeout);
-  void let_others_in();
-
-  // Ends the membership. If alone(), `path-shm` is removed before, under the gate.
-  void leave();
-
-  SharedWords& words() { return *words_; }
-
-  // Code::busy after `timeout`; at once if it is zero. The caller knows that this thread does not
-  // have the lock already. `owner_died`, if not null, tells whether the last owner died with it.
-  Status lock(SharedLock which, Millis timeout, bool* owner_died = nullptr);
-  void unlock(SharedLock which);
-
-  // In the child of a fork: closes the file, so that the locks end with the parent. Nothing else
-  // may be called afterwards.
-  void close_in_child();
-
- private:
-  struct Page;
-
-  Session(int file, Page* page, std::string path);
-  int file_;
-  Page* const page_;
-  SharedWords* const words_;
-  const std::string path_;
-  bool alone_ = false;
-  bool joined_ = true;
 };
 
 // ProcessMark: remembers which process made it, so that the child of a fork() can tell that an
@@ -125,6 +73,70 @@ class ProcessMark {
   static std::atomic<std::uint32_t> forks;  // between the first process and this one
 
   std::uint32_t forks_;
+};
+
+enum class SharedLock { write, checkpoint, sync };
+
+// Threads: lock(), unlock() and words() may be used by any thread, the rest by one at a time.
+class Session {
+ public:
+  // Opening and closing take a moment, for which others wait even if they have no time to.
+  static constexpr Millis kLeastWait{1000};
+
+  // Joins the processes that have the store at `store_path` open. Waits for the gate for
+  // `busy_timeout` or kLeastWait, whichever is longer; then Code::busy. Code::unsupported if the
+  // processes inside are of another version. Who is alone() afterwards recovers the store, sets the
+  // words, and calls let_others_in(); the gate is held until then.
+  static Result<std::unique_ptr<Session>> join(const std::string& store_path, Millis busy_timeout);
+
+  // For one who reads where no file can be made: alone, and nobody else can be.
+  static Result<std::unique_ptr<Session>> detached();
+
+  // Leaves, if leave() was not called.
+  ~Session();
+
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Whether no other process has the store open; the others wait at the gate.
+  bool alone() const { return alone_; }
+
+  // Takes the gate, for `timeout` at most, and tries to be alone. False: the gate is given back.
+  bool try_alone(Millis timeout);
+  void let_others_in();
+
+  // As try_alone(), but the gate is kept until leave() in either case: so of several that close at
+  // the same time one is the last. If the gate was not to be had, leave() goes without it.
+  bool begin_to_leave(Millis timeout);
+
+  // Ends the membership. If alone(), `path-shm` is removed before, under the gate. In the child of
+  // a fork it is close_in_child().
+  void leave();
+
+  SharedWords& words() { return *words_; }
+
+  // Code::busy after `timeout`; at once if it is zero. The caller knows that this thread does not
+  // have the lock already. `owner_died`, if not null, tells whether the last owner died with it.
+  Status lock(SharedLock which, Millis timeout, bool* owner_died = nullptr);
+  void unlock(SharedLock which);
+
+  // In the child of a fork: closes the file, so that the locks end with the parent. Nothing else
+  // may be called afterwards, but the destructor.
+  void close_in_child();
+
+ private:
+  struct Page;
+
+  Session(int file, Page* page, std::string path, bool alone);
+  static Result<std::unique_ptr<Session>> map(int file, const std::string& path, bool alone);
+
+  const int file_;
+  Page* const page_;
+  SharedWords* const words_;
+  const std::string path_;
+  const ProcessMark mark_;
+  bool alone_;
+  bool joined_ = true;
 };
 
 // The error of every call on a store that the parent opened.

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,15 @@
 #include "store/log/window.h"
 
 namespace mayfly::internal {
+
+// A place in the part of a run that belongs to one family.
+struct RunPlace {
+  std::shared_ptr<const Run> run;
+  std::size_t begin, end;
+  std::size_t at;
+
+  const Version* operator[](std::size_t index) const { return (*run)[index]; }
+};
 
 // The keys of one family of which the tables tell something, in the order of bytes, each once:
 // what().state is `there` or `absent`, never `unknown`.
@@ -37,15 +47,13 @@ class WindowKeys {
   const InTables& what() const { return what_; }
 
  private:
-  struct Place {
-    std::shared_ptr<const Run> run;
-    std::size_t begin, end;  // of the family
-    std::size_t at;
-  };
+  bool settle_forward();   // at the least key that a place is at
+  bool settle_backward();  // at the greatest key that lies before a place
+  void pass_key();         // moves the places that are at key_ on
 
   Window window_;
   std::uint32_t family_ = 0;
-  std::vector<Place> runs_;
+  std::vector<RunPlace> runs_;  // each at its first key that is not less than key_
   bool valid_ = false;
   std::string_view key_;
   InTables what_;
@@ -67,15 +75,9 @@ class WindowDeadlines {
   const InTables& what() const { return what_; }
 
  private:
-  struct Place {
-    std::shared_ptr<const Run> run;
-    std::size_t begin, end;
-    std::size_t at;
-  };
-
   Window window_;
   std::uint32_t family_ = 0;
-  std::vector<Place> runs_;
+  std::vector<RunPlace> runs_;
   bool valid_ = false;
   InTables what_;
 };

@@ -38,6 +38,7 @@ bool LongKeys::seek(std::string_view key) {
 }
 
 Status RowCursor::open(MDB_txn* txn, MDB_dbi table, bool walks) {
+  walk_.open(0);
   if (walks) {
     const auto stat = table_stat(txn, table);
     if (!stat) return stat.error();

@@ -66,7 +66,11 @@ class RowCursor {
  public:
   // `walks` is whether pages may be read without LMDB: in a read transaction.
   Status open(MDB_txn* txn, MDB_dbi table, bool walks);
-  void close() { cursor_.close(); }
+  void close() {
+    leave_group();
+    walk_.leave();
+    cursor_.close();
+  }
 
   // Each moves, and returns whether there is a row. If not, status() is an error or the end of the
   // table was reached.

@@ -40,7 +40,7 @@ struct FamilyRecord {
 
 class Catalog {
  public:
-  static constexpr std::uint16_t kVersion = 1;
+  static constexpr std::uint16_t kVersion = 2;  // 1: without a redo log
 
   // Of a new file: the default family, in table 1.
   static Catalog fresh(std::uint64_t hash_seed);

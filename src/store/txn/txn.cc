@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a transaction begins and ends, and how it finds and changes families. Reading is in
-// txn_read.cc, writing in txn_write.cc, purging in txn_purge.cc.
+// txn_read.cc, writing in txn_write.cc.
 
 #include "store/txn/txn.h"
 
@@ -10,8 +10,6 @@
 
 namespace mayfly::internal {
 namespace {
-
-constexpr std::int64_t kNoBudget = INT64_MAX;
 
 // More expired keys are not remembered: the next read finds them again, or a purge.
 constexpr std::size_t kExpiredSeenMax = 4096;
@@ -24,14 +22,15 @@ std::string quoted_family(std::string_view name) {
 
 }  // namespace
 
-Txn::Txn(const Owner& owner, std::unique_ptr<Snapshot> snapshot)
+Txn::Txn(const Owner& owner, std::unique_ptr<Snapshot> snapshot, bool writes)
     : owner_(owner),
       snapshot_(std::move(snapshot)),
-      lmdb_(snapshot_->txn),
-      catalog_(std::move(snapshot_->catalog)) {}
-
-Txn::Txn(const Owner& owner, MDB_txn* lmdb, CatalogRef catalog)
-    : owner_(owner), lmdb_(lmdb), catalog_(std::move(catalog)) {}
+      window_(std::move(snapshot_->window)),
+      writes_(writes) {
+  if (!writes) return;
+  own_ = owner.environment.log().take_own_table();
+  window_.set_own(own_.get());
+}
 
 Result<std::unique_ptr<Txn>> Txn::begin_read(const Owner& owner, bool timed) {
   auto snapshot = owner.environment.begin_read();
@@ -46,10 +45,9 @@ Result<std::unique_ptr<Txn>> Txn::begin_write(const Owner& owner, Millis busy_ti
     return Error{Code::denied,
                  "cannot write: the store was opened read-only (open it for writing)"};
   }
-  CatalogRef catalog;
-  auto lmdb = owner.environment.begin_write(busy_timeout, owner.options.durability, catalog);
-  if (!lmdb) return lmdb.error();
-  auto txn = std::unique_ptr<Txn>(new Txn(owner, *lmdb, std::move(catalog)));
+  auto snapshot = owner.environment.begin_write(busy_timeout);
+  if (!snapshot) return snapshot.error();
+  auto txn = std::make_unique<Txn>(owner, std::move(*snapshot), true);
   txn->read_clock();
   return txn;
 }
@@ -57,17 +55,20 @@ Result<std::unique_ptr<Txn>> Txn::begin_write(const Owner& owner, Millis busy_ti
 // One that has ended may outlive its store, so it must not touch it.
 Txn::~Txn() {
   if (ended()) return;
-  if (writes()) {
-    abort();
-    if (!ended()) {
-      owner_.environment.leave_write();
-      end();
+  if (!writes()) {
+    if (!expired_seen_.empty() && !owner_.options.read_only) {
+      owner_.environment.log().note_expired(expired_seen_);
     }
+    snapshot_->window = std::move(window_);
+    owner_.tally.add(tally_);
+    owner_.environment.end_read(std::move(snapshot_));
     return;
   }
+  abort();
+  if (ended()) return;
+  window_ = Window();
+  owner_.environment.leave_write(std::move(snapshot_), std::move(tree_));
   owner_.tally.add(tally_);
-  snapshot_->catalog = std::move(catalog_);
-  owner_.environment.end_read(std::move(snapshot_));
 }
 
 void Txn::read_clock() {
@@ -75,14 +76,9 @@ void Txn::read_clock() {
   timed_ = true;
 }
 
-FamilyView* Txn::view_after_gathered(Family family) {
-  if (!ended()) write_gathered();
-  return view_to_put(family);
-}
-
 FamilyView* Txn::find_view(Family family) {
   for (const auto& view : others_) {
-    if (view->resolved && view->family == family) return view.get();
+    if (view->resolved && view->family == family && !ended()) return view.get();
   }
   if (!first_.resolved) return resolve(first_, family) ? &first_ : nullptr;
   auto view = std::make_unique<FamilyView>();
@@ -94,32 +90,32 @@ FamilyView* Txn::find_view(Family family) {
 bool Txn::resolve(FamilyView& view, Family family) {
   const FamilyRecord* const record = ended() ? nullptr : catalog().find(family);
   if (record == nullptr) return false;
-  const auto handle = [this](std::uint32_t number) {
-    for (const NewTable& made : new_tables_) {
-      if (made.number == number) return made.handle;
-    }
-    return number == 0 ? MDB_dbi{0} : owner_.environment.table(number);
-  };
-  for (MDB_cursor** const cursor : {&view.writer, &view.key_writer, &view.deadline_writer}) {
-    if (*cursor != nullptr) ::mdb_cursor_close(std::exchange(*cursor, nullptr));
-  }
   view.family = family;
-  view.data = handle(record->data);
-  view.keys = handle(record->keys);
-  view.deadlines = handle(record->deadlines);
+  view.id = record->id;
   view.default_ttl = record->default_ttl;
+  if (tree_ != nullptr) {
+    const auto tables = tree_->tables(*record);
+    if (!tables) fail(tables.error());
+    if (!tables) return false;
+    view.tables = *tables;
+  } else {
+    const auto handle = [this](std::uint32_t number) {
+      return number == 0 ? MDB_dbi{0} : owner_.environment.table(number);
+    };
+    view.tables = {handle(record->data), handle(record->keys), handle(record->deadlines)};
+  }
   look_ahead(view);
   view.resolved = true;
   return true;
 }
 
-// Whether the family has deadlines, and whether any has passed: the expiry index begins with the
-// nearest. If that cannot be read, neither can the rest; then it is better to look for deadlines.
+// Whether LMDB has deadlines, and whether any has passed: the expiry index begins with the nearest.
+// If that cannot be read, neither can the rest; then it is better to look for deadlines.
 void Txn::look_ahead(FamilyView& view) {
   view.has_ttl = view.has_expired = false;
-  if (view.deadlines == 0) return;
+  if (view.tables.deadlines == 0) return;
   TableCursor cursor;
-  const bool readable = cursor.open(lmdb_, view.deadlines).ok();
+  const bool readable = cursor.open(lmdb(), view.tables.deadlines).ok();
   const bool has_row = readable && cursor.move(MDB_FIRST);
   const bool is_unknown = !readable || !cursor.status();
   view.has_ttl = has_row || is_unknown;
@@ -136,7 +132,7 @@ void Txn::forget_views() {
 }
 
 Error Txn::ended_error() const {
-  if (lmdb_ != nullptr) return foreign_error();
+  if (snapshot_ != nullptr) return foreign_error();
   return {Code::invalid, "the transaction has already ended"};
 }
 
@@ -150,22 +146,20 @@ void Txn::fail(Error error) {
   tally_.add(Count::errors);
 }
 
-void Txn::record_expired(Family family, std::string_view stored) {
-  if (expired_seen_.size() < kExpiredSeenMax) {
-    expired_seen_.push_back({family, std::string(stored)});
-  }
+void Txn::record_expired(Family family, std::string_view key) {
+  if (expired_seen_.size() < kExpiredSeenMax) expired_seen_.push_back({family, std::string(key)});
 }
 
 void Txn::abort() {
-  if (ended() || !owner_.environment.may_end_write()) return;
-  owner_.environment.abort_write(std::exchange(lmdb_, nullptr), owner_.options.durability);
-  end();
+  if (!ended() && owner_.environment.may_end_write()) end(std::move(snapshot_));
 }
 
 // Calls on a transaction that has ended fail instead of crashing.
-void Txn::end() {
-  if (tables_lock_.owns_lock()) tables_lock_.unlock();
-  if (!failure_) failure_ = ended_error();
+void Txn::end(std::unique_ptr<Snapshot> snapshot) {
+  snapshot->window = std::move(window_);
+  owner_.environment.log().give_own_table(std::move(own_));
+  owner_.environment.end_write(std::move(snapshot), std::move(tree_));
+  if (!failure_) failure_ = Error{Code::invalid, "the transaction has already ended"};
   owner_.tally.add(tally_);
 }
 
@@ -175,44 +169,53 @@ Status Txn::commit() {
     return Error{Code::invalid,
                  "cannot commit: another thread began the transaction (commit it there)"};
   }
-  write_gathered();
-  if (!failed() && !expired_seen_.empty()) {
-    const auto removed = remove_expired(expired_seen_, kNoBudget);
-    if (removed) tally_.add(Count::expired_lazily, *removed);
-    if (!removed) fail(removed.error());
-  }
-  if (!failed() && changed_) {
-    if (const Status written = write_catalog(); !written) fail(written.error());
-  }
-  MDB_txn* const lmdb = std::exchange(lmdb_, nullptr);
-  if (failed()) {
-    owner_.environment.abort_write(lmdb, owner_.options.durability);
-    end();
-    return *failure_;
-  }
-  const Status committed = owner_.environment.commit_write(
-      lmdb, owner_.options.durability, changed_ ? &*changed_ : nullptr, new_tables_);
-  tally_.add(committed ? Count::commits : Count::errors);
-  end();
-  return committed;
+  remove_expired();
+  const Result<Position> written = failed() ? Result<Position>(*failure_) : write_out();
+  RedoLog& log = owner_.environment.log();
+  tally_.add(written ? Count::commits : Count::errors);
+  end(std::move(snapshot_));
+  if (!written) return written.error();
+  return *written == 0 ? Status(Done{}) : log.finish_commit(*written, now_, owner_.options.durability);
 }
 
-Catalog& Txn::change_catalog() {
-  if (!changed_) changed_ = catalog_->catalog();
-  return *changed_;
+// Returns the end of the record in the log, or 0 if there is none to wait for.
+Result<Position> Txn::write_out() {
+  RedoLog& log = owner_.environment.log();
+  if (tree_ == nullptr) {
+    if (own_->empty()) return Position{0};
+    if (!log.is_direct(snapshot_->state)) {
+      auto end = log.commit(snapshot_->state, *own_, now_);
+      const bool has_no_log = snapshot_->state.log.is_none();
+      if (end || !has_no_log || end.error().code != Code::full) return end;
+    }
+  }
+  if (const Status direct = go_direct(); !direct) return direct.error();
+  if (const Status committed = log.commit_direct(*tree_); !committed) return committed.error();
+  return Position{0};
 }
 
-// The handle of a table that this transaction's catalog names; makes the table if it is new.
-Result<MDB_dbi> Txn::table(std::uint32_t number) {
-  for (const NewTable& made : new_tables_) {
-    if (made.number == number) return made.handle;
+// From here on the transaction is one of LMDB. What it has changed so far goes there.
+Status Txn::go_direct() {
+  RedoLog& log = owner_.environment.log();
+  if (tree_ == nullptr) {
+    auto tree = log.begin_direct(snapshot_->state);
+    if (!tree) return tree.error();
+    tree_ = std::move(*tree);
+    Environment::drop_snapshot(*snapshot_);
+    window_ = Window();
+    window_.set_own(own_.get());
+    forget_views();
   }
-  if (const MDB_dbi known = owner_.environment.table(number); known != 0) return known;
-  if (!tables_lock_.owns_lock()) tables_lock_ = owner_.environment.lock_tables();
-  auto made = owner_.environment.make_table(lmdb_, number);
-  if (!made) return made.error();
-  new_tables_.push_back(*made);
-  return made->handle;
+  ++changes_;
+  if (!own_->empty()) {
+    Window own;
+    own.set_own(own_.get());
+    if (Status written = write_to_tree(*tree_, own, log.counts()); !written) return written;
+    own_->clear();
+    forget_views();
+  }
+  own_bytes_ = 0;
+  return Done{};
 }
 
 Result<Family> Txn::create_family(std::string_view name) {
@@ -223,15 +226,18 @@ Result<Family> Txn::create_family(std::string_view name) {
     return Error{Code::full, "cannot create " + quoted_family(name) + ": a store has at most " +
                                  std::to_string(kFamiliesMax) + " families"};
   }
+  Status made = go_direct();
   std::atomic<std::uint32_t>& next_id = owner_.environment.next_family_id();
-  const Family family = change_catalog().create(name, next_id.load());
-  next_id.store(Catalog::id_of(family) + 1);
-  auto made = table(catalog().find(family)->data);
-  if (!made) {
-    fail(made.error());
-    return made.error();
+  Family family;
+  if (made) {
+    family = tree_->change_catalog().create(name, next_id.load());
+    next_id.store(Catalog::id_of(family) + 1);
+    const auto tables = tree_->tables(*catalog().find(family));
+    if (!tables) made = tables.error();
   }
-  return family;
+  if (made) return family;
+  fail(made.error());
+  return made.error();
 }
 
 Status Txn::drop_family(std::string_view name) {
@@ -241,12 +247,11 @@ Status Txn::drop_family(std::string_view name) {
   if (*family == Family()) {
     return Error{Code::invalid, "cannot drop the default family (clear it instead)"};
   }
-  FamilyView* const dropped = view(*family);
-  if (const Status cleared = clear(*dropped); !cleared) {
+  if (const Status cleared = clear(*view(*family)); !cleared) {
     fail(cleared.error());
     return *failure_;
   }
-  change_catalog().drop(*family);
+  tree_->change_catalog().drop(*family);
   forget_views();
   return Done{};
 }
@@ -258,22 +263,13 @@ Status Txn::set_default_ttl(Family family, Millis ttl) {
     return Error{Code::invalid, "the default TTL must be at least 1 ms, not " +
                                     std::to_string(ttl.count()) + " ms"};
   }
-  change_catalog().set_default_ttl(family, ttl);
-  forget_views();
-  return Done{};
-}
-
-Status Txn::make_ttl_tables(FamilyView& view) {
-  change_catalog().add_ttl_tables(view.family);
-  const FamilyRecord& record = *catalog().find(view.family);
-  for (const std::uint32_t number : {record.keys, record.deadlines}) {
-    auto made = table(number);
-    if (!made) return made.error();
+  if (const Status direct = go_direct(); !direct) {
+    fail(direct.error());
+    return direct;
   }
+  tree_->change_catalog().set_default_ttl(family, ttl);
   forget_views();
   return Done{};
 }
-
-Status Txn::write_catalog() { return put_row(lmdb_, kMainTable, kCatalogKey, changed_->encode()); }
 
 }  // namespace mayfly::internal

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Txn: what a transaction is inside: an LMDB transaction, a moment, the catalog of its snapshot,
-// and the rules of the dual index.
-//
-//   data        key -> value
-//   keys        key -> deadline                     made with the first deadline of a family
-//   deadlines   [deadline][key] -> nothing          "
-//
-// Invariant: a key has a row in `keys` if and only if it has one, with the same deadline, in
-// `deadlines`, and then it has one in `data`.
+// Txn: what a transaction is inside: a snapshot and a moment. One that writes keeps its changes in a
+// table of its own, through which it reads; a commit makes them a record of the log. What does not
+// fit into a record, and what changes families, goes straight into LMDB (go_direct).
 
 #pragma once
 
@@ -30,7 +24,6 @@
 #include "store/lmdb/environment.h"
 #include "store/rows/stored_key.h"
 #include "store/txn/catalog.h"
-#include "store/txn/gathered_puts.h"
 
 namespace mayfly::internal {
 
@@ -87,40 +80,26 @@ class SharedTally {
   std::array<std::atomic<std::uint64_t>, kCounts> counts_{};
 };
 
-// The tables of a family, as a transaction sees them.
+// A family, as a transaction sees it.
 struct FamilyView {
   Family family{};
+  std::uint32_t id = 0;
   bool resolved = false;
-  MDB_dbi data = 0;
-  MDB_dbi keys = 0;
-  MDB_dbi deadlines = 0;
-  bool has_ttl = false;      // whether any key has a deadline; if not, reads look for none
-  bool has_expired = false;  // whether any is due; if not, only a read of a deadline looks
+  FamilyTables tables;
+  bool has_ttl = false;      // whether LMDB has deadlines; if not, nobody looks for one there
+  bool has_expired = false;  // whether any of these is due; if not, only a read of a deadline looks
   Millis default_ttl = Millis::max();
-
-  // Of a write transaction that puts more than once: where the last row was put, since the next one
-  // often belongs beside it. LMDB closes it when the transaction ends.
-  MDB_cursor* writer = nullptr;
-  MDB_cursor* key_writer = nullptr;
-  MDB_cursor* deadline_writer = nullptr;
-  bool has_put = false;
 };
 
-// A row of the data table, with its deadline.
+// An entry, with its deadline.
 struct StoredEntry {
   std::string_view value;
   Time deadline = kNever;
 };
 
 // What a read needs. Whether a key is there can often be told without its deadline: the first row
-// of the expiry index says whether anything in the family is due.
+// of the expiry index says whether anything in LMDB is due.
 enum class Need { value, deadline };
-
-// An expired entry that a read has found, to be removed later.
-struct ExpiredKey {
-  Family family;
-  std::string stored;
-};
 
 class Txn {
  public:
@@ -137,16 +116,22 @@ class Txn {
   static Result<std::unique_ptr<Txn>> begin_write(const Owner& owner, Millis busy_timeout);
 
   // For a get of its own, which needs no memory but the stack.
-  Txn(const Owner& owner, std::unique_ptr<Snapshot> snapshot);
+  Txn(const Owner& owner, std::unique_ptr<Snapshot> snapshot, bool writes = false);
   ~Txn();  // undoes what was not committed
 
   Txn(const Txn&) = delete;
   Txn& operator=(const Txn&) = delete;
 
-  MDB_txn* lmdb() const { return lmdb_; }
-  const Catalog& catalog() const { return changed_ ? *changed_ : catalog_->catalog(); }
+  MDB_txn* lmdb() const { return tree_ != nullptr ? tree_->lmdb() : snapshot_->txn; }
+  const Snapshot& snapshot() const { return *snapshot_; }
+  const Window& window() const { return window_; }
+  const Catalog& catalog() const {
+    return tree_ != nullptr ? tree_->catalog() : snapshot_->catalog->catalog();
+  }
   const Owner& owner() const { return owner_; }
-  bool writes() const { return snapshot_ == nullptr; }
+  bool writes() const { return writes_; }
+  bool is_direct() const { return tree_ != nullptr; }
+  std::uint64_t changes() const { return changes_; }  // how often it has written
   Tally& tally() { return tally_; }
 
   Time now() {
@@ -154,36 +139,24 @@ class Txn {
     return now_;
   }
 
-  // Null if there is no such family. What was gathered is written first, so that the tables tell
-  // all; if that fails, so does the transaction.
+  // Null if there is no such family.
   FamilyView* view(Family family) {
-    const bool is_first = first_.resolved && first_.family == family && !ended();
-    return is_first && gathered_ == nullptr ? &first_ : view_after_gathered(family);
-  }
-
-  // The same for a put that does not read the tables.
-  FamilyView* view_to_put(Family family) {
     if (first_.resolved && first_.family == family && !ended()) return &first_;
     return find_view(family);
   }
   Error missing_family() const;
 
-  // Reading. find() returns what a user may see; an expired row counts as absent, and its key is
-  // recorded. A read that does not need the deadline may get kNever.
-  Result<std::optional<StoredEntry>> find(FamilyView& view, const StoredKey& key, Need need);
-  Result<Time> deadline_of(FamilyView& view, std::string_view stored);  // kNever: it has none
+  // Reading. find() returns what a user may see; an expired entry counts as absent, and its key is
+  // recorded. A read that does not need the deadline may get kNever. look() returns it all the same.
+  Result<std::optional<StoredEntry>> find(FamilyView& view, std::string_view key, Need need);
+  Result<std::optional<StoredEntry>> look(FamilyView& view, std::string_view key, Need need);
 
-  // Writing. These keep the invariant; `old` is what deadline_of() returns.
-  Status put(FamilyView& view, const StoredKey& key, std::string_view value, Time deadline);
-  Status set_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline);
-  Status remove(FamilyView& view, std::string_view stored, Time old);
-
-  // Keeps a put in memory, to be written together with others. False: it has to be put at once.
-  bool gather(const GatheredPut& put);
-  void write_gathered();
-
-  // From now on puts are written at once: a cursor may look at the tables at any time.
-  void stop_gathering() { gathers_ = false; }
+  // Writing. `old` is what look() returns, with its deadline.
+  using Old = std::optional<StoredEntry>;
+  Status put(FamilyView& view, std::string_view key, std::string_view value, Time deadline,
+             const Old& old);
+  Status set_deadline(FamilyView& view, std::string_view key, Time deadline, const Old& old);
+  Status erase(FamilyView& view, std::string_view key, const Old& old);
   Status clear(FamilyView& view);
 
   // Adds entries that are due to the plan, nearest deadline first: at most `limit`.
@@ -196,7 +169,6 @@ class Txn {
 
   // The two together, for all that is due, or the `limit` nearest deadlines.
   Result<std::uint64_t> purge(FamilyView& view, std::uint64_t limit);
-  Result<std::uint64_t> remove_expired(const std::vector<ExpiredKey>& keys, std::int64_t budget_ns);
 
   Result<FamilyCounts> count(FamilyView& view);
 
@@ -204,7 +176,6 @@ class Txn {
   Result<Family> create_family(std::string_view name);
   Status drop_family(std::string_view name);
   Status set_default_ttl(Family family, Millis ttl);
-  Status make_ttl_tables(FamilyView& view);
 
   // The first failure stays; all writes after it do nothing.
   bool failed() const { return failure_.has_value(); }
@@ -216,49 +187,33 @@ class Txn {
   Status commit();
   void abort();
 
-  bool ended() const { return lmdb_ == nullptr || is_foreign(); }
+  bool ended() const { return snapshot_ == nullptr || is_foreign(); }
 
   // Whether it is the parent's, in the child of a fork.
   bool is_foreign() const { return owner_.environment.is_foreign(); }
 
-  // Expired entries that reads have found.
-  std::vector<ExpiredKey>& expired_seen() { return expired_seen_; }
-  void record_expired(Family family, std::string_view stored);
+  // Of an expired entry that a read has found.
+  void record_expired(Family family, std::string_view key);
 
  private:
-  Txn(const Owner& owner, MDB_txn* lmdb, CatalogRef catalog);
-
   void read_clock();
-  void end();
+  void end(std::unique_ptr<Snapshot> snapshot);
   Error ended_error() const;
-  FamilyView* view_after_gathered(Family family);
   FamilyView* find_view(Family family);
   bool resolve(FamilyView& view, Family family);
   void look_ahead(FamilyView& view);
   void forget_views();
-  Status check_owner(FamilyView& view, const StoredKey& key);
-  static std::uint64_t pages_of(std::size_t bytes);  // that a put takes, at most
-  Status charge(FamilyView& view, std::size_t bytes);
-  void count_put(std::size_t bytes);
-  Status put_value(FamilyView& view, const StoredKey& key, std::string_view value);
-  Result<Time> replace(FamilyView& view, const StoredKey& key, std::string_view value,
-                       Time deadline);
-  Result<Time> claim_deadline(FamilyView& view, std::string_view stored, Time deadline);
-  Status change_deadline(FamilyView& view, std::string_view stored, Time old, Time deadline);
-  Status file_deadline(FamilyView& view, std::string_view stored, Time deadline);
-  Status write_in_order();
-  std::uint64_t table_pages(FamilyView& view) const;
-  int put_through(MDB_cursor*& cursor, MDB_dbi table, bool is_first, MDB_val& name, MDB_val& value,
-                  unsigned flags);
-  int put_data(FamilyView& view, MDB_val& name, MDB_val& value, unsigned flags);
-  Catalog& change_catalog();
-  Result<MDB_dbi> table(std::uint32_t number);
-  Status write_catalog();
+  Result<Time> tree_deadline(FamilyView& view, std::string_view stored);
+  Result<std::optional<StoredEntry>> look_in_tree(FamilyView& view, std::string_view key,
+                                                  Need need);
+  Status add(FamilyView& view, Operation operation, const Old& old);
+  void remove_expired();
+  Status go_direct();
+  Result<Position> write_out();
 
   const Owner owner_;
-  std::unique_ptr<Snapshot> snapshot_;  // of a read transaction
-  MDB_txn* lmdb_;                       // null once it has ended
-  CatalogRef catalog_;
+  std::unique_ptr<Snapshot> snapshot_;  // null once it has ended
+  Window window_;
   bool timed_ = false;
   Time now_{};
   FamilyView first_;  // most transactions use one family
@@ -267,15 +222,12 @@ class Txn {
   std::vector<ExpiredKey> expired_seen_;
 
   // Of a write transaction.
-  std::optional<Catalog> changed_;
-  std::vector<NewTable> new_tables_;
-  std::unique_lock<std::mutex> tables_lock_;
+  const bool writes_ = false;
+  std::unique_ptr<MemTable> own_;  // its changes
+  std::size_t own_bytes_ = 0;
+  std::uint64_t changes_ = 0;
+  std::unique_ptr<TreeTxn> tree_;  // once it goes straight into LMDB
   std::optional<Error> failure_;
-  std::uint64_t charged_ = 0;  // pages that it has taken, at most
-  std::uint64_t room_ = 0;     // pages that it could take when it began, at least
-  bool is_room_exact_ = false;
-  bool gathers_ = true;
-  std::unique_ptr<GatheredPuts> gathered_;  // made with the second put
 };
 
 }  // namespace mayfly::internal

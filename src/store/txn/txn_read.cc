@@ -1,61 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a transaction reads: the data first, then, only in a family that has deadlines, the deadline.
+// How a transaction reads: its own changes and the tables first, then LMDB: there the data, and only
+// in a family that has deadlines, the deadline.
 
-#include "store/lmdb/lmdb.h"
+#include "store/txn/expiry_walk.h"
 #include "store/txn/txn.h"
 
 namespace mayfly::internal {
 
-Result<Time> Txn::deadline_of(FamilyView& view, std::string_view stored) {
+Result<Time> Txn::tree_deadline(FamilyView& view, std::string_view stored) {
   if (!view.has_ttl) return kNever;
-  const auto row = get_row(lmdb_, view.keys, stored);
+  const auto row = get_row(lmdb(), view.tables.keys, stored);
   if (!row) return row.error();
   if (!*row) return kNever;
   if ((*row)->size() != kDeadlineBytes) return damaged_rows();
   return decode_deadline(**row);
 }
 
-Result<std::optional<StoredEntry>> Txn::find(FamilyView& view, const StoredKey& key, Need need) {
-  const auto row = get_row(lmdb_, view.data, key.bytes());
+Result<std::optional<StoredEntry>> Txn::look_in_tree(FamilyView& view, std::string_view key,
+                                                     Need need) {
+  const StoredKey stored(key, catalog().hash_seed());
+  const auto row = get_row(lmdb(), view.tables.data, stored.bytes());
   if (!row) return row.error();
   if (!*row) return std::optional<StoredEntry>();
   StoredEntry entry{**row};
-  if (key.long_form()) {
+  if (stored.long_form()) {
     const LongValueResult split = split_long_value(entry.value);
     if (!split.ok) return damaged_rows();
     // Another key with the same hash.
-    if (split.parts.key != key.key()) return std::optional<StoredEntry>();
+    if (split.parts.key != key) return std::optional<StoredEntry>();
     entry.value = split.parts.value;
   }
   if (!view.has_ttl || (need == Need::value && !view.has_expired)) return std::optional(entry);
-  const auto deadline = deadline_of(view, key.bytes());
+  const auto deadline = tree_deadline(view, stored.bytes());
   if (!deadline) return deadline.error();
   entry.deadline = *deadline;
-  if (entry.deadline != kNever && is_due(entry.deadline, now())) {
-    record_expired(view.family, key.bytes());
-    return std::optional<StoredEntry>();
-  }
   return std::optional(entry);
 }
 
-// The expiry index has what is due at its front; the rest is known without looking.
+Result<std::optional<StoredEntry>> Txn::look(FamilyView& view, std::string_view key, Need need) {
+  if (!window_.is_blank()) {
+    const InTables seen = window_.find(view.id, key);
+    if (seen.state == InTables::State::absent) return std::optional<StoredEntry>();
+    if (seen.state == InTables::State::there) {
+      if (seen.value != nullptr) {
+        return std::optional(StoredEntry{seen.value->value(), seen.deadline});
+      }
+      auto below = look_in_tree(view, key, Need::value);
+      if (!below) return below;
+      if (!*below) return damaged_rows();
+      (*below)->deadline = seen.deadline;
+      return below;
+    }
+  }
+  return look_in_tree(view, key, need);
+}
+
+Result<std::optional<StoredEntry>> Txn::find(FamilyView& view, std::string_view key, Need need) {
+  auto entry = look(view, key, need);
+  if (!entry || !*entry || (*entry)->deadline == kNever) return entry;
+  if (!is_due((*entry)->deadline, now())) return entry;
+  record_expired(view.family, key);
+  return std::optional<StoredEntry>();
+}
+
+// What is due is walked over; the rest is known without looking.
 Result<FamilyCounts> Txn::count(FamilyView& view) {
   FamilyCounts counts;
-  const auto data = table_stat(lmdb_, view.data);
+  const auto data = table_stat(lmdb(), view.tables.data);
   if (!data) return data.error();
-  counts.stored = data->ms_entries;
+  const CountChange change = window_.count(view.id);
+  counts.stored = data->ms_entries + static_cast<std::uint64_t>(change.entries);
+  std::uint64_t with_ttl = static_cast<std::uint64_t>(change.with_deadline);
   if (view.has_ttl) {
-    const auto keys = table_stat(lmdb_, view.keys);
+    const auto keys = table_stat(lmdb(), view.tables.keys);
     if (!keys) return keys.error();
-    TableCursor cursor;
-    if (const Status opened = cursor.open(lmdb_, view.deadlines); !opened) return opened.error();
-    bool there = cursor.move(MDB_FIRST);
-    for (; there && is_due(decode_deadline(cursor.key()), now()); there = cursor.move(MDB_NEXT)) {
+    with_ttl += keys->ms_entries;
+  }
+  if (with_ttl != 0) {
+    ExpiryWalk walk(*this, view);
+    for (walk.seek(Time::min()); walk.valid() && is_due(walk.deadline(), now()); walk.next()) {
       ++counts.expired;
     }
-    if (!cursor.status()) return cursor.status().error();
-    counts.with_ttl = keys->ms_entries - counts.expired;
+    if (!walk.status()) return walk.status().error();
   }
+  counts.with_ttl = with_ttl - counts.expired;
   counts.live = counts.stored - counts.expired;
   return counts;
 }

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the log gets into LMDB: cuts, checkpoints, commits that go there directly, and the thread that
+// does the work in the background.
+
+#include <algorithm>
+
+#include "mayfly/internal/stopwatch.h"
+#include "store/lmdb/environment.h"
+#include "store/log/redo_log.h"
+#include "store/log/window_cursor.h"
+#include "store/rows/tree_writer.h"
+
+namespace mayfly::internal {
+namespace {
+
+// Whether LMDB has an entry of a key that the tables say is absent: the oldest version tells of it.
+bool is_in_tree(const Window& window, const Version& newest) {
+  const Version* oldest = &newest;
+  if (window.tables() != nullptr) {
+    for (const TableEntry& entry : window.tables()->tables) {
+      const Version* const found = entry.table->find(newest.family, newest.key(), window.tail());
+      if (found == nullptr || found->position < window.applied()) continue;
+      oldest = found;
+      break;
+    }
+  }
+  const auto counts = [&](const Version* version) {
+    return version != nullptr && (window.own() != nullptr || version->position >= window.applied());
+  };
+  while (counts(oldest->older)) oldest = oldest->older;
+  return oldest->was_there;
+}
+
+Status write_family(TreeTxn& tree, Family family, WindowKeys& keys, const Window& window,
+                    LogCounts& counts) {
+  TreeWriter writer(tree, family);
+  Status status = Done{};
+  std::uint64_t written = 0;
+  for (bool on = keys.first(); on && status; on = keys.next()) {
+    const InTables& what = keys.what();
+    if (what.state == InTables::State::absent) {
+      if (is_in_tree(window, *what.newest)) {
+        status = writer.erase(keys.key());
+      } else if (what.newest->kind != OperationKind::erase) {
+        counts.unwritten.fetch_add(1, std::memory_order_relaxed);
+      }
+      continue;
+    }
+    ++written;
+    status = what.value != nullptr ? writer.put(keys.key(), what.value->value(), what.deadline)
+                                   : writer.set_deadline(keys.key(), what.deadline);
+  }
+  counts.tree_entries.fetch_add(written, std::memory_order_relaxed);
+  return status ? writer.finish() : status;
+}
+
+}  // namespace
+
+Status write_to_tree(TreeTxn& tree, const Window& window, LogCounts& counts) {
+  for (const Family family : tree.catalog().families()) {
+    WindowKeys keys(window, Catalog::id_of(family));
+    if (keys.empty()) continue;
+    if (Status done = write_family(tree, family, keys, window, counts); !done) return done;
+  }
+  return Done{};
+}
+
+// Of a checkpoint that died, LMDB may show more than is durable. An empty transaction of LMDB syncs
+// nothing, so that is made durable first.
+Status RedoLog::trust_tree(const TreeState& state) {
+  if (state.applied.position <= words().durable.load()) return Done{};
+  if (Status synced = environment_.sync_tree(); !synced) return synced;
+  words().durable = state.applied.position;
+  return Done{};
+}
+
+Status RedoLog::apply_to_tree(const Window& window, const TreeState& state) {
+  auto tree = TreeTxn::begin(environment_);
+  if (!tree) return tree.error();
+  if (Status written = write_to_tree(**tree, window, counts_); !written) return written;
+  (*tree)->set_state(state);
+  const std::uint64_t before = environment_.info().me_last_pgno;
+  const std::uint64_t id = ::mdb_txn_id((*tree)->lmdb());
+  if (Status committed = (*tree)->commit(); !committed) return committed;
+  words().durable = std::max(words().durable.load(), state.applied.position);
+  counts_.checkpoints.fetch_add(1, std::memory_order_relaxed);
+  counts_.tree_bytes.fetch_add(environment_.written_bytes(id, before), std::memory_order_relaxed);
+  return Done{};
+}
+
+// Up to the last cut that everybody can see.
+Status RedoLog::apply_cut() {
+  auto snapshot = environment_.begin_read();
+  if (!snapshot) return snapshot.error();
+  TreeState state = (*snapshot)->state;
+  Window window = (*snapshot)->window;
+  environment_.end_read(std::move(*snapshot));
+  if (Status trusted = trust_tree(state); !trusted || window.empty()) return trusted;
+  const auto& tables = window.tables()->tables;
+  const auto last = std::find_if(tables.rbegin(), tables.rend(), [&](const TableEntry& entry) {
+    return entry.cut && entry.cut->position < window.tail();
+  });
+  if (last == tables.rend() || last->cut->end.position <= state.applied.position) return Done{};
+  window.move_to(state.applied.position, last->cut->end.position);
+  state.applied = last->cut->end;
+  return apply_to_tree(window, state);
+}
+
+// REQUIRES: the write lock, too: no cut may be made meanwhile. Nothing is left out but what cuts
+// before the tail have dropped.
+Status RedoLog::apply_all(bool names_log) {
+  auto snapshot = environment_.begin_read();
+  if (!snapshot) return snapshot.error();
+  TreeState state = (*snapshot)->state;
+  const Window window = (*snapshot)->window;
+  environment_.end_read(std::move(*snapshot));
+  if (Status trusted = trust_tree(state); !trusted) return trusted;
+  const LogPlace end = tail();
+  if (names_log && state.applied == end) return Done{};
+  state.applied = end;
+  if (!names_log) state.log = UniqueId();
+  if (Status applied = apply_to_tree(window, state); !applied) return applied;
+  const std::scoped_lock lock(follow_mutex_);
+  reset_tables(end);
+  if (names_log) return Done{};
+  words().log = 0;
+  const std::scoped_lock files(set_mutex_);
+  file_.reset();
+  return Done{};
+}
+
+// A writer has filled both segments.
+Status RedoLog::wait_for_segment(Position needed) {
+  const std::int64_t start = monotonic_ns();
+  if (Status locked = lock_checkpoint(); !locked) return locked;
+  Status applied = Done{};
+  if (words().durable.load() < needed) applied = apply_all(true);
+  unlock_checkpoint();
+  counts_.stalls.fetch_add(1, std::memory_order_relaxed);
+  counts_.stalled_ns.fetch_add(static_cast<std::uint64_t>(monotonic_ns() - start),
+                               std::memory_order_relaxed);
+  return applied;
+}
+
+// A cut erases what is due at its moment and has its newest version behind the last cut, or behind
+// what LMDB has. False: there is nothing to cut.
+Result<bool> RedoLog::append_cut(const TreeState& state, Time moment) {
+  Position since = state.applied.position;
+  {
+    const std::scoped_lock lock(set_mutex_);
+    const TableEntry& active = set_->tables.back();
+    if (active.table->empty() || followed_.load() <= since) return false;
+    since = std::max(since, active.begin);
+  }
+  writer_.begin(RecordType::cut, moment);
+  writer_.add_position(since);
+  if (const Status room = make_room(writer_.bytes(), moment, false); !room) return room.error();
+  if (const Status appended = append(); !appended) return appended.error();
+  return true;
+}
+
+Status RedoLog::cut(Time moment, Millis patience) {
+  auto snapshot = environment_.begin_write(patience);
+  if (!snapshot) return snapshot.error();
+  Status cut = Done{};
+  if (!(*snapshot)->state.log.is_none()) {
+    if (const auto made = append_cut((*snapshot)->state, moment); !made) cut = made.error();
+  }
+  environment_.end_write(std::move(*snapshot), nullptr);
+  return cut;
+}
+
+// Where there is no room for a cut, everything is applied under the write lock.
+Status RedoLog::checkpoint(Time now) {
+  const Status was_cut = cut(now, options_.busy_timeout);
+  if (!was_cut && was_cut.error().code != Code::full) return was_cut;
+  std::unique_ptr<Snapshot> writing;
+  if (!was_cut) {
+    auto snapshot = environment_.begin_write(options_.busy_timeout);
+    if (!snapshot) return snapshot.error();
+    writing = std::move(*snapshot);
+    environment_.drop_snapshot(*writing);
+  }
+  Status done = lock_checkpoint();
+  if (done) {
+    done = writing != nullptr ? apply_all(true) : apply_cut();
+    unlock_checkpoint();
+  }
+  if (writing != nullptr) environment_.end_write(std::move(writing), nullptr);
+  return done;
+}
+
+// --- Direct commits
+
+Result<std::unique_ptr<TreeTxn>> RedoLog::begin_direct(const TreeState& state) {
+  if (Status locked = lock_checkpoint(); !locked) {
+    return locked.error();
+  }
+  Status ready = Done{};
+  if (!state.log.is_none()) {
+    ready = apply_all(true);
+    if (ready) ready = make_room(kRecordHeaderBytes, Time{}, false);
+  }
+  if (ready) {
+    auto tree = TreeTxn::begin(environment_);
+    if (tree) return tree;
+    ready = tree.error();
+  }
+  end_direct();
+  return ready.error();
+}
+
+void RedoLog::end_direct() { unlock_checkpoint(); }
+
+// LMDB is told of the place behind a barrier record, which is written when LMDB is durable. If that
+// fails, whoever writes next makes up for it.
+Status RedoLog::commit_direct(TreeTxn& tree) {
+  TreeState state = tree.state();
+  const bool has_log = !state.log.is_none();
+  if (has_log) {
+    const LogPlace end = tail();
+    writer_.begin(RecordType::barrier, Time{});
+    state.applied.position = end.position + writer_.finish(end.position, end.chain).size();
+    state.applied.chain = writer_.chain();
+    tree.set_state(state);
+    words().busy = SharedWords::kWriting;
+  }
+  const Status committed = tree.commit();
+  if (committed && has_log) {
+    if (append_barrier(state.applied)) words().busy = SharedWords::kIdle;
+  } else if (has_log) {
+    words().busy = SharedWords::kIdle;
+  }
+  if (committed) words().commits = 1;
+  return committed;
+}
+
+// --- The thread
+
+void RedoLog::wake_thread() {
+  const std::scoped_lock lock(thread_mutex_);
+  if (thread_ == nullptr) {
+    thread_ = std::make_unique<BackgroundThread>(thread_clock_, [this] { return work(); });
+  } else {
+    thread_->wake();
+  }
+}
+
+void RedoLog::stop_thread() {
+  std::unique_ptr<BackgroundThread> ended;
+  const std::scoped_lock lock(thread_mutex_);
+  ended = std::move(thread_);
+}
+
+void RedoLog::request_checkpoint(Time moment) {
+  if (wanted_.exchange(moment.time_since_epoch().count()) == kNotWanted) wake_thread();
+}
+
+// Syncs the log some time after the first commit that nobody has synced, and makes checkpoints. What
+// fails is tried again with the next commit, or by whoever needs the room.
+Time RedoLog::work() {
+  if (const std::int64_t wanted = wanted_.exchange(kNotWanted); wanted != kNotWanted) {
+    const Time moment{Millis(wanted)};
+    is_working_ = true;
+    (void)purge_tree(moment);
+    const Status was_cut = cut(moment, Session::kLeastWait);
+    is_working_ = false;
+    if (was_cut && lock_checkpoint()) {
+      (void)apply_cut();
+      unlock_checkpoint();
+    }
+  }
+  const Time now = thread_clock_.now();
+  if (!unsynced_.load()) return kNever;
+  if (sync_at_ == kNever) sync_at_ = now + options_.sync_interval;
+  if (now < sync_at_) return sync_at_;
+  sync_at_ = kNever;
+  unsynced_ = false;
+  (void)sync_log(words().tail.load());
+  return kNever;
+}
+
+}  // namespace mayfly::internal

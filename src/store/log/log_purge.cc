@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Before a checkpoint, the thread of the log erases what is due in LMDB, as a purge does. So a store
+// whose entries all expire does not grow, though nobody purges it.
+
+#include <algorithm>
+
+#include "store/lmdb/environment.h"
+#include "store/log/redo_log.h"
+#include "store/rows/stored_key.h"
+#include "store/txn/expiry_walk.h"
+
+namespace mayfly::internal {
+namespace {
+
+constexpr std::size_t kBatch = 256;
+constexpr std::size_t kMost = 1'000'000;  // entries in a run of the thread
+
+FamilyTables tables_of(const Environment& environment, const FamilyRecord& record) {
+  const auto handle = [&](std::uint32_t number) {
+    return number == 0 ? MDB_dbi{0} : environment.table(number);
+  };
+  return {handle(record.data), handle(record.keys), handle(record.deadlines)};
+}
+
+// In the order of keys, so that neighbours are looked up one after the other.
+Status list_due(const Environment& environment, const Snapshot& snapshot, Time moment,
+                std::vector<ExpiredKey>& due) {
+  const Catalog& catalog = snapshot.catalog->catalog();
+  for (const Family family : catalog.families()) {
+    TreeDeadlines walk(snapshot.txn, tables_of(environment, *catalog.find(family)),
+                       snapshot.window, Catalog::id_of(family));
+    const std::size_t first = due.size();
+    for (walk.seek(Time::min());
+         walk.valid() && is_due(walk.deadline(), moment) && due.size() < kMost; walk.next()) {
+      due.push_back({family, std::string(walk.key())});
+    }
+    if (!walk.status()) return walk.status();
+    std::sort(due.begin() + static_cast<std::ptrdiff_t>(first), due.end(),
+              [](const ExpiredKey& a, const ExpiredKey& b) { return a.key < b.key; });
+  }
+  return Done{};
+}
+
+// Whether LMDB still has the entry, and it is due still.
+Result<bool> is_due_now(const Environment& environment, const Snapshot& snapshot,
+                        const ExpiredKey& key, Time moment) {
+  const Catalog& catalog = snapshot.catalog->catalog();
+  const FamilyRecord* const record = catalog.find(key.family);
+  if (record == nullptr || record->keys == 0) return false;
+  const InTables seen = snapshot.window.find(record->id, key.key);
+  if (seen.state != InTables::State::unknown) return false;
+  const StoredKey stored(key.key, catalog.hash_seed());
+  const auto row = get_row(snapshot.txn, environment.table(record->keys), stored.bytes());
+  if (!row) return row.error();
+  return *row && (*row)->size() == kDeadlineBytes && is_due(decode_deadline(**row), moment);
+}
+
+}  // namespace
+
+Status RedoLog::purge_tree(Time moment) {
+  std::vector<ExpiredKey> due;
+  auto snapshot = environment_.begin_read();
+  if (!snapshot) return snapshot.error();
+  Status status = list_due(environment_, **snapshot, moment, due);
+  environment_.end_read(std::move(*snapshot));
+  for (std::size_t begin = 0; status && begin < due.size(); begin += kBatch) {
+    status = purge_batch(std::span(due).subspan(begin, std::min(kBatch, due.size() - begin)), moment);
+  }
+  return status;
+}
+
+Status RedoLog::purge_batch(std::span<const ExpiredKey> keys, Time moment) {
+  auto snapshot = environment_.begin_write(Session::kLeastWait);
+  if (!snapshot) return snapshot.error();
+  Status status = Done{};
+  MemTable own(0);
+  for (const ExpiredKey& key : keys) {
+    const auto due = is_due_now(environment_, **snapshot, key, moment);
+    if (!due) status = due.error();
+    if (!due || !*due) continue;
+    own.add({.family = Catalog::id_of(key.family),
+             .kind = OperationKind::erase,
+             .was_there = true,
+             .had_deadline = true,
+             .key = key.key},
+            0);
+  }
+  if (status && !own.empty()) {
+    const auto end = commit((*snapshot)->state, own, moment);
+    if (!end) status = end.error();
+    if (end) counts_.purged.fetch_add(own.keys(), std::memory_order_relaxed);
+  }
+  environment_.end_write(std::move(*snapshot), nullptr);
+  return status;
+}
+
+}  // namespace mayfly::internal

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// The beginning and the end of a log: recovery, what a dead writer left, a new log, the last
+// checkpoint.
+
+#include <unistd.h>
+
+#include "store/lmdb/environment.h"
+#include "store/log/redo_log.h"
+
+namespace mayfly::internal {
+
+// The same for kill and power cut: no flag tells which it was.
+Status RedoLog::recover(const TreeState& state, bool may_write) {
+  if (may_write) {
+    if (Status synced = environment_.sync_tree(); !synced) return synced;
+  }
+  words().tail = words().durable = words().synced = state.applied.position;
+  words().chain = state.applied.chain;
+  if (state.log.is_none()) {
+    if (may_write) ::unlink(path_.c_str());  // of another life: never replayed
+    return Done{};
+  }
+  if (Status opened = open_file(state); !opened) return opened;
+  reset_tables(state.applied);
+  LogReader reader(*file_, state.applied);
+  while (const auto record = reader.next()) {
+    if (!apply(*record)) return damaged_log();
+  }
+  followed_ = followed_place_.position;
+  words().tail = followed_place_.position;
+  words().chain = followed_place_.chain;
+  words().log = 1;
+  const auto segment = reader.segment();
+  if (segment) words().segment = static_cast<std::uint32_t>(*segment);
+  if (!may_write) {
+    words().busy = SharedWords::kNoLife;
+    words().durable = words().synced = 0;
+    return Done{};
+  }
+  // LMDB is ahead of every segment: its commit was durable, the log was not.
+  if (!segment) {
+    if (Status begun = file_->begin_segment(0, state.applied); !begun) return begun;
+    words().segment = 0;
+  }
+  return append_life();
+}
+
+// A record that a recovery has dropped must not come back after the next power cut: the life record
+// changes the chain, and is synced before anybody writes.
+Status RedoLog::append_life() {
+  if (Status room = make_room(kRecordHeaderBytes + sizeof(UniqueId), Time{}, true); !room) {
+    return room;
+  }
+  writer_.begin(RecordType::life, Time{});
+  writer_.add_bytes(UniqueId::random().view());
+  if (Status appended = append(); !appended) return appended;
+  if (Status synced = file_->sync(); !synced) return synced;
+  words().synced = words().tail.load();
+  return Done{};
+}
+
+bool RedoLog::is_settled(const TreeState& state) const {
+  return words().busy.load(std::memory_order_acquire) == SharedWords::kIdle &&
+         words().failed.load(std::memory_order_relaxed) == 0 &&
+         state.applied.position <= words().tail.load(std::memory_order_relaxed) &&
+         (state.log.is_none() || words().log.load(std::memory_order_relaxed) != 0);
+}
+
+Status RedoLog::settle() {
+  if (Status locked = lock_checkpoint(); !locked) return locked;
+  Status settled = environment_.sync_tree();
+  if (settled) {
+    auto snapshot = environment_.begin_read();
+    settled = snapshot ? settle_log((*snapshot)->state) : Status(snapshot.error());
+    if (snapshot) environment_.end_read(std::move(*snapshot));
+  }
+  if (settled) words().busy = SharedWords::kIdle;
+  if (settled && words().failed.load() != 0) settled = heal();
+  unlock_checkpoint();
+  return settled;
+}
+
+Status RedoLog::settle_log(const TreeState& state) {
+  const std::uint32_t busy = words().busy.load();
+  if (busy == SharedWords::kNoLife || state.applied.position > words().durable.load()) {
+    words().durable = state.applied.position;
+  }
+  if (state.log.is_none()) {
+    words().tail = state.applied.position;
+    words().chain = state.applied.chain;
+    return Done{};
+  }
+  if (file_ == nullptr || file_->id() != state.log) {
+    const std::scoped_lock lock(follow_mutex_);
+    if (Status opened = open_file(state); !opened) return opened;
+    reset_tables(state.applied);
+  }
+  if (words().log.load() == 0) {  // made and named, but not put in force
+    put_in_force(state.applied);
+    return Done{};
+  }
+  if (state.applied.position > words().tail.load()) return append_barrier(state.applied);
+  LogReader reader(*file_, tail());
+  const auto record = reader.next();
+  const auto segment = reader.segment();
+  if (segment) words().segment = static_cast<std::uint32_t>(*segment);
+  if (record && record->type != RecordType::barrier) {
+    words().chain = record->chain;
+    words().tail = record->end();
+  }
+  if (busy != SharedWords::kNoLife) return Done{};
+  auto snapshot = environment_.begin_read();  // the tables follow
+  if (!snapshot) return snapshot.error();
+  environment_.end_read(std::move(*snapshot));
+  return append_life();
+}
+
+// A direct commit is in LMDB; its place in the log is made.
+Status RedoLog::append_barrier(const LogPlace& behind) {
+  const LogPlace end = tail();
+  writer_.begin(RecordType::barrier, Time{});
+  const std::string_view record = writer_.finish(end.position, end.chain);
+  if (writer_.chain() != behind.chain || end.position + record.size() != behind.position) {
+    return damaged_log();
+  }
+  const int segment = static_cast<int>(words().segment.load());
+  if (Status written = file_->append(segment, end.position, record); !written) return written;
+  {
+    const std::scoped_lock lock(follow_mutex_);
+    reset_tables(behind);
+  }
+  words().chain = behind.chain;
+  words().tail = behind.position;
+  words().durable = behind.position;
+  return Done{};
+}
+
+void RedoLog::put_in_force(const LogPlace& place) {
+  words().chain = place.chain;
+  words().segment = 0;
+  words().durable = words().synced = place.position;
+  words().tail = place.position;
+  words().log.fetch_add(1);
+}
+
+// LMDB names the log after it is whole and has its name, so a log that LMDB names was there.
+Status RedoLog::make_log() {
+  if (Status locked = lock_checkpoint(); !locked) return locked;
+  const Status made = name_log();
+  unlock_checkpoint();
+  return made;
+}
+
+Status RedoLog::name_log() {
+  auto tree = TreeTxn::begin(environment_);
+  if (!tree) return tree.error();
+  TreeState state = (*tree)->state();
+  state.log = UniqueId::random();
+  state.applied.chain = first_chain(state.log);
+  auto file = LogFile::make(path_, {.store = state.store,
+                                    .log = state.log,
+                                    .segment_bytes = options_.log_segment_bytes,
+                                    .first = state.applied.position});
+  if (!file) return file.error();
+  if (Status synced = sync_directory_of(path_); !synced) return synced;
+  words().busy = SharedWords::kWriting;
+  (*tree)->set_state(state);
+  if (Status committed = (*tree)->commit(); !committed) {
+    words().busy = SharedWords::kIdle;
+    ::unlink(path_.c_str());
+    return committed;
+  }
+  {
+    const std::scoped_lock lock(follow_mutex_, set_mutex_);
+    file_ = std::move(*file);
+  }
+  {
+    const std::scoped_lock lock(follow_mutex_);
+    reset_tables(state.applied);
+  }
+  put_in_force(state.applied);
+  words().busy = SharedWords::kIdle;
+  return Done{};
+}
+
+// After a sync that failed, nothing in the log is believed to be on disk. All of it goes into LMDB,
+// and the next commit makes a new log.
+Status RedoLog::heal() {
+  if (Status applied = apply_all(false); !applied) return applied;
+  ::unlink(path_.c_str());
+  words().failed = 0;
+  return Done{};
+}
+
+// Everything goes into LMDB, which then names no log, and the log is removed. REQUIRES: alone.
+Status RedoLog::finish(const TreeState& state, Time now) {
+  if (state.log.is_none()) return Done{};
+  const auto cut = append_cut(state, now);
+  if (!cut && cut.error().code != Code::full) return cut.error();
+  Status done = lock_checkpoint();
+  if (!done) return done;
+  done = apply_all(false);
+  if (done) ::unlink(path_.c_str());
+  unlock_checkpoint();
+  return done;
+}
+
+Status RedoLog::close(Time now) {
+  auto snapshot = environment_.begin_write(Session::kLeastWait);
+  if (!snapshot) return snapshot.error();
+  const TreeState state = (*snapshot)->state;
+  environment_.drop_snapshot(**snapshot);
+  const Status closed = finish(state, now);
+  environment_.end_write(std::move(*snapshot), nullptr);
+  return closed;
+}
+
+}  // namespace mayfly::internal

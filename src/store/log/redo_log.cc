@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// Following and committing. Opening, settling and closing are in log_recovery.cc, what goes into LMDB
+// in log_checkpoint.cc.
+
+#include "store/log/redo_log.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "store/lmdb/environment.h"
+
+namespace mayfly::internal {
+namespace {
+
+constexpr std::size_t kNotedMost = 4096;
+constexpr std::uint64_t kPendingLeast = std::uint64_t{4} << 20;
+
+std::uint64_t table_seed() {
+  static const std::uint64_t seed = [] {
+    std::random_device random;
+    return std::uint64_t{random()} << 32 | random();
+  }();
+  return seed;
+}
+
+// The operation that a version of a transaction's own table stands for, if it is the newest of its
+// key: it tells of the entry that was there before the transaction.
+bool to_operation(const MemTable& own, const Version& version, Operation& operation) {
+  if (own.find(version.family, version.key(), UINT64_MAX) != &version) return false;
+  const Version* oldest = &version;
+  const Version* put = nullptr;
+  for (const Version* each = &version; each != nullptr; each = each->older) {
+    oldest = each;
+    if (put == nullptr && each->kind == OperationKind::put) put = each;
+  }
+  if (version.kind == OperationKind::erase && !oldest->was_there) return false;
+  operation = {version.family, version.kind,    oldest->was_there, oldest->had_deadline,
+               version.deadline, version.key(), {}};
+  if (version.kind == OperationKind::erase || put == nullptr) return true;
+  operation.kind = OperationKind::put;
+  operation.value = put->value();
+  return true;
+}
+
+bool add_operations(MemTable& table, const RecordView& record) {
+  std::string_view body = record.body;
+  Operation operation;
+  while (take_operation(body, operation)) table.add(operation, record.position);
+  return body.empty();
+}
+
+// A cut ends the last table, and begins the next.
+void freeze(TableSet& set, const RecordView& cut) {
+  TableEntry& frozen = set.tables.back();
+  frozen.cut = Cut{cut.position, cut_range(cut), cut.moment, {cut.end(), cut.chain}};
+  const std::size_t expected = frozen.table->keys();
+  set.tables.push_back({std::make_shared<MemTable>(table_seed(), expected), cut.end()});
+}
+
+}  // namespace
+
+RedoLog::RedoLog(Environment& environment, Session& session, const StoreOptions& options)
+    : environment_(environment),
+      session_(session),
+      options_(options),
+      path_(environment.path() + "-wal") {
+  reset_tables({});
+}
+
+RedoLog::~RedoLog() = default;
+
+LogPlace RedoLog::tail() const {
+  return {words().tail.load(std::memory_order_acquire),
+          words().chain.load(std::memory_order_relaxed)};
+}
+
+// --- Tables
+
+void RedoLog::publish(std::shared_ptr<const TableSet> set) {
+  const std::scoped_lock lock(set_mutex_);
+  set_ = std::move(set);
+  set_number_.fetch_add(1, std::memory_order_release);
+}
+
+void RedoLog::reset_tables(const LogPlace& place) {
+  auto set = std::make_shared<TableSet>();
+  set->tables.push_back({std::make_shared<MemTable>(table_seed()), place.position});
+  publish(std::move(set));
+  followed_place_ = place;
+  followed_.store(place.position, std::memory_order_release);
+}
+
+// What LMDB has is freed, as soon as no snapshot needs it.
+void RedoLog::drop_applied(Position applied) {
+  const auto is_applied = [applied](const TableEntry& entry) {
+    return entry.cut && entry.cut->end.position <= applied;
+  };
+  if (!is_applied(set_->tables.front())) return;
+  auto set = std::make_shared<TableSet>();
+  std::ranges::remove_copy_if(set_->tables, std::back_inserter(set->tables), is_applied);
+  publish(std::move(set));
+  environment_.release_tables();
+}
+
+// False: the record makes no sense here, or is that of a commit which LMDB is to have already.
+bool RedoLog::apply(const RecordView& record) {
+  if (record.type == RecordType::transaction) {
+    if (!add_operations(*set_->tables.back().table, record)) return false;
+  } else if (record.type == RecordType::cut) {
+    auto set = std::make_shared<TableSet>(*set_);
+    freeze(*set, record);
+    publish(std::move(set));
+  } else if (record.type != RecordType::life) {
+    return false;
+  }
+  followed_place_ = {record.end(), record.chain};
+  return true;
+}
+
+Result<Window> RedoLog::replay(const TreeState& state, const Window& window) {
+  if (window.empty()) return window;
+  const std::shared_ptr<LogFile> file = present_file();
+  auto set = std::make_shared<TableSet>();
+  set->tables.push_back({std::make_shared<MemTable>(table_seed()), state.applied.position});
+  LogReader reader(*file, state.applied);
+  bool fits = file->id() == state.log;
+  while (fits && reader.place().position < window.tail()) {
+    const auto record = reader.next();
+    fits = record.has_value();
+    if (fits && record->type == RecordType::transaction) {
+      fits = add_operations(*set->tables.back().table, *record);
+    } else if (fits && record->type == RecordType::cut) {
+      freeze(*set, *record);
+    }
+  }
+  if (fits) return Window(std::move(set), state.applied.position, window.tail());
+  return Error{Code::corrupt, "it ends at position " + std::to_string(reader.place().position) +
+                                  ", before its tail at " + std::to_string(window.tail())};
+}
+
+Status RedoLog::open_file(const TreeState& state) {
+  auto file = LogFile::open(path_, environment_.writable());
+  const bool is_missing = !file && file.error().code == Code::not_found;
+  if (!file && !is_missing) return file.error();
+  if (is_missing || (*file)->id() != state.log || (*file)->store() != state.store) {
+    return Error{Code::corrupt, "cannot open " + environment_.path() + ": its log " + path_ +
+                                    (is_missing ? " is missing" : " is that of another store") +
+                                    " (put the right one back; it has the last changes)"};
+  }
+  const std::scoped_lock lock(set_mutex_);
+  file_ = std::move(*file);
+  return Done{};
+}
+
+Result<bool> RedoLog::follow(Snapshot& snapshot, Position tail) {
+  const Position applied = snapshot.state.applied.position;
+  Window& window = snapshot.window;
+  if (snapshot.state.log.is_none() || tail <= applied) {
+    if (window.tables() != nullptr) window = Window();
+    window.move_to(applied, applied);
+    snapshot.tables = 0;
+    return true;
+  }
+  if (snapshot.tables == set_number_.load(std::memory_order_acquire) &&
+      followed_.load(std::memory_order_acquire) >= tail &&
+      window.tables()->tables.front().begin <= applied) {
+    window.move_to(applied, tail);
+    return true;
+  }
+  return follow_slowly(snapshot, tail);
+}
+
+// A segment may be reused while it is read; its header then names another place. What was read
+// before the header changed is what was written there.
+Result<bool> RedoLog::follow_slowly(Snapshot& snapshot, Position tail) {
+  const std::scoped_lock lock(follow_mutex_);
+  const LogPlace& applied = snapshot.state.applied;
+  if (file_ == nullptr || file_->id() != snapshot.state.log) {
+    if (const Status opened = open_file(snapshot.state); !opened) return opened.error();
+    reset_tables(applied);
+  }
+  if (followed_place_.position < applied.position) reset_tables(applied);
+  if (set_->tables.front().begin > applied.position) return false;
+  if (followed_place_.position < tail) {
+    const auto first = file_->segment(0);
+    const auto second = file_->segment(1);
+    LogReader reader(*file_, followed_place_);
+    while (followed_place_.position < tail) {
+      const auto record = reader.next();
+      if (!record || !apply(*record)) break;
+    }
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (file_->segment(0) != first || file_->segment(1) != second) {
+      reset_tables(applied);
+      return false;
+    }
+    followed_.store(followed_place_.position, std::memory_order_release);
+    if (followed_place_.position < tail) return false;
+  }
+  drop_applied(applied.position);
+  snapshot.window = Window(set_, applied.position, tail);
+  snapshot.tables = set_number_.load(std::memory_order_relaxed);
+  return true;
+}
+
+// --- Commits
+
+bool RedoLog::is_direct(const TreeState& state) const {
+  return state.log.is_none() && words().commits.load(std::memory_order_relaxed) == 0;
+}
+
+Result<Position> RedoLog::commit(const TreeState& state, const MemTable& own, Time now) {
+  writer_.begin(RecordType::transaction, now);
+  Operation operation;
+  own.each([&](const Version& version) {
+    if (to_operation(own, version, operation)) writer_.add(operation);
+  });
+  if (writer_.operations() == 0) return words().tail.load();
+  if (state.log.is_none()) {
+    if (const Status made = make_log(); !made) return made.error();
+  }
+  if (const Status room = make_room(writer_.bytes(), now, true); !room) return room.error();
+  if (const Status appended = append(); !appended) return appended.error();
+  return words().tail.load(std::memory_order_relaxed);
+}
+
+// Writes the record, makes it part of the tables, and tells everybody.
+Status RedoLog::append() {
+  const LogPlace end = tail();
+  const std::string_view bytes = writer_.finish(end.position, end.chain);
+  const std::scoped_lock lock(follow_mutex_);
+  if (followed_place_ != end) reset_tables(end);  // all of it is in LMDB
+  set_->tables.back().table->reserve(writer_.operations(), bytes.size());
+  words().busy.store(SharedWords::kWriting, std::memory_order_release);
+  const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
+  if (const Status written = file_->append(segment, end.position, bytes); !written) {
+    if (file_->is_spoiled()) words().failed.store(1);
+    words().busy.store(SharedWords::kIdle, std::memory_order_release);
+    return written;
+  }
+  if (const auto record = read_record(bytes, end.position, end.chain)) apply(*record);
+  followed_.store(followed_place_.position, std::memory_order_release);
+  words().chain.store(writer_.chain(), std::memory_order_relaxed);
+  words().tail.store(end.position + bytes.size(), std::memory_order_release);
+  words().busy.store(SharedWords::kIdle, std::memory_order_release);
+  counts_.logged_bytes.fetch_add(bytes.size(), std::memory_order_relaxed);
+  return Done{};
+}
+
+// Goes on in the other segment if the present one is full. All records there must be in LMDB,
+// durably.
+Status RedoLog::make_room(std::size_t bytes, Time moment, bool may_wait) {
+  const LogPlace end = tail();
+  const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
+  const auto place = file_->segment(segment);
+  if (!place) return damaged_log();
+  if (end.position - place->position + bytes <= file_->room()) {
+    return file_->fill(segment, end.position + bytes);
+  }
+  const int other = 1 - segment;
+  if (file_->segment(other) && words().durable.load() < place->position) {
+    if (!may_wait) return Error{Code::full, "both segments of the log are full"};
+    if (Status waited = wait_for_segment(place->position); !waited) return waited;
+  }
+  if (Status begun = file_->begin_segment(other, end); !begun) return begun;
+  if (Status filled = file_->fill(other, end.position + bytes); !filled) return filled;
+  words().segment.store(static_cast<std::uint32_t>(other), std::memory_order_release);
+  request_checkpoint(moment);
+  return Done{};
+}
+
+Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
+  const std::uint64_t pending = end - std::min(end, words().durable.load());
+  const std::uint64_t members = std::max(1u, words().members.load(std::memory_order_relaxed));
+  if (pending > std::max(kPendingLeast, 2 * options_.log_segment_bytes / members)) {
+    request_checkpoint(now);
+  }
+  if (durability == Durability::full) return sync_log(end);
+  if (durability == Durability::normal && !unsynced_.load(std::memory_order_relaxed)) {
+    unsynced_.store(true);
+    wake_thread();
+  }
+  return Done{};
+}
+
+// Who waits for the sync lock often finds that the one before has synced its record, too.
+Status RedoLog::sync_log(Position end) {
+  if (words().synced.load(std::memory_order_acquire) >= end) return Done{};
+  if (Status locked = session_.lock(SharedLock::sync, kLongestWait); !locked) return locked;
+  Status synced = Done{};
+  if (words().failed.load() != 0) {
+    synced = Error{Code::io, "the log could not be synced: whether the last commits survive a "
+                             "power cut is unknown (the next write makes a new log)"};
+  } else if (words().synced.load(std::memory_order_acquire) < end) {
+    const Position covered = words().tail.load(std::memory_order_acquire);
+    const std::shared_ptr<LogFile> file = present_file();
+    if (file != nullptr) synced = file->sync();
+    counts_.log_syncs.fetch_add(1, std::memory_order_relaxed);
+    if (synced) {
+      words().synced.store(std::max(covered, words().synced.load()), std::memory_order_release);
+    } else {
+      words().failed.store(1);
+    }
+  }
+  session_.unlock(SharedLock::sync);
+  return synced;
+}
+
+// The LMDB of a direct commit may be visible before it is durable.
+Status RedoLog::sync() {
+  auto snapshot = environment_.begin_read();
+  if (!snapshot) return snapshot.error();
+  const Position applied = (*snapshot)->state.applied.position;
+  const Position end = std::max(applied, (*snapshot)->window.tail());
+  const bool has_log = !(*snapshot)->state.log.is_none();
+  environment_.end_read(std::move(*snapshot));
+  if (applied > words().durable.load()) {
+    if (Status synced = environment_.sync_tree(); !synced) return synced;
+  }
+  return has_log ? sync_log(end) : Status(Done{});
+}
+
+// --- The checkpoint lock
+
+Status RedoLog::lock_checkpoint() {
+  if (Status locked = session_.lock(SharedLock::checkpoint, kLongestWait); !locked) return locked;
+  checkpoint_thread_ = std::this_thread::get_id();
+  return Done{};
+}
+
+void RedoLog::unlock_checkpoint() {
+  checkpoint_thread_ = std::thread::id();
+  session_.unlock(SharedLock::checkpoint);
+}
+
+RedoLog::CheckpointLock::CheckpointLock(RedoLog& log, bool takes) {
+  if (!takes || log.checkpoint_thread_.load() == std::this_thread::get_id()) return;
+  if (log.lock_checkpoint()) log_ = &log;
+}
+
+RedoLog::CheckpointLock::~CheckpointLock() {
+  if (log_ != nullptr) log_->unlock_checkpoint();
+}
+
+bool RedoLog::is_current(const Snapshot& snapshot) const {
+  return snapshot.tables == set_number_.load(std::memory_order_relaxed);
+}
+
+std::shared_ptr<LogFile> RedoLog::present_file() const {
+  const std::scoped_lock lock(set_mutex_);
+  return file_;
+}
+
+// --- Expired keys
+
+void RedoLog::note_expired(std::vector<ExpiredKey>& keys) {
+  const std::scoped_lock lock(noted_mutex_);
+  for (ExpiredKey& key : keys) {
+    if (noted_.size() < kNotedMost) noted_.push_back(std::move(key));
+  }
+  has_noted_.store(!noted_.empty(), std::memory_order_relaxed);
+  keys.clear();
+}
+
+std::vector<ExpiredKey> RedoLog::take_noted(std::size_t most) {
+  std::vector<ExpiredKey> taken;
+  if (!has_noted_.load(std::memory_order_relaxed)) return taken;
+  const std::scoped_lock lock(noted_mutex_);
+  while (taken.size() < most && !noted_.empty()) {
+    taken.push_back(std::move(noted_.back()));
+    noted_.pop_back();
+  }
+  has_noted_.store(!noted_.empty(), std::memory_order_relaxed);
+  return taken;
+}
+
+std::unique_ptr<MemTable> RedoLog::take_own_table() {
+  if (spare_ != nullptr) return std::move(spare_);
+  return std::make_unique<MemTable>(table_seed());
+}
+
+void RedoLog::give_own_table(std::unique_ptr<MemTable> table) {
+  table->clear();
+  spare_ = std::move(table);
+}
+
+// --- Numbers
+
+std::uint64_t RedoLog::pending_bytes() const {
+  const Position end = words().tail.load();
+  return end - std::min(end, words().durable.load());
+}
+
+std::uint64_t RedoLog::table_bytes() const {
+  const std::scoped_lock lock(set_mutex_);
+  std::uint64_t bytes = 0;
+  for (const TableEntry& entry : set_->tables) bytes += entry.table->memory_bytes();
+  return bytes;
+}
+
+std::uint64_t RedoLog::file_bytes() const {
+  const std::shared_ptr<LogFile> file = present_file();
+  return file == nullptr ? 0 : file->bytes_on_disk();
+}
+
+Error damaged_log() {
+  return {Code::corrupt, "the log of the store is damaged (run a check; restore a backup)"};
+}
+
+}  // namespace mayfly::internal

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// RedoLog: the write path of a store. The log is the only history of it; LMDB has a prefix of that.
+//
+//   put ─► one record ─► memory table            get ─► tables, newest first ─► LMDB snapshot
+//   cut ─► [checkpoint, in order, what was due at the cut left out] ─► LMDB
+//
+// A state is "LMDB at its applied position, then all records from there to the tail". Each process
+// follows the log with memory tables of its own, in which one thread applies records at a time.
+// docs/store_format.md has the files, and why this is safe.
+//
+// Locks, in this order: write, checkpoint, sync (all in -shm), follow_mutex_, set_mutex_.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mayfly/clock.h"
+#include "mayfly/internal/background_thread.h"
+#include "mayfly/result.h"
+#include "mayfly/store_options.h"
+#include "store/lmdb/tree_txn.h"
+#include "store/log/log_file.h"
+#include "store/log/mem_table.h"
+#include "store/log/record.h"
+#include "store/log/session.h"
+#include "store/log/window.h"
+
+namespace mayfly::internal {
+
+class Environment;
+struct Snapshot;
+
+// What a process has done, since it opened the store.
+struct LogCounts {
+  std::atomic<std::uint64_t> logged_bytes{0};
+  std::atomic<std::uint64_t> tree_bytes{0};  // of pages that LMDB wrote
+  std::atomic<std::uint64_t> tree_entries{0};
+  std::atomic<std::uint64_t> unwritten{0};  // entries that expired before they reached LMDB
+  std::atomic<std::uint64_t> checkpoints{0};
+  std::atomic<std::uint64_t> stalls{0};  // of writers that waited for a checkpoint
+  std::atomic<std::uint64_t> stalled_ns{0};
+  std::atomic<std::uint64_t> log_syncs{0};
+  std::atomic<std::uint64_t> purged{0};  // by the thread
+};
+
+// An expired entry that a read has found.
+struct ExpiredKey {
+  Family family;
+  std::string key;
+};
+
+class RedoLog {
+ public:
+  RedoLog(Environment& environment, Session& session, const StoreOptions& options);
+  ~RedoLog();
+
+  // Opening, by one that is alone: LMDB made durable, the log scanned, a life record appended.
+  Status recover(const TreeState& state, bool may_write);
+
+  // Closing. Alone: everything goes into LMDB, and the log is removed.
+  void stop_thread();
+  Status close(Time now);
+  Status finish(const TreeState& state, Time now);  // under the write lock
+
+  // Gives the snapshot its window, up to `tail`. False: the log has moved on, begin again.
+  Result<bool> follow(Snapshot& snapshot, Position tail);
+
+  // Under the write lock ----------------------------------------------------------------------
+
+  // Whether nothing is left of a writer that died, or of a sync that failed.
+  bool is_settled(const TreeState& state) const;
+  Status settle();
+
+  // Whether the next commit must go straight into LMDB: the first one of a store makes no log.
+  bool is_direct(const TreeState& state) const;
+
+  // Whether a transaction of so many bytes fits into a record.
+  bool takes(std::size_t bytes) const { return bytes <= options_.log_segment_bytes / 4; }
+
+  // Appends the changes, and returns the end of the record. `state` is that of the snapshot.
+  Result<Position> commit(const TreeState& state, const MemTable& own, Time now);
+
+  // Commits straight into LMDB. begin_direct() takes the checkpoint lock, and applies everything;
+  // commit_direct() or end_direct() gives it back.
+  Result<std::unique_ptr<TreeTxn>> begin_direct(const TreeState& state);
+  Status commit_direct(TreeTxn& tree);
+  void end_direct();
+
+  // By anyone ---------------------------------------------------------------------------------
+
+  // After a commit, without the write lock: waits for the disk if the level asks for it.
+  Status finish_commit(Position end, Time now, Durability durability);
+  Status sync();
+
+  // Applies everything up to now to LMDB, durably; what is due at `now` is left out.
+  Status checkpoint(Time now);
+
+  // Keys of expired entries, for the next commits to remove.
+  void note_expired(std::vector<ExpiredKey>& keys);
+  std::vector<ExpiredKey> take_noted(std::size_t most);
+
+  // Tables for the changes of write transactions, of which there is one at a time.
+  std::unique_ptr<MemTable> take_own_table();
+  void give_own_table(std::unique_ptr<MemTable> table);
+
+  // The same window, made anew of what is in the log. Code::corrupt if the log ends too early.
+  Result<Window> replay(const TreeState& state, const Window& window);
+
+  // Whether the thread may have the write lock, or will have it soon.
+  bool is_working() const { return is_working_.load(std::memory_order_relaxed); }
+
+  // Whether the tables of a snapshot are those that are in use.
+  bool is_current(const Snapshot& snapshot) const;
+
+  // Holds the checkpoint lock, if it `takes` it and this thread does not have it already.
+  class CheckpointLock {
+   public:
+    CheckpointLock(RedoLog& log, bool takes);
+    ~CheckpointLock();
+    CheckpointLock(const CheckpointLock&) = delete;
+    CheckpointLock& operator=(const CheckpointLock&) = delete;
+
+   private:
+    RedoLog* log_ = nullptr;
+  };
+
+  LogCounts& counts() { return counts_; }
+  std::uint64_t pending_bytes() const;      // in the log, not in LMDB
+  std::uint64_t table_bytes() const;        // memory of the tables
+  std::uint64_t file_bytes() const;         // of the log, on disk
+  const std::string& path() const { return path_; }
+
+ private:
+  friend class LogTestAccess;
+
+  SharedWords& words() const { return session_.words(); }
+  LogPlace tail() const;
+
+  // Tables; under follow_mutex_.
+  void reset_tables(const LogPlace& place);
+  void publish(std::shared_ptr<const TableSet> set);
+  bool apply(const RecordView& record);
+  void drop_applied(Position applied);
+  Status open_file(const TreeState& state);
+  Result<bool> follow_slowly(Snapshot& snapshot, Position tail);
+
+  // Records; under the write lock.
+  Status make_log();
+  Status name_log();
+  Status make_room(std::size_t bytes, Time moment, bool may_wait);
+  Status append();
+  Status append_life();
+  Status append_barrier(const LogPlace& behind);
+  Result<bool> append_cut(const TreeState& state, Time moment);
+  void put_in_force(const LogPlace& place);
+  Status settle_log(const TreeState& state);
+  Status heal();
+
+  // Checkpoints; under the checkpoint lock.
+  Status trust_tree(const TreeState& state);
+  Status apply_to_tree(const Window& window, const TreeState& state);
+  Status apply_cut();
+  Status apply_all(bool names_log);  // and the write lock
+  Status wait_for_segment(Position needed);
+
+  Status sync_log(Position end);
+  std::shared_ptr<LogFile> present_file() const;
+
+  Time work();  // of the thread
+  void wake_thread();
+  void request_checkpoint(Time moment);
+  Status lock_checkpoint();
+  void unlock_checkpoint();
+  Status purge_tree(Time moment);
+  Status purge_batch(std::span<const ExpiredKey> keys, Time moment);
+  Status cut(Time moment, Millis patience);
+
+  Environment& environment_;
+  Session& session_;
+  const StoreOptions options_;
+  const std::string path_;
+  LogCounts counts_;
+  RecordWriter writer_;  // under the write lock
+
+  std::mutex follow_mutex_;  // one applies at a time
+  std::shared_ptr<LogFile> file_;
+  LogPlace followed_place_;
+
+  mutable std::mutex set_mutex_;
+  std::shared_ptr<const TableSet> set_;       // guarded by set_mutex_
+  std::atomic<std::uint64_t> set_number_{1};  // counts the sets
+  std::atomic<Position> followed_{0};
+
+  std::unique_ptr<MemTable> spare_;  // under the write lock
+
+  std::mutex noted_mutex_;
+  std::vector<ExpiredKey> noted_;
+  std::atomic<bool> has_noted_{false};
+
+  static constexpr std::int64_t kNotWanted = INT64_MIN;
+  SteadyClock thread_clock_;
+  std::atomic<bool> unsynced_{false};                // there are commits for the thread to sync
+  std::atomic<std::int64_t> wanted_{kNotWanted};     // a checkpoint, with this moment
+  std::atomic<bool> is_working_{false};
+  Time sync_at_ = kNever;                            // of the thread
+  std::atomic<std::thread::id> checkpoint_thread_{};  // of this process, that has the lock
+  std::mutex thread_mutex_;
+  std::unique_ptr<BackgroundThread> thread_;  // made with the first record
+};
+
+// Writes what a window has into LMDB, family by family, in order.
+Status write_to_tree(TreeTxn& tree, const Window& window, LogCounts& counts);
+
+Error damaged_log();
+
+}  // namespace mayfly::internal

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/log/session.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <ctime>
+#include <new>
+#include <utility>
+
+#include "mayfly/internal/stopwatch.h"
+#include "store/lmdb/lmdb.h"
+
+namespace mayfly::internal {
+namespace {
+
+constexpr std::size_t kSharedBytes = 4096;
+constexpr std::uint64_t kSharedMagic = 0x6d68732d796c6661;  // "afly-shm"
+constexpr std::uint32_t kSharedVersion = 2;
+constexpr std::int64_t kLook = 20 * kNanosInMilli;
+
+// The bytes of the file that are locked.
+constexpr off_t kMembers = 0;
+constexpr off_t kGate = 1;
+
+// Sets or removes a lock, and tells whether that was possible at once; if not, errno says why.
+bool set_lock(int file, off_t byte, short type, off_t bytes = 1) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = bytes;
+  int result = 0;
+  do {
+    result = ::fcntl(file, F_OFD_SETLK, &lock);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+// A child of a fork may have a copy of the descriptor, so closing it would not end the locks.
+void unlock_and_close(int file) {
+  set_lock(file, kMembers, F_UNLCK, 2);
+  ::close(file);
+}
+
+// Attempts at intervals. The kernel's own wait for such a lock has no time limit.
+template <class Attempt>
+bool try_until(Millis timeout, Attempt attempt) {
+  const std::int64_t end = monotonic_ns() + timeout.count() * kNanosInMilli;
+  for (std::int64_t pause = kNanosInMilli; !attempt(); pause = std::min(2 * pause, kLook)) {
+    if (monotonic_ns() >= end) return false;
+    const timespec nap{0, pause};
+    ::nanosleep(&nap, nullptr);
+  }
+  return true;
+}
+
+enum class Entry { alone, shared, refused, replaced, failed };
+
+Entry refusal() { return errno == EAGAIN || errno == EACCES ? Entry::refused : Entry::failed; }
+
+// One attempt to get in. If it succeeds, the gate is held.
+Entry try_to_enter(int file, const std::string& path) {
+  if (!set_lock(file, kGate, F_WRLCK)) return refusal();
+  struct stat mine {};
+  struct stat named {};
+  if (::fstat(file, &mine) != 0 || ::stat(path.c_str(), &named) != 0 ||
+      mine.st_ino != named.st_ino || mine.st_dev != named.st_dev) {
+    return Entry::replaced;
+  }
+  if (set_lock(file, kMembers, F_WRLCK)) return Entry::alone;
+  // Others may die between the two questions, so the first is asked again.
+  if (set_lock(file, kMembers, F_RDLCK)) {
+    return set_lock(file, kMembers, F_WRLCK) ? Entry::alone : Entry::shared;
+  }
+  // A process of version 1 is alone, which does not keep the gate meanwhile.
+  const Entry entry = refusal();
+  const int why = errno;
+  set_lock(file, kGate, F_UNLCK);
+  errno = why;
+  return entry;
+}
+
+void make_shared_mutex(pthread_mutex_t& mutex) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_NORMAL);
+  pthread_mutex_init(&mutex, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+int lock_until(pthread_mutex_t& mutex, std::int64_t time) {
+  constexpr std::int64_t kSecond = 1000 * kNanosInMilli;
+  const timespec deadline{time / kSecond, time % kSecond};
+  const int result = ::pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &deadline);
+#ifdef __SANITIZE_THREAD__
+  if (result == 0 || result == EOWNERDEAD) {  // TSan does not see that call
+    __tsan_mutex_pre_lock(&mutex, 0);
+    __tsan_mutex_post_lock(&mutex, 0, 0);
+  }
+#endif
+  return result;
+}
+
+// Unlocking a mutex wakes one waiting thread. If that one is killed before it has the mutex, and
+// another thread takes it meanwhile, nobody wakes the next. So they look at intervals.
+int lock_within(pthread_mutex_t& mutex, Millis timeout) {
+  const std::int64_t end = monotonic_ns() + std::min(timeout, kLongestWait).count() * kNanosInMilli;
+  int result = ETIMEDOUT;
+  for (std::int64_t until = 0; until < end && result == ETIMEDOUT;) {
+    until = std::min(end, monotonic_ns() + kLook);
+    result = lock_until(mutex, until);
+  }
+  return result;
+}
+
+[[gnu::cold]] Error lock_error(SharedLock which, Millis timeout) {
+  constexpr const char* kReasons[] = {
+      "cannot write: another transaction is writing to the store",
+      "cannot checkpoint the store: another checkpoint is running",
+      "cannot sync the store: another sync is running",
+  };
+  std::string message = kReasons[static_cast<int>(which)];
+  if (timeout > Millis::zero()) {
+    message += ", and did not finish within " + std::to_string(timeout.count()) + " ms";
+  }
+  return {Code::busy, message};
+}
+
+}  // namespace
+
+// A process of version 1 has its mutex at the head, 40 bytes, and knows of nothing else. Making it,
+// it overwrites the magic number with something else; using it, it leaves that alone.
+struct Session::Page {
+  struct alignas(128) Lock {  // two lines: processors fetch them in pairs
+    pthread_mutex_t mutex;
+  };
+  char of_version_1[24]{};
+  std::uint64_t magic = 0;
+  std::uint32_t version = kSharedVersion;
+  alignas(128) SharedWords words;
+  Lock locks[3];
+
+  void make() {
+    static_assert(offsetof(Page, magic) == 24 && offsetof(Page, version) == 32);
+    static_assert(offsetof(Page, version) + sizeof(version) <= sizeof(pthread_mutex_t));
+    static_assert(offsetof(Page, words) == 128 && sizeof(SharedWords) <= 128);
+    static_assert(offsetof(Page, locks) == 256 && sizeof(Lock) == 128);
+    static_assert(sizeof(Page) <= kSharedBytes);
+    static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+    static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+    for (Lock& lock : locks) make_shared_mutex(lock.mutex);
+    magic = kSharedMagic;
+  }
+};
+
+Session::Session(int file, Page* page, std::string path, bool alone)
+    : file_(file), page_(page), words_(&page->words), path_(std::move(path)), alone_(alone) {}
+
+Session::~Session() {
+  leave();
+  ::munmap(page_, kSharedBytes);
+}
+
+// Whoever is alone makes the page anew: what stands there is of processes that are gone.
+Result<std::unique_ptr<Session>> Session::map(int file, const std::string& path, bool alone) {
+  if (const int failed = alone ? ::posix_fallocate(file, 0, kSharedBytes) : 0; failed != 0) {
+    return system_error(failed, "open", path);
+  }
+  void* const memory = ::mmap(nullptr, kSharedBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (memory == MAP_FAILED) return system_error(errno, "open", path);
+  Page* const page = alone ? new (memory) Page : static_cast<Page*>(memory);
+  if (alone) page->make();
+  if (page->magic != kSharedMagic || page->version != kSharedVersion) {
+    const bool older = page->magic != kSharedMagic;
+    ::munmap(memory, kSharedBytes);
+    if (!older) {
+      return Error{Code::unsupported,
+                   "cannot open the store: another version of Mayfly has the store open (use that "
+                   "one, or end it first)"};
+    }
+    return Error{Code::busy,
+                 "cannot open the store: a process of an older Mayfly has the store open (end it "
+                 "first)"};
+  }
+  page->words.members.fetch_add(1, std::memory_order_relaxed);
+  if (!alone) set_lock(file, kGate, F_UNLCK);
+  return std::unique_ptr<Session>(new Session(file, page, path, alone));
+}
+
+Result<std::unique_ptr<Session>> Session::detached() {
+  const int file = ::memfd_create("mayfly", MFD_CLOEXEC);
+  if (file < 0) return system_error(errno, "open the store");
+  return map(file, {}, true);
+}
+
+Result<std::unique_ptr<Session>> Session::join(const std::string& store_path, Millis busy_timeout) {
+  const std::string path = store_path + "-shm";
+  const Millis timeout = std::clamp(busy_timeout, kLeastWait, kLongestWait);
+  Result<std::unique_ptr<Session>> joined = Error{
+      Code::busy,
+      "cannot open the store: another process is recovering, compacting or closing it, and did not "
+      "finish within " +
+          std::to_string(timeout.count()) + " ms (try again)"};
+  int file = -1;
+  try_until(timeout, [&] {
+    if (file < 0) file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    const Entry entry = file < 0 ? Entry::failed : try_to_enter(file, path);
+    if (entry == Entry::refused) return false;
+    if (entry == Entry::failed) joined = system_error(errno, "open", path);
+    if (entry == Entry::alone || entry == Entry::shared) {
+      joined = map(file, path, entry == Entry::alone);
+    }
+    if (joined.ok()) return true;
+    if (file >= 0) unlock_and_close(std::exchange(file, -1));
+    return joined.error().code != Code::busy;
+  });
+  if (!joined.ok() && file >= 0) unlock_and_close(file);
+  return joined;
+}
+
+bool Session::begin_to_leave(Millis timeout) {
+  if (alone_) return true;
+  const Millis wait = std::min(timeout, kLongestWait);
+  if (!try_until(wait, [this] { return set_lock(file_, kGate, F_WRLCK); })) return false;
+  alone_ = set_lock(file_, kMembers, F_WRLCK);
+  if (alone_) {
+    words_->members.store(1, std::memory_order_relaxed);  // those who died did not count down
+  } else {
+    set_lock(file_, kMembers, F_RDLCK);  // still held; to be sure
+  }
+  return alone_;
+}
+
+bool Session::try_alone(Millis timeout) {
+  const bool alone = begin_to_leave(timeout);
+  if (!alone) set_lock(file_, kGate, F_UNLCK);
+  return alone;
+}
+
+void Session::let_others_in() {
+  if (!alone_) return;
+  alone_ = false;
+  set_lock(file_, kMembers, F_RDLCK);
+  set_lock(file_, kGate, F_UNLCK);
+}
+
+void Session::leave() {
+  if (mark_.is_foreign()) return close_in_child();
+  if (!std::exchange(joined_, false)) return;
+  words_->members.fetch_sub(1, std::memory_order_relaxed);
+  if (alone_) ::unlink(path_.c_str());
+  unlock_and_close(file_);
+}
+
+// The mapping, too, would keep the file open, and its locks. Other memory takes its place.
+void Session::close_in_child() {
+  if (!std::exchange(joined_, false)) return;
+  ::close(file_);
+  ::mmap(page_, kSharedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+         0);
+}
+
+Status Session::lock(SharedLock which, Millis timeout, bool* owner_died) {
+  pthread_mutex_t& mutex = page_->locks[static_cast<int>(which)].mutex;
+  int result = ::pthread_mutex_trylock(&mutex);
+  if (result == EBUSY && timeout > Millis::zero()) result = lock_within(mutex, timeout);
+  if (owner_died != nullptr) *owner_died = result == EOWNERDEAD;
+  if (result == EOWNERDEAD) result = ::pthread_mutex_consistent(&mutex);
+  if (result != 0) return lock_error(which, timeout);
+  return Done{};
+}
+
+void Session::unlock(SharedLock which) {
+  ::pthread_mutex_unlock(&page_->locks[static_cast<int>(which)].mutex);
+}
+
+std::atomic<std::uint32_t> ProcessMark::forks{0};
+
+ProcessMark::ProcessMark() {
+  static const int registered =
+      ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(registered);
+  forks_ = forks.load(std::memory_order_relaxed);
+}
+
+Error foreign_error() {
+  return {Code::invalid,
+          "the store was opened by the parent process, before a fork (open it again in the child)"};
+}
+
+}  // namespace mayfly::internal
