@@ -6,8 +6,8 @@
 // are sorted into a run, and runs are merged when one is no smaller than a quarter of the next.
 //
 // Threads: one thread at a time adds. Any thread may read meanwhile, without a lock; order is made
-// under a mutex. What a version says never changes. All versions live as long as the table, or until
-// clear().
+// under a mutex. What a version says never changes. All versions live until clear() or as long as
+// the table.
 //
 // A write transaction keeps its own changes in one, too, and counts them as positions.
 
@@ -171,8 +171,8 @@ class MemTable {
   // The newest version of a key that has a position less than `end`; null if there is none.
   const Version* find(std::uint32_t family, std::string_view key, Position end) const;
 
-  // The counts of a family that the versions before `end` have changed. Cost: the number of versions
-  // of the family from `end` on.
+  // The counts of a family that the versions before `end` have changed. Cost: the versions of
+  // the family from `end` on are passed.
   CountChange count(std::uint32_t family, Position end) const;
 
   // All keys that were added before this call: the oldest version of each, sorted by family and
@@ -199,8 +199,8 @@ class MemTable {
   bool check_invariants() const;
 
  private:
-  // Versions lie in chunks in the order in which they were added, one behind the other. What is left
-  // of a chunk when the next version is larger stays unused, so at most half is.
+  // Versions lie in chunks in the order in which they were added, without gaps. What is left of a
+  // chunk when the next version is larger stays unused, so at most half is.
   struct Chunk {
     explicit Chunk(std::size_t bytes) : room(bytes) {}
     char* bytes() { return reinterpret_cast<char*>(this + 1); }

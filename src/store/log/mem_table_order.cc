@@ -116,7 +116,7 @@ Runs MemTable::ordered(Order& order, By by) {
   return order.runs;
 }
 
-// Each run is in order, much smaller than the one before it, and together they hold what they should.
+// Each run is in order and much smaller than the one before it; together they hold all.
 bool MemTable::check_order(const Order& order, By by) const {
   std::vector<const Version*> expected;
   std::vector<const Version*> held;

@@ -15,8 +15,8 @@
 namespace mayfly::internal {
 namespace mem_table_thread_test {
 
-// Operation i, at position i: key i % kKeys of family i % kFamilies gets the value i and a deadline.
-// So all that a reader finds before a published end is known.
+// Operation i has position i. Key i % kKeys of family i % kFamilies gets the value i and a
+// deadline. So all that a reader finds before a published end is known.
 constexpr Position kOperations = 12'000;
 constexpr Position kKeys = 3000;
 constexpr Position kFamilies = 6;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records of the redo log: their bytes, and nothing about files. Numbers are little-endian.
 //
-//   record     length 4, type 1, flags 3, position 8, moment 8 (ms), chain 8, operations 4, spare
-//              4; then the body, padded with zeros to a multiple of 8. `length` is that of the whole
-//              record without the padding.
+//   record     length 4, type 1, flags 3, position 8, moment 8 (ms), chain 8, operations 4,
+//              spare 4; then the body, padded with zeros to a multiple of 8. `length` is that of
+//              the whole record without the padding.
 //   operation  family 4, kind 1, key length 3, value length 4, flags 4; the deadline (8) if the
 //              flags say so; key; value. Operations are not padded.
 //

@@ -156,6 +156,7 @@ void Txn::abort() {
 
 // Calls on a transaction that has ended fail instead of crashing.
 void Txn::end(std::unique_ptr<Snapshot> snapshot) {
+  last_catalog_ = snapshot->catalog;
   snapshot->window = std::move(window_);
   owner_.environment.log().give_own_table(std::move(own_));
   owner_.environment.end_write(std::move(snapshot), std::move(tree_));

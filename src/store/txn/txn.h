@@ -126,7 +126,8 @@ class Txn {
   const Snapshot& snapshot() const { return *snapshot_; }
   const Window& window() const { return window_; }
   const Catalog& catalog() const {
-    return tree_ != nullptr ? tree_->catalog() : snapshot_->catalog->catalog();
+    if (tree_ != nullptr) return tree_->catalog();
+    return snapshot_ != nullptr ? snapshot_->catalog->catalog() : last_catalog_->catalog();
   }
   const Owner& owner() const { return owner_; }
   bool writes() const { return writes_; }
@@ -227,6 +228,7 @@ class Txn {
   std::size_t own_bytes_ = 0;
   std::uint64_t changes_ = 0;
   std::unique_ptr<TreeTxn> tree_;  // once it goes straight into LMDB
+  CatalogRef last_catalog_;        // once it has ended
   std::optional<Error> failure_;
 };
 
