@@ -276,6 +276,7 @@ Result<std::unique_ptr<Snapshot>> Environment::begin_write(Millis busy_timeout) 
     ready = log_->settle();
     if (ready) ready = renew(*snapshot);
   }
+  if (ready && snapshot->window.empty()) ready = log_->have_file(snapshot->state);
   if (ready) return snapshot;
   discard(std::move(snapshot));
   unlock_write(nullptr);

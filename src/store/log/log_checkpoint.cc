@@ -126,6 +126,7 @@ Status RedoLog::apply_all(bool names_log) {
   words().log = 0;
   const std::scoped_lock files(set_mutex_);
   file_.reset();
+  segment_bytes_ = options_.log_segment_bytes;
   return Done{};
 }
 

@@ -90,11 +90,7 @@ Status RedoLog::settle_log(const TreeState& state) {
     words().chain = state.applied.chain;
     return Done{};
   }
-  if (file_ == nullptr || file_->id() != state.log) {
-    const std::scoped_lock lock(follow_mutex_);
-    if (Status opened = open_file(state); !opened) return opened;
-    reset_tables(state.applied);
-  }
+  if (Status had = have_file(state); !had) return had;
   if (words().log.load() == 0) {  // made and named, but not put in force
     put_in_force(state.applied);
     return Done{};
@@ -173,6 +169,7 @@ Status RedoLog::name_log() {
   {
     const std::scoped_lock lock(follow_mutex_, set_mutex_);
     file_ = std::move(*file);
+    segment_bytes_ = options_.log_segment_bytes;
   }
   {
     const std::scoped_lock lock(follow_mutex_);

@@ -64,7 +64,8 @@ RedoLog::RedoLog(Environment& environment, Session& session, const StoreOptions&
     : environment_(environment),
       session_(session),
       options_(options),
-      path_(environment.path() + "-wal") {
+      path_(environment.path() + "-wal"),
+      segment_bytes_(options.log_segment_bytes) {
   reset_tables({});
 }
 
@@ -150,6 +151,16 @@ Status RedoLog::open_file(const TreeState& state) {
   }
   const std::scoped_lock lock(set_mutex_);
   file_ = std::move(*file);
+  segment_bytes_ = file_->segment_bytes();
+  return Done{};
+}
+
+Status RedoLog::have_file(const TreeState& state) {
+  if (state.log.is_none()) return Done{};
+  const std::scoped_lock lock(follow_mutex_);
+  if (file_ != nullptr && file_->id() == state.log) return Done{};
+  if (Status opened = open_file(state); !opened) return opened;
+  reset_tables(state.applied);
   return Done{};
 }
 
@@ -273,7 +284,7 @@ Status RedoLog::make_room(std::size_t bytes, Time moment, bool may_wait) {
 Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
   const std::uint64_t pending = end - std::min(end, words().durable.load());
   const std::uint64_t members = std::max(1u, words().members.load(std::memory_order_relaxed));
-  if (pending > std::max(kPendingLeast, 2 * options_.log_segment_bytes / members)) {
+  if (pending > std::max(kPendingLeast, 2 * segment_bytes_.load() / members)) {
     request_checkpoint(now);
   }
   if (durability == Durability::full) return sync_log(end);

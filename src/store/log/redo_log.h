@@ -78,11 +78,14 @@ class RedoLog {
   bool is_settled(const TreeState& state) const;
   Status settle();
 
+  // Opens the log that LMDB names. If nothing in it is pending, nobody here may have read it yet.
+  Status have_file(const TreeState& state);
+
   // Whether the next commit must go straight into LMDB: the first one of a store makes no log.
   bool is_direct(const TreeState& state) const;
 
   // Whether a transaction of so many bytes fits into a record.
-  bool takes(std::size_t bytes) const { return bytes <= options_.log_segment_bytes / 4; }
+  bool takes(std::size_t bytes) const { return bytes <= segment_bytes_.load() / 4; }
 
   // Appends the changes, and returns the end of the record. `state` is that of the snapshot.
   Result<Position> commit(const TreeState& state, const MemTable& own, Time now);
@@ -191,6 +194,7 @@ class RedoLog {
 
   std::mutex follow_mutex_;  // one applies at a time
   std::shared_ptr<LogFile> file_;
+  std::atomic<std::uint64_t> segment_bytes_;  // of the file; without one, of the next
   LogPlace followed_place_;
 
   mutable std::mutex set_mutex_;
