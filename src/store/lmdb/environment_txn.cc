@@ -98,6 +98,7 @@ Status Environment::renew(Snapshot& snapshot) {
 }
 
 Status Environment::renew_lmdb(Snapshot& snapshot) {
+  if (env_ == nullptr) return lmdb_error(EIO, "begin to read");  // it could not be opened again
   for (int tries = 0; tries < kTries; ++tries) {
     const int code = snapshot.txn != nullptr
                          ? ::mdb_txn_renew(snapshot.txn)
@@ -253,6 +254,7 @@ Status Environment::lock_write(Millis busy_timeout) {
       log_->is_working() ? std::max(busy_timeout, kThreadPatience) : busy_timeout;
   if (Status locked = session_->lock(SharedLock::write, patience); !locked) return locked;
   if (write_.state == State::left) {
+    if (write_.tree != nullptr) log_->forget_checkpoint_owner();
     write_.tree.reset();
     write_.state = State::none;
   } else if (write_.state == State::open) {
@@ -302,6 +304,7 @@ void Environment::end_write(std::unique_ptr<Snapshot> snapshot, std::unique_ptr<
 }
 
 void Environment::leave_write(std::unique_ptr<Snapshot> snapshot, std::unique_ptr<TreeTxn> tree) {
+  drop_snapshot(*snapshot);
   end_read(std::move(snapshot));
   write_.tree = std::move(tree);
   write_.state = Write::State::left;
@@ -318,7 +321,9 @@ void Environment::on_tree_commit(std::uint64_t id, const Catalog* changed,
 }
 
 Status Environment::sync_tree() {
-  const int code = ::mdb_env_sync(env_, 1);
+  enter();
+  const int code = env_ == nullptr ? EIO : ::mdb_env_sync(env_, 1);
+  leave();
   if (code != 0) return lmdb_error(code, "sync the store");
   return Done{};
 }

@@ -13,6 +13,8 @@
 namespace mayfly::internal {
 namespace {
 
+constexpr Millis kTryAgain{100};
+
 // Whether LMDB has an entry of a key that the tables say is absent: the oldest version tells of it.
 bool is_in_tree(const Window& window, const Version& newest) {
   const Version* oldest = &newest;
@@ -32,31 +34,29 @@ bool is_in_tree(const Window& window, const Version& newest) {
 }
 
 Status write_family(TreeTxn& tree, Family family, WindowKeys& keys, const Window& window,
-                    LogCounts& counts) {
+                    WriteCounts& counts) {
   TreeWriter writer(tree, family);
   Status status = Done{};
-  std::uint64_t written = 0;
   for (bool on = keys.first(); on && status; on = keys.next()) {
     const InTables& what = keys.what();
     if (what.state == InTables::State::absent) {
       if (is_in_tree(window, *what.newest)) {
         status = writer.erase(keys.key());
       } else if (what.newest->kind != OperationKind::erase) {
-        counts.unwritten.fetch_add(1, std::memory_order_relaxed);
+        ++counts.unwritten;
       }
       continue;
     }
-    ++written;
+    ++counts.entries;
     status = what.value != nullptr ? writer.put(keys.key(), what.value->value(), what.deadline)
                                    : writer.set_deadline(keys.key(), what.deadline);
   }
-  counts.tree_entries.fetch_add(written, std::memory_order_relaxed);
   return status ? writer.finish() : status;
 }
 
 }  // namespace
 
-Status write_to_tree(TreeTxn& tree, const Window& window, LogCounts& counts) {
+Status write_to_tree(TreeTxn& tree, const Window& window, WriteCounts& counts) {
   for (const Family family : tree.catalog().families()) {
     WindowKeys keys(window, Catalog::id_of(family));
     if (keys.empty()) continue;
@@ -77,13 +77,16 @@ Status RedoLog::trust_tree(const TreeState& state) {
 Status RedoLog::apply_to_tree(const Window& window, const TreeState& state) {
   auto tree = TreeTxn::begin(environment_);
   if (!tree) return tree.error();
-  if (Status written = write_to_tree(**tree, window, counts_); !written) return written;
+  WriteCounts written;
+  if (Status done = write_to_tree(**tree, window, written); !done) return done;
   (*tree)->set_state(state);
   const std::uint64_t before = environment_.info().me_last_pgno;
   const std::uint64_t id = ::mdb_txn_id((*tree)->lmdb());
   if (Status committed = (*tree)->commit(); !committed) return committed;
   words().durable = std::max(words().durable.load(), state.applied.position);
   counts_.checkpoints.fetch_add(1, std::memory_order_relaxed);
+  counts_.tree_entries.fetch_add(written.entries, std::memory_order_relaxed);
+  counts_.unwritten.fetch_add(written.unwritten, std::memory_order_relaxed);
   counts_.tree_bytes.fetch_add(environment_.written_bytes(id, before), std::memory_order_relaxed);
   return Done{};
 }
@@ -241,11 +244,8 @@ Status RedoLog::commit_direct(TreeTxn& tree) {
     words().busy = SharedWords::kWriting;
   }
   const Status committed = tree.commit();
-  if (committed && has_log) {
-    if (append_barrier(state.applied)) words().busy = SharedWords::kIdle;
-  } else if (has_log) {
-    words().busy = SharedWords::kIdle;
-  }
+  // If one of the two fails, whoever writes next looks what LMDB has.
+  if (committed && has_log && append_barrier(state.applied)) words().busy = SharedWords::kIdle;
   if (committed) words().commits = 1;
   return committed;
 }
@@ -254,6 +254,7 @@ Status RedoLog::commit_direct(TreeTxn& tree) {
 
 void RedoLog::wake_thread() {
   const std::scoped_lock lock(thread_mutex_);
+  if (is_stopping_) return;
   if (thread_ == nullptr) {
     thread_ = std::make_unique<BackgroundThread>(thread_clock_, [this] { return work(); });
   } else {
@@ -263,11 +264,30 @@ void RedoLog::wake_thread() {
 
 void RedoLog::stop_thread() {
   std::unique_ptr<BackgroundThread> ended;
-  const std::scoped_lock lock(thread_mutex_);
-  ended = std::move(thread_);
+  {
+    const std::scoped_lock lock(thread_mutex_);
+    is_stopping_ = true;
+    ended = std::move(thread_);
+  }
+  ended.reset();  // waits for it
+  wanted_ = kNotWanted;
+  sync_at_ = kNever;
+  if (unsynced_.exchange(false)) (void)sync_log(words().tail.load());
 }
 
+void RedoLog::allow_thread() {
+  const std::scoped_lock lock(thread_mutex_);
+  is_stopping_ = false;
+}
+
+void RedoLog::forget_files() {
+  file_ = nullptr;
+  files_.clear();
+}
+
+// The thread itself is about to make one.
 void RedoLog::request_checkpoint(Time moment) {
+  if (worker_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
   if (wanted_.exchange(moment.time_since_epoch().count()) == kNotWanted) wake_thread();
 }
 
@@ -276,13 +296,19 @@ void RedoLog::request_checkpoint(Time moment) {
 Time RedoLog::work() {
   if (const std::int64_t wanted = wanted_.exchange(kNotWanted); wanted != kNotWanted) {
     const Time moment{Millis(wanted)};
+    worker_ = std::this_thread::get_id();
     is_working_ = true;
     (void)purge_tree(moment);
-    const Status was_cut = cut(moment, Session::kLeastWait);
+    Status done = cut(moment, Session::kLeastWait);
     is_working_ = false;
-    if (was_cut && lock_checkpoint()) {
-      (void)apply_cut();
+    if (done) done = lock_checkpoint(Session::kLeastWait);
+    if (done) {
+      done = apply_cut();
       unlock_checkpoint();
+    }
+    if (!done && done.error().code == Code::busy) {
+      wanted_ = wanted;
+      return thread_clock_.now() + kTryAgain;
     }
   }
   const Time now = thread_clock_.now();

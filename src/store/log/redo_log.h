@@ -67,6 +67,8 @@ class RedoLog {
 
   // Closing. Alone: everything goes into LMDB, and the log is removed.
   void stop_thread();
+  void allow_thread();  // after it was stopped
+  void forget_files();  // REQUIRES: nobody reads
   Status close(Time now);
   Status finish(const TreeState& state, Time now);  // under the write lock
 
@@ -92,7 +94,8 @@ class RedoLog {
 
   // Of the log that there is, or of the next one.
   std::uint64_t segment_bytes() const {
-    return file() != nullptr ? file()->segment_bytes() : options_.log_segment_bytes;
+    const bool has_log = words().log.load(std::memory_order_relaxed) != 0 && file() != nullptr;
+    return has_log ? file()->segment_bytes() : options_.log_segment_bytes;
   }
 
   // Whether a transaction of so many bytes fits into a record.
@@ -126,6 +129,14 @@ class RedoLog {
 
   // The same window, made anew of what is in the log. Code::corrupt if the log ends too early.
   Result<Window> replay(const TreeState& state, const Window& window);
+
+  // Whether LMDB has got more since: then the log before it may be gone.
+  bool is_applied_beyond(const TreeState& state) const {
+    return words().durable.load() > state.applied.position;
+  }
+
+  // The thread that had the checkpoint lock has ended.
+  void forget_checkpoint_owner() { checkpoint_thread_ = std::thread::id(); }
 
   // Whether the thread may have the write lock, or will have it soon.
   bool is_working() const { return is_working_.load(std::memory_order_relaxed); }
@@ -173,7 +184,8 @@ class RedoLog {
   Status append_life();
   Status append_barrier(const LogPlace& behind);
   Result<bool> append_cut(const TreeState& state, Time moment);
-  void put_in_force(const LogPlace& place);
+  void put_in_force(const TreeState& state);
+  Status adopt_records(const TreeState& state);
   Status settle_log(const TreeState& state);
   Status heal();
 
@@ -185,16 +197,17 @@ class RedoLog {
   Status wait_for_segment(Position needed);
 
   Status sync_log(Position end);
+  Status sync_file();
   LogFile* file() const { return file_.load(std::memory_order_acquire); }
   void use(std::unique_ptr<LogFile> file);
 
   Time work();  // of the thread
   void wake_thread();
   void request_checkpoint(Time moment);
-  Status lock_checkpoint();
+  Status lock_checkpoint(Millis patience = kLongestWait);
   void unlock_checkpoint();
   Status purge_tree(Time moment);
-  Status purge_batch(std::span<const ExpiredKey> keys, Time moment);
+  Status purge_batch(std::span<const ExpiredKey>& keys, Time moment);
   Status cut(Time moment, Millis patience);
 
   Environment& environment_;
@@ -225,14 +238,22 @@ class RedoLog {
   std::atomic<bool> unsynced_{false};             // there are commits for the thread to sync
   std::atomic<std::int64_t> wanted_{kNotWanted};  // a checkpoint, with this moment
   std::atomic<bool> is_working_{false};
+  std::atomic<std::thread::id> worker_{};
   Time sync_at_ = kNever;                             // of the thread
   std::atomic<std::thread::id> checkpoint_thread_{};  // of this process, that has the lock
   std::mutex thread_mutex_;
+  bool is_stopping_ = false;                  // guarded by thread_mutex_
   std::unique_ptr<BackgroundThread> thread_;  // made with the first record
 };
 
+// What was written into LMDB.
+struct WriteCounts {
+  std::uint64_t entries = 0;
+  std::uint64_t unwritten = 0;  // that expired before
+};
+
 // Writes what a window has into LMDB, family by family, in order.
-Status write_to_tree(TreeTxn& tree, const Window& window, LogCounts& counts);
+Status write_to_tree(TreeTxn& tree, const Window& window, WriteCounts& counts);
 
 Error damaged_log();
 
