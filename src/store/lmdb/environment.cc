@@ -92,8 +92,8 @@ void Environment::close_in_child() {
   if (session_ != nullptr) session_->close_in_child();
 }
 
-// A file that is not writable is read without joining other processes, if nobody can write to it:
-// its file system is mounted read-only.
+// Who can make no file beside the store reads without joining other processes, if nobody has it open
+// or can write to it.
 Status Environment::open_file() {
   if (is_on_network(path_)) {
     return Error{Code::unsupported, "cannot open " + path_ +
@@ -102,7 +102,9 @@ Status Environment::open_file() {
   }
   writable_ = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) == 0;
   auto session = Session::join(path_, options_.busy_timeout);
-  if (!session && options_.read_only && is_mounted_read_only(path_)) {
+  const bool is_denied = !session && session.error().code == Code::denied;
+  const bool is_unused = is_denied && ::access((path_ + "-shm").c_str(), F_OK) != 0;
+  if (options_.read_only && (is_unused || (is_denied && is_mounted_read_only(path_)))) {
     is_detached_ = true;
     session = Session::detached();
   }
