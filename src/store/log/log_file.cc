@@ -312,6 +312,11 @@ Status LogFile::fill_holes(std::uint64_t begin, std::uint64_t end) {
 
 Status LogFile::sync() { return sync_by(::fdatasync, file_, path_); }
 
+bool LogFile::is_linked() const {
+  struct stat facts {};
+  return ::fstat(file_, &facts) == 0 && facts.st_nlink != 0;
+}
+
 std::uint64_t LogFile::bytes_on_disk() const {
   struct stat facts {};
   if (::fstat(file_, &facts) != 0) return 0;

@@ -106,6 +106,7 @@ class LogFile {
 
   Status sync();
 
+  bool is_linked() const;  // false: it has been removed, or another has its name
   std::uint64_t bytes_on_disk() const;
 
  private:

@@ -30,25 +30,27 @@ Status RedoLog::recover(const TreeState& state, bool may_write) {
   words().tail = followed_place_.position;
   words().chain = followed_place_.chain;
   words().log = 1;
-  const auto segment = reader.segment();
-  if (segment) words().segment = static_cast<std::uint32_t>(*segment);
   if (!may_write) {
     words().busy = SharedWords::kNoLife;
     words().durable = words().synced = 0;
     return Done{};
   }
-  // LMDB is ahead of every segment: its commit was durable, the log was not.
-  if (!segment) {
-    if (Status begun = file()->begin_segment(0, state.applied); !begun) return begun;
-    words().segment = 0;
-  }
+  if (Status found = find_segment(reader); !found) return found;
   return append_life();
+}
+
+// The segment in which the log goes on. None if LMDB is ahead of every segment: its commit was
+// durable, the log was not. Then one begins there.
+Status RedoLog::find_segment(const LogReader& reader) {
+  const auto segment = reader.segment();
+  words().segment = static_cast<std::uint32_t>(segment.value_or(0));
+  return segment ? Status(Done{}) : file()->begin_segment(0, reader.place());
 }
 
 // A record that a recovery has dropped must not come back after the next power cut: the life record
 // changes the chain, and is synced before anybody writes.
 Status RedoLog::append_life() {
-  if (Status room = make_room(kRecordHeaderBytes + sizeof(UniqueId), Time{}, true); !room) {
+  if (Status room = make_room(kRecordHeaderBytes + sizeof(UniqueId), true); !room) {
     return room;
   }
   writer_.begin(RecordType::life, Time{});
@@ -98,8 +100,7 @@ Status RedoLog::settle_log(const TreeState& state) {
   if (state.applied.position > words().tail.load()) return append_barrier(state.applied);
   LogReader reader(*file(), tail());
   const auto record = reader.next();
-  const auto segment = reader.segment();
-  if (segment) words().segment = static_cast<std::uint32_t>(*segment);
+  if (Status found = find_segment(reader); !found) return found;
   if (record && record->type != RecordType::barrier) {
     words().chain = record->chain;
     words().tail = record->end();

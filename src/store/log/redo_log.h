@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -163,13 +164,15 @@ class RedoLog {
   // Records; under the write lock.
   Status make_log();
   Status name_log();
-  Status make_room(std::size_t bytes, Time moment, bool may_wait);
+  // `moment`: with the next segment, the thread is asked for a checkpoint.
+  Status make_room(std::size_t bytes, bool may_wait, std::optional<Time> moment = {});
   Status append();
   Status append_life();
   Status append_barrier(const LogPlace& behind);
   Result<bool> append_cut(const TreeState& state, Time moment);
   void put_in_force(const LogPlace& place);
   Status settle_log(const TreeState& state);
+  Status find_segment(const LogReader& reader);
   Status heal();
 
   // Checkpoints; under the checkpoint lock.
