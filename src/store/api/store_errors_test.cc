@@ -200,7 +200,7 @@ TEST_F(StoreDamageTest, AStoreOfALaterFormatIsUnsupported) {
   {
     RawFile raw(path_);
     std::string catalog = raw.get(nullptr, "mayfly");
-    catalog[7] = 2;
+    catalog[7] = 3;
     raw.put(nullptr, "mayfly", catalog);
   }
   const std::string before = file_bytes(path_);

@@ -285,7 +285,7 @@ Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> 
 Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
   const std::uint64_t pending = end - std::min(end, words().durable.load());
   const std::uint64_t members = std::max(1u, words().members.load(std::memory_order_relaxed));
-  if (pending > std::max(kPendingLeast, 2 * options_.log_segment_bytes / members)) {
+  if (pending > std::max(kPendingLeast, 2 * segment_bytes() / members)) {
     request_checkpoint(now);
   }
   if (durability == Durability::full) return sync_log(end);

@@ -91,8 +91,13 @@ class RedoLog {
   bool fits_tree(std::uint64_t bytes) const;
   Result<bool> make_tree_room(std::uint64_t bytes);
 
+  // Of the log that there is, or of the next one.
+  std::uint64_t segment_bytes() const {
+    return file() != nullptr ? file()->segment_bytes() : options_.log_segment_bytes;
+  }
+
   // Whether a transaction of so many bytes fits into a record.
-  bool takes(std::size_t bytes) const { return bytes <= options_.log_segment_bytes / 4; }
+  bool takes(std::size_t bytes) const { return bytes <= segment_bytes() / 4; }
 
   // Appends the changes, and returns the end of the record. `state` is that of the snapshot.
   Result<Position> commit(const TreeState& state, const MemTable& own, Time now);

@@ -173,7 +173,7 @@ Status Txn::commit() {
   remove_expired();
   const Result<Position> written = failed() ? Result<Position>(*failure_) : write_out();
   RedoLog& log = owner_.environment.log();
-  tally_.add(written ? Count::commits : Count::errors);
+  if (written || !failed()) tally_.add(written ? Count::commits : Count::errors);
   end(std::move(snapshot_));
   if (!written) return written.error();
   return *written == 0 ? Status(Done{})
