@@ -154,7 +154,7 @@ Result<bool> RedoLog::append_cut(const TreeState& state, Time moment) {
   }
   writer_.begin(RecordType::cut, moment);
   writer_.add_position(since);
-  if (const Status room = make_room(writer_.bytes(), moment, false); !room) return room.error();
+  if (const Status room = make_room(writer_.bytes(), false); !room) return room.error();
   if (const Status appended = append(); !appended) return appended.error();
   return true;
 }
@@ -216,7 +216,7 @@ Result<std::unique_ptr<TreeTxn>> RedoLog::begin_direct(const TreeState& state) {
   Status ready = Done{};
   if (!state.log.is_none()) {
     ready = apply_all(true);
-    if (ready) ready = make_room(kRecordHeaderBytes, Time{}, false);
+    if (ready) ready = make_room(kRecordHeaderBytes, false);
   }
   if (ready) {
     auto tree = TreeTxn::begin(environment_);
@@ -317,7 +317,7 @@ Time RedoLog::work() {
   if (now < sync_at_) return sync_at_;
   sync_at_ = kNever;
   unsynced_ = false;
-  (void)sync_log(words().tail.load());
+  (void)sync_log(followed_.load());
   return kNever;
 }
 

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "store/lmdb/environment.h"
 #include "store/log/redo_log.h"
 
@@ -30,32 +32,33 @@ Status RedoLog::recover(const TreeState& state, bool may_write) {
   words().tail = followed_place_.position;
   words().chain = followed_place_.chain;
   words().log = state.log.word();
-  const auto segment = reader.segment();
-  if (segment) words().segment = static_cast<std::uint32_t>(*segment);
   if (!may_write) {
     words().busy = SharedWords::kNoLife;
     words().durable = words().synced = 0;
     return Done{};
   }
-  // LMDB is ahead of every segment: its commit was durable, the log was not.
-  if (!segment) {
-    const auto is_behind = [&](int number) {
-      const auto place = file()->segment(number);
-      return place && place->position > state.applied.position;
-    };
-    if ((!file()->segment(0) && !file()->segment(1)) || is_behind(0) || is_behind(1)) {
-      return damaged_log();
-    }
-    if (Status begun = file()->begin_segment(0, state.applied); !begun) return begun;
-    words().segment = 0;
-  }
+  if (Status found = find_segment(reader, state.applied); !found) return found;
   return append_life();
+}
+
+// The segment in which the log goes on. None if LMDB is ahead of every segment: its commit was
+// durable, the log was not. Then one begins there.
+Status RedoLog::find_segment(const LogReader& reader, const LogPlace& applied) {
+  const auto segment = reader.segment();
+  words().segment = static_cast<std::uint32_t>(segment.value_or(0));
+  if (segment) return Done{};
+  const auto first = file()->segment(0);
+  const auto second = file()->segment(1);
+  const Position last = std::max(first.value_or(LogPlace()).position,
+                                 second.value_or(LogPlace()).position);
+  if ((!first && !second) || last > applied.position) return damaged_log();
+  return file()->begin_segment(0, applied);
 }
 
 // A record that a recovery has dropped must not come back after the next power cut: the life record
 // changes the chain, and is synced before anybody writes.
 Status RedoLog::append_life() {
-  if (Status room = make_room(kRecordHeaderBytes + sizeof(UniqueId), Time{}, true); !room) {
+  if (Status room = make_room(kRecordHeaderBytes + sizeof(UniqueId), true); !room) {
     return room;
   }
   writer_.begin(RecordType::life, Time{});
@@ -124,9 +127,7 @@ Status RedoLog::adopt_records(const TreeState& state) {
     if (record->type == RecordType::barrier) return damaged_log();
   }
   if (reader.place().position < words().tail.load()) return damaged_log();
-  const auto segment = reader.segment();
-  if (!segment) return damaged_log();
-  words().segment = static_cast<std::uint32_t>(*segment);
+  if (Status found = find_segment(reader, state.applied); !found) return found;
   words().chain = reader.place().chain;
   words().tail = reader.place().position;
   return Done{};

@@ -232,7 +232,7 @@ Result<Position> RedoLog::commit(const TreeState& state, const MemTable& own, Ti
   if (state.log.is_none()) {
     if (const Status made = make_log(); !made) return made.error();
   }
-  if (const Status room = make_room(writer_.bytes(), now, true); !room) return room.error();
+  if (const Status room = make_room(writer_.bytes(), true, now); !room) return room.error();
   if (const Status appended = append(); !appended) return appended.error();
   return words().tail.load(std::memory_order_relaxed);
 }
@@ -263,7 +263,7 @@ Status RedoLog::append() {
 
 // Goes on in the other segment if the present one is full. All records there must be in LMDB,
 // durably.
-Status RedoLog::make_room(std::size_t bytes, Time moment, bool may_wait) {
+Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> moment) {
   const LogPlace end = tail();
   const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
   const auto place = file()->segment(segment);
@@ -279,7 +279,7 @@ Status RedoLog::make_room(std::size_t bytes, Time moment, bool may_wait) {
   if (Status begun = file()->begin_segment(other, end); !begun) return begun;
   if (Status filled = file()->fill(other, end.position + bytes); !filled) return filled;
   words().segment.store(static_cast<std::uint32_t>(other), std::memory_order_release);
-  request_checkpoint(moment);
+  if (moment) request_checkpoint(*moment);
   return Done{};
 }
 
@@ -297,7 +297,8 @@ Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
   return Done{};
 }
 
-// Who waits for the sync lock often finds that the one before has synced its record, too.
+// Who waits for the sync lock often finds that the one before has synced its record, too. REQUIRES:
+// this process has followed the log to `end`, or LMDB has all before it, durably.
 Status RedoLog::sync_log(Position end) {
   if (words().synced.load(std::memory_order_acquire) >= end) return Done{};
   if (Status locked = session_.lock(SharedLock::sync, kLongestWait); !locked) return locked;

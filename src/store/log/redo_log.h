@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -179,7 +180,8 @@ class RedoLog {
   // Records; under the write lock.
   Status make_log();
   Status name_log();
-  Status make_room(std::size_t bytes, Time moment, bool may_wait);
+  // `moment`: with the next segment, the thread is asked for a checkpoint.
+  Status make_room(std::size_t bytes, bool may_wait, std::optional<Time> moment = {});
   Status append();
   Status append_life();
   Status append_barrier(const LogPlace& behind);
@@ -187,6 +189,7 @@ class RedoLog {
   void put_in_force(const TreeState& state);
   Status adopt_records(const TreeState& state);
   Status settle_log(const TreeState& state);
+  Status find_segment(const LogReader& reader, const LogPlace& applied);
   Status heal();
 
   // Checkpoints; under the checkpoint lock.
