@@ -190,24 +190,25 @@ Status RedoLog::heal() {
 }
 
 // Everything goes into LMDB, which then names no log, and the log is removed. REQUIRES: alone.
-Status RedoLog::finish(const TreeState& state, Time now) {
+Status RedoLog::finish(const TreeState& state, Time now, Checkpointed* counts) {
   if (state.log.is_none()) return Done{};
   const auto cut = append_cut(state, now);
   if (!cut && cut.error().code != Code::full) return cut.error();
   Status done = lock_checkpoint();
   if (!done) return done;
-  done = apply_all(false);
+  done = apply_all(false, counts);
   if (done) ::unlink(path_.c_str());
   unlock_checkpoint();
   return done;
 }
 
-Status RedoLog::close(Time now) {
-  auto snapshot = environment_.begin_write(Session::kLeastWait);
+Status RedoLog::close(Time now, Millis patience, Checkpointed* counts) {
+  const Working working(*this);
+  auto snapshot = environment_.begin_write(patience, true);
   if (!snapshot) return snapshot.error();
   const TreeState state = (*snapshot)->state;
   environment_.drop_snapshot(**snapshot);
-  const Status closed = finish(state, now);
+  const Status closed = finish(state, now, counts);
   environment_.end_write(std::move(*snapshot), nullptr);
   return closed;
 }

@@ -334,8 +334,8 @@ Status RedoLog::sync() {
 
 // --- The checkpoint lock
 
-Status RedoLog::lock_checkpoint() {
-  if (Status locked = session_.lock(SharedLock::checkpoint, kLongestWait); !locked) return locked;
+Status RedoLog::lock_checkpoint(Millis patience) {
+  if (Status locked = session_.lock(SharedLock::checkpoint, patience); !locked) return locked;
   checkpoint_thread_ = std::this_thread::get_id();
   return Done{};
 }
