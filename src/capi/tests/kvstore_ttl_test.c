@@ -34,7 +34,7 @@ static void a_key_is_gone_from_its_expiry_on(void) {
   OK(kvstore_close(kv));
 }
 
-static void a_read_removes_what_it_finds_expired(void) {
+static void the_next_commit_removes_what_reads_have_found_expired(void) {
   KVStore* const kv = test_open();
   KVStoreStats stats;
   OK(put_ttl(kv, "a", "v", 10));
@@ -43,9 +43,15 @@ static void a_read_removes_what_it_finds_expired(void) {
   test_advance(10);
   CHECK_INT(count(kv), 3);
   CHECK(has(kv, "a", NULL));
-  CHECK_INT(count(kv), 2);
   CHECK_INT(exists(kv, "b"), 0);
-  CHECK_INT(count(kv), 1);
+  CHECK_INT(remaining(kv, "b"), 0);
+  CHECK_INT(remaining(kv, "b"), 0);  // as long as it is there
+  OK(kvstore_stats(kv, &stats));
+  CHECK_INT(stats.nWalCommits, 3);  // a read makes none
+  CHECK_INT(stats.nTtlExpired, 0);
+  CHECK_INT(count(kv), 3);
+  OK(put(kv, "d", "v"));
+  CHECK_INT(count(kv), 2);
   OK(kvstore_stats(kv, &stats));
   CHECK_INT(stats.nTtlExpired, 2);
   CHECK_INT(stats.nTtlPurged, 0);
@@ -427,7 +433,7 @@ static void now_is_the_wall_clock(void) {
 
 int main(void) {
   RUN(a_key_is_gone_from_its_expiry_on);
-  RUN(a_read_removes_what_it_finds_expired);
+  RUN(the_next_commit_removes_what_reads_have_found_expired);
   RUN(zero_is_permanent);
   RUN(a_plain_put_makes_permanent);
   RUN(a_new_expiry_replaces_the_old);
