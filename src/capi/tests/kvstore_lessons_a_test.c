@@ -255,6 +255,8 @@ static void a08_two_handles_of_one_family_agree(void) {
   CHECK(cf_has(b, "t", NULL));
   int n = -1;
   OK(kvstore_cf_purge_expired(a, &n));
+  CHECK_INT(n, 1);
+  OK(kvstore_cf_purge_expired(b, &n));
   CHECK_INT(n, 0);
   CHECK(cf_has(a, "u", "mine"));
   kvstore_cf_close(a);

@@ -145,6 +145,7 @@ static void c04_sync_reaches_the_disk_and_ends_nothing(void) {
     KVStore* const kv = open_at(levels[i]);
     put_20(kv);
     sync_count = 0;
+    OK(put(kv, "last", "v"));
     OK(kvstore_sync(kv));
     CHECK(sync_count > 0);
     OK(kvstore_begin(kv, 1));

@@ -134,6 +134,7 @@ static void get_ttl_tells_what_is_left(void) {
   test_advance(70);
   FAILS(kvstore_get_ttl(kv, "k", 1, &value, &length, &left), KVSTORE_NOTFOUND);
   CHECK_INT(left, 0);
+  OK(put(kv, "p", "new"));  // removes it
   FAILS(kvstore_get_ttl(kv, "k", 1, &value, &length, &left), KVSTORE_NOTFOUND);
   CHECK_INT(left, KVSTORE_NO_TTL);
   OK(kvstore_close(kv));
@@ -148,6 +149,7 @@ static void ttl_remaining_has_four_answers(void) {
   CHECK_INT(remaining(kv, "k"), 100);
   test_advance(100);
   CHECK_INT(remaining(kv, "k"), 0);
+  OK(put(kv, "p", "new"));  // removes it
   FAILS(kvstore_ttl_remaining(kv, "k", 1, &left), KVSTORE_NOTFOUND);
   CHECK_INT(left, KVSTORE_NO_TTL);
   FAILS(kvstore_ttl_remaining(kv, "none", 4, &left), KVSTORE_NOTFOUND);
