@@ -382,6 +382,7 @@ static void d12_a_store_takes_its_clock_from_its_user(void) {
   early = 2000;
   CHECK_INT(count(one), 1);
   CHECK(has(one, "k", NULL));
+  OK(put(one, "other", "v"));  // removes it
   early = 1500;
   CHECK(has(one, "k", NULL));  // what was removed does not come back with the clock
   OK(kvstore_close(two));
