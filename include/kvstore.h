@@ -112,7 +112,7 @@ typedef struct KVStoreStats {
   uint64_t nBytesWritten;  // of keys and values
   uint64_t nWalCommits;    // write transactions that were committed
   uint64_t nCheckpoints;   // by kvstore_checkpoint()
-  uint64_t nTtlExpired;    // expired entries that calls found, and a commit has removed
+  uint64_t nTtlExpired;    // expired entries that calls found, and commits removed
   uint64_t nTtlPurged;     // removed by a purge
   uint64_t nDbPages;       // in the file now; not reset
 } KVStoreStats;
@@ -419,6 +419,7 @@ int kvstore_backup(KVStore* kv, const char* path);
 // Checks the whole file for damage: KVSTORE_CORRUPT, and problems in `*message` (or NULL): free it.
 int kvstore_integrity_check(KVStore* kv, char** message);
 
+// Removes what calls have found expired, if nobody else is writing, so that it is counted.
 int kvstore_stats(KVStore* kv, KVStoreStats* stats);
 int kvstore_stats_reset(KVStore* kv);
 int kvstore_log_stats(KVStore* kv, KVStoreLogStats* stats);

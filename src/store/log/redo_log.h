@@ -109,6 +109,7 @@ class RedoLog {
   // Keys of expired entries, for the next commits to remove.
   void note_expired(std::vector<ExpiredKey>& keys);
   std::vector<ExpiredKey> take_noted(std::size_t most);
+  bool has_noted() const { return has_noted_.load(std::memory_order_relaxed); }
 
   // Tables for the changes of write transactions, of which there is one at a time.
   std::unique_ptr<MemTable> take_own_table();
