@@ -32,6 +32,19 @@ struct PurgeLimits {
   Millis time = Millis::max();
 };
 
+// What a checkpoint waits for.
+enum class CheckpointMode {
+  passive,   // nobody: it does what can be done now. If a writer is at work, the last commits stay
+  full,      // the writer: all that was committed before gets into the tree
+  truncate,  // as full; others write when nothing is pending any more, and the log file is removed
+};
+
+// Transactions in the log that were not in the tree.
+struct Checkpointed {
+  std::uint64_t pending = 0;  // before
+  std::uint64_t applied = 0;  // of these, now in the tree
+};
+
 // A reader of an old snapshot; the pages of the snapshot cannot be reused until it ends.
 struct StoreReader {
   std::int64_t process = 0;

@@ -141,11 +141,18 @@ Status Store::sync() {
 }
 
 Status Store::checkpoint() {
+  const auto done = checkpoint(CheckpointMode::full);
+  return done ? Status(Done{}) : done.error();
+}
+
+Result<Checkpointed> Store::checkpoint(CheckpointMode mode) {
   if (state_->environment == nullptr) return closed_error();
   if (state_->options.read_only || !state_->environment->writable()) {
     return Error{Code::denied, "cannot checkpoint: the store was opened read-only"};
   }
-  return state_->environment->log().checkpoint(state_->clock.now());
+  const Millis patience =
+      mode == CheckpointMode::passive ? Millis::zero() : state_->options.busy_timeout;
+  return state_->environment->log().checkpoint(state_->clock.now(), mode, patience);
 }
 
 Status Store::compact() {

@@ -77,7 +77,7 @@ class Environment {
   void end_read(std::unique_ptr<Snapshot> snapshot);
 
   // Takes the write lock; the snapshot is the latest state.
-  Result<std::unique_ptr<Snapshot>> begin_write(Millis busy_timeout);
+  Result<std::unique_ptr<Snapshot>> begin_write(Millis busy_timeout, bool for_checkpoint = false);
 
   // Whether this thread began the write transaction that is open, and may end it.
   bool may_end_write() const { return write_.thread.load() == std::this_thread::get_id(); }
@@ -163,7 +163,7 @@ class Environment {
   std::uint64_t free_pages() const;
   std::uint64_t reserved_pages() const;
 
-  Status lock_write(Millis busy_timeout);
+  Status lock_write(Millis busy_timeout, bool for_checkpoint);
   Status renew(Snapshot& snapshot);
   Status renew_lmdb(Snapshot& snapshot);
   void unlock_write(std::unique_ptr<TreeTxn> tree);

@@ -241,7 +241,7 @@ Status Environment::open_tables(const Catalog& catalog) {
 
 // Takes the write lock, and ends a transaction that another thread has left. While a transaction is
 // open whose thread has ended, no other may begin.
-Status Environment::lock_write(Millis busy_timeout) {
+Status Environment::lock_write(Millis busy_timeout, bool for_checkpoint) {
   using State = Write::State;
   if (write_.state != State::none && may_end_write()) {
     if (write_.state == State::open) {
@@ -251,7 +251,7 @@ Status Environment::lock_write(Millis busy_timeout) {
     unlock_write(std::move(write_.tree));
   }
   const Millis patience =
-      log_->is_working() ? std::max(busy_timeout, kThreadPatience) : busy_timeout;
+      log_->is_working(for_checkpoint) ? std::max(busy_timeout, kThreadPatience) : busy_timeout;
   if (Status locked = session_->lock(SharedLock::write, patience); !locked) return locked;
   if (write_.state == State::left) {
     if (write_.tree != nullptr) log_->forget_checkpoint_owner();
@@ -279,10 +279,12 @@ void Environment::unlock_write(std::unique_ptr<TreeTxn> tree) {
   session_->unlock(SharedLock::write);
 }
 
-Result<std::unique_ptr<Snapshot>> Environment::begin_write(Millis busy_timeout) {
+Result<std::unique_ptr<Snapshot>> Environment::begin_write(Millis busy_timeout,
+                                                           bool for_checkpoint) {
   if (is_foreign()) return foreign_error();
   if (!writable()) return read_only_error();
-  if (const Status locked = lock_write(busy_timeout); !locked) return locked.error();
+  if (const Status locked = lock_write(busy_timeout, for_checkpoint); !locked)
+    return locked.error();
   enter();
   std::unique_ptr<Snapshot> snapshot = take_snapshot(true);
   Status ready = renew(*snapshot);

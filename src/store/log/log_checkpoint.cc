@@ -3,6 +3,7 @@
 // does the work in the background.
 
 #include <algorithm>
+#include <optional>
 
 #include "mayfly/internal/stopwatch.h"
 #include "store/lmdb/environment.h"
@@ -91,19 +92,36 @@ Status RedoLog::apply_to_tree(const Window& window, const TreeState& state) {
   return Done{};
 }
 
+// Transactions between what LMDB has and the tail, and those of them before `end`.
+Checkpointed RedoLog::count_pending(const TreeState& state, Position end, Position tail) const {
+  Checkpointed counts;
+  if (file() == nullptr || file()->id() != state.log) return counts;
+  LogReader reader(*file(), state.applied);
+  while (reader.place().position < tail) {
+    const auto record = reader.next();
+    if (!record) break;
+    if (record->type != RecordType::transaction) continue;
+    ++counts.pending;
+    if (record->end() <= end) ++counts.applied;
+  }
+  return counts;
+}
+
 // Up to the last cut that everybody can see.
-Status RedoLog::apply_cut() {
+Status RedoLog::apply_cut(Checkpointed* counts) {
   auto snapshot = environment_.begin_internal_read();
   if (!snapshot) return snapshot.error();
   TreeState state = (*snapshot)->state;
   Window window = (*snapshot)->window;
   environment_.end_read(std::move(*snapshot));
   if (Status trusted = trust_tree(state); !trusted || window.empty()) return trusted;
+  if (counts != nullptr) *counts = count_pending(state, state.applied.position, window.tail());
   const auto& tables = window.tables()->tables;
   const auto last = std::find_if(tables.rbegin(), tables.rend(), [&](const TableEntry& entry) {
     return entry.cut && entry.cut->position < window.tail();
   });
   if (last == tables.rend() || last->cut->end.position <= state.applied.position) return Done{};
+  if (counts != nullptr) *counts = count_pending(state, last->cut->end.position, window.tail());
   window.move_to(state.applied.position, last->cut->end.position);
   state.applied = last->cut->end;
   return apply_to_tree(window, state);
@@ -111,7 +129,7 @@ Status RedoLog::apply_cut() {
 
 // REQUIRES: the write lock, too: no cut may be made meanwhile. Nothing is left out but what cuts
 // before the tail have dropped.
-Status RedoLog::apply_all(bool names_log) {
+Status RedoLog::apply_all(bool names_log, Checkpointed* counts) {
   auto snapshot = environment_.begin_internal_read();
   if (!snapshot) return snapshot.error();
   TreeState state = (*snapshot)->state;
@@ -119,6 +137,7 @@ Status RedoLog::apply_all(bool names_log) {
   environment_.end_read(std::move(*snapshot));
   if (Status trusted = trust_tree(state); !trusted) return trusted;
   const LogPlace end = tail();
+  if (counts != nullptr) *counts = count_pending(state, end.position, end.position);
   if (names_log && state.applied == end) return Done{};
   state.applied = end;
   if (!names_log) state.log = UniqueId();
@@ -160,7 +179,8 @@ Result<bool> RedoLog::append_cut(const TreeState& state, Time moment) {
 }
 
 Status RedoLog::cut(Time moment, Millis patience) {
-  auto snapshot = environment_.begin_write(patience);
+  const Working working(*this);
+  auto snapshot = environment_.begin_write(patience, true);
   if (!snapshot) return snapshot.error();
   Status cut = Done{};
   if (!(*snapshot)->state.log.is_none()) {
@@ -170,21 +190,29 @@ Status RedoLog::cut(Time moment, Millis patience) {
   return cut;
 }
 
-// Where there is no room for a cut, everything is applied under the write lock.
-Status RedoLog::checkpoint(Time now) {
-  const Status was_cut = cut(now, options_.busy_timeout);
-  if (!was_cut && was_cut.error().code != Code::full) return was_cut;
+// Where there is no room for a cut, everything is applied under the write lock. A passive checkpoint
+// does without the locks that it does not get.
+Status RedoLog::apply_pending(Time now, bool is_passive, Millis patience, Checkpointed& counts) {
+  const auto must_stop = [&](const Status& status) {
+    return !status && !(is_passive && status.error().code == Code::busy);
+  };
+  Status ready = cut(now, patience);
   std::unique_ptr<Snapshot> writing;
-  if (!was_cut) {
-    auto snapshot = environment_.begin_write(options_.busy_timeout);
-    if (!snapshot) return snapshot.error();
-    writing = std::move(*snapshot);
-    environment_.drop_snapshot(*writing);
+  std::optional<Working> working;
+  if (!ready && ready.error().code == Code::full) {
+    working.emplace(*this);
+    auto snapshot = environment_.begin_write(patience, true);
+    ready = snapshot ? Status(Done{}) : snapshot.error();
+    if (snapshot) writing = std::move(*snapshot);
+    if (snapshot) environment_.drop_snapshot(*writing);
   }
-  Status done = lock_checkpoint();
+  if (must_stop(ready)) return ready;
+  Status done = lock_checkpoint(is_passive ? Millis::zero() : kLongestWait);
   if (done) {
-    done = writing != nullptr ? apply_all(true) : apply_cut();
+    done = writing != nullptr ? apply_all(true, &counts) : apply_cut(&counts);
     unlock_checkpoint();
+  } else if (!must_stop(done)) {
+    done = Done{};
   }
   if (writing != nullptr) environment_.end_write(std::move(writing), nullptr);
   return done;
@@ -205,6 +233,15 @@ Result<bool> RedoLog::make_tree_room(std::uint64_t bytes) {
   unlock_checkpoint();
   if (!done) return done.error();
   return fits_tree(bytes);
+}
+
+Result<Checkpointed> RedoLog::checkpoint(Time now, CheckpointMode mode, Millis patience) {
+  Checkpointed counts;
+  const Status done = mode == CheckpointMode::truncate
+                          ? close(now, patience, &counts)
+                          : apply_pending(now, mode == CheckpointMode::passive, patience, counts);
+  if (!done) return done.error();
+  return counts;
 }
 
 // --- Direct commits
@@ -297,10 +334,8 @@ Time RedoLog::work() {
   if (const std::int64_t wanted = wanted_.exchange(kNotWanted); wanted != kNotWanted) {
     const Time moment{Millis(wanted)};
     worker_ = std::this_thread::get_id();
-    is_working_ = true;
     (void)purge_tree(moment);
     Status done = cut(moment, Session::kLeastWait);
-    is_working_ = false;
     if (done) done = lock_checkpoint(Session::kLeastWait);
     if (done) {
       done = apply_cut();

@@ -60,6 +60,7 @@ Result<bool> is_due_now(const Environment& environment, const Snapshot& snapshot
 }  // namespace
 
 Status RedoLog::purge_tree(Time moment) {
+  const Working working(*this);
   std::vector<ExpiredKey> due;
   auto snapshot = environment_.begin_internal_read();
   if (!snapshot) return snapshot.error();
@@ -74,7 +75,7 @@ Status RedoLog::purge_tree(Time moment) {
 // Erases the first of them, as many as fit into a record. A key that fits into none is left to a
 // purge by the user.
 Status RedoLog::purge_batch(std::span<const ExpiredKey>& keys, Time moment) {
-  auto snapshot = environment_.begin_write(Session::kLeastWait);
+  auto snapshot = environment_.begin_write(Session::kLeastWait, true);
   if (!snapshot) return snapshot.error();
   Status status = Done{};
   MemTable own(0);

@@ -49,8 +49,8 @@ Status RedoLog::find_segment(const LogReader& reader, const LogPlace& applied) {
   if (segment) return Done{};
   const auto first = file()->segment(0);
   const auto second = file()->segment(1);
-  const Position last = std::max(first.value_or(LogPlace()).position,
-                                 second.value_or(LogPlace()).position);
+  const Position last =
+      std::max(first.value_or(LogPlace()).position, second.value_or(LogPlace()).position);
   if ((!first && !second) || last > applied.position) return damaged_log();
   return file()->begin_segment(0, applied);
 }
@@ -208,24 +208,25 @@ Status RedoLog::heal() {
 }
 
 // Everything goes into LMDB, which then names no log, and the log is removed. REQUIRES: alone.
-Status RedoLog::finish(const TreeState& state, Time now) {
+Status RedoLog::finish(const TreeState& state, Time now, Checkpointed* counts) {
   if (state.log.is_none()) return Done{};
   const auto cut = append_cut(state, now);
   if (!cut && cut.error().code != Code::full) return cut.error();
   Status done = lock_checkpoint();
   if (!done) return done;
-  done = apply_all(false);
+  done = apply_all(false, counts);
   if (done) ::unlink(path_.c_str());
   unlock_checkpoint();
   return done;
 }
 
-Status RedoLog::close(Time now) {
-  auto snapshot = environment_.begin_write(Session::kLeastWait);
+Status RedoLog::close(Time now, Millis patience, Checkpointed* counts) {
+  const Working working(*this);
+  auto snapshot = environment_.begin_write(patience, true);
   if (!snapshot) return snapshot.error();
   const TreeState state = (*snapshot)->state;
   environment_.drop_snapshot(**snapshot);
-  const Status closed = finish(state, now);
+  const Status closed = finish(state, now, counts);
   environment_.end_write(std::move(*snapshot), nullptr);
   return closed;
 }

@@ -27,6 +27,7 @@
 #include "mayfly/internal/background_thread.h"
 #include "mayfly/result.h"
 #include "mayfly/store_options.h"
+#include "mayfly/store_stats.h"
 #include "store/lmdb/tree_txn.h"
 #include "store/log/log_file.h"
 #include "store/log/mem_table.h"
@@ -70,8 +71,8 @@ class RedoLog {
   void stop_thread();
   void allow_thread();  // after it was stopped
   void forget_files();  // REQUIRES: nobody reads
-  Status close(Time now);
-  Status finish(const TreeState& state, Time now);  // under the write lock
+  Status close(Time now, Millis patience = Session::kLeastWait, Checkpointed* counts = nullptr);
+  Status finish(const TreeState& state, Time now, Checkpointed* counts = nullptr);  // write lock
 
   // Gives the snapshot its window, up to `tail`. False: the log has moved on, begin again.
   Result<bool> follow(Snapshot& snapshot, Position tail);
@@ -118,11 +119,12 @@ class RedoLog {
   Status sync();
 
   // Applies everything up to now to LMDB, durably; what is due at `now` is left out.
-  Status checkpoint(Time now);
+  Result<Checkpointed> checkpoint(Time now, CheckpointMode mode, Millis patience);
 
   // Keys of expired entries, for the next commits to remove.
   void note_expired(std::vector<ExpiredKey>& keys);
   std::vector<ExpiredKey> take_noted(std::size_t most);
+  bool has_noted() const { return has_noted_.load(std::memory_order_relaxed); }
 
   // Tables for the changes of write transactions, of which there is one at a time.
   std::unique_ptr<MemTable> take_own_table();
@@ -139,8 +141,23 @@ class RedoLog {
   // The thread that had the checkpoint lock has ended.
   void forget_checkpoint_owner() { checkpoint_thread_ = std::thread::id(); }
 
-  // Whether the thread may have the write lock, or will have it soon.
-  bool is_working() const { return is_working_.load(std::memory_order_relaxed); }
+  // Whether a checkpoint of this process may have the write lock, or will have it soon; another
+  // one, if a checkpoint asks.
+  bool is_working(bool asks_itself) const {
+    return working_.load(std::memory_order_relaxed) > (asks_itself ? 1 : 0);
+  }
+
+  // While one is there, is_working().
+  class Working {
+   public:
+    explicit Working(RedoLog& log) : working_(log.working_) { working_.fetch_add(1); }
+    ~Working() { working_.fetch_sub(1); }
+    Working(const Working&) = delete;
+    Working& operator=(const Working&) = delete;
+
+   private:
+    std::atomic<int>& working_;
+  };
 
   // Whether the tables of a snapshot are those that are in use.
   bool is_current(const Snapshot& snapshot) const;
@@ -195,8 +212,9 @@ class RedoLog {
   // Checkpoints; under the checkpoint lock.
   Status trust_tree(const TreeState& state);
   Status apply_to_tree(const Window& window, const TreeState& state);
-  Status apply_cut();
-  Status apply_all(bool names_log);  // and the write lock
+  Status apply_cut(Checkpointed* counts = nullptr);
+  Status apply_all(bool names_log, Checkpointed* counts = nullptr);  // and the write lock
+  Checkpointed count_pending(const TreeState& state, Position end, Position tail) const;
   Status wait_for_segment(Position needed);
 
   Status sync_log(Position end);
@@ -212,6 +230,7 @@ class RedoLog {
   Status purge_tree(Time moment);
   Status purge_batch(std::span<const ExpiredKey>& keys, Time moment);
   Status cut(Time moment, Millis patience);
+  Status apply_pending(Time now, bool is_passive, Millis patience, Checkpointed& counts);
 
   Environment& environment_;
   Session& session_;
@@ -240,7 +259,7 @@ class RedoLog {
   SteadyClock thread_clock_;
   std::atomic<bool> unsynced_{false};             // there are commits for the thread to sync
   std::atomic<std::int64_t> wanted_{kNotWanted};  // a checkpoint, with this moment
-  std::atomic<bool> is_working_{false};
+  std::atomic<int> working_{0};
   std::atomic<std::thread::id> worker_{};
   Time sync_at_ = kNever;                             // of the thread
   std::atomic<std::thread::id> checkpoint_thread_{};  // of this process, that has the lock
