@@ -52,6 +52,7 @@ class Peer {
   virtual void open(const PeerPlace& place) = 0;
 
   // Does the operations in transactions of `batch` each. The tally counts what gets found, too.
+  // Several threads may do so at once if the peer takes StoreTask::put_threads.
   virtual PeerTally apply(const StoreOps& ops, std::size_t batch) = 0;
 
   // Reads the keys of `ops`: all in one transaction, or each by itself with a copy of the value.
@@ -91,8 +92,8 @@ const PeerRow& peer_named(std::string_view name);
 
 bool is_built_in(const PeerRow& peer);
 
-// Whether it can do that: LMDB has no durability between all and nothing, and the C API is only
-// measured with single gets.
+// Whether it can do that: LMDB has no durability between all and nothing, a connection of SQLite is
+// for one thread, and the C API is only measured with single gets.
 bool takes(const PeerRow& peer, const StoreWorkload& workload);
 
 }  // namespace mayfly::bench
