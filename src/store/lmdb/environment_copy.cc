@@ -134,6 +134,7 @@ Status Environment::compact(Time now) {
   if (!writable()) return read_only_error();
   log_->stop_thread();
   if (!session_->try_alone(options_.busy_timeout)) {
+    log_->resume_thread();
     return Error{Code::busy, "cannot compact the store: another process has it open"};
   }
   auto snapshot = begin_write(options_.busy_timeout);
@@ -144,6 +145,7 @@ Status Environment::compact(Time now) {
     unlock_write(nullptr);
   }
   session_->let_others_in();
+  log_->resume_thread();
   return done;
 }
 

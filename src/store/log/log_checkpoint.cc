@@ -145,6 +145,7 @@ Status RedoLog::wait_for_segment(Position needed) {
 // A cut erases what is due at its moment and has its newest version behind the last cut, or behind
 // what LMDB has. False: there is nothing to cut.
 Result<bool> RedoLog::append_cut(const TreeState& state, Time moment) {
+  if (const Status ready = ready_file(state); !ready) return ready.error();
   Position since = state.applied.position;
   {
     const std::scoped_lock lock(set_mutex_);
@@ -198,7 +199,8 @@ Result<std::unique_ptr<TreeTxn>> RedoLog::begin_direct(const TreeState& state) {
   }
   Status ready = Done{};
   if (!state.log.is_none()) {
-    ready = apply_all(true);
+    ready = ready_file(state);
+    if (ready) ready = apply_all(true);
     if (ready) ready = make_room(kRecordHeaderBytes, Time{}, false);
   }
   if (ready) {
@@ -250,6 +252,11 @@ void RedoLog::stop_thread() {
   std::unique_ptr<BackgroundThread> ended;
   const std::scoped_lock lock(thread_mutex_);
   ended = std::move(thread_);
+}
+
+// What the thread had left to do when it was stopped is not forgotten.
+void RedoLog::resume_thread() {
+  if (unsynced_.load() || wanted_.load() != kNotWanted) wake_thread();
 }
 
 void RedoLog::request_checkpoint(Time moment) {

@@ -153,6 +153,15 @@ Status RedoLog::open_file(const TreeState& state) {
   return Done{};
 }
 
+// Another process may have made the log that LMDB names, and applied all of it.
+Status RedoLog::ready_file(const TreeState& state) {
+  const std::scoped_lock lock(follow_mutex_);
+  if (file_ != nullptr && file_->id() == state.log) return Done{};
+  if (Status opened = open_file(state); !opened) return opened;
+  reset_tables(state.applied);
+  return Done{};
+}
+
 Result<bool> RedoLog::follow(Snapshot& snapshot, Position tail) {
   const Position applied = snapshot.state.applied.position;
   Window& window = snapshot.window;
@@ -217,8 +226,8 @@ Result<Position> RedoLog::commit(const TreeState& state, const MemTable& own, Ti
     if (to_operation(own, version, operation)) writer_.add(operation);
   });
   if (writer_.operations() == 0) return words().tail.load();
-  if (state.log.is_none()) {
-    if (const Status made = make_log(); !made) return made.error();
+  if (const Status ready = state.log.is_none() ? make_log() : ready_file(state); !ready) {
+    return ready.error();
   }
   if (const Status room = make_room(writer_.bytes(), now, true); !room) return room.error();
   if (const Status appended = append(); !appended) return appended.error();
@@ -313,12 +322,14 @@ Status RedoLog::sync() {
   if (!snapshot) return snapshot.error();
   const Position applied = (*snapshot)->state.applied.position;
   const Position end = std::max(applied, (*snapshot)->window.tail());
-  const bool has_log = !(*snapshot)->state.log.is_none();
+  const TreeState state = (*snapshot)->state;
   environment_.end_read(std::move(*snapshot));
   if (applied > words().durable.load()) {
     if (Status synced = environment_.sync_tree(); !synced) return synced;
   }
-  return has_log ? sync_log(end) : Status(Done{});
+  if (state.log.is_none()) return Done{};
+  Status ready = ready_file(state);
+  return ready ? sync_log(end) : ready;
 }
 
 // --- The checkpoint lock

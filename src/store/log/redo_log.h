@@ -66,6 +66,7 @@ class RedoLog {
 
   // Closing. Alone: everything goes into LMDB, and the log is removed.
   void stop_thread();
+  void resume_thread();
   Status close(Time now);
   Status finish(const TreeState& state, Time now);  // under the write lock
 
@@ -149,6 +150,7 @@ class RedoLog {
   bool apply(const RecordView& record);
   void drop_applied(Position applied);
   Status open_file(const TreeState& state);
+  Status ready_file(const TreeState& state);
   Result<bool> follow_slowly(Snapshot& snapshot, Position tail);
 
   // Records; under the write lock.
