@@ -163,9 +163,25 @@ Status Environment::load(bool is_alone) {
   if (!snapshot) return snapshot.error();
   const TreeState state = (*snapshot)->state;
   end_read(std::move(*snapshot));
+  if (may_write) {
+    if (const Status reserved = reserve_snapshots(); !reserved) return reserved;
+  }
   if (!is_alone) return Done{};
   if (const Status recovered = log_->recover(state, may_write); !recovered) return recovered;
   return state.store.is_none() && may_write ? upgrade() : Status(Done{});
+}
+
+// A writer and a checkpoint have a snapshot each, and its commit another.
+Status Environment::reserve_snapshots() {
+  constexpr std::size_t kInternal = 3;
+  std::vector<std::unique_ptr<Snapshot>> reserved;
+  while (reserved.size() < kInternal) {
+    auto snapshot = begin_internal_read();
+    if (!snapshot) return snapshot.error();
+    reserved.push_back(std::move(*snapshot));
+  }
+  for (auto& snapshot : reserved) end_read(std::move(snapshot));
+  return Done{};
 }
 
 // A store of format 1 becomes one of the present format.
@@ -233,6 +249,8 @@ Status Environment::close(Time now) {
 
 void Environment::stop_lmdb() {
   drop_pool();
+  for (const auto& snapshot : internal_pool_) ::mdb_txn_abort(snapshot->txn);
+  internal_pool_.clear();
   ::mdb_env_close(env_);
   env_ = nullptr;
 }

@@ -73,9 +73,10 @@ Status finish_copy(const std::string& name, const Snapshot& snapshot, std::uint6
   int code = ::mdb_env_create(&copy);
   if (code == 0) code = ::mdb_env_set_maxdbs(copy, kTablesMax);
   if (code == 0) code = ::mdb_env_set_mapsize(copy, map_bytes);
-  if (code == 0) code = ::mdb_env_open(copy, name.c_str(), MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS, 0);
-  const Status done = code == 0 ? complete_copy(copy, snapshot)
-                                : Status(lmdb_error(code, "complete the copy"));
+  if (code == 0)
+    code = ::mdb_env_open(copy, name.c_str(), MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS, 0);
+  const Status done =
+      code == 0 ? complete_copy(copy, snapshot) : Status(lmdb_error(code, "complete the copy"));
   ::mdb_env_close(copy);
   return done;
 }

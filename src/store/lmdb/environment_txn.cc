@@ -48,27 +48,35 @@ void Environment::enter() {
   }
 }
 
-std::unique_ptr<Snapshot> Environment::take_snapshot() {
+std::unique_ptr<Snapshot> Environment::take_snapshot(bool is_internal) {
   {
     const std::scoped_lock lock(mutex_);
-    if (!pool_.empty()) {
-      auto snapshot = std::move(pool_.back());
-      pool_.pop_back();
+    auto& pool = is_internal ? internal_pool_ : pool_;
+    if (!pool.empty()) {
+      auto snapshot = std::move(pool.back());
+      pool.pop_back();
       return snapshot;
     }
   }
-  return std::make_unique<Snapshot>();
+  auto snapshot = std::make_unique<Snapshot>();
+  snapshot->is_internal = is_internal;
+  return snapshot;
 }
 
-Result<std::unique_ptr<Snapshot>> Environment::begin_read() {
+Result<std::unique_ptr<Snapshot>> Environment::begin_snapshot(bool is_internal) {
   if (is_foreign()) return foreign_error();
   enter();
-  std::unique_ptr<Snapshot> snapshot = take_snapshot();
+  std::unique_ptr<Snapshot> snapshot = take_snapshot(is_internal);
   if (const Status renewed = renew(*snapshot); !renewed) {
     discard(std::move(snapshot));
     return renewed.error();
   }
   return snapshot;
+}
+
+Result<std::unique_ptr<Snapshot>> Environment::begin_read() { return begin_snapshot(false); }
+Result<std::unique_ptr<Snapshot>> Environment::begin_internal_read() {
+  return begin_snapshot(true);
 }
 
 // Takes the tail of the log first, the LMDB snapshot second: so a commit that went straight into
@@ -101,7 +109,8 @@ Status Environment::renew_lmdb(Snapshot& snapshot) {
     if (id == snapshot.id) return Done{};
     bool restart = false;
     Status matched = Done{};
-    if (!snapshot.catalog || !snapshot.catalog->covers(id)) matched = match_catalog(snapshot, restart);
+    if (!snapshot.catalog || !snapshot.catalog->covers(id))
+      matched = match_catalog(snapshot, restart);
     if (matched && !restart) matched = match_state(snapshot);
     if (matched && !restart) {
       snapshot.id = id;
@@ -143,7 +152,8 @@ void Environment::end_read(std::unique_ptr<Snapshot> snapshot) {
   std::vector<std::unique_ptr<Snapshot>> surplus;
   {
     const std::scoped_lock lock(mutex_);
-    pool_.push_back(std::move(snapshot));
+    auto& pool = snapshot->is_internal ? internal_pool_ : pool_;
+    pool.push_back(std::move(snapshot));
     if (pool_.size() > kPoolFew) trim_pool(surplus);
   }
   for (const auto& each : surplus) ::mdb_txn_abort(each->txn);
@@ -152,7 +162,9 @@ void Environment::end_read(std::unique_ptr<Snapshot> snapshot) {
 
 void Environment::release_tables() {
   const std::scoped_lock lock(mutex_);
-  for (const auto& idle : pool_) drop_snapshot(*idle);
+  for (auto* const pool : {&pool_, &internal_pool_}) {
+    for (const auto& idle : *pool) drop_snapshot(*idle);
+  }
 }
 
 // REQUIRES: mutex_ is held.
@@ -193,7 +205,7 @@ Status Environment::match_catalog(Snapshot& snapshot, bool& restart) {
   auto catalog = Catalog::decode(bytes);
   if (!catalog) return catalog.error();
   if (const Status opened = open_tables(*catalog); !opened) return opened;
-  CatalogRef fresh(new PublishedCatalog(std::move(*catalog), id));
+  CatalogRef fresh = make_ref<PublishedCatalog>(std::move(*catalog), id);
   publish(fresh);
   return adopt(std::move(fresh));
 }
@@ -237,7 +249,8 @@ Status Environment::lock_write(Millis busy_timeout) {
     }
     unlock_write(std::move(write_.tree));
   }
-  const Millis patience = log_->is_working() ? std::max(busy_timeout, kThreadPatience) : busy_timeout;
+  const Millis patience =
+      log_->is_working() ? std::max(busy_timeout, kThreadPatience) : busy_timeout;
   if (Status locked = session_->lock(SharedLock::write, patience); !locked) return locked;
   if (write_.state == State::left) {
     write_.tree.reset();
@@ -269,13 +282,14 @@ Result<std::unique_ptr<Snapshot>> Environment::begin_write(Millis busy_timeout) 
   if (!writable()) return read_only_error();
   if (const Status locked = lock_write(busy_timeout); !locked) return locked.error();
   enter();
-  std::unique_ptr<Snapshot> snapshot = take_snapshot();
+  std::unique_ptr<Snapshot> snapshot = take_snapshot(true);
   Status ready = renew(*snapshot);
   if (ready && !log_->is_settled(snapshot->state)) {
     drop_snapshot(*snapshot);
     ready = log_->settle();
     if (ready) ready = renew(*snapshot);
   }
+  if (ready) ready = log_->open_if_needed(snapshot->state);
   if (ready) return snapshot;
   discard(std::move(snapshot));
   unlock_write(nullptr);
@@ -297,7 +311,7 @@ void Environment::on_tree_commit(std::uint64_t id, const Catalog* changed,
                                  const std::vector<NewTable>& tables) {
   for (const NewTable& each : tables) tables_[each.number].store(each.handle);
   if (changed != nullptr) {
-    publish(CatalogRef(new PublishedCatalog(*changed, id)));
+    publish(make_ref<PublishedCatalog>(*changed, id));
   } else {
     current_catalog()->widen(id);
   }

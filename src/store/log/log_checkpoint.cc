@@ -90,7 +90,7 @@ Status RedoLog::apply_to_tree(const Window& window, const TreeState& state) {
 
 // Up to the last cut that everybody can see.
 Status RedoLog::apply_cut() {
-  auto snapshot = environment_.begin_read();
+  auto snapshot = environment_.begin_internal_read();
   if (!snapshot) return snapshot.error();
   TreeState state = (*snapshot)->state;
   Window window = (*snapshot)->window;
@@ -109,7 +109,7 @@ Status RedoLog::apply_cut() {
 // REQUIRES: the write lock, too: no cut may be made meanwhile. Nothing is left out but what cuts
 // before the tail have dropped.
 Status RedoLog::apply_all(bool names_log) {
-  auto snapshot = environment_.begin_read();
+  auto snapshot = environment_.begin_internal_read();
   if (!snapshot) return snapshot.error();
   TreeState state = (*snapshot)->state;
   const Window window = (*snapshot)->window;
@@ -122,10 +122,7 @@ Status RedoLog::apply_all(bool names_log) {
   if (Status applied = apply_to_tree(window, state); !applied) return applied;
   const std::scoped_lock lock(follow_mutex_);
   reset_tables(end);
-  if (names_log) return Done{};
-  words().log = 0;
-  const std::scoped_lock files(set_mutex_);
-  file_.reset();
+  if (!names_log) words().log = 0;
   return Done{};
 }
 
@@ -191,6 +188,23 @@ Status RedoLog::checkpoint(Time now) {
   return done;
 }
 
+bool RedoLog::fits_tree(std::uint64_t bytes) const {
+  return environment_.takes_all(bytes + pending_bytes());
+}
+
+// Pages that a transaction has freed can be taken by the next but one, so an empty one may help.
+Result<bool> RedoLog::make_tree_room(std::uint64_t bytes) {
+  if (const Status locked = lock_checkpoint(); !locked) return locked.error();
+  Status done = words().log.load() == 0 ? Status(Done{}) : apply_all(true);
+  if (done && !fits_tree(bytes) && environment_.last_freed_much()) {
+    auto tree = TreeTxn::begin(environment_);
+    done = tree ? (*tree)->commit() : Status(tree.error());
+  }
+  unlock_checkpoint();
+  if (!done) return done.error();
+  return fits_tree(bytes);
+}
+
 // --- Direct commits
 
 Result<std::unique_ptr<TreeTxn>> RedoLog::begin_direct(const TreeState& state) {
@@ -217,6 +231,7 @@ void RedoLog::end_direct() { unlock_checkpoint(); }
 // LMDB is told of the place behind a barrier record, which is written when LMDB is durable. If that
 // fails, whoever writes next makes up for it.
 Status RedoLog::commit_direct(TreeTxn& tree) {
+  if (!environment_.leaves_reserve(tree.growth())) return write_error(MDB_MAP_FULL);
   TreeState state = tree.state();
   const bool has_log = !state.log.is_none();
   if (has_log) {

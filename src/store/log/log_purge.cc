@@ -27,8 +27,8 @@ Status list_due(const Environment& environment, const Snapshot& snapshot, Time m
                 std::vector<ExpiredKey>& due) {
   const Catalog& catalog = snapshot.catalog->catalog();
   for (const Family family : catalog.families()) {
-    TreeDeadlines walk(snapshot.txn, tables_of(environment, *catalog.find(family)),
-                       snapshot.window, Catalog::id_of(family));
+    TreeDeadlines walk(snapshot.txn, tables_of(environment, *catalog.find(family)), snapshot.window,
+                       Catalog::id_of(family));
     const std::size_t first = due.size();
     for (walk.seek(Time::min());
          walk.valid() && is_due(walk.deadline(), moment) && due.size() < kMost; walk.next()) {
@@ -59,12 +59,13 @@ Result<bool> is_due_now(const Environment& environment, const Snapshot& snapshot
 
 Status RedoLog::purge_tree(Time moment) {
   std::vector<ExpiredKey> due;
-  auto snapshot = environment_.begin_read();
+  auto snapshot = environment_.begin_internal_read();
   if (!snapshot) return snapshot.error();
   Status status = list_due(environment_, **snapshot, moment, due);
   environment_.end_read(std::move(*snapshot));
   for (std::size_t begin = 0; status && begin < due.size(); begin += kBatch) {
-    status = purge_batch(std::span(due).subspan(begin, std::min(kBatch, due.size() - begin)), moment);
+    status =
+        purge_batch(std::span(due).subspan(begin, std::min(kBatch, due.size() - begin)), moment);
   }
   return status;
 }

@@ -22,7 +22,7 @@ Status RedoLog::recover(const TreeState& state, bool may_write) {
   }
   if (Status opened = open_file(state); !opened) return opened;
   reset_tables(state.applied);
-  LogReader reader(*file_, state.applied);
+  LogReader reader(*file(), state.applied);
   while (const auto record = reader.next()) {
     if (!apply(*record)) return damaged_log();
   }
@@ -39,7 +39,7 @@ Status RedoLog::recover(const TreeState& state, bool may_write) {
   }
   // LMDB is ahead of every segment: its commit was durable, the log was not.
   if (!segment) {
-    if (Status begun = file_->begin_segment(0, state.applied); !begun) return begun;
+    if (Status begun = file()->begin_segment(0, state.applied); !begun) return begun;
     words().segment = 0;
   }
   return append_life();
@@ -54,7 +54,7 @@ Status RedoLog::append_life() {
   writer_.begin(RecordType::life, Time{});
   writer_.add_bytes(UniqueId::random().view());
   if (Status appended = append(); !appended) return appended;
-  if (Status synced = file_->sync(); !synced) return synced;
+  if (Status synced = file()->sync(); !synced) return synced;
   words().synced = words().tail.load();
   return Done{};
 }
@@ -70,7 +70,7 @@ Status RedoLog::settle() {
   if (Status locked = lock_checkpoint(); !locked) return locked;
   Status settled = environment_.sync_tree();
   if (settled) {
-    auto snapshot = environment_.begin_read();
+    auto snapshot = environment_.begin_internal_read();
     settled = snapshot ? settle_log((*snapshot)->state) : Status(snapshot.error());
     if (snapshot) environment_.end_read(std::move(*snapshot));
   }
@@ -90,17 +90,13 @@ Status RedoLog::settle_log(const TreeState& state) {
     words().chain = state.applied.chain;
     return Done{};
   }
-  if (file_ == nullptr || file_->id() != state.log) {
-    const std::scoped_lock lock(follow_mutex_);
-    if (Status opened = open_file(state); !opened) return opened;
-    reset_tables(state.applied);
-  }
+  if (Status opened = open_if_needed(state); !opened) return opened;
   if (words().log.load() == 0) {  // made and named, but not put in force
     put_in_force(state.applied);
     return Done{};
   }
   if (state.applied.position > words().tail.load()) return append_barrier(state.applied);
-  LogReader reader(*file_, tail());
+  LogReader reader(*file(), tail());
   const auto record = reader.next();
   const auto segment = reader.segment();
   if (segment) words().segment = static_cast<std::uint32_t>(*segment);
@@ -109,7 +105,7 @@ Status RedoLog::settle_log(const TreeState& state) {
     words().tail = record->end();
   }
   if (busy != SharedWords::kNoLife) return Done{};
-  auto snapshot = environment_.begin_read();  // the tables follow
+  auto snapshot = environment_.begin_internal_read();  // the tables follow
   if (!snapshot) return snapshot.error();
   environment_.end_read(std::move(*snapshot));
   return append_life();
@@ -124,7 +120,7 @@ Status RedoLog::append_barrier(const LogPlace& behind) {
     return damaged_log();
   }
   const int segment = static_cast<int>(words().segment.load());
-  if (Status written = file_->append(segment, end.position, record); !written) return written;
+  if (Status written = file()->append(segment, end.position, record); !written) return written;
   {
     const std::scoped_lock lock(follow_mutex_);
     reset_tables(behind);
@@ -171,11 +167,8 @@ Status RedoLog::name_log() {
     return committed;
   }
   {
-    const std::scoped_lock lock(follow_mutex_, set_mutex_);
-    file_ = std::move(*file);
-  }
-  {
     const std::scoped_lock lock(follow_mutex_);
+    use(std::move(*file));
     reset_tables(state.applied);
   }
   put_in_force(state.applied);

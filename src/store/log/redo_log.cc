@@ -35,8 +35,13 @@ bool to_operation(const MemTable& own, const Version& version, Operation& operat
     if (put == nullptr && each->kind == OperationKind::put) put = each;
   }
   if (version.kind == OperationKind::erase && !oldest->was_there) return false;
-  operation = {version.family, version.kind,    oldest->was_there, oldest->had_deadline,
-               version.deadline, version.key(), {}};
+  operation = {version.family,
+               version.kind,
+               oldest->was_there,
+               oldest->had_deadline,
+               version.deadline,
+               version.key(),
+               {}};
   if (version.kind == OperationKind::erase || put == nullptr) return true;
   operation.kind = OperationKind::put;
   operation.value = put->value();
@@ -55,7 +60,7 @@ void freeze(TableSet& set, const RecordView& cut) {
   TableEntry& frozen = set.tables.back();
   frozen.cut = Cut{cut.position, cut_range(cut), cut.moment, {cut.end(), cut.chain}};
   const std::size_t expected = frozen.table->keys();
-  set.tables.push_back({std::make_shared<MemTable>(table_seed(), expected), cut.end()});
+  set.tables.push_back({make_ref<MemTable>(table_seed(), expected), cut.end()});
 }
 
 }  // namespace
@@ -77,15 +82,15 @@ LogPlace RedoLog::tail() const {
 
 // --- Tables
 
-void RedoLog::publish(std::shared_ptr<const TableSet> set) {
+void RedoLog::publish(Ref<const TableSet> set) {
   const std::scoped_lock lock(set_mutex_);
   set_ = std::move(set);
   set_number_.fetch_add(1, std::memory_order_release);
 }
 
 void RedoLog::reset_tables(const LogPlace& place) {
-  auto set = std::make_shared<TableSet>();
-  set->tables.push_back({std::make_shared<MemTable>(table_seed()), place.position});
+  auto set = make_ref<TableSet>();
+  set->tables.push_back({make_ref<MemTable>(table_seed()), place.position});
   publish(std::move(set));
   followed_place_ = place;
   followed_.store(place.position, std::memory_order_release);
@@ -97,7 +102,7 @@ void RedoLog::drop_applied(Position applied) {
     return entry.cut && entry.cut->end.position <= applied;
   };
   if (!is_applied(set_->tables.front())) return;
-  auto set = std::make_shared<TableSet>();
+  auto set = make_ref<TableSet>();
   std::ranges::remove_copy_if(set_->tables, std::back_inserter(set->tables), is_applied);
   publish(std::move(set));
   environment_.release_tables();
@@ -108,7 +113,7 @@ bool RedoLog::apply(const RecordView& record) {
   if (record.type == RecordType::transaction) {
     if (!add_operations(*set_->tables.back().table, record)) return false;
   } else if (record.type == RecordType::cut) {
-    auto set = std::make_shared<TableSet>(*set_);
+    auto set = make_ref<TableSet>(*set_);
     freeze(*set, record);
     publish(std::move(set));
   } else if (record.type != RecordType::life) {
@@ -120,11 +125,11 @@ bool RedoLog::apply(const RecordView& record) {
 
 Result<Window> RedoLog::replay(const TreeState& state, const Window& window) {
   if (window.empty()) return window;
-  const std::shared_ptr<LogFile> file = present_file();
-  auto set = std::make_shared<TableSet>();
-  set->tables.push_back({std::make_shared<MemTable>(table_seed()), state.applied.position});
-  LogReader reader(*file, state.applied);
-  bool fits = file->id() == state.log;
+  LogFile* const log_file = file();
+  auto set = make_ref<TableSet>();
+  set->tables.push_back({make_ref<MemTable>(table_seed()), state.applied.position});
+  LogReader reader(*log_file, state.applied);
+  bool fits = log_file->id() == state.log;
   while (fits && reader.place().position < window.tail()) {
     const auto record = reader.next();
     fits = record.has_value();
@@ -148,8 +153,15 @@ Status RedoLog::open_file(const TreeState& state) {
                                     (is_missing ? " is missing" : " is that of another store") +
                                     " (put the right one back; it has the last changes)"};
   }
-  const std::scoped_lock lock(set_mutex_);
-  file_ = std::move(*file);
+  use(std::move(*file));
+  return Done{};
+}
+
+Status RedoLog::open_if_needed(const TreeState& state) {
+  if (state.log.is_none() || (file() != nullptr && file()->id() == state.log)) return Done{};
+  const std::scoped_lock lock(follow_mutex_);
+  if (Status opened = open_file(state); !opened) return opened;
+  reset_tables(state.applied);
   return Done{};
 }
 
@@ -185,22 +197,22 @@ Result<bool> RedoLog::follow(Snapshot& snapshot, Position tail) {
 Result<bool> RedoLog::follow_slowly(Snapshot& snapshot, Position tail) {
   const std::scoped_lock lock(follow_mutex_);
   const LogPlace& applied = snapshot.state.applied;
-  if (file_ == nullptr || file_->id() != snapshot.state.log) {
+  if (file() == nullptr || file()->id() != snapshot.state.log) {
     if (const Status opened = open_file(snapshot.state); !opened) return opened.error();
     reset_tables(applied);
   }
   if (followed_place_.position < applied.position) reset_tables(applied);
   if (set_->tables.front().begin > applied.position) return false;
   if (followed_place_.position < tail) {
-    const auto first = file_->segment(0);
-    const auto second = file_->segment(1);
-    LogReader reader(*file_, followed_place_);
+    const auto first = file()->segment(0);
+    const auto second = file()->segment(1);
+    LogReader reader(*file(), followed_place_);
     while (followed_place_.position < tail) {
       const auto record = reader.next();
       if (!record || !apply(*record)) break;
     }
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (file_->segment(0) != first || file_->segment(1) != second) {
+    if (file()->segment(0) != first || file()->segment(1) != second) {
       reset_tables(applied);
       return false;
     }
@@ -243,8 +255,8 @@ Status RedoLog::append() {
   set_->tables.back().table->reserve(writer_.operations(), bytes.size());
   words().busy.store(SharedWords::kWriting, std::memory_order_release);
   const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
-  if (const Status written = file_->append(segment, end.position, bytes); !written) {
-    if (file_->is_spoiled()) words().failed.store(1);
+  if (const Status written = file()->append(segment, end.position, bytes); !written) {
+    if (file()->is_spoiled()) words().failed.store(1);
     words().busy.store(SharedWords::kIdle, std::memory_order_release);
     return written;
   }
@@ -262,18 +274,18 @@ Status RedoLog::append() {
 Status RedoLog::make_room(std::size_t bytes, Time moment, bool may_wait) {
   const LogPlace end = tail();
   const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
-  const auto place = file_->segment(segment);
+  const auto place = file()->segment(segment);
   if (!place) return damaged_log();
-  if (end.position - place->position + bytes <= file_->room()) {
-    return file_->fill(segment, end.position + bytes);
+  if (end.position - place->position + bytes <= file()->room()) {
+    return file()->fill(segment, end.position + bytes);
   }
   const int other = 1 - segment;
-  if (file_->segment(other) && words().durable.load() < place->position) {
+  if (file()->segment(other) && words().durable.load() < place->position) {
     if (!may_wait) return Error{Code::full, "both segments of the log are full"};
     if (Status waited = wait_for_segment(place->position); !waited) return waited;
   }
-  if (Status begun = file_->begin_segment(other, end); !begun) return begun;
-  if (Status filled = file_->fill(other, end.position + bytes); !filled) return filled;
+  if (Status begun = file()->begin_segment(other, end); !begun) return begun;
+  if (Status filled = file()->fill(other, end.position + bytes); !filled) return filled;
   words().segment.store(static_cast<std::uint32_t>(other), std::memory_order_release);
   request_checkpoint(moment);
   return Done{};
@@ -282,7 +294,7 @@ Status RedoLog::make_room(std::size_t bytes, Time moment, bool may_wait) {
 Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
   const std::uint64_t pending = end - std::min(end, words().durable.load());
   const std::uint64_t members = std::max(1u, words().members.load(std::memory_order_relaxed));
-  if (pending > std::max(kPendingLeast, 2 * options_.log_segment_bytes / members)) {
+  if (pending > std::max(kPendingLeast, 2 * segment_bytes() / members)) {
     request_checkpoint(now);
   }
   if (durability == Durability::full) return sync_log(end);
@@ -299,12 +311,13 @@ Status RedoLog::sync_log(Position end) {
   if (Status locked = session_.lock(SharedLock::sync, kLongestWait); !locked) return locked;
   Status synced = Done{};
   if (words().failed.load() != 0) {
-    synced = Error{Code::io, "the log could not be synced: whether the last commits survive a "
-                             "power cut is unknown (the next write makes a new log)"};
+    synced = Error{Code::io,
+                   "the log could not be synced: whether the last commits survive a "
+                   "power cut is unknown (the next write makes a new log)"};
   } else if (words().synced.load(std::memory_order_acquire) < end) {
     const Position covered = words().tail.load(std::memory_order_acquire);
-    const std::shared_ptr<LogFile> file = present_file();
-    if (file != nullptr) synced = file->sync();
+    LogFile* const log_file = file();
+    if (log_file != nullptr) synced = log_file->sync();
     counts_.log_syncs.fetch_add(1, std::memory_order_relaxed);
     if (synced) {
       words().synced.store(std::max(covered, words().synced.load()), std::memory_order_release);
@@ -358,9 +371,10 @@ bool RedoLog::is_current(const Snapshot& snapshot) const {
   return snapshot.tables == set_number_.load(std::memory_order_relaxed);
 }
 
-std::shared_ptr<LogFile> RedoLog::present_file() const {
-  const std::scoped_lock lock(set_mutex_);
-  return file_;
+// Files of earlier logs stay: a thread may be reading one.
+void RedoLog::use(std::unique_ptr<LogFile> file) {
+  files_.push_back(std::move(file));
+  file_.store(files_.back().get(), std::memory_order_release);
 }
 
 // --- Expired keys
@@ -411,8 +425,8 @@ std::uint64_t RedoLog::table_bytes() const {
 }
 
 std::uint64_t RedoLog::file_bytes() const {
-  const std::shared_ptr<LogFile> file = present_file();
-  return file == nullptr ? 0 : file->bytes_on_disk();
+  LogFile* const log_file = file();
+  return words().log.load() == 0 || log_file == nullptr ? 0 : log_file->bytes_on_disk();
 }
 
 Error damaged_log() {

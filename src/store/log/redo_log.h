@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/ref.h"
 #include "mayfly/clock.h"
 #include "mayfly/internal/background_thread.h"
 #include "mayfly/result.h"
@@ -79,11 +80,24 @@ class RedoLog {
   bool is_settled(const TreeState& state) const;
   Status settle();
 
+  // Makes sure that this process has the log of that state open.
+  Status open_if_needed(const TreeState& state);
+
   // Whether the next commit must go straight into LMDB: the first one of a store makes no log.
   bool is_direct(const TreeState& state) const;
 
+  // Whether LMDB's map can take what the log has and so many bytes more. If not, a checkpoint may
+  // make room.
+  bool fits_tree(std::uint64_t bytes) const;
+  Result<bool> make_tree_room(std::uint64_t bytes);
+
+  // Of the log that there is, or of the next one.
+  std::uint64_t segment_bytes() const {
+    return file() != nullptr ? file()->segment_bytes() : options_.log_segment_bytes;
+  }
+
   // Whether a transaction of so many bytes fits into a record.
-  bool takes(std::size_t bytes) const { return bytes <= options_.log_segment_bytes / 4; }
+  bool takes(std::size_t bytes) const { return bytes <= segment_bytes() / 4; }
 
   // Appends the changes, and returns the end of the record. `state` is that of the snapshot.
   Result<Position> commit(const TreeState& state, const MemTable& own, Time now);
@@ -133,9 +147,9 @@ class RedoLog {
   };
 
   LogCounts& counts() { return counts_; }
-  std::uint64_t pending_bytes() const;      // in the log, not in LMDB
-  std::uint64_t table_bytes() const;        // memory of the tables
-  std::uint64_t file_bytes() const;         // of the log, on disk
+  std::uint64_t pending_bytes() const;  // in the log, not in LMDB
+  std::uint64_t table_bytes() const;    // memory of the tables
+  std::uint64_t file_bytes() const;     // of the log, on disk
   const std::string& path() const { return path_; }
 
  private:
@@ -146,7 +160,7 @@ class RedoLog {
 
   // Tables; under follow_mutex_.
   void reset_tables(const LogPlace& place);
-  void publish(std::shared_ptr<const TableSet> set);
+  void publish(Ref<const TableSet> set);
   bool apply(const RecordView& record);
   void drop_applied(Position applied);
   Status open_file(const TreeState& state);
@@ -173,7 +187,8 @@ class RedoLog {
   Status wait_for_segment(Position needed);
 
   Status sync_log(Position end);
-  std::shared_ptr<LogFile> present_file() const;
+  LogFile* file() const { return file_.load(std::memory_order_acquire); }
+  void use(std::unique_ptr<LogFile> file);
 
   Time work();  // of the thread
   void wake_thread();
@@ -191,12 +206,13 @@ class RedoLog {
   LogCounts counts_;
   RecordWriter writer_;  // under the write lock
 
-  std::mutex follow_mutex_;  // one applies at a time
-  std::shared_ptr<LogFile> file_;
+  std::mutex follow_mutex_;                      // one applies at a time
+  std::vector<std::unique_ptr<LogFile>> files_;  // the last is in use
+  std::atomic<LogFile*> file_{nullptr};
   LogPlace followed_place_;
 
   mutable std::mutex set_mutex_;
-  std::shared_ptr<const TableSet> set_;       // guarded by set_mutex_
+  Ref<const TableSet> set_;                   // guarded by set_mutex_
   std::atomic<std::uint64_t> set_number_{1};  // counts the sets
   std::atomic<Position> followed_{0};
 
@@ -208,10 +224,10 @@ class RedoLog {
 
   static constexpr std::int64_t kNotWanted = INT64_MIN;
   SteadyClock thread_clock_;
-  std::atomic<bool> unsynced_{false};                // there are commits for the thread to sync
-  std::atomic<std::int64_t> wanted_{kNotWanted};     // a checkpoint, with this moment
+  std::atomic<bool> unsynced_{false};             // there are commits for the thread to sync
+  std::atomic<std::int64_t> wanted_{kNotWanted};  // a checkpoint, with this moment
   std::atomic<bool> is_working_{false};
-  Time sync_at_ = kNever;                            // of the thread
+  Time sync_at_ = kNever;                             // of the thread
   std::atomic<std::thread::id> checkpoint_thread_{};  // of this process, that has the lock
   std::mutex thread_mutex_;
   std::unique_ptr<BackgroundThread> thread_;  // made with the first record
