@@ -170,7 +170,7 @@ class ModelFamily {
 // The families by name; "default" is always there.
 using ModelStore = std::map<std::string, ModelFamily>;
 
-// --- What a reader sees, as a text -----------------------------------------------------------------
+// --- What a reader sees, as a text ---------------------------------------------------------------
 
 using Deadlines = std::vector<std::pair<Time, std::string>>;
 

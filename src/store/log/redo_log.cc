@@ -167,8 +167,8 @@ Status RedoLog::open_if_needed(const TreeState& state) {
 
 // Another process may have made the log that LMDB names, and applied all of it.
 Status RedoLog::ready_file(const TreeState& state) {
+  if (file() != nullptr && file()->id() == state.log) return Done{};
   const std::scoped_lock lock(follow_mutex_);
-  if (file_ != nullptr && file_->id() == state.log) return Done{};
   if (Status opened = open_file(state); !opened) return opened;
   reset_tables(state.applied);
   return Done{};
