@@ -48,10 +48,6 @@ std::unique_lock<std::mutex> KVStore::take_turn() {
   return takes_turns ? std::unique_lock(turn) : std::unique_lock<std::mutex>();
 }
 
-std::unique_lock<std::mutex> KVStore::try_take_turn() {
-  return takes_turns ? std::unique_lock(turn, std::try_to_lock) : std::unique_lock<std::mutex>();
-}
-
 void KVIterator::copy() {
   if (copied) return;
   key_copy = cursor->key();
@@ -64,11 +60,8 @@ void KVIterator::drop_cursor() {
   if (txn != nullptr) {
     std::erase(txn->iterators, this);
     txn = nullptr;
-    cursor.reset();
-  } else if (cursor) {
-    const auto turn = kv->take_turn();
-    cursor.reset();
   }
+  cursor.reset();
 }
 
 namespace mayfly::internal {

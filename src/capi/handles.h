@@ -33,7 +33,7 @@
 #include "mayfly/clock.h"
 #include "mayfly/cursor.h"
 #include "mayfly/store.h"
-#include "store/lmdb/session.h"
+#include "store/log/session.h"
 
 struct KVColumnFamily {
   KVStore* kv;
@@ -75,7 +75,6 @@ struct KVStore {
   // Held by a single write. Without a busy timeout the store would refuse one of two threads that
   // write at the same time on one handle; so here they take turns.
   std::unique_lock<std::mutex> take_turn();
-  std::unique_lock<std::mutex> try_take_turn();
 
   const mayfly::internal::ProcessMark mark;
   const mayfly::SystemClock wall_clock;
@@ -134,7 +133,6 @@ struct KVIterator {
   // Makes the entry independent of the cursor. REQUIRES: valid.
   void copy();
 
-  // Expired entries that the cursor has found are removed now, if nobody else is writing.
   void drop_cursor();
 };
 

@@ -26,37 +26,37 @@ class KeyReader {
   static Result<KeyReader> of(const Store& store);
 
   // Calls `use(txn, found)`, with what is needed in it, if the key is there. In `open`, or, if that
-  // is null, in a transaction of its own; then `expired` is what has to be given to evict().
+  // is null, in a transaction of its own.
   template <class Use>
   Result<KeyState> look(const ReadTxn* open, std::string_view key, Family family, Need need,
-                        std::vector<ExpiredKey>& expired, Use use) const {
+                        Use use) const {
     if (open != nullptr) return look_in(inside(*open), key, family, need, use);
     auto snapshot = owner_.environment.begin_read();
     if (!snapshot) return snapshot.error();
     Txn txn(owner_, std::move(*snapshot));
-    auto state = look_in(txn, key, family, need, use);
-    expired = std::move(txn.expired_seen());
-    return state;
+    return look_in(txn, key, family, need, use);
   }
 
-  // Removes what has expired, if nobody else is writing.
-  void remove(const std::vector<ExpiredKey>& expired) const { evict(owner_, expired); }
+  // Whether reads have found expired entries that no commit has removed yet.
+  bool has_found_expired() const { return owner_.environment.log().has_noted(); }
 
  private:
   explicit KeyReader(const Txn::Owner& owner) : owner_(owner) {}
 
   static Txn& inside(const ReadTxn& txn);
-  static bool has_expired(Txn& txn, FamilyView& view, const StoredKey& key);
 
   template <class Use>
   static Result<KeyState> look_in(Txn& txn, std::string_view key, Family family, Need need,
                                   Use& use) {
     FamilyView* const view = txn.view(family);
     if (view == nullptr) return txn.missing_family();
-    const StoredKey stored(key, txn.catalog().hash_seed());
-    const auto found = txn.find(*view, stored, need);
+    const auto found = txn.look(*view, key, need);
     if (!found) return found.error();
-    if (!*found) return has_expired(txn, *view, stored) ? KeyState::expired : KeyState::absent;
+    if (!*found) return KeyState::absent;
+    if ((*found)->deadline != kNever && is_due((*found)->deadline, txn.now())) {
+      txn.record_expired(family, key);
+      return KeyState::expired;
+    }
     use(txn, **found);
     return KeyState::there;
   }

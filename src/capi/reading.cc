@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <vector>
 
 #include "capi/call.h"
 #include "capi/key_reader.h"
@@ -18,19 +17,11 @@ class Inside : public ReadTxn {
   static Txn& of(const ReadTxn& txn) { return *(txn.*&Inside::txn_); }
 };
 
-// Calls `use(txn, found)` if the key is there. One that has expired is removed if nobody else is
-// writing; if this thread has a transaction open, its commit does it.
+// Calls `use(txn, found)` if the key is there. One that has expired is noted, for the next commit.
 template <class Use>
 Result<KeyState> look(KVStore& kv, std::string_view key, Family family, Need need, Use use) {
   const OpenTxn* const open = kv.open_txn();
-  std::vector<ExpiredKey> expired;
-  const auto state =
-      kv.reader->look(open == nullptr ? nullptr : &open->txn(), key, family, need, expired, use);
-  if (!expired.empty()) {
-    const auto turn = kv.try_take_turn();
-    if (turn || !kv.takes_turns) kv.reader->remove(expired);
-  }
-  return state;
+  return kv.reader->look(open == nullptr ? nullptr : &open->txn(), key, family, need, use);
 }
 
 void count_get(Txn& txn, const StoredEntry& found) {
@@ -93,12 +84,6 @@ Result<KeyReader> KeyReader::of(const Store& store) {
   const auto txn = store.read();
   if (!txn) return txn.error();
   return KeyReader(inside(*txn).owner());
-}
-
-bool KeyReader::has_expired(Txn& txn, FamilyView& view, const StoredKey& key) {
-  if (!view.has_expired) return false;
-  const auto deadline = txn.deadline_of(view, key.bytes());
-  return deadline && *deadline != kNever && is_due(*deadline, txn.now());
 }
 
 extern "C" {

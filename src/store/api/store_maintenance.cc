@@ -141,11 +141,18 @@ Status Store::sync() {
 }
 
 Status Store::checkpoint() {
+  const auto done = checkpoint(CheckpointMode::full);
+  return done ? Status(Done{}) : done.error();
+}
+
+Result<Checkpointed> Store::checkpoint(CheckpointMode mode) {
   if (state_->environment == nullptr) return closed_error();
   if (state_->options.read_only || !state_->environment->writable()) {
     return Error{Code::denied, "cannot checkpoint: the store was opened read-only"};
   }
-  return state_->environment->log().checkpoint(state_->clock.now());
+  const Millis patience =
+      mode == CheckpointMode::passive ? Millis::zero() : state_->options.busy_timeout;
+  return state_->environment->log().checkpoint(state_->clock.now(), mode, patience);
 }
 
 Status Store::compact() {
@@ -187,6 +194,7 @@ Result<StoreStats> Store::stats() const {
   stats.tree_bytes = counts.tree_bytes;
   stats.tree_entries = counts.tree_entries;
   stats.expired_unwritten = counts.unwritten;
+  stats.expired_removed = counts.purged;
   stats.checkpoints = counts.checkpoints;
   stats.stalls = counts.stalls;
   stats.stalled_ms = counts.stalled_ns / kNanosInMilli;
