@@ -6,7 +6,8 @@
 // and the call itself costs nothing beside them.
 //
 // With `ttl` a database has three tables: key -> value, key -> deadline, and (deadline, key) ->
-// nothing. Without, it has only the first, and no deadline is looked up.
+// nothing; or what is natural for the system, such as a column and an index on it. Without, it has
+// only the first, and no deadline is looked up.
 
 #pragma once
 

@@ -52,6 +52,7 @@ Run run_churn(const ChurnPlan& plan, const std::filesystem::path& directory, Pro
   }
   const double took = progress.seconds() - start;
   const auto live = static_cast<double>(must(store.count()).live);
+  must(store.checkpoint());               // the last entries are in the log still
   const double size = file_bytes(store);  // the file never shrinks, so this is the most
   sizes.points.emplace_back(static_cast<double>(plan.length.count()), size);
   const std::filesystem::path copy = directory / "churn-compact.db";

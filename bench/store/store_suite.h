@@ -88,7 +88,7 @@ struct StorePlan {
   std::vector<const PeerRow*> missing;          // asked for, but not built in
   std::vector<const StoreWorkload*> workloads;  // those to report
   std::vector<const StoreExtra*> extras;        // the same
-  std::size_t single_puts = 20'000;             // at most
+  std::size_t single_puts = 100'000;            // at most
   double single_seconds = 1.5;                  // at most
   double sustained_seconds = 10;                // at most, of as many puts as there are keys
   std::filesystem::path directory;              // the files go into a fresh one below this
