@@ -142,7 +142,6 @@ Status RedoLog::wait_for_segment(Position needed) {
 // A cut erases what is due at its moment and has its newest version behind the last cut, or behind
 // what LMDB has. False: there is nothing to cut.
 Result<bool> RedoLog::append_cut(const TreeState& state, Time moment) {
-  if (const Status ready = ready_file(state); !ready) return ready.error();
   Position since = state.applied.position;
   {
     const std::scoped_lock lock(set_mutex_);
@@ -213,8 +212,7 @@ Result<std::unique_ptr<TreeTxn>> RedoLog::begin_direct(const TreeState& state) {
   }
   Status ready = Done{};
   if (!state.log.is_none()) {
-    ready = ready_file(state);
-    if (ready) ready = apply_all(true);
+    ready = apply_all(true);
     if (ready) ready = make_room(kRecordHeaderBytes, Time{}, false);
   }
   if (ready) {

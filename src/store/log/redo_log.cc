@@ -158,17 +158,10 @@ Status RedoLog::open_file(const TreeState& state) {
 }
 
 Status RedoLog::open_if_needed(const TreeState& state) {
-  if (state.log.is_none() || (file() != nullptr && file()->id() == state.log)) return Done{};
+  const auto is_open = [&] { return file() != nullptr && file()->id() == state.log; };
+  if (state.log.is_none() || is_open()) return Done{};
   const std::scoped_lock lock(follow_mutex_);
-  if (Status opened = open_file(state); !opened) return opened;
-  reset_tables(state.applied);
-  return Done{};
-}
-
-// Another process may have made the log that LMDB names, and applied all of it.
-Status RedoLog::ready_file(const TreeState& state) {
-  if (file() != nullptr && file()->id() == state.log) return Done{};
-  const std::scoped_lock lock(follow_mutex_);
+  if (is_open()) return Done{};  // another thread has, and may have followed it
   if (Status opened = open_file(state); !opened) return opened;
   reset_tables(state.applied);
   return Done{};
@@ -238,8 +231,8 @@ Result<Position> RedoLog::commit(const TreeState& state, const MemTable& own, Ti
     if (to_operation(own, version, operation)) writer_.add(operation);
   });
   if (writer_.operations() == 0) return words().tail.load();
-  if (const Status ready = state.log.is_none() ? make_log() : ready_file(state); !ready) {
-    return ready.error();
+  if (state.log.is_none()) {
+    if (const Status made = make_log(); !made) return made.error();
   }
   if (const Status room = make_room(writer_.bytes(), now, true); !room) return room.error();
   if (const Status appended = append(); !appended) return appended.error();
@@ -341,7 +334,7 @@ Status RedoLog::sync() {
     if (Status synced = environment_.sync_tree(); !synced) return synced;
   }
   if (state.log.is_none()) return Done{};
-  Status ready = ready_file(state);
+  Status ready = open_if_needed(state);
   return ready ? sync_log(end) : ready;
 }
 

@@ -164,7 +164,6 @@ class RedoLog {
   bool apply(const RecordView& record);
   void drop_applied(Position applied);
   Status open_file(const TreeState& state);
-  Status ready_file(const TreeState& state);
   Result<bool> follow_slowly(Snapshot& snapshot, Position tail);
 
   // Records; under the write lock.
