@@ -91,11 +91,16 @@ struct History {
 
 class Workload {
  public:
-  Workload(std::string path, const History& history, PlanState state)
-      : path_(std::move(path)),
-        history_(history),
-        state_(std::move(state)),
-        random_(history.seed * 31 + history.life()) {}
+  Workload(std::string path, const History& history) : path_(std::move(path)) {
+    begin_life(history);
+  }
+
+  void begin_life(const History& history) {
+    history_ = history;
+    state_ = history.state(0);
+    random_.seed(history.seed * 31 + history.life());
+    clock_.set(state_.now());
+  }
 
   void open() {
     clock_.set(state_.now());
@@ -169,7 +174,7 @@ class Workload {
   }
 
   const std::string path_;
-  const History history_;
+  History history_;
   PlanState state_;
   std::mt19937_64 random_;
   ManualClock clock_;
@@ -252,14 +257,12 @@ History cut_again(const History& history, const std::filesystem::path& folder,
                   const std::filesystem::path& again, std::mt19937_64& random) {
   auto* const recorded = new PowerCutDisk;  // its store stays open
   record(*recorded, folder);
-  ManualClock clock;
-  auto* const first = new Store(take(Store::open(folder / "store", clock), "recover"));
+  auto* const workload = new Workload(folder / "store", history);
+  workload->open();
   const std::size_t opened = recorded->tick();
   History next = history;
-  const std::uint64_t n = history.find(*first);
-  next.lives.push_back(n);
-  auto* const workload = new Workload(folder / "store", next, next.state(0));
-  workload->open();
+  next.lives.push_back(history.find(workload->any()));
+  workload->begin_life(next);
   const Promises promises = run(*workload, *recorded, random() % kLaterTransactions, false);
   recorded->finish();
   // Half of the time while it is opened.
@@ -316,7 +319,7 @@ int cut_power(const History& history, std::uint64_t images, const std::filesyste
   Promises promises;
   std::uint64_t checkpoints = 0;
   {
-    Workload workload(place / "run" / "store", history, PlanState());
+    Workload workload(place / "run" / "store", history);
     workload.open();
     promises = run(workload, recorded, kTransactions, true);
     checkpoints = workload.checkpoints();

@@ -36,7 +36,7 @@ Function* system_call(const char* name) {
 
 // The name within the recorded folder; empty if it is elsewhere, or holds locks only.
 inline std::string recorded_name(std::string_view path) {
-  if (disk == nullptr || !path.starts_with(recorded_folder)) return {};
+  if (!path.starts_with(recorded_folder)) return {};
   path.remove_prefix(recorded_folder.size());
   return path.ends_with("-lock") || path.ends_with("-shm") ? std::string() : std::string(path);
 }
@@ -58,16 +58,22 @@ inline void tell(const char* what) {
   if (auto* const call = on_call.load()) call(what);
 }
 
-inline bool is_recorded(int descriptor) {
-  return disk != nullptr && !recorded_name(path_of(descriptor)).empty();
+// The recording, if this file is recorded; else null. It may end at any time.
+inline PowerCutDisk* recorder_of(int descriptor) {
+  PowerCutDisk* const now = disk;
+  return now == nullptr || recorded_name(path_of(descriptor)).empty() ? nullptr : now;
 }
 
-inline void record_write(int descriptor, std::uint64_t offset, const void* data, ssize_t size) {
+// A synchronous write is durable when it returns, not when others can see it.
+inline void record_write(PowerCutDisk& now, int descriptor, off_t offset, const void* data,
+                         ssize_t size) {
   if (size <= 0) return;
+  const std::size_t at =
+      now.on_write(inode_of(descriptor), static_cast<std::uint64_t>(offset),
+                   {static_cast<const char*>(data), static_cast<std::size_t>(size)});
   const bool is_synced = (::fcntl(descriptor, F_GETFL) & O_DSYNC) != 0;
-  disk.load()->on_write(inode_of(descriptor), offset,
-                        {static_cast<const char*>(data), static_cast<std::size_t>(size)},
-                        is_synced);
+  tell(is_synced ? "meta page" : "written");
+  if (is_synced) now.on_write_synced(at);
 }
 
 inline int sync_and_record(int descriptor) {
@@ -96,29 +102,30 @@ extern "C" {
 ssize_t pwrite(int descriptor, const void* data, size_t size, off_t offset) {
   using namespace mayfly::internal;
   static auto* const system = system_call<ssize_t(int, const void*, size_t, off_t)>("pwrite");
-  if (!is_recorded(descriptor)) return system(descriptor, data, size, offset);
+  PowerCutDisk* const now = recorder_of(descriptor);
+  if (now == nullptr) return system(descriptor, data, size, offset);
   tell("pwrite");
   const ssize_t count = system(descriptor, data, size, offset);
-  record_write(descriptor, static_cast<std::uint64_t>(offset), data, count);
-  tell("written");
+  record_write(*now, descriptor, offset, data, count);
   return count;
 }
 
 ssize_t write(int descriptor, const void* data, size_t size) {
   using namespace mayfly::internal;
   static auto* const system = system_call<ssize_t(int, const void*, size_t)>("write");
-  if (!is_recorded(descriptor)) return system(descriptor, data, size);
+  PowerCutDisk* const now = recorder_of(descriptor);
+  if (now == nullptr) return system(descriptor, data, size);
   tell("write");
   const off_t offset = ::lseek(descriptor, 0, SEEK_CUR);
   const ssize_t count = system(descriptor, data, size);
-  record_write(descriptor, static_cast<std::uint64_t>(offset), data, count);
+  record_write(*now, descriptor, offset, data, count);
   return count;
 }
 
 ssize_t writev(int descriptor, const iovec* parts, int count) {
   using namespace mayfly::internal;
   static auto* const system = system_call<ssize_t(int, const iovec*, int)>("writev");
-  if (!is_recorded(descriptor)) return system(descriptor, parts, count);
+  if (recorder_of(descriptor) == nullptr) return system(descriptor, parts, count);
   ssize_t done = 0;
   for (int i = 0; i < count; ++i) {
     const ssize_t written = ::write(descriptor, parts[i].iov_base, parts[i].iov_len);
@@ -135,8 +142,9 @@ int ftruncate(int descriptor, off_t size) noexcept {
   using namespace mayfly::internal;
   static auto* const system = system_call<int(int, off_t)>("ftruncate");
   const int failed = system(descriptor, size);
-  if (failed == 0 && is_recorded(descriptor)) {
-    disk.load()->on_truncate(inode_of(descriptor), static_cast<std::uint64_t>(size));
+  PowerCutDisk* const now = recorder_of(descriptor);
+  if (failed == 0 && now != nullptr) {
+    now->on_truncate(inode_of(descriptor), static_cast<std::uint64_t>(size));
   }
   return failed;
 }
@@ -148,21 +156,23 @@ int open(const char* path, int flags, ...) {
   const int mode = (flags & O_CREAT) != 0 ? va_arg(rest, int) : 0;
   va_end(rest);
   static auto* const system = system_call<int(const char*, int, ...)>("open");
-  const std::string name = recorded_name(path);
+  PowerCutDisk* const now = disk;
+  const std::string name = now == nullptr ? std::string() : recorded_name(path);
   const bool creates = !name.empty() && (flags & O_CREAT) != 0 && ::access(path, F_OK) != 0;
   if (creates) tell("create");
   const int descriptor = system(path, flags, mode);
-  if (creates && descriptor >= 0) disk.load()->on_name_change("", name, inode_of(descriptor));
+  if (creates && descriptor >= 0) now->on_name_change("", name, inode_of(descriptor));
   return descriptor;
 }
 
 int rename(const char* from, const char* to) noexcept {
   using namespace mayfly::internal;
   static auto* const system = system_call<int(const char*, const char*)>("rename");
-  const std::string name = recorded_name(from);
+  PowerCutDisk* const now = disk;
+  const std::string name = now == nullptr ? std::string() : recorded_name(from);
   if (!name.empty()) tell("rename");
   const int failed = system(from, to);
-  if (failed == 0 && !name.empty()) disk.load()->on_name_change(name, recorded_name(to), 0);
+  if (failed == 0 && !name.empty()) now->on_name_change(name, recorded_name(to), 0);
   if (!name.empty()) tell("renamed");
   return failed;
 }
@@ -170,10 +180,11 @@ int rename(const char* from, const char* to) noexcept {
 int unlink(const char* path) noexcept {
   using namespace mayfly::internal;
   static auto* const system = system_call<int(const char*)>("unlink");
-  const std::string name = recorded_name(path);
+  PowerCutDisk* const now = disk;
+  const std::string name = now == nullptr ? std::string() : recorded_name(path);
   if (!name.empty()) tell("unlink");
   const int failed = system(path);
-  if (failed == 0 && !name.empty()) disk.load()->on_name_change(name, "", 0);
+  if (failed == 0 && !name.empty()) now->on_name_change(name, "", 0);
   if (!name.empty()) tell("unlinked");
   return failed;
 }

@@ -61,11 +61,10 @@ class PowerCutDisk {
   }
 
   // What a process did. Files are told apart by inode, since names change.
-  void on_write(std::uint64_t inode, std::uint64_t offset, std::span<const char> data,
-                bool is_synced) {
-    put({.kind = is_synced ? Kind::synced_write : Kind::write, .inode = inode, .offset = offset},
-        {data.data(), data.size()});
+  std::size_t on_write(std::uint64_t inode, std::uint64_t offset, std::span<const char> data) {
+    return put({.kind = Kind::write, .inode = inode, .offset = offset}, {data.data(), data.size()});
   }
+  void on_write_synced(std::size_t at) { put({.kind = Kind::write_synced, .offset = at}, {}); }
   void on_truncate(std::uint64_t inode, std::uint64_t size) {
     put({.kind = Kind::truncate, .inode = inode, .offset = size}, {});
   }
@@ -129,7 +128,7 @@ class PowerCutDisk {
   static constexpr std::size_t kNotYet = static_cast<std::size_t>(-1);
   static constexpr std::size_t kArena = std::size_t{1} << 30;
 
-  enum class Kind : std::uint32_t { write, synced_write, truncate, sync, folder_sync, name, tick };
+  enum class Kind : std::uint32_t { write, write_synced, truncate, sync, folder_sync, name, tick };
 
   struct Event {
     Kind kind;
@@ -181,10 +180,14 @@ class PowerCutDisk {
   void take(const Event& event, std::string_view data) {
     switch (event.kind) {
       case Kind::write:
-      case Kind::synced_write:
       case Kind::truncate:
-        writes_.push_back({event.inode, event.offset, data, event.kind == Kind::truncate, event.at,
-                           event.kind == Kind::synced_write ? event.at + 1 : kNotYet});
+        writes_.push_back(
+            {event.inode, event.offset, data, event.kind == Kind::truncate, event.at, kNotYet});
+        break;
+      case Kind::write_synced:
+        for (Write& write : writes_) {
+          if (write.at == event.offset) write.durable_at = event.at;
+        }
         break;
       case Kind::sync:
         syncs_.push_back(event.at);

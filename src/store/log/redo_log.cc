@@ -157,11 +157,12 @@ Status RedoLog::open_file(const TreeState& state) {
   return Done{};
 }
 
+// Another process may have made the log that LMDB names, and applied all of it.
 Status RedoLog::open_if_needed(const TreeState& state) {
-  const auto is_open = [&] { return file() != nullptr && file()->id() == state.log; };
-  if (state.log.is_none() || is_open()) return Done{};
+  const auto has_it = [&] { return file() != nullptr && file()->id() == state.log; };
+  if (state.log.is_none() || has_it()) return Done{};
   const std::scoped_lock lock(follow_mutex_);
-  if (is_open()) return Done{};  // another thread has, and may have followed it
+  if (has_it()) return Done{};
   if (Status opened = open_file(state); !opened) return opened;
   reset_tables(state.applied);
   return Done{};
@@ -234,7 +235,7 @@ Result<Position> RedoLog::commit(const TreeState& state, const MemTable& own, Ti
   if (state.log.is_none()) {
     if (const Status made = make_log(); !made) return made.error();
   }
-  if (const Status room = make_room(writer_.bytes(), now, true); !room) return room.error();
+  if (const Status room = make_room(writer_.bytes(), true, now); !room) return room.error();
   if (const Status appended = append(); !appended) return appended.error();
   return words().tail.load(std::memory_order_relaxed);
 }
@@ -246,25 +247,26 @@ Status RedoLog::append() {
   const std::scoped_lock lock(follow_mutex_);
   if (followed_place_ != end) reset_tables(end);  // all of it is in LMDB
   set_->tables.back().table->reserve(writer_.operations(), bytes.size());
-  words().busy.store(SharedWords::kWriting, std::memory_order_release);
+  const std::uint32_t busy = words().busy.load(std::memory_order_relaxed);
+  if (busy == SharedWords::kIdle) words().busy.store(SharedWords::kWriting);
   const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
   if (const Status written = file()->append(segment, end.position, bytes); !written) {
     if (file()->is_spoiled()) words().failed.store(1);
-    words().busy.store(SharedWords::kIdle, std::memory_order_release);
+    words().busy.store(busy, std::memory_order_release);
     return written;
   }
   if (const auto record = read_record(bytes, end.position, end.chain)) apply(*record);
   followed_.store(followed_place_.position, std::memory_order_release);
   words().chain.store(writer_.chain(), std::memory_order_relaxed);
   words().tail.store(end.position + bytes.size(), std::memory_order_release);
-  words().busy.store(SharedWords::kIdle, std::memory_order_release);
+  words().busy.store(busy, std::memory_order_release);
   counts_.logged_bytes.fetch_add(bytes.size(), std::memory_order_relaxed);
   return Done{};
 }
 
 // Goes on in the other segment if the present one is full. All records there must be in LMDB,
 // durably.
-Status RedoLog::make_room(std::size_t bytes, Time moment, bool may_wait) {
+Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> moment) {
   const LogPlace end = tail();
   const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
   const auto place = file()->segment(segment);
@@ -280,7 +282,7 @@ Status RedoLog::make_room(std::size_t bytes, Time moment, bool may_wait) {
   if (Status begun = file()->begin_segment(other, end); !begun) return begun;
   if (Status filled = file()->fill(other, end.position + bytes); !filled) return filled;
   words().segment.store(static_cast<std::uint32_t>(other), std::memory_order_release);
-  request_checkpoint(moment);
+  if (moment) request_checkpoint(*moment);
   return Done{};
 }
 
@@ -291,14 +293,15 @@ Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
     request_checkpoint(now);
   }
   if (durability == Durability::full) return sync_log(end);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // the thread clears it, then reads the tail
   if (durability == Durability::normal && !unsynced_.load(std::memory_order_relaxed)) {
-    unsynced_.store(true);
-    wake_thread();
+    if (!unsynced_.exchange(true)) wake_thread();
   }
   return Done{};
 }
 
-// Who waits for the sync lock often finds that the one before has synced its record, too.
+// Who waits for the sync lock often finds that the one before has synced its record, too. REQUIRES:
+// this process has followed the log to `end`, or LMDB has all before it, durably.
 Status RedoLog::sync_log(Position end) {
   if (words().synced.load(std::memory_order_acquire) >= end) return Done{};
   if (Status locked = session_.lock(SharedLock::sync, kLongestWait); !locked) return locked;
@@ -308,17 +311,30 @@ Status RedoLog::sync_log(Position end) {
                    "the log could not be synced: whether the last commits survive a "
                    "power cut is unknown (the next write makes a new log)"};
   } else if (words().synced.load(std::memory_order_acquire) < end) {
-    const Position covered = words().tail.load(std::memory_order_acquire);
-    LogFile* const log_file = file();
-    if (log_file != nullptr) synced = log_file->sync();
-    counts_.log_syncs.fetch_add(1, std::memory_order_relaxed);
-    if (synced) {
-      words().synced.store(std::max(covered, words().synced.load()), std::memory_order_release);
-    } else {
-      words().failed.store(1);
-    }
+    synced = sync_file();
   }
   session_.unlock(SharedLock::sync);
+  return synced;
+}
+
+// What lies before the beginning of the log that is in force is in LMDB, durably.
+Status RedoLog::sync_file() {
+  const std::uint64_t log = words().log.load();
+  const Position covered = words().tail.load(std::memory_order_acquire);
+  if (log == 0) return Done{};
+  std::unique_ptr<LogFile> other;  // another process has made it, and this one has not read it yet
+  LogFile* present = file();
+  if (present == nullptr || present->id().word() != log) {
+    auto opened = LogFile::open(path_, true);
+    if (!opened) return words().log.load() == log ? Status(opened.error()) : Status(Done{});
+    other = std::move(*opened);
+    present = other.get();
+  }
+  counts_.log_syncs.fetch_add(1, std::memory_order_relaxed);
+  const Status synced = present->sync();
+  if (words().log.load() != log) return Done{};
+  if (!synced) words().failed.store(1);
+  if (synced) words().synced = std::max(covered, words().synced.load());
   return synced;
 }
 
@@ -328,20 +344,18 @@ Status RedoLog::sync() {
   if (!snapshot) return snapshot.error();
   const Position applied = (*snapshot)->state.applied.position;
   const Position end = std::max(applied, (*snapshot)->window.tail());
-  const TreeState state = (*snapshot)->state;
+  const bool has_log = !(*snapshot)->state.log.is_none();
   environment_.end_read(std::move(*snapshot));
   if (applied > words().durable.load()) {
     if (Status synced = environment_.sync_tree(); !synced) return synced;
   }
-  if (state.log.is_none()) return Done{};
-  Status ready = open_if_needed(state);
-  return ready ? sync_log(end) : ready;
+  return has_log ? sync_log(end) : Status(Done{});
 }
 
 // --- The checkpoint lock
 
-Status RedoLog::lock_checkpoint() {
-  if (Status locked = session_.lock(SharedLock::checkpoint, kLongestWait); !locked) return locked;
+Status RedoLog::lock_checkpoint(Millis patience) {
+  if (Status locked = session_.lock(SharedLock::checkpoint, patience); !locked) return locked;
   checkpoint_thread_ = std::this_thread::get_id();
   return Done{};
 }
