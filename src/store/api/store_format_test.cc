@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 #include <lmdb.h>
 
+#include <fstream>
 #include <map>
+#include <sstream>
 
 #include "mayfly/store.h"
 #include "store/api/store_fixture.h"
+#include "store/check/store_damage.h"
 #include "store/rows/stored_key.h"
 #include "store/txn/catalog.h"
 
@@ -232,6 +235,63 @@ TEST_F(StoreFileTest, EachFamilyHasTablesOfItsOwnAndADroppedOneLeavesThemEmpty) 
   EXPECT_EQ(all.at("t3"), (Table{{"c", "2"}}));
   EXPECT_EQ(all.at("t4"), Table());
   EXPECT_EQ(all.at("t5"), Table());
+}
+
+// --- Stores of version 1 -------------------------------------------------------------------------
+
+// The text of a file of tests/golden/store_v1 that lists what the store shows.
+std::string unescaped(const std::string& word) {
+  std::string text;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    if (word[i] != '\\') {
+      text += word[i];
+    } else if (i + 3 < word.size() && word[i + 1] == 'x') {
+      text += static_cast<char>(std::stoi(word.substr(i + 2, 2), nullptr, 16));
+      i += 3;
+    }
+  }
+  return text;
+}
+
+TEST_F(StoreFileTest, AStoreOfVersionOneOpensWithEverythingAndIsOfVersionTwoThen) {
+  const std::filesystem::path golden = "tests/golden/store_v1";
+  for (const std::string name : {"clean", "cut"}) {
+    const std::filesystem::path path = folder_ / name;
+    std::filesystem::copy_file(golden / name, path);
+    if (name == "cut") std::filesystem::copy_file(golden / "cut-undo", path.string() + "-undo");
+    std::map<std::string, std::vector<Shown>> expected;
+    std::ifstream in(golden / (name + ".rows"));
+    std::string line;
+    std::string family;
+    while (std::getline(in, line)) {
+      std::istringstream words(line);
+      std::string kind, first, second, third;
+      words >> kind >> first >> second >> third;
+      if (kind == "family") expected[family = unescaped(first)];
+      if (kind != "row") continue;
+      const Time deadline = third == "-" ? kNever : Time(Millis(std::stoll(third)));
+      expected[family].push_back({unescaped(first), unescaped(second), deadline});
+    }
+    ASSERT_GE(expected.size(), 4u);
+    for (int round = 0; round < 3; ++round) {
+      Store store = must(Store::open(path, clock_));
+      for (const auto& [each, rows] : expected) {
+        const Family found = each == "default" ? Family() : must(store.family(each));
+        EXPECT_EQ(rows_of(must(store.read()), found), rows) << name << ", " << each << round;
+      }
+      EXPECT_TRUE(must(store.check()).ok());
+      EXPECT_FALSE(std::filesystem::exists(path.string() + "-undo"));
+      if (round == 1) {
+        must(store.put("new", "1", 1h));
+        must(store.put("new", "2", 1h));
+        expected["default"].push_back({"new", "2", kStart + 1h});
+        std::ranges::sort(expected["default"], {}, &Shown::key);
+      }
+      must(store.close());
+      EXPECT_EQ(RawFile(path).get(nullptr, "mayfly")[7], 2) << "the version";
+      EXPECT_EQ(RawFile(path).get(nullptr, "log").size(), 48u);
+    }
+  }
 }
 
 }  // namespace store_format_test

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <sstream>
 #include <thread>
 
 #include "mayfly/internal/stopwatch.h"
@@ -412,6 +411,42 @@ TEST_F(StoreLogTest, ACursorOfTheStoreGoesOnThroughACut) {
   EXPECT_EQ(stored(), 0u);
 }
 
+// Between a cut and its checkpoint, what the cut dropped is gone for all that come after it.
+TEST_F(StoreLogTest, ACutCountsBeforeItsCheckpoint) {
+  make_log();
+  must(store_.put("in LMDB", "value", 1s));
+  must(store_.checkpoint());
+  must(store_.put("dropped", "value", 1s));
+  must(store_.put("extended", "value", 2s));
+  must(store_.put("plain", "value"));
+  const auto before = must(store_.read());
+  const std::string shown = describe(before, {}, true);
+  clock_.advance(1s);
+  const std::uint64_t transaction = transaction_of(store_);
+  cut_log(path_, clock_.now());
+  EXPECT_EQ(transaction_of(store_), transaction) << "not a checkpoint";
+  EXPECT_EQ(describe(before, {}, true), shown);
+  EXPECT_EQ(count().stored, 4u);
+  EXPECT_EQ(count().expired, 1u) << "what LMDB has was not dropped";
+  EXPECT_TRUE(must(store_.expire("extended", 10s)));
+  must(store_.put("dropped", "again", 10s));
+  clock_.set(kStart);
+  const Rows expected{{"dropped", "again", kStart + 11s},
+                      {"extended", "value", kStart + 11s},
+                      {"first", "2"},
+                      {"in LMDB", "value", kStart + 1s},
+                      {"plain", "value"}};
+  EXPECT_EQ(rows_of(store_), expected);
+  {
+    Store copy = must(Store::open(copy_as_it_is("copy"), clock_));
+    EXPECT_EQ(rows_of(copy), expected) << "the cut is replayed";
+    EXPECT_EQ(must(copy.count()).stored, 5u);
+    EXPECT_TRUE(must(copy.check()).ok());
+    must(copy.close());
+  }
+  expect_everywhere(expected);
+}
+
 // --- Deadlines -----------------------------------------------------------------------------------
 
 TEST_F(StoreLogTest, ChangesOfADeadlineAloneKeepTheValueWhereverItIs) {
@@ -630,9 +665,9 @@ TEST_F(StoreLogTest, TheThreadGoesOnAfterACompaction) {
     must(store_.compact());
     must(store_.put("key", "value"));
     const std::uint64_t before = stats().log_syncs;
-    const std::int64_t end = monotonic_ns() + 60'000'000'000;  // does not hang if it is broken
+    const std::int64_t end = monotonic_ns() + 30'000'000'000;  // does not hang if it is broken
     while (stats().log_syncs == before && monotonic_ns() < end) std::this_thread::yield();
-    EXPECT_GT(stats().log_syncs, before);
+    ASSERT_GT(stats().log_syncs, before);
   }
 }
 
@@ -725,63 +760,6 @@ TEST_F(StoreLogTest, AChildLeavesTheLogOfItsParentAlone) {
   EXPECT_TRUE(has("-shm"));
   must(store_.put("more", "value"));
   expect_everywhere({{"first", "2"}, {"key", "value", kStart + 10s}, {"more", "value"}});
-}
-
-// --- Stores of version 1 -------------------------------------------------------------------------
-
-// The text of a file of tests/golden/store_v1 that lists what the store shows.
-std::string unescaped(const std::string& word) {
-  std::string text;
-  for (std::size_t i = 0; i < word.size(); ++i) {
-    if (word[i] != '\\') {
-      text += word[i];
-    } else if (i + 3 < word.size() && word[i + 1] == 'x') {
-      text += static_cast<char>(std::stoi(word.substr(i + 2, 2), nullptr, 16));
-      i += 3;
-    }
-  }
-  return text;
-}
-
-TEST_F(StoreLogTest, AStoreOfVersionOneOpensWithEverythingAndIsOfVersionTwoThen) {
-  const std::filesystem::path golden = "tests/golden/store_v1";
-  for (const std::string name : {"clean", "cut"}) {
-    const std::filesystem::path path = folder_ / name;
-    std::filesystem::copy_file(golden / name, path);
-    if (name == "cut") std::filesystem::copy_file(golden / "cut-undo", path.string() + "-undo");
-    std::map<std::string, Rows> expected;
-    std::ifstream in(golden / (name + ".rows"));
-    std::string line;
-    std::string family;
-    while (std::getline(in, line)) {
-      std::istringstream words(line);
-      std::string kind, first, second, third;
-      words >> kind >> first >> second >> third;
-      if (kind == "family") expected[family = unescaped(first)];
-      if (kind != "row") continue;
-      const Time deadline = third == "-" ? kNever : Time(Millis(std::stoll(third)));
-      expected[family].push_back({unescaped(first), unescaped(second), deadline});
-    }
-    ASSERT_GE(expected.size(), 4u);
-    for (int round = 0; round < 3; ++round) {
-      Store store = must(Store::open(path, clock_));
-      for (const auto& [each, rows] : expected) {
-        const Family found = each == "default" ? Family() : must(store.family(each));
-        EXPECT_EQ(rows_of(must(store.read()), found), rows) << name << ", " << each << round;
-      }
-      EXPECT_TRUE(must(store.check()).ok());
-      EXPECT_FALSE(std::filesystem::exists(path.string() + "-undo"));
-      if (round == 1) {
-        must(store.put("new", "1", 1h));
-        must(store.put("new", "2", 1h));
-        expected["default"].push_back({"new", "2", kStart + 1h});
-        std::ranges::sort(expected["default"], {}, &Shown::key);
-      }
-      must(store.close());
-      EXPECT_EQ(RawFile(path).get(nullptr, "mayfly")[7], 2) << "the version";
-      EXPECT_EQ(RawFile(path).get(nullptr, "log").size(), 48u);
-    }
-  }
 }
 
 }  // namespace store_log_test

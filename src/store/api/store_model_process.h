@@ -49,6 +49,7 @@ class RemoteStore {
   void open() { call({Method::open}); }
   void close() { call({Method::close}); }
   void quiet() { call({Method::quiet}); }
+  void cut() { call({Method::cut}); }
   void checkpoint() { call({Method::checkpoint}); }
   std::uint64_t expired_lazily() { return unsigned_number(call({Method::lazily})); }
   std::string check() { return call({Method::check}).text; }

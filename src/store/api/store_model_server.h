@@ -23,9 +23,12 @@
 
 namespace mayfly::internal {
 
-// Stops the thread; what it was asked for is forgotten. REQUIRES: nobody writes meanwhile.
 class LogTestAccess {
  public:
+  // A cut of which the checkpoint is still to come.
+  static void cut(RedoLog& log, Time now) { must(log.cut(now, Session::kLeastWait)); }
+
+  // Stops the thread; what it was asked for is forgotten. REQUIRES: nobody writes meanwhile.
   static void quiet(RedoLog& log) {
     log.stop_thread();
     log.wanted_ = RedoLog::kNotWanted;
@@ -33,16 +36,25 @@ class LogTestAccess {
   }
 };
 
-inline void quiet_log(const std::filesystem::path& path) {
+// REQUIRES: this process has the store at `path` open.
+template <class Use>
+void with_log(const std::filesystem::path& path, Use use) {
   Environment* const environment = must(acquire_environment(path.string(), {}));
-  LogTestAccess::quiet(environment->log());
+  use(environment->log());
   must(release_environment(environment, Time{}));
+}
+
+inline void quiet_log(const std::filesystem::path& path) { with_log(path, LogTestAccess::quiet); }
+
+inline void cut_log(const std::filesystem::path& path, Time now) {
+  with_log(path, [now](RedoLog& log) { LogTestAccess::cut(log, now); });
 }
 
 enum class RemoteMethod {
   open,
   close,
   quiet,
+  cut,
   checkpoint,
   lazily,
   check,
@@ -165,6 +177,9 @@ class RemoteServer {
         return true;
       case Method::quiet:
         if (served.store) quiet_log(path);
+        return true;
+      case Method::cut:
+        cut_log(path, served.clock.now());
         return true;
       case Method::checkpoint:
         must(served.store->checkpoint());

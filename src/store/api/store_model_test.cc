@@ -669,6 +669,7 @@ TEST_P(StoreModelTest, AgreesWithPlainMaps) {
   EXPECT_GT(reached.put_in_rows, steps);
   EXPECT_GT(reached.elsewhere, steps / 4);
   EXPECT_GT(reached.checkpoints, least);
+  EXPECT_GT(reached.cuts, least);
   EXPECT_GT(reached.kept, least);
   EXPECT_GT(reached.backups, least / 8);
   EXPECT_GT(reached.rejoined, least);

@@ -27,7 +27,8 @@ struct Reached {
   std::uint64_t to_ttl = 0, to_permanent = 0, expired_overwritten = 0, long_keys = 0;
   std::uint64_t ttl_all_gone = 0, dropped_with_ttl = 0, purged = 0, lazily = 0, reopened = 0;
   std::uint64_t compacted = 0, drops_undone = 0, revived = 0, put_in_rows = 0, elsewhere = 0;
-  std::uint64_t checkpoints = 0, cut_off = 0, kept = 0, backups = 0, rejoined = 0, by_thread = 0;
+  std::uint64_t checkpoints = 0, cuts = 0, cut_off = 0, kept = 0, backups = 0, rejoined = 0,
+                by_thread = 0;
 };
 
 class ModelWorld {
@@ -156,7 +157,7 @@ class ModelWorld {
     return removed;
   }
 
-  // All of it is in LMDB, where no cut finds it.
+  // All of it is in LMDB, or behind a cut, where no other cut finds it.
   void apply_all() {
     for (auto& [name, model] : model_) {
       for (auto& [key, entry] : model.entries) entry.logged = false;
@@ -196,14 +197,17 @@ class ModelWorld {
   }
 
   void checkpoint() {
-    doing_ = "checkpoint";
+    const bool applies = below(2) == 0;  // or that comes later
+    doing_ = applies ? "checkpoint" : "cut";
     if (below(2) == 0) {
-      elsewhere().checkpoint();
-    } else {
+      applies ? elsewhere().checkpoint() : elsewhere().cut();
+    } else if (applies) {
       must(any_store().checkpoint());
+    } else {
+      cut_log(path_, clock_.now());
     }
     cut();
-    ++reached_.checkpoints;
+    ++(applies ? reached_.checkpoints : reached_.cuts);
   }
 
   // Makes commits that change nothing else. Each removes 64 keys.
