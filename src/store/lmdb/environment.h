@@ -119,6 +119,10 @@ class Environment {
   // About how many bytes of pages LMDB wrote for a transaction; `last_page` was the last before.
   std::uint64_t written_bytes(std::uint64_t id, std::uint64_t last_page) const;
 
+  // Has LMDB show what a process has committed that died right then: it does so when somebody begins
+  // to write. REQUIRES: the checkpoint lock, without which nobody writes to LMDB.
+  void refresh_tree();
+
   // Makes what LMDB shows durable.
   Status sync_tree();
 
@@ -158,7 +162,7 @@ class Environment {
   std::uint64_t free_pages() const;
   std::uint64_t reserved_pages() const;
 
-  Status lock_write(Millis busy_timeout);
+  Status lock_write(Millis busy_timeout, bool& owner_died);
   Status renew(Snapshot& snapshot);
   Status renew_lmdb(Snapshot& snapshot);
   void unlock_write(std::unique_ptr<TreeTxn> tree);
@@ -208,8 +212,8 @@ class Environment {
   std::mutex tables_mutex_;  // held while tables are opened, as LMDB demands
 
   std::mutex mutex_;
-  CatalogRef catalog_;                           // the latest known; guarded by mutex_
-  std::vector<std::unique_ptr<Snapshot>> pool_;  // idle; guarded by mutex_
+  CatalogRef catalog_;                                    // the latest known; guarded by mutex_
+  std::vector<std::unique_ptr<Snapshot>> pool_;           // idle; guarded by mutex_
   std::vector<std::unique_ptr<Snapshot>> internal_pool_;  // the same
 };
 

@@ -240,7 +240,7 @@ Status Environment::open_tables(const Catalog& catalog) {
 
 // Takes the write lock, and ends a transaction that another thread has left. While a transaction is
 // open whose thread has ended, no other may begin.
-Status Environment::lock_write(Millis busy_timeout) {
+Status Environment::lock_write(Millis busy_timeout, bool& owner_died) {
   using State = Write::State;
   if (write_.state != State::none && may_end_write()) {
     if (write_.state == State::open) {
@@ -251,7 +251,9 @@ Status Environment::lock_write(Millis busy_timeout) {
   }
   const Millis patience =
       log_->is_working() ? std::max(busy_timeout, kThreadPatience) : busy_timeout;
-  if (Status locked = session_->lock(SharedLock::write, patience); !locked) return locked;
+  if (Status locked = session_->lock(SharedLock::write, patience, &owner_died); !locked) {
+    return locked;
+  }
   if (write_.state == State::left) {
     write_.tree.reset();
     write_.state = State::none;
@@ -280,11 +282,12 @@ void Environment::unlock_write(std::unique_ptr<TreeTxn> tree) {
 Result<std::unique_ptr<Snapshot>> Environment::begin_write(Millis busy_timeout) {
   if (is_foreign()) return foreign_error();
   if (!writable()) return read_only_error();
-  if (const Status locked = lock_write(busy_timeout); !locked) return locked.error();
+  bool owner_died = false;
+  if (const Status locked = lock_write(busy_timeout, owner_died); !locked) return locked.error();
   enter();
   std::unique_ptr<Snapshot> snapshot = take_snapshot(true);
   Status ready = renew(*snapshot);
-  if (ready && !log_->is_settled(snapshot->state)) {
+  if (ready && (owner_died || !log_->is_settled(snapshot->state))) {
     drop_snapshot(*snapshot);
     ready = log_->settle();
     if (ready) ready = renew(*snapshot);
@@ -315,6 +318,11 @@ void Environment::on_tree_commit(std::uint64_t id, const Catalog* changed,
   } else {
     current_catalog()->widen(id);
   }
+}
+
+void Environment::refresh_tree() {
+  MDB_txn* txn = nullptr;
+  if (::mdb_txn_begin(env_, nullptr, 0, &txn) == 0) ::mdb_txn_abort(txn);
 }
 
 Status Environment::sync_tree() {

@@ -97,14 +97,23 @@ Status RedoLog::settle_log(const TreeState& state) {
     put_in_force(state.applied);
     return Done{};
   }
-  if (state.applied.position > words().tail.load()) return append_barrier(state.applied);
-  LogReader reader(*file(), tail());
-  const auto record = reader.next();
-  if (Status found = find_segment(reader); !found) return found;
-  if (record && record->type != RecordType::barrier) {
+  if (state.applied.position > words().tail.load()) {
+    // The chain is told after the record, and before the tail.
+    if (words().chain.load() != state.applied.chain) return append_barrier(state.applied);
+    words().tail = state.applied.position;
+    return Done{};
+  }
+  // Neither is the chain believed: it may be that of a record which the tail does not count yet.
+  LogReader reader(*file(), state.applied);
+  while (reader.place().position < words().tail.load()) {
+    if (!reader.next()) return damaged_log();
+  }
+  words().chain = reader.place().chain;
+  if (const auto record = reader.next(); record && record->type != RecordType::barrier) {
     words().chain = record->chain;
     words().tail = record->end();
   }
+  if (Status found = find_segment(reader); !found) return found;
   if (busy != SharedWords::kNoLife) return Done{};
   auto snapshot = environment_.begin_internal_read();  // the tables follow
   if (!snapshot) return snapshot.error();

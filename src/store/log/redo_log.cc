@@ -343,6 +343,7 @@ Status RedoLog::sync() {
 Status RedoLog::lock_checkpoint() {
   if (Status locked = session_.lock(SharedLock::checkpoint, kLongestWait); !locked) return locked;
   checkpoint_thread_ = std::this_thread::get_id();
+  environment_.refresh_tree();
   return Done{};
 }
 
