@@ -86,8 +86,12 @@ Status Environment::renew(Snapshot& snapshot) {
   Status problem = Done{};
   for (int tries = 0; tries < kTries; ++tries) {
     const RedoLog::CheckpointLock lock(*log_, tries >= kTriesWithoutLock);
-    const Position tail = session_->words().tail.load(std::memory_order_acquire);
+    Position tail = session_->words().tail.load(std::memory_order_acquire);
+    if (rule_on(Rule::order)) test_step("snapshot: tail");
     if (problem = renew_lmdb(snapshot); !problem) return problem;
+    test_step("snapshot: tree");
+    if (!rule_on(Rule::order)) tail = session_->words().tail.load(std::memory_order_acquire);
+    if (!rule_on(Rule::published)) tail = log_->end_of_file(tail);
     const auto followed = log_->follow(snapshot, tail);
     if (followed && *followed) return Done{};
     ::mdb_txn_reset(snapshot.txn);
@@ -282,8 +286,11 @@ void Environment::unlock_write(std::unique_ptr<TreeTxn> tree) {
 Result<std::unique_ptr<Snapshot>> Environment::begin_write(Millis busy_timeout) {
   if (is_foreign()) return foreign_error();
   if (!writable()) return read_only_error();
+  std::unique_ptr<Snapshot> early;
+  if (!rule_on(Rule::catch_up)) early = *begin_internal_read();
   bool owner_died = false;
   if (const Status locked = lock_write(busy_timeout, owner_died); !locked) return locked.error();
+  if (early != nullptr) return early;
   enter();
   std::unique_ptr<Snapshot> snapshot = take_snapshot(true);
   Status ready = renew(*snapshot);

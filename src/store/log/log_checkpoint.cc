@@ -38,7 +38,8 @@ Status write_family(TreeTxn& tree, Family family, WindowKeys& keys, const Window
   std::uint64_t written = 0;
   for (bool on = keys.first(); on && status; on = keys.next()) {
     const InTables& what = keys.what();
-    if (what.state == InTables::State::absent) {
+    const bool is_unsaid = !rule_on(Rule::cut) && is_due(what.deadline, SystemClock().now());
+    if (what.state == InTables::State::absent || is_unsaid) {
       if (is_in_tree(window, *what.newest)) {
         status = writer.erase(keys.key());
       } else if (what.newest->kind != OperationKind::erase) {
@@ -69,7 +70,9 @@ Status write_to_tree(TreeTxn& tree, const Window& window, LogCounts& counts) {
 // nothing, so that is made durable first.
 Status RedoLog::trust_tree(const TreeState& state) {
   if (state.applied.position <= words().durable.load()) return Done{};
-  if (Status synced = environment_.sync_tree(); !synced) return synced;
+  if (rule_on(Rule::ckpt_resync)) {
+    if (Status synced = environment_.sync_tree(); !synced) return synced;
+  }
   words().durable = state.applied.position;
   return Done{};
 }
@@ -78,6 +81,7 @@ Status RedoLog::apply_to_tree(const Window& window, const TreeState& state) {
   auto tree = TreeTxn::begin(environment_);
   if (!tree) return tree.error();
   if (Status written = write_to_tree(**tree, window, counts_); !written) return written;
+  test_step("applied");
   (*tree)->set_state(state);
   const std::uint64_t before = environment_.info().me_last_pgno;
   const std::uint64_t id = ::mdb_txn_id((*tree)->lmdb());
@@ -149,6 +153,8 @@ Result<bool> RedoLog::append_cut(const TreeState& state, Time moment) {
     if (active.table->empty() || followed_.load() <= since) return false;
     since = std::max(since, active.begin);
   }
+  if (!rule_on(Rule::own_now)) moment = SystemClock().now();
+  if (!rule_on(Rule::cut)) moment = Time::min();
   writer_.begin(RecordType::cut, moment);
   writer_.add_position(since);
   if (const Status room = make_room(writer_.bytes(), false); !room) return room.error();
@@ -169,18 +175,20 @@ Status RedoLog::cut(Time moment, Millis patience) {
 
 // Where there is no room for a cut, everything is applied under the write lock.
 Status RedoLog::checkpoint(Time now) {
-  const Status was_cut = cut(now, options_.busy_timeout);
+  const Status was_cut =
+      rule_on(Rule::locked) ? cut(now, options_.busy_timeout) : Status(Error{Code::full, ""});
   if (!was_cut && was_cut.error().code != Code::full) return was_cut;
   std::unique_ptr<Snapshot> writing;
-  if (!was_cut) {
+  if (!was_cut && rule_on(Rule::locked)) {
     auto snapshot = environment_.begin_write(options_.busy_timeout);
     if (!snapshot) return snapshot.error();
     writing = std::move(*snapshot);
     environment_.drop_snapshot(*writing);
   }
+  test_step("checkpoint");
   Status done = lock_checkpoint();
   if (done) {
-    done = writing != nullptr ? apply_all(true) : apply_cut();
+    done = was_cut ? apply_cut() : apply_all(true);
     unlock_checkpoint();
   }
   if (writing != nullptr) environment_.end_write(std::move(writing), nullptr);
@@ -274,6 +282,7 @@ void RedoLog::request_checkpoint(Time moment) {
 // Syncs the log some time after the first commit that nobody has synced, and makes checkpoints. What
 // fails is tried again with the next commit, or by whoever needs the room.
 Time RedoLog::work() {
+  test_step("thread");
   if (const std::int64_t wanted = wanted_.exchange(kNotWanted); wanted != kNotWanted) {
     const Time moment{Millis(wanted)};
     is_working_ = true;
