@@ -12,9 +12,10 @@
 //
 // Time. An expiry (`expire_ms`) is a moment in milliseconds since 1970; a TTL (`ttl_ms`) is a
 // number of milliseconds from now. A key is gone from its expiry on, for every call, whether or not
-// it has been removed from the file. A call that finds an expired key removes it if nobody else is
-// writing; it never waits for that, and never ends your transaction. No thread removes expired
-// keys; at NORMAL a thread syncs the file, about once a second.
+// it has been removed from the file. Unlike SNKV, a call that reads an expired key writes nothing,
+// and never ends your transaction; the next commit of the process removes what was found. What
+// expires before a checkpoint is never written to the file. A thread makes checkpoints when there is
+// need, and removes expired keys then; at NORMAL it syncs the log, about once a second.
 //
 // Threads. All handles may be shared by threads, with or without `fullMutex`, except that an
 // iterator is used by one thread at a time. A transaction (kvstore_begin) belongs to the thread
@@ -53,19 +54,19 @@ extern "C" {
 
 #define KVSTORE_MAX_COLUMN_FAMILIES 64  // always possible; the limit is 255 and "default"
 
-#define KVSTORE_JOURNAL_DELETE 0  // Both mean the same: there is no journal, and a writer never
-#define KVSTORE_JOURNAL_WAL 1     // blocks readers.
+#define KVSTORE_JOURNAL_DELETE 0  // Both mean the same: there is a log, and a writer never blocks
+#define KVSTORE_JOURNAL_WAL 1     // readers.
 
 // What a power cut may cost. A crash of the process costs nothing that was committed, ever.
 #define KVSTORE_SYNC_OFF 0      // the same as NORMAL: 0 is also the value of an unset field
 #define KVSTORE_SYNC_NORMAL 1   // the commits of the last second, as a whole; the file stays sound
 #define KVSTORE_SYNC_FULL 2     // nothing: a commit waits for the disk
-#define KVSTORE_SYNC_NONE (-1)  // the whole file: SNKV's SYNC_OFF, for data that can be rebuilt
+#define KVSTORE_SYNC_NONE (-1)  // all since the last checkpoint, as a whole; the file stays sound
 
-#define KVSTORE_CHECKPOINT_PASSIVE 0
-#define KVSTORE_CHECKPOINT_FULL 1
-#define KVSTORE_CHECKPOINT_RESTART 2
-#define KVSTORE_CHECKPOINT_TRUNCATE 3
+#define KVSTORE_CHECKPOINT_PASSIVE 0   // waits for no writer: does what can be done now
+#define KVSTORE_CHECKPOINT_FULL 1      // waits for writers, and applies all that was committed
+#define KVSTORE_CHECKPOINT_RESTART 2   // the same: the log is reused by itself
+#define KVSTORE_CHECKPOINT_TRUNCATE 3  // as FULL; then nothing is pending, and the log is removed
 
 #define KVSTORE_NO_TTL ((int64_t)-1)  // as what remains: it never expires
 
@@ -76,14 +77,16 @@ typedef struct KVIterator KVIterator;
 // How to open a store. All zeros is the default: KVSTORE_SYNC_NORMAL (unlike SNKV, which then never
 // synced), and no busy timeout. The fields are those of SNKV, for binary compatibility.
 typedef struct KVStoreConfig {
-  int journalMode;   // no effect: there is no journal
+  int journalMode;   // no effect: there is always a log
   int syncLevel;     // KVSTORE_SYNC_...; 0 is NORMAL. Any other number is an error
   int cacheSize;     // no effect: the file is mapped, the system caches it
   int pageSize;      // no effect: pages have the size that the system gives memory
   int readOnly;      // not 0: nothing is written, not what has expired either. The file must exist
   int busyTimeout;   // how many ms a writer waits for others before BUSY. 0: only for single calls
                      // of other threads on this handle, and a second for processes that open it
-  int walSizeLimit;  // no effect: there is no log that grows
+  int walSizeLimit;  // a checkpoint after about this many commits of a page each: segments of the
+                     // log get walSizeLimit * 4096 bytes, 64 KiB to 1 GiB. 0 or less: 32 MiB. What
+                     // another handle or process has made, or opened first, stays
   int allowEncrypted;  // no effect: stores are not encrypted
   int fullMutex;       // no effect: handles may always be shared
 } KVStoreConfig;
@@ -109,10 +112,30 @@ typedef struct KVStoreStats {
   uint64_t nBytesWritten;  // of keys and values
   uint64_t nWalCommits;    // write transactions that were committed
   uint64_t nCheckpoints;   // by kvstore_checkpoint()
-  uint64_t nTtlExpired;    // expired entries removed by calls that found them
+  uint64_t nTtlExpired;    // expired entries that calls found, and commits removed
   uint64_t nTtlPurged;     // removed by a purge
   uint64_t nDbPages;       // in the file now; not reset
 } KVStoreStats;
+
+// What kvstore_log_stats() tells. Not in SNKV. Later versions add fields at the end.
+typedef struct KVStoreLogStats {
+  size_t size;  // sizeof(KVStoreLogStats), to be set before the call
+
+  // By this process, since it opened the store.
+  uint64_t nLoggedBytes;       // appended to the log
+  uint64_t nTreeBytes;         // of pages written to the file by checkpoints, about
+  uint64_t nTreeEntries;       // entries written to the file
+  uint64_t nExpiredUnwritten;  // entries that expired before they were written to the file
+  uint64_t nCheckpoints;       // whoever asked for them
+  uint64_t nStalls;            // commits that waited for a checkpoint, since the log was full
+  uint64_t nStalledMs;         // how long, together
+  uint64_t nLogSyncs;
+
+  // Now.
+  uint64_t nLogBytes;      // of the log file, on disk
+  uint64_t nPendingBytes;  // of records that are not in the file yet
+  uint64_t nTableBytes;    // memory of this process for these
+} KVStoreLogStats;
 
 // A result of kvstore_expiring().
 typedef struct KVExpiring {
@@ -241,8 +264,8 @@ int kvstore_get_ttl(KVStore* kv, const void* key, int key_length, void** value, 
 int kvstore_cf_get_ttl(KVColumnFamily* cf, const void* key, int key_length, void** value,
                        int* value_length, int64_t* remaining_ms);
 
-// KVSTORE_OK with a number above 0, with KVSTORE_NO_TTL, or with 0 if the key was found expired
-// (and removed if possible); KVSTORE_NOTFOUND with KVSTORE_NO_TTL if it is absent.
+// KVSTORE_OK with a number above 0, with KVSTORE_NO_TTL, or with 0 if the key has expired and was
+// not removed yet; KVSTORE_NOTFOUND with KVSTORE_NO_TTL if it is absent.
 int kvstore_ttl_remaining(KVStore* kv, const void* key, int key_length, int64_t* remaining_ms);
 int kvstore_cf_ttl_remaining(KVColumnFamily* cf, const void* key, int key_length,
                              int64_t* remaining_ms);
@@ -372,10 +395,15 @@ int kvstore_rollback(KVStore* kv);  // without a transaction both do nothing
 
 // ---- Maintenance
 
-// Both return when all commits are on disk. An open transaction stays open (unlike SNKV, whose
-// kvstore_sync() commits, and syncs nothing). There is no log, so both numbers (or NULL) are 0 and
-// all modes are equal. A checkpoint is KVSTORE_BUSY in a write transaction of this thread.
+// Returns when all commits are on disk. An open transaction stays open (unlike SNKV, whose
+// kvstore_sync() commits, and syncs nothing).
 int kvstore_sync(KVStore* kv);
+
+// Writes what the log has to the file, on disk. It happens by itself when there is need. `log_frames`
+// (or NULL): transactions in the log that were not in the file; `checkpointed_frames` (or NULL): how
+// many of these are there now. After TRUNCATE both are 0, as in SNKV: the log is empty. KVSTORE_BUSY
+// in a write transaction of this thread, and, but for PASSIVE, if another writer does not finish in
+// time. Readers hinder nobody (unlike SNKV).
 int kvstore_checkpoint(KVStore* kv, int mode, int* log_frames, int* checkpointed_frames);
 
 // With `pages` above 0 this does nothing: free pages are reused anyway. Else it is
@@ -391,8 +419,10 @@ int kvstore_backup(KVStore* kv, const char* path);
 // Checks the whole file for damage: KVSTORE_CORRUPT, and problems in `*message` (or NULL): free it.
 int kvstore_integrity_check(KVStore* kv, char** message);
 
+// Removes what calls have found expired, if nobody else is writing, so that it is counted.
 int kvstore_stats(KVStore* kv, KVStoreStats* stats);
 int kvstore_stats_reset(KVStore* kv);
+int kvstore_log_stats(KVStore* kv, KVStoreLogStats* stats);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -139,7 +139,9 @@ class Store {
 
   // Writes what the log has to the tree, and returns when that is on disk; then the log can be
   // reused. It happens by itself whenever a segment of the log is full. What has expired is left out.
+  // Code::busy if another writer does not end in time.
   Status checkpoint();
+  Result<Checkpointed> checkpoint(CheckpointMode mode);
 
   // Rewrites the file without its free pages. Needs the store for itself: Code::busy if a
   // transaction or another process is using it.

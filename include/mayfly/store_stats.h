@@ -32,6 +32,19 @@ struct PurgeLimits {
   Millis time = Millis::max();
 };
 
+// What a checkpoint waits for.
+enum class CheckpointMode {
+  passive,   // nobody: it does what can be done now. If a writer is at work, the last commits stay
+  full,      // the writer: all that was committed before gets into the tree
+  truncate,  // as full; others write when nothing is pending any more, and the log file is removed
+};
+
+// Transactions in the log that were not in the tree.
+struct Checkpointed {
+  std::uint64_t pending = 0;  // before
+  std::uint64_t applied = 0;  // of these, now in the tree
+};
+
 // A reader of an old snapshot; the pages of the snapshot cannot be reused until it ends.
 struct StoreReader {
   std::int64_t process = 0;
@@ -58,12 +71,14 @@ struct StoreStats {
   std::uint64_t tree_bytes = 0;         // of pages written to the tree, about
   std::uint64_t tree_entries = 0;       // entries written to the tree
   std::uint64_t expired_unwritten = 0;  // entries that expired before they were written to the tree
+  std::uint64_t expired_removed = 0;    // entries of the tree that checkpoints removed
   std::uint64_t checkpoints = 0;
   std::uint64_t stalls = 0;      // commits that waited for a checkpoint, since the log was full
   std::uint64_t stalled_ms = 0;  // how long, together
   std::uint64_t log_syncs = 0;
 
   // Of the log, now.
+  std::uint64_t log_position = 0;   // bytes of records ever, of all processes; it never falls
   std::uint64_t log_bytes = 0;      // of its file, on disk
   std::uint64_t pending_bytes = 0;  // in the log, not in the tree
   std::uint64_t table_bytes = 0;    // memory that this process needs for them

@@ -61,9 +61,10 @@ class KVStore(FamilyMethods, _mayfly.Store):
 
     `path` None is a temporary store, gone when it is closed. Keywords: `sync_level` (SYNC_...),
     `read_only`, `busy_timeout` (how many milliseconds a writer waits for another one, before it
-    raises BusyError; 0 is not at all), `clock` (for tests: a callable that returns seconds since
-    1970). `journal_mode`, `cache_size`, `page_size`, `wal_size_limit` and `full_mutex` are
-    accepted and have no effect.
+    raises BusyError; 0 is not at all), `wal_size_limit` (a checkpoint after about this many small
+    commits: segments of the log get so many times 4096 bytes, 64 KiB to 1 GiB; 0 means 32 MiB),
+    `clock` (for tests: a callable that returns seconds since 1970). `journal_mode`, `cache_size`,
+    `page_size` and `full_mutex` are accepted and have no effect.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class KVStore(FamilyMethods, _mayfly.Store):
         wal_size_limit: int = 0,
         full_mutex: bool = False,
     ):
-        del journal_mode, cache_size, page_size, wal_size_limit, full_mutex
+        del journal_mode, cache_size, page_size, full_mutex
         if clock is not None and not callable(clock):
             raise TypeError(f"clock must be callable, or None, not {clock!r}")
         name = None if path is None else os.fsencode(path)
@@ -91,6 +92,7 @@ class KVStore(FamilyMethods, _mayfly.Store):
             _NO_SYNC if sync_level == SYNC_OFF else sync_level,
             bool(read_only),
             busy_timeout,
+            wal_size_limit,
             clock,
         )
         self._path = path

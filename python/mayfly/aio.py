@@ -106,8 +106,8 @@ _DATA_METHODS = (
     "next_deadline",
 )
 _STORE_METHODS = (
-    "sync", "vacuum", "compact", "integrity_check", "checkpoint", "stats", "stats_reset",
-    "backup", "list_column_families", "drop_column_family",
+    "sync", "vacuum", "compact", "integrity_check", "checkpoint", "stats", "log_stats",
+    "stats_reset", "backup", "list_column_families", "drop_column_family",
 )
 for _name in _DATA_METHODS:
     setattr(_AsyncFamily, _name, _forwarded(_name, KVStore))

@@ -99,7 +99,7 @@ def open(file, flag: str = "r", mode: int = 0o666) -> Database:  # pylint: disab
         raise ValueError(f"a flag must be 'r', 'w', 'c' or 'n', not {flag!r}")
     path = os.fsdecode(file)
     if flag == "n":
-        for name in (path, f"{path}-undo"):
+        for name in (path, f"{path}-wal", f"{path}-undo"):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(name)
     if flag in ("r", "w") and not os.path.exists(path):

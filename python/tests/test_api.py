@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names, arguments and rules of the package snkv, one claim each."""
 
+import contextlib
 import inspect
 import math
 import pathlib
+import time
 
 import pytest
 
@@ -192,15 +194,29 @@ def test_all_sync_levels_are_accepted(path, level):
         db["k"] = "v"
 
 
-@pytest.mark.parametrize("config, is_guarded", [
-    ({}, True), ({"busy_timeout": 5}, True), ({"sync_level": mayfly.SYNC_NORMAL}, True),
-    ({"sync_level": mayfly.SYNC_OFF}, False), ({"sync_level": mayfly.SYNC_FULL}, False),
-])
-def test_c2_only_sync_off_means_no_sync(path, config, is_guarded):
-    with mayfly.KVStore(path, **config) as db:
-        db["k"] = "v"
-        # At NORMAL a file beside the store has what undoes what a power cut may have torn.
-        assert pathlib.Path(path + "-undo").exists() is is_guarded
+def test_c2_only_sync_off_means_no_sync(tmp_path):
+    configs = [{}, {"busy_timeout": 5}, {"sync_level": mayfly.SYNC_NORMAL},
+               {"sync_level": mayfly.SYNC_FULL}]
+    with contextlib.ExitStack() as stack:
+        stores = [stack.enter_context(mayfly.KVStore(tmp_path / str(number), **config))
+                  for number, config in enumerate(configs)]
+        for db in stores:
+            for _ in range(3):
+                db["k"] = "v"
+        assert [db.log_stats()["log_syncs"] >= 2 for db in stores] == [False, False, False, True]
+        deadline = time.monotonic() + 30  # it takes a second
+        while not all(db.log_stats()["log_syncs"] for db in stores):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+def test_a_wal_size_limit_sets_the_size_of_the_log(path):
+    for limit, segment in (0, 32 << 20), (1, 64 << 10), (32, 32 * 4096), (-1, 32 << 20):
+        with mayfly.KVStore(path, wal_size_limit=limit) as db:
+            db["k"] = "v"
+            db["k"] = "w"
+            assert pathlib.Path(path + "-wal").stat().st_size == 4096 + 2 * segment
+        assert not pathlib.Path(path + "-wal").exists()
 
 
 def test_an_editor_can_complete_the_keywords():
@@ -261,6 +277,40 @@ def test_stats_are_a_dict_of_12(db, clock):
     assert (stats["bytes_read"], stats["ttl_purged"]) == (5, 1)
     db.stats_reset()
     assert db.stats()["puts"] == 0 and db.stats()["db_pages"] > 0
+
+
+def test_log_stats_tell_what_died_before_it_was_written(db, clock):
+    db["kept"] = "v"
+    for number in range(10):
+        db[f"young{number}", 1] = "v"
+    before = db.log_stats()
+    assert list(before) == ["logged_bytes", "tree_bytes", "tree_entries", "expired_unwritten",
+                            "checkpoints", "stalls", "stalled_ms", "log_syncs", "log_bytes",
+                            "pending_bytes", "table_bytes"]
+    assert before["logged_bytes"] == before["pending_bytes"] > 0 < before["table_bytes"]
+    clock.advance(1)
+    db["new"] = "v"
+    assert db.checkpoint(mayfly.CHECKPOINT_FULL) == (11, 11)
+    after = db.log_stats()
+    assert after["expired_unwritten"] == 10 and after["pending_bytes"] == 0
+    assert after["tree_entries"] == before["tree_entries"] + 1
+    assert after["checkpoints"] == before["checkpoints"] + 1
+
+
+def test_checkpoints_know_their_modes(path, db):
+    db["a"] = "0"
+    for mode in mayfly.CHECKPOINT_PASSIVE, mayfly.CHECKPOINT_FULL, mayfly.CHECKPOINT_RESTART:
+        db["a"] = "1"
+        db["a"] = "2"
+        assert (db.checkpoint(mode), db.checkpoint(mode)) == ((2, 2), (0, 0))
+    with mayfly.KVStore(path, busy_timeout=0) as other, db.transaction():
+        assert other.checkpoint() == (0, 0)
+        with pytest.raises(mayfly.BusyError):
+            other.checkpoint(mayfly.CHECKPOINT_FULL)
+    db["a"] = "3"
+    assert pathlib.Path(path + "-wal").exists()
+    assert db.checkpoint(mayfly.CHECKPOINT_TRUNCATE) == (0, 0)
+    assert not pathlib.Path(path + "-wal").exists()
 
 
 def test_maintenance_calls_work_on_a_store_in_use(db):

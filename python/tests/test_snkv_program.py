@@ -65,6 +65,7 @@ with db.open_column_family("cache") as cf:
     assert [pair for pair in cf] == [(b"item", b"data")]
 db._db.put_ttl(b"raw", b"v", 1)
 assert db.count() == 7 and db.ttl(b"raw") == 0.0
+assert db.checkpoint(snkv.CHECKPOINT_FULL)[0] > 0
 db._db.put_ttl(b"raw", b"v", 1)
 db.stats_reset()
 assert db.get(b"raw") is None and db.stats()["ttl_expired"] == 1

@@ -66,10 +66,11 @@ def test_a_key_is_gone_at_its_deadline_and_not_before(place, clock):
         place.delete("k")
 
 
-def test_ttl_says_zero_once_for_what_has_just_expired(place, clock):
+def test_ttl_says_zero_until_what_has_expired_is_removed(place, clock):
     place.put("k", "v", ttl=1)
     clock.advance(1)
-    assert place.ttl("k") == 0.0
+    assert place.ttl("k") == 0.0 == place.ttl("k")
+    place.put("other", "v")
     with pytest.raises(mayfly.NotFoundError):
         place.ttl("k")
 

@@ -37,6 +37,9 @@ class KeyReader {
     return look_in(txn, key, family, need, use);
   }
 
+  // Whether reads have found expired entries that no commit has removed yet.
+  bool has_found_expired() const { return owner_.environment.log().has_noted(); }
+
  private:
   explicit KeyReader(const Txn::Owner& owner) : owner_(owner) {}
 

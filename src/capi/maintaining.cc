@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls for the store as a whole: sync, checkpoint, compact, backup, check, statistics.
 
+#include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <new>
 #include <string>
 
@@ -20,6 +23,35 @@ int refuse_read_only(KVStore& kv) {
 
 // A read-only store has nothing to sync.
 int sync(KVStore& kv) { return is_read_only(kv) ? KVSTORE_OK : check_status(kv, kv.store->sync()); }
+
+constexpr CheckpointMode to_mode(int mode) {
+  if (mode == KVSTORE_CHECKPOINT_PASSIVE) return CheckpointMode::passive;
+  return mode == KVSTORE_CHECKPOINT_TRUNCATE ? CheckpointMode::truncate : CheckpointMode::full;
+}
+
+// A passive one that could not do all of it still makes the commits durable.
+int checkpoint(KVStore& kv, CheckpointMode mode, Checkpointed& done) {
+  const bool is_passive = mode == CheckpointMode::passive;
+  const auto turn = is_passive ? std::unique_lock<std::mutex>() : kv.take_turn();
+  const auto result = kv.store->checkpoint(mode);
+  if (!result) return fail(kv, result.error());
+  kv.checkpoints.fetch_add(1, std::memory_order_relaxed);
+  if (mode != CheckpointMode::truncate) done = *result;
+  return is_passive ? sync(kv) : KVSTORE_OK;
+}
+
+void give_number(int* out, std::uint64_t number) {
+  if (out != nullptr) *out = static_cast<int>(std::min<std::uint64_t>(number, INT_MAX));
+}
+
+// In SNKV a read removes what it finds expired, so the statistics that follow count it. Here
+// commits do, some at a time; one is made now, if nobody else is writing.
+void remove_found_expired(KVStore& kv) {
+  if (kv.store->options().read_only || kv.open_txn() != nullptr) return;
+  const auto turn = kv.take_turn();
+  if (!kv.reader->has_found_expired()) return;
+  if (auto txn = kv.store->write(Millis::zero())) (void)txn->commit();
+}
 
 char* copy_text(const std::string& text) {
   char* const copy = ::strdup(text.c_str());
@@ -58,8 +90,10 @@ int kvstore_checkpoint(KVStore* kv, int mode, int* log_frames, int* checkpointed
       return fail(store, KVSTORE_BUSY,
                   "cannot checkpoint: this thread has a write transaction open");
     }
-    const int code = sync(store);
-    if (code == KVSTORE_OK) store.checkpoints.fetch_add(1, std::memory_order_relaxed);
+    Checkpointed done;
+    const int code = checkpoint(store, to_mode(mode), done);
+    give_number(log_frames, done.pending);
+    give_number(checkpointed_frames, done.applied);
     return code;
   });
 }
@@ -115,6 +149,7 @@ int kvstore_stats(KVStore* kv, KVStoreStats* stats) {
   if (stats != nullptr) *stats = {};
   return call(kv, [&](KVStore& store) {
     if (const int code = check_result(store, stats)) return code;
+    remove_found_expired(store);
     const auto now = store.store->stats();
     if (!now) return fail(store, now.error());
     stats->nPuts = now->puts;
@@ -129,6 +164,32 @@ int kvstore_stats(KVStore* kv, KVStoreStats* stats) {
     stats->nTtlExpired = now->expired_lazily;
     stats->nTtlPurged = now->purged;
     stats->nDbPages = now->pages;
+    return KVSTORE_OK;
+  });
+}
+
+int kvstore_log_stats(KVStore* kv, KVStoreLogStats* stats) {
+  return call(kv, [&](KVStore& store) {
+    if (const int code = check_result(store, stats)) return code;
+    const std::size_t size = stats->size;
+    if (size < sizeof(std::size_t) + sizeof(std::uint64_t)) {
+      return fail(store, KVSTORE_ERROR, "KVStoreLogStats.size must be sizeof(KVStoreLogStats)");
+    }
+    const auto now = store.store->stats();
+    if (!now) return fail(store, now.error());
+    const KVStoreLogStats all = {.size = size,
+                                 .nLoggedBytes = now->logged_bytes,
+                                 .nTreeBytes = now->tree_bytes,
+                                 .nTreeEntries = now->tree_entries,
+                                 .nExpiredUnwritten = now->expired_unwritten,
+                                 .nCheckpoints = now->checkpoints,
+                                 .nStalls = now->stalls,
+                                 .nStalledMs = now->stalled_ms,
+                                 .nLogSyncs = now->log_syncs,
+                                 .nLogBytes = now->log_bytes,
+                                 .nPendingBytes = now->pending_bytes,
+                                 .nTableBytes = now->table_bytes};
+    std::memcpy(stats, &all, std::min(size, sizeof all));
     return KVSTORE_OK;
   });
 }

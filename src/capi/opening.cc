@@ -39,6 +39,7 @@ KVStoreConfig read_config(const KVStoreConfig* given) {
   config.syncLevel = given->syncLevel;
   config.readOnly = given->readOnly;
   config.busyTimeout = given->busyTimeout;
+  config.walSizeLimit = given->walSizeLimit;
   return config;
 }
 
@@ -75,6 +76,13 @@ Result<Durability> to_durability(int level) {
   }
 }
 
+// A commit of SNKV writes a page at least.
+std::uint64_t to_segment_bytes(int wal_size_limit) {
+  if (wal_size_limit <= 0) return StoreOptions().log_segment_bytes;
+  return std::clamp(static_cast<std::uint64_t>(wal_size_limit) * 4096, kLogSegmentBytesMin,
+                    kLogSegmentBytesMax);
+}
+
 Result<StoreOptions> to_options(const KVStoreConfig& config) {
   const auto durability = to_durability(config.syncLevel);
   if (!durability) return durability.error();
@@ -84,6 +92,7 @@ Result<StoreOptions> to_options(const KVStoreConfig& config) {
   options.busy_timeout = Millis(config.busyTimeout);
   options.read_only = config.readOnly != 0;
   options.create = !options.read_only;
+  options.log_segment_bytes = to_segment_bytes(config.walSizeLimit);
   return options;
 }
 

@@ -183,8 +183,8 @@ void open(FamilyHandle& family, py::object store, const std::string& name, bool 
 void bind_keys(Family_& type) {
   using py::arg;
   type.def("ttl", ttl, arg("key"),
-           "The seconds that `key` has left; None if it never expires; 0.0 if it was just found\n"
-           "expired; NotFoundError if it is not there.\n")
+           "The seconds that `key` has left; None if it never expires; 0.0 if it has expired and\n"
+           "was not removed yet; NotFoundError if it is not there.\n")
       .def("put_if_absent", put_if_absent, arg("key"), arg("value"), arg("ttl") = py::none(),
            "Stores only if the key is absent or expired. Returns whether it did; if not, value\n"
            "and expiry stay.\n")

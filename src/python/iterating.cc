@@ -66,7 +66,6 @@ bool IteratorHandle::begin(FamilyHandle& family, PyObject* owner_object, std::st
   return true;
 }
 
-// Expired entries that the iterator has found are removed now; that is work on the file.
 void IteratorHandle::close() {
   KVIterator* const closing = std::exchange(iterator, nullptr);
   if (closing == nullptr) return;

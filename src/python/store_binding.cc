@@ -35,6 +35,7 @@ struct Options {
   int sync_level;
   bool read_only;
   int busy_timeout;
+  int wal_size_limit;
   py::object clock;
 };
 
@@ -49,6 +50,7 @@ std::unique_ptr<StoreHandle> open(const Options& options) {
   config.syncLevel = options.sync_level;
   config.readOnly = options.read_only ? 1 : 0;
   config.busyTimeout = options.busy_timeout;
+  config.walSizeLimit = options.wal_size_limit;
   KVStoreOptions more{};
   more.size = sizeof more;
   more.errorText = text.data();
@@ -103,6 +105,25 @@ py::dict stats(StoreHandle& store) {
   result["ttl_expired"] = found.nTtlExpired;
   result["ttl_purged"] = found.nTtlPurged;
   result["db_pages"] = found.nDbPages;
+  return result;
+}
+
+py::dict log_stats(StoreHandle& store) {
+  KVStoreLogStats found{};
+  found.size = sizeof found;
+  run_store(store, kvstore_log_stats, &found);
+  py::dict result;
+  result["logged_bytes"] = found.nLoggedBytes;
+  result["tree_bytes"] = found.nTreeBytes;
+  result["tree_entries"] = found.nTreeEntries;
+  result["expired_unwritten"] = found.nExpiredUnwritten;
+  result["checkpoints"] = found.nCheckpoints;
+  result["stalls"] = found.nStalls;
+  result["stalled_ms"] = found.nStalledMs;
+  result["log_syncs"] = found.nLogSyncs;
+  result["log_bytes"] = found.nLogBytes;
+  result["pending_bytes"] = found.nPendingBytes;
+  result["table_bytes"] = found.nTableBytes;
   return result;
 }
 
@@ -197,9 +218,17 @@ void bind_maintenance(Store_& type) {
       .def("integrity_check", integrity_check,
            "Reads the whole file; CorruptError says what is wrong with it, if anything.\n")
       .def("checkpoint", checkpoint, py::arg("mode") = 0,
-           "The same as sync(), for there is no log: returns (0, 0).\n")
+           "Writes what the log has to the file, on disk; it happens by itself when there is\n"
+           "need. `mode` (CHECKPOINT_...): PASSIVE waits for no writer and does what can be done;\n"
+           "FULL and RESTART wait, as long as `busy_timeout` says; TRUNCATE also removes the log.\n"
+           "Returns how many transactions were only in the log, and how many of these are in\n"
+           "the file now; (0, 0) after TRUNCATE.\n")
       .def("stats", stats,
            "What this object has counted since it was opened or reset, as a dict of 12.\n")
+      .def("log_stats", log_stats,
+           "About the log and its checkpoints: what this process has done since it opened the\n"
+           "store (bytes logged and written to the file, entries written, entries that expired\n"
+           "before that, checkpoints, waits of writers), and the log as it is now. A dict.\n")
       .def(
           "stats_reset", [](StoreHandle& store) { run_store(store, kvstore_stats_reset); },
           "Sets what stats() counts back to 0.\n")
@@ -219,11 +248,12 @@ void bind_maintenance(Store_& type) {
 void bind_store(py::module_& module) {
   Store_ type(module, "Store");
   type.def(py::init([](py::object path, int sync_level, bool read_only, int busy_timeout,
-                       py::object clock) {
-             return open({text_of(path), sync_level, read_only, busy_timeout, std::move(clock)});
+                       int wal_size_limit, py::object clock) {
+             return open({text_of(path), sync_level, read_only, busy_timeout, wal_size_limit,
+                          std::move(clock)});
            }),
            py::arg("path"), py::arg("sync_level"), py::arg("read_only"), py::arg("busy_timeout"),
-           py::arg("clock"))
+           py::arg("wal_size_limit"), py::arg("clock"))
       .def("close", close,
            "Closes the store: an open transaction is undone, iterators and snapshots end. A\n"
            "second time it does nothing. BusyError if another thread has a write transaction\n"

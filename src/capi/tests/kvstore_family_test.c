@@ -289,18 +289,65 @@ static void stats_count_what_this_handle_did(void) {
 
 static void checkpoints_know_their_modes(void) {
   KVStore* const kv = test_open();
+  KVStore* const other = test_open();
   int log = 7;
   int done = 7;
-  OK(put(kv, "k", "v"));
-  for (int mode = 0; mode < 4; ++mode) OK(kvstore_checkpoint(kv, mode, &log, &done));
-  CHECK_INT(log, 0);
-  CHECK_INT(done, 0);
+  OK(put(kv, "k", "v"));  // the first commit needs no log
+  for (int mode = 0; mode < 4; ++mode) {
+    OK(kvstore_checkpoint(kv, mode, &log, &done));
+    CHECK_INT(log, 0);
+    CHECK_INT(done, 0);
+    for (int i = 0; i < 5; ++i) OK(put(kv, "k", "v"));
+    OK(kvstore_checkpoint(kv, mode, &log, &done));
+    CHECK_INT(log, mode == KVSTORE_CHECKPOINT_TRUNCATE ? 0 : 5);
+    CHECK_INT(done, log);
+    CHECK_INT(access(test_path("db-wal"), F_OK), mode == KVSTORE_CHECKPOINT_TRUNCATE ? -1 : 0);
+    OK(put(kv, "k", "v"));
+    OK(kvstore_begin(other, 1));
+    const int code = mode == KVSTORE_CHECKPOINT_PASSIVE ? KVSTORE_OK : KVSTORE_BUSY;
+    FAILS(kvstore_checkpoint(kv, mode, &log, &done), code);
+    CHECK_INT(log, code == KVSTORE_OK ? 1 : 0);
+    CHECK_INT(done, 0);
+    OK(kvstore_rollback(other));
+    OK(kvstore_checkpoint(kv, KVSTORE_CHECKPOINT_FULL, &log, &done));
+    CHECK_INT(done, 1);
+  }
+  OK(kvstore_close(other));
   FAILS(kvstore_checkpoint(kv, 4, NULL, NULL), KVSTORE_ERROR);
   FAILS(kvstore_checkpoint(kv, -1, NULL, NULL), KVSTORE_ERROR);
   FAILS(kvstore_checkpoint(kv, 99, NULL, NULL), KVSTORE_ERROR);
   OK(kvstore_begin(kv, 1));
   FAILS(kvstore_checkpoint(kv, 0, NULL, NULL), KVSTORE_BUSY);
   OK(kvstore_rollback(kv));
+  OK(kvstore_close(kv));
+}
+
+static void log_statistics_are_of_the_log(void) {
+  KVStore* const kv = test_open();
+  KVStoreLogStats log = {.size = sizeof log};
+  OK(put(kv, "kept", "v"));
+  OK(put_ttl(kv, "young", "v", 10));
+  OK(put(kv, "new", "v"));
+  OK(kvstore_log_stats(kv, &log));
+  CHECK_INT(log.size, sizeof log);
+  CHECK(log.nLoggedBytes > 0);
+  CHECK_INT(log.nPendingBytes, log.nLoggedBytes);
+  CHECK(log.nLogBytes > 0);
+  CHECK(log.nTableBytes > 0);
+  CHECK_INT(log.nExpiredUnwritten, 0);
+  const uint64_t before = log.nTreeEntries;
+  test_advance(10);
+  OK(kvstore_checkpoint(kv, KVSTORE_CHECKPOINT_FULL, NULL, NULL));
+  KVStoreLogStats cut = {.size = offsetof(KVStoreLogStats, nStalls), .nStalls = 7};
+  OK(kvstore_log_stats(kv, &cut));
+  CHECK_INT(cut.nPendingBytes, 0);
+  CHECK_INT(cut.nExpiredUnwritten, 1);
+  CHECK_INT(cut.nTreeEntries, before + 1);
+  CHECK_INT(cut.nCheckpoints, log.nCheckpoints + 1);
+  CHECK_INT(cut.nStalls, 7);  // an older caller has no such field
+  cut.size = 0;
+  FAILS(kvstore_log_stats(kv, &cut), KVSTORE_ERROR);
+  FAILS(kvstore_log_stats(kv, NULL), KVSTORE_ERROR);
   OK(kvstore_close(kv));
 }
 
@@ -370,6 +417,7 @@ int main(void) {
   RUN(every_call_has_a_twin);
   RUN(stats_count_what_this_handle_did);
   RUN(checkpoints_know_their_modes);
+  RUN(log_statistics_are_of_the_log);
   RUN(vacuum_makes_the_file_smaller);
   RUN(a_backup_is_a_store);
   return test_end();

@@ -34,7 +34,7 @@ static void a_key_is_gone_from_its_expiry_on(void) {
   OK(kvstore_close(kv));
 }
 
-static void a_read_removes_what_it_finds_expired(void) {
+static void the_next_commit_removes_what_reads_have_found_expired(void) {
   KVStore* const kv = test_open();
   KVStoreStats stats;
   OK(put_ttl(kv, "a", "v", 10));
@@ -43,13 +43,42 @@ static void a_read_removes_what_it_finds_expired(void) {
   test_advance(10);
   CHECK_INT(count(kv), 3);
   CHECK(has(kv, "a", NULL));
-  CHECK_INT(count(kv), 2);
   CHECK_INT(exists(kv, "b"), 0);
-  CHECK_INT(count(kv), 1);
+  CHECK_INT(remaining(kv, "b"), 0);
+  CHECK_INT(remaining(kv, "b"), 0);  // as long as it is there
+  CHECK_INT(count(kv), 3);
+  OK(put(kv, "d", "v"));
+  CHECK_INT(count(kv), 2);
+  CHECK(has(kv, "c", NULL));
+  OK(put_ttl(kv, "c", "v", -1));  // stored, though it has expired
+  CHECK_INT(count(kv), 2);
   OK(kvstore_stats(kv, &stats));
+  CHECK_INT(stats.nWalCommits, 5);  // a read makes none
   CHECK_INT(stats.nTtlExpired, 2);
   CHECK_INT(stats.nTtlPurged, 0);
   CHECK(sound(kv));
+  OK(kvstore_close(kv));
+}
+
+static void statistics_count_what_reads_have_found_expired(void) {
+  KVStore* const kv = test_open();
+  KVStore* const other = test_open();
+  KVStoreStats stats;
+  OK(put_ttl(kv, "a", "v", -1));
+  OK(put_ttl(kv, "b", "v", -1));
+  CHECK(has(kv, "a", NULL));
+  OK(kvstore_begin(other, 1));
+  OK(kvstore_stats(kv, &stats));  // waits for nobody
+  CHECK_INT(stats.nTtlExpired, 0);
+  OK(kvstore_rollback(other));
+  OK(kvstore_begin(kv, 1));
+  OK(kvstore_stats(kv, &stats));  // ends no transaction
+  CHECK_INT(stats.nTtlExpired, 0);
+  OK(kvstore_rollback(kv));
+  OK(kvstore_stats(kv, &stats));
+  CHECK_INT(stats.nTtlExpired, 1);
+  CHECK_INT(count(kv), 1);
+  OK(kvstore_close(other));
   OK(kvstore_close(kv));
 }
 
@@ -128,6 +157,7 @@ static void get_ttl_tells_what_is_left(void) {
   test_advance(70);
   FAILS(kvstore_get_ttl(kv, "k", 1, &value, &length, &left), KVSTORE_NOTFOUND);
   CHECK_INT(left, 0);
+  OK(put(kv, "p", "new"));  // removes it
   FAILS(kvstore_get_ttl(kv, "k", 1, &value, &length, &left), KVSTORE_NOTFOUND);
   CHECK_INT(left, KVSTORE_NO_TTL);
   OK(kvstore_close(kv));
@@ -142,6 +172,7 @@ static void ttl_remaining_has_four_answers(void) {
   CHECK_INT(remaining(kv, "k"), 100);
   test_advance(100);
   CHECK_INT(remaining(kv, "k"), 0);
+  OK(put(kv, "p", "new"));  // removes it
   FAILS(kvstore_ttl_remaining(kv, "k", 1, &left), KVSTORE_NOTFOUND);
   CHECK_INT(left, KVSTORE_NO_TTL);
   FAILS(kvstore_ttl_remaining(kv, "none", 4, &left), KVSTORE_NOTFOUND);
@@ -427,7 +458,8 @@ static void now_is_the_wall_clock(void) {
 
 int main(void) {
   RUN(a_key_is_gone_from_its_expiry_on);
-  RUN(a_read_removes_what_it_finds_expired);
+  RUN(the_next_commit_removes_what_reads_have_found_expired);
+  RUN(statistics_count_what_reads_have_found_expired);
   RUN(zero_is_permanent);
   RUN(a_plain_put_makes_permanent);
   RUN(a_new_expiry_replaces_the_old);

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "cli/import/import_item.h"
-#include "store/lmdb/lmdb.h"
 #include "store/txn/catalog.h"
 #include "store/txn/txn.h"
 
@@ -123,15 +122,16 @@ Result<StoreMark> StoreMark::of(const Store& store, std::string_view family) {
   StoreMark mark;
   mark.seed = txn.catalog().hash_seed();
   mark.transaction = ::mdb_txn_id(txn.lmdb());
+  mark.position = txn.window().tail();
   for (std::size_t i = 0; i < kCopyTypes.size(); ++i) {
     const std::string name = family_name(family, static_cast<CopyType>(i));
     const std::optional<Family> found = txn.catalog().find(name);
     if (!found) continue;
-    const internal::FamilyView* const view = txn.view(*found);
+    internal::FamilyView* const view = txn.view(*found);
     if (view == nullptr) return txn.missing_family();
-    const auto stat = internal::table_stat(txn.lmdb(), view->data);
-    if (!stat) return stat.error();
-    mark.families[i] = {internal::Catalog::id_of(*found), stat->ms_entries};
+    const Result<FamilyCounts> counts = txn.count(*view);
+    if (!counts) return counts.error();
+    mark.families[i] = {internal::Catalog::id_of(*found), counts->live - counts->with_ttl};
   }
   return mark;
 }
@@ -139,7 +139,7 @@ Result<StoreMark> StoreMark::of(const Store& store, std::string_view family) {
 std::string StoreMark::text() const {
   std::string text = fmt::format("{:016x} {}", seed, transaction);
   for (const FamilyMark& family : families) text += fmt::format(" {}:{}", family.id, family.rows);
-  return text;
+  return text + fmt::format(" {}", position);
 }
 
 StoreMark StoreMark::parse(std::string_view text) {
@@ -150,12 +150,13 @@ StoreMark StoreMark::parse(std::string_view text) {
     family.id = take_digits<std::uint32_t>(text);
     family.rows = take_digits<std::uint64_t>(text);
   }
+  mark.position = take_digits<std::uint64_t>(text);  // 0 in marks of older versions
   return mark;
 }
 
 std::string StoreMark::change_since(const StoreMark& before) const {
   if (seed != before.seed) return "is not the same store as before the interruption";
-  if (transaction < before.transaction) {
+  if (transaction < before.transaction || position < before.position) {
     return "is older than before the interruption, or has been compacted";
   }
   for (std::size_t i = 0; i < families.size(); ++i) {

@@ -43,20 +43,21 @@ struct ServerMark {
   std::string loss_since(const ServerMark& before) const;
 };
 
-// A store has a random number from its creation, which copies of the file share, and numbers its
-// transactions: a new store, and an older copy put in its place, differ from it. Column families
-// have numbers that are not reused.
+// A store has a random number from its creation, which copies of the file share, numbers its
+// transactions, and counts the bytes of its log: a new store, and an older copy put in its place,
+// differ from it. Column families have numbers that are not reused.
 struct StoreMark {
   struct FamilyMark {
     std::uint32_t id = 0;    // 0: there is no such family
-    std::uint64_t rows = 0;  // entries, including expired ones not yet removed
+    std::uint64_t rows = 0;  // entries that never expire
   };
 
   std::uint64_t seed = 0;
-  std::uint64_t transaction = 0;  // the last one
+  std::uint64_t transaction = 0;  // the last one that went into the tree
+  std::uint64_t position = 0;     // in the log, behind all transactions
   std::array<FamilyMark, kCopyTypes.size()> families;
 
-  // `family` is the value of --cf. O(1).
+  // `family` is the value of --cf. O(expired).
   static Result<StoreMark> of(const Store& store, std::string_view family);
 
   // As for a server.

@@ -141,11 +141,18 @@ Status Store::sync() {
 }
 
 Status Store::checkpoint() {
+  const auto done = checkpoint(CheckpointMode::full);
+  return done ? Status(Done{}) : done.error();
+}
+
+Result<Checkpointed> Store::checkpoint(CheckpointMode mode) {
   if (state_->environment == nullptr) return closed_error();
   if (state_->options.read_only || !state_->environment->writable()) {
     return Error{Code::denied, "cannot checkpoint: the store was opened read-only"};
   }
-  return state_->environment->log().checkpoint(state_->clock.now());
+  const Millis patience =
+      mode == CheckpointMode::passive ? Millis::zero() : state_->options.busy_timeout;
+  return state_->environment->log().checkpoint(state_->clock.now(), mode, patience);
 }
 
 Status Store::compact() {
@@ -187,10 +194,12 @@ Result<StoreStats> Store::stats() const {
   stats.tree_bytes = counts.tree_bytes;
   stats.tree_entries = counts.tree_entries;
   stats.expired_unwritten = counts.unwritten;
+  stats.expired_removed = counts.purged;
   stats.checkpoints = counts.checkpoints;
   stats.stalls = counts.stalls;
   stats.stalled_ms = counts.stalled_ns / kNanosInMilli;
   stats.log_syncs = counts.log_syncs;
+  stats.log_position = log.position();
   stats.log_bytes = log.file_bytes();
   stats.pending_bytes = log.pending_bytes();
   stats.table_bytes = log.table_bytes();

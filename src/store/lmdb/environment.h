@@ -77,7 +77,7 @@ class Environment {
   void end_read(std::unique_ptr<Snapshot> snapshot);
 
   // Takes the write lock; the snapshot is the latest state.
-  Result<std::unique_ptr<Snapshot>> begin_write(Millis busy_timeout);
+  Result<std::unique_ptr<Snapshot>> begin_write(Millis busy_timeout, bool for_checkpoint = false);
 
   // Whether this thread began the write transaction that is open, and may end it.
   bool may_end_write() const { return write_.thread.load() == std::this_thread::get_id(); }
@@ -119,6 +119,9 @@ class Environment {
   // About how many bytes of pages LMDB wrote for a transaction; `last_page` was the last before.
   std::uint64_t written_bytes(std::uint64_t id, std::uint64_t last_page) const;
 
+  // Brings a store of format 1 to the present one. REQUIRES: the checkpoint lock, or alone.
+  Status upgrade();
+
   // Has LMDB show what a process has committed that died right then: it does so when somebody begins
   // to write. REQUIRES: the checkpoint lock, without which nobody writes to LMDB.
   void refresh_tree();
@@ -139,6 +142,9 @@ class Environment {
   const std::string& path() const { return path_; }
   bool writable() const { return !is_detached_ && writable_; }
 
+  // A handle writes, though the first one may have been for reading.
+  void add_writer() { has_writer_ = true; }
+
   // While one is inside, the file is not exchanged and its map is not moved.
   void enter();
   void leave() { active_.fetch_sub(1); }
@@ -149,7 +155,6 @@ class Environment {
 
   Status open_file();
   Status undo_version_1();
-  Status upgrade();
   Status reserve_snapshots();
   Status start_lmdb();
   Status make_store();
@@ -162,7 +167,7 @@ class Environment {
   std::uint64_t free_pages() const;
   std::uint64_t reserved_pages() const;
 
-  Status lock_write(Millis busy_timeout, bool& owner_died);
+  Status lock_write(Millis busy_timeout, bool for_checkpoint, bool& owner_died);
   Status renew(Snapshot& snapshot);
   Status renew_lmdb(Snapshot& snapshot);
   void unlock_write(std::unique_ptr<TreeTxn> tree);
@@ -186,6 +191,7 @@ class Environment {
   const std::string path_;
   const StoreOptions options_;
   bool writable_ = true;
+  std::atomic<bool> has_writer_;
   bool is_detached_ = false;  // read-only, where no file can be made
   std::unique_ptr<Session> session_;
   std::unique_ptr<RedoLog> log_;

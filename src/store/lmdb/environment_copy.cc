@@ -55,7 +55,7 @@ Status complete_copy(MDB_env* copy, const Snapshot& snapshot) {
   TreeState state = (*tree)->state();
   Window window = snapshot.window;
   if (!window.empty() && state.applied.position < window.tail()) {
-    LogCounts unused;
+    WriteCounts unused;
     window.move_to(state.applied.position, window.tail());
     if (Status written = write_to_tree(**tree, window, unused); !written) return written;
     state.applied.position = window.tail();
@@ -135,6 +135,7 @@ Status Environment::compact(Time now) {
   if (!writable()) return read_only_error();
   log_->stop_thread();
   if (!session_->try_alone(options_.busy_timeout)) {
+    log_->allow_thread();
     return Error{Code::busy, "cannot compact the store: another process has it open"};
   }
   auto snapshot = begin_write(options_.busy_timeout);
@@ -145,6 +146,7 @@ Status Environment::compact(Time now) {
     unlock_write(nullptr);
   }
   session_->let_others_in();
+  log_->allow_thread();
   return done;
 }
 
@@ -167,6 +169,7 @@ Status Environment::replace_file(const std::string& with) {
 // The catalog is read, and the tables opened, by the next transaction.
 Status Environment::exchange_file(const std::string& with) {
   stop_lmdb();
+  log_->forget_files();
   for (auto& table : tables_) table.store(0);
   catalog_ = {};
   Status done = Done{};

@@ -102,6 +102,7 @@ Status Environment::renew(Snapshot& snapshot) {
 }
 
 Status Environment::renew_lmdb(Snapshot& snapshot) {
+  if (env_ == nullptr) return lmdb_error(EIO, "begin to read");  // it could not be opened again
   for (int tries = 0; tries < kTries; ++tries) {
     const int code = snapshot.txn != nullptr
                          ? ::mdb_txn_renew(snapshot.txn)
@@ -244,7 +245,7 @@ Status Environment::open_tables(const Catalog& catalog) {
 
 // Takes the write lock, and ends a transaction that another thread has left. While a transaction is
 // open whose thread has ended, no other may begin.
-Status Environment::lock_write(Millis busy_timeout, bool& owner_died) {
+Status Environment::lock_write(Millis busy_timeout, bool for_checkpoint, bool& owner_died) {
   using State = Write::State;
   if (write_.state != State::none && may_end_write()) {
     if (write_.state == State::open) {
@@ -254,11 +255,12 @@ Status Environment::lock_write(Millis busy_timeout, bool& owner_died) {
     unlock_write(std::move(write_.tree));
   }
   const Millis patience =
-      log_->is_working() ? std::max(busy_timeout, kThreadPatience) : busy_timeout;
+      log_->is_working(for_checkpoint) ? std::max(busy_timeout, kThreadPatience) : busy_timeout;
   if (Status locked = session_->lock(SharedLock::write, patience, &owner_died); !locked) {
     return locked;
   }
   if (write_.state == State::left) {
+    if (write_.tree != nullptr) log_->forget_checkpoint_owner();
     write_.tree.reset();
     write_.state = State::none;
   } else if (write_.state == State::open) {
@@ -283,18 +285,21 @@ void Environment::unlock_write(std::unique_ptr<TreeTxn> tree) {
   session_->unlock(SharedLock::write);
 }
 
-Result<std::unique_ptr<Snapshot>> Environment::begin_write(Millis busy_timeout) {
+Result<std::unique_ptr<Snapshot>> Environment::begin_write(Millis busy_timeout,
+                                                           bool for_checkpoint) {
   if (is_foreign()) return foreign_error();
   if (!writable()) return read_only_error();
   std::unique_ptr<Snapshot> early;
   if (!rule_on(Rule::catch_up)) early = *begin_internal_read();
   bool owner_died = false;
-  if (const Status locked = lock_write(busy_timeout, owner_died); !locked) return locked.error();
+  if (const Status locked = lock_write(busy_timeout, for_checkpoint, owner_died); !locked) {
+    return locked.error();
+  }
   if (early != nullptr) return early;
   enter();
   std::unique_ptr<Snapshot> snapshot = take_snapshot(true);
   Status ready = renew(*snapshot);
-  if (ready && (owner_died || !log_->is_settled(snapshot->state))) {
+  if (ready && ((owner_died && rule_on(Rule::settle)) || !log_->is_settled(snapshot->state))) {
     drop_snapshot(*snapshot);
     ready = log_->settle();
     if (ready) ready = renew(*snapshot);
@@ -312,6 +317,7 @@ void Environment::end_write(std::unique_ptr<Snapshot> snapshot, std::unique_ptr<
 }
 
 void Environment::leave_write(std::unique_ptr<Snapshot> snapshot, std::unique_ptr<TreeTxn> tree) {
+  drop_snapshot(*snapshot);
   end_read(std::move(snapshot));
   write_.tree = std::move(tree);
   write_.state = Write::State::left;
@@ -328,12 +334,16 @@ void Environment::on_tree_commit(std::uint64_t id, const Catalog* changed,
 }
 
 void Environment::refresh_tree() {
+  enter();
   MDB_txn* txn = nullptr;
-  if (::mdb_txn_begin(env_, nullptr, 0, &txn) == 0) ::mdb_txn_abort(txn);
+  if (env_ != nullptr && ::mdb_txn_begin(env_, nullptr, 0, &txn) == 0) ::mdb_txn_abort(txn);
+  leave();
 }
 
 Status Environment::sync_tree() {
-  const int code = ::mdb_env_sync(env_, 1);
+  enter();
+  const int code = env_ == nullptr ? EIO : ::mdb_env_sync(env_, 1);
+  leave();
   if (code != 0) return lmdb_error(code, "sync the store");
   return Done{};
 }

@@ -3,6 +3,7 @@
 // does the work in the background.
 
 #include <algorithm>
+#include <optional>
 
 #include "mayfly/internal/stopwatch.h"
 #include "store/lmdb/environment.h"
@@ -12,6 +13,8 @@
 
 namespace mayfly::internal {
 namespace {
+
+constexpr Millis kTryAgain{100};
 
 // Whether LMDB has an entry of a key that the tables say is absent: the oldest version tells of it.
 bool is_in_tree(const Window& window, const Version& newest) {
@@ -32,10 +35,9 @@ bool is_in_tree(const Window& window, const Version& newest) {
 }
 
 Status write_family(TreeTxn& tree, Family family, WindowKeys& keys, const Window& window,
-                    LogCounts& counts) {
+                    WriteCounts& counts) {
   TreeWriter writer(tree, family);
   Status status = Done{};
-  std::uint64_t written = 0;
   for (bool on = keys.first(); on && status; on = keys.next()) {
     const InTables& what = keys.what();
     const bool is_unsaid = !rule_on(Rule::cut) && is_due(what.deadline, SystemClock().now());
@@ -43,21 +45,20 @@ Status write_family(TreeTxn& tree, Family family, WindowKeys& keys, const Window
       if (is_in_tree(window, *what.newest)) {
         status = writer.erase(keys.key());
       } else if (what.newest->kind != OperationKind::erase) {
-        counts.unwritten.fetch_add(1, std::memory_order_relaxed);
+        ++counts.unwritten;
       }
       continue;
     }
-    ++written;
+    ++counts.entries;
     status = what.value != nullptr ? writer.put(keys.key(), what.value->value(), what.deadline)
                                    : writer.set_deadline(keys.key(), what.deadline);
   }
-  counts.tree_entries.fetch_add(written, std::memory_order_relaxed);
   return status ? writer.finish() : status;
 }
 
 }  // namespace
 
-Status write_to_tree(TreeTxn& tree, const Window& window, LogCounts& counts) {
+Status write_to_tree(TreeTxn& tree, const Window& window, WriteCounts& counts) {
   for (const Family family : tree.catalog().families()) {
     WindowKeys keys(window, Catalog::id_of(family));
     if (keys.empty()) continue;
@@ -80,7 +81,8 @@ Status RedoLog::trust_tree(const TreeState& state) {
 Status RedoLog::apply_to_tree(const Window& window, const TreeState& state) {
   auto tree = TreeTxn::begin(environment_);
   if (!tree) return tree.error();
-  if (Status written = write_to_tree(**tree, window, counts_); !written) return written;
+  WriteCounts written;
+  if (Status done = write_to_tree(**tree, window, written); !done) return done;
   test_step("applied");
   (*tree)->set_state(state);
   const std::uint64_t before = environment_.info().me_last_pgno;
@@ -88,23 +90,42 @@ Status RedoLog::apply_to_tree(const Window& window, const TreeState& state) {
   if (Status committed = (*tree)->commit(); !committed) return committed;
   words().durable = std::max(words().durable.load(), state.applied.position);
   counts_.checkpoints.fetch_add(1, std::memory_order_relaxed);
+  counts_.tree_entries.fetch_add(written.entries, std::memory_order_relaxed);
+  counts_.unwritten.fetch_add(written.unwritten, std::memory_order_relaxed);
   counts_.tree_bytes.fetch_add(environment_.written_bytes(id, before), std::memory_order_relaxed);
   return Done{};
 }
 
+// Transactions between what LMDB has and the tail, and those of them before `end`.
+Checkpointed RedoLog::count_pending(const TreeState& state, Position end, Position tail) const {
+  Checkpointed counts;
+  if (file() == nullptr || file()->id() != state.log) return counts;
+  LogReader reader(*file(), state.applied);
+  while (reader.place().position < tail) {
+    const auto record = reader.next();
+    if (!record) break;
+    if (record->type != RecordType::transaction) continue;
+    ++counts.pending;
+    if (record->end() <= end) ++counts.applied;
+  }
+  return counts;
+}
+
 // Up to the last cut that everybody can see.
-Status RedoLog::apply_cut() {
+Status RedoLog::apply_cut(Checkpointed* counts) {
   auto snapshot = environment_.begin_internal_read();
   if (!snapshot) return snapshot.error();
   TreeState state = (*snapshot)->state;
   Window window = (*snapshot)->window;
   environment_.end_read(std::move(*snapshot));
   if (Status trusted = trust_tree(state); !trusted || window.empty()) return trusted;
+  if (counts != nullptr) *counts = count_pending(state, state.applied.position, window.tail());
   const auto& tables = window.tables()->tables;
   const auto last = std::find_if(tables.rbegin(), tables.rend(), [&](const TableEntry& entry) {
     return entry.cut && entry.cut->position < window.tail();
   });
   if (last == tables.rend() || last->cut->end.position <= state.applied.position) return Done{};
+  if (counts != nullptr) *counts = count_pending(state, last->cut->end.position, window.tail());
   window.move_to(state.applied.position, last->cut->end.position);
   state.applied = last->cut->end;
   return apply_to_tree(window, state);
@@ -112,7 +133,7 @@ Status RedoLog::apply_cut() {
 
 // REQUIRES: the write lock, too: no cut may be made meanwhile. Nothing is left out but what cuts
 // before the tail have dropped.
-Status RedoLog::apply_all(bool names_log) {
+Status RedoLog::apply_all(bool names_log, Checkpointed* counts) {
   auto snapshot = environment_.begin_internal_read();
   if (!snapshot) return snapshot.error();
   TreeState state = (*snapshot)->state;
@@ -120,6 +141,7 @@ Status RedoLog::apply_all(bool names_log) {
   environment_.end_read(std::move(*snapshot));
   if (Status trusted = trust_tree(state); !trusted) return trusted;
   const LogPlace end = tail();
+  if (counts != nullptr) *counts = count_pending(state, end.position, end.position);
   if (names_log && state.applied == end) return Done{};
   state.applied = end;
   if (!names_log) state.log = UniqueId();
@@ -163,7 +185,8 @@ Result<bool> RedoLog::append_cut(const TreeState& state, Time moment) {
 }
 
 Status RedoLog::cut(Time moment, Millis patience) {
-  auto snapshot = environment_.begin_write(patience);
+  const Working working(*this);
+  auto snapshot = environment_.begin_write(patience, true);
   if (!snapshot) return snapshot.error();
   Status cut = Done{};
   if (!(*snapshot)->state.log.is_none()) {
@@ -173,23 +196,31 @@ Status RedoLog::cut(Time moment, Millis patience) {
   return cut;
 }
 
-// Where there is no room for a cut, everything is applied under the write lock.
-Status RedoLog::checkpoint(Time now) {
-  const Status was_cut =
-      rule_on(Rule::locked) ? cut(now, options_.busy_timeout) : Status(Error{Code::full, ""});
-  if (!was_cut && was_cut.error().code != Code::full) return was_cut;
+// Where there is no room for a cut, everything is applied under the write lock. A passive checkpoint
+// does without the locks that it does not get.
+Status RedoLog::apply_pending(Time now, bool is_passive, Millis patience, Checkpointed& counts) {
+  const auto must_stop = [&](const Status& status) {
+    return !status && !(is_passive && status.error().code == Code::busy);
+  };
+  Status ready = rule_on(Rule::locked) ? cut(now, patience) : Status(Done{});
   std::unique_ptr<Snapshot> writing;
-  if (!was_cut && rule_on(Rule::locked)) {
-    auto snapshot = environment_.begin_write(options_.busy_timeout);
-    if (!snapshot) return snapshot.error();
-    writing = std::move(*snapshot);
-    environment_.drop_snapshot(*writing);
+  std::optional<Working> working;
+  if (!ready && ready.error().code == Code::full) {
+    working.emplace(*this);
+    auto snapshot = environment_.begin_write(patience, true);
+    ready = snapshot ? Status(Done{}) : snapshot.error();
+    if (snapshot) writing = std::move(*snapshot);
+    if (snapshot) environment_.drop_snapshot(*writing);
   }
+  if (must_stop(ready)) return ready;
   test_step("checkpoint");
-  Status done = lock_checkpoint();
+  Status done = lock_checkpoint(is_passive ? Millis::zero() : kLongestWait);
   if (done) {
-    done = was_cut ? apply_cut() : apply_all(true);
+    const bool is_cut = writing == nullptr && rule_on(Rule::locked);
+    done = is_cut ? apply_cut(&counts) : apply_all(true, &counts);
     unlock_checkpoint();
+  } else if (!must_stop(done)) {
+    done = Done{};
   }
   if (writing != nullptr) environment_.end_write(std::move(writing), nullptr);
   return done;
@@ -210,6 +241,15 @@ Result<bool> RedoLog::make_tree_room(std::uint64_t bytes) {
   unlock_checkpoint();
   if (!done) return done.error();
   return fits_tree(bytes);
+}
+
+Result<Checkpointed> RedoLog::checkpoint(Time now, CheckpointMode mode, Millis patience) {
+  Checkpointed counts;
+  const Status done = mode == CheckpointMode::truncate
+                          ? close(now, patience, &counts)
+                          : apply_pending(now, mode == CheckpointMode::passive, patience, counts);
+  if (!done) return done.error();
+  return counts;
 }
 
 // --- Direct commits
@@ -249,11 +289,8 @@ Status RedoLog::commit_direct(TreeTxn& tree) {
     words().busy = SharedWords::kWriting;
   }
   const Status committed = tree.commit();
-  if (committed && has_log) {
-    if (append_barrier(state.applied)) words().busy = SharedWords::kIdle;
-  } else if (has_log) {
-    words().busy = SharedWords::kIdle;
-  }
+  // If one of the two fails, whoever writes next looks what LMDB has.
+  if (committed && has_log && append_barrier(state.applied)) words().busy = SharedWords::kIdle;
   if (committed) words().commits = 1;
   return committed;
 }
@@ -262,6 +299,7 @@ Status RedoLog::commit_direct(TreeTxn& tree) {
 
 void RedoLog::wake_thread() {
   const std::scoped_lock lock(thread_mutex_);
+  if (is_stopping_) return;
   if (thread_ == nullptr) {
     thread_ = std::make_unique<BackgroundThread>(thread_clock_, [this] { return work(); });
   } else {
@@ -271,11 +309,33 @@ void RedoLog::wake_thread() {
 
 void RedoLog::stop_thread() {
   std::unique_ptr<BackgroundThread> ended;
-  const std::scoped_lock lock(thread_mutex_);
-  ended = std::move(thread_);
+  {
+    const std::scoped_lock lock(thread_mutex_);
+    is_stopping_ = true;
+    ended = std::move(thread_);
+  }
+  ended.reset();  // waits for it
+  wanted_ = kNotWanted;
+  sync_at_ = kNever;
+  if (unsynced_.exchange(false)) (void)sync_log(words().tail.load());
 }
 
+void RedoLog::allow_thread() {
+  {
+    const std::scoped_lock lock(thread_mutex_);
+    is_stopping_ = false;
+  }
+  if (unsynced_.load() || wanted_.load() != kNotWanted) wake_thread();
+}
+
+void RedoLog::forget_files() {
+  file_ = nullptr;
+  files_.clear();
+}
+
+// The thread itself is about to make one.
 void RedoLog::request_checkpoint(Time moment) {
+  if (worker_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
   if (wanted_.exchange(moment.time_since_epoch().count()) == kNotWanted) wake_thread();
 }
 
@@ -285,13 +345,17 @@ Time RedoLog::work() {
   test_step("thread");
   if (const std::int64_t wanted = wanted_.exchange(kNotWanted); wanted != kNotWanted) {
     const Time moment{Millis(wanted)};
-    is_working_ = true;
+    worker_ = std::this_thread::get_id();
     (void)purge_tree(moment);
-    const Status was_cut = cut(moment, Session::kLeastWait);
-    is_working_ = false;
-    if (was_cut && lock_checkpoint()) {
-      (void)apply_cut();
+    Status done = cut(moment, Session::kLeastWait);
+    if (done) done = lock_checkpoint(Session::kLeastWait);
+    if (done) {
+      done = apply_cut();
       unlock_checkpoint();
+    }
+    if (!done && done.error().code == Code::busy) {
+      wanted_ = wanted;
+      return thread_clock_.now() + kTryAgain;
     }
   }
   const Time now = thread_clock_.now();

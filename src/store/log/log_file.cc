@@ -125,6 +125,12 @@ Result<LogFileOptions> read_header(int file, const std::string& path) {
 
 }  // namespace
 
+std::uint64_t UniqueId::word() const {
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes.data(), sizeof word);
+  return word | 1;
+}
+
 UniqueId UniqueId::random() {
   std::random_device device;
   UniqueId id;
@@ -311,11 +317,6 @@ Status LogFile::fill_holes(std::uint64_t begin, std::uint64_t end) {
 }
 
 Status LogFile::sync() { return sync_by(::fdatasync, file_, path_); }
-
-bool LogFile::is_linked() const {
-  struct stat facts {};
-  return ::fstat(file_, &facts) == 0 && facts.st_nlink != 0;
-}
 
 std::uint64_t LogFile::bytes_on_disk() const {
   struct stat facts {};

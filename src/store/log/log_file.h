@@ -37,6 +37,7 @@ struct UniqueId {
   bool operator==(const UniqueId&) const = default;
   bool is_none() const { return *this == UniqueId(); }
   std::string_view view() const { return {bytes.data(), bytes.size()}; }
+  std::uint64_t word() const;  // a part of it, never zero
   static UniqueId random();
 };
 
@@ -106,7 +107,6 @@ class LogFile {
 
   Status sync();
 
-  bool is_linked() const;  // false: it has been removed, or another has its name
   std::uint64_t bytes_on_disk() const;
 
  private:

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "store/lmdb/environment.h"
 #include "store/log/redo_log.h"
 
@@ -29,22 +31,24 @@ Status RedoLog::recover(const TreeState& state, bool may_write) {
   followed_ = followed_place_.position;
   words().tail = followed_place_.position;
   words().chain = followed_place_.chain;
-  words().log = 1;
+  words().log = state.log.word();
   if (!may_write) {
     words().busy = SharedWords::kNoLife;
     words().durable = words().synced = 0;
     return Done{};
   }
-  if (Status found = find_segment(reader); !found) return found;
+  if (Status found = find_segment(reader, state.applied); !found) return found;
   return append_life();
 }
 
-// The segment in which the log goes on. None if LMDB is ahead of every segment: its commit was
-// durable, the log was not. Then one begins there.
-Status RedoLog::find_segment(const LogReader& reader) {
+// The segment in which the log goes on. None if LMDB is ahead of every record: its commit was
+// durable, and the header of the segment was not (that of the next may be). Then one begins there.
+Status RedoLog::find_segment(const LogReader& reader, const LogPlace& applied) {
   const auto segment = reader.segment();
   words().segment = static_cast<std::uint32_t>(segment.value_or(0));
-  return segment ? Status(Done{}) : file()->begin_segment(0, reader.place());
+  if (segment) return Done{};
+  if (!file()->segment(0) && !file()->segment(1)) return damaged_log();
+  return file()->begin_segment(0, applied);
 }
 
 // A record that a recovery has dropped must not come back after the next power cut: the life record
@@ -57,11 +61,10 @@ Status RedoLog::append_life() {
   writer_.begin(RecordType::life, Time{});
   writer_.add_bytes(UniqueId::random().view());
   if (Status appended = append(); !appended) return appended;
-  if (rule_on(Rule::life_sync)) {
-    if (Status synced = file()->sync(); !synced) return synced;
-  }
-  words().synced = words().tail.load();
-  return Done{};
+  const Status synced = rule_on(Rule::life_sync) ? file()->sync() : Status(Done{});
+  if (synced) words().synced = words().tail.load();
+  if (!synced) words().failed = 1;
+  return synced;
 }
 
 bool RedoLog::is_settled(const TreeState& state) const {
@@ -69,7 +72,8 @@ bool RedoLog::is_settled(const TreeState& state) const {
   return words().busy.load(std::memory_order_acquire) == SharedWords::kIdle &&
          words().failed.load(std::memory_order_relaxed) == 0 &&
          state.applied.position <= words().tail.load(std::memory_order_relaxed) &&
-         (state.log.is_none() || words().log.load(std::memory_order_relaxed) != 0);
+         !state.store.is_none() &&
+         (state.log.is_none() || words().log.load(std::memory_order_relaxed) == state.log.word());
 }
 
 Status RedoLog::settle() {
@@ -77,11 +81,13 @@ Status RedoLog::settle() {
   Status settled = environment_.sync_tree();
   if (settled) {
     auto snapshot = environment_.begin_internal_read();
-    settled = snapshot ? settle_log((*snapshot)->state) : Status(snapshot.error());
+    settled = snapshot ? Status(Done{}) : Status(snapshot.error());
+    const TreeState state = snapshot ? (*snapshot)->state : TreeState();
     if (snapshot) environment_.end_read(std::move(*snapshot));
+    if (settled) settled = state.store.is_none() ? environment_.upgrade() : settle_log(state);
   }
-  if (settled) words().busy = SharedWords::kIdle;
   if (settled && words().failed.load() != 0) settled = heal();
+  if (settled) words().busy = SharedWords::kIdle;
   unlock_checkpoint();
   return settled;
 }
@@ -97,44 +103,47 @@ Status RedoLog::settle_log(const TreeState& state) {
     return Done{};
   }
   if (Status opened = open_if_needed(state); !opened) return opened;
-  if (words().log.load() == 0) {  // made and named, but not put in force
-    put_in_force(state.applied);
+  if (words().log.load() != state.log.word()) {  // made and named, but not put in force
+    put_in_force(state);
     return Done{};
   }
-  if (state.applied.position > words().tail.load()) {
-    // The chain is told after the record, and before the tail.
-    if (words().chain.load() != state.applied.chain) return append_barrier(state.applied);
-    words().tail = state.applied.position;
-    return Done{};
+  if (state.applied.position > words().tail.load()) return append_barrier(state.applied);
+  if (Status adopted = adopt_records(state); !adopted || busy != SharedWords::kNoLife) {
+    return adopted;
   }
-  // Neither is the chain believed: it may be that of a record which the tail does not count yet.
-  LogReader reader(*file(), state.applied);
-  while (reader.place().position < words().tail.load()) {
-    if (!reader.next()) return damaged_log();
-  }
-  words().chain = reader.place().chain;
-  if (const auto record = reader.next(); record && record->type != RecordType::barrier) {
-    words().chain = record->chain;
-    words().tail = record->end();
-  }
-  if (Status found = find_segment(reader); !found) return found;
-  if (busy != SharedWords::kNoLife) return Done{};
   auto snapshot = environment_.begin_internal_read();  // the tables follow
   if (!snapshot) return snapshot.error();
   environment_.end_read(std::move(*snapshot));
   return append_life();
 }
 
-// A direct commit is in LMDB; its place in the log is made.
+// Every whole record is a commit, as in a recovery. One may have died between two words, so neither
+// is believed.
+Status RedoLog::adopt_records(const TreeState& state) {
+  LogReader reader(*file(), state.applied);
+  while (const auto record = reader.next()) {
+    if (record->type == RecordType::barrier) return damaged_log();
+  }
+  if (reader.place().position < words().tail.load()) return damaged_log();
+  if (Status found = find_segment(reader, state.applied); !found) return found;
+  words().chain = reader.place().chain;
+  words().tail = reader.place().position;
+  return Done{};
+}
+
+// A direct commit is in LMDB; its place in the log is made. If the chain is the later one already, the
+// record was written by one that died.
 Status RedoLog::append_barrier(const LogPlace& behind) {
   const LogPlace end = tail();
-  writer_.begin(RecordType::barrier, Time{});
-  const std::string_view record = writer_.finish(end.position, end.chain);
-  if (writer_.chain() != behind.chain || end.position + record.size() != behind.position) {
-    return damaged_log();
+  if (end.chain != behind.chain) {
+    writer_.begin(RecordType::barrier, Time{});
+    const std::string_view record = writer_.finish(end.position, end.chain);
+    if (writer_.chain() != behind.chain || end.position + record.size() != behind.position) {
+      return damaged_log();
+    }
+    const int segment = static_cast<int>(words().segment.load());
+    if (Status written = file()->append(segment, end.position, record); !written) return written;
   }
-  const int segment = static_cast<int>(words().segment.load());
-  if (Status written = file()->append(segment, end.position, record); !written) return written;
   {
     const std::scoped_lock lock(follow_mutex_);
     reset_tables(behind);
@@ -145,12 +154,12 @@ Status RedoLog::append_barrier(const LogPlace& behind) {
   return Done{};
 }
 
-void RedoLog::put_in_force(const LogPlace& place) {
-  words().chain = place.chain;
+void RedoLog::put_in_force(const TreeState& state) {
+  words().chain = state.applied.chain;
   words().segment = 0;
-  words().durable = words().synced = place.position;
-  words().tail = place.position;
-  words().log.fetch_add(1);
+  words().durable = words().synced = state.applied.position;
+  words().tail = state.applied.position;
+  words().log = state.log.word();
 }
 
 // LMDB names the log after it is whole and has its name, so a log that LMDB names was there.
@@ -182,17 +191,14 @@ Status RedoLog::name_log() {
   }
   words().busy = SharedWords::kWriting;
   (*tree)->set_state(state);
-  if (Status committed = (*tree)->commit(); !committed) {
-    words().busy = SharedWords::kIdle;
-    ::unlink(path_.c_str());
-    return committed;
-  }
+  // If it fails, LMDB may name the log all the same: whoever writes next looks.
+  if (Status committed = (*tree)->commit(); !committed) return committed;
   {
     const std::scoped_lock lock(follow_mutex_);
     use(std::move(*file));
     reset_tables(state.applied);
   }
-  put_in_force(state.applied);
+  put_in_force(state);
   words().busy = SharedWords::kIdle;
   return Done{};
 }
@@ -207,25 +213,26 @@ Status RedoLog::heal() {
 }
 
 // Everything goes into LMDB, which then names no log, and the log is removed. REQUIRES: alone.
-Status RedoLog::finish(const TreeState& state, Time now) {
+Status RedoLog::finish(const TreeState& state, Time now, Checkpointed* counts) {
   if (state.log.is_none()) return Done{};
   const auto cut = append_cut(state, now);
   if (!cut && cut.error().code != Code::full) return cut.error();
   Status done = lock_checkpoint();
   if (!done) return done;
   if (!rule_on(Rule::unlink_last)) ::unlink(path_.c_str());
-  done = apply_all(false);
+  done = apply_all(false, counts);
   if (done) ::unlink(path_.c_str());
   unlock_checkpoint();
   return done;
 }
 
-Status RedoLog::close(Time now) {
-  auto snapshot = environment_.begin_write(Session::kLeastWait);
+Status RedoLog::close(Time now, Millis patience, Checkpointed* counts) {
+  const Working working(*this);
+  auto snapshot = environment_.begin_write(patience, true);
   if (!snapshot) return snapshot.error();
   const TreeState state = (*snapshot)->state;
   environment_.drop_snapshot(**snapshot);
-  const Status closed = finish(state, now);
+  const Status closed = finish(state, now, counts);
   environment_.end_write(std::move(*snapshot), nullptr);
   return closed;
 }

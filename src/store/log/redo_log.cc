@@ -149,8 +149,9 @@ Status RedoLog::open_file(const TreeState& state) {
   auto file = LogFile::open(path_, environment_.writable());
   const bool is_missing = !file && file.error().code == Code::not_found;
   if (!file && !is_missing) return file.error();
-  if (is_missing ||
-      (rule_on(Rule::log_id) && ((*file)->id() != state.log || (*file)->store() != state.store))) {
+  const bool is_other = !is_missing && rule_on(Rule::log_id) &&
+                        ((*file)->id() != state.log || (*file)->store() != state.store);
+  if (is_missing || is_other) {
     return Error{Code::corrupt, "cannot open " + environment_.path() + ": its log " + path_ +
                                     (is_missing ? " is missing" : " is that of another store") +
                                     " (put the right one back; it has the last changes)"};
@@ -159,9 +160,12 @@ Status RedoLog::open_file(const TreeState& state) {
   return Done{};
 }
 
+// Another process may have made the log that LMDB names, and applied all of it.
 Status RedoLog::open_if_needed(const TreeState& state) {
-  if (state.log.is_none() || (file() != nullptr && file()->id() == state.log)) return Done{};
+  const auto has_it = [&] { return file() != nullptr && file()->id() == state.log; };
+  if (state.log.is_none() || has_it()) return Done{};
   const std::scoped_lock lock(follow_mutex_);
+  if (has_it()) return Done{};
   if (Status opened = open_file(state); !opened) return opened;
   reset_tables(state.applied);
   return Done{};
@@ -251,18 +255,19 @@ Status RedoLog::append() {
   const std::scoped_lock lock(follow_mutex_);
   if (followed_place_ != end) reset_tables(end);  // all of it is in LMDB
   set_->tables.back().table->reserve(writer_.operations(), bytes.size());
-  words().busy.store(SharedWords::kWriting, std::memory_order_release);
+  const std::uint32_t busy = words().busy.load(std::memory_order_relaxed);
+  if (busy == SharedWords::kIdle) words().busy.store(SharedWords::kWriting);
   const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
   if (const Status written = file()->append(segment, end.position, bytes); !written) {
     if (file()->is_spoiled()) words().failed.store(1);
-    words().busy.store(SharedWords::kIdle, std::memory_order_release);
+    words().busy.store(busy, std::memory_order_release);
     return written;
   }
   if (const auto record = read_record(bytes, end.position, end.chain)) apply(*record);
   followed_.store(followed_place_.position, std::memory_order_release);
   words().chain.store(writer_.chain(), std::memory_order_relaxed);
   words().tail.store(end.position + bytes.size(), std::memory_order_release);
-  words().busy.store(SharedWords::kIdle, std::memory_order_release);
+  words().busy.store(busy, std::memory_order_release);
   counts_.logged_bytes.fetch_add(bytes.size(), std::memory_order_relaxed);
   return Done{};
 }
@@ -299,9 +304,9 @@ Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
     request_checkpoint(now);
   }
   if (durability == Durability::full && rule_on(Rule::ack_after)) return sync_log(end);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // the thread clears it, then reads the tail
   if (durability == Durability::normal && !unsynced_.load(std::memory_order_relaxed)) {
-    unsynced_.store(true);
-    wake_thread();
+    if (!unsynced_.exchange(true)) wake_thread();
   }
   return Done{};
 }
@@ -317,21 +322,31 @@ Status RedoLog::sync_log(Position end) {
                    "the log could not be synced: whether the last commits survive a "
                    "power cut is unknown (the next write makes a new log)"};
   } else if (words().synced.load(std::memory_order_acquire) < end) {
-    Position covered = words().tail.load(std::memory_order_acquire);
-    LogFile* const log_file = file();
-    // Another process may have made a new log. Then all of the one that this process knows is in
-    // LMDB, durably.
-    if (log_file == nullptr || !log_file->is_linked()) covered = end;
-    if (log_file != nullptr) synced = log_file->sync();
-    if (!rule_on(Rule::sync_before)) covered = words().tail.load();
-    counts_.log_syncs.fetch_add(1, std::memory_order_relaxed);
-    if (synced) {
-      words().synced.store(std::max(covered, words().synced.load()), std::memory_order_release);
-    } else {
-      words().failed.store(1);
-    }
+    synced = sync_file();
   }
   session_.unlock(SharedLock::sync);
+  return synced;
+}
+
+// What lies before the beginning of the log that is in force is in LMDB, durably.
+Status RedoLog::sync_file() {
+  const std::uint64_t log = words().log.load();
+  Position covered = words().tail.load(std::memory_order_acquire);
+  if (log == 0) return Done{};
+  std::unique_ptr<LogFile> other;  // another process has made it, and this one has not read it yet
+  LogFile* present = file();
+  if (present == nullptr || present->id().word() != log) {
+    auto opened = LogFile::open(path_, true);
+    if (!opened) return words().log.load() == log ? Status(opened.error()) : Status(Done{});
+    other = std::move(*opened);
+    present = other.get();
+  }
+  counts_.log_syncs.fetch_add(1, std::memory_order_relaxed);
+  const Status synced = present->sync();
+  if (words().log.load() != log) return Done{};
+  if (!synced) words().failed.store(1);
+  if (!rule_on(Rule::sync_before)) covered = words().tail.load();
+  if (synced) words().synced = std::max(covered, words().synced.load());
   return synced;
 }
 
@@ -358,8 +373,8 @@ Position RedoLog::end_of_file(Position end) const {
 
 // --- The checkpoint lock
 
-Status RedoLog::lock_checkpoint() {
-  if (Status locked = session_.lock(SharedLock::checkpoint, kLongestWait); !locked) return locked;
+Status RedoLog::lock_checkpoint(Millis patience) {
+  if (Status locked = session_.lock(SharedLock::checkpoint, patience); !locked) return locked;
   checkpoint_thread_ = std::this_thread::get_id();
   environment_.refresh_tree();
   return Done{};

@@ -27,6 +27,7 @@
 #include "mayfly/internal/background_thread.h"
 #include "mayfly/result.h"
 #include "mayfly/store_options.h"
+#include "mayfly/store_stats.h"
 #include "store/lmdb/tree_txn.h"
 #include "store/log/log_file.h"
 #include "store/log/mem_table.h"
@@ -68,8 +69,10 @@ class RedoLog {
 
   // Closing. Alone: everything goes into LMDB, and the log is removed.
   void stop_thread();
-  Status close(Time now);
-  Status finish(const TreeState& state, Time now);  // under the write lock
+  void allow_thread();  // after it was stopped
+  void forget_files();  // REQUIRES: nobody reads
+  Status close(Time now, Millis patience = Session::kLeastWait, Checkpointed* counts = nullptr);
+  Status finish(const TreeState& state, Time now, Checkpointed* counts = nullptr);  // write lock
 
   // Gives the snapshot its window, up to `tail`. False: the log has moved on, begin again.
   Result<bool> follow(Snapshot& snapshot, Position tail);
@@ -96,7 +99,8 @@ class RedoLog {
 
   // Of the log that there is, or of the next one.
   std::uint64_t segment_bytes() const {
-    return file() != nullptr ? file()->segment_bytes() : options_.log_segment_bytes;
+    const bool has_log = words().log.load(std::memory_order_relaxed) != 0 && file() != nullptr;
+    return has_log ? file()->segment_bytes() : options_.log_segment_bytes;
   }
 
   // Whether a transaction of so many bytes fits into a record.
@@ -118,11 +122,12 @@ class RedoLog {
   Status sync();
 
   // Applies everything up to now to LMDB, durably; what is due at `now` is left out.
-  Status checkpoint(Time now);
+  Result<Checkpointed> checkpoint(Time now, CheckpointMode mode, Millis patience);
 
   // Keys of expired entries, for the next commits to remove.
   void note_expired(std::vector<ExpiredKey>& keys);
   std::vector<ExpiredKey> take_noted(std::size_t most);
+  bool has_noted() const { return has_noted_.load(std::memory_order_relaxed); }
 
   // Tables for the changes of write transactions, of which there is one at a time.
   std::unique_ptr<MemTable> take_own_table();
@@ -131,8 +136,31 @@ class RedoLog {
   // The same window, made anew of what is in the log. Code::corrupt if the log ends too early.
   Result<Window> replay(const TreeState& state, const Window& window);
 
-  // Whether the thread may have the write lock, or will have it soon.
-  bool is_working() const { return is_working_.load(std::memory_order_relaxed); }
+  // Whether LMDB has got more since: then the log before it may be gone.
+  bool is_applied_beyond(const TreeState& state) const {
+    return words().durable.load() > state.applied.position;
+  }
+
+  // The thread that had the checkpoint lock has ended.
+  void forget_checkpoint_owner() { checkpoint_thread_ = std::thread::id(); }
+
+  // Whether a checkpoint of this process may have the write lock, or will have it soon; another
+  // one, if a checkpoint asks.
+  bool is_working(bool asks_itself) const {
+    return working_.load(std::memory_order_relaxed) > (asks_itself ? 1 : 0);
+  }
+
+  // While one is there, is_working().
+  class Working {
+   public:
+    explicit Working(RedoLog& log) : working_(log.working_) { working_.fetch_add(1); }
+    ~Working() { working_.fetch_sub(1); }
+    Working(const Working&) = delete;
+    Working& operator=(const Working&) = delete;
+
+   private:
+    std::atomic<int>& working_;
+  };
 
   // Whether the tables of a snapshot are those that are in use.
   bool is_current(const Snapshot& snapshot) const;
@@ -150,6 +178,7 @@ class RedoLog {
   };
 
   LogCounts& counts() { return counts_; }
+  std::uint64_t position() const { return tail().position; }
   std::uint64_t pending_bytes() const;  // in the log, not in LMDB
   std::uint64_t table_bytes() const;    // memory of the tables
   std::uint64_t file_bytes() const;     // of the log, on disk
@@ -178,30 +207,34 @@ class RedoLog {
   Status append_life();
   Status append_barrier(const LogPlace& behind);
   Result<bool> append_cut(const TreeState& state, Time moment);
-  void put_in_force(const LogPlace& place);
+  void put_in_force(const TreeState& state);
+  Status adopt_records(const TreeState& state);
   Status settle_log(const TreeState& state);
-  Status find_segment(const LogReader& reader);
+  Status find_segment(const LogReader& reader, const LogPlace& applied);
   Status heal();
 
   // Checkpoints; under the checkpoint lock.
   Status trust_tree(const TreeState& state);
   Status apply_to_tree(const Window& window, const TreeState& state);
-  Status apply_cut();
-  Status apply_all(bool names_log);  // and the write lock
+  Status apply_cut(Checkpointed* counts = nullptr);
+  Status apply_all(bool names_log, Checkpointed* counts = nullptr);  // and the write lock
+  Checkpointed count_pending(const TreeState& state, Position end, Position tail) const;
   Status wait_for_segment(Position needed);
 
   Status sync_log(Position end);
+  Status sync_file();
   LogFile* file() const { return file_.load(std::memory_order_acquire); }
   void use(std::unique_ptr<LogFile> file);
 
   Time work();  // of the thread
   void wake_thread();
   void request_checkpoint(Time moment);
-  Status lock_checkpoint();
+  Status lock_checkpoint(Millis patience = kLongestWait);
   void unlock_checkpoint();
   Status purge_tree(Time moment);
-  Status purge_batch(std::span<const ExpiredKey> keys, Time moment);
+  Status purge_batch(std::span<const ExpiredKey>& keys, Time moment);
   Status cut(Time moment, Millis patience);
+  Status apply_pending(Time now, bool is_passive, Millis patience, Checkpointed& counts);
 
   Environment& environment_;
   Session& session_;
@@ -230,15 +263,23 @@ class RedoLog {
   SteadyClock thread_clock_;
   std::atomic<bool> unsynced_{false};             // there are commits for the thread to sync
   std::atomic<std::int64_t> wanted_{kNotWanted};  // a checkpoint, with this moment
-  std::atomic<bool> is_working_{false};
+  std::atomic<int> working_{0};
+  std::atomic<std::thread::id> worker_{};
   Time sync_at_ = kNever;                             // of the thread
   std::atomic<std::thread::id> checkpoint_thread_{};  // of this process, that has the lock
   std::mutex thread_mutex_;
+  bool is_stopping_ = false;                  // guarded by thread_mutex_
   std::unique_ptr<BackgroundThread> thread_;  // made with the first record
 };
 
+// What was written into LMDB.
+struct WriteCounts {
+  std::uint64_t entries = 0;
+  std::uint64_t unwritten = 0;  // that expired before
+};
+
 // Writes what a window has into LMDB, family by family, in order.
-Status write_to_tree(TreeTxn& tree, const Window& window, LogCounts& counts);
+Status write_to_tree(TreeTxn& tree, const Window& window, WriteCounts& counts);
 
 Error damaged_log();
 

@@ -48,7 +48,7 @@ struct SharedWords {
   SharedWord<std::uint64_t> durable{0};  // LMDB is on disk up to here: what lies before it in the
                                          // log may be overwritten
   SharedWord<std::uint64_t> synced{0};   // the log is on disk up to here
-  SharedWord<std::uint64_t> log{0};      // counts the logs that were put in force; 0: there is none
+  SharedWord<std::uint64_t> log{0};      // UniqueId::word() of the log in force; 0: none
   SharedWord<std::uint32_t> busy{kIdle};
   SharedWord<std::uint32_t> segment{0};  // the one that is written to
   SharedWord<std::uint32_t> members{0};  // processes that have joined, about

@@ -187,7 +187,7 @@ Result<Position> Txn::write_out() {
   RedoLog& log = owner_.environment.log();
   if (tree_ == nullptr) {
     if (own_->empty()) return Position{0};
-    bool fits = !log.is_direct(snapshot_->state);
+    bool fits = !log.is_direct(snapshot_->state) && log.takes(own_bytes_);
     if (fits && !log.fits_tree(own_bytes_)) {
       Environment::drop_snapshot(*snapshot_);  // it has read all that it needs
       window_ = Window();
@@ -222,7 +222,8 @@ Status Txn::go_direct() {
   if (!own_->empty()) {
     Window own;
     own.set_own(own_.get());
-    if (Status written = write_to_tree(*tree_, own, log.counts()); !written) return written;
+    WriteCounts written;
+    if (Status done = write_to_tree(*tree_, own, written); !done) return done;
     own_->clear();
     forget_views();
   }

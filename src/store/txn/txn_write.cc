@@ -22,6 +22,7 @@ Status Txn::add(FamilyView& view, Operation operation, const Old& old) {
   operation.family = view.id;
   operation.was_there = old.has_value();
   operation.had_deadline = old && old->deadline != kNever;
+  operation.deadline = std::max(operation.deadline, Time());  // as it is stored
   own_->add(operation, ++changes_);
   own_bytes_ += operation_bytes(operation);
   return owner_.environment.log().takes(own_bytes_) ? Status(Done{}) : go_direct();
