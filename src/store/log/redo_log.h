@@ -77,6 +77,9 @@ class RedoLog {
   // Gives the snapshot its window, up to `tail`. False: the log has moved on, begin again.
   Result<bool> follow(Snapshot& snapshot, Position tail);
 
+  // The end of the last whole record at or behind `tail`. Nobody may go there: see Rule::published.
+  Position end_of_file(Position tail) const;
+
   // Under the write lock ----------------------------------------------------------------------
 
   // Whether nothing is left of a writer that died, or of a sync that failed.
