@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the opening of a store whose files are damaged: the data file, the log, the shared page and
-// LMDB's lock file; or the data file and the undo log of format version 1, after a power cut. It
-// must end with an error, or with a store that check() calls sound; then all of it can be read and
-// changed, and it is still sound.
+// Fuzzes the opening of a store whose files are damaged: the data file, the log, the shared page
+// and LMDB's lock file; or the data file and the undo log of format version 1, after a power cut.
+// It must end with an error, or with a store that check() calls sound; then all of it can be read
+// and changed, and it is still sound.
 //
 // An input is a byte of options and a list of patches, 14 bytes each, which are applied to the
 // files of a good store. So nearly every input gets past the magic numbers.

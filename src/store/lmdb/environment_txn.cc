@@ -270,7 +270,8 @@ Result<std::unique_ptr<Snapshot>> Environment::begin_write(Millis busy_timeout,
                                                            bool for_checkpoint) {
   if (is_foreign()) return foreign_error();
   if (!writable()) return read_only_error();
-  if (const Status locked = lock_write(busy_timeout, for_checkpoint); !locked) return locked.error();
+  const Status locked = lock_write(busy_timeout, for_checkpoint);
+  if (!locked) return locked.error();
   enter();
   std::unique_ptr<Snapshot> snapshot = take_snapshot();
   Status ready = renew(*snapshot);
