@@ -196,8 +196,8 @@ Status RedoLog::cut(Time moment, Millis patience) {
   return cut;
 }
 
-// Where there is no room for a cut, everything is applied under the write lock. A passive checkpoint
-// does without the locks that it does not get.
+// Where there is no room for a cut, everything is applied under the write lock. A passive
+// checkpoint does without the locks that it does not get.
 Status RedoLog::apply_pending(Time now, bool is_passive, Millis patience, Checkpointed& counts) {
   const auto must_stop = [&](const Status& status) {
     return !status && !(is_passive && status.error().code == Code::busy);
