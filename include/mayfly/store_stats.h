@@ -78,6 +78,7 @@ struct StoreStats {
   std::uint64_t log_syncs = 0;
 
   // Of the log, now.
+  std::uint64_t log_position = 0;   // bytes of records ever, of all processes; it never falls
   std::uint64_t log_bytes = 0;      // of its file, on disk
   std::uint64_t pending_bytes = 0;  // in the log, not in the tree
   std::uint64_t table_bytes = 0;    // memory that this process needs for them

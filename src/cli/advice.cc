@@ -62,7 +62,6 @@ constexpr Alias kAliases[] = {
     {"status", "stat", ""},
     {"vacuum", "compact", ""},
     {"defrag", "compact", ""},
-    {"checkpoint", "sync", ""},
     {"repl", "shell", ""},
     {"prompt", "shell", ""},
     {"server", "serve", ""},

@@ -87,7 +87,7 @@ bool is_standard_output(const std::string& path) {
 
 Status check_is_not_store(const std::string& path, const std::string& store) {
   const std::string file = resolved(store);
-  for (const char* const suffix : {"", "-lock", "-shm", "-undo"}) {
+  for (const char* const suffix : {"", "-lock", "-shm", "-wal"}) {
     if (!is_same_path(path, file + suffix)) continue;
     return Error{Code::invalid,
                  fmt::format("'{}' is {} (choose another file)", path,

@@ -92,8 +92,8 @@ class OutFileTest(program.TestCase):
         link = self.path("link")
         os.symlink(self.db, link)
         for name in ["test.db", "./test.db", self.db, link, "test.db-lock", "test.db-shm",
-                     "test.db-undo", os.path.join(self.folder, "..",
-                                                  os.path.basename(self.folder), "test.db-undo")]:
+                     "test.db-wal", os.path.join(self.folder, "..",
+                                                  os.path.basename(self.folder), "test.db-wal")]:
             for db in [self.db, link]:
                 with self.subTest(name, db=db):
                     self.refused(self.program.run("get", "--db", db, "k", "--out", name), name,

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""stat, check, compact, backup, sync and clear, with the real program."""
+"""stat, check, compact, backup, sync, checkpoint and clear, with the real program."""
 
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import unittest
 
@@ -27,6 +28,28 @@ class MaintenanceTestCase(TestCase):
             yield child
             child.stdout.read()
             self.assertEqual(child.wait(PATIENCE_S), 0)
+
+
+    @contextlib.contextmanager
+    def writer(self, commits):
+        """A process that has the store open, and has put so many entries into its log."""
+        with subprocess.Popen([self.program.path, "shell", "--db", self.db], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as child:
+            self.ask(child, "put made it")  # straight into the file
+            for number in range(commits):
+                self.ask(child, f"put key{number} value")
+            yield child
+            child.stdin.close()
+            self.assertEqual(child.wait(PATIENCE_S), 0)
+
+    def ask(self, shell, line):
+        shell.stdin.write(f"{line}\nget made\n".encode())
+        shell.stdin.flush()
+        answer = []
+        while not answer or answer[-1] != "it\n":
+            answer.append(shell.stdout.readline().decode())
+            self.assertNotEqual(answer[-1], "")
+        return "".join(answer[:-1])
 
 
 class StatTest(MaintenanceTestCase):
@@ -85,6 +108,74 @@ class StatTest(MaintenanceTestCase):
                              [(child.pid, 1)])
             self.assertRegex(self.done("stat").text, rf"readers.*\n.*\n.*\n +{child.pid} +1\n")
         self.assertEqual(self.done("stat", "--json").json["readers"], [])
+
+
+class LogTest(MaintenanceTestCase):
+    def test_the_log_of_a_store_in_use_is_seen(self):
+        with self.writer(10) as child:
+            stat = self.done("stat", "--json").json
+            self.assertEqual(stat["live"], 11)
+            log = stat["log"]
+            self.assertGreater(log["bytes"], 0)
+            self.assertGreater(log["pending_bytes"], 10 * 40)
+            self.assertEqual(log["position"], log["pending_bytes"])
+            self.assertGreater(log["table_bytes"], 0)
+            self.assertEqual(log["logged_bytes"], 0)  # that is of this process
+            self.assertRegex(self.done("stat").text, r"\nLog \d.*B, \d.* pending .*\n\n")
+            self.assertRegex(self.ask(child, "stat"), r"\nLog .* pending .*\nLogged here \d.*\n")
+            self.assertRegex(self.done("check").text, "^ok: .* 11 rows")
+        self.assertFalse(os.path.exists(self.db + "-wal"))
+        self.assertNotIn("Log", self.done("stat").text)
+        self.assertEqual(self.done("stat", "--json").json["log"]["bytes"], 0)
+
+    def test_what_dies_young_is_counted(self):
+        with self.writer(1) as child:
+            for number in range(5):
+                self.ask(child, f"put young{number} value --ttl 20ms")
+            self.wait_until_gone("young4")
+            self.ask(child, "put more value")
+            self.assertEqual(self.done("checkpoint", "--json").json, {"pending": 7, "applied": 7})
+            self.assertEqual(self.done("stat", "--json").json["expired"], 0)
+
+    def test_a_checkpoint_says_how_much_it_did(self):
+        with self.writer(10):
+            self.assertEqual(self.done("checkpoint").text, "10 of 10 transactions\n")
+            self.assertEqual(self.done("stat", "--json").json["log"]["pending_bytes"], 0)
+            for mode in ("passive", "full", "restart", "truncate"):
+                self.put(more=mode)
+                self.assertEqual(self.done("checkpoint", "--mode", mode).text,
+                                 "1 of 1 transaction\n")
+                self.assertEqual(os.path.exists(self.db + "-wal"), mode != "truncate")
+            self.assertEqual(self.done("get", "more").text, "truncate\n")
+
+    def test_only_a_passive_one_does_not_wait_for_a_writer(self):
+        with self.writer(10) as child:
+            self.ask(child, "begin")
+            self.ask(child, "put key0 changed")
+            self.refused(self.mayfly("checkpoint", "--timeout", 1), "another transaction")
+            self.assertEqual(self.done("checkpoint", "--mode", "passive").text,
+                             "0 of 10 transactions\n")
+            self.ask(child, "commit")
+        self.assertEqual(self.done("get", "key0").text, "changed\n")
+
+    def test_watch_prints_a_line_for_each_interval(self):
+        with self.writer(10), subprocess.Popen(
+                [self.program.path, "stat", "--db", self.db, "--watch", "20ms", "--json"],
+                stdout=subprocess.PIPE) as child:
+            lines = [json.loads(child.stdout.readline()) for _ in range(3)]
+            child.send_signal(signal.SIGINT)
+            child.stdout.read()
+            self.assertEqual(child.wait(PATIENCE_S), OK)
+        for line in lines:
+            self.assertEqual((line["live"], line["logged_per_s"]), (11, 0))
+            self.assertGreater(line["pending_bytes"], 0)
+        with subprocess.Popen([self.program.path, "stat", "--db", self.db, "--watch", "20ms"],
+                              stdout=subprocess.PIPE) as child:
+            self.assertIn("logged/s", child.stdout.readline().decode())
+            self.assertRegex(child.stdout.readline().decode(), "^ +11 +0 +0 .* 0 B +0 B$")
+            child.terminate()
+            child.stdout.read()
+        self.refused(self.mayfly("stat", "--watch", "soon"), "soon")
 
 
 class CheckTest(MaintenanceTestCase):
@@ -183,7 +274,6 @@ class SyncTest(MaintenanceTestCase):
         self.put(name="alice")
         self.assertEqual(self.done("sync").text, "")
         self.assertEqual(self.done("sync", "--json").json, {"synced": True})
-        self.assertEqual(self.done("checkpoint", "--mode", "truncate").text, "")
         self.assertEqual(self.done("get", "name").text, "alice\n")
 
 
@@ -209,7 +299,7 @@ class ClearTest(MaintenanceTestCase):
 
 class WrongInputTest(MaintenanceTestCase):
     def test_every_command(self):
-        for command in ["stat", "check", "compact", "backup", "sync", "clear"]:
+        for command in ["stat", "check", "compact", "backup", "sync", "checkpoint", "clear"]:
             words = ("copy",) if command == "backup" else ()
             with self.subTest(command):
                 self.refuses_wrong_input(command, *words)

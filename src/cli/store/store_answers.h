@@ -16,6 +16,7 @@
 namespace mayfly {
 
 struct Operation;
+class StopSignals;
 
 // Writes lines to standard output in large pieces.
 //
@@ -107,7 +108,9 @@ Status print_count(const std::string& prefix, const ReadTxn& txn, Family family,
 Status print_expiring(const std::vector<Expiring>& keys, Time now, std::string_view family_name,
                       const StoreFile& file, IsStopped is_stopped);
 
-// The file and its column families (store_stat.cc).
+// The file and its column families; a line for each interval, until a signal ends it
+// (store_stat.cc).
 Status print_stat(const Store& store, const StoreFile& file);
+Status watch_stat(const Store& store, const StoreFile& file, Millis interval, StopSignals& stop);
 
 }  // namespace mayfly

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stat, check, compact, backup, sync and clear: the store file as a whole.
+// stat, check, compact, backup, sync, checkpoint and clear: the store file as a whole.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,9 +8,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <future>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/store/store_answers.h"
+#include "cli/ttl_words.h"
 #include "tools/byte_text.h"
 #include "tools/terminal/progress.h"
 #include "tools/terminal/terminal.h"
@@ -24,14 +26,18 @@ constexpr const char* kStatExamples =
     "Examples:\n"
     "  mayfly stat --db app.db\n"
     "  mayfly stat --db app.db --json | jq .free_pages\n"
+    "  mayfly stat --db app.db --watch 1s        a line every second; Ctrl-C ends it\n"
     "Shows the file size, and for each column family the number of entries, entries with a\n"
-    "TTL, expired entries not yet removed (see 'mayfly purge'), and the next expiry.";
+    "TTL, expired entries not yet removed (see 'mayfly purge'), and the next expiry. While other\n"
+    "processes have the store open, also its log: the last changes, of which those that are\n"
+    "'pending' are not in the file yet. With --watch: bytes per second that all processes log,\n"
+    "and that checkpoints apply to the file.";
 
 constexpr const char* kCheckExamples =
     "Examples:\n"
     "  mayfly check --db app.db && echo ok\n"
-    "Reads the whole file, checks the page tree, and compares entries with the expiry index.\n"
-    "Changes nothing. Exit code 1: the file is damaged; every problem is listed on stderr.";
+    "Reads the whole file and its log, checks the page tree, and compares entries with the expiry\n"
+    "index. Changes nothing. Exit code 1: the file is damaged; every problem is listed on stderr.";
 
 constexpr const char* kCompactExamples =
     "Examples:\n"
@@ -42,12 +48,21 @@ constexpr const char* kCompactExamples =
 constexpr const char* kBackupExamples =
     "Examples:\n"
     "  mayfly backup --db app.db app-$(date +%F).db\n"
-    "Writes a compact snapshot while others read and write. The copy is a normal store file. An\n"
-    "existing file is not overwritten.";
+    "Writes a compact snapshot while others read and write. The copy is a normal store file, and\n"
+    "needs no other file: what is in the log is in it. An existing file is not overwritten.";
 
 constexpr const char* kSyncExamples =
     "Examples:\n"
     "  mayfly sync --db app.db     after this, a power failure loses no committed data";
+
+constexpr const char* kCheckpointExamples =
+    "Examples:\n"
+    "  mayfly checkpoint --db app.db                     '120 of 120 transactions'\n"
+    "  mayfly checkpoint --db app.db --mode truncate     also removes FILE-wal until the next "
+    "write\n"
+    "Writes what is in the log of a store in use to the file, on disk. It happens by itself when\n"
+    "the log is full, and when the last process closes the store. passive waits for no writer and\n"
+    "does what it can; the others wait for --timeout. restart is the same as full.";
 
 constexpr const char* kClearExamples =
     "Examples:\n"
@@ -57,14 +72,21 @@ constexpr const char* kClearExamples =
 
 struct MaintenanceArgs {
   std::string file;
+  std::string mode = "full";
+  std::string interval;
   std::string ignored;  // options of SNKV's tool without a meaning here
   bool is_ignored = false;
 };
 
-Result<Exit> run_stat(const MaintenanceArgs&, const StoreFile& file) {
+Result<Exit> run_stat(const MaintenanceArgs& args, const StoreFile& file) {
+  const bool watches = !args.interval.empty();
+  const Result<Millis> interval = watches ? parse_duration(args.interval) : Millis(0);
+  if (!interval) return interval.error();
+  std::optional<StopSignals> stop;
+  if (watches) stop.emplace();  // before the store has threads
   const Result<Store> store = file.open(Use::read);
   if (!store) return store.error();
-  return exit_of(print_stat(*store, file));
+  return exit_of(watches ? watch_stat(*store, file, *interval, *stop) : print_stat(*store, file));
 }
 
 void print_report(const CheckReport& report, const StoreFile& file) {
@@ -163,6 +185,23 @@ Result<Exit> run_sync(const MaintenanceArgs&, const StoreFile& file) {
   return Exit::ok;
 }
 
+Result<Exit> run_checkpoint(const MaintenanceArgs& args, const StoreFile& file) {
+  Result<Store> store = file.open(Use::change);
+  if (!store) return store.error();
+  const CheckpointMode mode = args.mode == "passive"    ? CheckpointMode::passive
+                              : args.mode == "truncate" ? CheckpointMode::truncate
+                                                        : CheckpointMode::full;
+  const Result<Checkpointed> done = store->checkpoint(mode);
+  if (!done) return done.error();
+  if (file.is_json()) {
+    fmt::print("{{\"pending\": {}, \"applied\": {}}}\n", done->pending, done->applied);
+  } else {
+    fmt::print("{} of {} {}\n", done->applied, done->pending,
+               done->pending == 1 ? "transaction" : "transactions");
+  }
+  return Exit::ok;
+}
+
 Result<Exit> run_clear(const MaintenanceArgs&, const StoreFile& file) {
   Result<StoreFile::Opened> opened = file.open_family(Use::change);
   if (!opened) return opened.error();
@@ -186,9 +225,10 @@ void add_maintenance_commands(Program& program, StoreFile* file) {
     if (run != run_clear) command.remove_option("--cf");  // it is about all families
     return command;
   };
-  add("stat", "Show statistics of the store file", kStatExamples, run_stat)
-      .add_flag("--reset", args->is_ignored, kIgnored)
-      .group("");
+  CliCommand stat = add("stat", "Show statistics of the store file", kStatExamples, run_stat);
+  stat.add_option("--watch", args->interval, "Print a line every TIME until interrupted")
+      .type_name("TIME");
+  stat.add_flag("--reset", args->is_ignored, kIgnored).group("");
   add("check", "Check the file for damage", kCheckExamples, run_check);
   add("compact", "Shrink the file", kCompactExamples, run_compact)
       .add_option("--pages", args->ignored, kIgnored)
@@ -199,6 +239,10 @@ void add_maintenance_commands(Program& program, StoreFile* file) {
   add("sync", "Flush committed data to disk", kSyncExamples, run_sync)
       .add_option("--mode", args->ignored, kIgnored)
       .group("");
+  add("checkpoint", "Write the log to the file", kCheckpointExamples, run_checkpoint)
+      .add_option("--mode", args->mode, "What to wait for (default full)")
+      .type_name("MODE")
+      .one_of({"passive", "full", "restart", "truncate"});
   add("clear", "Delete all entries of a column family", kClearExamples, run_clear);
 }
 

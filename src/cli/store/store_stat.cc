@@ -2,6 +2,7 @@
 // stat: the statistics of a store file and its column families.
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "cli/store/store_answers.h"
 #include "cli/ttl_words.h"
+#include "mayfly/internal/stopwatch.h"
 #include "tools/byte_text.h"
 #include "tools/terminal/terminal.h"
 #include "tools/terminal/text_table.h"
@@ -110,7 +112,7 @@ Result<StoreSummary> summarize(const Store& store) {
   const Result<ReadTxn> txn = store.read();
   if (!txn) return txn.error();
   StoreSummary summary{store.path().string(), txn->now(), *file, {}};
-  // Not those of this process: a store keeps a snapshot until its last commits are on disk.
+  // Not those of this process.
   std::erase_if(summary.file.readers,
                 [](const StoreReader& reader) { return reader.process == ::getpid(); });
   const auto add = [&](const std::string& name, Family family) -> Status {
@@ -128,14 +130,44 @@ Result<StoreSummary> summarize(const Store& store) {
   return summary;
 }
 
+// A program that only looks has written nothing; a shell may have.
+std::string log_text(const StoreStats& file) {
+  std::string text;
+  if (file.log_bytes != 0) {
+    text += fmt::format("Log {}, {} pending (not in the file yet), {} of memory for it here.\n",
+                        size_text(file.log_bytes), size_text(file.pending_bytes),
+                        size_text(file.table_bytes));
+  }
+  if (file.logged_bytes + file.tree_bytes == 0) return text;
+  text +=
+      fmt::format("Logged here {}. {} checkpoints wrote {} entries, {}; {} expired before that.",
+                  size_text(file.logged_bytes), file.checkpoints, file.tree_entries,
+                  size_text(file.tree_bytes), file.expired_unwritten);
+  if (file.stalls != 0) {
+    text += fmt::format(" {} commits waited for them, {} ms.", file.stalls, file.stalled_ms);
+  }
+  return text + "\n";
+}
+
+std::string log_json(const StoreStats& file) {
+  return fmt::format(
+      R"("log": {{"bytes": {}, "pending_bytes": {}, "table_bytes": {}, "position": {}, )"
+      R"("logged_bytes": {}, "syncs": {}, "checkpoints": {}, "tree_entries": {}, )"
+      R"("tree_bytes": {}, "expired_unwritten": {}, "stalls": {}, "stalled_ms": {}}})",
+      file.log_bytes, file.pending_bytes, file.table_bytes, file.log_position, file.logged_bytes,
+      file.log_syncs, file.checkpoints, file.tree_entries, file.tree_bytes, file.expired_unwritten,
+      file.stalls, file.stalled_ms);
+}
+
 std::string stat_text(const StoreSummary& summary, const Colours& colours) {
   const StoreStats& file = summary.file;
   std::string text =
       fmt::format("{}: {}, {} pages of {} bytes, {} of them ({}) free\n", summary.path,
                   size_text(file.file_bytes), file.pages, file.page_bytes, file.free_pages,
                   size_text(file.free_pages * file.page_bytes));
-  text += fmt::format("Maximum size {}. Last transaction {}.\n\n", size_text(file.map_bytes),
+  text += fmt::format("Maximum size {}. Last transaction {}.\n", size_text(file.map_bytes),
                       file.last_transaction);
+  text += log_text(file) + "\n";
   text += families_table(summary, colours);
   if (file.readers.empty()) return text;
   text += "\nActive readers; pages of their snapshots are not reused until they finish\n";
@@ -161,14 +193,87 @@ std::string stat_json(const StoreSummary& summary) {
   }
   return fmt::format(
       R"({{"file": {}, "file_bytes": {}, "page_bytes": {}, "pages": {}, "free_pages": {}, )"
-      R"("map_bytes": {}, "last_transaction": {}, {}, "readers": {}, "families": {}}})"
+      R"("map_bytes": {}, "last_transaction": {}, {}, {}, "readers": {}, "families": {}}})"
       "\n",
       bytes_as_json(summary.path), file.file_bytes, file.page_bytes, file.pages, file.free_pages,
-      file.map_bytes, file.last_transaction, counts_json(summary.total(), summary.now),
-      json_array(readers), json_array(families));
+      file.map_bytes, file.last_transaction, log_json(file),
+      counts_json(summary.total(), summary.now), json_array(readers), json_array(families));
+}
+
+// What changes from one line of --watch to the next.
+struct Sample {
+  explicit Sample(const StoreSummary& summary)
+      : at_ns(monotonic_ns()), counts(summary.total().counts), file(summary.file) {}
+
+  double per_second(const Sample& before, std::uint64_t now_bytes, std::uint64_t then_bytes) const {
+    const double seconds = static_cast<double>(at_ns - before.at_ns) / 1e9;
+    return static_cast<double>(now_bytes - std::min(now_bytes, then_bytes)) / seconds;
+  }
+  double logged(const Sample& before) const {
+    return per_second(before, file.log_position, before.file.log_position);
+  }
+  double applied(const Sample& before) const {
+    return per_second(before, applied_bytes(), before.applied_bytes());
+  }
+  std::uint64_t applied_bytes() const { return file.log_position - file.pending_bytes; }
+
+  std::int64_t at_ns;
+  FamilyCounts counts;
+  StoreStats file;
+};
+
+std::string watch_json(const Sample& now, const Sample& before, Time time) {
+  return fmt::format(
+      R"({{"time_ms": {}, "live": {}, "with_ttl": {}, "expired": {}, "file_bytes": {}, )"
+      R"("log_bytes": {}, "pending_bytes": {}, "logged_per_s": {:.0f}, "applied_per_s": {:.0f}}})",
+      time.time_since_epoch().count(), now.counts.live, now.counts.with_ttl, now.counts.expired,
+      now.file.file_bytes, now.file.log_bytes, now.file.pending_bytes, now.logged(before),
+      now.applied(before));
+}
+
+constexpr const char* kWatchLine = "{:>12} {:>12} {:>12} {:>10} {:>10} {:>10} {:>10} {:>10}";
+
+std::string watch_text(const Sample& now, const Sample& before) {
+  const auto rate = [](double bytes) { return size_text(static_cast<std::uint64_t>(bytes)); };
+  return fmt::format(fmt::runtime(kWatchLine), now.counts.live, now.counts.with_ttl,
+                     now.counts.expired, size_text(now.file.file_bytes),
+                     size_text(now.file.log_bytes), size_text(now.file.pending_bytes),
+                     rate(now.logged(before)), rate(now.applied(before)));
+}
+
+// Returns false if it was interrupted.
+bool pass_time(StopSignals& stop, Millis time) {
+  const std::int64_t until_ns = monotonic_ns() + time.count() * 1'000'000;
+  for (std::int64_t left_ns = 0; (left_ns = until_ns - monotonic_ns()) > 0 && !stop.asked();) {
+    pollfd wait{stop.descriptor(), POLLIN, 0};
+    (void)::poll(&wait, 1, static_cast<int>(std::min<std::int64_t>(left_ns / 1'000'000 + 1, 1000)));
+  }
+  return !stop.asked();
 }
 
 }  // namespace
+
+// Rates need two samples.
+Status watch_stat(const Store& store, const StoreFile& file, Millis interval, StopSignals& stop) {
+  Result<StoreSummary> summary = summarize(store);
+  if (!summary) return summary.error();
+  if (!file.is_json()) {
+    fmt::print("{}\n", fmt::format(fmt::runtime(kWatchLine), "entries", "with a TTL", "expired",
+                                   "file", "log", "pending", "logged/s", "applied/s"));
+    flush_output();
+  }
+  Sample before(*summary);
+  while (pass_time(stop, interval)) {
+    summary = summarize(store);
+    if (!summary) return summary.error();
+    const Sample now(*summary);
+    fmt::print("{}\n",
+               file.is_json() ? watch_json(now, before, summary->now) : watch_text(now, before));
+    flush_output();
+    before = now;
+  }
+  return Done{};
+}
 
 Status print_stat(const Store& store, const StoreFile& file) {
   const Result<StoreSummary> summary = summarize(store);

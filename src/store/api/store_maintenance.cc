@@ -199,6 +199,7 @@ Result<StoreStats> Store::stats() const {
   stats.stalls = counts.stalls;
   stats.stalled_ms = counts.stalled_ns / kNanosInMilli;
   stats.log_syncs = counts.log_syncs;
+  stats.log_position = log.position();
   stats.log_bytes = log.file_bytes();
   stats.pending_bytes = log.pending_bytes();
   stats.table_bytes = log.table_bytes();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the opening of a store whose files are damaged: the data file, the undo log of an earlier
-// boot, the shared page and LMDB's lock file. It must end with an error, or with a store that
-// check() calls sound; then all of it can be read and changed, and it is still sound.
+// Fuzzes the opening of a store whose files are damaged: the data file, the log, the shared page and
+// LMDB's lock file; or the data file and the undo log of format version 1, after a power cut. It
+// must end with an error, or with a store that check() calls sound; then all of it can be read and
+// changed, and it is still sound.
 //
 // An input is a byte of options and a list of patches, 14 bytes each, which are applied to the
 // files of a good store. So nearly every input gets past the magic numbers.
@@ -27,19 +28,25 @@
 #include "mayfly/clock.h"
 #include "mayfly/store.h"
 #include "store/check/store_damage.h"
-#include "store/lmdb/lmdb.h"
-#include "store/log/undo_log.h"
-#include "store/txn/catalog.h"
+#include "store/log/log_damage.h"
 
 namespace mayfly::internal {
 namespace {
 
 constexpr Time kNow = Time(Millis(1'800'000'000'000));
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kAreas = 4 * kPage;  // of the undo log, after its headers
-constexpr std::size_t kHeaderBody = 240;   // of an undo log, before its checksum
-constexpr std::size_t kBatchHead = 48;
-constexpr std::uint64_t kSalt = 7;
+constexpr std::size_t kUndoAreas = 4 * kPage;  // of an undo log, after its headers
+constexpr std::size_t kUndoHeader = 248;       // with the checksum in its last 8 bytes
+constexpr std::size_t kUndoSalt = 40;          // in that
+constexpr std::size_t kUndoBatchHead = 48;     // the same
+constexpr char kGolden[] = "tests/golden/store_v1/";
+
+// The first byte of an input.
+constexpr std::uint8_t kHasLog = 1;
+constexpr std::uint8_t kIsSigned = 2;
+constexpr std::uint8_t kIsReadOnly = 4;
+constexpr std::uint8_t kIsNormal = 8;
+constexpr std::uint8_t kIsVersion1 = 16;
 
 template <class T>
 void must(const Result<T>& result) {
@@ -53,10 +60,11 @@ void must(const Result<T>& result) {
   std::abort();
 }
 
-// What stands beside each other, in the order of the numbers in a patch.
-enum class Part : std::uint8_t { data, undo, shm, lock };
-constexpr std::array<std::string_view, 4> kSuffixes = {"", "-undo", "-shm", "-lock"};
-using Files = std::array<std::string, 4>;
+// What stands beside each other. A patch names one of the first four; in version 1 the undo log
+// takes the place of the log.
+enum Part : std::uint8_t { data, wal, shm, lock, undo };
+constexpr std::array<std::string_view, 5> kSuffixes = {"", "-wal", "-shm", "-lock", "-undo"};
+using Files = std::array<std::string, kSuffixes.size()>;
 
 class Folder {
  public:
@@ -90,68 +98,47 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// Two families, keys with and without deadlines, a long key, a large value, and free pages. The
-// catalog is written first, so that its seed is the same each time.
-void fill(const std::string& path, const Clock& clock) {
-  {
-    RawFile raw(path);
-    raw.put(nullptr, kCatalogKey, Catalog::fresh(42).encode());
-    raw.put(table_name(1).c_str(), "first", "1");
-  }
-  auto store = Store::open(path, clock, {.durability = Durability::full, .map_bytes = 1 << 22});
-  must(store);
-  const auto other = store->create_family("other");
+// Two families, keys with and without deadlines, a long key, a large value, and free pages. Half of
+// what is in the log is in the data file, too.
+void fill(Store& store) {
+  const auto other = store.create_family("other");
   must(other);
-  for (int round = 0; round < 2; ++round) {
-    auto txn = store->write();
-    must(txn);
-    for (int i = 0; i < 90; ++i) {
-      std::string key = "key" + std::to_string(i);
-      if (i == 50) key.append(600, 'k');
-      const std::string value(static_cast<std::size_t>(i == 60 ? 9000 : 10 + i), 'v');
-      const Expiry expires = i % 3 == 0 ? Expiry(Millis(1000 * (i - 5))) : Expiry();
-      txn->put(key, value, expires, i % 2 == 0 ? Family() : *other);
-    }
-    must(txn->commit());
+  for (int i = 0; i < 180; ++i) {
+    std::string key = "key" + std::to_string(i % 90);
+    if (i % 90 == 50) key.append(600, 'k');
+    const std::string value(static_cast<std::size_t>(i % 90 == 60 ? 9000 : 10 + i % 90), 'v');
+    const Expiry expires = i % 3 == 0 ? Expiry(Millis(1000 * (i % 90 - 5))) : Expiry();
+    must(store.put(key, value, expires, i % 2 == 0 ? Family() : *other));
+    if (i == 90) must(store.checkpoint());
   }
-  for (int i = 0; i < 90; i += 4) must(store->erase("key" + std::to_string(i)));
-  must(store->close());
+  for (int i = 0; i < 90; i += 4) must(store.erase("key" + std::to_string(i)));
 }
 
-// An undo log that another boot has left open: three pages lead back to the store as it is.
-void leave_undo_log(const std::string& path) {
-  const std::string undo = path + "-undo";
-  auto log = UndoLog::create(undo, "another boot");
-  must(log);
-  auto file = UndoFile::open(path);
-  must(file);
-  UndoHeader header;
-  header.generation = 2;
-  header.is_open = true;
-  header.first_sequence = 1;
-  header.salt = kSalt;
-  header.boot_id = "another boot";
-  std::array<LmdbMeta, 2> metas;
-  for (std::size_t i = 0; i < 2; ++i) must((*file)->read_at(i * kPage, metas[i].bytes));
-  header.meta = metas[metas[0].transaction() < metas[1].transaction() ? 1 : 0];
-  must(log->write_header(header));
-  UndoControl control;
-  control.confirmed = control.captured = 2;
-  const std::array<std::uint64_t, 3> pages = {3, 4, 5};
-  must(log->append(control, kSalt, pages, **file, kPage));
-}
-
+// As a process leaves them that is killed.
 Files make_good(const Folder& folder) {
   const ManualClock clock(kNow);
-  fill(folder.store(), clock);
-  leave_undo_log(folder.store());
+  auto store = Store::open(folder.store(), clock,
+                           {.map_bytes = 1 << 22, .log_segment_bytes = kLogSegmentBytesMin});
+  must(store);
+  fill(*store);
   Files files;
   for (std::size_t i = 0; i < files.size(); ++i) {
     files[i] = file_bytes(folder.store().append(kSuffixes[i]));
   }
-  files[static_cast<std::size_t>(Part::shm)].resize(kPage);
-  files[static_cast<std::size_t>(Part::lock)].resize(2 * kPage);
+  files[Part::lock].resize(2 * kPage);
+  must(store->close());
   return files;
+}
+
+// As a power cut left them.
+Files make_version_1() {
+  Files files;
+  files[Part::data] = file_bytes(std::string(kGolden) + "cut");
+  files[Part::undo] = file_bytes(std::string(kGolden) + "cut-undo");
+  files[Part::shm].resize(kPage);
+  files[Part::lock].resize(2 * kPage);
+  if (!files[Part::data].empty() && !files[Part::undo].empty()) return files;
+  finding("there is no tests/golden/store_v1 here (begin in the root of the repository)");
 }
 
 struct Patch {
@@ -199,24 +186,28 @@ void apply(const Patch& patch, std::string& file) {
   }
 }
 
-// Makes the checksums of the undo log right again, so that what it says is believed.
-void sign(std::string& undo) {
-  for (const std::size_t slot : {kPage, 2 * kPage}) {
-    if (slot + kHeaderBody + 8 > undo.size()) return;
-    const std::uint64_t sum = XXH3_64bits(&undo[slot], kHeaderBody);
-    std::memcpy(&undo[slot + kHeaderBody], &sum, sizeof sum);
+// Makes the checksums of an undo log right again, so that what it says is believed.
+void sign_undo(std::string& file) {
+  if (file.size() < kUndoAreas) return;
+  for (const std::size_t slot : {kPage, 2 * kPage}) sign_header(file, slot, kUndoHeader);
+  const auto salt = value_at<std::uint64_t>(file, kPage + kUndoSalt);
+  for (std::size_t at = kUndoAreas; at + kUndoBatchHead < file.size();) {
+    const auto count = value_at<std::uint64_t>(file, at + 24);
+    const auto page_size = value_at<std::uint64_t>(file, at + 32);
+    if (count == 0 || count > 1000 || page_size > 65536) return;
+    const std::size_t size = (kUndoBatchHead + count * (8 + page_size) + kPage - 1) / kPage * kPage;
+    if (at + size > file.size()) return;
+    set_at(file, at + 40, 0);
+    set_at(file, at + 40, XXH3_64bits_withSeed(&file[at], size, salt));
+    at += size;
   }
-  if (undo.size() < kAreas + kBatchHead) return;
-  std::uint64_t count = 0;
-  std::uint64_t page_size = 0;
-  std::memcpy(&count, &undo[kAreas + 24], sizeof count);
-  std::memcpy(&page_size, &undo[kAreas + 32], sizeof page_size);
-  if (count > 1000 || page_size > 65536) return;
-  const std::size_t size = (kBatchHead + count * (8 + page_size) + kPage - 1) / kPage * kPage;
-  if (kAreas + size > undo.size()) return;
-  std::memset(&undo[kAreas + 40], 0, 8);
-  const std::uint64_t sum = XXH3_64bits_withSeed(&undo[kAreas], size, kSalt);
-  std::memcpy(&undo[kAreas + 40], &sum, sizeof sum);
+}
+
+void sign_log(std::string& file) {
+  if (file.size() < LogFile::kHeaderBytes + 2 * kSegment) return;
+  sign_headers(file);
+  sign_records(file, LogFile::kHeaderBytes);
+  sign_records(file, LogFile::kHeaderBytes + kSegment);
 }
 
 // Reads a family in all ways; all must tell the same. An error is fine.
@@ -262,17 +253,28 @@ bool is_sound(const Store& store) {
   return report && report->ok();
 }
 
+// Closing a store writes what is in its log; so one that is not sound is opened to be read only. An
+// undo log cannot be read so.
 void open_and_use(const std::string& path, std::uint8_t how) {
   const ManualClock clock(kNow);
-  const StoreOptions options = {
-      .durability = (how & 8) != 0 ? Durability::normal : Durability::full,
+  StoreOptions options = {
+      .durability = (how & kIsNormal) != 0 ? Durability::normal : Durability::full,
       .busy_timeout = Millis(0),
-      .read_only = (how & 4) != 0,
+      .read_only = true,
       .map_bytes = 1 << 22};
+  if (const auto store = Store::open(path, clock, options)) {
+    if (!is_sound(*store)) return;
+    read_all(*store);
+  } else if (store.error().code != Code::denied) {
+    return;
+  }
+  if ((how & kIsReadOnly) != 0) return;
+  options.read_only = false;
   auto store = Store::open(path, clock, options);
   if (!store || !is_sound(*store)) return;
   read_all(*store);
-  if (options.read_only) return;
+  change(*store);
+  static_cast<void>(store->checkpoint());
   change(*store);
   const auto report = store->check();
   if (report && !report->ok()) finding("a write has damaged it: " + report->problems.front());
@@ -281,17 +283,19 @@ void open_and_use(const std::string& path, std::uint8_t how) {
 
 void run(std::span<const std::uint8_t> input) {
   static const Folder folder;
-  static const Files good = make_good(folder);
+  static const std::array<Files, 2> good = {make_good(folder), make_version_1()};
   const std::uint8_t how = input[0];
-  Files files = good;
-  std::string& undo = files[static_cast<std::size_t>(Part::undo)];
-  if ((how & 1) == 0) undo.clear();
+  const bool is_version_1 = (how & kIsVersion1) != 0;
+  const Part log = is_version_1 ? Part::undo : Part::wal;
+  Files files = good[is_version_1 ? 1 : 0];
+  if ((how & kHasLog) == 0) files[log].clear();
   for (input = input.subspan(1); input.size() >= Patch::kBytes;) {
     const Patch patch(input);
-    apply(patch, files[patch.part]);
+    apply(patch, files[patch.part == Part::wal ? static_cast<std::size_t>(log) : patch.part]);
     input = input.subspan(Patch::kBytes);
   }
-  if ((how & 2) != 0) sign(undo);
+  if ((how & kIsSigned) != 0 && is_version_1) sign_undo(files[log]);
+  if ((how & kIsSigned) != 0 && !is_version_1) sign_log(files[log]);
   folder.write(files);
   open_and_use(folder.store(), how);
 }

@@ -313,8 +313,11 @@ void RedoLog::stop_thread() {
 }
 
 void RedoLog::allow_thread() {
-  const std::scoped_lock lock(thread_mutex_);
-  is_stopping_ = false;
+  {
+    const std::scoped_lock lock(thread_mutex_);
+    is_stopping_ = false;
+  }
+  if (unsynced_.load() || wanted_.load() != kNotWanted) wake_thread();
 }
 
 void RedoLog::forget_files() {

@@ -8,7 +8,6 @@
 // and those of segment 1. If the options say so, checksums and chains are made right first.
 
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,15 +21,12 @@
 #include <string_view>
 #include <vector>
 
+#include "store/log/log_damage.h"
 #include "store/log/log_file.h"
 
 namespace mayfly::internal {
 namespace {
 
-constexpr std::size_t kUsedHeader = 80;  // with the checksum in its last 8 bytes
-constexpr std::size_t kSegmentHeader = LogFile::kSegmentHeaderBytes;
-constexpr std::size_t kSegment = LogFile::kSegmentBytesMin;
-constexpr std::size_t kChain = 24;  // in a record
 constexpr std::uint8_t kSignHeaders = 1;
 constexpr std::uint8_t kSignRecords = 2;
 constexpr std::uint8_t kShorter = 4;  // the file lacks its last byte
@@ -40,48 +36,10 @@ constexpr std::uint8_t kShorter = 4;  // the file lacks its last byte
   std::abort();
 }
 
-template <class T>
-T value_at(std::string_view bytes, std::size_t at) {
-  T value{};
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
-
-void set_at(std::string& bytes, std::size_t at, std::uint64_t value) {
-  std::memcpy(&bytes[at], &value, sizeof value);
-}
-
 std::string take(std::string_view& input, std::size_t size) {
   const std::string bytes(input.substr(0, size));
   input.remove_prefix(bytes.size());
   return bytes;
-}
-
-// `record` without its padding.
-std::uint64_t right_chain(std::string_view record, std::uint64_t before) {
-  const std::string header =
-      std::string(record.substr(0, kChain)) +
-      std::string(record.substr(kChain + 8, kRecordHeaderBytes - kChain - 8));
-  const std::uint64_t seed = XXH3_64bits_withSeed(header.data(), header.size(), before);
-  return XXH3_64bits_withSeed(record.data() + kRecordHeaderBytes,
-                              record.size() - kRecordHeaderBytes, seed);
-}
-
-void sign_header(std::string& file, std::size_t at, std::size_t size) {
-  set_at(file, at + size - 8, XXH3_64bits(&file[at], size - 8));
-}
-
-// Makes the chains of a segment right, from its header on. Returns the last.
-std::uint64_t sign_records(std::string& file, std::size_t segment) {
-  std::uint64_t chain = value_at<std::uint64_t>(file, segment + 24);
-  for (std::size_t at = segment + kSegmentHeader; at + kRecordHeaderBytes <= segment + kSegment;) {
-    const std::size_t length = value_at<std::uint32_t>(file, at);
-    if (length < kRecordHeaderBytes || at + length > segment + kSegment) break;
-    chain = right_chain(std::string_view(file).substr(at, length), chain);
-    set_at(file, at + kChain, chain);
-    at += (length + 7) / 8 * 8;
-  }
-  return chain;
 }
 
 std::string to_file(std::string_view input) {
@@ -107,11 +65,7 @@ std::string to_file(std::string_view input) {
     if ((options & kSignHeaders) != 0) set_at(file, second + 24, chain);
     sign_records(file, second);
   }
-  if ((options & kSignHeaders) != 0) {
-    sign_header(file, 0, kUsedHeader);
-    sign_header(file, first, kSegmentHeader);
-    sign_header(file, second, kSegmentHeader);
-  }
+  if ((options & kSignHeaders) != 0) sign_headers(file);
   if ((options & kShorter) != 0) file.pop_back();
   return file;
 }

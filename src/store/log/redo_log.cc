@@ -157,9 +157,12 @@ Status RedoLog::open_file(const TreeState& state) {
   return Done{};
 }
 
+// Another process may have made the log that LMDB names, and applied all of it.
 Status RedoLog::open_if_needed(const TreeState& state) {
-  if (state.log.is_none() || (file() != nullptr && file()->id() == state.log)) return Done{};
+  const auto has_it = [&] { return file() != nullptr && file()->id() == state.log; };
+  if (state.log.is_none() || has_it()) return Done{};
   const std::scoped_lock lock(follow_mutex_);
+  if (has_it()) return Done{};
   if (Status opened = open_file(state); !opened) return opened;
   reset_tables(state.applied);
   return Done{};

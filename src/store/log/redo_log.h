@@ -175,6 +175,7 @@ class RedoLog {
   };
 
   LogCounts& counts() { return counts_; }
+  std::uint64_t position() const { return tail().position; }
   std::uint64_t pending_bytes() const;  // in the log, not in LMDB
   std::uint64_t table_bytes() const;    // memory of the tables
   std::uint64_t file_bytes() const;     // of the log, on disk
