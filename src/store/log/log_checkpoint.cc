@@ -347,7 +347,9 @@ Time RedoLog::work() {
     const Time moment{Millis(wanted)};
     worker_ = std::this_thread::get_id();
     (void)purge_tree(moment);
-    Status done = cut(moment, Session::kLeastWait);
+    // Erasing took a while: what fell due until the last commit need not be written either.
+    const std::int64_t last = last_moment_.load(std::memory_order_relaxed);
+    Status done = cut(last == kNotWanted ? moment : Time(Millis(last)), Session::kLeastWait);
     if (done) done = lock_checkpoint(Session::kLeastWait);
     if (done) {
       done = apply_cut();

@@ -298,6 +298,7 @@ Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> 
 }
 
 Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
+  last_moment_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   const std::uint64_t pending = end - std::min(end, words().durable.load());
   const std::uint64_t members = std::max(1u, words().members.load(std::memory_order_relaxed));
   if (pending > std::max(kPendingLeast, 2 * segment_bytes() / members)) {

@@ -261,8 +261,9 @@ class RedoLog {
 
   static constexpr std::int64_t kNotWanted = INT64_MIN;
   SteadyClock thread_clock_;
-  std::atomic<bool> unsynced_{false};             // there are commits for the thread to sync
-  std::atomic<std::int64_t> wanted_{kNotWanted};  // a checkpoint, with this moment
+  std::atomic<bool> unsynced_{false};                  // there are commits for the thread to sync
+  std::atomic<std::int64_t> last_moment_{kNotWanted};  // of the commits of this process
+  std::atomic<std::int64_t> wanted_{kNotWanted};       // a checkpoint, with this moment
   std::atomic<int> working_{0};
   std::atomic<std::thread::id> worker_{};
   Time sync_at_ = kNever;                             // of the thread
