@@ -199,8 +199,8 @@ class Charts:
                 continue
             settings = some[0]["settings"]
             figure, axes = self.lines(heading, axis, some)
-            axes.text(0, 1.012, f"{settings['puts_per_second']:,.0f} single puts a second, each with "
-                      f"a TTL of {settings['ttl_ms'] / 1e3:.3g} s; nobody purges",
+            axes.text(0, 1.012, f"{settings['puts_per_second']:,.0f} single puts a second, each "
+                      f"with a TTL of {settings['ttl_ms'] / 1e3:.3g} s; nobody purges",
                       transform=axes.transAxes, fontsize=9.5, color="#6a737d")
             self.save(figure, name, some[0])
 

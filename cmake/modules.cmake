@@ -62,6 +62,18 @@ function(mayfly_module name)
   mayfly_fuzzers(${name} ${fuzz})
 endfunction()
 
+# The store once more, with the hooks of src/store/log/test_hooks.h, for tests that stop it, kill it
+# or break one of its rules.
+function(mayfly_hooked_store)
+  get_target_property(sources mayfly_store SOURCES)
+  add_library(mayfly_store_hooked STATIC EXCLUDE_FROM_ALL ${sources})
+  set_target_properties(mayfly_store_hooked PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  target_compile_definitions(mayfly_store_hooked PUBLIC MAYFLY_STORE_TEST_HOOKS)
+  target_include_directories(mayfly_store_hooked PUBLIC include src .)
+  target_link_libraries(mayfly_store_hooked PUBLIC mayfly_base PkgConfig::LMDB PkgConfig::XXHASH
+                        Threads::Threads)
+endfunction()
+
 # Half of the time of a small file goes into the headers of the standard library and of gtest; so
 # they are read once for all. Sources still name what they use: libraries of the lower modules and
 # the check of headers (scripts/tidy.py) do without.

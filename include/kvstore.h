@@ -12,10 +12,9 @@
 //
 // Time. An expiry (`expire_ms`) is a moment in milliseconds since 1970; a TTL (`ttl_ms`) is a
 // number of milliseconds from now. A key is gone from its expiry on, for every call, whether or not
-// it has been removed from the file. Unlike SNKV, a call that reads an expired key writes nothing,
-// and never ends your transaction; the next commit of the process removes what was found. What
-// expires before a checkpoint is never written to the file. A thread makes checkpoints when there is
-// need, and removes expired keys then; at NORMAL it syncs the log, about once a second.
+// it has been removed from the file. Unlike SNKV, a call that reads an expired key does not remove
+// it: the next commit does. A thread makes checkpoints when there is need, and removes expired keys
+// then; what expires before is never written to the file. At NORMAL it syncs once a second.
 //
 // Threads. All handles may be shared by threads, with or without `fullMutex`, except that an
 // iterator is used by one thread at a time. A transaction (kvstore_begin) belongs to the thread
@@ -84,9 +83,7 @@ typedef struct KVStoreConfig {
   int readOnly;      // not 0: nothing is written, not what has expired either. The file must exist
   int busyTimeout;   // how many ms a writer waits for others before BUSY. 0: only for single calls
                      // of other threads on this handle, and a second for processes that open it
-  int walSizeLimit;  // a checkpoint after about this many commits of a page each: segments of the
-                     // log get walSizeLimit * 4096 bytes, 64 KiB to 1 GiB. 0 or less: 32 MiB. What
-                     // another handle or process has made, or opened first, stays
+  int walSizeLimit;  // a checkpoint after so many times 4096 bytes of log; 0: after 32 MiB
   int allowEncrypted;  // no effect: stores are not encrypted
   int fullMutex;       // no effect: handles may always be shared
 } KVStoreConfig;
@@ -112,30 +109,10 @@ typedef struct KVStoreStats {
   uint64_t nBytesWritten;  // of keys and values
   uint64_t nWalCommits;    // write transactions that were committed
   uint64_t nCheckpoints;   // by kvstore_checkpoint()
-  uint64_t nTtlExpired;    // expired entries that calls found, and commits removed
+  uint64_t nTtlExpired;    // expired entries that calls found, and commits or this call removed
   uint64_t nTtlPurged;     // removed by a purge
   uint64_t nDbPages;       // in the file now; not reset
 } KVStoreStats;
-
-// What kvstore_log_stats() tells. Not in SNKV. Later versions add fields at the end.
-typedef struct KVStoreLogStats {
-  size_t size;  // sizeof(KVStoreLogStats), to be set before the call
-
-  // By this process, since it opened the store.
-  uint64_t nLoggedBytes;       // appended to the log
-  uint64_t nTreeBytes;         // of pages written to the file by checkpoints, about
-  uint64_t nTreeEntries;       // entries written to the file
-  uint64_t nExpiredUnwritten;  // entries that expired before they were written to the file
-  uint64_t nCheckpoints;       // whoever asked for them
-  uint64_t nStalls;            // commits that waited for a checkpoint, since the log was full
-  uint64_t nStalledMs;         // how long, together
-  uint64_t nLogSyncs;
-
-  // Now.
-  uint64_t nLogBytes;      // of the log file, on disk
-  uint64_t nPendingBytes;  // of records that are not in the file yet
-  uint64_t nTableBytes;    // memory of this process for these
-} KVStoreLogStats;
 
 // A result of kvstore_expiring().
 typedef struct KVExpiring {
@@ -395,15 +372,11 @@ int kvstore_rollback(KVStore* kv);  // without a transaction both do nothing
 
 // ---- Maintenance
 
-// Returns when all commits are on disk. An open transaction stays open (unlike SNKV, whose
-// kvstore_sync() commits, and syncs nothing).
-int kvstore_sync(KVStore* kv);
+int kvstore_sync(KVStore* kv);  // all commits are on disk then; it ends none (unlike SNKV)
 
-// Writes what the log has to the file, on disk. It happens by itself when there is need. `log_frames`
-// (or NULL): transactions in the log that were not in the file; `checkpointed_frames` (or NULL): how
-// many of these are there now. After TRUNCATE both are 0, as in SNKV: the log is empty. KVSTORE_BUSY
-// in a write transaction of this thread, and, but for PASSIVE, if another writer does not finish in
-// time. Readers hinder nobody (unlike SNKV).
+// Writes what the log has to the file, as happens by itself. `log_frames` (or NULL): transactions
+// that were in the log only; `checkpointed_frames` (or NULL): those in the file now; after TRUNCATE
+// both are 0, as in SNKV. KVSTORE_BUSY if this thread is writing, or, but for PASSIVE, another is.
 int kvstore_checkpoint(KVStore* kv, int mode, int* log_frames, int* checkpointed_frames);
 
 // With `pages` above 0 this does nothing: free pages are reused anyway. Else it is
@@ -419,10 +392,8 @@ int kvstore_backup(KVStore* kv, const char* path);
 // Checks the whole file for damage: KVSTORE_CORRUPT, and problems in `*message` (or NULL): free it.
 int kvstore_integrity_check(KVStore* kv, char** message);
 
-// Removes what calls have found expired, if nobody else is writing, so that it is counted.
-int kvstore_stats(KVStore* kv, KVStoreStats* stats);
+int kvstore_stats(KVStore* kv, KVStoreStats* stats);  // of the log: see kvstore_log.h
 int kvstore_stats_reset(KVStore* kv);
-int kvstore_log_stats(KVStore* kv, KVStoreLogStats* stats);
 
 #ifdef __cplusplus
 }  // extern "C"

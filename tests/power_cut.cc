@@ -205,19 +205,6 @@ std::uint64_t promised_at(const Promises& promises, std::size_t cut) {
   return promised;
 }
 
-void record(PowerCutDisk& recorded, const std::filesystem::path& folder) {
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    PowerCutDisk::Bytes bytes(std::filesystem::file_size(entry.path()));
-    std::ifstream(entry.path(), std::ios::binary)
-        .read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    struct stat facts {};
-    ::stat(entry.path().c_str(), &facts);
-    recorded.add(entry.path().filename(), facts.st_ino, std::move(bytes));
-  }
-  recorded_folder = folder.string() + '/';
-  disk = &recorded;
-}
-
 // Opens the image in `folder` as after a reboot, and ends the process unless it is sound.
 void judge(const History& history, const std::filesystem::path& folder) {
   ManualClock clock;
@@ -255,8 +242,8 @@ void judge(const History& history, const std::filesystem::path& folder) {
 // result in `again`. Returns what there must be then.
 History cut_again(const History& history, const std::filesystem::path& folder,
                   const std::filesystem::path& again, std::mt19937_64& random) {
-  auto* const recorded = new PowerCutDisk;  // its store stays open
-  record(*recorded, folder);
+  auto* const recorded = new PowerCutDisk(folder);  // its store stays open
+  disk = recorded;
   auto* const workload = new Workload(folder / "store", history);
   workload->open();
   const std::size_t opened = recorded->tick();
@@ -314,8 +301,8 @@ int cut_power(const History& history, std::uint64_t images, const std::filesyste
     Store store = take(Store::open(place / "run" / "store", clock), "make");
     require_ok(store.close(), "close");
   }
-  PowerCutDisk recorded;
-  record(recorded, place / "run");
+  PowerCutDisk recorded(place / "run");
+  disk = &recorded;
   Promises promises;
   std::uint64_t checkpoints = 0;
   {

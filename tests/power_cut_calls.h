@@ -22,7 +22,6 @@ namespace mayfly::internal {
 
 // The recording. There is one at a time, and none while images are made.
 inline std::atomic<PowerCutDisk*> disk{nullptr};
-inline std::string recorded_folder;  // with a slash at its end
 
 // Called before and after each of the calls on a recorded file, with a name for it.
 inline std::atomic<void (*)(const char* what)> on_call{nullptr};
@@ -35,9 +34,9 @@ Function* system_call(const char* name) {
 }
 
 // The name within the recorded folder; empty if it is elsewhere, or holds locks only.
-inline std::string recorded_name(std::string_view path) {
-  if (!path.starts_with(recorded_folder)) return {};
-  path.remove_prefix(recorded_folder.size());
+inline std::string recorded_name(const PowerCutDisk* now, std::string_view path) {
+  if (now == nullptr || !path.starts_with(now->folder())) return {};
+  path.remove_prefix(now->folder().size());
   return path.ends_with("-lock") || path.ends_with("-shm") ? std::string() : std::string(path);
 }
 
@@ -61,7 +60,7 @@ inline void tell(const char* what) {
 // The recording, if this file is recorded; else null. It may end at any time.
 inline PowerCutDisk* recorder_of(int descriptor) {
   PowerCutDisk* const now = disk;
-  return now == nullptr || recorded_name(path_of(descriptor)).empty() ? nullptr : now;
+  return recorded_name(now, path_of(descriptor)).empty() ? nullptr : now;
 }
 
 // A synchronous write is durable when it returns, not when others can see it.
@@ -80,8 +79,8 @@ inline int sync_and_record(int descriptor) {
   PowerCutDisk* const now = disk;
   if (now == nullptr) return 0;  // nothing here needs to last
   const std::string path = path_of(descriptor);
-  const bool is_folder = path + '/' == recorded_folder;
-  const std::string name = recorded_name(path);
+  const bool is_folder = path + '/' == now->folder();
+  const std::string name = recorded_name(now, path);
   if (!is_folder && name.empty()) return 0;
   tell("sync");
   const std::size_t begun = now->on_sync_begin();
@@ -157,7 +156,7 @@ int open(const char* path, int flags, ...) {
   va_end(rest);
   static auto* const system = system_call<int(const char*, int, ...)>("open");
   PowerCutDisk* const now = disk;
-  const std::string name = now == nullptr ? std::string() : recorded_name(path);
+  const std::string name = recorded_name(now, path);
   const bool creates = !name.empty() && (flags & O_CREAT) != 0 && ::access(path, F_OK) != 0;
   if (creates) tell("create");
   const int descriptor = system(path, flags, mode);
@@ -169,10 +168,10 @@ int rename(const char* from, const char* to) noexcept {
   using namespace mayfly::internal;
   static auto* const system = system_call<int(const char*, const char*)>("rename");
   PowerCutDisk* const now = disk;
-  const std::string name = now == nullptr ? std::string() : recorded_name(from);
+  const std::string name = recorded_name(now, from);
   if (!name.empty()) tell("rename");
   const int failed = system(from, to);
-  if (failed == 0 && !name.empty()) now->on_name_change(name, recorded_name(to), 0);
+  if (failed == 0 && !name.empty()) now->on_name_change(name, recorded_name(now, to), 0);
   if (!name.empty()) tell("renamed");
   return failed;
 }
@@ -181,7 +180,7 @@ int unlink(const char* path) noexcept {
   using namespace mayfly::internal;
   static auto* const system = system_call<int(const char*)>("unlink");
   PowerCutDisk* const now = disk;
-  const std::string name = now == nullptr ? std::string() : recorded_name(path);
+  const std::string name = recorded_name(now, path);
   if (!name.empty()) tell("unlink");
   const int failed = system(path);
   if (failed == 0 && !name.empty()) now->on_name_change(name, "", 0);

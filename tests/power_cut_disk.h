@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,28 +38,25 @@ class PowerCutDisk {
   static constexpr std::size_t kSector = 512;
   using Bytes = std::vector<char>;
 
-  PowerCutDisk() {
-    void* const memory = ::mmap(nullptr, kArena, PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) std::abort();
-    shared_ = static_cast<Shared*>(memory);
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-    pthread_mutex_init(&shared_->mutex, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-  }
   ~PowerCutDisk() { ::munmap(shared_, kArena); }
 
   PowerCutDisk(const PowerCutDisk&) = delete;
   PowerCutDisk& operator=(const PowerCutDisk&) = delete;
 
-  // A file that is there when the recording begins. It counts as durable.
-  void add(const std::string& name, std::uint64_t inode, Bytes content) {
-    names_[name] = inode;
-    contents_[inode] = std::move(content);
+  // Records what happens in this folder. What is there counts as durable.
+  explicit PowerCutDisk(const std::filesystem::path& folder) : PowerCutDisk() {
+    folder_ = folder.string() + '/';
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      struct stat facts {};
+      if (::stat(entry.path().c_str(), &facts) != 0) continue;
+      Bytes bytes(static_cast<std::size_t>(facts.st_size));
+      std::ifstream file(entry.path(), std::ios::binary);
+      file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      names_[entry.path().filename()] = facts.st_ino;
+      contents_[facts.st_ino] = std::move(bytes);
+    }
   }
+  const std::string& folder() const { return folder_; }  // with a slash at its end
 
   // What a process did. Files are told apart by inode, since names change.
   std::size_t on_write(std::uint64_t inode, std::uint64_t offset, std::span<const char> data) {
@@ -125,6 +123,19 @@ class PowerCutDisk {
   }
 
  private:
+  PowerCutDisk() {
+    void* const memory = ::mmap(nullptr, kArena, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) std::abort();
+    shared_ = static_cast<Shared*>(memory);
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&shared_->mutex, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+  }
+
   static constexpr std::size_t kNotYet = static_cast<std::size_t>(-1);
   static constexpr std::size_t kArena = std::size_t{1} << 30;
 
@@ -260,6 +271,7 @@ class PowerCutDisk {
   }
 
   Shared* shared_;
+  std::string folder_;
   std::map<std::string, std::uint64_t> names_;
   std::map<std::uint64_t, Bytes> contents_;
   std::vector<Write> writes_;

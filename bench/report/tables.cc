@@ -67,8 +67,8 @@ std::vector<Table> store_tables() {
        "  off, normal, full: the durability of a commit; without one, only reads are measured.",
        {{"ops_per_second", "rate", "k/s", kThousand, true}}, true},
       {"store", "stream", "Do entries that live for a moment keep the file small and puts even?",
-       "Single puts of new keys with a TTL, in real time; nobody purges. behind: how far puts were\n"
-       "  behind time at most. a put: bytes to log and tree. unwritten: never got to the tree.\n"
+       "Single puts of new keys with a TTL, in real time; nobody purges. behind: how far puts\n"
+       "  were late at most. a put: bytes to log and tree. unwritten: never got to the tree.\n"
        "  file: at the end, after closing.",
        {{"puts_per_second", "puts", "k/s", kThousand},
         {"p50_us", "p50", "us"},

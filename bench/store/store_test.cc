@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The suite `store`: operations that all systems do, the plan, and what is measured of Mayfly alone.
+// The suite `store`: operations that all systems do, the plan, and what Mayfly alone does.
 
 #include <gtest/gtest.h>
 

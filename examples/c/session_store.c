@@ -80,7 +80,7 @@ static int after_the_restart(KVStore* store, int64_t* now) {
 
 int main(void) {
   const char* const names[] = {"sessions.db", "sessions.db-lock", "sessions.db-shm",
-                               "sessions.db-undo"};
+                               "sessions.db-wal"};
   char folder[] = "/tmp/mayfly-XXXXXX";
   if (mkdtemp(folder) == NULL || chdir(folder) != 0) return 1;
 

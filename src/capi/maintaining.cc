@@ -11,6 +11,7 @@
 #include <string>
 
 #include "capi/call.h"
+#include "kvstore_log.h"
 
 namespace mayfly::internal {
 namespace {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "kvstore_log.h"
 #include "python/binding.h"
 #include "python/entries.h"
 

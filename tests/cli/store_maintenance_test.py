@@ -186,6 +186,19 @@ class CheckTest(MaintenanceTestCase):
         self.assertEqual(report, report | {"ok": True, "rows": ENTRIES, "problems": []})
         self.assertGreater(report["pages"], 10)
 
+    def test_a_check_leaves_the_log_of_a_dead_process_alone(self):
+        with self.writer(10) as child:
+            child.kill()
+            child.wait(PATIENCE_S)
+            with open(self.db + "-wal", "rb") as file:
+                log = file.read()
+            self.assertRegex(self.done("check").text, "^ok: .* 11 rows")
+            with open(self.db + "-wal", "rb") as file:
+                self.assertEqual(file.read(), log)
+            self.assertEqual(self.done("count").text, "11\n")
+            self.assertFalse(os.path.exists(self.db + "-wal"))
+            child.returncode = 0
+
     def test_damage_is_told_and_exit_code_1(self):
         self.load()
         with open(self.db, "r+b") as file:

@@ -2,6 +2,7 @@
 // Column families and maintenance: sections 5 and 9 of the specification.
 
 #include "capi/tests/test.h"
+#include "kvstore_log.h"
 
 static KVColumnFamily* create(KVStore* kv, const char* name) {
   KVColumnFamily* cf = NULL;

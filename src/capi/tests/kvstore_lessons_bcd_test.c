@@ -8,6 +8,7 @@
 // do not apply: B8, C3 and D14 are about encryption, which there is none of.
 
 #include "capi/tests/test.h"
+#include "kvstore_log.h"
 
 // Counts how often anybody in this process waits for the disk, LMDB included: these take the place
 // of the C library's.

@@ -132,7 +132,7 @@ Result<StoreOptions> StoreFile::options(Use use) const {
                        : sync_ == "full" ? Durability::full
                                          : Durability::normal;
   options.busy_timeout = Millis(*timeout);
-  options.read_only = is_read_only_;
+  options.read_only = is_read_only_ || use == Use::look;
   options.create = use == Use::write && !is_read_only_;
   return options;
 }

@@ -74,8 +74,9 @@ class StoreFile {
   // All of them before the command, where help does not show them.
   void add_to_program(CliCommand program);
 
-  // Only `write` creates a file. A file that may not be written can still be read.
-  enum class Use { read, change, write };
+  // Only `write` creates a file. A file that may not be written can still be read. `look` opens it
+  // read-only.
+  enum class Use { look, read, change, write };
   Result<Store> open(Use use) const;
 
   // An empty temporary store without a file.

@@ -107,9 +107,12 @@ void print_report(const CheckReport& report, const StoreFile& file) {
   }
 }
 
-// Damage that prevents opening the store is a problem in the report, too.
+// Damage that prevents opening the store is a problem in the report, too. It is opened read-only:
+// otherwise closing it would write its log to a file that may be damaged. One that a power cut has
+// left in an old format must be recovered first.
 Result<CheckReport> check_file(const StoreFile& file) {
-  const Result<Store> store = file.open(Use::read);
+  Result<Store> store = file.open(Use::look);
+  if (!store && store.error().code == Code::denied) store = file.open(Use::read);
   if (store) return store->check();
   if (store.error().code != Code::corrupt) return store.error();
   CheckReport report;

@@ -671,7 +671,7 @@ TEST_P(StoreModelTest, AgreesWithPlainMaps) {
   EXPECT_GT(reached.checkpoints, least);
   EXPECT_GT(reached.cuts, least);
   EXPECT_GT(reached.kept, least);
-  EXPECT_GT(reached.backups, least / 4);
+  EXPECT_GT(reached.backups, least / 8);
   EXPECT_GT(reached.rejoined, least);
   if (GetParam().segment_bytes == kLogSegmentBytesMin) {
     EXPECT_GT(reached.by_thread, least);

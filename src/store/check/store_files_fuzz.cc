@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the opening of a store whose files are damaged: the data file, the log, the shared page and
-// LMDB's lock file; or the data file and the undo log of format version 1, after a power cut. It
-// must end with an error, or with a store that check() calls sound; then all of it can be read and
-// changed, and it is still sound.
+// Fuzzes the opening of a store whose files are damaged: the data file, the log, the shared page
+// and LMDB's lock file; or the data file and the undo log of format version 1, after a power cut.
+// It must end with an error, or with a store that check() calls sound; then all of it can be read
+// and changed, and it is still sound.
 //
 // An input is a byte of options and a list of patches, 14 bytes each, which are applied to the
 // files of a good store. So nearly every input gets past the magic numbers.
@@ -29,6 +29,7 @@
 #include "mayfly/store.h"
 #include "store/check/store_damage.h"
 #include "store/log/log_damage.h"
+#include "store/log/undo_recovery.h"
 
 namespace mayfly::internal {
 namespace {
@@ -253,23 +254,27 @@ bool is_sound(const Store& store) {
   return report && report->ok();
 }
 
-// Closing a store writes what is in its log; so one that is not sound is opened to be read only. An
-// undo log cannot be read so.
+// Opening and closing a store write to it: it is brought up to date, and what is in its log goes
+// into the tree. LMDB trusts its file; so one that is not sound is only opened to be read.
+bool can_write(const std::string& path, const Clock& clock, StoreOptions options) {
+  options.read_only = true;
+  auto store = Store::open(path, clock, options);
+  if (!store && store.error().code == Code::denied && recover_version_1(path)) {
+    store = Store::open(path, clock, options);
+  }
+  if (!store || !is_sound(*store)) return false;
+  read_all(*store);
+  return true;
+}
+
 void open_and_use(const std::string& path, std::uint8_t how) {
   const ManualClock clock(kNow);
-  StoreOptions options = {
+  const StoreOptions options = {
       .durability = (how & kIsNormal) != 0 ? Durability::normal : Durability::full,
       .busy_timeout = Millis(0),
-      .read_only = true,
       .map_bytes = 1 << 22};
-  if (const auto store = Store::open(path, clock, options)) {
-    if (!is_sound(*store)) return;
-    read_all(*store);
-  } else if (store.error().code != Code::denied) {
-    return;
-  }
+  if (!can_write(path, clock, options)) return;
   if ((how & kIsReadOnly) != 0) return;
-  options.read_only = false;
   auto store = Store::open(path, clock, options);
   if (!store || !is_sound(*store)) return;
   read_all(*store);

@@ -122,6 +122,10 @@ class Environment {
   // Brings a store of format 1 to the present one. REQUIRES: the checkpoint lock, or alone.
   Status upgrade();
 
+  // Has LMDB show what a process has committed that died right then: it does so when somebody begins
+  // to write. REQUIRES: the checkpoint lock, without which nobody writes to LMDB.
+  void refresh_tree();
+
   // Makes what LMDB shows durable.
   Status sync_tree();
 
@@ -163,7 +167,7 @@ class Environment {
   std::uint64_t free_pages() const;
   std::uint64_t reserved_pages() const;
 
-  Status lock_write(Millis busy_timeout, bool for_checkpoint);
+  Status lock_write(Millis busy_timeout, bool for_checkpoint, bool& owner_died);
   Status renew(Snapshot& snapshot);
   Status renew_lmdb(Snapshot& snapshot);
   void unlock_write(std::unique_ptr<TreeTxn> tree);

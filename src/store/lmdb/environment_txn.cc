@@ -86,8 +86,12 @@ Status Environment::renew(Snapshot& snapshot) {
   Status problem = Done{};
   for (int tries = 0; tries < kTries; ++tries) {
     const RedoLog::CheckpointLock lock(*log_, tries >= kTriesWithoutLock);
-    const Position tail = session_->words().tail.load(std::memory_order_acquire);
+    Position tail = session_->words().tail.load(std::memory_order_acquire);
+    if (rule_on(Rule::order)) test_step("snapshot: tail");
     if (problem = renew_lmdb(snapshot); !problem) return problem;
+    test_step("snapshot: tree");
+    if (!rule_on(Rule::order)) tail = session_->words().tail.load(std::memory_order_acquire);
+    if (!rule_on(Rule::published)) tail = log_->end_of_file(tail);
     const auto followed = log_->follow(snapshot, tail);
     if (followed && *followed) return Done{};
     ::mdb_txn_reset(snapshot.txn);
@@ -241,7 +245,7 @@ Status Environment::open_tables(const Catalog& catalog) {
 
 // Takes the write lock, and ends a transaction that another thread has left. While a transaction is
 // open whose thread has ended, no other may begin.
-Status Environment::lock_write(Millis busy_timeout, bool for_checkpoint) {
+Status Environment::lock_write(Millis busy_timeout, bool for_checkpoint, bool& owner_died) {
   using State = Write::State;
   if (write_.state != State::none && may_end_write()) {
     if (write_.state == State::open) {
@@ -252,7 +256,9 @@ Status Environment::lock_write(Millis busy_timeout, bool for_checkpoint) {
   }
   const Millis patience =
       log_->is_working(for_checkpoint) ? std::max(busy_timeout, kThreadPatience) : busy_timeout;
-  if (Status locked = session_->lock(SharedLock::write, patience); !locked) return locked;
+  if (Status locked = session_->lock(SharedLock::write, patience, &owner_died); !locked) {
+    return locked;
+  }
   if (write_.state == State::left) {
     if (write_.tree != nullptr) log_->forget_checkpoint_owner();
     write_.tree.reset();
@@ -283,12 +289,17 @@ Result<std::unique_ptr<Snapshot>> Environment::begin_write(Millis busy_timeout,
                                                            bool for_checkpoint) {
   if (is_foreign()) return foreign_error();
   if (!writable()) return read_only_error();
-  if (const Status locked = lock_write(busy_timeout, for_checkpoint); !locked)
+  std::unique_ptr<Snapshot> early;
+  if (!rule_on(Rule::catch_up)) early = *begin_internal_read();
+  bool owner_died = false;
+  if (const Status locked = lock_write(busy_timeout, for_checkpoint, owner_died); !locked) {
     return locked.error();
+  }
+  if (early != nullptr) return early;
   enter();
   std::unique_ptr<Snapshot> snapshot = take_snapshot(true);
   Status ready = renew(*snapshot);
-  if (ready && !log_->is_settled(snapshot->state)) {
+  if (ready && ((owner_died && rule_on(Rule::settle)) || !log_->is_settled(snapshot->state))) {
     drop_snapshot(*snapshot);
     ready = log_->settle();
     if (ready) ready = renew(*snapshot);
@@ -320,6 +331,13 @@ void Environment::on_tree_commit(std::uint64_t id, const Catalog* changed,
   } else {
     current_catalog()->widen(id);
   }
+}
+
+void Environment::refresh_tree() {
+  enter();
+  MDB_txn* txn = nullptr;
+  if (env_ != nullptr && ::mdb_txn_begin(env_, nullptr, 0, &txn) == 0) ::mdb_txn_abort(txn);
+  leave();
 }
 
 Status Environment::sync_tree() {

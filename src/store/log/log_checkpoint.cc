@@ -40,7 +40,8 @@ Status write_family(TreeTxn& tree, Family family, WindowKeys& keys, const Window
   Status status = Done{};
   for (bool on = keys.first(); on && status; on = keys.next()) {
     const InTables& what = keys.what();
-    if (what.state == InTables::State::absent) {
+    const bool is_unsaid = !rule_on(Rule::cut) && is_due(what.deadline, SystemClock().now());
+    if (what.state == InTables::State::absent || is_unsaid) {
       if (is_in_tree(window, *what.newest)) {
         status = writer.erase(keys.key());
       } else if (what.newest->kind != OperationKind::erase) {
@@ -70,7 +71,9 @@ Status write_to_tree(TreeTxn& tree, const Window& window, WriteCounts& counts) {
 // nothing, so that is made durable first.
 Status RedoLog::trust_tree(const TreeState& state) {
   if (state.applied.position <= words().durable.load()) return Done{};
-  if (Status synced = environment_.sync_tree(); !synced) return synced;
+  if (rule_on(Rule::ckpt_resync)) {
+    if (Status synced = environment_.sync_tree(); !synced) return synced;
+  }
   words().durable = state.applied.position;
   return Done{};
 }
@@ -80,6 +83,7 @@ Status RedoLog::apply_to_tree(const Window& window, const TreeState& state) {
   if (!tree) return tree.error();
   WriteCounts written;
   if (Status done = write_to_tree(**tree, window, written); !done) return done;
+  test_step("applied");
   (*tree)->set_state(state);
   const std::uint64_t before = environment_.info().me_last_pgno;
   const std::uint64_t id = ::mdb_txn_id((*tree)->lmdb());
@@ -171,6 +175,8 @@ Result<bool> RedoLog::append_cut(const TreeState& state, Time moment) {
     if (active.table->empty() || followed_.load() <= since) return false;
     since = std::max(since, active.begin);
   }
+  if (!rule_on(Rule::own_now)) moment = SystemClock().now();
+  if (!rule_on(Rule::cut)) moment = Time::min();
   writer_.begin(RecordType::cut, moment);
   writer_.add_position(since);
   if (const Status room = make_room(writer_.bytes(), false); !room) return room.error();
@@ -190,13 +196,13 @@ Status RedoLog::cut(Time moment, Millis patience) {
   return cut;
 }
 
-// Where there is no room for a cut, everything is applied under the write lock. A passive checkpoint
-// does without the locks that it does not get.
+// Where there is no room for a cut, everything is applied under the write lock. A passive
+// checkpoint does without the locks that it does not get.
 Status RedoLog::apply_pending(Time now, bool is_passive, Millis patience, Checkpointed& counts) {
   const auto must_stop = [&](const Status& status) {
     return !status && !(is_passive && status.error().code == Code::busy);
   };
-  Status ready = cut(now, patience);
+  Status ready = rule_on(Rule::locked) ? cut(now, patience) : Status(Done{});
   std::unique_ptr<Snapshot> writing;
   std::optional<Working> working;
   if (!ready && ready.error().code == Code::full) {
@@ -207,9 +213,11 @@ Status RedoLog::apply_pending(Time now, bool is_passive, Millis patience, Checkp
     if (snapshot) environment_.drop_snapshot(*writing);
   }
   if (must_stop(ready)) return ready;
+  test_step("checkpoint");
   Status done = lock_checkpoint(is_passive ? Millis::zero() : kLongestWait);
   if (done) {
-    done = writing != nullptr ? apply_all(true, &counts) : apply_cut(&counts);
+    const bool is_cut = writing == nullptr && rule_on(Rule::locked);
+    done = is_cut ? apply_cut(&counts) : apply_all(true, &counts);
     unlock_checkpoint();
   } else if (!must_stop(done)) {
     done = Done{};
@@ -334,11 +342,14 @@ void RedoLog::request_checkpoint(Time moment) {
 // Syncs the log some time after the first commit that nobody has synced, and makes checkpoints. What
 // fails is tried again with the next commit, or by whoever needs the room.
 Time RedoLog::work() {
+  test_step("thread");
   if (const std::int64_t wanted = wanted_.exchange(kNotWanted); wanted != kNotWanted) {
     const Time moment{Millis(wanted)};
     worker_ = std::this_thread::get_id();
     (void)purge_tree(moment);
-    Status done = cut(moment, Session::kLeastWait);
+    // Erasing took a while: what fell due until the last commit need not be written either.
+    const std::int64_t last = last_moment_.load(std::memory_order_relaxed);
+    Status done = cut(last == kNotWanted ? moment : Time(Millis(last)), Session::kLeastWait);
     if (done) done = lock_checkpoint(Session::kLeastWait);
     if (done) {
       done = apply_cut();

@@ -28,8 +28,8 @@ Status list_due(const Environment& environment, const Snapshot& snapshot, Time m
   const Catalog& catalog = snapshot.catalog->catalog();
   std::size_t bytes = 0;
   for (const Family family : catalog.families()) {
-    TreeDeadlines walk(snapshot.txn, tables_of(environment, *catalog.find(family)), snapshot.window,
-                       Catalog::id_of(family));
+    TreeDeadlines walk(snapshot.txn, tables_of(environment, *catalog.find(family)),
+                       rule_on(Rule::logged) ? snapshot.window : Window(), Catalog::id_of(family));
     const std::size_t first = due.size();
     walk.seek(Time::min());
     for (; walk.valid() && is_due(walk.deadline(), moment) && bytes < kBytesMost; walk.next()) {
@@ -50,7 +50,7 @@ Result<bool> is_due_now(const Environment& environment, const Snapshot& snapshot
   const FamilyRecord* const record = catalog.find(key.family);
   if (record == nullptr || record->keys == 0) return false;
   const InTables seen = snapshot.window.find(record->id, key.key);
-  if (seen.state != InTables::State::unknown) return false;
+  if (seen.state != InTables::State::unknown && rule_on(Rule::logged)) return false;
   const StoredKey stored(key.key, catalog.hash_seed());
   const auto row = get_row(snapshot.txn, environment.table(record->keys), stored.bytes());
   if (!row) return row.error();
@@ -95,7 +95,11 @@ Status RedoLog::purge_batch(std::span<const ExpiredKey>& keys, Time moment) {
              .key = key.key},
             0);
   }
-  if (status && !own.empty()) {
+  if (!rule_on(Rule::logged)) {
+    Window unlogged;
+    unlogged.set_own(&own);
+    status = apply_to_tree(unlogged, (*snapshot)->state);
+  } else if (status && !own.empty()) {
     const auto end = commit((*snapshot)->state, own, moment);
     if (!end) status = end.error();
     if (end) counts_.purged.fetch_add(own.keys(), std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 // LogReader: how the log goes on from one record to the next, and where it ends.
 
 #include "store/log/log_file.h"
+#include "store/log/test_hooks.h"
 
 namespace mayfly::internal {
 
@@ -21,7 +22,10 @@ std::optional<RecordView> LogReader::next() {
 // segment may claim positions that were given again, to records of the other one.)
 std::optional<RecordView> LogReader::next_elsewhere() {
   for (const int number : {0, 1}) {
-    if (segment_ >= 0 && file_->segment(number) != place_) continue;
+    if (segment_ >= 0 && file_->segment(number) != place_) {
+      if (rule_on(Rule::seg_link) || number == segment_ || !file_->segment(number)) continue;
+      place_ = *file_->segment(number);
+    }
     const std::string_view bytes = file_->bytes_at(number, place_.position);
     const auto record = read_record(bytes, place_.position, place_.chain);
     if (!record) continue;

@@ -13,7 +13,7 @@ namespace mayfly::internal {
 
 // The same for kill and power cut: no flag tells which it was.
 Status RedoLog::recover(const TreeState& state, bool may_write) {
-  if (may_write) {
+  if (may_write && rule_on(Rule::open_sync)) {
     if (Status synced = environment_.sync_tree(); !synced) return synced;
   }
   words().tail = words().durable = words().synced = state.applied.position;
@@ -41,36 +41,34 @@ Status RedoLog::recover(const TreeState& state, bool may_write) {
   return append_life();
 }
 
-// The segment in which the log goes on. None if LMDB is ahead of every segment: its commit was
-// durable, the log was not. Then one begins there.
+// The segment in which the log goes on. None if LMDB is ahead of every record: its commit was
+// durable, and the header of the segment was not (that of the next may be). Then one begins there.
 Status RedoLog::find_segment(const LogReader& reader, const LogPlace& applied) {
   const auto segment = reader.segment();
   words().segment = static_cast<std::uint32_t>(segment.value_or(0));
   if (segment) return Done{};
-  const auto first = file()->segment(0);
-  const auto second = file()->segment(1);
-  const Position last =
-      std::max(first.value_or(LogPlace()).position, second.value_or(LogPlace()).position);
-  if ((!first && !second) || last > applied.position) return damaged_log();
+  if (!file()->segment(0) && !file()->segment(1)) return damaged_log();
   return file()->begin_segment(0, applied);
 }
 
 // A record that a recovery has dropped must not come back after the next power cut: the life record
 // changes the chain, and is synced before anybody writes.
 Status RedoLog::append_life() {
+  if (!rule_on(Rule::life)) return Done{};
   if (Status room = make_room(kRecordHeaderBytes + sizeof(UniqueId), true); !room) {
     return room;
   }
   writer_.begin(RecordType::life, Time{});
   writer_.add_bytes(UniqueId::random().view());
   if (Status appended = append(); !appended) return appended;
-  const Status synced = file()->sync();
+  const Status synced = rule_on(Rule::life_sync) ? file()->sync() : Status(Done{});
   if (synced) words().synced = words().tail.load();
   if (!synced) words().failed = 1;
   return synced;
 }
 
 bool RedoLog::is_settled(const TreeState& state) const {
+  if (!rule_on(Rule::settle)) return true;
   return words().busy.load(std::memory_order_acquire) == SharedWords::kIdle &&
          words().failed.load(std::memory_order_relaxed) == 0 &&
          state.applied.position <= words().tail.load(std::memory_order_relaxed) &&
@@ -178,12 +176,19 @@ Status RedoLog::name_log() {
   TreeState state = (*tree)->state();
   state.log = UniqueId::random();
   state.applied.chain = first_chain(state.log);
+  if (!rule_on(Rule::lmdb_first)) {
+    (*tree)->set_state(state);
+    if (Status committed = (*tree)->commit(); !committed) return committed;
+    tree = TreeTxn::begin(environment_);
+  }
   auto file = LogFile::make(path_, {.store = state.store,
                                     .log = state.log,
                                     .segment_bytes = options_.log_segment_bytes,
                                     .first = state.applied.position});
   if (!file) return file.error();
-  if (Status synced = sync_directory_of(path_); !synced) return synced;
+  if (rule_on(Rule::dir_sync)) {
+    if (Status synced = sync_directory_of(path_); !synced) return synced;
+  }
   words().busy = SharedWords::kWriting;
   (*tree)->set_state(state);
   // If it fails, LMDB may name the log all the same: whoever writes next looks.
@@ -214,6 +219,7 @@ Status RedoLog::finish(const TreeState& state, Time now, Checkpointed* counts) {
   if (!cut && cut.error().code != Code::full) return cut.error();
   Status done = lock_checkpoint();
   if (!done) return done;
+  if (!rule_on(Rule::unlink_last)) ::unlink(path_.c_str());
   done = apply_all(false, counts);
   if (done) ::unlink(path_.c_str());
   unlock_checkpoint();

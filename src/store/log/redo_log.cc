@@ -104,6 +104,7 @@ void RedoLog::drop_applied(Position applied) {
   if (!is_applied(set_->tables.front())) return;
   auto set = make_ref<TableSet>();
   std::ranges::remove_copy_if(set_->tables, std::back_inserter(set->tables), is_applied);
+  if (!rule_on(Rule::refcount)) set_->tables.front().table->clear();
   publish(std::move(set));
   environment_.release_tables();
 }
@@ -116,7 +117,7 @@ bool RedoLog::apply(const RecordView& record) {
     auto set = make_ref<TableSet>(*set_);
     freeze(*set, record);
     publish(std::move(set));
-  } else if (record.type != RecordType::life) {
+  } else if (record.type != RecordType::life && rule_on(Rule::order)) {
     return false;
   }
   followed_place_ = {record.end(), record.chain};
@@ -148,7 +149,9 @@ Status RedoLog::open_file(const TreeState& state) {
   auto file = LogFile::open(path_, environment_.writable());
   const bool is_missing = !file && file.error().code == Code::not_found;
   if (!file && !is_missing) return file.error();
-  if (is_missing || (*file)->id() != state.log || (*file)->store() != state.store) {
+  const bool is_other = !is_missing && rule_on(Rule::log_id) &&
+                        ((*file)->id() != state.log || (*file)->store() != state.store);
+  if (is_missing || is_other) {
     return Error{Code::corrupt, "cannot open " + environment_.path() + ": its log " + path_ +
                                     (is_missing ? " is missing" : " is that of another store") +
                                     " (put the right one back; it has the last changes)"};
@@ -195,7 +198,10 @@ Result<bool> RedoLog::follow_slowly(Snapshot& snapshot, Position tail) {
     if (const Status opened = open_file(snapshot.state); !opened) return opened.error();
     reset_tables(applied);
   }
-  if (followed_place_.position < applied.position) reset_tables(applied);
+  if (followed_place_.position < applied.position) {
+    if (rule_on(Rule::window)) reset_tables(applied);
+    followed_place_ = applied;
+  }
   if (set_->tables.front().begin > applied.position) return false;
   if (followed_place_.position < tail) {
     const auto first = file()->segment(0);
@@ -203,10 +209,12 @@ Result<bool> RedoLog::follow_slowly(Snapshot& snapshot, Position tail) {
     LogReader reader(*file(), followed_place_);
     while (followed_place_.position < tail) {
       const auto record = reader.next();
+      if (!record && !rule_on(Rule::revalidate)) followed_place_ = this->tail();
       if (!record || !apply(*record)) break;
     }
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (file()->segment(0) != first || file()->segment(1) != second) {
+    if (rule_on(Rule::revalidate) &&
+        (file()->segment(0) != first || file()->segment(1) != second)) {
       reset_tables(applied);
       return false;
     }
@@ -275,7 +283,10 @@ Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> 
     return file()->fill(segment, end.position + bytes);
   }
   const int other = 1 - segment;
-  if (file()->segment(other) && words().durable.load() < place->position) {
+  Position durable = words().durable.load();
+  if (!rule_on(Rule::recyc_durable)) durable = (*environment_.begin_read())->state.applied.position;
+  if (!rule_on(Rule::recyc_check)) durable = end.position;
+  if (file()->segment(other) && durable < place->position) {
     if (!may_wait) return Error{Code::full, "both segments of the log are full"};
     if (Status waited = wait_for_segment(place->position); !waited) return waited;
   }
@@ -287,12 +298,13 @@ Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> 
 }
 
 Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
+  last_moment_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   const std::uint64_t pending = end - std::min(end, words().durable.load());
   const std::uint64_t members = std::max(1u, words().members.load(std::memory_order_relaxed));
   if (pending > std::max(kPendingLeast, 2 * segment_bytes() / members)) {
     request_checkpoint(now);
   }
-  if (durability == Durability::full) return sync_log(end);
+  if (durability == Durability::full && rule_on(Rule::ack_after)) return sync_log(end);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // the thread clears it, then reads the tail
   if (durability == Durability::normal && !unsynced_.load(std::memory_order_relaxed)) {
     if (!unsynced_.exchange(true)) wake_thread();
@@ -320,7 +332,7 @@ Status RedoLog::sync_log(Position end) {
 // What lies before the beginning of the log that is in force is in LMDB, durably.
 Status RedoLog::sync_file() {
   const std::uint64_t log = words().log.load();
-  const Position covered = words().tail.load(std::memory_order_acquire);
+  Position covered = words().tail.load(std::memory_order_acquire);
   if (log == 0) return Done{};
   std::unique_ptr<LogFile> other;  // another process has made it, and this one has not read it yet
   LogFile* present = file();
@@ -334,6 +346,7 @@ Status RedoLog::sync_file() {
   const Status synced = present->sync();
   if (words().log.load() != log) return Done{};
   if (!synced) words().failed.store(1);
+  if (!rule_on(Rule::sync_before)) covered = words().tail.load();
   if (synced) words().synced = std::max(covered, words().synced.load());
   return synced;
 }
@@ -346,10 +359,17 @@ Status RedoLog::sync() {
   const Position end = std::max(applied, (*snapshot)->window.tail());
   const bool has_log = !(*snapshot)->state.log.is_none();
   environment_.end_read(std::move(*snapshot));
-  if (applied > words().durable.load()) {
+  if (applied > words().durable.load() && rule_on(Rule::sync_lmdb)) {
     if (Status synced = environment_.sync_tree(); !synced) return synced;
   }
   return has_log ? sync_log(end) : Status(Done{});
+}
+
+Position RedoLog::end_of_file(Position end) const {
+  if (file() == nullptr || end != tail().position) return end;
+  LogReader reader(*file(), tail());
+  while (reader.next()) continue;
+  return reader.place().position;
 }
 
 // --- The checkpoint lock
@@ -357,6 +377,7 @@ Status RedoLog::sync() {
 Status RedoLog::lock_checkpoint(Millis patience) {
   if (Status locked = session_.lock(SharedLock::checkpoint, patience); !locked) return locked;
   checkpoint_thread_ = std::this_thread::get_id();
+  environment_.refresh_tree();
   return Done{};
 }
 

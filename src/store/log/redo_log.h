@@ -77,6 +77,9 @@ class RedoLog {
   // Gives the snapshot its window, up to `tail`. False: the log has moved on, begin again.
   Result<bool> follow(Snapshot& snapshot, Position tail);
 
+  // The end of the last whole record at or behind `tail`. Nobody may go there: see Rule::published.
+  Position end_of_file(Position tail) const;
+
   // Under the write lock ----------------------------------------------------------------------
 
   // Whether nothing is left of a writer that died, or of a sync that failed.
@@ -258,8 +261,9 @@ class RedoLog {
 
   static constexpr std::int64_t kNotWanted = INT64_MIN;
   SteadyClock thread_clock_;
-  std::atomic<bool> unsynced_{false};             // there are commits for the thread to sync
-  std::atomic<std::int64_t> wanted_{kNotWanted};  // a checkpoint, with this moment
+  std::atomic<bool> unsynced_{false};                  // there are commits for the thread to sync
+  std::atomic<std::int64_t> last_moment_{kNotWanted};  // of the commits of this process
+  std::atomic<std::int64_t> wanted_{kNotWanted};       // a checkpoint, with this moment
   std::atomic<int> working_{0};
   std::atomic<std::thread::id> worker_{};
   Time sync_at_ = kNever;                             // of the thread

@@ -27,6 +27,7 @@
 #include "mayfly/result.h"
 #include "mayfly/time.h"
 #include "store/log/log_file.h"
+#include "store/log/test_hooks.h"
 
 namespace mayfly::internal {
 
@@ -42,17 +43,17 @@ struct SharedWords {
   static constexpr std::uint32_t kWriting = 1;
   static constexpr std::uint32_t kNoLife = 2;  // recovered by a reader: there is no life record yet
 
-  std::atomic<std::uint64_t> tail{0};     // the end of what is committed
-  std::atomic<std::uint64_t> chain{0};    // at the tail; under the write lock
-  std::atomic<std::uint64_t> durable{0};  // LMDB is on disk up to here: what lies before it in the
-                                          // log may be overwritten
-  std::atomic<std::uint64_t> synced{0};   // the log is on disk up to here
-  std::atomic<std::uint64_t> log{0};      // UniqueId::word() of the log in force; 0: none
-  std::atomic<std::uint32_t> busy{kIdle};
-  std::atomic<std::uint32_t> segment{0};  // the one that is written to
-  std::atomic<std::uint32_t> members{0};  // processes that have joined, about
-  std::atomic<std::uint32_t> failed{0};   // a sync of the log failed: none is believed any more
-  std::atomic<std::uint32_t> commits{0};  // 1: something was committed since the store was opened
+  SharedWord<std::uint64_t> tail{0};     // the end of what is committed
+  SharedWord<std::uint64_t> chain{0};    // at the tail; under the write lock
+  SharedWord<std::uint64_t> durable{0};  // LMDB is on disk up to here: what lies before it in the
+                                         // log may be overwritten
+  SharedWord<std::uint64_t> synced{0};   // the log is on disk up to here
+  SharedWord<std::uint64_t> log{0};      // UniqueId::word() of the log in force; 0: none
+  SharedWord<std::uint32_t> busy{kIdle};
+  SharedWord<std::uint32_t> segment{0};  // the one that is written to
+  SharedWord<std::uint32_t> members{0};  // processes that have joined, about
+  SharedWord<std::uint32_t> failed{0};   // a sync of the log failed: none is believed any more
+  SharedWord<std::uint32_t> commits{0};  // 1: something was committed since the store was opened
 };
 
 // ProcessMark: remembers which process made it, so that the child of a fork() can tell that an
@@ -67,7 +68,9 @@ class ProcessMark {
   ProcessMark();
 
   // Whether this process is a child of the one that made the mark.
-  bool is_foreign() const noexcept { return forks_ != forks.load(std::memory_order_relaxed); }
+  bool is_foreign() const noexcept {
+    return rule_on(Rule::pid) && forks_ != forks.load(std::memory_order_relaxed);
+  }
 
  private:
   static std::atomic<std::uint32_t> forks;  // between the first process and this one

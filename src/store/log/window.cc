@@ -5,6 +5,8 @@
 #include <limits>
 #include <ranges>
 
+#include "store/log/test_hooks.h"
+
 namespace mayfly::internal {
 
 namespace {
@@ -13,8 +15,9 @@ constexpr Position kNoEnd = std::numeric_limits<Position>::max();
 
 // Whether a cut erased the entry whose newest version this is.
 bool is_cut_off(const Version& version, Time moment, Position since) {
-  return version.kind != OperationKind::erase && version.position >= since &&
-         version.deadline != kNever && is_due(version.deadline, moment);
+  return version.kind != OperationKind::erase &&
+         (version.position >= since || !rule_on(Rule::range)) && version.deadline != kNever &&
+         is_due(version.deadline, moment);
 }
 
 }  // namespace
@@ -66,8 +69,10 @@ void Window::each_version(std::uint32_t family, std::string_view key, Visit visi
   }
   for (const TableEntry& entry : entries() | std::views::reverse) {
     const Cut* cut = entry.cut && entry.cut->position < tail_ ? &*entry.cut : nullptr;
-    for (const Version* version = entry.table->find(family, key, tail_);
-         version != nullptr && version->position >= applied_; version = version->older) {
+    const Position end = rule_on(Rule::upper) ? tail_ : kNoEnd;
+    for (const Version* version = entry.table->find(family, key, end);
+         version != nullptr && (version->position >= applied_ || !rule_on(Rule::window));
+         version = version->older) {
       if (visit(*version, cut)) return;
     }
   }
@@ -78,7 +83,8 @@ InTables Window::find(std::uint32_t family, std::string_view key) const {
   each_version(family, key, [&found](const Version& version, const Cut* cut) {
     if (found.newest == nullptr) {
       found.newest = &version;
-      const bool dropped = cut != nullptr && is_cut_off(version, cut->moment, cut->since);
+      const bool dropped = cut != nullptr && rule_on(Rule::cut_table) &&
+                           is_cut_off(version, cut->moment, cut->since);
       found.state = dropped || version.kind == OperationKind::erase ? InTables::State::absent
                                                                     : InTables::State::there;
       if (found.state == InTables::State::absent) return true;
@@ -102,7 +108,7 @@ CountChange Window::count(std::uint32_t family) const {
   for (const TableEntry& entry : entries()) {
     add(entry.table->count(family, tail_), 1);
     if (entry.begin < applied_) add(entry.counts->before(*entry.table, applied_, family), -1);
-    if (entry.cut && entry.cut->position < tail_) {
+    if (entry.cut && entry.cut->position < tail_ && rule_on(Rule::base_count)) {
       const Position since = std::max(entry.cut->since, applied_);
       const std::int64_t dropped =
           entry.counts->dropped(*entry.table, entry.cut->moment, since, family);

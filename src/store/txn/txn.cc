@@ -33,10 +33,12 @@ Txn::Txn(const Owner& owner, std::unique_ptr<Snapshot> snapshot, bool writes)
 }
 
 Result<std::unique_ptr<Txn>> Txn::begin_read(const Owner& owner, bool timed) {
+  const Time early = rule_on(Rule::snap_first) ? Time() : owner.clock.now();
   auto snapshot = owner.environment.begin_read();
   if (!snapshot) return snapshot.error();
   auto txn = std::make_unique<Txn>(owner, std::move(*snapshot));
   if (timed) txn->read_clock();
+  if (!rule_on(Rule::snap_first)) txn->now_ = early;
   return txn;
 }
 

@@ -103,7 +103,8 @@ void Txn::remove_expired() {
     if (there == nullptr) continue;
     const auto old = look(*there, key.key, Need::deadline);
     if (!old) return fail(old.error());
-    if (!*old || (*old)->deadline == kNever || !is_due((*old)->deadline, now())) continue;
+    const bool due = *old && (*old)->deadline != kNever && is_due((*old)->deadline, now());
+    if (!due && rule_on(Rule::recheck)) continue;
     if (const Status erased = erase(*there, key.key, *old); !erased) return fail(erased.error());
     tally_.add(Count::expired_lazily);
   }
