@@ -37,7 +37,9 @@ TITLES = {"mayfly": "Mayfly", "mayfly-c": "Mayfly, C API", "lmdb": "LMDB by hand
 # The others are in the table of the report.
 STORE_CASES = ("get, random", "get, TTLs present", "scan", "scan, TTLs present",
                "put, random (off)", "put with TTL (normal)", "purge (normal)",
-               "single put, random (normal)", "single put, random (full)", "mixed 70/20/10 (off)")
+               "single put, random (normal)", "single put with TTL (normal)",
+               "single put, sustained (normal)", "single put with TTL, sustained (normal)",
+               "single put, random (full)", "single put, 8 threads (full)", "mixed 70/20/10 (off)")
 
 
 def colour(system):
@@ -182,6 +184,26 @@ class Charts:
                       "thousand operations a second, more is better", some, "ops_per_second",
                       scale=1e3, log=True)
 
+    def stream(self):
+        """The first round. Each run has two series: file and log in bytes, and p99.9 in us."""
+        runs = self.results.part("store", "stream")[:1]
+        for place, name, heading, axis, scale in (
+                (0, "stream_size", "Entries that live for a moment: the file", "MB, with the log",
+                 1e6),
+                (1, "stream_latency", "Entries that live for a moment: how long a put takes",
+                 "ms, 99.9 % within each second", 1e3)):
+            some = [run | {"series": [{"points": [
+                (at, value / scale) for at, value in run["series"][place]["points"]]}]}
+                for run in runs]
+            if not some:
+                continue
+            settings = some[0]["settings"]
+            figure, axes = self.lines(heading, axis, some)
+            axes.text(0, 1.012, f"{settings['puts_per_second']:,.0f} single puts a second, each with "
+                      f"a TTL of {settings['ttl_ms'] / 1e3:.3g} s; nobody purges",
+                      transform=axes.transAxes, fontsize=9.5, color="#6a737d")
+            self.save(figure, name, some[0])
+
     def server(self):
         runs = [run | {"pipelined": "-P 32" in run["case"],
                        "case": run["case"].replace(" -P 32", "").replace(
@@ -280,7 +302,7 @@ def main():
     parser.add_argument("--out", default="charts", help="a directory (default charts)")
     options = parser.parse_args()
     charts = Charts(Results(options.files), options.out)
-    for draw in (charts.expired_in_memory, charts.store, charts.server, charts.sets,
+    for draw in (charts.expired_in_memory, charts.store, charts.stream, charts.server, charts.sets,
                  charts.expiry):
         draw()
     for path in charts.written:

@@ -51,13 +51,18 @@ constexpr const char* kCacheExamples =
 
 constexpr const char* kStoreExamples =
     "Examples:\n"
-    "  mayfly-bench store                                   everything, 1 M keys; some 20 min\n"
+    "  mayfly-bench store                                   everything, 1 M keys; some 30 min\n"
     "  mayfly-bench store --keys 100k --values 60           less of it, in a minute or two\n"
     "  mayfly-bench store --only get,get-ttl --peers lmdb   reads, against LMDB alone\n"
+    "  mayfly-bench store --only stream,overwrite,recovery  Mayfly alone: file, waits, opening\n"
     "  mayfly-bench store --only churn                      how large the file gets in an hour\n"
     "\n"
-    "Workloads: put-seq, put-random, get, get-auto, scan, put-single-seq, put-single, put-ttl,\n"
-    "get-ttl, scan-ttl, put-single-ttl, mixed, purge, churn. All but the last by default.\n"
+    "Workloads: put-seq, put-random, get, get-auto, scan, get-rest, scan-rest, put-single-seq,\n"
+    "put-single, put-threads, put-long, put-ttl, get-ttl, scan-ttl, get-ttl-rest, scan-ttl-rest,\n"
+    "put-single-ttl, put-long-ttl, mixed, purge; Mayfly alone: stream, overwrite, recovery, "
+    "churn.\n"
+    "All but churn by default. rest: after closing and opening. long: sustained single puts.\n"
+    "SNKV is not among the peers: no package of it is known to the build.\n"
     "\n"
     "It makes databases of several GB below the temporary directory, or below --dir, and removes\n"
     "them at the end. Speed depends on the disk there; one in memory makes syncing free.";

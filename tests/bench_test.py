@@ -82,7 +82,10 @@ class BenchTest(unittest.TestCase):
     def test_the_store_shows_rates_ratios_and_goals_of_every_workload(self):
         shown = self.done("store", "--quick", "--keys", "2000", "--values", "60")
         for name in ["put, sequential", "get, autocommit", "scan, TTLs present", "purge (normal)",
-                     "single put with TTL (full)", "mixed 70/20/10", "lmdb", "mayfly-c"]:
+                     "single put with TTL (full)", "mixed 70/20/10", "lmdb", "mayfly-c",
+                     "single put, 8 threads (full)", "single put, sustained (normal)",
+                     "scan, at rest", "Do entries that live for a moment", "killed with a full log",
+                     "many overwrites of one key"]:
             self.assertIn(name, shown)
         self.assertRegex(shown, r"-  +mayfly, get, random: ops_per_second [\d.]+x of lmdb")
 
@@ -100,6 +103,28 @@ class BenchTest(unittest.TestCase):
         self.assertEqual({one["system"] for one in runs}, {"mayfly", "lmdb"})
         self.assertEqual({one["round"] for one in runs}, {0, 1})
         self.assertGreater(min(one["metrics"]["ops_per_second"] for one in runs), 0)
+
+    def test_streams_overwrites_and_kills_are_measured_and_drawn(self):
+        file = os.path.join(self.folder, "store.json")
+        place = os.path.join(self.folder, "files")
+        self.done("store", "--quick", "--only", "stream,overwrite,recovery", "--rounds", "2",
+                  "--dir", place, "--json", file)
+        self.assertEqual(os.listdir(place), [], "the files are still there")
+        runs = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))["runs"]
+        self.assertEqual([(one["part"], one["round"]) for one in runs],
+                         [(part, turn) for turn in (0, 1)
+                          for part in ("stream", "overwrite", "recovery")])
+        for one in runs:
+            self.assertEqual(one["system"], "mayfly")
+            self.assertGreater(min(one["metrics"].get(name, 1) for name in
+                                   ("file_bytes", "p999_us", "bytes_per_put", "open_ms")), 0)
+        stream = runs[0]["metrics"]
+        self.assertGreater(stream["unwritten_percent"], 50)
+        charts = os.path.join(self.folder, "charts")
+        drawn = run(file, "--out", charts, program=str(ROOT / "bench/charts.py"))
+        self.assertEqual(drawn.returncode, 0, drawn.stderr)
+        self.assertEqual({name.partition(".")[0] for name in os.listdir(charts)},
+                         {"stream_size", "stream_latency"})
 
     def test_churn_tells_the_file_from_its_compacted_copy(self):
         churn = self.store("--only", "churn")["runs"][0]["metrics"]

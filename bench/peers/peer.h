@@ -6,7 +6,8 @@
 // and the call itself costs nothing beside them.
 //
 // With `ttl` a database has three tables: key -> value, key -> deadline, and (deadline, key) ->
-// nothing. Without, it has only the first, and no deadline is looked up.
+// nothing; or what is natural for the system, such as a column and an index on it. Without, it has
+// only the first, and no deadline is looked up.
 
 #pragma once
 
@@ -52,6 +53,7 @@ class Peer {
   virtual void open(const PeerPlace& place) = 0;
 
   // Does the operations in transactions of `batch` each. The tally counts what gets found, too.
+  // Several threads may do so at once if the peer takes StoreTask::put_threads.
   virtual PeerTally apply(const StoreOps& ops, std::size_t batch) = 0;
 
   // Reads the keys of `ops`: all in one transaction, or each by itself with a copy of the value.
@@ -91,8 +93,8 @@ const PeerRow& peer_named(std::string_view name);
 
 bool is_built_in(const PeerRow& peer);
 
-// Whether it can do that: LMDB has no durability between all and nothing, and the C API is only
-// measured with single gets.
+// Whether it can do that: LMDB has no durability between all and nothing, a connection of SQLite is
+// for one thread, and the C API is only measured with single gets.
 bool takes(const PeerRow& peer, const StoreWorkload& workload);
 
 }  // namespace mayfly::bench

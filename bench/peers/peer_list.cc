@@ -31,6 +31,7 @@ bool is_built_in(const PeerRow& peer) {
 
 bool takes(const PeerRow& peer, const StoreWorkload& workload) {
   if (peer.name == "mayfly-c") return workload.task == StoreTask::get_each;
+  if (peer.name == "sqlite") return workload.task != StoreTask::put_threads;
   if (peer.name == "lmdb") return workload.durability != Durability::normal;
   return true;
 }

@@ -80,8 +80,8 @@ class RocksdbPeer final : public Peer {
     PeerTally tally;
     for (std::size_t begin = 0; begin < ops.ops.size(); begin += batch) {
       const auto some = ops.ops.subspan(begin, std::min(batch, ops.ops.size() - begin));
-      now_ = clock_.now();
       if (ttl_) {
+        now_ = clock_.now();
         rocksdb::WriteBatchWithIndex changes(rocksdb::BytewiseComparator(), 0, true);
         for (const StoreOp& op : some) apply_one(changes, *ops.values, op, tally);
         keep(database_->Write(write_, changes.GetWriteBatch()));

@@ -133,10 +133,17 @@ TEST_P(PeerTest, KeepsWhatItWroteWhenOpenedAgainWithAnotherDurability) {
   }
 }
 
-TEST_P(PeerTest, NeverShowsWhatIsDueAndPurgesAllOfItOnce) {
+TEST_P(PeerTest, NeverShowsWhatIsDue) {
   fill(true);
   clock_.set(kStoreBenchHalfDue);
   expect_same_reads();
+}
+
+// Nothing is read before: Mayfly's next commit removes what reads have met, and a purge does not
+// count that.
+TEST_P(PeerTest, PurgesAllThatIsDueOnce) {
+  fill(true);
+  clock_.set(kStoreBenchHalfDue);
   const PeerTally expected = model_.purge(clock_.now());
   EXPECT_GT(expected.entries, kPeerPurgeBatch);  // more than one transaction of them
   expect_same(peer_->purge(), expected, "purge");

@@ -48,6 +48,10 @@ constexpr Goal store_itself(double factor, std::string_view name, std::string_vi
   return {"store", "rates", "ops_per_second", {"mayfly", name}, {"mayfly", other}, true, factor,
           "keys",  1e6};
 }
+constexpr Goal store_alone(std::string_view part, std::string_view metric, double most,
+                           std::string_view size, double size_value) {
+  return {"store", part, metric, {"mayfly"}, {kNone}, false, most, size, size_value};
+}
 constexpr Goal speed(double factor, std::string_view name) {
   return {"server",   "speed", "ops_per_second", {"mayfly", name}, {kAnyPeer, name}, true, factor,
           "requests", 1e5};
@@ -114,6 +118,10 @@ constexpr Goal kGoals[] = {
     store(0.9, "lmdb", "single put, random (full)"),
     store(0.9, "lmdb", "get, TTLs present"),
     store(0.9, "lmdb", "scan, TTLs present"),
+    store(0.95, "lmdb", "get, at rest"),
+    store(0.9, "lmdb", "scan, at rest"),
+    store(0.9, "lmdb", "get, TTLs present, at rest"),
+    store(0.9, "lmdb", "scan, TTLs present, at rest"),
     store(0.9, "lmdb", "put with TTL (off)"),
     store(0.9, "lmdb", "single put with TTL (off)"),
     store(0.9, "lmdb", "single put with TTL (full)"),
@@ -129,17 +137,28 @@ constexpr Goal kGoals[] = {
      "keys",
      1e6},
     store(4, "sqlite", "get, TTLs present"),
-    store(4, "sqlite", "put with TTL (normal)"),
+    store(5, "sqlite", "put with TTL (normal)"),
     store(4, "sqlite", "purge (normal)"),
     store(4, "sqlite", "scan"),
     store(4, "sqlite", "scan, TTLs present"),
     store_itself(4, "single put, random (normal)", "single put, random (full)"),
     store_itself(4, "single put with TTL (normal)", "single put with TTL (full)"),
-    store(0.7, "sqlite", "single put, random (normal)"),
-    store(0.7, "sqlite", "single put with TTL (normal)"),
+    store_itself(4, "single put, 8 threads (full)", "single put, random (full)"),
+    store(3, "sqlite", "single put, random (normal)"),
+    store(1, "rocksdb", "single put, random (normal)"),
+    store(4, "sqlite", "single put with TTL (normal)"),
+    store(3, "sqlite", "single put, sustained (normal)"),
+    store(1, "rocksdb", "single put, sustained (normal)"),
+    store(4, "sqlite", "single put with TTL, sustained (normal)"),
+    store(1.2, "sqlite", "single put, random (full)"),
     store(3, "sqlite", "single put, random (off)"),
     store(3, "sqlite", "single put with TTL (off)"),
-    {"store", "churn", "file_to_compact", {"mayfly"}, {kNone}, false, 2, "simulated_seconds", 3600},
+    store_alone("stream", "file_bytes", 64e6, "seconds", 60),
+    store_alone("stream", "bytes_per_put", 400, "seconds", 60),
+    store_alone("stream", "p999_us", 5000, "seconds", 60),
+    store_alone("overwrite", "file_bytes", 2e6, "puts", 3000),
+    store_alone("recovery", "open_ms", 1000, "segment_bytes", 32 << 20),
+    store_alone("churn", "file_to_compact", 2, "simulated_seconds", 3600),
 
     speed(1, "SET"),
     speed(1, "GET"),

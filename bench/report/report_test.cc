@@ -133,10 +133,28 @@ TEST(Goals, CompareCasesAndJudgeTheWorst) {
     results.add(store_run(name, "sqlite", 0, 50));
   }
   const auto verdicts = judge(results);
-  ASSERT_EQ(verdicts.size(), 2u);
+  ASSERT_EQ(verdicts.size(), 3u);
   EXPECT_TRUE(has(verdicts[0].text, "4.10x of mayfly, single put, random (full)"));
   EXPECT_TRUE(verdicts[0].is_reached);
   EXPECT_TRUE(has(verdicts[1].text, "0.82x of sqlite"));
+  EXPECT_TRUE(has(verdicts[2].text, "0.20x of sqlite"));
+}
+
+TEST(Goals, OfMayflyAloneAreLimits) {
+  Results results;
+  for (const double bytes : {41e3, 3e6}) {
+    results.add({.suite = "store",
+                 .part = "overwrite",
+                 .name = "one key",
+                 .system = "mayfly",
+                 .settings = {{"puts", 3000.0}},
+                 .metrics = {{"file_bytes", bytes}}});
+    const auto verdicts = judge(results);
+    ASSERT_EQ(verdicts.size(), 1u);
+    EXPECT_TRUE(verdicts[0].is_judged);
+    EXPECT_EQ(verdicts[0].is_reached, bytes < 2e6);
+    results.runs.clear();
+  }
 }
 
 TEST(Goals, OfTheServerAreJudgedAgainstEachPeer) {

@@ -63,8 +63,30 @@ std::vector<Table> store_tables() {
       {"store", "rates", "How fast is the store?",
        "Thousands of operations a second; beside them, how many times as fast Mayfly is.\n"
        "  put, mixed: in transactions of 1,000. single put: each a transaction. purge: of 256.\n"
+       "  sustained: as many puts as keys, or ten seconds. at rest: after closing and opening.\n"
        "  off, normal, full: the durability of a commit; without one, only reads are measured.",
        {{"ops_per_second", "rate", "k/s", kThousand, true}}, true},
+      {"store", "stream", "Do entries that live for a moment keep the file small and puts even?",
+       "Single puts of new keys with a TTL, in real time; nobody purges. behind: how far puts were\n"
+       "  behind time at most. a put: bytes to log and tree. unwritten: never got to the tree.\n"
+       "  file: at the end, after closing.",
+       {{"puts_per_second", "puts", "k/s", kThousand},
+        {"p50_us", "p50", "us"},
+        {"p999_us", "p99.9", "us"},
+        {"max_us", "max", "ms", kThousand},
+        {"late_ms", "behind", "ms"},
+        {"log_bytes_per_put", "log", "bytes"},
+        {"bytes_per_put", "a put", "bytes"},
+        {"unwritten_percent", "unwritten", "%"},
+        {"file_bytes", "file", "MB", kMillion}}},
+      {"store", "overwrite", "How large is the file after many overwrites of one key?",
+       "Single puts; the file after closing.",
+       {{"file_bytes", "file", "MB", kMillion}}},
+      {"store", "recovery", "How long does opening take after a kill?",
+       "A process that writes is killed when both segments of the log are nearly full.",
+       {{"entries", "entries"},
+        {"pending_bytes", "in the log", "MB", kMillion},
+        {"open_ms", "open", "ms"}}},
       {"store", "churn", "How large does the file get while entries come and go?",
        "compact: the file after a compacting backup, with the same entries.",
        {{"live_entries", "live"},

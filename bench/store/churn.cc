@@ -7,34 +7,17 @@
 
 #include "bench/report/must.h"
 #include "bench/store/store_suite.h"
-#include "mayfly/random.h"
 #include "mayfly/store.h"
 
 namespace mayfly::bench {
 namespace {
-
-// The keys of session tokens: no order in them, and none comes twice. Three rounds of a Feistel
-// cipher over 28 bits; what comes out beyond the eight digits that a key has goes round again.
-std::size_t scrambled(std::size_t number) {
-  constexpr std::uint64_t kHalf = (1 << 14) - 1;
-  do {
-    std::uint64_t left = number >> 14 & kHalf;
-    std::uint64_t right = number & kHalf;
-    for (std::uint64_t round = 1; round <= 3; ++round) {
-      const std::uint64_t next = left ^ (Random(right + (round << 32)).next() & kHalf);
-      left = std::exchange(right, next);
-    }
-    number = left << 14 | right;
-  } while (number >= 100'000'000);
-  return number;
-}
 
 void put_second(Store& store, const ChurnPlan& plan, const ValuePool& values, std::size_t first) {
   const std::size_t end = first + plan.puts_per_second;
   for (std::size_t begin = first; begin < end; begin += plan.batch) {
     WriteTxn txn = must(store.write());
     for (std::size_t number = begin; number < std::min(begin + plan.batch, end); ++number) {
-      const StoreOp op{.key = bench_key(scrambled(number)),
+      const StoreOp op{.key = token_key(number),
                        .value = static_cast<std::uint32_t>(number % 65'536)};
       txn.put(op.key_view(), values[op], plan.ttl);
     }
@@ -69,6 +52,7 @@ Run run_churn(const ChurnPlan& plan, const std::filesystem::path& directory, Pro
   }
   const double took = progress.seconds() - start;
   const auto live = static_cast<double>(must(store.count()).live);
+  must(store.checkpoint());               // the last entries are in the log still
   const double size = file_bytes(store);  // the file never shrinks, so this is the most
   sizes.points.emplace_back(static_cast<double>(plan.length.count()), size);
   const std::filesystem::path copy = directory / "churn-compact.db";

@@ -75,6 +75,22 @@ std::array<char, kBenchKeyBytes> bench_key(std::size_t number) {
   return key;
 }
 
+// Three rounds of a Feistel cipher over 28 bits; what comes out beyond the eight digits that a key
+// has goes round again.
+std::array<char, kBenchKeyBytes> token_key(std::size_t number) {
+  constexpr std::uint64_t kHalf = (1 << 14) - 1;
+  do {
+    std::uint64_t left = number >> 14 & kHalf;
+    std::uint64_t right = number & kHalf;
+    for (std::uint64_t round = 1; round <= 3; ++round) {
+      const std::uint64_t next = left ^ (mix(right + (round << 32)) & kHalf);
+      left = std::exchange(right, next);
+    }
+    number = left << 14 | right;
+  } while (number >= 100'000'000);
+  return bench_key(number);
+}
+
 Time bench_deadline(std::size_t number, unsigned generation) {
   const std::uint64_t step = 1 + mix(~number) % (kDeadlines - 1);
   return kStoreBenchStart + Millis(step * kGenerations + generation);

@@ -79,6 +79,9 @@ std::vector<StoreOp> make_ops(const OpsRequest& request);
 // "key:00000042". REQUIRES: number < 10^8.
 std::array<char, kBenchKeyBytes> bench_key(std::size_t number);
 
+// The key of a session token: no order in them, and none comes twice. REQUIRES: number < 10^8.
+std::array<char, kBenchKeyBytes> token_key(std::size_t number);
+
 // From 8 ms to an hour after the start. However often a key is put again, in whichever generation,
 // its deadline stays on the same side of kStoreBenchHalfDue: so all systems have the same to purge,
 // though a fast one has put more by then than a slow one.

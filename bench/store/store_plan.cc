@@ -12,7 +12,6 @@ namespace mayfly::bench {
 namespace {
 
 constexpr std::size_t kMostKeys = 40'000'000;  // keys have eight digits, and some are appended
-constexpr std::string_view kChurn = "churn";
 
 void choose_peers(const StoreOptions& options, StorePlan& plan) {
   std::vector<std::string_view> names;
@@ -28,15 +27,17 @@ void choose_peers(const StoreOptions& options, StorePlan& plan) {
   }
 }
 
-// By default everything but the churn, which takes as long as all the rest.
 void choose_workloads(const StoreOptions& options, StorePlan& plan) {
   std::vector<std::string_view> names;
   for (const StoreWorkload& workload : store_workloads()) {
     if (std::ranges::find(names, workload.name) == names.end()) names.push_back(workload.name);
   }
-  names.push_back(kChurn);
+  for (const StoreExtra& extra : store_extras()) names.push_back(extra.name);
   for (const std::size_t place : chosen("--only", options.only, names)) {
-    if (names[place] == kChurn) plan.churn = !options.only.empty();
+    for (const StoreExtra& extra : store_extras()) {
+      const bool is_wanted = extra.by_default || !options.only.empty();
+      if (extra.name == names[place] && is_wanted) plan.extras.push_back(&extra);
+    }
     for (const StoreWorkload& workload : store_workloads()) {
       if (workload.name == names[place]) plan.workloads.push_back(&workload);
     }
@@ -51,11 +52,7 @@ std::uint64_t needed_bytes(const StorePlan& plan) {
     const std::size_t value = *std::ranges::max_element(plan.value_bytes);
     bytes = (value * 5 / 2 + 400) * plan.keys * plan.peers.size();
   }
-  if (plan.churn) {
-    const ChurnPlan& churn = plan.churn_plan;
-    const auto live = churn.puts_per_second * static_cast<std::uint64_t>(churn.ttl.count());
-    bytes += (churn.value_bytes + 400) * live * 3;
-  }
+  for (const StoreExtra* const extra : plan.extras) bytes = std::max(bytes, extra->bytes(plan));
   return bytes;
 }
 
@@ -68,9 +65,15 @@ StorePlan make_store_plan(const StoreOptions& options) {
     plan.rounds = 1;
     plan.single_puts = 100;
     plan.single_seconds = 0.05;
-    plan.churn_plan.puts_per_second = 500;
-    plan.churn_plan.length = std::chrono::seconds(120);
-    plan.churn_plan.ttl = std::chrono::seconds(10);
+    plan.sustained_seconds = 0.2;
+    plan.churn.puts_per_second = 500;
+    plan.churn.length = std::chrono::seconds(120);
+    plan.churn.ttl = std::chrono::seconds(10);
+    plan.stream.puts_per_second = 2000;
+    plan.stream.length = std::chrono::seconds(2);
+    plan.stream.ttl = Millis(200);
+    plan.overwrites = 300;
+    plan.recovery.segment_bytes = std::size_t{1} << 20;
   }
   if (!options.keys.empty()) plan.keys = parse_size("--keys", options.keys, 100, kMostKeys);
   read_number("--rounds", options.rounds, 1, 100, plan.rounds);
@@ -89,6 +92,10 @@ StorePlan make_store_plan(const StoreOptions& options) {
 
 bool is_reported(const StorePlan& plan, const StoreWorkload& workload) {
   return std::ranges::find(plan.workloads, &workload) != plan.workloads.end();
+}
+
+bool is_asked_for(const StorePlan& plan, const StoreExtra& extra) {
+  return std::ranges::find(plan.extras, &extra) != plan.extras.end();
 }
 
 bool is_needed(const StorePlan& plan, const StoreWorkload& workload) {

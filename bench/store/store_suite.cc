@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <future>
 #include <optional>
 
 #include "bench/report/must.h"
@@ -20,18 +21,22 @@ namespace {
 constexpr std::size_t kBlock = 10;  // single puts between two readings of the stopwatch
 
 std::size_t op_count(const StorePlan& plan, const StoreWorkload& workload) {
-  if (workload.task == StoreTask::put_each) return plan.single_puts;
+  if (workload.sustained) return plan.keys;
+  if (is_single(workload)) return plan.single_puts;
   const bool is_half = workload.task == StoreTask::mixed || workload.task == StoreTask::purge;
   return is_half ? plan.keys / 2 : plan.keys;
 }
 
 double work_of(const StorePlan& plan, const StoreWorkload& workload, std::size_t value_bytes) {
-  const std::size_t weight = workload.task == StoreTask::put_each ? 20 : 1;
+  const std::size_t weight = is_single(workload) ? 5 : 1;
   return static_cast<double>(op_count(plan, workload) * weight * (value_bytes + 512)) / 512;
 }
 
 double total_work(const StorePlan& plan) {
-  double work = plan.churn ? churn_work(plan.churn_plan) : 0;
+  double work = 0;
+  for (const StoreExtra& extra : store_extras()) {
+    if (is_asked_for(plan, extra)) work += extra.work(plan) * (extra.once ? 1 : plan.rounds);
+  }
   for (const StoreWorkload& workload : store_workloads()) {
     if (!is_needed(plan, workload)) continue;
     for (const PeerRow* const peer : plan.peers) {
@@ -67,7 +72,7 @@ class System {
   // This is not measured.
   void prepare(const StoreWorkload& workload, std::size_t value_bytes) {
     const bool is_right = peer_ != nullptr && place_.durability == workload.durability;
-    if (!is_right || workload.fresh) {
+    if (!is_right || workload.fresh || workload.at_rest) {
       peer_.reset();  // there may be only one at a time
       if (workload.fresh) {
         std::filesystem::remove_all(place_.directory);
@@ -118,20 +123,23 @@ PeerTally run_task(Peer& peer, StoreTask task, const StoreOps& ops) {
     case StoreTask::scan:
       return peer.scan();
     case StoreTask::purge:
-      return peer.purge();
     case StoreTask::put:
     case StoreTask::put_each:
+    case StoreTask::put_threads:
     case StoreTask::mixed:
       break;
   }
   return peer.apply(ops, kStoreBatch);
 }
 
-Measured measure_single_puts(const StorePlan& plan, Peer& peer, const StoreOps& ops) {
+// Until `most` seconds have passed. The first puts are not measured: some systems make their log
+// with them. The rate of several threads is that of all together.
+Measured measure_single_puts(double most, Peer& peer, const StoreOps& ops) {
+  peer.apply({ops.values, ops.ops.first(std::min(kBlock, ops.ops.size()))}, 1);
   const std::int64_t start = monotonic_ns();
   std::size_t done = 0;
   double seconds = 0;
-  while (done < ops.ops.size() && seconds < plan.single_seconds) {
+  while (done < ops.ops.size() && seconds < most) {
     const auto block = ops.ops.subspan(done, std::min(kBlock, ops.ops.size() - done));
     peer.apply({ops.values, block}, 1);
     done += block.size();
@@ -140,20 +148,51 @@ Measured measure_single_puts(const StorePlan& plan, Peer& peer, const StoreOps& 
   return {{.entries = done}, static_cast<double>(done) / seconds};
 }
 
+Measured measure_threads(double most, Peer& peer, const StoreOps& ops) {
+  const std::size_t share = ops.ops.size() / kStoreThreads;
+  std::vector<std::future<Measured>> parts;
+  for (std::size_t i = 0; i < kStoreThreads; ++i) {
+    const StoreOps part{ops.values, ops.ops.subspan(i * share, share)};
+    parts.push_back(std::async(std::launch::async,
+                               [=, &peer] { return measure_single_puts(most, peer, part); }));
+  }
+  Measured all;
+  for (std::future<Measured>& part : parts) {
+    const Measured one = part.get();
+    all.tally.entries += one.tally.entries;
+    all.rate += one.rate;
+  }
+  return all;
+}
+
 Measured measure(const StorePlan& plan, Peer& peer, const StoreWorkload& workload,
                  const StoreOps& ops) {
-  if (workload.task == StoreTask::put_each) return measure_single_puts(plan, peer, ops);
+  const double most = workload.sustained ? plan.sustained_seconds : plan.single_seconds;
+  if (workload.task == StoreTask::put_each) return measure_single_puts(most, peer, ops);
+  if (workload.task == StoreTask::put_threads) return measure_threads(most, peer, ops);
   const std::int64_t start = monotonic_ns();
   const PeerTally tally = run_task(peer, workload.task, ops);
   const double seconds = static_cast<double>(monotonic_ns() - start) / 1e9;
-  const bool by_entries = workload.task == StoreTask::scan || workload.task == StoreTask::purge;
+  const bool by_entries = workload.task == StoreTask::scan;
   return {tally, static_cast<double>(by_entries ? tally.entries : ops.ops.size()) / seconds};
+}
+
+// What is gone counts, not what the purge says: Mayfly drops some of it by itself meanwhile.
+Measured measure_purge(Peer& peer, ManualClock& clock) {
+  const std::uint64_t before = peer.scan().entries;
+  clock.set(kStoreBenchHalfDue);
+  const std::int64_t start = monotonic_ns();
+  peer.purge();
+  const double seconds = static_cast<double>(monotonic_ns() - start) / 1e9;
+  clock.set(kStoreBenchStart);  // so that the scan shows what is still there, due or not
+  const std::uint64_t gone = before - peer.scan().entries;
+  return {{.entries = gone}, static_cast<double>(gone) / seconds};
 }
 
 // How many single puts there were depends on the speed; so does what is read after them.
 void compare(const StoreWorkload& workload, const PeerRow& row, const PeerTally& expected,
              const PeerTally& seen) {
-  if (workload.task == StoreTask::put_each) return;
+  if (is_single(workload)) return;
   const bool same_values = writes(workload) || seen.digest == expected.digest;
   if (seen.entries == expected.entries && same_values) return;
   throw Failure(fmt::format("'{}': {} saw {} entries where the first saw {}{}", workload.name,
@@ -191,14 +230,15 @@ class StoreRunner {
                                                .mixed = workload.task == StoreTask::mixed,
                                                .generation = workload.generation,
                                                .seed = plan_.seed + static_cast<unsigned>(round)});
-    clock_.set(workload.task == StoreTask::purge ? kStoreBenchHalfDue : kStoreBenchStart);
     std::optional<PeerTally> expected;
     for (std::size_t i = 0; i < systems_.size(); ++i) {
       System& system = systems_[(i + static_cast<std::size_t>(round)) % systems_.size()];
       if (!takes(system.row(), workload)) continue;
       progress_.begin(fmt::format("{}, {} B, {}", workload.title, value_bytes, system.row().name));
       system.prepare(workload, value_bytes);
-      const Measured measured = measure(plan_, system.peer(), workload, {&values, ops});
+      const Measured measured = workload.task == StoreTask::purge
+                                    ? measure_purge(system.peer(), clock_)
+                                    : measure(plan_, system.peer(), workload, {&values, ops});
       system.finish(workload);
       if (!expected) expected = measured.tally;
       compare(workload, system.row(), *expected, measured.tally);
@@ -241,7 +281,14 @@ void run_store(const StorePlan& plan, Results& results) {
   }
   Progress progress(stderr, is_terminal(STDERR_FILENO), total_work(plan));
   StoreRunner(plan, scratch.path(), results, progress).run();
-  if (plan.churn) results.add(run_churn(plan.churn_plan, scratch.path(), progress));
+  for (int round = 0; round < plan.rounds; ++round) {
+    for (const StoreExtra& extra : store_extras()) {
+      if (!is_asked_for(plan, extra) || (extra.once && round > 0)) continue;
+      Run run = extra.run(plan, scratch.path(), progress);
+      run.round = round;
+      results.add(std::move(run));
+    }
+  }
   results.seconds = progress.seconds();
 }
 

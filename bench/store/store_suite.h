@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/peers/peer.h"
@@ -39,6 +41,32 @@ Run run_churn(const ChurnPlan& plan, const std::filesystem::path& directory, Pro
 // In the unit of the progress that run_churn() makes.
 double churn_work(const ChurnPlan& plan);
 
+// Does the file stay small, and are puts even, when very many entries live for a moment? In real
+// time: single puts of new keys at a steady rate, each with a TTL. Nobody purges.
+struct StreamPlan {
+  std::size_t puts_per_second = 100'000;
+  std::chrono::seconds length{60};
+  Millis ttl = std::chrono::seconds(1);
+  std::size_t value_bytes = 60;
+};
+
+Run run_stream(const StreamPlan& plan, const std::filesystem::path& directory, Progress& progress);
+double stream_work(const StreamPlan& plan);
+
+// How large is the file after one key was put again and again, and the store was closed?
+Run run_overwrites(std::size_t puts, const std::filesystem::path& directory, Progress& progress);
+
+// How long does it take to open a store whose process was killed when the log was full?
+struct RecoveryPlan {
+  std::size_t segment_bytes = std::size_t{32} << 20;
+  std::size_t most_puts = 20'000'000;  // gives up to fill the log after so many
+  std::size_t value_bytes = 60;
+};
+
+// Forks. The child is killed; it does nothing but put.
+Run run_recovery(const RecoveryPlan& plan, const std::filesystem::path& directory,
+                 Progress& progress);
+
 // As the user wrote them. Empty means the default.
 struct StoreOptions {
   std::string keys = {};
@@ -50,6 +78,8 @@ struct StoreOptions {
   bool quick = false;
 };
 
+struct StoreExtra;
+
 struct StorePlan {
   std::size_t keys = 1'000'000;
   int rounds = 3;
@@ -57,13 +87,30 @@ struct StorePlan {
   std::vector<const PeerRow*> peers;            // Mayfly first; only those that are built in
   std::vector<const PeerRow*> missing;          // asked for, but not built in
   std::vector<const StoreWorkload*> workloads;  // those to report
-  std::size_t single_puts = 20'000;             // at most
+  std::vector<const StoreExtra*> extras;        // the same
+  std::size_t single_puts = 100'000;            // at most
   double single_seconds = 1.5;                  // at most
+  double sustained_seconds = 10;                // at most, of as many puts as there are keys
   std::filesystem::path directory;              // the files go into a fresh one below this
   std::uint64_t seed = 1;
-  bool churn = false;
-  ChurnPlan churn_plan;
+  ChurnPlan churn;
+  StreamPlan stream;
+  std::size_t overwrites = 3000;
+  RecoveryPlan recovery;
 };
+
+// What is measured of Mayfly alone, after the workloads.
+struct StoreExtra {
+  std::string_view name;  // on the command line
+  bool by_default;
+  bool once;  // or in each round
+  Run (*run)(const StorePlan& plan, const std::filesystem::path& directory, Progress& progress);
+  double (*work)(const StorePlan& plan);          // in the unit of the progress that it makes
+  std::uint64_t (*bytes)(const StorePlan& plan);  // of the files, at most
+};
+
+std::span<const StoreExtra> store_extras();
+bool is_asked_for(const StorePlan& plan, const StoreExtra& extra);
 
 // Throws Failure if an option is wrong.
 StorePlan make_store_plan(const StoreOptions& options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The suite `store`: operations that all systems do, the plan, and the simulation of churn.
+// The suite `store`: operations that all systems do, the plan, and what is measured of Mayfly alone.
 
 #include <gtest/gtest.h>
 
@@ -78,6 +78,17 @@ TEST(BenchDeadline, StaysOnItsSideOfTheMiddleInAllGenerations) {
   EXPECT_NEAR(due, 5000, 300);
 }
 
+TEST(TokenKey, ComesOnceAndInNoOrder) {
+  std::set<std::array<char, kBenchKeyBytes>> keys;
+  std::size_t ascents = 0;
+  for (std::size_t number = 0; number < 20'000; ++number) {
+    keys.insert(token_key(number));
+    ascents += token_key(number) < token_key(number + 1) ? 1 : 0;
+  }
+  EXPECT_EQ(keys.size(), 20'000u);
+  EXPECT_NEAR(static_cast<double>(ascents), 10'000, 500);
+}
+
 TEST(ValuePool, GivesValuesOfItsSizeThatDifferByGeneration) {
   const ValuePool values(60, 1);
   const auto old = make_ops({.keys = 100, .count = 100, .order = KeyOrder::sequential});
@@ -117,6 +128,12 @@ bool says(const std::string& message, std::string_view part) {
   return message.find(part) != std::string::npos;
 }
 
+std::vector<std::string_view> extras_of(const StorePlan& plan) {
+  std::vector<std::string_view> names;
+  for (const StoreExtra* const extra : plan.extras) names.push_back(extra->name);
+  return names;
+}
+
 bool has(const std::vector<const PeerRow*>& peers, std::string_view name) {
   return std::ranges::any_of(peers, [&](const PeerRow* peer) { return peer->name == name; });
 }
@@ -126,7 +143,7 @@ TEST(StorePlan, WithoutWordsIsAllWorkloadsButChurnWithAMillionKeys) {
   EXPECT_EQ(plan.keys, 1'000'000u);
   EXPECT_EQ(plan.value_bytes, (std::vector<std::size_t>{60, 1024}));
   EXPECT_EQ(plan.workloads.size(), store_workloads().size());
-  EXPECT_FALSE(plan.churn);
+  EXPECT_EQ(extras_of(plan), (std::vector<std::string_view>{"stream", "overwrite", "recovery"}));
   EXPECT_EQ(plan.peers.size() + plan.missing.size(), peer_rows().size());
   EXPECT_EQ(plan.peers.front()->name, "mayfly");
 }
@@ -162,9 +179,9 @@ TEST(StorePlan, OnlyOneWorkloadMeansAllItsDurabilitiesAndWhatFillsItsDatabase) {
 
 TEST(StorePlan, OnlyChurnMeansNothingElse) {
   const auto plan = make_store_plan({.only = "churn"});
-  EXPECT_TRUE(plan.churn);
+  EXPECT_EQ(extras_of(plan), (std::vector<std::string_view>{"churn"}));
   EXPECT_TRUE(plan.workloads.empty());
-  EXPECT_EQ(plan.churn_plan.puts_per_second * 3600, 72'000'000u);
+  EXPECT_EQ(plan.churn.puts_per_second * 3600, 72'000'000u);
 }
 
 TEST(StorePlan, NamesTheWrongWordAndTheRightOnes) {
@@ -199,6 +216,55 @@ TEST(StoreWorkloads, BeginFreshAndDifferInNameOrDurability) {
     if (workload.fresh) filled = &workload;
     EXPECT_EQ(workload.ttl, filled->ttl) << workload.name;  // it uses what that one has filled
   }
+}
+
+struct Alone {
+  ScratchDirectory scratch = *ScratchDirectory::make(std::filesystem::path(testing::TempDir()));
+  Progress progress{stderr, false, 1};
+};
+
+TEST(Stream, CountsItsPutsAndTheBytesOfLogAndTree) {
+  Alone alone;
+  const StreamPlan plan{.puts_per_second = 1501,
+                        .length = std::chrono::seconds(1),
+                        .ttl = std::chrono::hours(1),  // so all of them get to the tree
+                        .value_bytes = 100};
+  const auto run = run_stream(plan, alone.scratch.path(), alone.progress);
+  EXPECT_EQ(run.metric("unwritten_percent"), 0);
+  EXPECT_GT(run.metric("log_bytes_per_put"), 112);
+  EXPECT_GT(run.metric("tree_bytes_per_put"), 112);
+  EXPECT_NEAR(*run.metric("bytes_per_put"),
+              *run.metric("log_bytes_per_put") + *run.metric("tree_bytes_per_put"), 0.01);
+  EXPECT_GE(run.metric("max_us"), run.metric("p999_us"));
+  EXPECT_GE(run.metric("p999_us"), run.metric("p50_us"));
+  EXPECT_GT(run.metric("p50_us"), 0);
+  EXPECT_LE(run.metric("puts_per_second"), 1510);  // paced: 1,500 come 999 ms after the first
+  EXPECT_GT(run.metric("file_bytes"), 1501 * 112);
+  ASSERT_EQ(run.series.size(), 2u);
+  for (const Series& series : run.series) EXPECT_EQ(series.points.size(), 1u);
+}
+
+TEST(Overwrites, LeaveASmallFile) {
+  Alone alone;
+  const auto run = run_overwrites(500, alone.scratch.path(), alone.progress);
+  EXPECT_EQ(run.setting("puts"), 500);
+  EXPECT_GT(run.metric("file_bytes"), 0);
+  EXPECT_LT(run.metric("file_bytes"), 500 * 60 * 10);
+}
+
+TEST(Recovery, FindsAllThatTheKilledProcessHasPut) {
+  Alone alone;
+  for (int round = 0; round < 2; ++round) {  // the second begins anew
+    const auto run = run_recovery({.segment_bytes = 1 << 20}, alone.scratch.path(), alone.progress);
+    EXPECT_GT(run.metric("pending_bytes"), 1.9 * (1 << 20));
+    EXPECT_GT(run.metric("entries"), 1000);
+    EXPECT_GT(run.metric("open_ms"), 0);
+  }
+}
+
+TEST(Recovery, FailsIfTheLogCannotBeMade) {
+  Alone alone;
+  EXPECT_THROW(run_recovery({}, alone.scratch.path() / "missing", alone.progress), Failure);
 }
 
 TEST(Churn, EndsWithAsManyEntriesAsLiveForOneTtl) {

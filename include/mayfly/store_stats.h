@@ -71,6 +71,7 @@ struct StoreStats {
   std::uint64_t tree_bytes = 0;         // of pages written to the tree, about
   std::uint64_t tree_entries = 0;       // entries written to the tree
   std::uint64_t expired_unwritten = 0;  // entries that expired before they were written to the tree
+  std::uint64_t expired_removed = 0;    // entries of the tree that checkpoints removed
   std::uint64_t checkpoints = 0;
   std::uint64_t stalls = 0;      // commits that waited for a checkpoint, since the log was full
   std::uint64_t stalled_ms = 0;  // how long, together

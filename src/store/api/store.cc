@@ -15,6 +15,8 @@
 namespace mayfly {
 namespace {
 
+constexpr std::uint64_t kPage = 4096;
+
 Status check_options(const StoreOptions& options) {
   if (options.purge_batch == 0) {
     return Error{Code::invalid, "purge_batch must be at least 1"};
@@ -94,6 +96,7 @@ Result<Store> Store::open(const std::filesystem::path& path, const Clock& clock,
                           const StoreOptions& options) {
   if (const Status good = check_options(options); !good) return good.error();
   StoreOptions used = options;
+  used.log_segment_bytes = (options.log_segment_bytes + kPage - 1) / kPage * kPage;
   std::string file;
   const bool temporary = path.empty();
   if (temporary) {

@@ -194,6 +194,7 @@ Result<StoreStats> Store::stats() const {
   stats.tree_bytes = counts.tree_bytes;
   stats.tree_entries = counts.tree_entries;
   stats.expired_unwritten = counts.unwritten;
+  stats.expired_removed = counts.purged;
   stats.checkpoints = counts.checkpoints;
   stats.stalls = counts.stalls;
   stats.stalled_ms = counts.stalled_ns / kNanosInMilli;

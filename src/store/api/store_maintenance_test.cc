@@ -145,6 +145,9 @@ TEST_F(StoreMaintenanceTest, ACheckLooksAtEverything) {
   const Family users = must(store_.create_family("users"));
   put_many(100, 10s);
   put_many(50, {}, users);
+  EXPECT_TRUE(must(store_.check()).ok());
+  EXPECT_GE(must(store_.check()).entries, 150u) << "in the log";
+  must(store_.checkpoint());
   const CheckReport report = must(store_.check());
   EXPECT_TRUE(report.ok());
   EXPECT_GE(report.entries, 150u);
@@ -198,10 +201,16 @@ TEST_F(StoreMaintenanceTest, IndexesThatDoNotAgreeAreAnErrorAndNoCrash) {
   EXPECT_EQ(value("a"), "1");
   EXPECT_EQ(code_of(store_.put("a", "new")), Code::corrupt);
   EXPECT_EQ(code_of(store_.erase("a")), Code::corrupt);
-  clock_.advance(10s);
-  EXPECT_EQ(code_of(store_.purge_expired().status), Code::corrupt);
-  EXPECT_TRUE(rows_of(store_).empty());
   must(store_.put("other", "value"));
+  must(store_.put("a", "new", 20s));  // into the log now, whatever LMDB has
+  EXPECT_EQ(code_of(store_.checkpoint()), Code::corrupt);
+  clock_.advance(10s);
+  EXPECT_EQ(must(store_.purge_expired()).removed, 0u) << "of b there is only a row in the index";
+  EXPECT_EQ(code_of(store_.close()), Code::corrupt);
+  store_ = open();
+  const std::vector<Shown> left{{"a", "new", kStart + 20s}, {"other", "value"}};
+  EXPECT_EQ(rows_of(store_), left) << "the log was kept";
+  EXPECT_FALSE(must(store_.check()).ok());
 }
 
 // --- Syncs and statistics ------------------------------------------------------------------------
@@ -257,12 +266,18 @@ TEST_F(StoreMaintenanceTest, StatisticsTellWhoKeepsOldPages) {
   must(store_.sync());
   const std::size_t others = must(store_.stats()).readers.size();
   const auto reader = must(store_.read());
-  for (int i = 0; i < 5; ++i) must(store_.put("key", std::to_string(i)));
+  const std::uint64_t before = transaction_of(store_);
+  for (int i = 0; i < 5; ++i) {
+    must(store_.put("key", std::to_string(i)));
+    must(store_.checkpoint());
+  }
   const std::vector<StoreReader> readers = must(store_.stats()).readers;
+  EXPECT_GE(transaction_of(store_), before + 5) << "a checkpoint is a transaction of LMDB";
 
   ASSERT_EQ(readers.size(), others + 1);
-  const bool found = std::ranges::any_of(readers, [](const StoreReader& each) {
-    return each.process == getpid() && each.behind == 5;
+  const bool found = std::ranges::any_of(readers, [&](const StoreReader& each) {
+    return each.process == getpid() && each.snapshot == before &&
+           each.behind == transaction_of(store_) - before;
   });
   EXPECT_TRUE(found);
 }

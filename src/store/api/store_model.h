@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // A store as plain as can be, to compare the real one with: maps in memory, and the rules about
-// time spelt out once more.
+// time spelt out once more. And what there is to compare: a text of all that a reader can see.
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mayfly/condition.h"
 #include "mayfly/expiry.h"
+#include "mayfly/store.h"
 #include "mayfly/store_stats.h"
 #include "mayfly/time.h"
+#include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
 
 struct ModelEntry {
   std::string value;
   Time deadline = kNever;
-
-  bool operator==(const ModelEntry&) const = default;
+  bool logged = true;   // its newest version is in the log, behind the last cut
+  bool doomed = false;  // due at the moment of some commit, so the thread may have removed it
 };
 
 // One family. What has expired stays until it is removed, as in a file: a clock that goes back
@@ -31,6 +36,8 @@ class ModelFamily {
  public:
   std::map<std::string, ModelEntry> entries;
   std::optional<Millis> default_ttl;
+  std::set<std::string> met;  // expired keys that reads have found
+  bool changed = false;
 
   // The entry, if a reader at `now` can see it.
   const ModelEntry* find(const std::string& key, Time now) const {
@@ -38,24 +45,19 @@ class ModelFamily {
     return found == entries.end() || is_due(found->second.deadline, now) ? nullptr : &found->second;
   }
 
-  // Inside a transaction, what was met expired is removed when it is committed.
-  bool in_transaction = false;
-  std::set<std::string> met;
-
-  // Reads it as one who may remove what is expired.
+  // The same, by one who notes what is expired.
   const ModelEntry* read(const std::string& key, Time now) {
     const ModelEntry* const entry = find(key, now);
-    if (entry == nullptr && in_transaction && entries.contains(key)) met.insert(key);
-    if (entry == nullptr && !in_transaction) entries.erase(key);
+    if (entry == nullptr && entries.contains(key)) met.insert(key);
     return entry;
   }
 
-  void commit(Time now) {
-    for (const std::string& key : met) {
-      if (find(key, now) == nullptr) entries.erase(key);
-    }
-    met.clear();
-    in_transaction = false;
+  void remove(const std::string& key) { changed = entries.erase(key) != 0 || changed; }
+  void move_deadline(const std::string& key, Time deadline) {
+    ModelEntry& entry = entries.at(key);
+    if (entry.deadline == deadline) return;
+    entry = {entry.value, deadline};
+    changed = true;
   }
 
   // A key that is new has no deadline to keep, and gets the default.
@@ -68,6 +70,7 @@ class ModelFamily {
   void put(const std::string& key, const std::string& value, Expiry expires, Time now) {
     const bool looks = expires.is_unchanged();
     entries[key] = {value, deadline(expires, looks ? read(key, now) : nullptr, now)};
+    changed = true;
   }
 
   bool put_if_absent(const std::string& key, const std::string& value, Expiry expires, Time now) {
@@ -94,7 +97,7 @@ class ModelFamily {
 
   bool erase(const std::string& key, Time now) {
     const bool was_there = read(key, now) != nullptr;
-    if (was_there) entries.erase(key);
+    if (was_there) remove(key);
     return was_there;
   }
 
@@ -104,9 +107,9 @@ class ModelFamily {
     const Time proposed = deadline(expires, entry, now);
     if (!allows(when, entry->deadline, proposed)) return false;
     if (is_due(proposed, now)) {
-      entries.erase(key);
+      remove(key);
     } else {
-      entries[key].deadline = proposed;
+      move_deadline(key, proposed);
     }
     return true;
   }
@@ -114,7 +117,7 @@ class ModelFamily {
   bool persist(const std::string& key, Time now) {
     const ModelEntry* const entry = read(key, now);
     if (entry == nullptr || entry->deadline == kNever) return false;
-    entries[key].deadline = kNever;
+    move_deadline(key, kNever);
     return true;
   }
 
@@ -122,14 +125,23 @@ class ModelFamily {
     const ModelEntry* const entry = read(key, now);
     if (entry == nullptr) return false;
     const Time proposed = deadline(expires, entry, now);
-    if (entry->deadline != kNever && proposed > entry->deadline) entries[key].deadline = proposed;
+    if (entry->deadline != kNever && proposed > entry->deadline) move_deadline(key, proposed);
     return true;
   }
 
   // Removes all whose deadline is at or before `until`.
   std::uint64_t purge(Time until) {
-    return std::erase_if(
+    const std::uint64_t purged = std::erase_if(
         entries, [until](const auto& entry) { return is_due(entry.second.deadline, until); });
+    changed = changed || purged != 0;
+    return purged;
+  }
+
+  // A cut drops what is due and has not been in LMDB yet, or in front of another cut.
+  std::uint64_t cut(Time moment) {
+    return std::erase_if(entries, [moment](const auto& entry) {
+      return entry.second.logged && is_due(entry.second.deadline, moment);
+    });
   }
 
   FamilyCounts count(Time now) const {
@@ -143,6 +155,11 @@ class ModelFamily {
     return counts;
   }
 
+  std::uint64_t doomed() const {
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(entries, [](const auto& entry) { return entry.second.doomed; }));
+  }
+
   Time next_deadline() const {
     Time next = kNever;
     for (const auto& [key, entry] : entries) next = std::min(next, entry.deadline);
@@ -152,5 +169,73 @@ class ModelFamily {
 
 // The families by name; "default" is always there.
 using ModelStore = std::map<std::string, ModelFamily>;
+
+// --- What a reader sees, as a text ---------------------------------------------------------------
+
+using Deadlines = std::vector<std::pair<Time, std::string>>;
+
+inline std::string describe(const std::vector<Shown>& rows, const Deadlines& deadlines,
+                            const std::optional<Millis>& default_ttl) {
+  std::ostringstream text;
+  text << "default TTL " << (default_ttl ? default_ttl->count() : 0) << "; rows: ";
+  for (const Shown& row : rows) {
+    text << row.key << '=' << row.value << '@' << row.deadline.time_since_epoch().count() << ' ';
+  }
+  text << "; deadlines: ";
+  for (const auto& [deadline, key] : deadlines) {
+    text << deadline.time_since_epoch().count() << ' ' << key << ' ';
+  }
+  return text.str();
+}
+
+// `all`: with what has expired and was not removed yet.
+inline std::string describe(const FamilyCounts& counts, Time next, bool all) {
+  std::ostringstream text;
+  text << "live " << counts.live << ", with TTL " << counts.with_ttl;
+  if (!all) return text.str();
+  text << ", expired " << counts.expired << ", stored " << counts.stored << ", next deadline "
+       << next.time_since_epoch().count();
+  return text.str();
+}
+
+inline std::string describe(const ModelFamily& model, Time now, bool all) {
+  std::vector<Shown> rows;
+  Deadlines deadlines;
+  for (const auto& [key, entry] : model.entries) {
+    if (is_due(entry.deadline, now)) continue;
+    rows.push_back({key, entry.value, entry.deadline});
+    if (entry.deadline != kNever) deadlines.emplace_back(entry.deadline, key);
+  }
+  std::ranges::sort(deadlines);
+  return describe(model.count(now), model.next_deadline(), all) + "; " +
+         describe(rows, deadlines, model.default_ttl);
+}
+
+// By cursors in both directions, gets, and expiring(). Of two with the same deadline, any may come
+// first.
+inline std::string describe(const ReadTxn& txn, Family family, bool all) {
+  Cursor cursor = must(txn.cursor({}, family));
+  const std::vector<Shown> rows = rows_of(cursor);
+  std::vector<Shown> backward;
+  for (bool on = cursor.last(); on; on = cursor.prev()) {
+    backward.push_back({std::string(cursor.key()), std::string(cursor.value()), cursor.deadline()});
+  }
+  std::string text = describe(must(txn.count(family)), must(txn.next_deadline(family)), all) + "; ";
+  if (!std::equal(rows.begin(), rows.end(), backward.rbegin(), backward.rend())) {
+    text += "backwards it is another; ";
+  }
+  for (const Shown& row : rows) {
+    const auto entry = must(txn.get_entry(row.key, family));
+    const bool same = entry && entry->value == row.value && entry->deadline == row.deadline;
+    if (!same) text += "a get shows another " + row.key + "; ";
+  }
+  Deadlines deadlines;
+  for (const Expiring& each : must(txn.expiring(Time::min(), kNever, SIZE_MAX, family))) {
+    deadlines.emplace_back(each.deadline, each.key);
+  }
+  if (!std::ranges::is_sorted(deadlines, {}, &Deadlines::value_type::first)) text += "no order; ";
+  std::ranges::sort(deadlines);
+  return text + describe(rows, deadlines, must(txn.default_ttl(family)));
+}
 
 }  // namespace mayfly::internal

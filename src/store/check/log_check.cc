@@ -20,16 +20,16 @@ class LogCheck {
  public:
   LogCheck(Txn& txn, CheckReport& report) : txn_(txn), report_(report) {}
 
-  Status run() {
-    auto replayed = txn_.owner().environment.log().replay(txn_.snapshot().state, txn_.window());
-    if (!replayed) {
-      problem(replayed.error().message);
-      return Done{};
-    }
+  Result<bool> run() {
+    internal::RedoLog& log = txn_.owner().environment.log();
+    auto replayed = log.replay(txn_.snapshot().state, txn_.window());
+    if (!replayed && log.is_applied_beyond(txn_.snapshot().state)) return false;
+    if (!replayed) problem(replayed.error().message);
+    if (!replayed) return true;
     for (const Family family : txn_.catalog().families()) {
-      if (Status compared = compare(family, *replayed); !compared) return compared;
+      if (const Status compared = compare(family, *replayed); !compared) return compared.error();
     }
-    return Done{};
+    return true;
   }
 
  private:
@@ -80,6 +80,6 @@ class LogCheck {
 
 }  // namespace
 
-Status check_log(Txn& txn, CheckReport& report) { return LogCheck(txn, report).run(); }
+Result<bool> check_log(Txn& txn, CheckReport& report) { return LogCheck(txn, report).run(); }
 
 }  // namespace mayfly

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the redo log with the memory tables of a snapshot. For Store::check().
+// Compares the redo log with the memory tables of a snapshot. For Store::check(). False: the log was
+// reused meanwhile, so that nothing can be said.
 
 #pragma once
 
@@ -7,6 +8,6 @@
 
 namespace mayfly {
 
-Status check_log(Txn& txn, CheckReport& report);
+Result<bool> check_log(Txn& txn, CheckReport& report);
 
 }  // namespace mayfly

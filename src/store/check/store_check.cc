@@ -55,7 +55,8 @@ class FamilyCheck {
   Status check_data(std::string_view stored, std::string_view value) {
     if (!internal::is_long(stored)) return Done{};
     const auto split = internal::split_long_value(value);
-    if (!split.ok || internal::StoredKey(split.parts.key, txn_.catalog().hash_seed()).bytes() != stored) {
+    if (!split.ok ||
+        internal::StoredKey(split.parts.key, txn_.catalog().hash_seed()).bytes() != stored) {
       problem("the value of a long key does not begin with that key", stored);
     }
     return Done{};
@@ -121,8 +122,9 @@ Result<CheckReport> Store::check() const {
     report.problems = std::move(pages->problems);
     if (!report.ok()) return report;  // the tables cannot be trusted
     if (const Status looked = check_families(**txn, report); !looked) return looked.error();
-    if (const Status log = check_log(**txn, report); !log) return log.error();
-    return report;
+    const auto fits = check_log(**txn, report);
+    if (!fits) return fits.error();
+    if (*fits) return report;
   }
   return Error{Code::busy, "cannot check the store: it changes too fast (try again)"};
 }

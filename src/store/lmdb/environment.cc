@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <random>
 
@@ -55,12 +57,25 @@ Status reserve_lock_file(const std::string& path) {
   return Done{};
 }
 
-bool cannot_write(const Error& error) { return error.code == Code::denied; }
+// Whether nobody can write to the file: its file system is mounted read-only.
+bool is_mounted_read_only(const std::string& path) {
+  struct statvfs disk {};
+  return ::statvfs(path.c_str(), &disk) == 0 && (disk.f_flag & ST_RDONLY) != 0;
+}
+
+// Locks and maps of files that are elsewhere are not shared between machines.
+bool is_on_network(const std::string& path) {
+  struct statfs disk {};
+  if (::statfs(path.c_str(), &disk) != 0) return false;
+  constexpr std::array<long, 6> kNetworks = {0x6969,     0x517B, 0xFF534D42,
+                                             0xFE534D42, 0x564C, 0x00C36400};
+  return std::ranges::find(kNetworks, static_cast<long>(disk.f_type)) != kNetworks.end();
+}
 
 }  // namespace
 
 Environment::Environment(std::string path, const StoreOptions& options)
-    : path_(std::move(path)), options_(options) {}
+    : path_(std::move(path)), options_(options), has_writer_(!options.read_only) {}
 
 Result<std::unique_ptr<Environment>> Environment::open(const std::string& path,
                                                        const StoreOptions& options) {
@@ -77,12 +92,19 @@ void Environment::close_in_child() {
   if (session_ != nullptr) session_->close_in_child();
 }
 
-// A file that is not writable is read without joining other processes, if nobody can write to it:
-// its file system is mounted read-only.
+// Who can make no file beside the store reads without joining other processes, if nobody has it open
+// or can write to it.
 Status Environment::open_file() {
+  if (is_on_network(path_)) {
+    return Error{Code::unsupported, "cannot open " + path_ +
+                                        ": it is on a network file system (a store needs a local "
+                                        "one)"};
+  }
   writable_ = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) == 0;
   auto session = Session::join(path_, options_.busy_timeout);
-  if (!session && options_.read_only && cannot_write(session.error())) {
+  const bool is_denied = !session && session.error().code == Code::denied;
+  const bool is_unused = is_denied && ::access((path_ + "-shm").c_str(), F_OK) != 0;
+  if (options_.read_only && (is_unused || (is_denied && is_mounted_read_only(path_)))) {
     is_detached_ = true;
     session = Session::detached();
   }
@@ -155,7 +177,7 @@ Status Environment::start_lmdb() {
 
 // Reads the catalog, opens all tables, and takes in the log; makes the first two if the file is new.
 Status Environment::load(bool is_alone) {
-  const bool may_write = writable() && !options_.read_only;
+  const bool may_write = has_writer_;
   if (info().me_last_txnid == 0) {
     if (const Status made = make_store(); !made) return made;
   }
@@ -163,9 +185,25 @@ Status Environment::load(bool is_alone) {
   if (!snapshot) return snapshot.error();
   const TreeState state = (*snapshot)->state;
   end_read(std::move(*snapshot));
+  if (may_write) {
+    if (const Status reserved = reserve_snapshots(); !reserved) return reserved;
+  }
   if (!is_alone) return Done{};
   if (const Status recovered = log_->recover(state, may_write); !recovered) return recovered;
   return state.store.is_none() && may_write ? upgrade() : Status(Done{});
+}
+
+// A writer and a checkpoint have a snapshot each, and its commit another.
+Status Environment::reserve_snapshots() {
+  constexpr std::size_t kInternal = 3;
+  std::vector<std::unique_ptr<Snapshot>> reserved;
+  while (reserved.size() < kInternal) {
+    auto snapshot = begin_internal_read();
+    if (!snapshot) return snapshot.error();
+    reserved.push_back(std::move(*snapshot));
+  }
+  for (auto& snapshot : reserved) end_read(std::move(snapshot));
+  return Done{};
 }
 
 // A store of format 1 becomes one of the present format.
@@ -223,7 +261,7 @@ Status Environment::close(Time now) {
   if (env_ == nullptr || is_foreign()) return Done{};
   Status closed = Done{};
   if (log_ != nullptr) log_->stop_thread();
-  const bool may_write = writable() && !options_.read_only && log_ != nullptr;
+  const bool may_write = has_writer_ && log_ != nullptr;
   if (session_->begin_to_leave(options_.busy_timeout) && may_write) closed = log_->close(now);
   stop_lmdb();
   log_.reset();
@@ -233,6 +271,8 @@ Status Environment::close(Time now) {
 
 void Environment::stop_lmdb() {
   drop_pool();
+  for (const auto& snapshot : internal_pool_) ::mdb_txn_abort(snapshot->txn);
+  internal_pool_.clear();
   ::mdb_env_close(env_);
   env_ = nullptr;
 }

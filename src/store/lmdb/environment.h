@@ -47,6 +47,7 @@ struct Snapshot {
   TreeState state{};
   Window window{};
   std::uint64_t tables = 0;  // which set of tables the window has
+  bool is_internal = false;  // of a writer or a checkpoint
 };
 
 class Environment {
@@ -70,6 +71,9 @@ class Environment {
   void close_in_child();
 
   Result<std::unique_ptr<Snapshot>> begin_read();
+
+  // The same for writers and checkpoints, which work also when there are too many readers.
+  Result<std::unique_ptr<Snapshot>> begin_internal_read();
   void end_read(std::unique_ptr<Snapshot> snapshot);
 
   // Takes the write lock; the snapshot is the latest state.
@@ -89,8 +93,12 @@ class Environment {
   MDB_envinfo info() const;
   std::uint64_t page_bytes() const;
 
-  // How many pages LMDB could take: the rest of the map and the free pages that no reader needs.
-  std::uint64_t room() const;
+  // Whether the map has room for a checkpoint of so many bytes of the log, by a careful estimate.
+  bool takes_all(std::uint64_t bytes) const;
+
+  // Whether the map has room to remove something if the trees grow by so many pages.
+  bool leaves_reserve(std::int64_t growth) const;
+  bool last_freed_much() const;  // whether the last transaction has freed much
 
   // The handle of a table that some committed catalog names.
   MDB_dbi table(std::uint32_t number) const {
@@ -99,7 +107,8 @@ class Environment {
   std::unique_lock<std::mutex> lock_tables() { return std::unique_lock(tables_mutex_); }
 
   // A TreeTxn was committed as LMDB's transaction `id`; `changed` is null if the catalog is as before.
-  void on_tree_commit(std::uint64_t id, const Catalog* changed, const std::vector<NewTable>& tables);
+  void on_tree_commit(std::uint64_t id, const Catalog* changed,
+                      const std::vector<NewTable>& tables);
 
   // Gives up what a snapshot sees, though not the snapshot.
   static void drop_snapshot(Snapshot& snapshot);
@@ -109,6 +118,9 @@ class Environment {
 
   // About how many bytes of pages LMDB wrote for a transaction; `last_page` was the last before.
   std::uint64_t written_bytes(std::uint64_t id, std::uint64_t last_page) const;
+
+  // Brings a store of format 1 to the present one. REQUIRES: the checkpoint lock, or alone.
+  Status upgrade();
 
   // Makes what LMDB shows durable.
   Status sync_tree();
@@ -126,6 +138,9 @@ class Environment {
   const std::string& path() const { return path_; }
   bool writable() const { return !is_detached_ && writable_; }
 
+  // A handle writes, though the first one may have been for reading.
+  void add_writer() { has_writer_ = true; }
+
   // While one is inside, the file is not exchanged and its map is not moved.
   void enter();
   void leave() { active_.fetch_sub(1); }
@@ -136,13 +151,17 @@ class Environment {
 
   Status open_file();
   Status undo_version_1();
-  Status upgrade();
+  Status reserve_snapshots();
   Status start_lmdb();
   Status make_store();
   Error empty_error() const;
   Error read_only_error() const;
   Status load(bool is_alone);
   unsigned flags() const;
+
+  std::uint64_t map_pages() const;
+  std::uint64_t free_pages() const;
+  std::uint64_t reserved_pages() const;
 
   Status lock_write(Millis busy_timeout, bool for_checkpoint);
   Status renew(Snapshot& snapshot);
@@ -155,7 +174,8 @@ class Environment {
   Status open_tables(const Catalog& catalog);
   CatalogRef current_catalog();
   void publish(const CatalogRef& catalog);
-  std::unique_ptr<Snapshot> take_snapshot();
+  std::unique_ptr<Snapshot> take_snapshot(bool is_internal);
+  Result<std::unique_ptr<Snapshot>> begin_snapshot(bool is_internal);
   bool drop_pool();  // whether there was something in it
   bool free_readers();
   void trim_pool(std::vector<std::unique_ptr<Snapshot>>& surplus);
@@ -167,6 +187,7 @@ class Environment {
   const std::string path_;
   const StoreOptions options_;
   bool writable_ = true;
+  std::atomic<bool> has_writer_;
   bool is_detached_ = false;  // read-only, where no file can be made
   std::unique_ptr<Session> session_;
   std::unique_ptr<RedoLog> log_;
@@ -193,8 +214,9 @@ class Environment {
   std::mutex tables_mutex_;  // held while tables are opened, as LMDB demands
 
   std::mutex mutex_;
-  CatalogRef catalog_;                           // the latest known; guarded by mutex_
-  std::vector<std::unique_ptr<Snapshot>> pool_;  // idle; guarded by mutex_
+  CatalogRef catalog_;                                    // the latest known; guarded by mutex_
+  std::vector<std::unique_ptr<Snapshot>> pool_;           // idle; guarded by mutex_
+  std::vector<std::unique_ptr<Snapshot>> internal_pool_;  // the same
 };
 
 // The environment of the file at `path`, which is opened, or made, if no handle of this process has

@@ -55,7 +55,7 @@ Status complete_copy(MDB_env* copy, const Snapshot& snapshot) {
   TreeState state = (*tree)->state();
   Window window = snapshot.window;
   if (!window.empty() && state.applied.position < window.tail()) {
-    LogCounts unused;
+    WriteCounts unused;
     window.move_to(state.applied.position, window.tail());
     if (Status written = write_to_tree(**tree, window, unused); !written) return written;
     state.applied.position = window.tail();
@@ -73,9 +73,10 @@ Status finish_copy(const std::string& name, const Snapshot& snapshot, std::uint6
   int code = ::mdb_env_create(&copy);
   if (code == 0) code = ::mdb_env_set_maxdbs(copy, kTablesMax);
   if (code == 0) code = ::mdb_env_set_mapsize(copy, map_bytes);
-  if (code == 0) code = ::mdb_env_open(copy, name.c_str(), MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS, 0);
-  const Status done = code == 0 ? complete_copy(copy, snapshot)
-                                : Status(lmdb_error(code, "complete the copy"));
+  if (code == 0)
+    code = ::mdb_env_open(copy, name.c_str(), MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS, 0);
+  const Status done =
+      code == 0 ? complete_copy(copy, snapshot) : Status(lmdb_error(code, "complete the copy"));
   ::mdb_env_close(copy);
   return done;
 }
@@ -134,6 +135,7 @@ Status Environment::compact(Time now) {
   if (!writable()) return read_only_error();
   log_->stop_thread();
   if (!session_->try_alone(options_.busy_timeout)) {
+    log_->allow_thread();
     return Error{Code::busy, "cannot compact the store: another process has it open"};
   }
   auto snapshot = begin_write(options_.busy_timeout);
@@ -144,6 +146,7 @@ Status Environment::compact(Time now) {
     unlock_write(nullptr);
   }
   session_->let_others_in();
+  log_->allow_thread();
   return done;
 }
 
@@ -166,6 +169,7 @@ Status Environment::replace_file(const std::string& with) {
 // The catalog is read, and the tables opened, by the next transaction.
 Status Environment::exchange_file(const std::string& with) {
   stop_lmdb();
+  log_->forget_files();
   for (auto& table : tables_) table.store(0);
   catalog_ = {};
   Status done = Done{};

@@ -11,6 +11,17 @@
 namespace mayfly::internal {
 namespace {
 
+// What transactions that put have to leave of a map, so that there is room to remove something: LMDB
+// changes no page in place, and what a transaction frees, only the next but one can take.
+constexpr std::uint64_t kReservedMost = 64;  // a removal takes some twenty
+constexpr std::uint64_t kReservedShare = 8;  // of the map, if that is small
+
+// How much a checkpoint may need: for an entry of so many bytes of log at least, the paths to it in
+// three trees; and a multiple of the bytes, since pages are not full.
+constexpr std::uint64_t kEntryLeast = 64;
+constexpr std::uint64_t kPathPages = 12;
+constexpr std::uint64_t kGrowth = 4;
+
 // One line of LMDB's table of readers: process, thread, transaction. Idle ones have no transaction.
 int read_line(const char* line, void* context) {
   long process = 0;
@@ -53,13 +64,38 @@ std::uint64_t Environment::page_bytes() const {
   return stat.ms_psize;
 }
 
-std::uint64_t Environment::room() const {
+std::uint64_t Environment::map_pages() const { return info().me_mapsize / page_bytes(); }
+
+// The pages of the file that no tree has. Those that a reader still needs count, too.
+std::uint64_t Environment::free_pages() const { return count_freed(env_, 0, UINT64_MAX); }
+
+bool Environment::takes_all(std::uint64_t bytes) const {
   const MDB_envinfo now = info();
-  std::uint64_t pages = now.me_mapsize / page_bytes();
-  pages -= std::min<std::uint64_t>(pages, now.me_last_pgno + 1);
+  const std::uint64_t unused =
+      map_pages() - std::min<std::uint64_t>(map_pages(), now.me_last_pgno + 1);
+  const std::uint64_t touched =
+      std::min<std::uint64_t>(now.me_last_pgno, bytes / kEntryLeast * kPathPages);
+  const std::uint64_t needed = touched + kGrowth * bytes / page_bytes() + reserved_pages();
+  if (needed <= unused) return true;
   std::uint64_t oldest = now.me_last_txnid;  // LMDB keeps the last state
   for (const StoreReader& reader : readers()) oldest = std::min(oldest, reader.snapshot);
-  return oldest == 0 ? pages : pages + count_freed(env_, 0, oldest - 1);
+  return oldest > 0 && needed <= unused + count_freed(env_, 0, oldest - 1);
+}
+
+bool Environment::leaves_reserve(std::int64_t growth) const {
+  if (growth <= 0) return true;
+  const std::uint64_t needed =
+      info().me_last_pgno + 1 + static_cast<std::uint64_t>(growth) + reserved_pages();
+  return needed <= map_pages() || needed <= map_pages() + free_pages();
+}
+
+bool Environment::last_freed_much() const {
+  const std::uint64_t last = info().me_last_txnid;
+  return count_freed(env_, last, last) >= reserved_pages();
+}
+
+std::uint64_t Environment::reserved_pages() const {
+  return std::min(kReservedMost, map_pages() / kReservedShare);
 }
 
 // A page that changes is written anew, and the old one is freed.

@@ -48,27 +48,35 @@ void Environment::enter() {
   }
 }
 
-std::unique_ptr<Snapshot> Environment::take_snapshot() {
+std::unique_ptr<Snapshot> Environment::take_snapshot(bool is_internal) {
   {
     const std::scoped_lock lock(mutex_);
-    if (!pool_.empty()) {
-      auto snapshot = std::move(pool_.back());
-      pool_.pop_back();
+    auto& pool = is_internal ? internal_pool_ : pool_;
+    if (!pool.empty()) {
+      auto snapshot = std::move(pool.back());
+      pool.pop_back();
       return snapshot;
     }
   }
-  return std::make_unique<Snapshot>();
+  auto snapshot = std::make_unique<Snapshot>();
+  snapshot->is_internal = is_internal;
+  return snapshot;
 }
 
-Result<std::unique_ptr<Snapshot>> Environment::begin_read() {
+Result<std::unique_ptr<Snapshot>> Environment::begin_snapshot(bool is_internal) {
   if (is_foreign()) return foreign_error();
   enter();
-  std::unique_ptr<Snapshot> snapshot = take_snapshot();
+  std::unique_ptr<Snapshot> snapshot = take_snapshot(is_internal);
   if (const Status renewed = renew(*snapshot); !renewed) {
     discard(std::move(snapshot));
     return renewed.error();
   }
   return snapshot;
+}
+
+Result<std::unique_ptr<Snapshot>> Environment::begin_read() { return begin_snapshot(false); }
+Result<std::unique_ptr<Snapshot>> Environment::begin_internal_read() {
+  return begin_snapshot(true);
 }
 
 // Takes the tail of the log first, the LMDB snapshot second: so a commit that went straight into
@@ -90,6 +98,7 @@ Status Environment::renew(Snapshot& snapshot) {
 }
 
 Status Environment::renew_lmdb(Snapshot& snapshot) {
+  if (env_ == nullptr) return lmdb_error(EIO, "begin to read");  // it could not be opened again
   for (int tries = 0; tries < kTries; ++tries) {
     const int code = snapshot.txn != nullptr
                          ? ::mdb_txn_renew(snapshot.txn)
@@ -101,7 +110,8 @@ Status Environment::renew_lmdb(Snapshot& snapshot) {
     if (id == snapshot.id) return Done{};
     bool restart = false;
     Status matched = Done{};
-    if (!snapshot.catalog || !snapshot.catalog->covers(id)) matched = match_catalog(snapshot, restart);
+    if (!snapshot.catalog || !snapshot.catalog->covers(id))
+      matched = match_catalog(snapshot, restart);
     if (matched && !restart) matched = match_state(snapshot);
     if (matched && !restart) {
       snapshot.id = id;
@@ -143,7 +153,8 @@ void Environment::end_read(std::unique_ptr<Snapshot> snapshot) {
   std::vector<std::unique_ptr<Snapshot>> surplus;
   {
     const std::scoped_lock lock(mutex_);
-    pool_.push_back(std::move(snapshot));
+    auto& pool = snapshot->is_internal ? internal_pool_ : pool_;
+    pool.push_back(std::move(snapshot));
     if (pool_.size() > kPoolFew) trim_pool(surplus);
   }
   for (const auto& each : surplus) ::mdb_txn_abort(each->txn);
@@ -152,7 +163,9 @@ void Environment::end_read(std::unique_ptr<Snapshot> snapshot) {
 
 void Environment::release_tables() {
   const std::scoped_lock lock(mutex_);
-  for (const auto& idle : pool_) drop_snapshot(*idle);
+  for (auto* const pool : {&pool_, &internal_pool_}) {
+    for (const auto& idle : *pool) drop_snapshot(*idle);
+  }
 }
 
 // REQUIRES: mutex_ is held.
@@ -193,7 +206,7 @@ Status Environment::match_catalog(Snapshot& snapshot, bool& restart) {
   auto catalog = Catalog::decode(bytes);
   if (!catalog) return catalog.error();
   if (const Status opened = open_tables(*catalog); !opened) return opened;
-  CatalogRef fresh(new PublishedCatalog(std::move(*catalog), id));
+  CatalogRef fresh = make_ref<PublishedCatalog>(std::move(*catalog), id);
   publish(fresh);
   return adopt(std::move(fresh));
 }
@@ -237,11 +250,11 @@ Status Environment::lock_write(Millis busy_timeout, bool for_checkpoint) {
     }
     unlock_write(std::move(write_.tree));
   }
-  const Millis patience = log_->is_working(for_checkpoint)
-                              ? std::max(busy_timeout, kThreadPatience)
-                              : busy_timeout;
+  const Millis patience =
+      log_->is_working(for_checkpoint) ? std::max(busy_timeout, kThreadPatience) : busy_timeout;
   if (Status locked = session_->lock(SharedLock::write, patience); !locked) return locked;
   if (write_.state == State::left) {
+    if (write_.tree != nullptr) log_->forget_checkpoint_owner();
     write_.tree.reset();
     write_.state = State::none;
   } else if (write_.state == State::open) {
@@ -270,17 +283,17 @@ Result<std::unique_ptr<Snapshot>> Environment::begin_write(Millis busy_timeout,
                                                            bool for_checkpoint) {
   if (is_foreign()) return foreign_error();
   if (!writable()) return read_only_error();
-  const Status locked = lock_write(busy_timeout, for_checkpoint);
-  if (!locked) return locked.error();
+  if (const Status locked = lock_write(busy_timeout, for_checkpoint); !locked)
+    return locked.error();
   enter();
-  std::unique_ptr<Snapshot> snapshot = take_snapshot();
+  std::unique_ptr<Snapshot> snapshot = take_snapshot(true);
   Status ready = renew(*snapshot);
   if (ready && !log_->is_settled(snapshot->state)) {
     drop_snapshot(*snapshot);
     ready = log_->settle();
     if (ready) ready = renew(*snapshot);
   }
-  if (ready && snapshot->window.empty()) ready = log_->have_file(snapshot->state);
+  if (ready) ready = log_->open_if_needed(snapshot->state);
   if (ready) return snapshot;
   discard(std::move(snapshot));
   unlock_write(nullptr);
@@ -293,6 +306,7 @@ void Environment::end_write(std::unique_ptr<Snapshot> snapshot, std::unique_ptr<
 }
 
 void Environment::leave_write(std::unique_ptr<Snapshot> snapshot, std::unique_ptr<TreeTxn> tree) {
+  drop_snapshot(*snapshot);
   end_read(std::move(snapshot));
   write_.tree = std::move(tree);
   write_.state = Write::State::left;
@@ -302,14 +316,16 @@ void Environment::on_tree_commit(std::uint64_t id, const Catalog* changed,
                                  const std::vector<NewTable>& tables) {
   for (const NewTable& each : tables) tables_[each.number].store(each.handle);
   if (changed != nullptr) {
-    publish(CatalogRef(new PublishedCatalog(*changed, id)));
+    publish(make_ref<PublishedCatalog>(*changed, id));
   } else {
     current_catalog()->widen(id);
   }
 }
 
 Status Environment::sync_tree() {
-  const int code = ::mdb_env_sync(env_, 1);
+  enter();
+  const int code = env_ == nullptr ? EIO : ::mdb_env_sync(env_, 1);
+  leave();
   if (code != 0) return lmdb_error(code, "sync the store");
   return Done{};
 }

@@ -156,6 +156,7 @@ Result<Environment*> acquire_environment(const std::string& path, const StoreOpt
       if (!options.read_only && !shared->environment->writable()) {
         return Error{Code::denied, path + " is open in this process read-only (close it first)"};
       }
+      if (!options.read_only) shared->environment->add_writer();
       ++shared->handles;
       return shared->environment.get();
     }

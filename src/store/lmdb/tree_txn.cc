@@ -57,7 +57,7 @@ Result<std::unique_ptr<TreeTxn>> TreeTxn::begin(Environment& environment) {
   Status problem = Done{};
   for (int tries = 0; tries < 5; ++tries) {
     // Before it begins, so that the tables can be used in it.
-    auto snapshot = environment.begin_read();
+    auto snapshot = environment.begin_internal_read();
     if (!snapshot) {
       problem = snapshot.error();
       break;
@@ -75,6 +75,7 @@ Result<std::unique_ptr<TreeTxn>> TreeTxn::begin(Environment& environment) {
     }
     auto tree = std::unique_ptr<TreeTxn>(new TreeTxn(&environment, txn, std::move(catalog)));
     tree->state_ = state;
+    tree->pages_before_ = tree->tree_pages();
     if (::mdb_txn_id(txn) == seen + 1) return tree;
     environment.enter();  // which its destructor takes back
   }
@@ -95,7 +96,7 @@ Result<std::unique_ptr<TreeTxn>> TreeTxn::begin_in_copy(MDB_env* copy) {
   if (!catalog_row) return catalog_row.error();
   auto catalog = Catalog::decode(catalog_row->value_or(std::string_view()));
   if (!catalog) return catalog.error();
-  tree->catalog_ = CatalogRef(new PublishedCatalog(std::move(*catalog), ::mdb_txn_id(txn)));
+  tree->catalog_ = make_ref<PublishedCatalog>(std::move(*catalog), ::mdb_txn_id(txn));
   const auto row = get_row(txn, kMainTable, kStateKey);
   if (!row) return row.error();
   const auto state = *row ? TreeState::decode(**row) : std::nullopt;
@@ -144,6 +145,20 @@ Result<FamilyTables> TreeTxn::tables(const FamilyRecord& record) {
 Result<FamilyTables> TreeTxn::tables_with_deadlines(Family family) {
   if (catalog().find(family)->keys == 0) change_catalog().add_ttl_tables(family);
   return tables(*catalog().find(family));
+}
+
+std::int64_t TreeTxn::tree_pages() const {
+  std::uint64_t pages = 0;
+  const auto count = [&](MDB_dbi handle) {
+    MDB_stat stat{};
+    if (handle == 0 || ::mdb_stat(txn_, handle, &stat) != 0) return;
+    pages += stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
+  };
+  for (std::uint32_t number = 1; number <= catalog_->catalog().tables(); ++number) {
+    count(environment_->table(number));
+  }
+  for (const NewTable& made : new_tables_) count(made.handle);
+  return static_cast<std::int64_t>(pages);
 }
 
 Status TreeTxn::commit() {

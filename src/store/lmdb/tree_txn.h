@@ -72,6 +72,9 @@ class TreeTxn {
   Result<FamilyTables> tables(const FamilyRecord& record);
   Result<FamilyTables> tables_with_deadlines(Family family);
 
+  // By how many pages it has made the trees grow.
+  std::int64_t growth() const { return tree_pages() - pages_before_; }
+
   Status commit();
 
  private:
@@ -79,11 +82,13 @@ class TreeTxn {
       : environment_(environment), txn_(txn), catalog_(std::move(catalog)) {}
 
   Result<MDB_dbi> table(std::uint32_t number);
+  std::int64_t tree_pages() const;
 
   Environment* const environment_;  // null: a copy
   MDB_txn* txn_;
   CatalogRef catalog_;
   TreeState state_;
+  std::int64_t pages_before_ = 0;
   std::optional<Catalog> changed_;
   std::vector<NewTable> new_tables_;
   std::unique_lock<std::mutex> tables_lock_;

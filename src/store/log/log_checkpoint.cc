@@ -14,6 +14,8 @@
 namespace mayfly::internal {
 namespace {
 
+constexpr Millis kTryAgain{100};
+
 // Whether LMDB has an entry of a key that the tables say is absent: the oldest version tells of it.
 bool is_in_tree(const Window& window, const Version& newest) {
   const Version* oldest = &newest;
@@ -33,31 +35,29 @@ bool is_in_tree(const Window& window, const Version& newest) {
 }
 
 Status write_family(TreeTxn& tree, Family family, WindowKeys& keys, const Window& window,
-                    LogCounts& counts) {
+                    WriteCounts& counts) {
   TreeWriter writer(tree, family);
   Status status = Done{};
-  std::uint64_t written = 0;
   for (bool on = keys.first(); on && status; on = keys.next()) {
     const InTables& what = keys.what();
     if (what.state == InTables::State::absent) {
       if (is_in_tree(window, *what.newest)) {
         status = writer.erase(keys.key());
       } else if (what.newest->kind != OperationKind::erase) {
-        counts.unwritten.fetch_add(1, std::memory_order_relaxed);
+        ++counts.unwritten;
       }
       continue;
     }
-    ++written;
+    ++counts.entries;
     status = what.value != nullptr ? writer.put(keys.key(), what.value->value(), what.deadline)
                                    : writer.set_deadline(keys.key(), what.deadline);
   }
-  counts.tree_entries.fetch_add(written, std::memory_order_relaxed);
   return status ? writer.finish() : status;
 }
 
 }  // namespace
 
-Status write_to_tree(TreeTxn& tree, const Window& window, LogCounts& counts) {
+Status write_to_tree(TreeTxn& tree, const Window& window, WriteCounts& counts) {
   for (const Family family : tree.catalog().families()) {
     WindowKeys keys(window, Catalog::id_of(family));
     if (keys.empty()) continue;
@@ -78,13 +78,16 @@ Status RedoLog::trust_tree(const TreeState& state) {
 Status RedoLog::apply_to_tree(const Window& window, const TreeState& state) {
   auto tree = TreeTxn::begin(environment_);
   if (!tree) return tree.error();
-  if (Status written = write_to_tree(**tree, window, counts_); !written) return written;
+  WriteCounts written;
+  if (Status done = write_to_tree(**tree, window, written); !done) return done;
   (*tree)->set_state(state);
   const std::uint64_t before = environment_.info().me_last_pgno;
   const std::uint64_t id = ::mdb_txn_id((*tree)->lmdb());
   if (Status committed = (*tree)->commit(); !committed) return committed;
   words().durable = std::max(words().durable.load(), state.applied.position);
   counts_.checkpoints.fetch_add(1, std::memory_order_relaxed);
+  counts_.tree_entries.fetch_add(written.entries, std::memory_order_relaxed);
+  counts_.unwritten.fetch_add(written.unwritten, std::memory_order_relaxed);
   counts_.tree_bytes.fetch_add(environment_.written_bytes(id, before), std::memory_order_relaxed);
   return Done{};
 }
@@ -92,9 +95,8 @@ Status RedoLog::apply_to_tree(const Window& window, const TreeState& state) {
 // Transactions between what LMDB has and the tail, and those of them before `end`.
 Checkpointed RedoLog::count_pending(const TreeState& state, Position end, Position tail) const {
   Checkpointed counts;
-  const auto file = present_file();
-  if (file == nullptr || file->id() != state.log) return counts;
-  LogReader reader(*file, state.applied);
+  if (file() == nullptr || file()->id() != state.log) return counts;
+  LogReader reader(*file(), state.applied);
   while (reader.place().position < tail) {
     const auto record = reader.next();
     if (!record) break;
@@ -107,7 +109,7 @@ Checkpointed RedoLog::count_pending(const TreeState& state, Position end, Positi
 
 // Up to the last cut that everybody can see.
 Status RedoLog::apply_cut(Checkpointed* counts) {
-  auto snapshot = environment_.begin_read();
+  auto snapshot = environment_.begin_internal_read();
   if (!snapshot) return snapshot.error();
   TreeState state = (*snapshot)->state;
   Window window = (*snapshot)->window;
@@ -128,7 +130,7 @@ Status RedoLog::apply_cut(Checkpointed* counts) {
 // REQUIRES: the write lock, too: no cut may be made meanwhile. Nothing is left out but what cuts
 // before the tail have dropped.
 Status RedoLog::apply_all(bool names_log, Checkpointed* counts) {
-  auto snapshot = environment_.begin_read();
+  auto snapshot = environment_.begin_internal_read();
   if (!snapshot) return snapshot.error();
   TreeState state = (*snapshot)->state;
   const Window window = (*snapshot)->window;
@@ -142,11 +144,7 @@ Status RedoLog::apply_all(bool names_log, Checkpointed* counts) {
   if (Status applied = apply_to_tree(window, state); !applied) return applied;
   const std::scoped_lock lock(follow_mutex_);
   reset_tables(end);
-  if (names_log) return Done{};
-  words().log = 0;
-  const std::scoped_lock files(set_mutex_);
-  file_.reset();
-  segment_bytes_ = options_.log_segment_bytes;
+  if (!names_log) words().log = 0;
   return Done{};
 }
 
@@ -175,7 +173,7 @@ Result<bool> RedoLog::append_cut(const TreeState& state, Time moment) {
   }
   writer_.begin(RecordType::cut, moment);
   writer_.add_position(since);
-  if (const Status room = make_room(writer_.bytes(), moment, false); !room) return room.error();
+  if (const Status room = make_room(writer_.bytes(), false); !room) return room.error();
   if (const Status appended = append(); !appended) return appended.error();
   return true;
 }
@@ -220,6 +218,23 @@ Status RedoLog::apply_pending(Time now, bool is_passive, Millis patience, Checkp
   return done;
 }
 
+bool RedoLog::fits_tree(std::uint64_t bytes) const {
+  return environment_.takes_all(bytes + pending_bytes());
+}
+
+// Pages that a transaction has freed can be taken by the next but one, so an empty one may help.
+Result<bool> RedoLog::make_tree_room(std::uint64_t bytes) {
+  if (const Status locked = lock_checkpoint(); !locked) return locked.error();
+  Status done = words().log.load() == 0 ? Status(Done{}) : apply_all(true);
+  if (done && !fits_tree(bytes) && environment_.last_freed_much()) {
+    auto tree = TreeTxn::begin(environment_);
+    done = tree ? (*tree)->commit() : Status(tree.error());
+  }
+  unlock_checkpoint();
+  if (!done) return done.error();
+  return fits_tree(bytes);
+}
+
 Result<Checkpointed> RedoLog::checkpoint(Time now, CheckpointMode mode, Millis patience) {
   Checkpointed counts;
   const Status done = mode == CheckpointMode::truncate
@@ -238,7 +253,7 @@ Result<std::unique_ptr<TreeTxn>> RedoLog::begin_direct(const TreeState& state) {
   Status ready = Done{};
   if (!state.log.is_none()) {
     ready = apply_all(true);
-    if (ready) ready = make_room(kRecordHeaderBytes, Time{}, false);
+    if (ready) ready = make_room(kRecordHeaderBytes, false);
   }
   if (ready) {
     auto tree = TreeTxn::begin(environment_);
@@ -254,6 +269,7 @@ void RedoLog::end_direct() { unlock_checkpoint(); }
 // LMDB is told of the place behind a barrier record, which is written when LMDB is durable. If that
 // fails, whoever writes next makes up for it.
 Status RedoLog::commit_direct(TreeTxn& tree) {
+  if (!environment_.leaves_reserve(tree.growth())) return write_error(MDB_MAP_FULL);
   TreeState state = tree.state();
   const bool has_log = !state.log.is_none();
   if (has_log) {
@@ -265,11 +281,8 @@ Status RedoLog::commit_direct(TreeTxn& tree) {
     words().busy = SharedWords::kWriting;
   }
   const Status committed = tree.commit();
-  if (committed && has_log) {
-    if (append_barrier(state.applied)) words().busy = SharedWords::kIdle;
-  } else if (has_log) {
-    words().busy = SharedWords::kIdle;
-  }
+  // If one of the two fails, whoever writes next looks what LMDB has.
+  if (committed && has_log && append_barrier(state.applied)) words().busy = SharedWords::kIdle;
   if (committed) words().commits = 1;
   return committed;
 }
@@ -278,6 +291,7 @@ Status RedoLog::commit_direct(TreeTxn& tree) {
 
 void RedoLog::wake_thread() {
   const std::scoped_lock lock(thread_mutex_);
+  if (is_stopping_) return;
   if (thread_ == nullptr) {
     thread_ = std::make_unique<BackgroundThread>(thread_clock_, [this] { return work(); });
   } else {
@@ -287,11 +301,33 @@ void RedoLog::wake_thread() {
 
 void RedoLog::stop_thread() {
   std::unique_ptr<BackgroundThread> ended;
-  const std::scoped_lock lock(thread_mutex_);
-  ended = std::move(thread_);
+  {
+    const std::scoped_lock lock(thread_mutex_);
+    is_stopping_ = true;
+    ended = std::move(thread_);
+  }
+  ended.reset();  // waits for it
+  wanted_ = kNotWanted;
+  sync_at_ = kNever;
+  if (unsynced_.exchange(false)) (void)sync_log(words().tail.load());
 }
 
+void RedoLog::allow_thread() {
+  {
+    const std::scoped_lock lock(thread_mutex_);
+    is_stopping_ = false;
+  }
+  if (unsynced_.load() || wanted_.load() != kNotWanted) wake_thread();
+}
+
+void RedoLog::forget_files() {
+  file_ = nullptr;
+  files_.clear();
+}
+
+// The thread itself is about to make one.
 void RedoLog::request_checkpoint(Time moment) {
+  if (worker_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
   if (wanted_.exchange(moment.time_since_epoch().count()) == kNotWanted) wake_thread();
 }
 
@@ -300,10 +336,17 @@ void RedoLog::request_checkpoint(Time moment) {
 Time RedoLog::work() {
   if (const std::int64_t wanted = wanted_.exchange(kNotWanted); wanted != kNotWanted) {
     const Time moment{Millis(wanted)};
+    worker_ = std::this_thread::get_id();
     (void)purge_tree(moment);
-    if (cut(moment, Session::kLeastWait) && lock_checkpoint()) {
-      (void)apply_cut();
+    Status done = cut(moment, Session::kLeastWait);
+    if (done) done = lock_checkpoint(Session::kLeastWait);
+    if (done) {
+      done = apply_cut();
       unlock_checkpoint();
+    }
+    if (!done && done.error().code == Code::busy) {
+      wanted_ = wanted;
+      return thread_clock_.now() + kTryAgain;
     }
   }
   const Time now = thread_clock_.now();
@@ -312,7 +355,7 @@ Time RedoLog::work() {
   if (now < sync_at_) return sync_at_;
   sync_at_ = kNever;
   unsynced_ = false;
-  (void)sync_log(words().tail.load());
+  (void)sync_log(followed_.load());
   return kNever;
 }
 

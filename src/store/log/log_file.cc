@@ -125,6 +125,12 @@ Result<LogFileOptions> read_header(int file, const std::string& path) {
 
 }  // namespace
 
+std::uint64_t UniqueId::word() const {
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes.data(), sizeof word);
+  return word | 1;
+}
+
 UniqueId UniqueId::random() {
   std::random_device device;
   UniqueId id;

@@ -37,6 +37,7 @@ struct UniqueId {
   bool operator==(const UniqueId&) const = default;
   bool is_none() const { return *this == UniqueId(); }
   std::string_view view() const { return {bytes.data(), bytes.size()}; }
+  std::uint64_t word() const;  // a part of it, never zero
   static UniqueId random();
 };
 

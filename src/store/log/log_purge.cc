@@ -13,7 +13,7 @@ namespace mayfly::internal {
 namespace {
 
 constexpr std::size_t kBatch = 256;
-constexpr std::size_t kMost = 1'000'000;  // entries in a run of the thread
+constexpr std::size_t kBytesMost = std::size_t{32} << 20;  // of keys, in a run of the thread
 
 FamilyTables tables_of(const Environment& environment, const FamilyRecord& record) {
   const auto handle = [&](std::uint32_t number) {
@@ -26,13 +26,15 @@ FamilyTables tables_of(const Environment& environment, const FamilyRecord& recor
 Status list_due(const Environment& environment, const Snapshot& snapshot, Time moment,
                 std::vector<ExpiredKey>& due) {
   const Catalog& catalog = snapshot.catalog->catalog();
+  std::size_t bytes = 0;
   for (const Family family : catalog.families()) {
-    TreeDeadlines walk(snapshot.txn, tables_of(environment, *catalog.find(family)),
-                       snapshot.window, Catalog::id_of(family));
+    TreeDeadlines walk(snapshot.txn, tables_of(environment, *catalog.find(family)), snapshot.window,
+                       Catalog::id_of(family));
     const std::size_t first = due.size();
-    for (walk.seek(Time::min());
-         walk.valid() && is_due(walk.deadline(), moment) && due.size() < kMost; walk.next()) {
+    walk.seek(Time::min());
+    for (; walk.valid() && is_due(walk.deadline(), moment) && bytes < kBytesMost; walk.next()) {
       due.push_back({family, std::string(walk.key())});
+      bytes += walk.key().size() + sizeof(ExpiredKey);
     }
     if (!walk.status()) return walk.status();
     std::sort(due.begin() + static_cast<std::ptrdiff_t>(first), due.end(),
@@ -60,22 +62,29 @@ Result<bool> is_due_now(const Environment& environment, const Snapshot& snapshot
 Status RedoLog::purge_tree(Time moment) {
   const Working working(*this);
   std::vector<ExpiredKey> due;
-  auto snapshot = environment_.begin_read();
+  auto snapshot = environment_.begin_internal_read();
   if (!snapshot) return snapshot.error();
   Status status = list_due(environment_, **snapshot, moment, due);
   environment_.end_read(std::move(*snapshot));
-  for (std::size_t begin = 0; status && begin < due.size(); begin += kBatch) {
-    status = purge_batch(std::span(due).subspan(begin, std::min(kBatch, due.size() - begin)), moment);
+  for (std::span<const ExpiredKey> rest(due); status && !rest.empty();) {
+    status = purge_batch(rest, moment);
   }
   return status;
 }
 
-Status RedoLog::purge_batch(std::span<const ExpiredKey> keys, Time moment) {
+// Erases the first of them, as many as fit into a record. A key that fits into none is left to a
+// purge by the user.
+Status RedoLog::purge_batch(std::span<const ExpiredKey>& keys, Time moment) {
   auto snapshot = environment_.begin_write(Session::kLeastWait, true);
   if (!snapshot) return snapshot.error();
   Status status = Done{};
   MemTable own(0);
-  for (const ExpiredKey& key : keys) {
+  std::size_t bytes = 0;
+  for (std::size_t taken = 0; taken < kBatch && !keys.empty(); keys = keys.subspan(1), ++taken) {
+    const ExpiredKey& key = keys.front();
+    if (!takes(key.key.size() + kOperationBytes)) continue;
+    bytes += key.key.size() + kOperationBytes;
+    if (!takes(bytes)) break;
     const auto due = is_due_now(environment_, **snapshot, key, moment);
     if (!due) status = due.error();
     if (!due || !*due) continue;

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "store/lmdb/environment.h"
 #include "store/log/redo_log.h"
 
@@ -22,60 +24,72 @@ Status RedoLog::recover(const TreeState& state, bool may_write) {
   }
   if (Status opened = open_file(state); !opened) return opened;
   reset_tables(state.applied);
-  LogReader reader(*file_, state.applied);
+  LogReader reader(*file(), state.applied);
   while (const auto record = reader.next()) {
     if (!apply(*record)) return damaged_log();
   }
   followed_ = followed_place_.position;
   words().tail = followed_place_.position;
   words().chain = followed_place_.chain;
-  words().log = 1;
-  const auto segment = reader.segment();
-  if (segment) words().segment = static_cast<std::uint32_t>(*segment);
+  words().log = state.log.word();
   if (!may_write) {
     words().busy = SharedWords::kNoLife;
     words().durable = words().synced = 0;
     return Done{};
   }
-  // LMDB is ahead of every segment: its commit was durable, the log was not.
-  if (!segment) {
-    if (Status begun = file_->begin_segment(0, state.applied); !begun) return begun;
-    words().segment = 0;
-  }
+  if (Status found = find_segment(reader, state.applied); !found) return found;
   return append_life();
+}
+
+// The segment in which the log goes on. None if LMDB is ahead of every segment: its commit was
+// durable, the log was not. Then one begins there.
+Status RedoLog::find_segment(const LogReader& reader, const LogPlace& applied) {
+  const auto segment = reader.segment();
+  words().segment = static_cast<std::uint32_t>(segment.value_or(0));
+  if (segment) return Done{};
+  const auto first = file()->segment(0);
+  const auto second = file()->segment(1);
+  const Position last =
+      std::max(first.value_or(LogPlace()).position, second.value_or(LogPlace()).position);
+  if ((!first && !second) || last > applied.position) return damaged_log();
+  return file()->begin_segment(0, applied);
 }
 
 // A record that a recovery has dropped must not come back after the next power cut: the life record
 // changes the chain, and is synced before anybody writes.
 Status RedoLog::append_life() {
-  if (Status room = make_room(kRecordHeaderBytes + sizeof(UniqueId), Time{}, true); !room) {
+  if (Status room = make_room(kRecordHeaderBytes + sizeof(UniqueId), true); !room) {
     return room;
   }
   writer_.begin(RecordType::life, Time{});
   writer_.add_bytes(UniqueId::random().view());
   if (Status appended = append(); !appended) return appended;
-  if (Status synced = file_->sync(); !synced) return synced;
-  words().synced = words().tail.load();
-  return Done{};
+  const Status synced = file()->sync();
+  if (synced) words().synced = words().tail.load();
+  if (!synced) words().failed = 1;
+  return synced;
 }
 
 bool RedoLog::is_settled(const TreeState& state) const {
   return words().busy.load(std::memory_order_acquire) == SharedWords::kIdle &&
          words().failed.load(std::memory_order_relaxed) == 0 &&
          state.applied.position <= words().tail.load(std::memory_order_relaxed) &&
-         (state.log.is_none() || words().log.load(std::memory_order_relaxed) != 0);
+         !state.store.is_none() &&
+         (state.log.is_none() || words().log.load(std::memory_order_relaxed) == state.log.word());
 }
 
 Status RedoLog::settle() {
   if (Status locked = lock_checkpoint(); !locked) return locked;
   Status settled = environment_.sync_tree();
   if (settled) {
-    auto snapshot = environment_.begin_read();
-    settled = snapshot ? settle_log((*snapshot)->state) : Status(snapshot.error());
+    auto snapshot = environment_.begin_internal_read();
+    settled = snapshot ? Status(Done{}) : Status(snapshot.error());
+    const TreeState state = snapshot ? (*snapshot)->state : TreeState();
     if (snapshot) environment_.end_read(std::move(*snapshot));
+    if (settled) settled = state.store.is_none() ? environment_.upgrade() : settle_log(state);
   }
-  if (settled) words().busy = SharedWords::kIdle;
   if (settled && words().failed.load() != 0) settled = heal();
+  if (settled) words().busy = SharedWords::kIdle;
   unlock_checkpoint();
   return settled;
 }
@@ -90,37 +104,48 @@ Status RedoLog::settle_log(const TreeState& state) {
     words().chain = state.applied.chain;
     return Done{};
   }
-  if (Status had = have_file(state); !had) return had;
-  if (words().log.load() == 0) {  // made and named, but not put in force
-    put_in_force(state.applied);
+  if (Status opened = open_if_needed(state); !opened) return opened;
+  if (words().log.load() != state.log.word()) {  // made and named, but not put in force
+    put_in_force(state);
     return Done{};
   }
   if (state.applied.position > words().tail.load()) return append_barrier(state.applied);
-  LogReader reader(*file_, tail());
-  const auto record = reader.next();
-  const auto segment = reader.segment();
-  if (segment) words().segment = static_cast<std::uint32_t>(*segment);
-  if (record && record->type != RecordType::barrier) {
-    words().chain = record->chain;
-    words().tail = record->end();
+  if (Status adopted = adopt_records(state); !adopted || busy != SharedWords::kNoLife) {
+    return adopted;
   }
-  if (busy != SharedWords::kNoLife) return Done{};
-  auto snapshot = environment_.begin_read();  // the tables follow
+  auto snapshot = environment_.begin_internal_read();  // the tables follow
   if (!snapshot) return snapshot.error();
   environment_.end_read(std::move(*snapshot));
   return append_life();
 }
 
-// A direct commit is in LMDB; its place in the log is made.
+// Every whole record is a commit, as in a recovery. One may have died between two words, so neither
+// is believed.
+Status RedoLog::adopt_records(const TreeState& state) {
+  LogReader reader(*file(), state.applied);
+  while (const auto record = reader.next()) {
+    if (record->type == RecordType::barrier) return damaged_log();
+  }
+  if (reader.place().position < words().tail.load()) return damaged_log();
+  if (Status found = find_segment(reader, state.applied); !found) return found;
+  words().chain = reader.place().chain;
+  words().tail = reader.place().position;
+  return Done{};
+}
+
+// A direct commit is in LMDB; its place in the log is made. If the chain is the later one already, the
+// record was written by one that died.
 Status RedoLog::append_barrier(const LogPlace& behind) {
   const LogPlace end = tail();
-  writer_.begin(RecordType::barrier, Time{});
-  const std::string_view record = writer_.finish(end.position, end.chain);
-  if (writer_.chain() != behind.chain || end.position + record.size() != behind.position) {
-    return damaged_log();
+  if (end.chain != behind.chain) {
+    writer_.begin(RecordType::barrier, Time{});
+    const std::string_view record = writer_.finish(end.position, end.chain);
+    if (writer_.chain() != behind.chain || end.position + record.size() != behind.position) {
+      return damaged_log();
+    }
+    const int segment = static_cast<int>(words().segment.load());
+    if (Status written = file()->append(segment, end.position, record); !written) return written;
   }
-  const int segment = static_cast<int>(words().segment.load());
-  if (Status written = file_->append(segment, end.position, record); !written) return written;
   {
     const std::scoped_lock lock(follow_mutex_);
     reset_tables(behind);
@@ -131,12 +156,12 @@ Status RedoLog::append_barrier(const LogPlace& behind) {
   return Done{};
 }
 
-void RedoLog::put_in_force(const LogPlace& place) {
-  words().chain = place.chain;
+void RedoLog::put_in_force(const TreeState& state) {
+  words().chain = state.applied.chain;
   words().segment = 0;
-  words().durable = words().synced = place.position;
-  words().tail = place.position;
-  words().log.fetch_add(1);
+  words().durable = words().synced = state.applied.position;
+  words().tail = state.applied.position;
+  words().log = state.log.word();
 }
 
 // LMDB names the log after it is whole and has its name, so a log that LMDB names was there.
@@ -161,21 +186,14 @@ Status RedoLog::name_log() {
   if (Status synced = sync_directory_of(path_); !synced) return synced;
   words().busy = SharedWords::kWriting;
   (*tree)->set_state(state);
-  if (Status committed = (*tree)->commit(); !committed) {
-    words().busy = SharedWords::kIdle;
-    ::unlink(path_.c_str());
-    return committed;
-  }
-  {
-    const std::scoped_lock lock(follow_mutex_, set_mutex_);
-    file_ = std::move(*file);
-    segment_bytes_ = options_.log_segment_bytes;
-  }
+  // If it fails, LMDB may name the log all the same: whoever writes next looks.
+  if (Status committed = (*tree)->commit(); !committed) return committed;
   {
     const std::scoped_lock lock(follow_mutex_);
+    use(std::move(*file));
     reset_tables(state.applied);
   }
-  put_in_force(state.applied);
+  put_in_force(state);
   words().busy = SharedWords::kIdle;
   return Done{};
 }

@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ref.h"
 #include "mayfly/time.h"
 #include "store/log/record.h"
 
@@ -54,7 +55,7 @@ struct Version {
 
 // Versions in an order. Never changes.
 using Run = std::vector<const Version*>;
-using Runs = std::vector<std::shared_ptr<const Run>>;  // the largest first
+using Runs = std::vector<Ref<const Run>>;  // the largest first
 
 // The change of counts by a part of a table.
 struct CountChange {

@@ -109,7 +109,7 @@ Runs MemTable::ordered(Order& order, By by) {
       sorted = std::move(merged);
       runs.pop_back();
     }
-    runs.push_back(std::make_shared<const Run>(std::move(sorted)));
+    runs.push_back(make_ref<const Run>(std::move(sorted)));
     order.runs = std::move(runs);
   }
   order.place = place;

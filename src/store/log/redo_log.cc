@@ -35,8 +35,13 @@ bool to_operation(const MemTable& own, const Version& version, Operation& operat
     if (put == nullptr && each->kind == OperationKind::put) put = each;
   }
   if (version.kind == OperationKind::erase && !oldest->was_there) return false;
-  operation = {version.family, version.kind,    oldest->was_there, oldest->had_deadline,
-               version.deadline, version.key(), {}};
+  operation = {version.family,
+               version.kind,
+               oldest->was_there,
+               oldest->had_deadline,
+               version.deadline,
+               version.key(),
+               {}};
   if (version.kind == OperationKind::erase || put == nullptr) return true;
   operation.kind = OperationKind::put;
   operation.value = put->value();
@@ -55,7 +60,7 @@ void freeze(TableSet& set, const RecordView& cut) {
   TableEntry& frozen = set.tables.back();
   frozen.cut = Cut{cut.position, cut_range(cut), cut.moment, {cut.end(), cut.chain}};
   const std::size_t expected = frozen.table->keys();
-  set.tables.push_back({std::make_shared<MemTable>(table_seed(), expected), cut.end()});
+  set.tables.push_back({make_ref<MemTable>(table_seed(), expected), cut.end()});
 }
 
 }  // namespace
@@ -64,8 +69,7 @@ RedoLog::RedoLog(Environment& environment, Session& session, const StoreOptions&
     : environment_(environment),
       session_(session),
       options_(options),
-      path_(environment.path() + "-wal"),
-      segment_bytes_(options.log_segment_bytes) {
+      path_(environment.path() + "-wal") {
   reset_tables({});
 }
 
@@ -78,15 +82,15 @@ LogPlace RedoLog::tail() const {
 
 // --- Tables
 
-void RedoLog::publish(std::shared_ptr<const TableSet> set) {
+void RedoLog::publish(Ref<const TableSet> set) {
   const std::scoped_lock lock(set_mutex_);
   set_ = std::move(set);
   set_number_.fetch_add(1, std::memory_order_release);
 }
 
 void RedoLog::reset_tables(const LogPlace& place) {
-  auto set = std::make_shared<TableSet>();
-  set->tables.push_back({std::make_shared<MemTable>(table_seed()), place.position});
+  auto set = make_ref<TableSet>();
+  set->tables.push_back({make_ref<MemTable>(table_seed()), place.position});
   publish(std::move(set));
   followed_place_ = place;
   followed_.store(place.position, std::memory_order_release);
@@ -98,7 +102,7 @@ void RedoLog::drop_applied(Position applied) {
     return entry.cut && entry.cut->end.position <= applied;
   };
   if (!is_applied(set_->tables.front())) return;
-  auto set = std::make_shared<TableSet>();
+  auto set = make_ref<TableSet>();
   std::ranges::remove_copy_if(set_->tables, std::back_inserter(set->tables), is_applied);
   publish(std::move(set));
   environment_.release_tables();
@@ -109,7 +113,7 @@ bool RedoLog::apply(const RecordView& record) {
   if (record.type == RecordType::transaction) {
     if (!add_operations(*set_->tables.back().table, record)) return false;
   } else if (record.type == RecordType::cut) {
-    auto set = std::make_shared<TableSet>(*set_);
+    auto set = make_ref<TableSet>(*set_);
     freeze(*set, record);
     publish(std::move(set));
   } else if (record.type != RecordType::life) {
@@ -121,11 +125,11 @@ bool RedoLog::apply(const RecordView& record) {
 
 Result<Window> RedoLog::replay(const TreeState& state, const Window& window) {
   if (window.empty()) return window;
-  const std::shared_ptr<LogFile> file = present_file();
-  auto set = std::make_shared<TableSet>();
-  set->tables.push_back({std::make_shared<MemTable>(table_seed()), state.applied.position});
-  LogReader reader(*file, state.applied);
-  bool fits = file->id() == state.log;
+  LogFile* const log_file = file();
+  auto set = make_ref<TableSet>();
+  set->tables.push_back({make_ref<MemTable>(table_seed()), state.applied.position});
+  LogReader reader(*log_file, state.applied);
+  bool fits = log_file->id() == state.log;
   while (fits && reader.place().position < window.tail()) {
     const auto record = reader.next();
     fits = record.has_value();
@@ -149,16 +153,16 @@ Status RedoLog::open_file(const TreeState& state) {
                                     (is_missing ? " is missing" : " is that of another store") +
                                     " (put the right one back; it has the last changes)"};
   }
-  const std::scoped_lock lock(set_mutex_);
-  file_ = std::move(*file);
-  segment_bytes_ = file_->segment_bytes();
+  use(std::move(*file));
   return Done{};
 }
 
-Status RedoLog::have_file(const TreeState& state) {
-  if (state.log.is_none()) return Done{};
+// Another process may have made the log that LMDB names, and applied all of it.
+Status RedoLog::open_if_needed(const TreeState& state) {
+  const auto has_it = [&] { return file() != nullptr && file()->id() == state.log; };
+  if (state.log.is_none() || has_it()) return Done{};
   const std::scoped_lock lock(follow_mutex_);
-  if (file_ != nullptr && file_->id() == state.log) return Done{};
+  if (has_it()) return Done{};
   if (Status opened = open_file(state); !opened) return opened;
   reset_tables(state.applied);
   return Done{};
@@ -187,22 +191,22 @@ Result<bool> RedoLog::follow(Snapshot& snapshot, Position tail) {
 Result<bool> RedoLog::follow_slowly(Snapshot& snapshot, Position tail) {
   const std::scoped_lock lock(follow_mutex_);
   const LogPlace& applied = snapshot.state.applied;
-  if (file_ == nullptr || file_->id() != snapshot.state.log) {
+  if (file() == nullptr || file()->id() != snapshot.state.log) {
     if (const Status opened = open_file(snapshot.state); !opened) return opened.error();
     reset_tables(applied);
   }
   if (followed_place_.position < applied.position) reset_tables(applied);
   if (set_->tables.front().begin > applied.position) return false;
   if (followed_place_.position < tail) {
-    const auto first = file_->segment(0);
-    const auto second = file_->segment(1);
-    LogReader reader(*file_, followed_place_);
+    const auto first = file()->segment(0);
+    const auto second = file()->segment(1);
+    LogReader reader(*file(), followed_place_);
     while (followed_place_.position < tail) {
       const auto record = reader.next();
       if (!record || !apply(*record)) break;
     }
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (file_->segment(0) != first || file_->segment(1) != second) {
+    if (file()->segment(0) != first || file()->segment(1) != second) {
       reset_tables(applied);
       return false;
     }
@@ -231,7 +235,7 @@ Result<Position> RedoLog::commit(const TreeState& state, const MemTable& own, Ti
   if (state.log.is_none()) {
     if (const Status made = make_log(); !made) return made.error();
   }
-  if (const Status room = make_room(writer_.bytes(), now, true); !room) return room.error();
+  if (const Status room = make_room(writer_.bytes(), true, now); !room) return room.error();
   if (const Status appended = append(); !appended) return appended.error();
   return words().tail.load(std::memory_order_relaxed);
 }
@@ -243,78 +247,94 @@ Status RedoLog::append() {
   const std::scoped_lock lock(follow_mutex_);
   if (followed_place_ != end) reset_tables(end);  // all of it is in LMDB
   set_->tables.back().table->reserve(writer_.operations(), bytes.size());
-  words().busy.store(SharedWords::kWriting, std::memory_order_release);
+  const std::uint32_t busy = words().busy.load(std::memory_order_relaxed);
+  if (busy == SharedWords::kIdle) words().busy.store(SharedWords::kWriting);
   const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
-  if (const Status written = file_->append(segment, end.position, bytes); !written) {
-    if (file_->is_spoiled()) words().failed.store(1);
-    words().busy.store(SharedWords::kIdle, std::memory_order_release);
+  if (const Status written = file()->append(segment, end.position, bytes); !written) {
+    if (file()->is_spoiled()) words().failed.store(1);
+    words().busy.store(busy, std::memory_order_release);
     return written;
   }
   if (const auto record = read_record(bytes, end.position, end.chain)) apply(*record);
   followed_.store(followed_place_.position, std::memory_order_release);
   words().chain.store(writer_.chain(), std::memory_order_relaxed);
   words().tail.store(end.position + bytes.size(), std::memory_order_release);
-  words().busy.store(SharedWords::kIdle, std::memory_order_release);
+  words().busy.store(busy, std::memory_order_release);
   counts_.logged_bytes.fetch_add(bytes.size(), std::memory_order_relaxed);
   return Done{};
 }
 
 // Goes on in the other segment if the present one is full. All records there must be in LMDB,
 // durably.
-Status RedoLog::make_room(std::size_t bytes, Time moment, bool may_wait) {
+Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> moment) {
   const LogPlace end = tail();
   const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
-  const auto place = file_->segment(segment);
+  const auto place = file()->segment(segment);
   if (!place) return damaged_log();
-  if (end.position - place->position + bytes <= file_->room()) {
-    return file_->fill(segment, end.position + bytes);
+  if (end.position - place->position + bytes <= file()->room()) {
+    return file()->fill(segment, end.position + bytes);
   }
   const int other = 1 - segment;
-  if (file_->segment(other) && words().durable.load() < place->position) {
+  if (file()->segment(other) && words().durable.load() < place->position) {
     if (!may_wait) return Error{Code::full, "both segments of the log are full"};
     if (Status waited = wait_for_segment(place->position); !waited) return waited;
   }
-  if (Status begun = file_->begin_segment(other, end); !begun) return begun;
-  if (Status filled = file_->fill(other, end.position + bytes); !filled) return filled;
+  if (Status begun = file()->begin_segment(other, end); !begun) return begun;
+  if (Status filled = file()->fill(other, end.position + bytes); !filled) return filled;
   words().segment.store(static_cast<std::uint32_t>(other), std::memory_order_release);
-  request_checkpoint(moment);
+  if (moment) request_checkpoint(*moment);
   return Done{};
 }
 
 Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
   const std::uint64_t pending = end - std::min(end, words().durable.load());
   const std::uint64_t members = std::max(1u, words().members.load(std::memory_order_relaxed));
-  if (pending > std::max(kPendingLeast, 2 * segment_bytes_.load() / members)) {
+  if (pending > std::max(kPendingLeast, 2 * segment_bytes() / members)) {
     request_checkpoint(now);
   }
   if (durability == Durability::full) return sync_log(end);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // the thread clears it, then reads the tail
   if (durability == Durability::normal && !unsynced_.load(std::memory_order_relaxed)) {
-    unsynced_.store(true);
-    wake_thread();
+    if (!unsynced_.exchange(true)) wake_thread();
   }
   return Done{};
 }
 
-// Who waits for the sync lock often finds that the one before has synced its record, too.
+// Who waits for the sync lock often finds that the one before has synced its record, too. REQUIRES:
+// this process has followed the log to `end`, or LMDB has all before it, durably.
 Status RedoLog::sync_log(Position end) {
   if (words().synced.load(std::memory_order_acquire) >= end) return Done{};
   if (Status locked = session_.lock(SharedLock::sync, kLongestWait); !locked) return locked;
   Status synced = Done{};
   if (words().failed.load() != 0) {
-    synced = Error{Code::io, "the log could not be synced: whether the last commits survive a "
-                             "power cut is unknown (the next write makes a new log)"};
+    synced = Error{Code::io,
+                   "the log could not be synced: whether the last commits survive a "
+                   "power cut is unknown (the next write makes a new log)"};
   } else if (words().synced.load(std::memory_order_acquire) < end) {
-    const Position covered = words().tail.load(std::memory_order_acquire);
-    const std::shared_ptr<LogFile> file = present_file();
-    if (file != nullptr) synced = file->sync();
-    counts_.log_syncs.fetch_add(1, std::memory_order_relaxed);
-    if (synced) {
-      words().synced.store(std::max(covered, words().synced.load()), std::memory_order_release);
-    } else {
-      words().failed.store(1);
-    }
+    synced = sync_file();
   }
   session_.unlock(SharedLock::sync);
+  return synced;
+}
+
+// What lies before the beginning of the log that is in force is in LMDB, durably.
+Status RedoLog::sync_file() {
+  const std::uint64_t log = words().log.load();
+  const Position covered = words().tail.load(std::memory_order_acquire);
+  if (log == 0) return Done{};
+  std::unique_ptr<LogFile> other;  // another process has made it, and this one has not read it yet
+  LogFile* present = file();
+  if (present == nullptr || present->id().word() != log) {
+    auto opened = LogFile::open(path_, true);
+    if (!opened) return words().log.load() == log ? Status(opened.error()) : Status(Done{});
+    other = std::move(*opened);
+    present = other.get();
+  }
+  counts_.log_syncs.fetch_add(1, std::memory_order_relaxed);
+  const Status synced = present->sync();
+  if (words().log.load() != log) return Done{};
+  if (!synced) words().failed.store(1);
+  if (synced) words().synced = std::max(covered, words().synced.load());
   return synced;
 }
 
@@ -358,9 +378,10 @@ bool RedoLog::is_current(const Snapshot& snapshot) const {
   return snapshot.tables == set_number_.load(std::memory_order_relaxed);
 }
 
-std::shared_ptr<LogFile> RedoLog::present_file() const {
-  const std::scoped_lock lock(set_mutex_);
-  return file_;
+// Files of earlier logs stay: a thread may be reading one.
+void RedoLog::use(std::unique_ptr<LogFile> file) {
+  files_.push_back(std::move(file));
+  file_.store(files_.back().get(), std::memory_order_release);
 }
 
 // --- Expired keys
@@ -411,8 +432,8 @@ std::uint64_t RedoLog::table_bytes() const {
 }
 
 std::uint64_t RedoLog::file_bytes() const {
-  const std::shared_ptr<LogFile> file = present_file();
-  return file == nullptr ? 0 : file->bytes_on_disk();
+  LogFile* const log_file = file();
+  return words().log.load() == 0 || log_file == nullptr ? 0 : log_file->bytes_on_disk();
 }
 
 Error damaged_log() {

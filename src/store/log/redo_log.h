@@ -16,11 +16,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/ref.h"
 #include "mayfly/clock.h"
 #include "mayfly/internal/background_thread.h"
 #include "mayfly/result.h"
@@ -67,6 +69,8 @@ class RedoLog {
 
   // Closing. Alone: everything goes into LMDB, and the log is removed.
   void stop_thread();
+  void allow_thread();  // after it was stopped
+  void forget_files();  // REQUIRES: nobody reads
   Status close(Time now, Millis patience = Session::kLeastWait, Checkpointed* counts = nullptr);
   Status finish(const TreeState& state, Time now, Checkpointed* counts = nullptr);  // write lock
 
@@ -79,14 +83,25 @@ class RedoLog {
   bool is_settled(const TreeState& state) const;
   Status settle();
 
-  // Opens the log that LMDB names. If nothing in it is pending, nobody here may have read it yet.
-  Status have_file(const TreeState& state);
+  // Makes sure that this process has the log of that state open.
+  Status open_if_needed(const TreeState& state);
 
   // Whether the next commit must go straight into LMDB: the first one of a store makes no log.
   bool is_direct(const TreeState& state) const;
 
+  // Whether LMDB's map can take what the log has and so many bytes more. If not, a checkpoint may
+  // make room.
+  bool fits_tree(std::uint64_t bytes) const;
+  Result<bool> make_tree_room(std::uint64_t bytes);
+
+  // Of the log that there is, or of the next one.
+  std::uint64_t segment_bytes() const {
+    const bool has_log = words().log.load(std::memory_order_relaxed) != 0 && file() != nullptr;
+    return has_log ? file()->segment_bytes() : options_.log_segment_bytes;
+  }
+
   // Whether a transaction of so many bytes fits into a record.
-  bool takes(std::size_t bytes) const { return bytes <= segment_bytes_.load() / 4; }
+  bool takes(std::size_t bytes) const { return bytes <= segment_bytes() / 4; }
 
   // Appends the changes, and returns the end of the record. `state` is that of the snapshot.
   Result<Position> commit(const TreeState& state, const MemTable& own, Time now);
@@ -117,6 +132,14 @@ class RedoLog {
 
   // The same window, made anew of what is in the log. Code::corrupt if the log ends too early.
   Result<Window> replay(const TreeState& state, const Window& window);
+
+  // Whether LMDB has got more since: then the log before it may be gone.
+  bool is_applied_beyond(const TreeState& state) const {
+    return words().durable.load() > state.applied.position;
+  }
+
+  // The thread that had the checkpoint lock has ended.
+  void forget_checkpoint_owner() { checkpoint_thread_ = std::thread::id(); }
 
   // Whether a checkpoint of this process may have the write lock, or will have it soon; another
   // one, if a checkpoint asks.
@@ -153,9 +176,9 @@ class RedoLog {
 
   LogCounts& counts() { return counts_; }
   std::uint64_t position() const { return tail().position; }
-  std::uint64_t pending_bytes() const;      // in the log, not in LMDB
-  std::uint64_t table_bytes() const;        // memory of the tables
-  std::uint64_t file_bytes() const;         // of the log, on disk
+  std::uint64_t pending_bytes() const;  // in the log, not in LMDB
+  std::uint64_t table_bytes() const;    // memory of the tables
+  std::uint64_t file_bytes() const;     // of the log, on disk
   const std::string& path() const { return path_; }
 
  private:
@@ -166,7 +189,7 @@ class RedoLog {
 
   // Tables; under follow_mutex_.
   void reset_tables(const LogPlace& place);
-  void publish(std::shared_ptr<const TableSet> set);
+  void publish(Ref<const TableSet> set);
   bool apply(const RecordView& record);
   void drop_applied(Position applied);
   Status open_file(const TreeState& state);
@@ -175,13 +198,16 @@ class RedoLog {
   // Records; under the write lock.
   Status make_log();
   Status name_log();
-  Status make_room(std::size_t bytes, Time moment, bool may_wait);
+  // `moment`: with the next segment, the thread is asked for a checkpoint.
+  Status make_room(std::size_t bytes, bool may_wait, std::optional<Time> moment = {});
   Status append();
   Status append_life();
   Status append_barrier(const LogPlace& behind);
   Result<bool> append_cut(const TreeState& state, Time moment);
-  void put_in_force(const LogPlace& place);
+  void put_in_force(const TreeState& state);
+  Status adopt_records(const TreeState& state);
   Status settle_log(const TreeState& state);
+  Status find_segment(const LogReader& reader, const LogPlace& applied);
   Status heal();
 
   // Checkpoints; under the checkpoint lock.
@@ -193,7 +219,9 @@ class RedoLog {
   Status wait_for_segment(Position needed);
 
   Status sync_log(Position end);
-  std::shared_ptr<LogFile> present_file() const;
+  Status sync_file();
+  LogFile* file() const { return file_.load(std::memory_order_acquire); }
+  void use(std::unique_ptr<LogFile> file);
 
   Time work();  // of the thread
   void wake_thread();
@@ -201,7 +229,7 @@ class RedoLog {
   Status lock_checkpoint(Millis patience = kLongestWait);
   void unlock_checkpoint();
   Status purge_tree(Time moment);
-  Status purge_batch(std::span<const ExpiredKey> keys, Time moment);
+  Status purge_batch(std::span<const ExpiredKey>& keys, Time moment);
   Status cut(Time moment, Millis patience);
   Status apply_pending(Time now, bool is_passive, Millis patience, Checkpointed& counts);
 
@@ -212,13 +240,13 @@ class RedoLog {
   LogCounts counts_;
   RecordWriter writer_;  // under the write lock
 
-  std::mutex follow_mutex_;  // one applies at a time
-  std::shared_ptr<LogFile> file_;
-  std::atomic<std::uint64_t> segment_bytes_;  // of the file; without one, of the next
+  std::mutex follow_mutex_;                      // one applies at a time
+  std::vector<std::unique_ptr<LogFile>> files_;  // the last is in use
+  std::atomic<LogFile*> file_{nullptr};
   LogPlace followed_place_;
 
   mutable std::mutex set_mutex_;
-  std::shared_ptr<const TableSet> set_;       // guarded by set_mutex_
+  Ref<const TableSet> set_;                   // guarded by set_mutex_
   std::atomic<std::uint64_t> set_number_{1};  // counts the sets
   std::atomic<Position> followed_{0};
 
@@ -230,17 +258,25 @@ class RedoLog {
 
   static constexpr std::int64_t kNotWanted = INT64_MIN;
   SteadyClock thread_clock_;
-  std::atomic<bool> unsynced_{false};                // there are commits for the thread to sync
-  std::atomic<std::int64_t> wanted_{kNotWanted};     // a checkpoint, with this moment
+  std::atomic<bool> unsynced_{false};             // there are commits for the thread to sync
+  std::atomic<std::int64_t> wanted_{kNotWanted};  // a checkpoint, with this moment
   std::atomic<int> working_{0};
-  Time sync_at_ = kNever;                            // of the thread
+  std::atomic<std::thread::id> worker_{};
+  Time sync_at_ = kNever;                             // of the thread
   std::atomic<std::thread::id> checkpoint_thread_{};  // of this process, that has the lock
   std::mutex thread_mutex_;
+  bool is_stopping_ = false;                  // guarded by thread_mutex_
   std::unique_ptr<BackgroundThread> thread_;  // made with the first record
 };
 
+// What was written into LMDB.
+struct WriteCounts {
+  std::uint64_t entries = 0;
+  std::uint64_t unwritten = 0;  // that expired before
+};
+
 // Writes what a window has into LMDB, family by family, in order.
-Status write_to_tree(TreeTxn& tree, const Window& window, LogCounts& counts);
+Status write_to_tree(TreeTxn& tree, const Window& window, WriteCounts& counts);
 
 Error damaged_log();
 

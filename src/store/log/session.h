@@ -47,7 +47,7 @@ struct SharedWords {
   std::atomic<std::uint64_t> durable{0};  // LMDB is on disk up to here: what lies before it in the
                                           // log may be overwritten
   std::atomic<std::uint64_t> synced{0};   // the log is on disk up to here
-  std::atomic<std::uint64_t> log{0};  // counts the logs that were put in force; 0: there is none
+  std::atomic<std::uint64_t> log{0};      // UniqueId::word() of the log in force; 0: none
   std::atomic<std::uint32_t> busy{kIdle};
   std::atomic<std::uint32_t> segment{0};  // the one that is written to
   std::atomic<std::uint32_t> members{0};  // processes that have joined, about

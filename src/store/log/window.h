@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ref.h"
 #include "mayfly/time.h"
 #include "store/log/log_file.h"
 #include "store/log/mem_table.h"
@@ -48,10 +49,10 @@ class TableCounts {
 };
 
 struct TableEntry {
-  std::shared_ptr<MemTable> table;
+  Ref<MemTable> table;
   Position begin = 0;
   std::optional<Cut> cut{};  // that ended it; the last of a set has none
-  std::shared_ptr<TableCounts> counts = std::make_shared<TableCounts>();
+  Ref<TableCounts> counts = make_ref<TableCounts>();
 };
 
 // Oldest first. Never changes once others see it.
@@ -75,7 +76,7 @@ struct InTables {
 class Window {
  public:
   Window() = default;
-  Window(std::shared_ptr<const TableSet> tables, Position applied, Position tail)
+  Window(Ref<const TableSet> tables, Position applied, Position tail)
       : tables_(std::move(tables)), applied_(applied), tail_(tail) {}
 
   Position applied() const { return applied_; }
@@ -100,7 +101,7 @@ class Window {
   // found once for each table.
   CountChange count(std::uint32_t family) const;
 
-  const std::shared_ptr<const TableSet>& tables() const { return tables_; }
+  const Ref<const TableSet>& tables() const { return tables_; }
 
   // The tables that can have records of the window, oldest first.
   std::span<const TableEntry> entries() const;
@@ -111,7 +112,7 @@ class Window {
   template <class Visit>
   void each_version(std::uint32_t family, std::string_view key, Visit visit) const;
 
-  std::shared_ptr<const TableSet> tables_;
+  Ref<const TableSet> tables_;
   Position applied_ = 0;
   Position tail_ = 0;
   MemTable* own_ = nullptr;

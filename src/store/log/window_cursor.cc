@@ -31,7 +31,7 @@ std::vector<RunPlace> family_places(const Window& window, std::uint32_t family,
   std::vector<RunPlace> places;
   const auto add = [&](MemTable& table) {
     if (table.empty()) return;
-    for (std::shared_ptr<const Run>& run : (table.*order)()) {
+    for (Ref<const Run>& run : (table.*order)()) {
       const std::size_t begin = run_bound(
           *run, 0, run->size(), [family](const Version* v) { return v->family < family; });
       const std::size_t end = run_bound(*run, begin, run->size(),

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ref.h"
 #include "mayfly/time.h"
 #include "store/log/window.h"
 
@@ -19,7 +20,7 @@ namespace mayfly::internal {
 
 // A place in the part of a run that belongs to one family.
 struct RunPlace {
-  std::shared_ptr<const Run> run;
+  Ref<const Run> run;
   std::size_t begin, end;
   std::size_t at;
 

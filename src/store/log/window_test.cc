@@ -50,13 +50,13 @@ class Tables {
   }
   // Ends the last table and begins another.
   void cut(const Cut& cut, Position end) {
-    set_ = std::make_shared<TableSet>(*set_);
+    set_ = make_ref<TableSet>(*set_);
     set_->tables.back().cut = cut;
     set_->tables.push_back(table_at(end));
   }
   // Gives up what LMDB has.
   void forget(Position applied) {
-    set_ = std::make_shared<TableSet>(*set_);
+    set_ = make_ref<TableSet>(*set_);
     std::erase_if(set_->tables, [applied](const TableEntry& entry) {
       return entry.cut && entry.cut->position < applied;
     });
@@ -65,10 +65,10 @@ class Tables {
 
  private:
   static TableEntry table_at(Position begin) {
-    return {.table = std::make_shared<MemTable>(begin), .begin = begin};
+    return {.table = make_ref<MemTable>(begin), .begin = begin};
   }
 
-  std::shared_ptr<TableSet> set_ = std::make_shared<TableSet>();
+  Ref<TableSet> set_ = make_ref<TableSet>();
 };
 
 std::vector<std::string> keys_of(const Window& window) {

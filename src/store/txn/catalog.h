@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ref.h"
 #include "mayfly/family.h"
 #include "mayfly/result.h"
 #include "mayfly/time.h"
@@ -121,39 +122,13 @@ class PublishedCatalog {
   }
 
  private:
-  friend class CatalogRef;
-
   const Catalog catalog_;
   std::atomic<std::uint64_t> first_;
   std::atomic<std::uint64_t> last_;
-  std::atomic<int> references_{0};
 };
 
 // Transactions keep their reference from one use to the next, so that beginning one usually changes
 // no reference count.
-class CatalogRef {
- public:
-  CatalogRef() = default;
-  explicit CatalogRef(PublishedCatalog* published) : published_(published) { hold(); }
-  CatalogRef(const CatalogRef& other) : published_(other.published_) { hold(); }
-  CatalogRef(CatalogRef&& other) noexcept : published_(std::exchange(other.published_, nullptr)) {}
-  CatalogRef& operator=(CatalogRef other) noexcept {
-    std::swap(published_, other.published_);
-    return *this;
-  }
-  ~CatalogRef() {
-    if (published_ != nullptr && published_->references_.fetch_sub(1) == 1) delete published_;
-  }
-
-  PublishedCatalog* operator->() const { return published_; }
-  explicit operator bool() const { return published_ != nullptr; }
-
- private:
-  void hold() {
-    if (published_ != nullptr) published_->references_.fetch_add(1);
-  }
-
-  PublishedCatalog* published_ = nullptr;
-};
+using CatalogRef = Ref<PublishedCatalog>;
 
 }  // namespace mayfly::internal

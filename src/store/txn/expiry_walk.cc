@@ -68,9 +68,9 @@ void ExpiryWalk::next() {
 }
 
 void ExpiryWalk::choose() {
-  is_in_tree_ = tree_.valid() && (!tables_.valid() || std::tuple(tree_.deadline(), tree_.key()) <
-                                                          std::tuple(tables_.deadline(),
-                                                                     tables_.key()));
+  is_in_tree_ =
+      tree_.valid() && (!tables_.valid() || std::tuple(tree_.deadline(), tree_.key()) <
+                                                std::tuple(tables_.deadline(), tables_.key()));
 }
 
 }  // namespace mayfly::internal

@@ -173,10 +173,11 @@ Status Txn::commit() {
   remove_expired();
   const Result<Position> written = failed() ? Result<Position>(*failure_) : write_out();
   RedoLog& log = owner_.environment.log();
-  tally_.add(written ? Count::commits : Count::errors);
+  if (written || !failed()) tally_.add(written ? Count::commits : Count::errors);
   end(std::move(snapshot_));
   if (!written) return written.error();
-  return *written == 0 ? Status(Done{}) : log.finish_commit(*written, now_, owner_.options.durability);
+  return *written == 0 ? Status(Done{})
+                       : log.finish_commit(*written, now_, owner_.options.durability);
 }
 
 // Returns the end of the record in the log, or 0 if there is none to wait for.
@@ -184,7 +185,15 @@ Result<Position> Txn::write_out() {
   RedoLog& log = owner_.environment.log();
   if (tree_ == nullptr) {
     if (own_->empty()) return Position{0};
-    if (!log.is_direct(snapshot_->state)) {
+    bool fits = !log.is_direct(snapshot_->state) && log.takes(own_bytes_);
+    if (fits && !log.fits_tree(own_bytes_)) {
+      Environment::drop_snapshot(*snapshot_);  // it has read all that it needs
+      window_ = Window();
+      const auto room = log.make_tree_room(own_bytes_);
+      if (!room) return room.error();
+      fits = *room;
+    }
+    if (fits) {
       auto end = log.commit(snapshot_->state, *own_, now_);
       const bool has_no_log = snapshot_->state.log.is_none();
       if (end || !has_no_log || end.error().code != Code::full) return end;
@@ -211,7 +220,8 @@ Status Txn::go_direct() {
   if (!own_->empty()) {
     Window own;
     own.set_own(own_.get());
-    if (Status written = write_to_tree(*tree_, own, log.counts()); !written) return written;
+    WriteCounts written;
+    if (Status done = write_to_tree(*tree_, own, written); !done) return done;
     own_->clear();
     forget_views();
   }

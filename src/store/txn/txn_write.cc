@@ -22,6 +22,7 @@ Status Txn::add(FamilyView& view, Operation operation, const Old& old) {
   operation.family = view.id;
   operation.was_there = old.has_value();
   operation.had_deadline = old && old->deadline != kNever;
+  operation.deadline = std::max(operation.deadline, Time());  // as it is stored
   own_->add(operation, ++changes_);
   own_bytes_ += operation_bytes(operation);
   return owner_.environment.log().takes(own_bytes_) ? Status(Done{}) : go_direct();
@@ -92,15 +93,14 @@ Result<std::uint64_t> Txn::purge(FamilyView& view, std::uint64_t limit) {
   }
 }
 
-// Since the read that found it, an entry may have changed. What this transaction has put stays,
-// though it may be due already.
+// Since the read that found it, an entry may have changed.
 void Txn::remove_expired() {
   if (failed()) return;
   RedoLog& log = owner_.environment.log();
   if (!expired_seen_.empty()) log.note_expired(expired_seen_);
   for (const ExpiredKey& key : log.take_noted(kRemovedByCommit)) {
     FamilyView* const there = view(key.family);
-    if (there == nullptr || own_->find(there->id, key.key, UINT64_MAX) != nullptr) continue;
+    if (there == nullptr) continue;
     const auto old = look(*there, key.key, Need::deadline);
     if (!old) return fail(old.error());
     if (!*old || (*old)->deadline == kNever || !is_due((*old)->deadline, now())) continue;
