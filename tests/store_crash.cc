@@ -58,11 +58,10 @@ std::string family_name(int writer, int family) {
 // One writer, at work in an open store.
 class Writer {
  public:
-  Writer(Store& store, ManualClock& clock, std::uint64_t seed, int writer)
-      : store_(store), clock_(clock), seed_(seed), writer_(writer) {
+  Writer(Store& store, ManualClock& clock, CrashTicks& ticks, std::uint64_t seed, int writer)
+      : store_(store), clock_(clock), ticks_(ticks), seed_(seed), writer_(writer) {
     const auto last = must(store_.get(last_key(writer)));
     number_ = last ? std::stoull(*last) : 0;
-    if (last) clock_.set(crash_time(number_));
   }
 
   std::uint64_t number() const { return number_; }
@@ -70,9 +69,11 @@ class Writer {
   // Runs the next transaction of the plan.
   void step() {
     const std::uint64_t number = number_ + 1;
-    clock_.set(crash_time(number));
     if (number % 10 == 0) undo_something();
+    ticks_.lock();
+    clock_.set(crash_time(ticks_.next(writer_, number)));
     WriteTxn txn = must(store_.write());
+    ticks_.unlock();
     change_families(txn, number);
     for (const CrashStep& step : crash_steps(seed_, writer_, number)) apply(txn, step, number);
     for (int family = 0; family < kCrashFamilies; ++family) {
@@ -145,6 +146,7 @@ class Writer {
 
   Store& store_;
   ManualClock& clock_;
+  CrashTicks& ticks_;
   const std::uint64_t seed_;
   const int writer_;
   std::uint64_t number_ = 0;
@@ -157,9 +159,10 @@ void acknowledge(std::uint64_t number) {
 
 [[noreturn]] void run(const std::string& path, std::uint64_t seed, std::string_view level,
                       int number, bool alone) {
-  ManualClock clock(crash_time(0));
+  CrashTicks ticks(path);
+  ManualClock clock(crash_time(ticks.now()));
   Store store = must(Store::open(path, clock, options_of(level)));
-  Writer writer(store, clock, seed, number);
+  Writer writer(store, clock, ticks, seed, number);
   for (;;) {
     writer.step();
     acknowledge(writer.number());
@@ -195,14 +198,16 @@ void compare(const ReadTxn& txn, const CrashModel::Values& model, const std::str
   }
 }
 
-void check_all(Store& store, ManualClock& clock, std::uint64_t seed, int writers) {
+void check_all(Store& store, ManualClock& clock, CrashTicks& ticks, std::uint64_t seed,
+               int writers) {
+  clock.set(crash_time(ticks.now()));
   const CheckReport report = must(store.check());
   if (!report.ok()) fail("check: " + report.problems.front());
   std::uint64_t transactions = 0;
   for (int writer = 0; writer < writers; ++writer) {
-    const std::uint64_t number = Writer(store, clock, seed, writer).number();
+    const std::uint64_t number = Writer(store, clock, ticks, seed, writer).number();
     transactions += number;
-    const CrashModel model(seed, writer, number);
+    const CrashModel model(ticks, seed, writer, number);
     const ReadTxn txn = must(store.read());
     for (int family = 0; family < kCrashFamilies && number != 0; ++family) {
       const std::string name = family_name(writer, family);
@@ -219,19 +224,20 @@ void check_all(Store& store, ManualClock& clock, std::uint64_t seed, int writers
 }
 
 int verify(const std::string& path, std::uint64_t seed, std::string_view level, int writers) {
-  ManualClock clock(crash_time(0));
+  CrashTicks ticks(path);
+  ManualClock clock(crash_time(ticks.now()));
   {
     Store store = must(Store::open(path, clock, options_of(level)));
-    check_all(store, clock, seed, writers);
+    check_all(store, clock, ticks, seed, writers);
     for (int each = 0; each < writers; ++each) {
-      Writer writer(store, clock, seed, each);
+      Writer writer(store, clock, ticks, seed, each);
       std::printf("%llu\n", static_cast<unsigned long long>(writer.number()));
       writer.step();  // writing goes on
     }
     must(store.close());
   }
   Store store = must(Store::open(path, clock, {.read_only = true}));
-  check_all(store, clock, seed, writers);
+  check_all(store, clock, ticks, seed, writers);
   return 0;
 }
 

@@ -3,12 +3,19 @@
 //
 // A plan says, for each transaction of each writer, what it does; the same seed gives the same plan
 // in every process. So whoever knows how many transactions a writer has committed knows everything
-// that its families hold. Each writer has families of its own, and its own time: transaction n
-// happens at crash_time(n), whenever it really happens. What the writers share is a counter.
+// that its families hold. Each writer has families of its own. What the writers share is a counter,
+// and the time: each transaction begins at the next tick (CrashTicks), in the order in which they
+// get the write lock.
 
 #pragma once
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,9 +38,43 @@ struct CrashStep {
   Millis ttl;
 };
 
-inline Time crash_time(std::uint64_t number) {
-  return Time(Millis(1'700'000'000'000)) + Millis(5) * static_cast<std::int64_t>(number);
+inline Time crash_time(std::uint64_t tick) {
+  return Time(Millis(1'700'000'000'000)) + Millis(5) * static_cast<std::int64_t>(tick);
 }
+
+// A file beside the store that all writers map: the last tick, and the tick of each transaction.
+class CrashTicks {
+ public:
+  static constexpr std::uint64_t kWriters = 4;
+  static constexpr std::uint64_t kTransactions = 1 << 20;
+
+  explicit CrashTicks(const std::string& store) {
+    constexpr std::size_t kBytes = (1 + kWriters * kTransactions) * sizeof(std::uint64_t);
+    file_ = ::open((store + ".ticks").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (file_ < 0 || ::ftruncate(file_, kBytes) != 0) std::abort();
+    void* const map = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    if (map == MAP_FAILED) std::abort();
+    words_ = static_cast<std::uint64_t*>(map);
+  }
+  CrashTicks(const CrashTicks&) = delete;
+  CrashTicks& operator=(const CrashTicks&) = delete;
+
+  // Whoever holds it gets the next tick and then the write lock; it ends with its process.
+  void lock() const { (void)::flock(file_, LOCK_EX); }
+  void unlock() const { (void)::flock(file_, LOCK_UN); }
+
+  std::uint64_t now() const { return words_[0]; }
+  std::uint64_t next(int writer, std::uint64_t number) {
+    return words_[1 + static_cast<std::uint64_t>(writer) * kTransactions + number] = ++words_[0];
+  }
+  std::uint64_t of(int writer, std::uint64_t number) const {
+    return words_[1 + static_cast<std::uint64_t>(writer) * kTransactions + number];
+  }
+
+ private:
+  int file_ = -1;
+  std::uint64_t* words_ = nullptr;
+};
 
 // Half of the time between two changes the fleeting family is there.
 inline bool crash_family_exists(int family, std::uint64_t number) {
@@ -85,10 +126,12 @@ class CrashModel {
   };
   using Values = std::map<std::string, Value>;
 
-  CrashModel(std::uint64_t seed, int writer, std::uint64_t transactions) {
+  CrashModel(const CrashTicks& ticks, std::uint64_t seed, int writer, std::uint64_t transactions) {
     for (std::uint64_t number = 1; number <= transactions; ++number) {
       if (!crash_family_exists(kFleetingFamily, number)) families_[kFleetingFamily].clear();
-      for (const CrashStep& step : crash_steps(seed, writer, number)) apply(step, number);
+      for (const CrashStep& step : crash_steps(seed, writer, number)) {
+        apply(step, number, crash_time(ticks.of(writer, number)));
+      }
       for (int family = 0; family < kCrashFamilies; ++family) {
         if (!crash_family_exists(family, number)) continue;
         families_[family]["last"] = {number, 0, kNever};
@@ -96,7 +139,7 @@ class CrashModel {
     }
     for (Values& values : families_) {
       std::erase_if(values, [&](const auto& each) {
-        return is_due(each.second.deadline, crash_time(transactions));
+        return is_due(each.second.deadline, crash_time(ticks.now()));
       });
     }
   }
@@ -104,10 +147,9 @@ class CrashModel {
   const Values& family(int number) const { return families_[number]; }
 
  private:
-  void apply(const CrashStep& step, std::uint64_t number) {
+  void apply(const CrashStep& step, std::uint64_t number, Time now) {
     using Kind = CrashStep::Kind;
     Values& values = families_[step.family];
-    const Time now = crash_time(number);
     const auto found = values.find(step.key);
     const bool lives = found != values.end() && !is_due(found->second.deadline, now);
     switch (step.kind) {
