@@ -558,7 +558,8 @@ TEST_F(StoreLogTest, ExpiringIsInOrderAcrossLmdbTablesAndTheTransactionItself) {
   const auto put = [&](auto& target, int i) {
     const std::string key = (i % 3 == 0 ? std::string(600, 'k') : "key") + std::to_string(i);
     const Time deadline = kStart + Millis(i * 7919 % 1'000 + 1);
-    if constexpr (std::is_same_v<decltype(target), Store&>) must(target.put(key, "value", deadline));
+    if constexpr (std::is_same_v<decltype(target), Store&>)
+      must(target.put(key, "value", deadline));
     if constexpr (!std::is_same_v<decltype(target), Store&>) target.put(key, "value", deadline);
     expected.emplace_back(deadline, key);
   };

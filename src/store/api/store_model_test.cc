@@ -615,8 +615,8 @@ class Driver : public ModelWorld {
             "the length");
     for (const auto& [key, entry] : model.entries) model.read(key, clock_.now());
     remove_noted(0);
-    require(model.count(clock_.now()).expired == 0, "the model");
     settle();
+    require(model.count(clock_.now()).expired == 0, "what is left");
     require_stored(name);
   }
 };
@@ -663,7 +663,6 @@ TEST_P(StoreModelTest, AgreesWithPlainMaps) {
   EXPECT_GT(reached.dropped_with_ttl, least);
   EXPECT_GT(reached.drops_undone, least);
   EXPECT_GT(reached.purged, least);
-  EXPECT_GT(reached.lazily, least);
   EXPECT_GT(reached.revived, least);
   EXPECT_GT(reached.reopened, least / 4);
   EXPECT_GT(reached.compacted, least / 4);
@@ -678,6 +677,7 @@ TEST_P(StoreModelTest, AgreesWithPlainMaps) {
     EXPECT_GT(reached.by_thread, least);
   } else {
     EXPECT_GT(reached.cut_off, least);
+    EXPECT_GT(reached.lazily, least);
   }
 }
 
