@@ -158,6 +158,7 @@ std::uint64_t run_store(const std::vector<std::string>& keys, int rounds, const 
   if (!fill) fail(fill.error().message);
   for (const std::string& key : in_order(keys)) fill->put(key, std::string(kValueBytes, 'v'));
   must(fill->commit());
+  must(store->checkpoint());  // from here on it is LMDB that is read
 
   const Result<ReadTxn> txn = store->read();
   if (!txn) fail(txn.error().message);

@@ -69,6 +69,7 @@ class Shell {
         {"backup", &Shell::backup},
         {"compact", &Shell::compact},
         {"sync", &Shell::sync},
+        {"checkpoint", &Shell::checkpoint},
         {"check", &Shell::check},
         {"limit", &Shell::limit},
         {"deadline", &Shell::deadline},
@@ -303,6 +304,7 @@ class Shell {
 
   std::string compact(Words&) { return answer(store_->compact()); }
   std::string sync(Words&) { return answer(store_->sync()); }
+  std::string checkpoint(Words&) { return answer(store_->checkpoint()); }
 
   std::string check(Words&) {
     const auto report = store_->check();

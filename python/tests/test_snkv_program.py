@@ -66,9 +66,9 @@ with db.open_column_family("cache") as cf:
 db._db.put_ttl(b"raw", b"v", 1)
 assert db.count() == 7 and db.ttl(b"raw") == 0.0
 assert db.checkpoint(snkv.CHECKPOINT_FULL)[0] > 0
-db._db.put_ttl(b"raw", b"v", 1)
+db._db.put_ttl(b"old", b"v", 1)
 db.stats_reset()
-assert db.get(b"raw") is None and db.stats()["ttl_expired"] == 1
+assert db.get(b"old") is None and db.stats()["ttl_expired"] == 1
 db._db.put_ttl(b"raw", b"v", 1)
 assert db.purge_expired() == 1 and db.stats()["ttl_purged"] == 1
 assert db.checkpoint(snkv.CHECKPOINT_TRUNCATE) == (0, 0)

@@ -26,10 +26,24 @@ namespace mayfly::internal {
 class LogTestAccess {
  public:
   // A cut of which the checkpoint is still to come.
-  static void cut(RedoLog& log, Time now) { must(log.cut(now, Session::kLeastWait)); }
+  static void cut(Environment& environment, Time now) {
+    must(environment.log().cut(now, Session::kLeastWait));
+  }
+
+  // What a writer does that finds both segments full: everything goes into LMDB, without a cut.
+  static void apply_all(Environment& environment) {
+    RedoLog& log = environment.log();
+    std::unique_ptr<Snapshot> snapshot = must(environment.begin_write(Session::kLeastWait));
+    Environment::drop_snapshot(*snapshot);
+    must(log.lock_checkpoint());
+    must(log.apply_all(true));
+    log.unlock_checkpoint();
+    environment.end_write(std::move(snapshot), nullptr);
+  }
 
   // Stops the thread; what it was asked for is forgotten. REQUIRES: nobody writes meanwhile.
-  static void quiet(RedoLog& log) {
+  static void quiet(Environment& environment) {
+    RedoLog& log = environment.log();
     log.stop_thread();
     log.wanted_ = RedoLog::kNotWanted;
     log.unsynced_ = false;
@@ -38,16 +52,18 @@ class LogTestAccess {
 
 // REQUIRES: this process has the store at `path` open.
 template <class Use>
-void with_log(const std::filesystem::path& path, Use use) {
+void with_environment(const std::filesystem::path& path, Use use) {
   Environment* const environment = must(acquire_environment(path.string(), {}));
-  use(environment->log());
+  use(*environment);
   must(release_environment(environment, Time{}));
 }
 
-inline void quiet_log(const std::filesystem::path& path) { with_log(path, LogTestAccess::quiet); }
+inline void quiet_log(const std::filesystem::path& path) {
+  with_environment(path, LogTestAccess::quiet);
+}
 
 inline void cut_log(const std::filesystem::path& path, Time now) {
-  with_log(path, [now](RedoLog& log) { LogTestAccess::cut(log, now); });
+  with_environment(path, [now](Environment& at) { LogTestAccess::cut(at, now); });
 }
 
 enum class RemoteMethod {

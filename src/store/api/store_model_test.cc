@@ -275,7 +275,8 @@ class Driver : public ModelWorld {
     const Time now = now_of(target);
     const int process = process_of(target);
     const bool limited = !is_tiny_ && below(2) == 0;
-    if (limited && !in_transaction_) remove_noted(process);
+    // A purge that finds nothing commits nothing.
+    if ((limited || is_tiny_) && !in_transaction_) remove_noted(process);
     const bool all = below(4) == 0;
     doing_ = all ? "purge_expired_all" : "purge_expired";
     std::uint64_t expected = 0;

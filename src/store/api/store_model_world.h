@@ -197,6 +197,11 @@ class ModelWorld {
   }
 
   void checkpoint() {
+    if (below(4) == 0) {
+      doing_ = "a checkpoint without a cut";
+      with_environment(path_, LogTestAccess::apply_all);
+      return apply_all();
+    }
     const bool applies = below(2) == 0;  // or that comes later
     doing_ = applies ? "checkpoint" : "cut";
     if (below(2) == 0) {

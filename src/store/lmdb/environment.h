@@ -148,7 +148,10 @@ class Environment {
   // While one is inside, the file is not exchanged and its map is not moved.
   void enter();
   void leave() { active_.fetch_sub(1); }
-  Status adopt_larger_map();
+
+  // Takes over the size of the map that another process has given the file. `entered` times the
+  // caller has entered; it has no transaction of LMDB.
+  Status adopt_larger_map(int entered = 1);
 
  private:
   Environment(std::string path, const StoreOptions& options);

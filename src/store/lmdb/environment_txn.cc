@@ -350,11 +350,13 @@ Status Environment::sync_tree() {
 
 // Another process, with a larger map, has made the file grow beyond ours. LMDB can change the map
 // only while no transaction of this process is at work; the caller's own has not begun.
-Status Environment::adopt_larger_map() {
+Status Environment::adopt_larger_map(int entered) {
   const std::scoped_lock shut(gate_);
   closed_.store(true);
-  const bool alone = active_.load() == 1;
-  const int code = alone ? ::mdb_env_set_mapsize(env_, 0) : MDB_MAP_RESIZED;
+  const bool alone = active_.load() == entered;
+  const std::size_t before = info().me_mapsize;
+  int code = alone ? ::mdb_env_set_mapsize(env_, 0) : MDB_MAP_RESIZED;
+  if (code == 0 && info().me_mapsize < before) code = ::mdb_env_set_mapsize(env_, before);
   closed_.store(false);
   if (code != 0) return lmdb_error(code, "enlarge the map");
   return Done{};

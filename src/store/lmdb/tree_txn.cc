@@ -53,7 +53,9 @@ std::optional<TreeState> TreeState::decode(std::string_view bytes) {
 }
 
 Result<std::unique_ptr<TreeTxn>> TreeTxn::begin(Environment& environment) {
+  const int entered = environment.may_end_write() ? 1 : 0;  // by the write transaction
   environment.enter();
+  ::mdb_reader_check(environment.lmdb(), nullptr);  // those that have died need no pages
   Status problem = Done{};
   for (int tries = 0; tries < 5; ++tries) {
     // Before it begins, so that the tables can be used in it.
@@ -68,7 +70,7 @@ Result<std::unique_ptr<TreeTxn>> TreeTxn::begin(Environment& environment) {
     environment.end_read(std::move(*snapshot));
     MDB_txn* txn = nullptr;
     const int code = ::mdb_txn_begin(environment.lmdb(), nullptr, 0, &txn);
-    if (code == MDB_MAP_RESIZED && environment.adopt_larger_map().ok()) continue;
+    if (code == MDB_MAP_RESIZED && environment.adopt_larger_map(1 + entered).ok()) continue;
     if (code != 0) {
       problem = lmdb_error(code, "begin to write");
       break;

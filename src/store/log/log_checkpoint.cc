@@ -232,6 +232,8 @@ bool RedoLog::fits_tree(std::uint64_t bytes) const {
 
 // Pages that a transaction has freed can be taken by the next but one, so an empty one may help.
 Result<bool> RedoLog::make_tree_room(std::uint64_t bytes) {
+  (void)environment_.adopt_larger_map();
+  if (fits_tree(bytes)) return true;
   if (const Status locked = lock_checkpoint(); !locked) return locked.error();
   Status done = words().log.load() == 0 ? Status(Done{}) : apply_all(true);
   if (done && !fits_tree(bytes) && environment_.last_freed_much()) {

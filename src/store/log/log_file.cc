@@ -189,6 +189,7 @@ Status LogFile::set_up(const std::string& new_path) {
   if (Status done = map(); !done) return done;
   if (Status done = begin_segment(0, first); !done) return done;
   if (Status done = fill(0, first.position); !done) return done;
+  if (Status done = fill_holes(offset_of(1), offset_of(1) + kHeaderBytes); !done) return done;
   if (Status done = sync_by(::fsync, file_, new_path); !done) return done;
   if (::rename(new_path.c_str(), path_.c_str()) != 0) return system_error(errno, "create", path_);
   return Done{};
@@ -247,7 +248,19 @@ std::string_view LogFile::bytes_at(int segment, Position position) const {
   const std::optional<LogPlace> start = this->segment(segment);
   if (!start || position < start->position || position - start->position > room()) return {};
   const std::uint64_t skipped = position - start->position;
-  return {map_ + offset_of(segment) + kSegmentHeaderBytes + skipped, room() - skipped};
+  const std::uint64_t begin = offset_of(segment) + kSegmentHeaderBytes + skipped;
+  return {map_ + begin, data_end(segment, begin) - begin};
+}
+
+// Holes are not read: where the disk is full, a file system in memory answers with a signal.
+std::uint64_t LogFile::data_end(int segment, std::uint64_t from) const {
+  const std::uint64_t end = offset_of(segment) + options_.segment_bytes;
+  std::atomic<std::uint64_t>& known = data_end_[static_cast<std::size_t>(segment)];
+  if (known.load(std::memory_order_relaxed) == end) return end;
+  const off_t hole = ::lseek(file_, static_cast<off_t>(offset_of(segment)), SEEK_HOLE);
+  const std::uint64_t found = hole < 0 ? end : std::min(end, static_cast<std::uint64_t>(hole));
+  known.store(found, std::memory_order_relaxed);
+  return std::max(found, from);
 }
 
 Status LogFile::begin_segment(int number, const LogPlace& place) {
@@ -262,10 +275,13 @@ Status LogFile::begin_segment(int number, const LogPlace& place) {
 }
 
 Status LogFile::append(int segment, Position position, std::string_view record) {
-  const std::string_view to = bytes_at(segment, position);
-  if (record.size() > to.size()) [[unlikely]]
+  const std::optional<LogPlace> start = this->segment(segment);
+  if (!start || position < start->position || position - start->position + record.size() > room())
+      [[unlikely]] {
     return bad_segment(path_);
-  const auto offset = static_cast<std::uint64_t>(to.data() - map_);
+  }
+  const std::uint64_t offset =
+      offset_of(segment) + kSegmentHeaderBytes + (position - start->position);
   const std::size_t done = write_at(file_, offset, record);
   if (done == record.size()) [[likely]]
     return Done{};

@@ -110,6 +110,7 @@ class LogFile {
   std::uint64_t bytes_on_disk() const;
 
  private:
+  std::uint64_t data_end(int segment, std::uint64_t from) const;
   LogFile(int file, std::string path, const LogFileOptions& options);
 
   Status set_up(const std::string& new_path);
@@ -121,6 +122,7 @@ class LogFile {
   const std::string path_;
   LogFileOptions options_;
   const char* map_ = nullptr;
+  mutable std::array<std::atomic<std::uint64_t>, 2> data_end_{};  // where holes begin
   std::size_t map_bytes_ = 0;
   std::array<std::atomic<std::uint64_t>, 2> filled_{};  // bytes of each segment that are on disk
   std::atomic<bool> spoiled_{false};

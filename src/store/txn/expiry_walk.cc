@@ -3,15 +3,16 @@
 #include "store/txn/expiry_walk.h"
 
 #include <tuple>
+#include <utility>
 
 #include "store/rows/stored_key.h"
 #include "store/txn/txn.h"
 
 namespace mayfly::internal {
 
-TreeDeadlines::TreeDeadlines(MDB_txn* txn, const FamilyTables& tables, const Window& window,
+TreeDeadlines::TreeDeadlines(MDB_txn* txn, const FamilyTables& tables, Window window,
                              std::uint32_t family)
-    : txn_(txn), tables_(tables), window_(window), family_(family) {
+    : txn_(txn), tables_(tables), window_(std::move(window)), family_(family) {
   if (tables.deadlines != 0) status_ = cursor_.open(txn, tables.deadlines);
 }
 

@@ -25,8 +25,7 @@ struct FamilyView;
 // The rows of LMDB's expiry index whose keys the window does not know.
 class TreeDeadlines {
  public:
-  TreeDeadlines(MDB_txn* txn, const FamilyTables& tables, const Window& window,
-                std::uint32_t family);
+  TreeDeadlines(MDB_txn* txn, const FamilyTables& tables, Window window, std::uint32_t family);
 
   void seek(Time from);
   void next() { settle(cursor_.move(MDB_NEXT)); }
@@ -42,7 +41,7 @@ class TreeDeadlines {
 
   MDB_txn* const txn_;
   const FamilyTables tables_;
-  const Window& window_;
+  const Window window_;
   const std::uint32_t family_;
   TableCursor cursor_;
   bool valid_ = false;
