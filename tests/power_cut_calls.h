@@ -84,6 +84,7 @@ inline int sync_and_record(int descriptor) {
   if (!is_folder && name.empty()) return 0;
   tell("sync");
   const std::size_t begun = now->on_sync_begin();
+  tell("syncing");
   if (auto* const during = on_sync.load()) during(name);
   if (is_folder) {
     now->on_folder_synced(begun);

@@ -11,6 +11,7 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,6 +40,7 @@ class Actor {
     std::fflush(nullptr);
     process_ = ::fork();
     if (process_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     mine() = this;
     main_thread() = ::gettid();
     on_step = on_call = [](const char* what) { mine()->step(what); };

@@ -48,6 +48,7 @@ Registry*& present();
 
 // In the child of a fork. The parent's handles still point to its environments.
 void begin_anew() {
+  if (!rule_on(Rule::pid)) return present()->mutex.unlock();
   Registry* const parents = present();
   for (const Shared& shared : parents->all) {
     if (shared.environment != nullptr) shared.environment->close_in_child();

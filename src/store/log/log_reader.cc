@@ -23,8 +23,9 @@ std::optional<RecordView> LogReader::next() {
 std::optional<RecordView> LogReader::next_elsewhere() {
   for (const int number : {0, 1}) {
     if (segment_ >= 0 && file_->segment(number) != place_) {
-      if (rule_on(Rule::seg_link) || number == segment_ || !file_->segment(number)) continue;
-      place_ = *file_->segment(number);
+      const auto start = file_->segment(number);
+      if (rule_on(Rule::seg_link) || !start || start->position < place_.position) continue;
+      place_ = *start;
     }
     const std::string_view bytes = file_->bytes_at(number, place_.position);
     const auto record = read_record(bytes, place_.position, place_.chain);

@@ -71,6 +71,7 @@ Entry refusal() { return errno == EAGAIN || errno == EACCES ? Entry::refused : E
 
 // One attempt to get in. If it succeeds, the gate is held.
 Entry try_to_enter(int file, const std::string& path) {
+  test_step("enter");
   if (rule_on(Rule::gate) && !set_lock(file, kGate, F_WRLCK)) return refusal();
   struct stat mine {};
   struct stat named {};

@@ -37,7 +37,7 @@ enum class Rule {
   unlink_last,    // log_recovery.cc: the log is removed when LMDB has all of it, durably
   gate,           // session.cc: whether one is alone is asked under the gate
   inode,          // session.cc: a lock file that has lost its name is given up
-  pid,            // session.h: in the child of a fork nothing is closed or removed
+  pid,            // session.h, registry.cc: in the child of a fork nothing is closed or removed
   cut,            // log_checkpoint.cc: what a checkpoint leaves out is said by a record
   cut_table,      // window.cc: behind a cut its table hides what it erased
   range,          // window.cc: a cut says where its range begins
