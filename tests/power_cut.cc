@@ -7,9 +7,9 @@
 // segments so small that all happens that can happen to a log, while all its writes and syncs are
 // recorded (power_cut_calls.h). Then IMAGES power cuts are made of it (power_cut_disk.h). Each must
 // open again, pass a check, and hold exactly what it held after one of its transactions, and not
-// after one that is older than what had been promised. One in three is cut again: while it recovers,
-// or while it is written to after that. Prints a line for each image that is not sound, and the
-// counts.
+// after one that is older than what had been promised. One in three is cut again: while it
+// recovers, or while it is written to after that. Prints a line for each image that is not sound,
+// and the counts.
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -95,12 +95,9 @@ inline int sync_and_record(int descriptor) {
   return 0;
 }
 
-}  // namespace mayfly::internal
-
 extern "C" {
 
 ssize_t pwrite(int descriptor, const void* data, size_t size, off_t offset) {
-  using namespace mayfly::internal;
   static auto* const system = system_call<ssize_t(int, const void*, size_t, off_t)>("pwrite");
   PowerCutDisk* const now = recorder_of(descriptor);
   if (now == nullptr) return system(descriptor, data, size, offset);
@@ -111,7 +108,6 @@ ssize_t pwrite(int descriptor, const void* data, size_t size, off_t offset) {
 }
 
 ssize_t write(int descriptor, const void* data, size_t size) {
-  using namespace mayfly::internal;
   static auto* const system = system_call<ssize_t(int, const void*, size_t)>("write");
   PowerCutDisk* const now = recorder_of(descriptor);
   if (now == nullptr) return system(descriptor, data, size);
@@ -123,7 +119,6 @@ ssize_t write(int descriptor, const void* data, size_t size) {
 }
 
 ssize_t writev(int descriptor, const iovec* parts, int count) {
-  using namespace mayfly::internal;
   static auto* const system = system_call<ssize_t(int, const iovec*, int)>("writev");
   if (recorder_of(descriptor) == nullptr) return system(descriptor, parts, count);
   ssize_t done = 0;
@@ -135,11 +130,10 @@ ssize_t writev(int descriptor, const iovec* parts, int count) {
   return done;
 }
 
-int fdatasync(int descriptor) { return mayfly::internal::sync_and_record(descriptor); }
-int fsync(int descriptor) { return mayfly::internal::sync_and_record(descriptor); }
+int fdatasync(int descriptor) { return sync_and_record(descriptor); }
+int fsync(int descriptor) { return sync_and_record(descriptor); }
 
 int ftruncate(int descriptor, off_t size) noexcept {
-  using namespace mayfly::internal;
   static auto* const system = system_call<int(int, off_t)>("ftruncate");
   const int failed = system(descriptor, size);
   PowerCutDisk* const now = recorder_of(descriptor);
@@ -150,7 +144,6 @@ int ftruncate(int descriptor, off_t size) noexcept {
 }
 
 int open(const char* path, int flags, ...) {
-  using namespace mayfly::internal;
   va_list rest;
   va_start(rest, flags);
   const int mode = (flags & O_CREAT) != 0 ? va_arg(rest, int) : 0;
@@ -166,7 +159,6 @@ int open(const char* path, int flags, ...) {
 }
 
 int rename(const char* from, const char* to) noexcept {
-  using namespace mayfly::internal;
   static auto* const system = system_call<int(const char*, const char*)>("rename");
   PowerCutDisk* const now = disk;
   const std::string name = recorded_name(now, from);
@@ -178,7 +170,6 @@ int rename(const char* from, const char* to) noexcept {
 }
 
 int unlink(const char* path) noexcept {
-  using namespace mayfly::internal;
   static auto* const system = system_call<int(const char*)>("unlink");
   PowerCutDisk* const now = disk;
   const std::string name = recorded_name(now, path);
@@ -190,3 +181,5 @@ int unlink(const char* path) noexcept {
 }
 
 }  // extern "C"
+
+}  // namespace mayfly::internal

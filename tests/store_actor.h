@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Actor: a process that runs a function, stops at the steps that it is told, goes on, or is killed.
-// For tests of a store that was built with hooks (src/store/log/test_hooks.h): its steps are theirs,
-// and the calls on files (power_cut_calls.h).
+// For tests of a store that was built with hooks (src/store/log/test_hooks.h): its steps are
+// theirs, and the calls on files (power_cut_calls.h).
 //
 //   Actor writer([&] { store.put("key", "value"); });
 //   writer.run_to("tail");   // false: it has ended before
@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -64,7 +65,7 @@ class Actor {
     for (int turn = 0; turn < patience_ms * 5; ++turn) {
       if (shared_->state == kStopped) return true;
       if (has_ended()) return false;
-      ::usleep(200);
+      (void)::poll(nullptr, 0, 1);
     }
     return false;
   }
@@ -119,13 +120,13 @@ class Actor {
   }
 
   void wait_for_go() {
-    while (shared_->state != kGo) ::usleep(100);
+    while (shared_->state != kGo) (void)::poll(nullptr, 0, 1);
   }
 
   void step(const char* what) {
     if (shared_->kills_in != 0 && --shared_->kills_in == 0) ::kill(::getpid(), SIGKILL);
     if (::gettid() != main_thread()) {
-      while (shared_->holds_thread && std::strcmp(what, "thread") == 0) ::usleep(1000);
+      while (shared_->holds_thread && std::strcmp(what, "thread") == 0) (void)::poll(nullptr, 0, 1);
       return;
     }
     if (std::strcmp(what, shared_->stop) != 0 || --shared_->left != 0) return;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Switches off one rule of the redo log, and looks whether that is noticed. For store_rules_test.py.
+// Switches off one rule of the redo log, and looks whether that is noticed. For
+// store_rules_test.py.
 //
 //   store_rules --list
 //   store_rules FOLDER RULE on|off
 //
 // For each rule (src/store/log/test_hooks.h) there is a story of some processes, which are stopped
-// and killed at certain steps, or whose power is cut. It ends with 0 if all is well, as it must with
-// the rule on, and with something else if not, as it must with the rule off.
+// and killed at certain steps, or whose power is cut. It ends with 0 if all is well, as it must
+// with the rule on, and with something else if not, as it must with the rule off.
 
 #include <chrono>
 #include <filesystem>
@@ -20,7 +21,7 @@
 
 #include "power_cut_plan.h"
 #include "store/lmdb/environment.h"
-#include "store/log/window.h"
+#include "store/table/window.h"
 #include "store_actor.h"
 
 namespace mayfly::internal {
@@ -693,11 +694,7 @@ constexpr Story kStories[] = {
 #undef STORY
 static_assert(std::size(kStories) == kRules, "each rule has its story");
 
-}  // namespace
-}  // namespace mayfly::internal
-
-int main(int argc, char** argv) {
-  using namespace mayfly::internal;
+int run(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--list") {
     for (const Story& story : kStories) std::puts(story.name);
     return 0;
@@ -712,3 +709,8 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "usage: store_rules --list | FOLDER RULE on|off\n");
   return 2;
 }
+
+}  // namespace
+}  // namespace mayfly::internal
+
+int main(int argc, char** argv) { return mayfly::internal::run(argc, argv); }

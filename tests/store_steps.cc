@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kills a process at the nth step of what it does with a store, for every n. For store_steps_test.py.
+// Kills a process at the nth step of what it does with a store, for every n. For
+// store_steps_test.py.
 //
 //   store_steps FOLDER LEVEL fresh|alone|beside|twice FIRST STRIDE
 //
 // A step is a change of what processes share, a lock, or a call on a file: all that others can see.
 // The process opens a store (one that was killed with a log that is nearly full, or a new one),
-// writes, makes families, syncs, makes checkpoints, and closes it. Nothing that was acknowledged may
-// be missing, at no level; at most one transaction may be there that was not; and the store must be
-// sound.
+// writes, makes families, syncs, makes checkpoints, and closes it. Nothing that was acknowledged
+// may be missing, at no level; at most one transaction may be there that was not; and the store
+// must be sound.
 //
 //   alone   another process opens the store afterwards
 //   beside  another one has it open, and goes on with it; a third joins it then; and after both are

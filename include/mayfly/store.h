@@ -18,8 +18,8 @@
 // Time: a transaction reads the clock once. A key is gone from its deadline on, whether or not it
 // has been removed. What expires before it is written to the tree never gets there; the rest is
 // removed by checkpoints, by purge_expired(), and by commits, which remove what reads of the same
-// process have found. A read writes nothing. See docs/time.md. The clock is to be the wall clock, since
-// deadlines outlive the process.
+// process have found. A read writes nothing. See docs/time.md. The clock is to be the wall clock,
+// since deadlines outlive the process.
 //
 // Threads and processes: a Store may be shared by threads, several may be open on one path, and
 // several processes may use one file. There is one write transaction at a time; readers never wait
@@ -138,8 +138,8 @@ class Store {
   Status sync();
 
   // Writes what the log has to the tree, and returns when that is on disk; then the log can be
-  // reused. It happens by itself whenever a segment of the log is full. What has expired is left out.
-  // Code::busy if another writer does not end in time.
+  // reused. It happens by itself whenever a segment of the log is full. What has expired is left
+  // out. Code::busy if another writer does not end in time.
   Status checkpoint();
   Result<Checkpointed> checkpoint(CheckpointMode mode);
 

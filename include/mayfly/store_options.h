@@ -16,8 +16,8 @@ enum class Durability {
   off,     // A power cut may undo the commits since the last checkpoint, never half of one.
   normal,  // A power cut may undo the commits of the last moments (see sync_interval), never half
            // of one.
-  full,    // A power cut loses nothing: each commit waits for the disk. Those of several threads and
-           // processes wait together.
+  full,    // A power cut loses nothing: each commit waits for the disk. Those of several threads
+           // and processes wait together.
 };
 
 struct StoreOptions {
@@ -42,8 +42,8 @@ struct StoreOptions {
   std::size_t purge_batch = 256;
 
   // The size of each of the two segments of the redo log. When one is full, what it has goes into
-  // the tree in one checkpoint; so a larger one means fewer writes, more memory, and a longer replay
-  // when the store is opened after a crash. From 64 KiB to 1 GiB.
+  // the tree in one checkpoint; so a larger one means fewer writes, more memory, and a longer
+  // replay when the store is opened after a crash. From 64 KiB to 1 GiB.
   std::uint64_t log_segment_bytes = std::uint64_t{32} << 20;
 
   // At Durability::normal: how old the commits that a power cut may undo can get.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ref: a counted handle of an object that several own, such as the memory tables that snapshots share.
-// The last one frees it. Only for what has no single owner by its nature.
+// Ref: a counted handle of an object that several own, such as the memory tables that snapshots
+// share. The last one frees it. Only for what has no single owner by its nature.
 //
 //   Ref<TableSet> set = make_ref<TableSet>();
 //   Ref<const TableSet> published = std::move(set);
@@ -35,8 +35,7 @@ class Ref {
   Ref(const Ref& other) : box_(other.box_) { hold(); }
   Ref(Ref&& other) noexcept : box_(std::exchange(other.box_, nullptr)) {}
   template <class Other>
-    requires std::is_same_v<const Other, T>
-  Ref(Ref<Other> other) : box_(other.release()) {}
+  requires std::is_same_v<const Other, T> Ref(Ref<Other> other) : box_(other.release()) {}
   Ref& operator=(Ref other) noexcept {
     std::swap(box_, other.box_);
     return *this;

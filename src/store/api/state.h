@@ -12,9 +12,9 @@
 #include "mayfly/cursor.h"
 #include "mayfly/store.h"
 #include "store/lmdb/environment.h"
-#include "store/log/window_cursor.h"
 #include "store/rows/deadline_cursor.h"
 #include "store/rows/row_cursor.h"
+#include "store/table/window_cursor.h"
 #include "store/txn/txn.h"
 
 namespace mayfly {

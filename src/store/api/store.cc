@@ -87,7 +87,8 @@ Status Store::State::close() {
     return Done{};
   }
   const std::string file = environment->path();
-  const Status closed = internal::release_environment(std::exchange(environment, nullptr), clock.now());
+  const Status closed =
+      internal::release_environment(std::exchange(environment, nullptr), clock.now());
   if (temporary) remove_files(file);
   return closed;
 }

@@ -5,7 +5,7 @@
 #include "store/check/log_check.h"
 
 #include "base/hex.h"
-#include "store/log/window_cursor.h"
+#include "store/table/window_cursor.h"
 
 namespace mayfly {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the redo log with the memory tables of a snapshot. For Store::check(). False: the log was
-// reused meanwhile, so that nothing can be said.
+// Compares the redo log with the memory tables of a snapshot. For Store::check(). False: the log
+// was reused meanwhile, so that nothing can be said.
 
 #pragma once
 

@@ -92,8 +92,8 @@ void Environment::close_in_child() {
   if (session_ != nullptr) session_->close_in_child();
 }
 
-// Who can make no file beside the store reads without joining other processes, if nobody has it open
-// or can write to it.
+// Who can make no file beside the store reads without joining other processes, if nobody has it
+// open or can write to it.
 Status Environment::open_file() {
   if (is_on_network(path_)) {
     return Error{Code::unsupported, "cannot open " + path_ +
@@ -175,7 +175,8 @@ Status Environment::start_lmdb() {
   return Done{};
 }
 
-// Reads the catalog, opens all tables, and takes in the log; makes the first two if the file is new.
+// Reads the catalog, opens all tables, and takes in the log; makes the first two if the file is
+// new.
 Status Environment::load(bool is_alone) {
   const bool may_write = has_writer_;
   if (info().me_last_txnid == 0) {

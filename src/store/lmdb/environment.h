@@ -32,7 +32,7 @@
 #include "store/lmdb/tree_txn.h"
 #include "store/log/redo_log.h"
 #include "store/log/session.h"
-#include "store/log/window.h"
+#include "store/table/window.h"
 #include "store/txn/catalog.h"
 
 namespace mayfly::internal {
@@ -106,7 +106,8 @@ class Environment {
   }
   std::unique_lock<std::mutex> lock_tables() { return std::unique_lock(tables_mutex_); }
 
-  // A TreeTxn was committed as LMDB's transaction `id`; `changed` is null if the catalog is as before.
+  // A TreeTxn was committed as LMDB's transaction `id`; `changed` is null if the catalog is as
+  // before.
   void on_tree_commit(std::uint64_t id, const Catalog* changed,
                       const std::vector<NewTable>& tables);
 
@@ -122,8 +123,8 @@ class Environment {
   // Brings a store of format 1 to the present one. REQUIRES: the checkpoint lock, or alone.
   Status upgrade();
 
-  // Has LMDB show what a process has committed that died right then: it does so when somebody begins
-  // to write. REQUIRES: the checkpoint lock, without which nobody writes to LMDB.
+  // Has LMDB show what a process has committed that died right then: it does so when somebody
+  // begins to write. REQUIRES: the checkpoint lock, without which nobody writes to LMDB.
   void refresh_tree();
 
   // Makes what LMDB shows durable.

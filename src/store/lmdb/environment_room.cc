@@ -11,8 +11,8 @@
 namespace mayfly::internal {
 namespace {
 
-// What transactions that put have to leave of a map, so that there is room to remove something: LMDB
-// changes no page in place, and what a transaction frees, only the next but one can take.
+// What transactions that put have to leave of a map, so that there is room to remove something:
+// LMDB changes no page in place, and what a transaction frees, only the next but one can take.
 constexpr std::uint64_t kReservedMost = 64;  // a removal takes some twenty
 constexpr std::uint64_t kReservedShare = 8;  // of the map, if that is small
 

@@ -80,8 +80,8 @@ Result<std::unique_ptr<Snapshot>> Environment::begin_internal_read() {
 }
 
 // Takes the tail of the log first, the LMDB snapshot second: so a commit that went straight into
-// LMDB before the tail is in the snapshot. If the log was reused while it was read, all of it is done
-// again; in the end with the checkpoint lock, which stops that.
+// LMDB before the tail is in the snapshot. If the log was reused while it was read, all of it is
+// done again; in the end with the checkpoint lock, which stops that.
 Status Environment::renew(Snapshot& snapshot) {
   Status problem = Done{};
   for (int tries = 0; tries < kTries; ++tries) {

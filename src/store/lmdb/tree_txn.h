@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TreeTxn: a write transaction of LMDB, with what it changes of the catalog, and with the place in the
-// redo log up to which LMDB has everything. A commit is durable when it returns.
+// TreeTxn: a write transaction of LMDB, with what it changes of the catalog, and with the place in
+// the redo log up to which LMDB has everything. A commit is durable when it returns.
 //
 // Its owner has the checkpoint lock, and ends it on the thread that began it.
 

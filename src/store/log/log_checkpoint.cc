@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the log gets into LMDB: cuts, checkpoints, commits that go there directly, and the thread that
-// does the work in the background.
+// How the log gets into LMDB: cuts, checkpoints, commits that go there directly, and the thread
+// that does the work in the background.
 
 #include <algorithm>
 #include <optional>
@@ -8,8 +8,8 @@
 #include "mayfly/internal/stopwatch.h"
 #include "store/lmdb/environment.h"
 #include "store/log/redo_log.h"
-#include "store/log/window_cursor.h"
 #include "store/rows/tree_writer.h"
+#include "store/table/window_cursor.h"
 
 namespace mayfly::internal {
 namespace {
@@ -341,8 +341,8 @@ void RedoLog::request_checkpoint(Time moment) {
   if (wanted_.exchange(moment.time_since_epoch().count()) == kNotWanted) wake_thread();
 }
 
-// Syncs the log some time after the first commit that nobody has synced, and makes checkpoints. What
-// fails is tried again with the next commit, or by whoever needs the room.
+// Syncs the log some time after the first commit that nobody has synced, and makes checkpoints.
+// What fails is tried again with the next commit, or by whoever needs the room.
 Time RedoLog::work() {
   test_step("thread");
   if (const std::int64_t wanted = wanted_.exchange(kNotWanted); wanted != kNotWanted) {

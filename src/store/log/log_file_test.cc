@@ -84,7 +84,8 @@ class Appender {
     must(append());
   }
   Status append() {
-    if (writer_.bytes() > log_->bytes_at(segment_, place_.position).size()) next_segment();
+    const Position used = place_.position - log_->segment(segment_)->position;
+    if (used + writer_.bytes() > log_->room()) next_segment();
     const std::string_view bytes = writer_.finish(place_.position, place_.chain);
     Status done = log_->append(segment_, place_.position, bytes);
     if (!done) return done;

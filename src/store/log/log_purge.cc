@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before a checkpoint, the thread of the log erases what is due in LMDB, as a purge does. So a store
-// whose entries all expire does not grow, though nobody purges it.
+// Before a checkpoint, the thread of the log erases what is due in LMDB, as a purge does. So a
+// store whose entries all expire does not grow, though nobody purges it.
 
 #include <algorithm>
 

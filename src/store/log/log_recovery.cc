@@ -131,8 +131,8 @@ Status RedoLog::adopt_records(const TreeState& state) {
   return Done{};
 }
 
-// A direct commit is in LMDB; its place in the log is made. If the chain is the later one already, the
-// record was written by one that died.
+// A direct commit is in LMDB; its place in the log is made. If the chain is the later one already,
+// the record was written by one that died.
 Status RedoLog::append_barrier(const LogPlace& behind) {
   const LogPlace end = tail();
   if (end.chain != behind.chain) {

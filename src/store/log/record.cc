@@ -38,7 +38,7 @@ static_assert(sizeof(OperationHeader) == kOperationBytes);
 constexpr std::uint32_t kWasThere = 1;
 constexpr std::uint32_t kHadDeadline = 2;
 constexpr std::uint32_t kHasDeadline = 4;
-constexpr std::size_t kDeadlineBytes = 8;
+constexpr std::size_t kOperationDeadlineBytes = 8;
 
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -92,7 +92,7 @@ RecordView to_view_of(const RecordHeader& header, std::string_view body) {
 }  // namespace
 
 std::size_t operation_bytes(const Operation& operation) {
-  return kOperationBytes + (writes_deadline(operation) ? kDeadlineBytes : 0) +
+  return kOperationBytes + (writes_deadline(operation) ? kOperationDeadlineBytes : 0) +
          operation.key.size() + written_value(operation).size();
 }
 
@@ -107,7 +107,7 @@ bool take_operation(std::string_view& bytes, Operation& operation) {
   if (kind != OperationKind::put && header.value_bytes != 0) return false;
   if (kind == OperationKind::erase && has_deadline) return false;
   if (header.flags > (kWasThere | kHadDeadline | kHasDeadline)) return false;
-  const std::size_t key_at = sizeof header + (has_deadline ? kDeadlineBytes : 0);
+  const std::size_t key_at = sizeof header + (has_deadline ? kOperationDeadlineBytes : 0);
   if (bytes.size() < key_at + key_bytes + header.value_bytes) return false;
   operation.deadline = kNever;
   if (has_deadline) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Following and committing. Opening, settling and closing are in log_recovery.cc, what goes into LMDB
-// in log_checkpoint.cc.
+// Following and committing. Opening, settling and closing are in log_recovery.cc, what goes into
+// LMDB in log_checkpoint.cc.
 
 #include "store/log/redo_log.h"
 
@@ -14,7 +14,6 @@ namespace mayfly::internal {
 namespace {
 
 constexpr std::size_t kNotedMost = 4096;
-constexpr std::uint64_t kPendingLeast = std::uint64_t{4} << 20;
 
 std::uint64_t table_seed() {
   static const std::uint64_t seed = [] {
@@ -295,114 +294,6 @@ Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> 
   words().segment.store(static_cast<std::uint32_t>(other), std::memory_order_release);
   if (moment) request_checkpoint(*moment);
   return Done{};
-}
-
-Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
-  last_moment_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
-  const std::uint64_t pending = end - std::min(end, words().durable.load());
-  const std::uint64_t members = std::max(1u, words().members.load(std::memory_order_relaxed));
-  if (pending > std::max(kPendingLeast, 2 * segment_bytes() / members)) {
-    request_checkpoint(now);
-  }
-  if (durability == Durability::full && rule_on(Rule::ack_after)) return sync_log(end);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // the thread clears it, then reads the tail
-  if (durability == Durability::normal && !unsynced_.load(std::memory_order_relaxed)) {
-    if (!unsynced_.exchange(true)) wake_thread();
-  }
-  return Done{};
-}
-
-// Who waits for the sync lock often finds that the one before has synced its record, too. REQUIRES:
-// this process has followed the log to `end`, or LMDB has all before it, durably.
-Status RedoLog::sync_log(Position end) {
-  if (words().synced.load(std::memory_order_acquire) >= end) return Done{};
-  if (Status locked = session_.lock(SharedLock::sync, kLongestWait); !locked) return locked;
-  Status synced = Done{};
-  if (words().failed.load() != 0) {
-    synced = Error{Code::io,
-                   "the log could not be synced: whether the last commits survive a "
-                   "power cut is unknown (the next write makes a new log)"};
-  } else if (words().synced.load(std::memory_order_acquire) < end) {
-    synced = sync_file();
-  }
-  session_.unlock(SharedLock::sync);
-  return synced;
-}
-
-// What lies before the beginning of the log that is in force is in LMDB, durably.
-Status RedoLog::sync_file() {
-  const std::uint64_t log = words().log.load();
-  Position covered = words().tail.load(std::memory_order_acquire);
-  if (log == 0) return Done{};
-  std::unique_ptr<LogFile> other;  // another process has made it, and this one has not read it yet
-  LogFile* present = file();
-  if (present == nullptr || present->id().word() != log) {
-    auto opened = LogFile::open(path_, true);
-    if (!opened) return words().log.load() == log ? Status(opened.error()) : Status(Done{});
-    other = std::move(*opened);
-    present = other.get();
-  }
-  counts_.log_syncs.fetch_add(1, std::memory_order_relaxed);
-  const Status synced = present->sync();
-  if (words().log.load() != log) return Done{};
-  if (!synced) words().failed.store(1);
-  if (!rule_on(Rule::sync_before)) covered = words().tail.load();
-  if (synced) words().synced = std::max(covered, words().synced.load());
-  return synced;
-}
-
-// The LMDB of a direct commit may be visible before it is durable.
-Status RedoLog::sync() {
-  auto snapshot = environment_.begin_read();
-  if (!snapshot) return snapshot.error();
-  const Position applied = (*snapshot)->state.applied.position;
-  const Position end = std::max(applied, (*snapshot)->window.tail());
-  const bool has_log = !(*snapshot)->state.log.is_none();
-  environment_.end_read(std::move(*snapshot));
-  if (applied > words().durable.load() && rule_on(Rule::sync_lmdb)) {
-    if (Status synced = environment_.sync_tree(); !synced) return synced;
-  }
-  return has_log ? sync_log(end) : Status(Done{});
-}
-
-Position RedoLog::end_of_file(Position end) const {
-  if (file() == nullptr || end != tail().position) return end;
-  LogReader reader(*file(), tail());
-  while (reader.next()) continue;
-  return reader.place().position;
-}
-
-// --- The checkpoint lock
-
-Status RedoLog::lock_checkpoint(Millis patience) {
-  if (Status locked = session_.lock(SharedLock::checkpoint, patience); !locked) return locked;
-  checkpoint_thread_ = std::this_thread::get_id();
-  environment_.refresh_tree();
-  return Done{};
-}
-
-void RedoLog::unlock_checkpoint() {
-  checkpoint_thread_ = std::thread::id();
-  session_.unlock(SharedLock::checkpoint);
-}
-
-RedoLog::CheckpointLock::CheckpointLock(RedoLog& log, bool takes) {
-  if (!takes || log.checkpoint_thread_.load() == std::this_thread::get_id()) return;
-  if (log.lock_checkpoint()) log_ = &log;
-}
-
-RedoLog::CheckpointLock::~CheckpointLock() {
-  if (log_ != nullptr) log_->unlock_checkpoint();
-}
-
-bool RedoLog::is_current(const Snapshot& snapshot) const {
-  return snapshot.tables == set_number_.load(std::memory_order_relaxed);
-}
-
-// Files of earlier logs stay: a thread may be reading one.
-void RedoLog::use(std::unique_ptr<LogFile> file) {
-  files_.push_back(std::move(file));
-  file_.store(files_.back().get(), std::memory_order_release);
 }
 
 // --- Expired keys

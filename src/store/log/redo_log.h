@@ -30,10 +30,10 @@
 #include "mayfly/store_stats.h"
 #include "store/lmdb/tree_txn.h"
 #include "store/log/log_file.h"
-#include "store/log/mem_table.h"
 #include "store/log/record.h"
 #include "store/log/session.h"
-#include "store/log/window.h"
+#include "store/table/mem_table.h"
+#include "store/table/window.h"
 
 namespace mayfly::internal {
 

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -467,6 +468,12 @@ struct Beliefs {
   std::atomic<int> errors{0};
 };
 
+// Processes are at different places because they wait for different times.
+void pause_for(std::uint64_t microseconds) {
+  const timespec time{0, static_cast<long>(microseconds) * 1000};
+  (void)::ppoll(nullptr, 0, &time, nullptr);
+}
+
 class OpenAndClose {
  public:
   OpenAndClose(Beliefs& beliefs, int self, unsigned seed)
@@ -475,7 +482,7 @@ class OpenAndClose {
         random_(seed) {}
 
   void once(const std::string& path) {
-    std::this_thread::sleep_for(std::chrono::microseconds(random_() % 6000));
+    pause_for(random_() % 6000);
     auto joined = Session::join(path, 60s);
     if (!joined.ok()) {
       ++beliefs_->errors;
@@ -515,8 +522,7 @@ class OpenAndClose {
 
  private:
   void linger() {
-    if (random_() % 4 == 0)
-      std::this_thread::sleep_for(std::chrono::microseconds(random_() % 3000));
+    if (random_() % 4 == 0) pause_for(random_() % 3000);
     for (auto turns = random_() % 200; turns > 0; --turns) std::this_thread::yield();
   }
 
@@ -579,7 +585,7 @@ TEST_F(LogSessionTest, NobodyBelievesToBeAloneWhileAnotherIsInside) {
   const std::int64_t limit = monotonic_ns() + 20'000 * kNanosInMilli;
   int kills = 0;
   while ((beliefs->joins < 600 || kills < 300) && monotonic_ns() < limit) {
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 10'000));
+    pause_for(random() % 10'000);
     const int number = static_cast<int>(random() % Beliefs::kProcesses);
     end(number);
     start(number);

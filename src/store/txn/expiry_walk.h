@@ -15,7 +15,7 @@
 #include "mayfly/time.h"
 #include "store/lmdb/lmdb.h"
 #include "store/lmdb/tree_txn.h"
-#include "store/log/window_cursor.h"
+#include "store/table/window_cursor.h"
 
 namespace mayfly::internal {
 

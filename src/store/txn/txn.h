@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Txn: what a transaction is inside: a snapshot and a moment. One that writes keeps its changes in a
-// table of its own, through which it reads; a commit makes them a record of the log. What does not
-// fit into a record, and what changes families, goes straight into LMDB (go_direct).
+// Txn: what a transaction is inside: a snapshot and a moment. One that writes keeps its changes in
+// a table of its own, through which it reads; a commit makes them a record of the log. What does
+// not fit into a record, and what changes families, goes straight into LMDB (go_direct).
 
 #pragma once
 
@@ -148,7 +148,8 @@ class Txn {
   Error missing_family() const;
 
   // Reading. find() returns what a user may see; an expired entry counts as absent, and its key is
-  // recorded. A read that does not need the deadline may get kNever. look() returns it all the same.
+  // recorded. A read that does not need the deadline may get kNever. look() returns it all the
+  // same.
   Result<std::optional<StoredEntry>> find(FamilyView& view, std::string_view key, Need need);
   Result<std::optional<StoredEntry>> look(FamilyView& view, std::string_view key, Need need);
 

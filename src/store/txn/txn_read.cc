@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a transaction reads: its own changes and the tables first, then LMDB: there the data, and only
-// in a family that has deadlines, the deadline.
+// How a transaction reads: its own changes and the tables first, then LMDB: there the data, and
+// only in a family that has deadlines, the deadline.
 
 #include "store/txn/expiry_walk.h"
 #include "store/txn/txn.h"

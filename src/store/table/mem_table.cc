@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/log/mem_table.h"
+#include "store/table/mem_table.h"
 
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL  // short keys, mostly: the call would cost as much as the hash

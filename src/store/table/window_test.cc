@@ -2,7 +2,7 @@
 // A window over LMDB's state shows what a replay of the whole log would: by key, in order, by
 // deadline, and in numbers.
 
-#include "store/log/window.h"
+#include "store/table/window.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/log/window_cursor.h"
+#include "store/table/window_cursor.h"
 
 namespace mayfly::internal {
 namespace window_test {

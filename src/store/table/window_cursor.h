@@ -14,7 +14,7 @@
 
 #include "base/ref.h"
 #include "mayfly/time.h"
-#include "store/log/window.h"
+#include "store/table/window.h"
 
 namespace mayfly::internal {
 

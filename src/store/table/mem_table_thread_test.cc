@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "store/log/mem_table.h"
+#include "store/table/mem_table.h"
 
 namespace mayfly::internal {
 namespace mem_table_thread_test {

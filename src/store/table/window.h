@@ -20,8 +20,8 @@
 #include "base/ref.h"
 #include "mayfly/time.h"
 #include "store/log/log_file.h"
-#include "store/log/mem_table.h"
 #include "store/log/record.h"
+#include "store/table/mem_table.h"
 
 namespace mayfly::internal {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/log/window.h"
+#include "store/table/window.h"
 
 #include <algorithm>
 #include <limits>

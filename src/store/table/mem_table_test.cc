@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MemTable against a list of versions, and its rules one by one.
 
-#include "store/log/mem_table.h"
+#include "store/table/mem_table.h"
 
 #include <gtest/gtest.h>
 

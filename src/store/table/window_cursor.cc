@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/log/window_cursor.h"
+#include "store/table/window_cursor.h"
 
 #include <algorithm>
 #include <cstddef>

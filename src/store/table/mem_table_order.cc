@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/log/mem_table.h"
+#include "store/table/mem_table.h"
 
 namespace mayfly::internal {
 namespace {
