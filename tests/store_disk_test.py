@@ -80,7 +80,7 @@ class FullDiskTest(DiskTest):
         shell = self.shell()
         shell.ok(f"open {self.path} {level} interval=10")
         count = self.fill_up(shell, bytes_each, ttl)
-        self.assertGreater(count, 5)
+        self.assertGreater(count, 2)
         self.assert_whole(shell, count, bytes_each)
         self.assertTrue(shell.ask("put key value 0").split(" ")[0] in ("full", "ok"))
 
@@ -89,7 +89,8 @@ class FullDiskTest(DiskTest):
         shell.ok("erase 100000 1")
         shell.ok("sync")
         self.assertEqual(shell.ok(f"verify 0 {count + 3} {bytes_each}"), str(count + 3))
-        shell.ok("close")
+        # The last checkpoint may find no room for it all; then the log stays, and has it.
+        self.assertIn(shell.ask("close").split(" ")[0], ("ok", "full"))
         shell.ok(f"open {self.path} {level}")
         self.assertEqual(shell.ok(f"verify 0 {count + 3} {bytes_each}"), str(count + 3))
         shell.ok("check")
@@ -107,7 +108,7 @@ class FullDiskTest(DiskTest):
                         shell.kill()
                     else:
                         shell.ask("close")
-                        self.use_up_the_rest()
+                        self.use_up_the_rest(leaves=8 << 10)  # for the -shm
                     for options in ["read_only", ""]:
                         other = self.shell()
                         other.ok(f"open {self.path} {level} {options}")
@@ -172,42 +173,36 @@ class FullDiskTest(DiskTest):
                 shell.ok("put key value 0")
                 self.assertEqual(shell.ok("get key"), "value")
 
-    def test_an_undo_log_that_cannot_be_made_stops_writers_until_it_can(self):
+    def test_a_log_that_cannot_be_made_leaves_commits_to_the_tree(self):
         self.mount_disk()
         shell = self.shell()
-        shell.ok(f"open {self.path} full")
+        shell.ok(f"open {self.path} normal")
         shell.ok("fill 0 10 100 0")
         shell.ok("close")
         shell.ok(f"open {self.path} normal")
-        self.use_up_the_rest()
-        self.assert_error(shell.ask("fill 10 1 100 0"), "full", "-undo", "space")
-        self.assert_whole(shell, 10, 100)
+        self.use_up_the_rest(leaves=600 << 10)  # for some pages, though not for a log
+        shell.ok("fill 10 3 100 0")
+        self.assertNotIn("store-wal", os.listdir(self.folder))
+        self.assert_whole(shell, 13, 100)
         os.remove(os.path.join(self.folder, "rest"))
-        shell.ok("fill 10 10 100 0")
+        shell.ok("fill 13 7 100 0")
+        self.assertIn("store-wal", os.listdir(self.folder))
         self.assert_whole(shell, 20, 100)
 
-    def test_an_undo_log_that_cannot_grow_stops_writers_until_it_can(self):
+    def test_a_log_that_cannot_grow_stops_writers_until_it_can(self):
         self.mount_disk(24 << 20)
         shell = self.shell()
-        shell.ok(f"open {self.path} normal interval=3600000 map={16 << 20}")
-        shell.ok("batch 0 60 50000")
-        shell.ok("sync")
-        self.use_up_the_rest(leaves=3 << 20)
-        # The file grows by 2 MiB, and then the pages that have been replaced have to be saved.
-        answers = [shell.ask(f"batch {number % 6 * 10} 10 50000") for number in range(8)]
-        failed = [answer for answer in answers if answer != "ok"]
-        self.assertGreater(len(failed), 1)
-        for answer in failed:
-            self.assert_error(answer, "full", "-undo", "space")
-        self.assert_whole(shell, 60, 50000)
+        shell.ok(f"open {self.path} normal")
+        shell.ok("fill 0 10 1000 0")
+        self.use_up_the_rest()
+        answer = shell.ask("fill 10 5000 1000 0")
+        self.assert_error(answer, "full", "space")
+        count = 10 + int(answer.split(" ")[1])
+        self.assert_whole(shell, count, 1000)
+        self.assertEqual(shell.ok("erase 0 1"), "1")  # what fits into the room that it has
         os.remove(os.path.join(self.folder, "rest"))
-        for number in range(12):
-            shell.ok(f"batch {number % 6 * 10} 10 50000")
-        self.assert_whole(shell, 60, 50000)
-
-
-class LimitTest(DiskTest):
-    """Where nothing can be mounted, a limit on the size of files is as good as a full disk."""
+        shell.ok(f"fill {count} 10 1000 0")
+        shell.ok("check")
 
     def test_loses_nothing_and_works_on_when_the_limit_is_gone(self):
         for level in LEVELS:
