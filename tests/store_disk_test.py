@@ -70,17 +70,18 @@ class FullDiskTest(DiskTest):
             for bytes_each, ttl in [(100, 0), (100, 5000), (20000, 0), (300000, 5000)]:
                 with self.subTest(level=level, bytes=bytes_each, ttl=ttl):
                     self.setUp()
-                    self.mount_disk()
+                    self.mount_disk(2 * DISK_BYTES)
                     self.fill_and_free(level, bytes_each, ttl)
 
     def fill_and_free(self, level, bytes_each, ttl):
+        # What is in the log needs as much again when it goes into the tree.
         ballast = os.path.join(self.folder, "ballast")
         with open(ballast, "wb") as file:
-            file.write(bytes(DISK_BYTES // 3))
+            file.write(bytes(2 * DISK_BYTES - (5 << 19)))
         shell = self.shell()
         shell.ok(f"open {self.path} {level} interval=10")
         count = self.fill_up(shell, bytes_each, ttl)
-        self.assertGreater(count, 2)
+        self.assertGreater(count, 5)
         self.assert_whole(shell, count, bytes_each)
         self.assertTrue(shell.ask("put key value 0").split(" ")[0] in ("full", "ok"))
 
@@ -89,8 +90,7 @@ class FullDiskTest(DiskTest):
         shell.ok("erase 100000 1")
         shell.ok("sync")
         self.assertEqual(shell.ok(f"verify 0 {count + 3} {bytes_each}"), str(count + 3))
-        # The last checkpoint may find no room for it all; then the log stays, and has it.
-        self.assertIn(shell.ask("close").split(" ")[0], ("ok", "full"))
+        shell.ok("close")
         shell.ok(f"open {self.path} {level}")
         self.assertEqual(shell.ok(f"verify 0 {count + 3} {bytes_each}"), str(count + 3))
         shell.ok("check")
@@ -107,11 +107,48 @@ class FullDiskTest(DiskTest):
                     if ends == "kill":
                         shell.kill()
                     else:
-                        shell.ask("close")
+                        self.assert_error(shell.ask("close"), "full", "space")
+                    self.use_up_the_rest()
                     for options in ["read_only", ""]:
                         other = self.shell()
                         other.ok(f"open {self.path} {level} {options}")
                         self.assert_whole(other, count, 3000)
+                        other.kill()
+
+    def test_a_checkpoint_that_does_not_fit_leaves_all_in_the_log(self):
+        for level in LEVELS:
+            with self.subTest(level):
+                self.setUp()
+                self.mount_disk()
+                shell = self.shell()
+                shell.ok(f"open {self.path} {level} segment={64 << 10}")
+                shell.ok("fill 0 2 100 0")
+                self.assert_is_there("store-wal")
+                shell.ok("fill 2 900 100 0")  # both segments have their room on disk
+                shell.ok("checkpoint")
+                self.use_up_the_rest()
+                answer = shell.ask("fill 902 100000 100 0")
+                self.assert_error(answer, "full", "space")
+                count = 902 + int(answer.split(" ")[1])
+                self.assertGreater(count, 902 + 400)  # most of a segment
+                self.assert_error(shell.ask("checkpoint"), "full", "space")
+                self.assert_whole(shell, count, 100)
+                shell.kill()
+                shell = self.shell()
+                shell.ok(f"open {self.path} {level} read_only")
+                self.assert_whole(shell, count, 100)
+                shell.kill()
+                os.remove(os.path.join(self.folder, "rest"))
+                shell = self.shell()
+                shell.ok(f"open {self.path} {level}")
+                self.assert_whole(shell, count, 100)
+                shell.ok(f"fill {count} 2000 100 0")
+                shell.ok("checkpoint")
+                self.assert_whole(shell, count + 2000, 100)
+                shell.ok("close")
+
+    def assert_is_there(self, name, is_there=True):
+        self.assertEqual(name in os.listdir(self.folder), is_there, name)
 
     def use_up_the_rest(self, leaves=0):
         reserve = os.path.join(self.folder, "reserve")
@@ -172,36 +209,49 @@ class FullDiskTest(DiskTest):
                 shell.ok("put key value 0")
                 self.assertEqual(shell.ok("get key"), "value")
 
-    def test_a_log_that_cannot_be_made_leaves_commits_to_the_tree(self):
-        self.mount_disk()
-        shell = self.shell()
-        shell.ok(f"open {self.path} normal")
-        shell.ok("fill 0 10 100 0")
-        shell.ok("close")
-        shell.ok(f"open {self.path} normal")
-        self.use_up_the_rest(leaves=600 << 10)  # for some pages, though not for a log
-        shell.ok("fill 10 3 100 0")
-        self.assertNotIn("store-wal", os.listdir(self.folder))
-        self.assert_whole(shell, 13, 100)
-        os.remove(os.path.join(self.folder, "rest"))
-        shell.ok("fill 13 7 100 0")
-        self.assertIn("store-wal", os.listdir(self.folder))
-        self.assert_whole(shell, 20, 100)
+    def test_a_log_that_cannot_be_made_is_done_without(self):
+        for level in LEVELS:
+            with self.subTest(level):
+                self.setUp()
+                self.mount_disk()
+                shell = self.shell()
+                shell.ok(f"open {self.path} {level}")
+                shell.ok("fill 0 1 100 0")
+                self.use_up_the_rest(leaves=300 << 10)
+                shell.ok("fill 1 10 100 0")
+                self.assert_is_there("store-wal", False)
+                self.assert_is_there("store-wal.new", False)
+                self.assert_whole(shell, 11, 100)
+                os.remove(os.path.join(self.folder, "rest"))
+                shell.ok("fill 11 10 100 0")
+                self.assert_is_there("store-wal")
+                self.assert_whole(shell, 21, 100)
+                shell.ok("close")
+                self.assert_is_there("store-wal", False)
 
     def test_a_log_that_cannot_grow_stops_writers_until_it_can(self):
-        self.mount_disk(24 << 20)
-        shell = self.shell()
-        shell.ok(f"open {self.path} normal")
-        shell.ok("fill 0 10 1000 0")
-        self.use_up_the_rest()
-        answer = shell.ask("fill 10 5000 1000 0")
-        self.assert_error(answer, "full", "space")
-        count = 10 + int(answer.split(" ")[1])
-        self.assert_whole(shell, count, 1000)
-        shell.ok("erase 0 1")  # what fits into the room that it has
-        os.remove(os.path.join(self.folder, "rest"))
-        shell.ok(f"fill {count} 10 1000 0")
-        shell.ok("check")
+        for level in LEVELS:
+            with self.subTest(level):
+                self.setUp()
+                self.mount_disk()
+                shell = self.shell()
+                shell.ok(f"open {self.path} {level}")
+                shell.ok("fill 0 20 50000 0")
+                self.use_up_the_rest()
+                count = 20 + self.fill_on(shell, 20, 50000)
+                self.assert_whole(shell, count, 50000)
+                os.remove(os.path.join(self.folder, "rest"))
+                shell.ok(f"fill {count} 5 50000 0")
+                self.assert_whole(shell, count + 5, 50000)
+
+    def fill_on(self, shell, first, bytes_each):
+        answer = shell.ask(f"fill {first} 100000 {bytes_each} 0")
+        self.assert_error(answer, "full", "-wal", "space")
+        return int(answer.split(" ")[1])
+
+
+class LimitTest(DiskTest):
+    """Where nothing can be mounted, a limit on the size of files is as good as a full disk."""
 
     def test_loses_nothing_and_works_on_when_the_limit_is_gone(self):
         for level in LEVELS:
@@ -261,6 +311,26 @@ class ReadOnlyTest(DiskTest):
         self.assert_error(shell.ask("put key other 0"), "denied", "read-only")
         shell.ok("check")
         shell.ok("close")
+
+    def test_a_read_only_file_system_with_a_log_shows_what_is_in_the_log(self):
+        self.mount_disk()
+        shell = self.shell()
+        shell.ok(f"open {self.path} off")
+        shell.ok("fill 0 10 100 1000")
+        shell.ok("put key value 0")
+        shell.kill()
+        subprocess.run(["mount", "-o", "remount,ro", self.folder], check=True)
+        shell = self.shell()
+        self.assert_error(shell.ask(f"open {self.path} normal"), "denied", "store")
+        for _ in range(2):
+            shell.ok(f"open {self.path} normal read_only")
+            self.assertEqual(shell.ok("verify 0 10 100"), "10")
+            self.assertEqual(shell.ok("count"), "11 10 0")
+            shell.ok("check")
+            shell.ok("close")
+        subprocess.run(["mount", "-o", "remount,rw", self.folder], check=True)
+        shell.ok(f"open {self.path} normal")
+        self.assertEqual(shell.ok("verify 0 10 100"), "10")
 
     def test_who_may_not_write_can_read_and_is_told_so(self):
         shell = self.user_of_a_store(0o444, 0o755)
@@ -361,6 +431,108 @@ class NoStoreTest(DiskTest):
         self.write(whole)
         shell.ok(f"open {self.path} full")
         self.assertEqual(shell.ok("verify 0 500 1000"), "500")
+
+
+class DamagedLogTest(DiskTest):
+    """The log of a store that was killed, in which something is missing."""
+
+    COUNT = 300
+    HEADER = 4096
+    SEGMENT = 64 << 10
+
+    def setUp(self):
+        super().setUp()
+        with Shell() as shell:
+            shell.ok(f"open {self.path} off segment={self.SEGMENT} interval=100000")
+            shell.ok(f"fill 0 {self.COUNT} 100 0")
+            shell.kill()
+        self.log = self.path + "-wal"
+        self.files = {path: self.read(path) for path in [self.path, self.log]}
+
+    def read(self, path):
+        with open(path, "rb") as file:
+            return file.read()
+
+    def put_back(self):
+        for path, content in self.files.items():
+            with open(path, "wb") as file:
+                file.write(content)
+
+    def change_log(self, change):
+        self.put_back()
+        content = bytearray(self.files[self.log])
+        change(content)
+        with open(self.log, "wb") as file:
+            file.write(content)
+
+    def test_one_that_is_gone_or_too_short_is_an_error(self):
+        self.put_back()
+        os.remove(self.log)
+        self.assert_both_ways("corrupt", "-wal is missing")
+        for size in [0, 100, self.HEADER, self.HEADER + 64, self.HEADER + self.SEGMENT,
+                     self.HEADER + 2 * self.SEGMENT - 1]:
+            with self.subTest(size):
+                def cut(content, size=size):
+                    del content[size:]
+                self.change_log(cut)
+                self.assert_both_ways("corrupt", "-wal")
+
+    def assert_both_ways(self, code, *words):
+        for options in ["read_only", ""]:
+            self.assert_error(self.shell().ask(f"open {self.path} normal {options}"), code, *words)
+
+    def test_one_of_another_store_is_an_error(self):
+        other = os.path.join(self.folder, "other")
+        with Shell() as shell:
+            shell.ok(f"open {other} off segment={self.SEGMENT}")
+            shell.ok("fill 0 10 100 0")
+            shell.kill()
+        os.replace(other + "-wal", self.log)
+        self.assert_both_ways("corrupt", "of another store")
+
+    def test_its_header_is_damaged(self):
+        for place in [0, 20, 50, 79]:
+            with self.subTest(place):
+                def flip(content, place=place):
+                    content[place] ^= 1
+                self.change_log(flip)
+                self.assert_both_ways("corrupt", "-wal")
+
+    def test_one_that_is_cut_anywhere_leaves_what_was_before(self):
+        end = self.HEADER + len(self.files[self.log][self.HEADER:].rstrip(b"\0"))
+        self.assertGreater(end, self.HEADER + 30_000)
+        counts = []
+        for place in [*range(self.HEADER + 64, end, 1999), end - 1, end]:
+            with self.subTest(place):
+                def lose(content, place=place):
+                    content[place:] = bytes(len(content) - place)
+                self.change_log(lose)
+                counts.append(self.count_the_rest())
+        self.assertEqual(counts, sorted(counts))
+        self.assertEqual(counts[-1], self.COUNT)
+        self.assertLess(counts[0], 5)
+
+    def test_one_with_a_hole_leaves_what_was_before(self):
+        for place in range(self.HEADER + 64, self.HEADER + 40_000, 2503):
+            with self.subTest(place):
+                def lose(content, place=place):
+                    content[place:place + 40] = bytes(40)
+                self.change_log(lose)
+                self.assertLess(self.count_the_rest(), self.COUNT)
+
+    def count_the_rest(self):
+        """How many of the first entries are there, and no others; writing goes on."""
+        with Shell() as shell:
+            shell.ok(f"open {self.path} normal")
+            count = int(shell.ok("count").split(" ")[0])
+            self.assertEqual(shell.ok(f"verify 0 {count} 100"), str(count))
+            shell.ok("check")
+            shell.ok(f"fill {count} 10 100 0")
+            shell.ok("close")
+            shell.ok(f"open {self.path} normal read_only")
+            self.assertEqual(shell.ok(f"verify 0 {count + 10} 100"), str(count + 10))
+            shell.ok("close")
+        return count
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ class Shell {
   }
 
  private:
-  // open PATH LEVEL [busy=MS] [map=BYTES] [interval=MS] [read_only]
+  // open PATH LEVEL [busy=MS] [map=BYTES] [interval=MS] [segment=BYTES] [read_only]
   std::string open(Words& words) {
     std::string path;
     std::string level;
@@ -95,6 +95,7 @@ class Shell {
       if (word.starts_with("busy=")) options.busy_timeout = Millis(std::stoll(value));
       if (word.starts_with("map=")) options.map_bytes = std::stoull(value);
       if (word.starts_with("interval=")) options.sync_interval = Millis(std::stoll(value));
+      if (word.starts_with("segment=")) options.log_segment_bytes = std::stoull(value);
       if (word == "read_only") options.read_only = true;
     }
     Result<Store> opened = Store::open(path, clock_, options);

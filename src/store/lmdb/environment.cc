@@ -264,6 +264,7 @@ Status Environment::close(Time now) {
   if (log_ != nullptr) log_->stop_thread();
   const bool may_write = has_writer_ && log_ != nullptr;
   if (session_->begin_to_leave(options_.busy_timeout) && may_write) closed = log_->close(now);
+  if (!closed) session_->let_others_in();  // there is a log: what a full disk has stays
   stop_lmdb();
   log_.reset();
   session_.reset();

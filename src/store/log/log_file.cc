@@ -306,8 +306,9 @@ Status LogFile::fill(int segment, Position end) {
     const std::uint64_t to =
         std::min(options_.segment_bytes, from + (from == 0 ? kFirstStep : kStep));
     Status done = fill_holes(offset_of(segment) + from, offset_of(segment) + to);
-    if (!done) return done;
-    filled.store(to, std::memory_order_relaxed);
+    // Less than a step may do, where the disk is full.
+    if (!done && data_end(segment, 0) < offset_of(segment) + needed) return done;
+    filled.store(done ? to : needed, std::memory_order_relaxed);
   }
   return Done{};
 }

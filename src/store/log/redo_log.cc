@@ -14,6 +14,8 @@ namespace mayfly::internal {
 namespace {
 
 constexpr std::size_t kNotedMost = 4096;
+// Transactions leave some room, so that on a full disk there is some for lives, cuts and barriers.
+constexpr std::uint64_t kReserve = 4096;
 
 std::uint64_t table_seed() {
   static const std::uint64_t seed = [] {
@@ -275,11 +277,12 @@ Status RedoLog::append() {
 // durably.
 Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> moment) {
   const LogPlace end = tail();
+  const Position needed = end.position + bytes + (moment ? kReserve : kRecordHeaderBytes);
   const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
   const auto place = file()->segment(segment);
   if (!place) return damaged_log();
   if (end.position - place->position + bytes <= file()->room()) {
-    return file()->fill(segment, end.position + bytes);
+    return file()->fill(segment, needed);
   }
   const int other = 1 - segment;
   Position durable = words().durable.load();
@@ -290,7 +293,7 @@ Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> 
     if (Status waited = wait_for_segment(place->position); !waited) return waited;
   }
   if (Status begun = file()->begin_segment(other, end); !begun) return begun;
-  if (Status filled = file()->fill(other, end.position + bytes); !filled) return filled;
+  if (Status filled = file()->fill(other, needed); !filled) return filled;
   words().segment.store(static_cast<std::uint32_t>(other), std::memory_order_release);
   if (moment) request_checkpoint(*moment);
   return Done{};

@@ -31,9 +31,9 @@ enum class Rule {
   refcount,       // redo_log.cc: tables live as long as a snapshot needs them
   settle,         // log_recovery.cc: what a dead writer left is settled first
   published,      // environment_txn.cc: nobody goes beyond the published tail
-  sync_before,    // redo_log.cc: what a sync covers is read before it
-  ack_after,      // redo_log.cc: full acknowledges after the sync
-  sync_lmdb,      // redo_log.cc: sync() syncs LMDB where it shows more than is durable
+  sync_before,    // log_sync.cc: what a sync covers is read before it
+  ack_after,      // log_sync.cc: full acknowledges after the sync
+  sync_lmdb,      // log_sync.cc: sync() syncs LMDB where it shows more than is durable
   unlink_last,    // log_recovery.cc: the log is removed when LMDB has all of it, durably
   gate,           // session.cc: whether one is alone is asked under the gate
   inode,          // session.cc: a lock file that has lost its name is given up
