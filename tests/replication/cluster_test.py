@@ -12,7 +12,7 @@ import time
 import unittest
 
 from replicas import (ReplicationCase, ask, await_caught_up, await_same, await_up, follow,
-                      held_by, is_up)
+                      held_by, info_of, is_up)
 from contents import now_ms
 from mayfly_server import Mayfly
 from proxy import Proxy
@@ -171,10 +171,16 @@ class RestartTest(ReplicationCase):
         self.write("after it")
         await_same(self.primary, self.replica)
 
+    def is_rewritten(self):
+        """Whether the log has what the full synchronisation brought."""
+        info = info_of(self.replica, "persistence")
+        return not (info["aof_rewrite_in_progress"] or info["aof_rewrite_scheduled"])
+
     def test_a_replica_with_a_log_has_what_it_got(self):
         self.pair("--appendonly", "yes")
         self.write("more")
         await_same(self.primary, self.replica)
+        await_that(self.is_rewritten, self.replica.log)
         expected = held_by(self.primary)
         self.replica.kill()
         self.primary.stop()
