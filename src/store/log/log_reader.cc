@@ -22,7 +22,9 @@ std::optional<RecordView> LogReader::next() {
 // segment may claim positions that were given again, to records of the other one.)
 std::optional<RecordView> LogReader::next_elsewhere() {
   for (const int number : {0, 1}) {
-    if (segment_ >= 0 && file_->segment(number) != place_) {
+    const bool has_grown =
+        number == segment_ && file_->bytes_at(number, place_.position).size() > rest_.size();
+    if (segment_ >= 0 && file_->segment(number) != place_ && !has_grown) {
       const auto start = file_->segment(number);
       if (rule_on(Rule::seg_link) || !start || start->position < place_.position) continue;
       place_ = *start;

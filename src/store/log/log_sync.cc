@@ -30,10 +30,27 @@ Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
   return Done{};
 }
 
-// Who waits for the sync lock often finds that the one before has synced its record, too. REQUIRES:
-// this process has followed the log to `end`, or LMDB has all before it, durably.
+// Commits share a sync. One thread of the process syncs at a time; those who wait meanwhile go on
+// together when it is done: if each waited for the shared lock, one whose commit is on disk would
+// wait for the next sync, too.
 Status RedoLog::sync_log(Position end) {
-  if (words().synced.load(std::memory_order_acquire) >= end) return Done{};
+  const auto is_synced = [&] { return words().synced.load(std::memory_order_acquire) >= end; };
+  if (is_synced()) return Done{};
+  std::unique_lock lock(sync_mutex_);
+  sync_ended_.wait(lock, [&] { return !is_syncing_ || is_synced(); });
+  if (is_synced()) return Done{};
+  is_syncing_ = true;
+  lock.unlock();
+  Status synced = sync_shared(end);
+  lock.lock();
+  is_syncing_ = false;
+  lock.unlock();
+  sync_ended_.notify_all();
+  return synced;
+}
+
+// Other processes may have synced meanwhile.
+Status RedoLog::sync_shared(Position end) {
   if (Status locked = session_.lock(SharedLock::sync, kLongestWait); !locked) return locked;
   Status synced = Done{};
   if (words().failed.load() != 0) {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -222,6 +223,7 @@ class RedoLog {
   Status wait_for_segment(Position needed);
 
   Status sync_log(Position end);
+  Status sync_shared(Position end);
   Status sync_file();
   LogFile* file() const { return file_.load(std::memory_order_acquire); }
   void use(std::unique_ptr<LogFile> file);
@@ -268,6 +270,9 @@ class RedoLog {
   std::atomic<std::thread::id> worker_{};
   Time sync_at_ = kNever;                             // of the thread
   std::atomic<std::thread::id> checkpoint_thread_{};  // of this process, that has the lock
+  std::mutex sync_mutex_;
+  std::condition_variable sync_ended_;
+  bool is_syncing_ = false;  // guarded by sync_mutex_
   std::mutex thread_mutex_;
   bool is_stopping_ = false;                  // guarded by thread_mutex_
   std::unique_ptr<BackgroundThread> thread_;  // made with the first record
