@@ -9,6 +9,10 @@
 
 #pragma once
 
+#ifndef MAYFLY_STORE_TEST_HOOKS
+#define MAYFLY_STORE_TEST_HOOKS  // it is for programs that have the hooks
+#endif
+
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
