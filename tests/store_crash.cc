@@ -46,6 +46,7 @@ StoreOptions options_of(std::string_view level) {
   return {.durability = level_of(level),
           .busy_timeout = Millis(30'000),
           .purge_batch = 16,
+          .log_segment_bytes = kLogSegmentBytesMin,
           .sync_interval = Millis(20)};
 }
 
@@ -92,6 +93,7 @@ class Writer {
       const Family family = must(store_.family(family_name(writer_, 0)));
       must(store_.purge_expired({}, family).status);
     }
+    if (number_ % 50 == 0) must(store_.checkpoint());
     if (number_ % 70 == 0) must(store_.sync());
     if (alone && number_ % 150 == 0) must(store_.compact());
   }

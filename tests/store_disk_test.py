@@ -240,9 +240,11 @@ class FullDiskTest(DiskTest):
                 self.use_up_the_rest()
                 count = 20 + self.fill_on(shell, 20, 50000)
                 self.assert_whole(shell, count, 50000)
+                shell.ok(f"erase {count - 1} 1")  # which fits into the room that it has
+                self.assert_whole(shell, count - 1, 50000)
                 os.remove(os.path.join(self.folder, "rest"))
-                shell.ok(f"fill {count} 5 50000 0")
-                self.assert_whole(shell, count + 5, 50000)
+                shell.ok(f"fill {count - 1} 5 50000 0")
+                self.assert_whole(shell, count + 4, 50000)
 
     def fill_on(self, shell, first, bytes_each):
         answer = shell.ask(f"fill {first} 100000 {bytes_each} 0")

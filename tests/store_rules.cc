@@ -48,6 +48,7 @@ StoreOptions options_of(Durability level) {
   options.durability = level;
   options.log_segment_bytes = kLogSegmentBytesMin;
   options.sync_interval = 1h;
+  options.busy_timeout = 1min;
   return options;
 }
 
@@ -502,7 +503,7 @@ void sync_lmdb(const Path& folder) {
 
 // One is recovering the store, and dies. Of two that wait for it, one must recover it.
 void gate(const Path& folder) {
-  constexpr int kSoonMs = 300;
+  constexpr int kSoonMs = 100;
   make_store(folder);
   run([&] { Open(folder).fill("k", 3); });
   const auto opens = [&] {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kNotedMost = 4096;
 // Transactions leave some room, so that on a full disk there is some for lives, cuts and barriers.
-constexpr std::uint64_t kReserve = 4096;
+constexpr std::uint64_t kReserve = 512;
 
 std::uint64_t table_seed() {
   static const std::uint64_t seed = [] {
