@@ -14,7 +14,8 @@ namespace mayfly::internal {
 namespace {
 
 constexpr std::size_t kNotedMost = 4096;
-// Transactions leave some room, so that on a full disk there is some for lives, cuts and barriers.
+// Transactions leave some room of a segment and of the disk to lives, cuts and barriers: so who
+// opens a store with two full segments need not make a checkpoint first.
 constexpr std::uint64_t kReserve = 512;
 
 std::uint64_t table_seed() {
@@ -277,11 +278,13 @@ Status RedoLog::append() {
 // durably.
 Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> moment) {
   const LogPlace end = tail();
-  const Position needed = end.position + bytes + (moment ? kReserve : kRecordHeaderBytes);
+  const std::uint64_t reserve = moment ? kReserve : 0;
+  const Position needed =
+      end.position + bytes + std::max(reserve, std::uint64_t{kRecordHeaderBytes});
   const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
   const auto place = file()->segment(segment);
   if (!place) return damaged_log();
-  if (end.position - place->position + bytes <= file()->room()) {
+  if (end.position - place->position + bytes + reserve <= file()->room()) {
     return file()->fill(segment, needed);
   }
   const int other = 1 - segment;
