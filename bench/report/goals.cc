@@ -69,6 +69,21 @@ constexpr Goal set_pair(double factor, std::string_view name) {
           {"mayfly", name}, {kAnyPeer, name}, true,
           factor,           "members",        1e5};
 }
+constexpr Goal types(double factor, std::string_view name) {
+  return {"server",   "types", "ops_per_second", {"mayfly", name}, {kAnyPeer, name}, true, factor,
+          "requests", 1e5};
+}
+constexpr Goal type_memory(std::string_view name) {
+  return {"server",
+          "type_memory",
+          "bytes_per_element",
+          {"mayfly", name},
+          {kAnyPeer, name},
+          false,
+          1,
+          "elements",
+          5e5};
+}
 constexpr Goal set_memory(double most, std::string_view name) {
   return {"server",  "set_memory", "bytes_per_member", {"mayfly", name}, {kNone}, false, most,
           "members", 5e5};
@@ -190,6 +205,40 @@ constexpr Goal kGoals[] = {
     memory(48, "hashes of 10, TTLs"),
     memory(42, "hashes of 100, TTLs"),
     memory(66, "one hash, TTLs"),
+    types(1, "LPUSH"),
+    types(1, "RPOP"),
+    types(1, "LRANGE 100"),
+    types(1, "LRANGE 600"),
+    types(1, "XADD"),
+    types(1, "XREAD"),
+    types(1, "SETBIT"),
+    types(1, "BITCOUNT"),
+    types(1, "PFADD"),
+    types(1, "GEOSEARCH"),
+    types(1.3, "LPUSH -P 32"),
+    types(1.3, "RPOP -P 32"),
+    types(1.3, "LRANGE 100 -P 32"),
+    types(1.3, "LRANGE 600 -P 32"),
+    types(1.3, "XADD -P 32"),
+    types(1.3, "XREAD -P 32"),
+    types(1.3, "SETBIT -P 32"),
+    types(1.3, "BITCOUNT -P 32"),
+    types(1.3, "PFADD -P 32"),
+    types(1.3, "GEOSEARCH -P 32"),
+    type_memory("lists of 10"),
+    type_memory("lists of 100"),
+    type_memory("one list"),
+    type_memory("streams of 100, 3 fields"),
+    type_memory("one stream, 3 fields"),
+    {"server",
+     "hand_over",
+     "p50_us",
+     {"mayfly", "BLPOP"},
+     {kAnyPeer, "BLPOP"},
+     false,
+     1,
+     "pushes",
+     2000},
     set_memory(20, "sets of 10"),
     set_memory(18, "sets of 100"),
     set_memory(38, "one set"),

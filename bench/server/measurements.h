@@ -42,6 +42,12 @@ void measure_speed(ServerBench& bench);
 // The same on large sets and sorted sets.
 void measure_sets(ServerBench& bench);
 
+// The same on lists, streams, bits, HyperLogLogs and places, and the memory of lists and streams.
+void measure_types(ServerBench& bench);
+
+// How fast a client that waits gets what another one pushes, alone and among many.
+void measure_hand_over(ServerBench& bench, const std::vector<ServerChild>& servers);
+
 // How much memory a member takes, by used_memory: so with its share of the key, of the indexes, and
 // of what the allocator rounds up.
 void measure_memory(ServerBench& bench);

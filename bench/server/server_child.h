@@ -53,6 +53,7 @@ struct ServerProgram {
   std::vector<std::string> words;  // the program and its first arguments
   bool has_field_ttl = false;      // whether it knows HSETEX
   bool has_sets = false;           // SADD, ZADD
+  bool has_lists = false;          // lists, streams and the other types
   bool has_member_ttl = false;     // SADDEX, ZADDEX
 
   bool is_ours() const { return name == "mayfly"; }

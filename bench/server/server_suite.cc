@@ -23,6 +23,7 @@ struct Part {
 
 constexpr Part kParts[] = {{"speed", 170, measure_speed},
                            {"sets", 150, measure_sets},
+                           {"types", 200, measure_types},
                            {"memory", 60, measure_memory},
                            {"ontime", 90, measure_on_time},
                            {"expired", 180, measure_expired},
@@ -43,6 +44,8 @@ void make_quick(ServerPlan& plan) {
   plan.set_members = 1000;
   plan.pair_members = 1000;
   plan.pair_requests = 1000;
+  plan.hand_overs = 10;
+  plan.blocked_clients = 100;
   plan.memory_fields = 10'000;
   plan.idle_sizes = {0, 1000};
   plan.due = 100;
@@ -147,6 +150,7 @@ void find_servers(const ServerOptions& options, ServerPlan& plan, Results& resul
     RespClient client = server.connect();
     program.has_field_ttl = must(knows_command(client, "HSETEX"));
     program.has_sets = must(knows_command(client, "ZADD"));
+    program.has_lists = must(knows_command(client, "XADD"));
     program.has_member_ttl = must(knows_command(client, "ZADDEX"));
     results.systems.emplace_back(
         program.name,

@@ -71,6 +71,18 @@ Slot Call::make_members(ValueType type, std::string_view key) {
   return slot;
 }
 
+Slot Call::make_list(std::string_view key) {
+  const Slot slot = database().make_list(context_, key);
+  notify(Event::created, "new", key);
+  return slot;
+}
+
+Slot Call::make_stream(std::string_view key) {
+  const Slot slot = database().put_stream(context_, key, std::make_unique<Stream>());
+  notify(Event::created, "new", key);
+  return slot;
+}
+
 Slot Call::put_string(std::string_view key, std::string_view value) {
   const std::size_t before = database().stored();
   const Slot slot = database().put_string(context_, key, value);
@@ -122,6 +134,10 @@ void Call::notify(Event event, std::string_view name, std::string_view key, int 
 
 void Call::finish(MembersRef& members, std::string_view key) {
   if (members.finish()) notify(Event::generic, "del", key);
+}
+
+void Call::finish(ListRef& list, std::string_view key) {
+  if (list.finish()) notify(Event::generic, "del", key);
 }
 
 void Call::propagate_instead(Propagated words) {

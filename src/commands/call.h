@@ -38,7 +38,9 @@ class Call;
 struct KeyWait {
   std::vector<std::string_view> keys;
   ValueType type;
-  Time until = kNever;  // then the reply is a null array
+  Time until = kNever;                  // then the reply is a null array
+  std::vector<std::string> words = {};  // the request runs again with these; none: with its own
+  bool wakes_without_key = false;       // also when a key is gone, or has another type
 };
 
 // What commands need of the server.
@@ -132,6 +134,10 @@ class Call {
   // A key without members, where no key is. Notifies of `new`.
   Slot make_members(ValueType type, std::string_view key);
 
+  // The same for a list without elements, and for an empty stream.
+  Slot make_list(std::string_view key);
+  Slot make_stream(std::string_view key);
+
   // Sets a key to a string, whatever it was. Notifies of `new` if the key did not exist.
   Slot put_string(std::string_view key, std::string_view value);
 
@@ -169,6 +175,8 @@ class Call {
   // Ends the use of a key's members: reports members that were found expired. Removes the key, with
   // a `del`, if none is left.
   void finish(MembersRef& members, std::string_view key);
+  // The same for a list.
+  void finish(ListRef& list, std::string_view key);
 
   // ---- Propagating ----
 

@@ -33,6 +33,9 @@
 
 namespace mayfly {
 
+inline constexpr std::string_view kNoInteger =
+    "(error) ERR value is not an integer or out of range";
+
 class CallFixture : public testing::Test, private Host, private KeyspaceListener {
  protected:
   explicit CallFixture(const KeyspaceOptions& options = {}) : keyspace_(options, *this) {

@@ -31,13 +31,40 @@ std::vector<std::size_t> counted_positions(const KeyRange& keys, Words words) {
   return positions;
 }
 
-// Where a SORT has the key that it stores into: after the last STORE. 0 if there is none.
-std::size_t stored_position(Words words) {
+// The keys of XREAD and XREADGROUP. The keyword may also be the name of a group or a consumer, so
+// the options before it are read. None if they are wrong.
+std::vector<std::size_t> streams_positions(Words words) {
+  std::vector<std::size_t> positions;
+  std::size_t i = 1;
+  while (i < words.size() && !equals(words[i], "streams")) {
+    if (equals(words[i], "block") || equals(words[i], "count")) {
+      i += 2;
+    } else if (equals(words[i], "group")) {
+      i += 3;
+    } else if (equals(words[i], "noack")) {
+      i += 1;
+    } else {
+      return positions;
+    }
+  }
+  if (i >= words.size() || (words.size() - i) % 2 == 0) return positions;
+  const std::size_t count = (words.size() - i) / 2;
+  for (std::size_t k = 1; k <= count; ++k) positions.push_back(i + k);
+  return positions;
+}
+
+// Where a request has the key that its option STORE, or STOREDIST of GEORADIUS, names: after the
+// last of them. 0 if there is none. Options begin behind the words that a command must have.
+std::size_t stored_position(const Command& command, Words words) {
   std::size_t target = 0;
-  for (std::size_t i = 2; i + 1 < words.size(); ++i) {
-    if (equals(words[i], "store")) target = i + 1;
-    if (equals(words[i], "by") || equals(words[i], "get")) i += 1;
-    if (equals(words[i], "limit")) i += 2;
+  for (auto i = static_cast<std::size_t>(-command.arity); i + 1 < words.size(); ++i) {
+    if (equals(words[i], "store") || equals(words[i], "storedist")) {
+      target = ++i;
+    } else if (equals(words[i], "by") || equals(words[i], "get")) {
+      i += 1;
+    } else if (equals(words[i], "limit")) {
+      i += 2;
+    }
   }
   return target;
 }
@@ -45,18 +72,23 @@ std::size_t stored_position(Words words) {
 }  // namespace
 
 std::vector<std::span<const Command>> data_commands() {
-  return {string_read_commands(),   string_set_commands(),    string_msetex_commands(),
-          string_change_commands(), string_lcs_commands(),    bit_commands(),
-          bit_count_commands(),     bit_op_commands(),        bit_field_commands(),
-          key_commands(),           key_move_commands(),      key_scan_commands(),
-          key_expire_commands(),    key_object_commands(),    key_sort_commands(),
-          hash_write_commands(),    hash_read_commands(),     hash_getex_commands(),
-          hash_setex_commands(),    member_expire_commands(), member_ttl_commands(),
-          member_random_commands(), member_scan_commands(),   set_write_commands(),
-          set_read_commands(),      set_algebra_commands(),   member_compat_commands(),
-          set_addex_commands(),     zset_add_commands(),      zset_addex_commands(),
-          zset_remove_commands(),   zset_read_commands(),     zset_range_commands(),
-          zset_pop_commands(),      zset_combine_commands()};
+  return {string_read_commands(),   string_set_commands(),       string_msetex_commands(),
+          string_change_commands(), string_lcs_commands(),       bit_commands(),
+          bit_count_commands(),     bit_op_commands(),           bit_field_commands(),
+          key_commands(),           key_move_commands(),         key_scan_commands(),
+          key_expire_commands(),    key_object_commands(),       key_sort_commands(),
+          hash_write_commands(),    hash_read_commands(),        hash_getex_commands(),
+          hash_setex_commands(),    member_expire_commands(),    member_ttl_commands(),
+          member_random_commands(), member_scan_commands(),      set_write_commands(),
+          set_read_commands(),      set_algebra_commands(),      member_compat_commands(),
+          set_addex_commands(),     zset_add_commands(),         zset_addex_commands(),
+          zset_remove_commands(),   zset_read_commands(),        zset_range_commands(),
+          zset_pop_commands(),      zset_combine_commands(),     list_push_commands(),
+          list_pop_commands(),      list_read_commands(),        list_change_commands(),
+          list_move_commands(),     stream_write_commands(),     stream_read_commands(),
+          stream_group_commands(),  stream_readgroup_commands(), stream_pending_commands(),
+          stream_claim_commands(),  stream_info_commands(),      hyperloglog_commands(),
+          geo_commands(),           geo_search_commands(),       geo_radius_commands()};
 }
 
 CommandTable::CommandTable() : cells_(kCells, nullptr) {}
@@ -100,6 +132,7 @@ std::vector<std::size_t> key_positions(const Command& command, Words words) {
   std::vector<std::size_t> positions;
   if (command.keys.first == 0) return positions;
   if (command.keys.count_at > 0) return counted_positions(command.keys, words);
+  if (!command.keys.keyword.empty()) return streams_positions(words);
   const auto count = static_cast<int>(words.size());
   if (command.keys.target > 0) positions.push_back(static_cast<std::size_t>(command.keys.target));
   const int last = command.keys.last < 0 ? count + command.keys.last : command.keys.last;
@@ -107,7 +140,7 @@ std::vector<std::size_t> key_positions(const Command& command, Words words) {
     positions.push_back(static_cast<std::size_t>(i));
   }
   if ((command.flags & flag::store_option) != 0) {
-    if (const std::size_t target = stored_position(words)) positions.push_back(target);
+    if (const std::size_t target = stored_position(command, words)) positions.push_back(target);
   }
   std::ranges::sort(positions);
   return positions;

@@ -73,7 +73,8 @@ inline constexpr std::uint32_t remove = 1 << 7;  // DELETE
 
 // Which words are keys: from `first` to `last` (negative: from the end) in steps. first 0: none.
 // Or from `first` on as many as the word `count_at` says; then `last` means nothing. The word
-// `target`, before or after them, may be a key that the command uses in another way.
+// `target`, before or after them, may be a key that the command uses in another way. Or they are
+// the first half of the words behind `keyword`, which is searched for from `first` on.
 struct KeyRange {
   int first = 0;
   int last = 0;
@@ -82,6 +83,7 @@ struct KeyRange {
   int count_at = 0;  // 0: up to `last`
   int target = 0;    // 0: none
   std::uint32_t target_access = access::ow | access::update;
+  std::string_view keyword = {};
 };
 constexpr KeyRange one_key(std::uint32_t access) { return {1, 1, 1, access}; }
 // The key that is used in another way, as a range of its own.
@@ -89,6 +91,11 @@ constexpr KeyRange target_key(const KeyRange& keys) {
   return {keys.target, keys.target, 1, keys.target_access};
 }
 constexpr KeyRange all_keys(std::uint32_t access, int step = 1) { return {1, -1, step, access}; }
+constexpr KeyRange keys_behind(std::string_view keyword, int from, std::uint32_t access) {
+  KeyRange keys{from, -1, 1, access};
+  keys.keyword = keyword;
+  return keys;
+}
 
 struct Command {
   std::string_view name;  // lower case; of a subcommand the second word only
@@ -179,10 +186,21 @@ std::span<const Command> zset_read_commands();
 std::span<const Command> zset_range_commands();
 std::span<const Command> zset_pop_commands();
 std::span<const Command> zset_combine_commands();
-std::span<const Command> member_expire_commands();
-std::span<const Command> member_ttl_commands();
-std::span<const Command> member_random_commands();
-std::span<const Command> member_scan_commands();
-std::span<const Command> member_compat_commands();
+std::span<const Command> list_push_commands();
+std::span<const Command> list_pop_commands();
+std::span<const Command> list_read_commands();
+std::span<const Command> list_change_commands();
+std::span<const Command> list_move_commands();
+std::span<const Command> stream_write_commands();
+std::span<const Command> stream_read_commands();
+std::span<const Command> stream_group_commands();
+std::span<const Command> stream_readgroup_commands();
+std::span<const Command> stream_pending_commands();
+std::span<const Command> stream_claim_commands();
+std::span<const Command> stream_info_commands();
+std::span<const Command> hyperloglog_commands();
+std::span<const Command> geo_commands();
+std::span<const Command> geo_search_commands();
+std::span<const Command> geo_radius_commands();
 
 }  // namespace mayfly

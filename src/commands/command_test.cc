@@ -6,9 +6,21 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
 
 namespace mayfly {
 namespace command_test {
+
+// The keys in a request, separated by spaces.
+std::string keys_in(const std::vector<std::string_view>& words) {
+  CommandTable table;
+  for (const auto rows : data_commands()) table.add(rows);
+  std::string keys;
+  for (const std::size_t position : key_positions(*table.find(words[0]), words)) {
+    keys.append(keys.empty() ? "" : " ").append(words[position]);
+  }
+  return keys;
+}
 
 void check_row(const Command& row) {
   EXPECT_NE(row.handler == nullptr, row.subcommands.empty()) << row.name;
@@ -50,6 +62,37 @@ TEST(DataCommands, OnFieldDeadlinesHaveTheFlagsOfValkey) {
       EXPECT_EQ(row.keys.first, 1) << row.name;
     }
   }
+}
+
+TEST(KeyPositions, OfStreamsAreTheFirstHalfBehindTheKeyword) {
+  EXPECT_EQ(keys_in({"XREAD", "STREAMS", "a", "0"}), "a");
+  EXPECT_EQ(keys_in({"XREAD", "COUNT", "2", "BLOCK", "0", "streams", "a", "b", "0", "$"}), "a b");
+  EXPECT_EQ(
+      keys_in({"XREADGROUP", "GROUP", "streams", "STREAMS", "NOACK", "STREAMS", "STREAMS", ">"}),
+      "STREAMS");
+  EXPECT_EQ(keys_in({"XREADGROUP", "COUNT", "2", "GROUP", "g", "c", "STREAMS", "a", ">"}), "a");
+}
+
+TEST(KeyPositions, OfStreamsAreNoneIfTheOptionsAreWrong) {
+  EXPECT_EQ(keys_in({"XREAD", "STREAMS", "a", "b", "0"}), "");
+  EXPECT_EQ(keys_in({"XREAD", "COUNT", "1", "STREAMS"}), "");
+  EXPECT_EQ(keys_in({"XREAD", "FOO", "STREAMS", "a", "0"}), "");
+  EXPECT_EQ(keys_in({"XREAD", "COUNT", "STREAMS", "a", "0"}), "");
+  EXPECT_EQ(keys_in({"XREAD", "a", "b", "GROUP"}), "");
+}
+
+TEST(KeyPositions, TheLastTargetOfAnOptionCounts) {
+  EXPECT_EQ(keys_in({"GEORADIUS", "src", "0", "0", "1", "km"}), "src");
+  EXPECT_EQ(keys_in({"GEORADIUS", "src", "0", "0", "1", "km", "STOREDIST", "dst"}), "src dst");
+  EXPECT_EQ(keys_in({"GEORADIUS", "src", "0", "0", "1", "km", "STORE", "a", "STOREDIST", "b"}),
+            "src b");
+  EXPECT_EQ(keys_in({"GEORADIUS", "src", "0", "0", "1", "km", "STORE", "store", "STORE", "b"}),
+            "src b");
+  EXPECT_EQ(keys_in({"GEORADIUSBYMEMBER", "src", "store", "1", "km", "STORE", "dst"}), "src dst");
+  EXPECT_EQ(keys_in({"GEORADIUSBYMEMBER", "src", "store", "1", "km", "ASC"}), "src");
+  EXPECT_EQ(keys_in({"SORT", "key", "STORE", "by", "STORE", "b"}), "key b");
+  EXPECT_EQ(keys_in({"SORT", "key", "BY", "limit", "STORE", "b"}), "key b");
+  EXPECT_EQ(keys_in({"SORT", "key", "GET", "store", "LIMIT", "0", "1", "STORE", "b"}), "key b");
 }
 
 }  // namespace command_test

@@ -33,7 +33,9 @@ std::vector<std::string_view> split(std::string_view syntax) {
 }
 
 bool is_token(std::string_view word) {
-  return std::isupper(static_cast<unsigned char>(word.front())) != 0;
+  constexpr std::string_view kSigns = "=~*$";
+  const bool is_sign = word.size() == 1 && kSigns.find(word.front()) != std::string_view::npos;
+  return is_sign || std::isupper(static_cast<unsigned char>(word.front())) != 0;
 }
 
 bool is_mark(std::string_view word) {

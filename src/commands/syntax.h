@@ -7,7 +7,8 @@
 //   word                  a value; `:int`, `:double`, `:time`, `:pattern` or `:key` is its type,
 //                         and a value named `key` is a key. `:count` is an integer that says how
 //                         often the repeated argument behind it occurs.
-//   WORD                  a token: the word itself. It belongs to the values that follow it.
+//   WORD                  a token: the word itself. It belongs to the values that follow it. So are
+//                         the signs = ~ * and $.
 //   [ ... ]               optional
 //   ( ... )               a group; with `|` a choice, which may have a name: `condition:(NX | XX)`
 //   ...                   what stands before it may be repeated

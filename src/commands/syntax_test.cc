@@ -50,6 +50,10 @@ TEST(SyntaxTest, ATokenBelongsToTheValuesBehindIt) {
             "limit:block=LIMIT(offset:integer count:integer)");
   EXPECT_EQ(parsed("FIELDS n:count field..."), "fields:block=FIELDS(n:integer# field:string*)");
   EXPECT_EQ(parsed("(NO ONE)"), "arguments:block(no:pure-token=NO one:pure-token=ONE)");
+  EXPECT_EQ(parsed("[operator:(= | ~)] value"),
+            "operator:oneof?(=:pure-token== ~:pure-token=~) value:string");
+  EXPECT_EQ(parsed("(* | id) (id | $)"),
+            "option:oneof(*:pure-token=* id:string) option:oneof(id:string $:pure-token=$)");
 }
 
 TEST(SyntaxTest, GroupsAreOptionalRepeatedOrChoices) {

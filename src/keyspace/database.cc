@@ -155,7 +155,7 @@ void Database::set_table(Slot slot, std::unique_ptr<MemberTable> table) {
   KeyNode*& node = place(slot);
   node = resize_value(node, sizeof(void*));
   node->set_encoding(encoding_of(type_of(*node), ValueForm::table));
-  node->set_member_table(table.release());
+  node->set_outside(table.release());
 }
 
 void Database::end_int_set(Slot slot) {
@@ -177,10 +177,29 @@ void Database::end_int_set(Slot slot) {
   });
 }
 
+Slot Database::make_list(const ExecContext& context, std::string_view key) {
+  remove_stored(key);
+  KeyNode* const node = make_node(Encoding::packed_list, key, kPackedListHeader);
+  std::memset(node->value_data(), 0, kPackedListHeader);
+  return add(context, node);
+}
+
+Slot Database::put_stream(const ExecContext& context, std::string_view key,
+                          std::unique_ptr<Stream> stream) {
+  return put_outside(context, Encoding::stream, key, stream.release());
+}
+
+Slot Database::put_outside(const ExecContext& context, Encoding encoding, std::string_view key,
+                           void* value) {
+  remove_stored(key);
+  KeyNode* const node = make_node(encoding, key, sizeof(void*));
+  node->set_outside(value);
+  return add(context, node);
+}
+
 void Database::free_value(KeyNode& node) {
-  if (form_of(node) != ValueForm::table) return;
-  std::unique_ptr<MemberTable> table(&node.member_table());
-  if (table->count() > kFreedAtOnce) keyspace_.lazy_free().defer_free(std::move(table));
+  OutsideValue value = take_outside(node);
+  if (weight_of(value) > kFreedAtOnce) keyspace_.lazy_free().defer_free(std::move(value));
 }
 
 void Database::unlink(Slot slot) {
@@ -209,7 +228,7 @@ Slot Database::move(Slot slot, Database& to, std::string_view key) {
   KeyNode* const moved = copy_node(node(slot), key);
   moved->has_deadline = 0;
   moved->has_member_deadlines = 0;
-  place(slot)->set_encoding(Encoding::string);  // a table belongs to the other node now
+  place(slot)->set_encoding(Encoding::string);  // what is outside belongs to the other node now
   unlink(slot);
 
   const Slot target = to.insert(moved);
@@ -233,7 +252,28 @@ Slot Database::copy(const ExecContext& context, Slot slot, Database& to, std::st
     });
     return target;
   };
-  const Slot target = visit_value(node(slot), Overloaded{copy_string, copy_members});
+  const auto copy_packed_list = [&](const PackedListView&) {
+    to.remove_stored(key);
+    KeyNode* const copied = copy_node(node(slot), key);
+    copied->has_deadline = 0;
+    return to.add(context, copied);
+  };
+  const auto copy_list = [&](const ChunkedList& list) {
+    auto copied = std::make_unique<ChunkedList>();
+    list.each(0, list.count(), true, [&](const ListpackValue& element) {
+      char digits[24];
+      copied->push(ListEnd::tail, element.as_text(digits), keyspace_.options().list_limits);
+      return true;
+    });
+    return to.put_outside(context, Encoding::chunked_list, key, copied.release());
+  };
+  const auto copy_stream = [&](const Stream& stream) {
+    return to.put_stream(context, key, stream.clone());
+  };
+  const Slot target = visit_value(
+      node(slot),
+      Overloaded{copy_string, copy_packed_list, copy_list, copy_stream,
+                 [&](const MembersValue auto& members) { return copy_members(members); }});
   to.set_deadline(target, deadline(slot));
   return target;
 }

@@ -23,6 +23,7 @@
 
 #include "keyspace/exec_context.h"
 #include "keyspace/key_node.h"
+#include "keyspace/list/list_ref.h"
 #include "keyspace/members/members_ref.h"
 #include "keyspace/table.h"
 #include "keyspace/value.h"
@@ -49,6 +50,7 @@ struct Contents {
   VolatileSet keys;     // deadlines of keys
   VolatileSet members;  // earliest deadlines of members, by key
   Slot cursor = 0;      // of free_some()
+  OutsideValue value;   // of a key that free_some() has freed already
 };
 
 // What a request will look up: a key, and maybe members of it.
@@ -135,6 +137,16 @@ class Database {
   // REQUIRES: the key has members. The context must outlive the reference.
   MembersRef members(const ExecContext& context, Slot slot) { return {*this, context, slot}; }
 
+  // ---- Lists and streams ----
+
+  // A list without elements. Add some, or finish() it, before anything else reads the database.
+  Slot make_list(const ExecContext& context, std::string_view key);
+  ListRef list(Slot slot) { return {*this, slot}; }  // REQUIRES: the key is a list
+
+  // Makes the key a stream without a deadline, whatever it was.
+  Slot put_stream(const ExecContext& context, std::string_view key, std::unique_ptr<Stream> stream);
+  Stream& stream(Slot slot) { return node(slot).stream(); }  // REQUIRES: the key is a stream
+
   // ---- Whole keys ----
 
   // Large values are freed later, in slices.
@@ -215,6 +227,7 @@ class Database {
   std::string check_invariants() const;
 
  private:
+  friend class ListRef;
   friend class MembersLoad;
   friend class MembersRef;
 
@@ -226,6 +239,8 @@ class Database {
   void unlink(Slot slot);                               // removes the key and frees its value
   KeyNode*& place(Slot slot) { return contents_->nodes[slot]; }
   void free_value(KeyNode& node);
+  Slot put_outside(const ExecContext& context, Encoding encoding, std::string_view key,
+                   void* value);
   KeyNode* new_members_node(ValueType type, std::string_view key) const;
   void turn_into_table(Slot slot);  // REQUIRES: its members are packed
   void end_int_set(Slot slot);      // makes the members packed, or a table

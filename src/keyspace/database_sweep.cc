@@ -55,9 +55,10 @@ Time Database::next_deadline() const {
 
 void Database::refresh_deadline(Slot slot) {
   KeyNode& node = *place(slot);
-  const Time earliest =
-      visit_value(node, Overloaded{[](std::string_view) { return kNever; },
-                                   [](const auto& members) { return members.earliest(); }});
+  const Time earliest = visit_value(
+      node, Overloaded{[](std::string_view) { return kNever; },
+                       [](const MembersValue auto& members) { return members.earliest(); },
+                       [](const auto&) { return kNever; }});
   if (earliest == earliest_member_deadline(slot)) return;
   contents_->members.schedule(slot, earliest);
   node.has_member_deadlines = earliest != kNever;

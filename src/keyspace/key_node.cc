@@ -33,16 +33,16 @@ void copy_bytes(char* to, std::string_view from) {
 
 }  // namespace
 
-MemberTable& KeyNode::member_table() const {
+void* KeyNode::outside() const {
   assert(value_size == sizeof(void*));
-  MemberTable* table = nullptr;
-  std::memcpy(&table, value().data(), sizeof(void*));
-  return *table;
+  void* pointer = nullptr;
+  std::memcpy(&pointer, value().data(), sizeof(void*));
+  return pointer;
 }
 
-void KeyNode::set_member_table(MemberTable* table) {
+void KeyNode::set_outside(void* value) {
   assert(value_size == sizeof(void*));
-  std::memcpy(value_data(), &table, sizeof(void*));
+  std::memcpy(value_data(), &value, sizeof(void*));
 }
 
 KeyNode* make_node(Encoding encoding, std::string_view key, std::size_t value_size) {

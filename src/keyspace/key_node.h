@@ -4,9 +4,9 @@
 //   | access 24, encoding 4, flags 4 | key size 4 | value size 4 | key ... | value ... |
 //
 // The value of a string is its bytes, that of a key with few members their packed form
-// (packed_view.h, int_set.h), and that of a large one a pointer to its MemberTable. One allocation
-// per key keeps keys small: nothing is rounded up twice, and finding a key brings its value into
-// the cache.
+// (packed_view.h, int_set.h, packed_list.h), and that of a large one a pointer to its MemberTable,
+// ChunkedList or Stream. One allocation per key keeps keys small: nothing is rounded up twice, and
+// finding a key brings its value into the cache.
 //
 // Only the database's table of slots points to a node. So a node may move when its value grows, and
 // pointers to it are invalid after any change.
@@ -21,12 +21,14 @@
 
 namespace mayfly {
 
+class ChunkedList;
 class MemberTable;
+class Stream;
 
 // The most bytes of a key, and of a value.
 inline constexpr std::size_t kNodeBytesMax = UINT32_MAX;
 
-// The types as TYPE names them, those included that we do not store yet.
+// The types as TYPE names them.
 enum class ValueType : std::uint8_t { string, list, set, zset, hash, stream };
 
 // How a value is stored: its type and its form. value.h tells them apart.
@@ -39,6 +41,9 @@ enum class Encoding : std::uint8_t {
   table_set,
   packed_zset,
   table_zset,
+  packed_list,
+  chunked_list,
+  stream,
 };
 
 struct KeyNode {
@@ -59,11 +64,14 @@ struct KeyNode {
   std::string_view value() const { return {key_data() + key_size, value_size}; }
   char* value_data() { return reinterpret_cast<char*>(this + 1) + key_size; }
 
-  // REQUIRES: the encoding is a table.
-  MemberTable& member_table() const;
-  void set_member_table(MemberTable* table);
+  // A value outside of the node. REQUIRES: the encoding is that of such a value.
+  MemberTable& member_table() const { return *static_cast<MemberTable*>(outside()); }
+  ChunkedList& chunked_list() const { return *static_cast<ChunkedList*>(outside()); }
+  Stream& stream() const { return *static_cast<Stream*>(outside()); }
+  void set_outside(void* value);  // REQUIRES: value_size is that of a pointer
 
  private:
+  void* outside() const;
   const char* key_data() const { return reinterpret_cast<const char*>(this + 1); }
 };
 static_assert(sizeof(KeyNode) == 12);
@@ -79,7 +87,7 @@ KeyNode* resize_value(KeyNode* node, std::size_t value_size, bool greedy = false
 // A copy of the node with another key; everything but the key is kept. The old node stays.
 KeyNode* copy_node(const KeyNode& node, std::string_view key);
 
-// Frees the node, but not the MemberTable that it may point to.
+// Frees the node, but not the value that it may point to.
 void free_node(KeyNode* node);
 
 // How many bytes the allocator gave for it.

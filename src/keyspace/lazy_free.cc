@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Freeing tables of members and whole databases in slices.
+// Freeing large values and whole databases in slices.
 
 #include "keyspace/lazy_free.h"
 
@@ -18,18 +18,13 @@ Contents::~Contents() {
 std::size_t Contents::free_some(std::size_t limit) {
   std::size_t freed = 0;
   while (freed < limit) {
+    freed += mayfly::free_some(value, limit - freed);
+    if (freed >= limit) break;  // the next slice frees the rest
     const Slot slot = nodes.next(cursor);
     if (slot == kNoSlot) break;
     cursor = slot;
     KeyNode* const node = nodes[slot];
-    if (form_of(*node) == ValueForm::table) {
-      MemberTable& members_table = node->member_table();
-      const std::size_t before = members_table.count();
-      const std::size_t left = members_table.free_some(limit - freed);
-      freed += before - left;
-      if (left > 0) break;  // the next slice frees the rest
-      std::unique_ptr<MemberTable>(&members_table).reset();
-    }
+    value = take_outside(*node);
     free_node(node);
     nodes.erase(slot);
     ++freed;
@@ -40,9 +35,7 @@ std::size_t Contents::free_some(std::size_t limit) {
 LazyFree::LazyFree() = default;
 LazyFree::~LazyFree() = default;
 
-void LazyFree::defer_free(std::unique_ptr<MemberTable> members) {
-  tables_.push_back(std::move(members));
-}
+void LazyFree::defer_free(OutsideValue value) { values_.push_back(std::move(value)); }
 
 void LazyFree::defer_free(std::unique_ptr<Contents> contents) {
   contents_.push_back(std::move(contents));
@@ -50,12 +43,9 @@ void LazyFree::defer_free(std::unique_ptr<Contents> contents) {
 
 std::size_t LazyFree::free_some(std::size_t limit) {
   std::size_t freed = 0;
-  while (freed < limit && !tables_.empty()) {
-    MemberTable& table = *tables_.back();
-    const std::size_t before = table.count();
-    const std::size_t left = table.free_some(limit - freed);
-    freed += before - left;
-    if (left == 0) tables_.pop_back();
+  while (freed < limit && !values_.empty()) {
+    freed += mayfly::free_some(values_.back(), limit - freed);
+    if (weight_of(values_.back()) == 0) values_.pop_back();
   }
   while (freed < limit && !contents_.empty()) {
     const std::size_t some = contents_.back()->free_some(limit - freed);
@@ -67,7 +57,7 @@ std::size_t LazyFree::free_some(std::size_t limit) {
 
 std::size_t LazyFree::pending() const {
   std::size_t count = 0;
-  for (const auto& table : tables_) count += table->count();
+  for (const OutsideValue& value : values_) count += weight_of(value);
   for (const auto& contents : contents_) count += contents->nodes.size();
   return count;
 }

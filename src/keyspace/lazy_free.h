@@ -10,9 +10,10 @@
 #include <memory>
 #include <vector>
 
+#include "keyspace/value.h"
+
 namespace mayfly {
 
-class MemberTable;
 struct Contents;
 
 class LazyFree {
@@ -20,17 +21,17 @@ class LazyFree {
   LazyFree();
   ~LazyFree();
 
-  void defer_free(std::unique_ptr<MemberTable> members);
+  void defer_free(OutsideValue value);
   void defer_free(std::unique_ptr<Contents> contents);
 
-  // Frees at most about `limit` keys and members. Returns how many.
+  // Frees at most about `limit` keys and members, elements of lists, entries of streams. Returns how many.
   std::size_t free_some(std::size_t limit);
 
-  bool is_empty() const { return tables_.empty() && contents_.empty(); }
+  bool is_empty() const { return values_.empty() && contents_.empty(); }
   std::size_t pending() const;  // about how many keys and members are still to be freed
 
  private:
-  std::vector<std::unique_ptr<MemberTable>> tables_;
+  std::vector<OutsideValue> values_;
   std::vector<std::unique_ptr<Contents>> contents_;
 };
 

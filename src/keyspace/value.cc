@@ -39,23 +39,59 @@ std::string_view encoding_name(const KeyNode& node) {
     return type_of(node) == ValueType::zset ? "skiplist" : "hashtable";
   };
   const auto name_of_ints = [](const IntSetView&) -> std::string_view { return "intset"; };
-  return visit_value(node, Overloaded{name_of_string, name_of_packed, name_of_ints, name_of_table});
+  return visit_value(
+      node, Overloaded{name_of_string, name_of_packed, name_of_ints, name_of_table,
+                       [](const PackedListView&) -> std::string_view { return "listpack"; },
+                       [](const ChunkedList&) -> std::string_view { return "quicklist"; },
+                       [](const Stream&) -> std::string_view { return "stream"; }});
 }
 
 std::size_t value_bytes(const KeyNode& node) {
   return visit_value(node, Overloaded{[](std::string_view text) { return text.size(); },
-                                      [](const auto& members) { return members.bytes(); }});
+                                      [](const auto& value) { return value.bytes(); }});
 }
 
 std::size_t allocated_bytes(const KeyNode& node) {
-  const std::size_t own = node_bytes(&node);
-  return form_of(node) == ValueForm::table ? own + node.member_table().bytes() : own;
+  const ValueForm form = form_of(node);
+  const bool is_outside =
+      form == ValueForm::table || form == ValueForm::chunks || form == ValueForm::stream;
+  return node_bytes(&node) + (is_outside ? value_bytes(node) : 0);
+}
+
+OutsideValue take_outside(KeyNode& node) {
+  OutsideValue value;
+  if (form_of(node) == ValueForm::table) {
+    value = std::unique_ptr<MemberTable>(&node.member_table());
+  } else if (form_of(node) == ValueForm::chunks) {
+    value = std::unique_ptr<ChunkedList>(&node.chunked_list());
+  } else if (form_of(node) == ValueForm::stream) {
+    value = std::unique_ptr<Stream>(&node.stream());
+  }
+  node.set_encoding(Encoding::string);
+  return value;
+}
+
+std::size_t weight_of(const OutsideValue& value) {
+  return std::visit(
+      Overloaded{[](std::monostate) { return std::size_t{0}; },
+                 [](const std::unique_ptr<Stream>& stream) { return stream->weight(); },
+                 [](const auto& counted) { return counted->count(); }},
+      value);
+}
+
+std::size_t free_some(OutsideValue& value, std::size_t limit) {
+  const std::size_t before = weight_of(value);
+  const std::size_t left =
+      std::visit(Overloaded{[](std::monostate) { return std::size_t{0}; },
+                            [&](auto& freed) { return freed->free_some(limit); }},
+                 value);
+  if (left == 0) value = std::monostate();
+  return before - left;
 }
 
 std::string check_value(const KeyNode& node) {
-  return visit_value(node,
-                     Overloaded{[](std::string_view) { return std::string(); },
-                                [](const auto& members) { return members.check_invariants(); }});
+  return visit_value(node, Overloaded{[](std::string_view) { return std::string(); },
+                                      [](const auto& value) { return value.check_invariants(); }});
 }
 
 }  // namespace mayfly

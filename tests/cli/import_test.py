@@ -36,10 +36,13 @@ class IntoStoreTest(ServerCase):
         ask("SADD", "s", "x", "y")
         ask("ZADD", "z", "3.14", "pi", "-inf", "low")
         ask("RPUSH", "l", "c", "a", "a")
-        ask("XADD", "stream", "*", "f", "v")
+        ask("XADD", "x", "1-2", "f", "v")
         summary = self.import_all()
 
-        self.assertEqual(self.store_contents(), {
+        found = self.store_contents()
+        state, moment = found.pop(("stream", member(b"x", b"")))
+        self.assertEqual((state[0], moment), (19, None), "a payload of DUMP")
+        self.assertEqual(found, {
             ("default", b"\x00\xff"): (b"\xfe\x00", FAR),
             ("default", b"forever"): (b"", None),
             ("hash", member(b"h", b"a")): (b"1", FAR + 1),
@@ -51,9 +54,11 @@ class IntoStoreTest(ServerCase):
             ("list", member(b"l", bytes(7) + b"\0")): (b"c", None),
             ("list", member(b"l", bytes(7) + b"\1")): (b"a", None),
             ("list", member(b"l", bytes(7) + b"\2")): (b"a", None),
+            ("stream", member(b"x", bytes(7) + b"\1" + bytes(7) + b"\2")):
+                (b"\0\0\0\1f\0\0\0\1v", None),
         })
-        numbers = {"keys": 6, "strings": 2, "hashes": 1, "sets": 1, "zsets": 1, "lists": 1,
-                   "members": 9, "keys_with_deadline": 2, "skipped": {"stream": 1}}
+        numbers = {"keys": 7, "strings": 2, "hashes": 1, "sets": 1, "zsets": 1, "lists": 1,
+                   "streams": 1, "members": 10, "keys_with_deadline": 2, "skipped": {}}
         self.assertEqual({name: summary[name] for name in numbers}, numbers)
         self.assertFalse(os.path.exists(self.db + ".import"))
 
@@ -64,6 +69,8 @@ class IntoStoreTest(ServerCase):
         ask("SADD", "s", "x", "y")
         ask("ZADD", "z", "3.5", "pi")
         ask("RPUSH", "l", "c", "a", b"\xff")
+        ask("XADD", "x", "1-2", "f", "v", "g", b"\xff")
+        ask("XADD", "x", "3-4", "f", "w")
         ask("SET", "plain", "text")
         self.import_all()
 
@@ -73,6 +80,13 @@ class IntoStoreTest(ServerCase):
         self.assertEqual(self.done("get", "s").lines, ["x", "y"])
         self.assertEqual(self.done("get", "z").lines, ["pi\t3.5"])
         self.assertEqual(self.done("get", "l").lines, ["c", "a", "<hex:ff>"])
+        self.assertEqual(self.done("get", "x").lines, ["1-2\tf\tv\tg\t<hex:ff>", "3-4\tf\tw"])
+        entry = self.done("get", "x", "--json").json["entries"][1]
+        self.assertEqual((entry["id"], entry["fields"]), ("3-4", [{"field": "f", "value": "w"}]))
+        self.assertEqual(self.done("scan", "--cf", "stream", "--json").json_lines[1],
+                         {"key": "x", "id": "1-2", "fields": [
+                             {"field": "f", "value": "v"},
+                             {"field": "g", "value": {"base64": "/w=="}}]})
         found = self.done("get", "user:1", "--json").json
         self.assertEqual((found["key"], found["type"], found["fields"][0]["field"],
                           found["fields"][0]["value"], found["fields"][0]["deadline_ms"]),
@@ -145,9 +159,9 @@ class IntoStoreTest(ServerCase):
         self.assertEqual(len(found), 9000)
 
     def test_strict_makes_an_error_of_what_cannot_be_copied(self):
-        self.client.ok("XADD", "stream:1", "*", "f", "v")
+        self.client.ok("SET", "k" * 70_000, "v")
         outcome = self.program.run("import", self.url(self.redis), "--db", self.db, "--strict")
-        self.refused(outcome, "stream:1", "--strict")
+        self.refused(outcome, "kkk", "too long", "--strict")
 
     def test_text_says_what_was_copied(self):
         self.fill(self.client, 100)
@@ -224,18 +238,44 @@ class IntoServerTest(ServerCase):
         self.client.ok("SADD", "t", "x", "y")
         self.client.ok("ZADD", "z", "0.1", "x", "inf", "y")
         self.client.ok("RPUSH", "l", *range(2500))
+        self.fill_stream(self.client, "x")
+        self.client.ok("PEXPIREAT", "x", FAR)
+        self.client.ok("XGROUP", "CREATE", "empty", "g", "$", "MKSTREAM")
+        self.client.ok("PFADD", "hll", *range(100))
         self.client.ok("SELECT", 1)
         self.client.ok("SET", "l", "another type", "PXAT", FAR)
         self.copied("import", self.url(self.source), "--to", self.url(self.source, 1))
         self.assertEqual(server_contents(self.client, 1), server_contents(self.client, 0))
 
-    def test_types_that_mayfly_does_not_have_are_skipped_and_counted(self):
-        target = self.start(Mayfly)
-        self.client.ok("RPUSH", "t", "x")
+    def test_all_types_go_from_redis_to_mayfly_and_back(self):
+        ours = self.start(Mayfly)
+        self.client.ok("RPUSH", "l", *range(2500), "x" * 9000)
+        self.fill_stream(self.client, "x")
+        self.client.ok("PFADD", "hll", *range(100))
+        before = server_contents(self.client)
+        self.copied("import", self.url(self.source), "--to", self.url(ours))
+        self.assertEqual(server_contents(ours.client()), before)
+        self.assertEqual(ours.client().ok("PFCOUNT", "hll"), self.client.ok("PFCOUNT", "hll"))
+        # What this group has seen last is no longer when it was active.
+        ours.client().ok("XREADGROUP", "GROUP", b"\x00\xff", "eve", "STREAMS", "x", ">")
+        before = server_contents(ours.client())
+        self.copied("import", self.url(ours), "--to", self.url(self.source))
+        self.assertEqual(server_contents(self.client), before)
+
+    def test_types_that_the_target_does_not_have_are_skipped_and_counted(self):
+        target = self.start(Redis, "--rename-command", "XADD", "")
+        self.client.ok("XADD", "x", "1-1", "f", "v")
         self.client.ok("SET", "s", "v")
         summary = self.copied("import", self.url(self.source), "--to", self.url(target))
         self.assertEqual((summary["keys"], sum(summary["skipped"].values())), (1, 1))
-        self.assertIn("list", next(iter(summary["skipped"])))
+        self.assertIn("stream", next(iter(summary["skipped"])))
+
+    def test_a_stream_that_the_source_does_not_dump_is_skipped_and_counted(self):
+        source = self.start(Redis, "--rename-command", "DUMP", "")
+        source.client().ok("XADD", "x", "1-1", "f", "v")
+        summary = self.copied("import", self.url(source), "--to", self.url(self.source))
+        self.assertEqual((summary["keys"], sum(summary["skipped"].values())), (0, 1))
+        self.assertIn("DUMP", next(iter(summary["skipped"])))
 
     def test_if_absent_keeps_what_the_server_has(self):
         self.client.ok("MSET", "k", "source", "new", "1")

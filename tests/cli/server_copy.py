@@ -15,6 +15,7 @@ import program
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "server"))
 
+from contents import paired, stream_of  # noqa: E402
 from mayfly_server import Mayfly, Redis, free_port  # noqa: E402
 from resp_client import Client, Failure, await_that  # noqa: E402
 
@@ -24,10 +25,13 @@ __all__ = ["FAR", "ServerCase", "Mayfly", "Redis", "Client", "await_that", "free
            "server_contents"]
 
 READING = {"string": ("GET",), "hash": ("HGETALL",), "set": ("SMEMBERS",),
-           "zset": ("ZRANGE", 0, -1, "WITHSCORES"), "list": ("LRANGE", 0, -1)}
+           "zset": ("ZRANGE", 0, -1, "WITHSCORES"), "list": ("LRANGE", 0, -1),
+           "stream": ()}
 
 
 def read_value(client: Client, kind: str, key: bytes) -> Any:
+    if kind == "stream":
+        return stream_of(paired(client.ok("XINFO", "STREAM", key, "FULL", "COUNT", 0)))
     command, *rest = READING[kind]
     reply = client.ok(command, key, *rest)
     if kind == "hash":
@@ -100,6 +104,18 @@ class ServerCase(program.TestCase):
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
         return process
+
+    def fill_stream(self, client: Client, key: str) -> None:
+        """With a deleted entry, groups, consumers and pending entries."""
+        for number in range(1, 251):
+            client.ok("XADD", key, f"{number}-1", "field", number, "text", b"\xff" * (number % 9))
+        client.ok("XDEL", key, "7-1", "250-1")
+        client.ok("XGROUP", "CREATE", key, "readers", 0)
+        client.ok("XGROUP", "CREATE", key, b"\x00\xff", "$")
+        client.ok("XREADGROUP", "GROUP", "readers", "ann", "COUNT", 20, "STREAMS", key, ">")
+        client.ok("XACK", key, "readers", "2-1")
+        client.ok("XDEL", key, "3-1")
+        client.ok("XGROUP", "CREATECONSUMER", key, "readers", "bob")
 
     def fill(self, client: Client, keys: int) -> None:
         """Many small keys: strings, of which every second has a deadline, and some hashes."""

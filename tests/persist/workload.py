@@ -11,129 +11,19 @@ ZPOPMIN) only names what has a deadline far away, or none, or one that has surel
 near deadline is replaced or deleted, whether it is still there or not.
 """
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
-
 from contents import now_ms, short
 from resp_client import Failure, request
+from workload_lists import LISTS, STREAMS
+from workload_model import (SAFE_MS, SURE_MS, Deadline, Members, Text, Unit, comparable, is_past,
+                            is_safe)
 
 DATABASES = (0, 3, 7)
 LONG_MS = 3_600_000
 NEAR_MS = 1_500
-SURE_MS = 300  # this long after a deadline everybody agrees that it has passed
-SAFE_MS = 600_000  # this long before it, that it has not
 NAMES = [f"f{number}" for number in range(8)]
 KINDS_OF_MEMBERS = {"hash": "H", "set": "S", "zset": "Z"}  # and how their commands begin
 PLACES = {"string": ("s", 15), "counter": ("c", 5), "hash": ("h", 10), "set": ("e", 10),
-          "zset": ("z", 10)}  # letters of keys, and how many there are
-
-
-class Deadline:
-    """A moment that is known, or known to lie within bounds until the server has told it."""
-
-    def __init__(self, low, high=None, ttl=None):
-        self.low = low
-        self.high = low if high is None else high
-        self.ttl = ttl  # None: the moment is known
-
-    def __repr__(self):
-        return f"{self.low}" if self.low == self.high else f"{self.low}..{self.high}"
-
-    def settle(self, now):
-        """The command that set it was done before `now`."""
-        if self.ttl is not None:
-            self.high = min(self.high, now + self.ttl)
-
-    def told(self, moment):
-        if not self.low <= moment <= self.high:
-            raise AssertionError(f"a deadline is {moment}, and should be within {self}")
-        self.low, self.high, self.ttl = moment, moment, None
-
-
-def fits(deadline, seen):
-    return seen == -1 if deadline is None else deadline.low <= seen <= deadline.high
-
-
-def is_past(deadline, now):
-    return deadline is not None and deadline.high + SURE_MS < now
-
-
-def is_safe(deadline, now):
-    return deadline is None or deadline.low > now + SAFE_MS
-
-
-class Text(NamedTuple):
-    value: bytes
-    deadline: Deadline
-
-    def is_sure(self, now):
-        return is_safe(self.deadline, now)
-
-    def matches(self, seen, begin, end):
-        if is_gone(self.deadline, begin):
-            return seen is None
-        if seen is None:
-            return may_be_gone(self.deadline, end)
-        return (seen.kind, seen.value) == ("string", self.value) and fits(self.deadline,
-                                                                         seen.deadline)
-
-
-class Members(NamedTuple):
-    """A hash, a set or a sorted set."""
-
-    kind: str
-    members: dict  # name: (value or score or None, deadline)
-    deadline: Deadline
-
-    def is_sure(self, now):
-        """Whether its own deadline plays no part: if all members may go, it goes with them."""
-        return is_safe(self.deadline, now) and (
-            self.deadline is None or any(is_safe(one, now) for _, one in self.members.values()))
-
-    def sure_names(self, now):
-        return [name for name, (_, deadline) in self.members.items() if is_safe(deadline, now)]
-
-    def matches(self, seen, begin, end):
-        if is_gone(self.deadline, begin):
-            return seen is None
-        if seen is None:
-            return may_be_gone(self.deadline, end) or all(
-                may_be_gone(deadline, end) for _, deadline in self.members.values())
-        if seen.kind != self.kind or not fits(self.deadline, seen.deadline):
-            return False
-        if any(name.decode() not in self.members for name in seen.value):
-            return False
-        return all(self.member_matches(name.encode(), value, deadline, seen, begin, end)
-                   for name, (value, deadline) in self.members.items())
-
-    @staticmethod
-    def member_matches(name, value, deadline, seen, begin, end):
-        if is_gone(deadline, begin):
-            return name not in seen.value
-        if name not in seen.value:
-            return may_be_gone(deadline, end)
-        return seen.value[name] == value and fits(deadline, seen.deadlines.get(name, -1))
-
-
-def is_gone(deadline, begin):
-    return deadline is not None and deadline.high <= begin
-
-
-def may_be_gone(deadline, end):
-    return deadline is not None and deadline.low <= end
-
-
-@dataclass
-class Unit:
-    """One command, or one transaction: it was done as a whole or not at all."""
-
-    requests: list
-    changes: dict = field(default_factory=dict)  # (database, key): what it is then, or None
-    sent: int = 0
-    set_deadlines: list = field(default_factory=list)
-    asks: Deadline = None  # the last reply tells this one
-    may_fail: bool = False
-    reply: object = None
+          "zset": ("z", 10), "list": ("l", 8), "stream": ("x", 6)}  # letters of keys, how many
 
 
 class Writer:
@@ -334,8 +224,8 @@ def matches(entry, seen, begin, end):
 def modelled(entry):
     """What was read, as a writer has it."""
     deadline = Deadline(entry.deadline) if entry.deadline >= 0 else None
-    if entry.kind == "string":
-        return Text(entry.value, deadline)
+    if entry.kind in ("string", "list", "stream"):
+        return Text(comparable(entry), deadline, entry.kind)
     return Members(entry.kind, {name.decode(): (value, Deadline(entry.deadlines[name])
                                                 if name in entry.deadlines else None)
                                 for name, value in entry.value.items()}, deadline)
@@ -416,7 +306,7 @@ def persist(writer, now):
 
 
 def rename(writer, now):
-    kind = writer.chance.choice(["string", *KINDS_OF_MEMBERS])
+    kind = writer.chance.choice(["string", "list", "stream", *KINDS_OF_MEMBERS])
     place, target = writer.place(kind), writer.place(kind)
     entry, is_sure = writer.known(place, now)
     if entry is None or not is_sure or target == place:
@@ -645,7 +535,7 @@ def store_union(writer, now):
 
 PLAIN = [set_text, set_until, set_until, set_for, delete, increment, increment, append, expire,
          expire, persist, rename, put, put, put, put, remove, remove, zincrby, zpopmin, smove,
-         store_union]
+         store_union, *LISTS, *STREAMS]
 MEMBER_DEADLINES = [put_with_deadline] * 6 + [expire_members] * 6 + [persist_members, hgetdel,
                                                                     hincrby]
 KINDS = PLAIN + MEMBER_DEADLINES

@@ -23,8 +23,8 @@ from differential_test import FAMILIES, LISTS, templates, words_for  # noqa: E40
 
 ROUNDS, LENGTH, CLIENTS = 10, 150, 3
 NEAR_MS = 150
-# In the words of differential_test.py. @h is a hash, @s a set, @z a sorted set; @m is a moment near
-# or far.
+# In the words of differential_test.py. @h is a hash, @s a set, @z a sorted set, @l a list, @p a
+# HyperLogLog; @x and @y are a longitude and a latitude, @m is a moment near or far.
 MEMBER_COMMANDS = """
 HSETEX @h PXAT @m FIELDS 1 F V|HSETEX @h PXAT @m FIELDS 2 F V F V|HSETEX @h FNX PXAT @m FIELDS 1 F V
 HSETEX @h FXX KEEPTTL FIELDS 1 F V|HSETEX @h PX 100 FIELDS 1 F V|HSETEX @h NX EX 1000 FIELDS 1 F V
@@ -50,6 +50,18 @@ ZADD @z NX W F|ZREM @z F F|ZPOPMIN @z|ZPOPMAX @z 2|ZMPOP 2 @z @z MIN COUNT 2|ZRE
 ZREMRANGEBYSCORE @z Q Q|ZUNIONSTORE @z 2 @z @z|ZINTERSTORE @z 2 @z @s|ZDIFFSTORE @z 2 @z @z
 ZRANGESTORE @z @z R R|COPY @z @z REPLACE|RENAME @z @z|MOVE @z D|FIELDEXPIRE @z 1000 F|ZRANGE @z 0 -1
 BZPOPMIN @z 0.001|BZMPOP 0.001 2 @z @z MAX
+GEOADD @z @x @y F @x @y F|GEOADD @z NX @x @y F|GEOADD @z XX CH @x @y F
+GEOSEARCHSTORE @z @z FROMLONLAT @x @y BYRADIUS 3000 km
+GEOSEARCHSTORE @z @z FROMMEMBER F BYBOX 9000 9000 km STOREDIST
+GEOSEARCHSTORE @z @z FROMLONLAT @x @y BYRADIUS 9000 km COUNT 2|GEORADIUS @z @x @y 3000 km STORE @z
+GEOSEARCHSTORE @z @z BYPOLYGON 3 0 -50 20 -50 20 85|GEORADIUSBYMEMBER @z F 3000 km STOREDIST @z
+LPUSH @l V V|RPUSH @l V F|RPUSH @l F F F F|LPUSHX @l F|LPOP @l|RPOP @l 2|LSET @l R V
+LINSERT @l AFTER F V|LREM @l R F|LTRIM @l R R|LMOVE @l @l @end @end|RPOPLPUSH @l @l
+LMPOP 2 @l @l @end COUNT 2|BLPOP @l @l 0.001|BRPOP @l 0.001|BLMPOP 0.001 2 @l @l @end
+BLMOVE @l @l @end @end 0.001|BRPOPLPUSH @l @l 0.001|SORT @l ALPHA STORE @l|SORT @s ALPHA STORE @l
+SORT @z BY nosort LIMIT 0 3 STORE @l|COPY @l @l REPLACE|RENAME @l @l|MOVE @l D|PEXPIREAT @l @m
+PERSIST @l|LRANGE @l 0 -1
+PFADD @p F|PFADD @p V V F|PFMERGE @p @p @p|PFCOUNT @p|COPY @p @p REPLACE
 """
 MEMBER_TEMPLATES = templates(MEMBER_COMMANDS)
 TEMPLATES = FAMILIES[0]
@@ -66,6 +78,10 @@ class PropagationTest(ReplicationCase):
         LISTS["@h"] = ["h", "i", "j", "l", "m"]
         LISTS["@s"] = ["s1", "s2", "s3"]
         LISTS["@z"] = ["z1", "z2", "z3"]
+        LISTS["@l"] = ["l1", "l2", "l3"]
+        LISTS["@p"] = ["p1", "p2", "p3"]
+        LISTS["@x"] = ["0", "10", "10.5", "-179.9", "179.9"]
+        LISTS["@y"] = ["0", "5", "-40", "80"]
         clients = [primary.client() for _ in range(CLIENTS)]
         lines = [[words_for(chance, chance.choice(templates)) for _ in range(LENGTH)] +
                  [["DISCARD"], ["UNWATCH"]] for _ in clients]
@@ -81,7 +97,8 @@ class PropagationTest(ReplicationCase):
 
     def test_a_replica_and_a_log_of_ours(self):
         primary = self.start(Mayfly, "--appendonly", "yes", "--hash-max-listpack-entries", "3",
-                             "--set-max-listpack-entries", "3", "--zset-max-listpack-entries", "3")
+                             "--set-max-listpack-entries", "3", "--zset-max-listpack-entries", "3",
+                             "--list-max-listpack-size", "3")
         replica = self.start(Mayfly, primary=primary)
         for number in range(ROUNDS):
             chance = random.Random(f"{seed} {number}")

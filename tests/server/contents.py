@@ -2,6 +2,8 @@
 """All that a server holds, read with ordinary commands, so that servers can be compared.
 
     contents(client)[3, b"key"]     # Entry(kind="string", value=b"...", deadline=-1, deadlines={})
+
+When consumers of a stream were seen is left out: a replica is not told.
 """
 
 import json
@@ -12,17 +14,34 @@ from resp_client import Failure
 
 AT_ONCE = 200
 READING = {"string": ("GET",), "hash": ("HGETALL",), "set": ("SMEMBERS",),
-           "zset": ("ZRANGE", 0, -1, "WITHSCORES")}
+           "zset": ("ZRANGE", 0, -1, "WITHSCORES"), "list": ("LRANGE", 0, -1),
+           "stream": ("XINFO STREAM", "FULL", "COUNT", 0)}
 NAMES = {"hash": ("HKEYS",), "set": ("SMEMBERS",), "zset": ("ZRANGE", 0, -1)}
 DEADLINES = {"hash": "HPEXPIRETIME", "set": "SPEXPIRETIME", "zset": "ZPEXPIRETIME"}
 
 
 class Entry(NamedTuple):
     kind: str
-    value: object  # bytes, or {name: value}: the score of a sorted set, None of a set. None for
-                   # kinds that only others have
+    value: object  # bytes, or {name: value}: the score of a sorted set, None of a set. A tuple for
+                   # a list, a StreamValue for a stream. None for kinds that only others have
     deadline: int  # -1: none
     deadlines: dict  # of members that have one
+
+
+class StreamValue(NamedTuple):
+    entries: tuple  # of (id, field, value ...)
+    last_id: bytes
+    deleted_id: bytes  # the greatest one
+    added: int
+    groups: tuple
+
+
+class GroupValue(NamedTuple):
+    name: bytes
+    last_id: bytes
+    read: int  # entries; -1: unknown
+    consumers: tuple
+    pending: tuple  # of (id, consumer, time, deliveries)
 
 
 def now_ms():
@@ -46,7 +65,7 @@ def contents(client, databases=16, has_member_deadlines=True):
 
 
 def on(command, key):
-    return (command[0], key, *command[1:])
+    return (*command[0].split(), key, *command[1:])
 
 
 def entries(client, keys, has_member_deadlines):
@@ -75,6 +94,10 @@ def entry_of(names, kind, deadline, value, deadlines):
         return None
     if kind == "string":
         return Entry("string", value, deadline, {})
+    if kind == "list":
+        return Entry("list", tuple(value), deadline, {})
+    if kind == "stream":
+        return Entry("stream", stream_of(paired(value)), deadline, {})
     if kind not in READING:
         return Entry(str(kind), None, deadline, {})
     times = zip(names, deadlines) if isinstance(deadlines, list) else []
@@ -87,6 +110,24 @@ def members_of(kind, reply):
         return dict.fromkeys(reply)
     pairs = zip(reply[::2], reply[1::2])
     return {name: float(text) for name, text in pairs} if kind == "zset" else dict(pairs)
+
+
+def paired(reply):
+    return dict(zip((name.decode() for name in reply[::2]), reply[1::2]))
+
+
+def stream_of(info):
+    """From the reply of XINFO STREAM FULL."""
+    return StreamValue(tuple((entry_id, *words) for entry_id, words in info["entries"]),
+                       info["last-generated-id"], info["max-deleted-entry-id"],
+                       info["entries-added"], tuple(map(group_of, map(paired, info["groups"]))))
+
+
+def group_of(info):
+    read = -1 if info["entries-read"] is None else info["entries-read"]
+    return GroupValue(info["name"], info["last-delivered-id"], read,
+                      tuple(sorted(paired(consumer)["name"] for consumer in info["consumers"])),
+                      tuple(map(tuple, info["pending"])))
 
 
 def golden(path):
@@ -114,9 +155,24 @@ def golden_entry(said):
         value = dict.fromkeys(map(raw, value))
     elif said["type"] == "zset":
         value = {raw(name): float(score) for name, score in value}
+    elif said["type"] == "list":
+        value = tuple(map(raw, value))
+    elif said["type"] == "stream":
+        value = golden_stream(said)
     else:
         value = None
     return Entry(said["type"], value, said["deadline_ms"], deadlines)
+
+
+def golden_stream(said):
+    groups = tuple(GroupValue(raw(group["name"]), raw(group["last_id"]), group["entries_read"],
+                              tuple(sorted(raw(one["name"]) for one in group["consumers"])),
+                              tuple((raw(one["id"]), raw(one["consumer"]), one["delivered_ms"],
+                                     one["deliveries"]) for one in group["pending"]))
+                   for group in said["groups"])
+    entries = tuple((raw(entry_id), *map(raw, words)) for entry_id, words in said["value"])
+    return StreamValue(entries, raw(said["last_id"]), raw(said["max_deleted_id"]),
+                       said["entries_added"], groups)
 
 
 def raw(text):

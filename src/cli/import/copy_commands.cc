@@ -28,13 +28,13 @@ constexpr const char* kImportExamples =
     "types are entries in families of their own, so that each member can expire:\n"
     "  hash   length, key, field   -> value         set   length, key, member -> (empty)\n"
     "  zset   length, key, member  -> score         list  length, key, index  -> element\n"
-    "where length is the length of the key (4 bytes, big-endian) and index has 8 bytes. With\n"
-    "--cf NAME the families are NAME, NAME.hash and so on. 'mayfly export' copies them back.\n"
+    "  stream length, key, id      -> fields and values, and length, key -> groups and the like\n"
+    "where length is the length of the key (4 bytes, big-endian), index has 8 bytes and id 16.\n"
+    "With --cf NAME the families are NAME, NAME.hash and so on. 'mayfly export' copies them back.\n"
     "\n"
-    "Existing keys in the target are replaced, other keys stay. Streams and module types are\n"
-    "skipped and counted. Expiry times are copied as absolute times of the source's clock.\n"
-    "Servers before Redis 7.0 do not report them; they are computed from PTTL and TIME and are\n"
-    "never too early.";
+    "Existing keys in the target are replaced, other keys stay. Module types are skipped and\n"
+    "counted. Expiry times are copied as absolute times of the source's clock. Servers before\n"
+    "Redis 7.0 do not report them; they are computed from PTTL and TIME and are never too early.";
 
 constexpr const char* kExportExamples =
     "Examples:\n"
@@ -45,11 +45,11 @@ constexpr const char* kExportExamples =
     "again to resume.\n"
     "\n"
     "Keys of the family 'default' (or --cf NAME) become strings. Entries that 'mayfly import'\n"
-    "wrote to the families hash, set, zset and list (NAME.hash and so on) become keys of these\n"
-    "types; see 'mayfly import --help'. If all members of a key expire at the same time, so does\n"
-    "the key. Otherwise members keep their own TTL, if the target supports it: Mayfly, and for\n"
-    "fields of a hash also Redis 7.4 and Valkey 9. If not, use --without-member-ttl: then a key\n"
-    "expires with its last member. A list always does, and is counted.";
+    "wrote to the families hash, set, zset, list and stream (NAME.hash and so on) become keys of\n"
+    "these types; see 'mayfly import --help'. If all members of a key expire at the same time, so\n"
+    "does the key. Otherwise members keep their own TTL, if the target supports it: Mayfly, and\n"
+    "for fields of a hash also Redis 7.4 and Valkey 9. If not, use --without-member-ttl: then a\n"
+    "key expires with its last member. A list or a stream always does, and is counted.";
 
 // The arguments that import and export share.
 struct CopyArgs {

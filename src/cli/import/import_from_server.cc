@@ -121,7 +121,9 @@ Result<std::vector<CopyItem>> ServerSource::read(CopyCounts& counts) {
   std::vector<CopyItem> items;
   for (Reading& reading : *readings) {
     const bool is_empty = reading.item.type != CopyType::string && reading.item.members.empty();
-    if (reading.is_changed && changed_.insert(reading.item.key).second) {
+    if (!reading.refusal.empty()) {
+      counts.skip(reading.refusal, reading.item.key);
+    } else if (reading.is_changed && changed_.insert(reading.item.key).second) {
       waiting_.push_back(std::move(reading.item.key));  // read it again
     } else if (reading.is_gone || reading.is_changed || is_empty) {
       ++counts.gone;
@@ -197,6 +199,8 @@ void ServerSource::ask_page(RespDialogue& dialogue, Reading& reading) {
       return dialogue.ask(take, "SSCAN", key, reading.cursor, "COUNT", count);
     case CopyType::zset:
       return dialogue.ask(take, "ZSCAN", key, reading.cursor, "COUNT", count);
+    case CopyType::stream:
+      return dialogue.ask(take, "DUMP", key);
     case CopyType::list:
       const std::size_t from = reading.item.members.size();
       return dialogue.ask(take, "LRANGE", key, fmt::to_string(from),
@@ -204,8 +208,28 @@ void ServerSource::ask_page(RespDialogue& dialogue, Reading& reading) {
   }
 }
 
+// A stream comes whole: DUMP is the only command that tells everything about its groups.
+Status ServerSource::take_stream(Reading& reading, const ReplyValue& reply) {
+  reading.is_gone = reply.kind == ReplyValue::Kind::null;
+  if (reading.is_gone) return Done{};
+  if (reply.kind == ReplyValue::Kind::error) {
+    reading.refusal = fmt::format("stream, DUMP failed: {}", reply.text);
+    return Done{};
+  }
+  Result<std::vector<CopyMember>> members = streams_.members(reply.text);
+  if (members) {
+    reading.item.members = std::move(*members);
+  } else if (members.error().code == Code::invalid) {
+    reading.is_changed = true;
+  } else {
+    reading.refusal = "stream in a format that is not supported";
+  }
+  return Done{};
+}
+
 Status ServerSource::take_page(Reading& reading, ReplyValue& reply) {
   reading.has_more = false;
+  if (reading.item.type == CopyType::stream) return take_stream(reading, reply);
   if (reply.kind == ReplyValue::Kind::error && reply.text.starts_with("WRONGTYPE")) {
     reading.is_changed = true;
     return Done{};

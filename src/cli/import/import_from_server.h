@@ -19,6 +19,7 @@
 
 #include "cli/import/import_copy.h"
 #include "cli/import/import_marks.h"
+#include "cli/import/import_stream.h"
 #include "mayfly/clock.h"
 #include "tools/resp_client.h"
 #include "tools/server_address.h"
@@ -56,6 +57,7 @@ class ServerSource final : public CopySource {
     bool has_more = false;
     bool is_gone = false;
     bool is_changed = false;  // its type has changed since TYPE
+    std::string refusal;      // why it cannot be read; empty: it can
     Millis ttl{0};
   };
 
@@ -70,6 +72,7 @@ class ServerSource final : public CopySource {
   void ask_page(RespDialogue& dialogue, Reading& reading);
   void ask_deadline(RespDialogue& dialogue, Reading& reading);
   Status take_page(Reading& reading, ReplyValue& reply);
+  Status take_stream(Reading& reading, const ReplyValue& reply);
   Status take_deadline(Reading& reading, const ReplyValue& reply);
 
   RespClient client_;
@@ -83,6 +86,7 @@ class ServerSource final : public CopySource {
   bool is_begun_ = false;
   std::vector<std::string> waiting_;  // keys of the last SCAN still to be read
   std::set<std::string> changed_;     // those that changed while being read
+  StreamCopier streams_;
 };
 
 }  // namespace mayfly

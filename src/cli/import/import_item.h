@@ -7,10 +7,12 @@
 //   set       family set          length, key, member         -> (empty)
 //   zset      family zset         length, key, member         -> score, as text
 //   list      family list         length, key, index          -> element
+//   stream    family stream       length, key, id             -> fields and values
+//                                 length, key                 -> its state (import_stream.h)
 //
-// `length` is the length of the key in 4 bytes, the index of a list has 8 bytes, both big-endian: a
-// scan by prefix visits one hash, or one list in its order. With --cf NAME the families are NAME,
-// NAME.hash, NAME.set, NAME.zset and NAME.list.
+// `length` is the length of the key in 4 bytes, the index of a list has 8 bytes and the id of an
+// entry 16, all big-endian: a scan by prefix visits one hash, or one list in its order. With --cf
+// NAME the families are NAME, NAME.hash, NAME.set, NAME.zset, NAME.list and NAME.stream.
 //
 // A member expires at its own expiry time or that of its key, whichever is earlier. So each member
 // expires by itself, and a key is gone with its last member, as on a server.
@@ -30,27 +32,30 @@
 
 namespace mayfly {
 
-enum class CopyType { string, hash, set, zset, list };
-inline constexpr std::array<std::string_view, 5> kCopyTypes = {"string", "hash", "set", "zset",
-                                                               "list"};
+enum class CopyType { string, hash, set, zset, list, stream };
+inline constexpr std::array<std::string_view, 6> kCopyTypes = {"string", "hash", "set",
+                                                               "zset",   "list", "stream"};
 inline std::string_view name_of(CopyType type) {
   return kCopyTypes[static_cast<std::size_t>(type)];
 }
 
-// The commands for deadlines of members; none for strings and lists.
+// The commands for deadlines of members; none for strings, lists and streams.
 struct DeadlineCommands {
   std::string_view read;
   std::string_view write;
   std::string_view word;  // before the number of members
 };
 inline constexpr std::array<DeadlineCommands, kCopyTypes.size()> kDeadlineCommands = {
-    DeadlineCommands{}, DeadlineCommands{"HPEXPIRETIME", "HPEXPIREAT", "FIELDS"},
+    DeadlineCommands{},
+    DeadlineCommands{"HPEXPIRETIME", "HPEXPIREAT", "FIELDS"},
     DeadlineCommands{"SPEXPIRETIME", "SPEXPIREAT", "MEMBERS"},
-    DeadlineCommands{"ZPEXPIRETIME", "ZPEXPIREAT", "MEMBERS"}, DeadlineCommands{}};
+    DeadlineCommands{"ZPEXPIRETIME", "ZPEXPIREAT", "MEMBERS"},
+    DeadlineCommands{},
+    DeadlineCommands{}};
 
 struct CopyMember {
-  std::string name;   // field or member; empty for a list
-  std::string value;  // of a field, score, or element of a list
+  std::string name;   // field, member, or id of an entry; empty for a list, and a stream's state
+  std::string value;  // of a field, score, element of a list, or words of an entry
   Time deadline = kNever;
 };
 
@@ -87,7 +92,9 @@ struct CopyCounts {
   }
   void copied(const CopyItem& item) {
     ++keys[static_cast<std::size_t>(item.type)];
-    members += item.members.size();
+    for (const CopyMember& member : item.members) {
+      members += item.type != CopyType::stream || !member.name.empty();
+    }
     if (item.deadline != kNever) ++key_deadlines;
     for (const CopyMember& member : item.members) member_deadlines += member.deadline != kNever;
   }
@@ -105,6 +112,7 @@ struct CopyCounts {
     visit("sets", counts.keys[2]);
     visit("zsets", counts.keys[3]);
     visit("lists", counts.keys[4]);
+    visit("streams", counts.keys[5]);
     visit("members", counts.members);
     visit("keys_with_deadline", counts.key_deadlines);
     visit("members_with_deadline", counts.member_deadlines);
@@ -117,11 +125,18 @@ struct CopyCounts {
 
 inline constexpr std::size_t kLengthBytes = 4;
 inline constexpr std::size_t kIndexBytes = 8;
+inline constexpr std::size_t kStreamIdBytes = 16;
 
 inline std::string big_endian(std::uint64_t number, std::size_t bytes) {
   std::string text(bytes, '\0');
   for (std::size_t i = bytes; i-- > 0; number >>= 8) text[i] = static_cast<char>(number & 0xFF);
   return text;
+}
+
+inline std::uint64_t from_big_endian(std::string_view bytes) {
+  std::uint64_t number = 0;
+  for (const char byte : bytes) number = number << 8 | static_cast<unsigned char>(byte);
+  return number;
 }
 
 // The prefix of the entries of all members of a key.
@@ -137,12 +152,15 @@ struct MemberKey {
 // Nothing if it is not the key of a member.
 inline std::optional<MemberKey> split_member_key(std::string_view bytes) {
   if (bytes.size() < kLengthBytes) return std::nullopt;
-  std::size_t length = 0;
-  for (std::size_t i = 0; i < kLengthBytes; ++i) {
-    length = length << 8 | static_cast<unsigned char>(bytes[i]);
-  }
+  const std::size_t length = from_big_endian(bytes.substr(0, kLengthBytes));
   if (bytes.size() - kLengthBytes < length) return std::nullopt;
   return MemberKey{bytes.substr(kLengthBytes, length), bytes.substr(kLengthBytes + length)};
+}
+
+// Whether an import writes members with such a name.
+inline bool is_member_name(CopyType type, std::string_view name) {
+  if (type == CopyType::list) return name.size() == kIndexBytes;
+  return type != CopyType::stream || name.empty() || name.size() == kStreamIdBytes;
 }
 
 inline std::string family_name(std::string_view chosen, CopyType type) {

@@ -21,6 +21,9 @@ constexpr std::array<std::string_view, 5> kWipers = {"flushall", "flushdb", "swa
 constexpr std::array<std::string_view, 3> kRemovals = {"expired_keys", "expired_fields",
                                                        "evicted_keys"};
 
+// So many families stood in a mark before there were streams; then came the position.
+constexpr std::size_t kOldFamilies = 5;
+
 // The number at the front of a text; 0 if there is none.
 std::uint64_t leading_number(std::string_view text) {
   std::uint64_t number = 0;
@@ -138,19 +141,22 @@ Result<StoreMark> StoreMark::of(const Store& store, std::string_view family) {
 
 std::string StoreMark::text() const {
   std::string text = fmt::format("{:016x} {}", seed, transaction);
-  for (const FamilyMark& family : families) text += fmt::format(" {}:{}", family.id, family.rows);
-  return text + fmt::format(" {}", position);
+  for (std::size_t i = 0; i < families.size(); ++i) {
+    if (i == kOldFamilies) text += fmt::format(" {}", position);
+    text += fmt::format(" {}:{}", families[i].id, families[i].rows);
+  }
+  return text;
 }
 
 StoreMark StoreMark::parse(std::string_view text) {
   StoreMark mark;
   mark.seed = take_digits<std::uint64_t>(text, 16);
   mark.transaction = take_digits<std::uint64_t>(text);
-  for (FamilyMark& family : mark.families) {
-    family.id = take_digits<std::uint32_t>(text);
-    family.rows = take_digits<std::uint64_t>(text);
+  for (std::size_t i = 0; i < mark.families.size(); ++i) {
+    if (i == kOldFamilies) mark.position = take_digits<std::uint64_t>(text);
+    mark.families[i].id = take_digits<std::uint32_t>(text);
+    mark.families[i].rows = take_digits<std::uint64_t>(text);
   }
-  mark.position = take_digits<std::uint64_t>(text);  // 0 in marks of older versions
   return mark;
 }
 

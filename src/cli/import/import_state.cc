@@ -51,7 +51,7 @@ void read_state_line(std::string_view line, CopyState& state) {
 }
 
 constexpr std::array<std::string_view, kCopyTypes.size()> kTypePlurals = {
-    "strings", "hashes", "sets", "sorted sets", "lists"};
+    "strings", "hashes", "sets", "sorted sets", "lists", "streams"};
 
 std::string summary_line(std::uint64_t number, std::string_view what) {
   return number == 0 ? "" : fmt::format("  {:>10}  {}\n", number, what);
@@ -131,7 +131,7 @@ std::string summary_text(const CopySummary& summary, const CopyCounts& counts) {
   text += summary_line(counts.member_deadlines, "fields or members with their own TTL");
   text += summary_line(counts.gone, "expired or deleted during the copy");
   text += summary_line(counts.kept, "existing keys kept");
-  text += summary_line(counts.loosened, "lists that expire with their last element");
+  text += summary_line(counts.loosened, "lists or streams that expire with their last element");
   text += summary_line(counts.dropped, "member TTLs dropped");
   for (const auto& [what, number] : counts.skipped) {
     text += summary_line(number, fmt::format("skipped: {}", what));

@@ -36,7 +36,7 @@ std::size_t index_of(CopyType type) { return static_cast<std::size_t>(type); }
 
 bool fits_in_store(const CopyItem& item) {
   if (item.type == CopyType::string) return !item.key.empty() && item.key.size() <= kStoreKeyMax;
-  std::size_t longest = item.type == CopyType::list ? kIndexBytes : 0;
+  std::size_t longest = item.type == CopyType::list ? kIndexBytes : 0;  // else it has names
   for (const CopyMember& member : item.members) longest = std::max(longest, member.name.size());
   return kLengthBytes + item.key.size() + longest <= kStoreKeyMax;
 }
@@ -128,8 +128,7 @@ void StoreSource::read_members(Cursor& cursor, std::vector<CopyItem>& items, Cop
   bool is_selected = false;
   for (bool on = true; on; on = cursor.next()) {
     const std::optional<MemberKey> place = split_member_key(cursor.key());
-    const bool is_whole = place && (type != CopyType::list || place->member.size() == kIndexBytes);
-    if (!is_whole) {
+    if (!place || !is_member_name(type, place->member)) {
       counts.skip(fmt::format("entries of the family {} not written by an import",
                               family_name(choice_.family, type)),
                   std::string(cursor.key()));

@@ -14,8 +14,8 @@ namespace mayfly {
 namespace {
 
 constexpr std::size_t kMembersPerCommand = 500;
-constexpr std::array<std::string_view, kCopyTypes.size()> kWriters = {"SET", "HMSET", "SADD",
-                                                                      "ZADD", "RPUSH"};
+constexpr std::array<std::string_view, kCopyTypes.size()> kWriters = {"SET",  "HMSET", "SADD",
+                                                                      "ZADD", "RPUSH", "XADD"};
 
 std::string_view writer_of(CopyType type) { return kWriters[static_cast<std::size_t>(type)]; }
 
@@ -74,7 +74,12 @@ Result<std::unique_ptr<ServerTarget>> ServerTarget::open(const ServerAddress& ad
 Status ServerTarget::probe_server() {
   mark_ = ServerMark::identify(client_);
   const Result<ReplyValue> info = client_.call("INFO", "server");
-  if (info) has_pxat_ = is_version_at_least(info_value(info->text, "redis_version"), 6, 2);
+  if (info) {
+    const std::string version(info_value(info->text, "redis_version"));
+    has_pxat_ = is_version_at_least(version, 6, 2);
+    if (is_version_at_least(version, 7, 0)) newest_stream_ = rdb::Type::stream2;
+    if (is_version_at_least(version, 7, 2)) newest_stream_ = rdb::Type::stream3;
+  }
   for (std::size_t i = 0; i < kWriters.size(); ++i) {
     const Result<bool> knows = knows_command(client_, kWriters[i]);
     if (!knows) return knows.error();
@@ -127,7 +132,7 @@ Status ServerTarget::prepare(CopyItem& item, CopyCounts& counts) const {
   const auto number = std::ranges::count_if(item.members, has_own);
   if (number == 0) return Done{};
   if (expires_members_[static_cast<std::size_t>(item.type)]) return Done{};
-  if (item.type == CopyType::list) {  // one from a store
+  if (item.type == CopyType::list || item.type == CopyType::stream) {  // one from a store
     ++counts.loosened;
   } else if (choice_.drops_member_ttls) {
     counts.dropped += static_cast<std::uint64_t>(number);
@@ -163,6 +168,8 @@ Status ServerTarget::write(std::vector<CopyItem>& items, CopyCounts& counts) {
       if (const Status status = prepare(item, counts); !status) return status;
       if (item.type == CopyType::string && has_pxat_) {
         put_string(dialogue, item, counts);
+      } else if (item.type == CopyType::stream) {
+        put_stream(dialogue, item, counts);
       } else {
         put_members(dialogue, item, counts);
       }
@@ -186,6 +193,17 @@ void ServerTarget::put_string(RespDialogue& dialogue, const CopyItem& item,
     return check_reply(reply);
   };
   dialogue.ask(take, Words(words));
+}
+
+void ServerTarget::put_stream(RespDialogue& dialogue, const CopyItem& item, CopyCounts& counts) {
+  const Result<std::string> payload = streams_.payload(item.members, newest_stream_);
+  if (!payload) return counts.skip("streams not written by an import", item.key);
+  const std::string ms = item.deadline == kNever ? "0" : ms_text(item.deadline);
+  const auto done = [&item, &counts](const ReplyValue& reply) {
+    counts.copied(item);
+    return check_reply(reply);
+  };
+  dialogue.ask(done, "RESTORE", item.key, ms, *payload, "REPLACE", "ABSTTL");
 }
 
 void ServerTarget::put_members(RespDialogue& dialogue, const CopyItem& item,

@@ -13,6 +13,7 @@
 
 #include "cli/import/import_copy.h"
 #include "cli/import/import_marks.h"
+#include "cli/import/import_stream.h"
 #include "mayfly/clock.h"
 #include "tools/resp_client.h"
 #include "tools/server_address.h"
@@ -42,6 +43,7 @@ class ServerTarget final : public CopyTarget {
   Status drop_known(std::vector<CopyItem>& items, CopyCounts& counts);
   Status prepare(CopyItem& item, CopyCounts& counts) const;
   void put_string(RespDialogue& dialogue, const CopyItem& item, CopyCounts& counts) const;
+  void put_stream(RespDialogue& dialogue, const CopyItem& item, CopyCounts& counts);
   void put_members(RespDialogue& dialogue, const CopyItem& item, CopyCounts& counts) const;
   void put_member_deadlines(RespDialogue& dialogue, const CopyItem& item) const;
 
@@ -53,6 +55,8 @@ class ServerTarget final : public CopyTarget {
   std::array<bool, kCopyTypes.size()> has_type_{};
   std::array<bool, kCopyTypes.size()> expires_members_{};  // by type
   bool has_pxat_ = false;                                  // SET with PXAT: Redis 6.2 and later
+  rdb::Type newest_stream_ = rdb::Type::stream;            // that it can restore
+  StreamCopier streams_;
 };
 
 }  // namespace mayfly

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/import/import_item.h"
+#include "cli/import/import_stream.h"
 #include "cli/store/store_answers.h"
 
 namespace mayfly {
@@ -26,6 +27,8 @@ MemberNames names_of(CopyType type) {
       return {"member", "score", "members"};
     case CopyType::list:
       return {"index", "value", "elements"};
+    case CopyType::stream:
+      return {"id", "fields", "entries"};
     case CopyType::string:
       break;
   }
@@ -44,28 +47,59 @@ CopyType type_of_family(std::string_view name) {
   return CopyType::string;
 }
 
-std::uint64_t from_big_endian(std::string_view bytes) {
-  std::uint64_t number = 0;
-  for (const char byte : bytes) number = number << 8 | static_cast<unsigned char>(byte);
-  return number;
-}
-
 // Nothing if the entry was not written by an import.
 std::optional<MemberKey> member_of(std::string_view key, CopyType type) {
   if (type == CopyType::string) return std::nullopt;
   const std::optional<MemberKey> parts = split_member_key(key);
-  if (parts && type == CopyType::list && parts->member.size() != kIndexBytes) return std::nullopt;
+  if (parts && !is_member_name(type, parts->member)) return std::nullopt;
   return parts;
 }
 
+// Not an entry of a stream, but its groups and the like.
+bool is_state(std::string_view member, CopyType type) {
+  return type == CopyType::stream && member.empty();
+}
+
 std::string member_line(std::string_view member, CopyType type, const ByteWords& bytes) {
+  if (is_state(member, type)) return "(state)";
+  if (type == CopyType::stream) return stream_id_text(member).value_or("");
   return type == CopyType::list ? fmt::to_string(from_big_endian(member)) : bytes.line(member);
 }
 
 std::string member_json(std::string_view member, CopyType type, const ByteWords& bytes) {
-  return fmt::format(
-      "\"{}\": {}", names_of(type).member,
-      type == CopyType::list ? fmt::to_string(from_big_endian(member)) : bytes.json(member));
+  std::string value = bytes.json(member);
+  if (type == CopyType::list) value = fmt::to_string(from_big_endian(member));
+  if (type == CopyType::stream) {
+    value = is_state(member, type) ? "null" : fmt::format("\"{}\"", *stream_id_text(member));
+  }
+  return fmt::format("\"{}\": {}", names_of(type).member, value);
+}
+
+// "field <tab> value <tab> field ..." of an entry of a stream.
+std::string value_line(std::string_view value, CopyType type, const ByteWords& bytes) {
+  const auto words = type == CopyType::stream ? stream_words(value) : std::nullopt;
+  if (!words) return bytes.line(value);
+  std::string line;
+  for (const std::string_view word : *words) {
+    if (word.data() != words->front().data()) line += '\t';
+    line += bytes.line(word);
+  }
+  return line;
+}
+
+// "value": "..."; of an entry of a stream "fields": [{"field": "f", "value": "v"}, ...]
+std::string value_json(std::string_view value, CopyType type, const ByteWords& bytes) {
+  const auto words = type == CopyType::stream ? stream_words(value) : std::nullopt;
+  if (!words) {
+    return fmt::format("\"{}\": {}", type == CopyType::stream ? "state" : names_of(type).value,
+                       bytes.json(value));
+  }
+  std::string json = "\"fields\": [";
+  for (std::size_t i = 0; i < words->size(); i += 2) {
+    json += fmt::format("{}{{\"field\": {}, \"value\": {}}}", i == 0 ? "" : ", ",
+                        bytes.json((*words)[i]), bytes.json((*words)[i + 1]));
+  }
+  return json + "]";
 }
 
 }  // namespace
@@ -89,14 +123,13 @@ std::string EntryText::key_json(std::string_view key) const {
 std::string EntryText::entry_line(std::string_view key, std::string_view value) const {
   const CopyType type = member_of(key, type_) ? type_ : CopyType::string;
   if (names_of(type).value.empty()) return key_line(key);
-  return key_line(key) + "\t" + bytes_.line(value);
+  return key_line(key) + "\t" + value_line(value, type, bytes_);
 }
 
 std::string EntryText::entry_json(std::string_view key, std::string_view value) const {
   const CopyType type = member_of(key, type_) ? type_ : CopyType::string;
-  const std::string_view name = names_of(type).value;
-  if (name.empty()) return key_json(key);
-  return key_json(key) + fmt::format(", \"{}\": {}", name, bytes_.json(value));
+  if (names_of(type).value.empty()) return key_json(key);
+  return key_json(key) + ", " + value_json(value, type, bytes_);
 }
 
 Result<std::optional<ImportedKey>> ImportedKey::find(const ReadTxn& txn, std::string_view family,
@@ -130,18 +163,17 @@ Status ImportedKey::print(const ReadTxn& txn, const StoreFile& file) const {
   bool is_first = true;
   for (bool on = cursor->first(); on; on = cursor->next()) {
     const std::string_view member = cursor->key().substr(prefix);
+    if (is_state(member, type_)) continue;
     if (file.is_json()) {
       lines.text() += is_first ? "{" : ", {";
       lines.text() += member_json(member, type_, bytes);
-      if (!names.value.empty()) {
-        lines.text() += fmt::format(", \"{}\": {}", names.value, bytes.json(cursor->value()));
-      }
+      if (!names.value.empty()) lines.text() += ", " + value_json(cursor->value(), type_, bytes);
       lines.text() += ", " + deadline_json(cursor->deadline(), txn.now()) + "}";
     } else {
       const bool has_name = type_ != CopyType::list;  // the order is the index
-      if (has_name) lines.text() += bytes.line(member);
+      if (has_name) lines.text() += member_line(member, type_, bytes);
       if (!names.value.empty()) {
-        lines.text() += (has_name ? "\t" : "") + bytes.line(cursor->value());
+        lines.text() += (has_name ? "\t" : "") + value_line(cursor->value(), type_, bytes);
       }
       lines.text() += '\n';
     }

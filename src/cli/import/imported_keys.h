@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Imported keys in a store: a hash is printed by its fields and values, and so are sets, sorted
-// sets and lists. import_item.h describes the layout.
+// sets, lists and streams. import_item.h describes the layout.
 //
 //   mayfly get session:42              user <tab> alice, a line for each field
 //   mayfly scan --cf hash              session:42 <tab> user <tab> alice

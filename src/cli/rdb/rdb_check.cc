@@ -4,23 +4,12 @@
 #include <limits>
 #include <string>
 
-#include "keyspace/keyspace.h"
+#include "cli/scratch_keyspace.h"
 #include "keyspace/members/members_load.h"
 
 namespace mayfly {
-namespace {
 
-class NoListener final : public KeyspaceListener {
-  void key_expired(Database&, std::string_view, FoundBy) override {}
-  void members_expired(Database&, const ExpiredMembers&) override {}
-  void key_evicted(Database&, std::string_view) override {}
-};
-
-}  // namespace
-
-struct RdbCheck::Scratch {
-  NoListener listener;
-  Keyspace keyspace{{.databases = 1}, listener};
+struct RdbCheck::Scratch : ScratchKeyspace {
   MembersLoad load;
   ValueType type = ValueType::hash;  // of the key under way
 };
@@ -36,7 +25,7 @@ Status RdbCheck::string(const RdbKey&, std::string_view) {
 Status RdbCheck::members_begin(const RdbKey& key, std::uint64_t) {
   ++keys_;
   scratch_->type = key.value_type();
-  scratch_->load.begin({}, scratch_->keyspace[0], scratch_->type, "key");
+  scratch_->load.begin({}, scratch_->database, scratch_->type, "key");
   return Done{};
 }
 
@@ -47,12 +36,22 @@ Status RdbCheck::members(std::span<const Member> members) {
 
 Status RdbCheck::members_end() {
   const Slot slot = scratch_->load.end();
-  if (slot != kNoSlot) scratch_->keyspace[0].erase(slot);
+  if (slot != kNoSlot) scratch_->database.erase(slot);
   scratch_->keyspace.lazy_free().free_some(std::numeric_limits<std::size_t>::max());
   return Done{};
 }
 
-Status RdbCheck::skipped(const RdbKey&, std::string_view, std::uint64_t, std::uint64_t) {
+// The parser has checked all of a list or a stream.
+Status RdbCheck::list_begin(const RdbKey&) {
+  ++keys_;
+  return Done{};
+}
+
+Status RdbCheck::list_elements(std::span<const std::string_view>) { return Done{}; }
+
+Status RdbCheck::list_end() { return Done{}; }
+
+Status RdbCheck::stream(const RdbKey&, std::unique_ptr<Stream>) {
   ++keys_;
   return Done{};
 }

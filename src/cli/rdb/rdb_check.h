@@ -24,8 +24,10 @@ class RdbCheck final : public RdbHandler {
   Status members_begin(const RdbKey& key, std::uint64_t count) override;
   Status members(std::span<const Member> members) override;
   Status members_end() override;
-  Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
-                 std::uint64_t bytes) override;
+  Status list_begin(const RdbKey& key) override;
+  Status list_elements(std::span<const std::string_view> elements) override;
+  Status list_end() override;
+  Status stream(const RdbKey& key, std::unique_ptr<Stream> stream) override;
 
  private:
   struct Scratch;  // a keyspace

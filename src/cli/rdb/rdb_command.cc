@@ -32,8 +32,7 @@ constexpr const char* kRdbExamples =
     "\n"
     "Reads files of Redis 6 to 8, Valkey 8 and 9, and Mayfly, and never changes them. Expiry\n"
     "times are in milliseconds since 1970. Bytes that are not UTF-8 become {\"base64\": ...}.\n"
-    "--dump prints the values of strings and the members of hashes, sets and sorted sets; for\n"
-    "lists and streams it prints the number of elements.\n"
+    "--dump prints keys of every type with all that they hold, also the groups of streams.\n"
     "Exit code 0: no damage found; 1: damaged or unreadable.";
 
 class RdbCommand {

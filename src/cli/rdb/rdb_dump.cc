@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "keyspace/value.h"
 #include "resp/glob.h"
@@ -28,6 +29,39 @@ std::string object_begin(const RdbKey& key, std::string_view type) {
 std::string score_as_json(double score) {
   const std::string text = format_double(score);
   return std::isfinite(score) ? text : "\"" + text + "\"";
+}
+
+std::int64_t ms_of(Time moment) { return moment.time_since_epoch().count(); }
+
+std::string entry_as_json(const StreamEntry& entry) {
+  std::string text = fmt::format("{{\"id\": \"{}\", \"fields\": [", entry.id.text());
+  for (std::size_t i = 0; i + 1 < entry.words.size(); i += 2) {
+    text += fmt::format("{}{{\"field\": {}, \"value\": {}}}", i == 0 ? "" : ", ",
+                        bytes_as_json(entry.words[i]), bytes_as_json(entry.words[i + 1]));
+  }
+  return text + "]}";
+}
+
+std::string group_as_json(std::string_view name, const StreamGroup& group) {
+  std::string text = fmt::format("{{\"group\": {}, \"last_id\": \"{}\"", bytes_as_json(name),
+                                 group.last_id.text());
+  if (group.entries_read) text += fmt::format(", \"entries_read\": {}", *group.entries_read);
+  text += ", \"consumers\": [";
+  for (const auto& [consumer_name, consumer] : group.consumers()) {
+    if (text.back() != '[') text += ", ";
+    text += fmt::format("{{\"consumer\": {}, \"seen_ms\": {}", bytes_as_json(consumer_name),
+                        ms_of(consumer->seen));
+    if (consumer->active) text += fmt::format(", \"active_ms\": {}", ms_of(*consumer->active));
+    text += "}";
+  }
+  text += "], \"pending\": [";
+  for (const auto& [id, pending] : group.pending()) {
+    if (text.back() != '[') text += ", ";
+    text += fmt::format(
+        "{{\"id\": \"{}\", \"consumer\": {}, \"delivered_ms\": {}, \"deliveries\": {}}}", id.text(),
+        bytes_as_json(pending.consumer->name), ms_of(pending.delivered), pending.deliveries);
+  }
+  return text + "]}";
 }
 
 }  // namespace
@@ -63,9 +97,39 @@ Status RdbDump::members(std::span<const Member> members) {
 
 Status RdbDump::members_end() { return print("]}\n"); }
 
-Status RdbDump::skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
-                        std::uint64_t) {
-  return print(object_begin(key, type) + fmt::format(", \"elements\": {}}}\n", elements));
+Status RdbDump::list_begin(const RdbKey& key) {
+  is_first_ = true;
+  return print(object_begin(key, "list") + ", \"elements\": [");
+}
+
+Status RdbDump::list_elements(std::span<const std::string_view> elements) {
+  std::string text;
+  for (const std::string_view element : elements) {
+    if (!is_first_) text += ", ";
+    is_first_ = false;
+    text += bytes_as_json(element);
+  }
+  return print(text);
+}
+
+Status RdbDump::list_end() { return print("]}\n"); }
+
+Status RdbDump::stream(const RdbKey& key, std::unique_ptr<Stream> stream) {
+  write_output(object_begin(key, "stream") + ", \"entries\": [");
+  is_first_ = true;
+  stream->each(kStreamIdMin, kStreamIdMax, true, [this](const StreamEntry& entry) {
+    write_output((is_first_ ? "" : ", ") + entry_as_json(entry));
+    is_first_ = false;
+    return true;
+  });
+  std::string text = fmt::format(
+      "], \"last_id\": \"{}\", \"max_deleted_id\": \"{}\", \"entries_added\": {}, \"groups\": [",
+      stream->last_id().text(), stream->max_deleted_id().text(), stream->entries_added());
+  for (const auto& [name, group] : stream->groups()) {
+    if (text.back() != '[') text += ", ";
+    text += group_as_json(name, *group);
+  }
+  return print(text + "]}\n");
 }
 
 bool RdbFilter::matches(const RdbKey& key) const { return glob_match(pattern_, key.name); }
@@ -85,9 +149,19 @@ Status RdbFilter::members(std::span<const Member> members) {
 
 Status RdbFilter::members_end() { return is_selected_ ? handler_.members_end() : Status(Done{}); }
 
-Status RdbFilter::skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
-                          std::uint64_t bytes) {
-  return matches(key) ? handler_.skipped(key, type, elements, bytes) : Status(Done{});
+Status RdbFilter::list_begin(const RdbKey& key) {
+  is_selected_ = matches(key);
+  return is_selected_ ? handler_.list_begin(key) : Status(Done{});
+}
+
+Status RdbFilter::list_elements(std::span<const std::string_view> elements) {
+  return is_selected_ ? handler_.list_elements(elements) : Status(Done{});
+}
+
+Status RdbFilter::list_end() { return is_selected_ ? handler_.list_end() : Status(Done{}); }
+
+Status RdbFilter::stream(const RdbKey& key, std::unique_ptr<Stream> stream) {
+  return matches(key) ? handler_.stream(key, std::move(stream)) : Status(Done{});
 }
 
 }  // namespace mayfly

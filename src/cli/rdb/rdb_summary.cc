@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "keyspace/value.h"
 #include "resp/numbers.h"
 #include "tools/byte_text.h"
 #include "tools/json/json.h"
@@ -209,13 +210,21 @@ Status RdbCounter::members(std::span<const Member> members) {
 }
 
 Status RdbCounter::members_end() {
-  count(key_, name_of(key_.type), members_);
+  count(key_, type_name(key_.value_type()), members_);
   return Done{};
 }
 
-Status RdbCounter::skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
-                           std::uint64_t) {
-  count(key, type, elements);
+Status RdbCounter::list_begin(const RdbKey& key) { return members_begin(key, 0); }
+
+Status RdbCounter::list_elements(std::span<const std::string_view> elements) {
+  members_ += elements.size();
+  return Done{};
+}
+
+Status RdbCounter::list_end() { return members_end(); }
+
+Status RdbCounter::stream(const RdbKey& key, std::unique_ptr<Stream> stream) {
+  count(key, type_name(ValueType::stream), stream->size());
   return Done{};
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,7 +26,7 @@ std::size_t ttl_range(Time deadline, Time now);
 struct RdbSummary {
   struct ByType {
     std::uint64_t keys = 0;
-    std::uint64_t elements = 0;  // fields, members, entries; a string has none
+    std::uint64_t elements = 0;  // fields, members, elements, entries; a string has none
     std::uint64_t bytes = 0;     // in the file
   };
   struct LargeKey {
@@ -68,8 +69,10 @@ class RdbCounter final : public RdbHandler {
   Status members_begin(const RdbKey& key, std::uint64_t count) override;
   Status members(std::span<const Member> members) override;
   Status members_end() override;
-  Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
-                 std::uint64_t bytes) override;
+  Status list_begin(const RdbKey& key) override;
+  Status list_elements(std::span<const std::string_view> elements) override;
+  Status list_end() override;
+  Status stream(const RdbKey& key, std::unique_ptr<Stream> stream) override;
 
  private:
   void count(const RdbKey& key, std::string_view type, std::uint64_t elements);
@@ -77,7 +80,7 @@ class RdbCounter final : public RdbHandler {
   const Time now_;
   const RdbParser* parser_ = nullptr;
   RdbSummary summary_;
-  RdbKey key_;  // with members, being parsed
+  RdbKey key_;  // with members or elements, being parsed
   std::uint64_t members_ = 0;
 };
 

@@ -57,9 +57,14 @@ BitsToWrite bits_to_write(Call& call, std::string_view key, std::uint64_t last) 
   Slot slot = call.find_to_write(key, ValueType::string);
   if (call.has_failed()) return {};
   const bool is_new = slot == kNoSlot;
-  if (is_new) slot = call.put_string(key, {});
+  const std::size_t needed = last / 8 + 1;
+  if (is_new) {
+    // A short string is made as long as it must be: one that is made longer gets room to grow.
+    static constexpr char kZeros[64] = {};
+    slot = call.put_string(key, {kZeros, needed <= sizeof kZeros ? needed : 0});
+  }
   const std::size_t before = call.database().string(slot).size();
-  const std::size_t size = std::max<std::size_t>(before, last / 8 + 1);
+  const std::size_t size = std::max<std::size_t>(before, needed);
   char* const bytes = call.database().resize_string(slot, size);
   return {reinterpret_cast<unsigned char*>(bytes), is_new || size > before};
 }

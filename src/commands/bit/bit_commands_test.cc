@@ -14,7 +14,6 @@ namespace bit_commands_test {
 constexpr const char* kWrongType =
     "(error) WRONGTYPE Operation against a key holding the wrong kind of value";
 constexpr const char* kSyntax = "(error) ERR syntax error";
-constexpr const char* kNoInteger = "(error) ERR value is not an integer or out of range";
 constexpr const char* kNoOffset = "(error) ERR bit offset is not an integer or out of range";
 
 class BitCommandsTest : public CallFixture {
@@ -100,6 +99,8 @@ TEST_F(BitCommandsTest, BitcountCountsInBytesOrBits) {
   EXPECT_EQ(run("BITCOUNT k 0 1 BIT x"), kSyntax);
   EXPECT_EQ(run("BITCOUNT k x"), kNoInteger);
   EXPECT_EQ(run("BITCOUNT nothing 0 x"), kNoInteger);
+  EXPECT_EQ(run("BITCOUNT k x 0 FOO"), kNoInteger);  // the unit is read before the end
+  EXPECT_EQ(run("BITCOUNT k 0 x FOO"), kSyntax);
 }
 
 TEST_F(BitCommandsTest, BitposFindsTheFirst) {
@@ -122,6 +123,7 @@ TEST_F(BitCommandsTest, BitposFindsTheFirst) {
   EXPECT_EQ(run("BITPOS k 2"), "(error) ERR The bit argument must be 1 or 0.");
   EXPECT_EQ(run("BITPOS k x"), kNoInteger);
   EXPECT_EQ(run("BITPOS k 1 0 1 FOO"), kSyntax);
+  EXPECT_EQ(run("BITPOS k 1 0 x FOO"), kSyntax);
 }
 
 // ---- BITOP ----
@@ -142,6 +144,26 @@ TEST_F(BitCommandsTest, BitopStoresWithoutADeadline) {
   EXPECT_EQ(run("GET t"), "\"\\xcc\\x01\"");
   EXPECT_EQ(run("BITOP NOT a a"), "(integer) 1");
   EXPECT_EQ(run("GET a"), "\"\\x0f\"");
+}
+
+// It may be one of the sources, longer or shorter than they are, or no string.
+TEST_F(BitCommandsTest, BitopReplacesAnyTarget) {
+  set("a", "\x01\x02\x03");
+  set("t", "\x70");
+  EXPECT_EQ(run("BITOP OR t t a"), "(integer) 3");
+  EXPECT_EQ(run("GET t"), "\"q\\x02\\x03\"");
+  set("t", "longer than a");
+  EXPECT_EQ(run("BITOP XOR t a"), "(integer) 3");
+  EXPECT_EQ(run("GET t"), "\"\\x01\\x02\\x03\"");
+  run("HSET map f v");
+  EXPECT_EQ(run("BITOP NOT map a"), "(integer) 3");
+  EXPECT_EQ(events(), "$:set:map");
+  EXPECT_EQ(run("GET map"), "\"\\xfe\\xfd\\xfc\"");
+  EXPECT_EQ(run("BITOP NOT new a"), "(integer) 3");
+  EXPECT_EQ(events(), "n:new:new $:set:new");
+  set("n", "5");
+  run("BITOP OR copy n");
+  EXPECT_EQ(run("OBJECT ENCODING copy"), "\"raw\"");
 }
 
 TEST_F(BitCommandsTest, BitopOfNothingRemovesTheTarget) {
@@ -208,6 +230,15 @@ TEST_F(BitCommandsTest, BitfieldOverflowsAsItIsTold) {
             "[(integer) -9223372036854775808]");
   EXPECT_EQ(run("BITFIELD k SET u63 1 -1 GET u63 1"),
             "[(integer) 0, (integer) 9223372036854775807]");
+}
+
+// The string has grown even if the value could not be set: replicas must know.
+TEST_F(BitCommandsTest, BitfieldThatOnlyGrowsTheStringIsAChange) {
+  EXPECT_EQ(run("BITFIELD k OVERFLOW FAIL SET u2 0 4"), "[(nil)]");
+  EXPECT_EQ(run("STRLEN k"), "(integer) 1");
+  EXPECT_EQ(run("BITFIELD k OVERFLOW FAIL SET u2 30 4"), "[(nil)]");
+  EXPECT_EQ(propagated(), "BITFIELD k OVERFLOW FAIL SET u2 30 4");
+  EXPECT_EQ(run("STRLEN k"), "(integer) 4");
 }
 
 TEST_F(BitCommandsTest, BitfieldRefusesWhatIsNotRight) {

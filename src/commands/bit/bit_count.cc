@@ -2,9 +2,8 @@
 // BITCOUNT and BITPOS: counting and finding bits, in all of a string or between two offsets.
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
+#include "commands/bit/bit_words.h"
 #include "commands/bit/bits.h"
 #include "commands/command.h"
 
@@ -26,7 +25,7 @@ struct BitRange {
   std::uint64_t end = 0;
 };
 
-// [first [last [BYTE | BIT]]] from word `i` on.
+// [first [last [BYTE | BIT]]] from word `i` on. The unit is read before the second offset.
 std::optional<BitPart> read_bit_part(Call& call, std::size_t i) {
   BitPart part;
   if (call.count() > i + 3) {
@@ -38,16 +37,16 @@ std::optional<BitPart> read_bit_part(Call& call, std::size_t i) {
     if (!first) return std::nullopt;
     part.first = *first;
   }
+  part.is_in_bits = call.is(i + 2, "bit");
+  if (call.count() == i + 3 && !part.is_in_bits && !call.is(i + 2, "byte")) {
+    call.fail_syntax();
+    return std::nullopt;
+  }
   if (call.count() > i + 1) {
     const std::optional<std::int64_t> last = call.integer(i + 1);
     if (!last) return std::nullopt;
     part.last = *last;
     part.has_last = true;
-  }
-  part.is_in_bits = call.is(i + 2, "bit");
-  if (call.count() == i + 3 && !part.is_in_bits && !call.is(i + 2, "byte")) {
-    call.fail_syntax();
-    return std::nullopt;
   }
   return part;
 }
@@ -64,32 +63,34 @@ BitRange bit_range(const BitPart& part, std::size_t bytes) {
   return {static_cast<std::uint64_t>(first * unit), static_cast<std::uint64_t>((last + 1) * unit)};
 }
 
-std::uint64_t eight_bytes(const char* at) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, at, sizeof word);
-  return word;
+// The whole bytes of a range. Up to seven bits before them, and after them, are left.
+struct WholeBytes {
+  std::uint64_t begin;  // in bits, as the range
+  std::uint64_t end;
+  std::string_view bytes;
+};
+WholeBytes whole_bytes(std::string_view bytes, BitRange range) {
+  const std::uint64_t begin = std::min((range.begin + 7) / 8 * 8, range.end);
+  const std::uint64_t end = std::max(range.end / 8 * 8, begin);
+  return {begin, end, bytes.substr(begin / 8, (end - begin) / 8)};
 }
 
 std::int64_t count_bits(std::string_view bytes, BitRange range) {
-  std::int64_t count = 0;
-  std::uint64_t bit = range.begin;
-  for (; bit < range.end && bit % 8 != 0; ++bit) count += bit_at(bytes, bit);
-  for (; bit + 64 <= range.end; bit += 64) {
-    count += std::popcount(eight_bytes(bytes.data() + bit / 8));
-  }
-  for (; bit < range.end; ++bit) count += bit_at(bytes, bit);
-  return count;
+  const WholeBytes whole = whole_bytes(bytes, range);
+  std::uint64_t count = count_ones(whole.bytes);
+  for (std::uint64_t bit = range.begin; bit < whole.begin; ++bit) count += bit_at(bytes, bit);
+  for (std::uint64_t bit = whole.end; bit < range.end; ++bit) count += bit_at(bytes, bit);
+  return static_cast<std::int64_t>(count);
 }
 
 // The first bit of the range that is `on`, or the end of the range.
 std::uint64_t find_bit(std::string_view bytes, BitRange range, bool on) {
-  const std::uint64_t without = on ? 0 : ~std::uint64_t{0};
-  std::uint64_t bit = range.begin;
-  for (; bit < range.end && bit % 8 != 0; ++bit) {
+  const WholeBytes whole = whole_bytes(bytes, range);
+  for (std::uint64_t bit = range.begin; bit < whole.begin; ++bit) {
     if (bit_at(bytes, bit) == on) return bit;
   }
-  while (bit + 64 <= range.end && eight_bytes(bytes.data() + bit / 8) == without) bit += 64;
-  while (bit < range.end && bit_at(bytes, bit) != on) ++bit;
+  std::uint64_t bit = whole.begin + first_bit(whole.bytes, on);
+  while (bit >= whole.end && bit < range.end && bit_at(bytes, bit) != on) ++bit;
   return bit;
 }
 

@@ -14,7 +14,8 @@
 namespace mayfly {
 namespace {
 
-__extension__ typedef __int128 Wide;  // holds the sum of any two numbers of 64 bits
+__extension__ typedef __int128 Wide;               // holds the sum of any two numbers of 64 bits
+__extension__ typedef unsigned __int128 WideBits;  // holds the bytes of any field
 
 enum class BitfieldAction { get, set, increment };
 enum class Overflow { wrap, saturate, fail };
@@ -115,21 +116,36 @@ std::int64_t truncate_field(FieldType type, std::uint64_t bits) {
   return static_cast<std::int64_t>(bits << unused >> unused);
 }
 
+// The bytes that have the bits of a field: at most nine. The field ends `unused` bits before the
+// end of the last one.
+struct FieldBytes {
+  std::uint64_t first;
+  unsigned count;
+  unsigned unused;
+};
+FieldBytes field_bytes(const BitfieldOp& operation) {
+  const unsigned bits = static_cast<unsigned>(operation.bit % 8) + operation.type.width;
+  const unsigned count = (bits + 7) / 8;
+  return {operation.bit / 8, count, count * 8 - bits};
+}
+
 std::int64_t load_field(std::string_view bytes, const BitfieldOp& operation) {
-  std::uint64_t bits = 0;
-  for (unsigned i = 0; i < operation.type.width; ++i) {
-    bits = bits << 1 | static_cast<std::uint64_t>(bit_at(bytes, operation.bit + i));
+  const FieldBytes field = field_bytes(operation);
+  WideBits bits = 0;
+  for (std::uint64_t i = field.first; i < field.first + field.count; ++i) {
+    bits = bits << 8 | (i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0u);
   }
-  return truncate_field(operation.type, bits);
+  return truncate_field(operation.type, static_cast<std::uint64_t>(bits >> field.unused));
 }
 
 void store_field(unsigned char* bytes, const BitfieldOp& operation, std::int64_t value) {
-  const unsigned width = operation.type.width;
-  for (unsigned i = 0; i < width; ++i) {
-    unsigned char& byte = bytes[(operation.bit + i) / 8];
-    const unsigned mask = bit_mask(operation.bit + i);
-    const bool on = (static_cast<std::uint64_t>(value) >> (width - 1 - i) & 1) != 0;
-    byte = static_cast<unsigned char>(on ? byte | mask : byte & ~mask);
+  const FieldBytes field = field_bytes(operation);
+  const WideBits mask = ((WideBits{1} << operation.type.width) - 1) << field.unused;
+  const WideBits bits = WideBits{static_cast<std::uint64_t>(value)} << field.unused & mask;
+  for (unsigned i = 0; i < field.count; ++i) {
+    const unsigned shift = (field.count - 1 - i) * 8;
+    unsigned char& byte = bytes[field.first + i];
+    byte = static_cast<unsigned char>((byte & ~(mask >> shift)) | bits >> shift);
   }
 }
 
@@ -165,7 +181,7 @@ void write_bitfield(Call& call, const std::vector<BitfieldOp>& operations, std::
   if (call.has_failed()) return;
   const std::string_view bytes = call.database().string(call.database().stored_slot(key));
 
-  std::int64_t changes = bits.has_grown ? 1 : 0;
+  std::int64_t changes = 0;
   call.reply().array(operations.size());
   for (const BitfieldOp& operation : operations) {
     const std::int64_t before = load_field(bytes, operation);
@@ -179,9 +195,10 @@ void write_bitfield(Call& call, const std::vector<BitfieldOp>& operations, std::
       continue;
     }
     store_field(bits.bytes, operation, *result);
-    if (*result != before) ++changes;
+    if (bits.has_grown || *result != before) ++changes;
     call.reply().integer(operation.action == BitfieldAction::set ? before : *result);
   }
+  if (bits.has_grown) changes = std::max<std::int64_t>(changes, 1);
   if (changes > 0) report_bits(call, key, changes);
 }
 

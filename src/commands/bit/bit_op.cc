@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// BITOP: strings combined bit by bit. Shorter and missing ones count as if they had zeros at their
-// ends.
+// BITOP: strings combined bit by bit. Missing ones count as empty.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "commands/bit/bit_combine.h"
 #include "commands/command.h"
 #include "commands/steps.h"
 #include "commands/words.h"
 
 namespace mayfly {
 namespace {
-
-enum class BitOp {
-  bit_and,
-  bit_or,
-  bit_xor,
-  bit_not,
-  diff,   // in the first, and in none of the others
-  diff1,  // in one of the others, but not in the first
-  andor,  // in the first, and in one of the others
-  one,    // in exactly one
-};
 
 struct OpName {
   std::string_view name;
@@ -60,89 +51,70 @@ std::optional<BitOp> read_op(Call& call) {
   return op;
 }
 
-unsigned byte_at(std::string_view bytes, std::size_t i) {
-  return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0;
-}
-
-// The bits of byte `i` that are in one of the strings, in an odd number of them, in all, in more
-// than one.
-struct CombinedByte {
-  unsigned any = 0;
-  unsigned odd = 0;
-  unsigned all = 0xFF;
-  unsigned repeated = 0;
+// The keys that are combined.
+struct BitopSources {
+  std::vector<Slot> slots;  // kNoSlot for one that does not exist
+  Slot longest = kNoSlot;
+  std::size_t size = 0;  // of the longest, and of the result
 };
 
-CombinedByte combine(std::span<const std::string_view> sources, std::size_t i) {
-  CombinedByte combined;
-  for (const std::string_view source : sources) {
-    const unsigned byte = byte_at(source, i);
-    combined.repeated |= combined.any & byte;
-    combined.any |= byte;
-    combined.odd ^= byte;
-    combined.all &= byte;
-  }
-  return combined;
-}
-
-unsigned result_byte(BitOp op, std::span<const std::string_view> sources, std::size_t i) {
-  const unsigned first = byte_at(sources.front(), i);
-  switch (op) {
-    case BitOp::bit_and:
-      return combine(sources, i).all;
-    case BitOp::bit_or:
-      return combine(sources, i).any;
-    case BitOp::bit_xor:
-      return combine(sources, i).odd;
-    case BitOp::bit_not:
-      return ~first;
-    case BitOp::diff:
-      return first & ~combine(sources.subspan(1), i).any;
-    case BitOp::diff1:
-      return combine(sources.subspan(1), i).any & ~first;
-    case BitOp::andor:
-      return first & combine(sources.subspan(1), i).any;
-    case BitOp::one: {
-      const CombinedByte combined = combine(sources, i);
-      return combined.any & ~combined.repeated;
-    }
-  }
-  return 0;
-}
-
-// The result, as long as the longest source; it fails if one of them is no string.
-std::string combined_strings(Call& call, BitOp op) {
-  std::vector<std::string_view> sources;
-  std::size_t size = 0;
+// It fails if one of them is no string.
+BitopSources find_sources(Call& call) {
+  BitopSources sources;
   for (const std::string_view key : call.words().subspan(kFirstSource)) {
     const Slot slot = call.find_to_read(key, ValueType::string);
     if (call.has_failed()) return {};
-    sources.push_back(slot == kNoSlot ? std::string_view() : call.database().string(slot));
-    size = std::max(size, sources.back().size());
+    sources.slots.push_back(slot);
+    const std::size_t size = slot == kNoSlot ? 0 : call.database().string(slot).size();
+    if (size > sources.size) sources.longest = slot;
+    sources.size = std::max(sources.size, size);
   }
-  std::string result(size, '\0');
-  for (std::size_t i = 0; i < size; ++i) {
-    result[i] = static_cast<char>(result_byte(op, sources, i) & 0xFF);
+  return sources;
+}
+
+// Where the result is written: a string of its size, without a deadline.
+struct BitopTarget {
+  char* bytes;
+  bool is_source;  // it has its bytes still
+};
+
+BitopTarget make_target(Call& call, Slot slot, const BitopSources& sources) {
+  Database& database = call.database();
+  const bool is_string = slot != kNoSlot && call.is_string(slot);
+  const bool is_source = is_string && std::ranges::find(sources.slots, slot) != sources.slots.end();
+  if (!is_string) {
+    slot = call.put_string(call.word(2), database.string(sources.longest));
+  } else if (!is_source && database.string(slot).size() != sources.size) {
+    database.set_string(slot, database.string(sources.longest));  // allocates no more than needed
   }
-  return result;
+  database.set_deadline(slot, kNever);
+  return {database.resize_string(slot, sources.size), is_source};
+}
+
+void write_combined(Call& call, BitOp op, const BitopSources& sources, BitopTarget target) {
+  std::vector<std::string_view> strings;
+  for (const Slot slot : sources.slots) {
+    strings.push_back(slot == kNoSlot ? std::string_view() : call.database().string(slot));
+  }
+  combine_bits(op, strings, target.bytes, sources.size, target.is_source);
 }
 
 // BITOP op target key [key ...]: returns how many bytes the result has. An empty one is not kept.
 void bitop(Call& call) {
   const std::optional<BitOp> op = read_op(call);
   if (!op) return;
-  const std::string result = combined_strings(call, *op);
+  const BitopSources sources = find_sources(call);
   if (call.has_failed()) return;
 
   const std::string_view target = call.word(2);
   const Slot slot = call.find_to_write(target);
-  if (!result.empty()) {
-    replace_value(call, slot, target, result);
+  if (sources.size > 0) {
+    write_combined(call, *op, sources, make_target(call, slot, sources));
     report_set(call, target);
   } else if (slot != kNoSlot) {
     remove_key(call, slot, target);
   }
-  call.reply().integer(static_cast<std::int64_t>(result.size()));
+  call.reply().integer(static_cast<std::int64_t>(sources.size));
 }
 
 }  // namespace

@@ -10,7 +10,6 @@ namespace mayfly {
 namespace key_commands_test {
 
 constexpr const char* kSyntax = "(error) ERR syntax error";
-constexpr const char* kNoInteger = "(error) ERR value is not an integer or out of range";
 constexpr const char* kNoInt =
     "(error) ERR value is out of range, value must between -2147483648 and 2147483647";
 constexpr const char* kNoDatabase = "(error) ERR DB index is out of range";

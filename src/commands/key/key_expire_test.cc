@@ -8,7 +8,6 @@
 namespace mayfly {
 namespace key_expire_test {
 
-constexpr const char* kNoInteger = "(error) ERR value is not an integer or out of range";
 
 class ExpireCommandsTest : public CallFixture {
  protected:

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// SORT and SORT_RO, for sets and sorted sets.
-//
-//   SORT key [BY pattern] [LIMIT first count] [GET pattern ...] [ASC | DESC] [ALPHA] [STORE key]
+// SORT and SORT_RO, for lists, sets and sorted sets.
 //
 // Elements are sorted by their weights: numbers, or bytes with ALPHA. The weight of an element is
 // the element itself, or what BY finds. A pattern names a key, with the element in place of its
 // first `*`, or a field of a hash if `->field` follows. A pattern for BY without a `*` means: do
-// not sort. Then the elements of a sorted set keep its order.
+// not sort. Then the elements of a list and of a sorted set keep their order.
 //
-// STORE makes a list, which this server does not have yet: only an empty result can be stored.
+// STORE makes the destination a list. Its words are propagated as they are: what is due in the
+// source is removed first, as keys and fields are that patterns find due, so a replica sees the
+// same elements.
 
 #include <algorithm>
 #include <cerrno>
@@ -22,81 +22,18 @@
 
 #include "commands/call.h"
 #include "commands/command.h"
+#include "commands/key/sort_options.h"
 #include "commands/members/name_list.h"
 #include "commands/steps.h"
 
 namespace mayfly {
 namespace {
 
-// ---- Options ----
-
-struct SortOptions {
-  std::optional<std::string_view> by;
-  std::optional<std::string_view> store;
-  std::vector<std::string_view> get;
-  std::int64_t limit_first = 0;
-  std::int64_t limit_count = -1;  // negative: all
-  bool is_descending = false;
-  bool is_alpha = false;
-  bool sorts = true;
-};
-
-bool has_star(std::string_view pattern) { return pattern.find('*') != pattern.npos; }
-
-bool read_limit(Call& call, std::size_t i, SortOptions& options) {
-  const std::optional<std::int64_t> first = call.integer(i + 1);
-  if (!first) return false;
-  const std::optional<std::int64_t> count = call.integer(i + 2);
-  if (!count) return false;
-  options.limit_first = *first;
-  options.limit_count = *count;
-  return true;
-}
-
-// Reads the option at word `i` and returns how many words it takes; 0 if there has been an error.
-std::size_t read_sort_option(Call& call, std::size_t i, SortOptions& options) {
-  const std::size_t left = call.count() - i - 1;
-  const bool may_store = (call.command().flags & flag::write) != 0;
-  if (call.is(i, "asc") || call.is(i, "desc")) {
-    options.is_descending = call.is(i, "desc");
-    return 1;
-  }
-  if (call.is(i, "alpha")) {
-    options.is_alpha = true;
-    return 1;
-  }
-  if (call.is(i, "by") && left >= 1) {
-    options.by = call.word(i + 1);
-    options.sorts = options.sorts && has_star(*options.by);
-    return 2;
-  }
-  if (call.is(i, "get") && left >= 1) {
-    options.get.push_back(call.word(i + 1));
-    return 2;
-  }
-  if (call.is(i, "limit") && left >= 2) return read_limit(call, i, options) ? 3 : 0;
-  if (call.is(i, "store") && left >= 1 && may_store) {
-    options.store = call.word(i + 1);
-    return 2;
-  }
-  call.fail_syntax();
-  return 0;
-}
-
-std::optional<SortOptions> read_sort_options(Call& call) {
-  SortOptions options;
-  for (std::size_t i = 2; i < call.count();) {
-    const std::size_t taken = read_sort_option(call, i, options);
-    if (taken == 0) return std::nullopt;
-    i += taken;
-  }
-  return options;
-}
-
 // ---- Elements: a function for each type that can be sorted ----
 
 // The part of `size` elements that LIMIT asks for.
 struct SortRange {
+  SortRange(std::size_t from, std::size_t size) : first(from), count(size) {}
   SortRange(const SortOptions& options, std::size_t size) {
     const auto all = static_cast<std::int64_t>(size);
     const std::int64_t from = std::clamp<std::int64_t>(options.limit_first, 0, all);
@@ -146,11 +83,43 @@ SortElements elements_of_zset(Call& call, Slot slot, const SortOptions& options)
   return elements;
 }
 
+SortElements elements_of_list(Call& call, Slot slot, const SortOptions& options) {
+  const ListRef list = call.database().list(slot);
+  SortElements elements{.names = {}, .is_limited = !options.sorts};
+  const SortRange range =
+      options.sorts ? SortRange(0, list.size()) : SortRange(options, list.size());
+  if (range.count == 0) return elements;
+  const bool is_backward = !options.sorts && options.is_descending;
+  list.each(is_backward ? list.size() - 1 - range.first : range.first, range.count, !is_backward,
+            [&](const ListpackValue& value) {
+              char digits[24];
+              elements.names.add(value.as_text(digits));
+              return true;
+            });
+  return elements;
+}
+
+// Removes the members that are due. Returns where the key is then.
+Slot without_due_members(Call& call, Slot slot, std::string_view key) {
+  if (call.context().policy != Policy::reclaim || !call.members(slot).has_deadlines()) return slot;
+  while (call.database().sweep_key(call.context(), key, kMembersAtOnce, FoundBy::access) ==
+         kMembersAtOnce) {
+  }
+  return call.find(key);
+}
+
 // Fails if the key has a type that cannot be sorted. Changes the options if the type needs it.
 SortElements elements_of_key(Call& call, SortOptions& options) {
-  const Slot slot = call.find_to_read(call.word(1));
+  Slot slot = call.find_to_read(call.word(1));
   if (slot == kNoSlot) return {};
-  switch (call.database().type(slot)) {
+  const ValueType type = call.database().type(slot);
+  if (options.store && (type == ValueType::set || type == ValueType::zset)) {
+    slot = without_due_members(call, slot, call.word(1));
+    if (slot == kNoSlot) return {};
+  }
+  switch (type) {
+    case ValueType::list:
+      return elements_of_list(call, slot, options);
     case ValueType::set:
       // A set has no order. What is stored must be the same on all servers.
       if (!options.sorts && options.store) {
@@ -265,29 +234,59 @@ void sort_items(std::vector<SortItem>& items, const SortOptions& options, const 
   });
 }
 
-// ---- The command ----
+// ---- Results ----
 
-void reply_items(Call& call, std::span<const SortItem> items, const SortOptions& options) {
-  Reply& reply = call.reply();
-  if (options.get.empty()) {
-    reply.array(items.size());
-    for (const SortItem& item : items) reply.bulk(item.name);
-    return;
-  }
+// Calls `emit(const std::optional<std::string>&)` with what GET finds, for each item in turn.
+template <class Emit>
+void each_found(Call& call, std::span<const SortItem> items, const SortOptions& options,
+                Emit emit) {
   std::vector<SortPattern> patterns;
   for (const std::string_view pattern : options.get) patterns.emplace_back(pattern);
-  reply.array(items.size() * patterns.size());
   for (const SortItem& item : items) {
-    for (const SortPattern& pattern : patterns) {
-      if (const auto found = look_up(call, pattern, item.name)) {
-        reply.bulk(*found);
-      } else {
-        reply.null();
-      }
-    }
+    for (const SortPattern& pattern : patterns) emit(look_up(call, pattern, item.name));
   }
 }
 
+void reply_items(Call& call, std::span<const SortItem> items, const SortOptions& options) {
+  Reply& reply = call.reply();
+  reply.array(items.size() * std::max<std::size_t>(options.get.size(), 1));
+  if (options.get.empty()) {
+    for (const SortItem& item : items) reply.bulk(item.name);
+    return;
+  }
+  each_found(call, items, options, [&](const std::optional<std::string>& found) {
+    found ? reply.bulk(*found) : reply.null();
+  });
+}
+
+// The key becomes a list of the results, whatever it was, or is removed if there are none.
+void store_items(Call& call, std::span<const SortItem> items, const SortOptions& options) {
+  NameList results;  // all of them first: a pattern may find the destination
+  if (options.get.empty()) {
+    for (const SortItem& item : items) results.add(item.name);
+  }
+  each_found(call, items, options, [&](const std::optional<std::string>& found) {
+    results.add(found ? std::string_view(*found) : std::string_view());
+  });
+  const std::string_view key = *options.store;
+  const auto count = static_cast<std::int64_t>(results.size());
+  call.reply().integer(count);
+  const Slot before = call.find(key);
+  if (results.is_empty()) return before == kNoSlot ? void() : remove_key(call, before, key);
+
+  Database& database = call.database();
+  if (before != kNoSlot) database.erase(before);
+  ListRef list = database.list(before == kNoSlot ? call.make_list(key)
+                                                 : database.make_list(call.context(), key));
+  results.each([&](std::string_view result) { list.push(ListEnd::tail, result); });
+  list.finish();
+  call.changed(key, count);
+  call.notify(Event::list, "sortstore", key);
+}
+
+// ---- The command ----
+
+// SORT key [option ...]
 void sort(Call& call) {
   std::optional<SortOptions> options = read_sort_options(call);
   if (!options) return;
@@ -302,15 +301,7 @@ void sort(Call& call) {
     items.erase(items.begin() + static_cast<std::ptrdiff_t>(range.end()), items.end());
     items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(range.first));
   }
-  if (!options->store) return reply_items(call, items, *options);
-  if (!items.empty()) {
-    return call.fail("ERR SORT cannot store its result: this server has no lists yet");
-  }
-  const Slot slot = call.find(*options->store);
-  if (slot != kNoSlot) remove_key(call, slot, *options->store);
-  // For a replica the result may not be empty: it still has members that are due here.
-  if (slot != kNoSlot) call.propagate_as("DEL", *options->store);
-  call.reply().integer(0);
+  options->store ? store_items(call, items, *options) : reply_items(call, items, *options);
 }
 
 }  // namespace

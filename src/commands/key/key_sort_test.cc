@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SORT and SORT_RO of sets and sorted sets in both forms: weights, patterns, limits, errors.
+// SORT and SORT_RO of lists, sets and sorted sets in both forms: weights, patterns, limits, errors,
+// and what is stored.
 
 #include "commands/call_fixture.h"
 
@@ -7,7 +8,6 @@ namespace mayfly {
 namespace key_sort_test {
 
 constexpr const char* kSyntax = "(error) ERR syntax error";
-constexpr const char* kNoInteger = "(error) ERR value is not an integer or out of range";
 constexpr const char* kNoNumber = "(error) ERR One or more scores can't be converted into double";
 constexpr const char* kWrongType =
     "(error) WRONGTYPE Operation against a key holding the wrong kind of value";
@@ -20,6 +20,7 @@ class SortCommandsTest : public CallFixture, public testing::WithParamInterface<
     KeyspaceOptions options;
     if (GetParam() == ValueForm::table) {
       options.packed_set.members = options.packed_zset.members = options.intset_members = 0;
+      options.list_limits.fill = 1;
     }
     return options;
   }
@@ -60,7 +61,7 @@ TEST_P(SortCommandsTest, StoringNothingRemovesTheDestination) {
   run("SET to v");
   EXPECT_EQ(run("SORT nothing STORE to"), "(integer) 0");
   EXPECT_EQ(events(), "m:keymiss:nothing g:del:to");
-  EXPECT_EQ(propagated(), "DEL to");
+  EXPECT_EQ(propagated(), "SORT nothing STORE to");
   EXPECT_EQ(run("EXISTS to"), "(integer) 0");
 }
 
@@ -208,17 +209,86 @@ TEST_P(SortCommandsTest, DueElementsAreLeftOut) {
   EXPECT_EQ(items("SORT s DESC"), "[2 1]");
 }
 
-TEST_P(SortCommandsTest, OnlyAnEmptyResultCanBeStored) {
-  constexpr const char* kNoLists =
-      "(error) ERR SORT cannot store its result: this server has no lists yet";
-  run("SADD s 1 2");
-  run("SET to v");
-  EXPECT_EQ(run("SORT s STORE to"), kNoLists);
-  EXPECT_EQ(run("SORT s BY nosort STORE to"), kNoLists);
-  EXPECT_EQ(run("EXISTS to"), "(integer) 1");
-  EXPECT_EQ(run("SORT s LIMIT 2 1 STORE to"), "(integer) 0");
+TEST_P(SortCommandsTest, WhatIsStoredIsAList) {
+  run("SADD s 10 9 1");
+  EXPECT_EQ(run("SORT s DESC STORE to"), "(integer) 3");
+  EXPECT_EQ(events(), "n:new:to l:sortstore:to");
+  EXPECT_EQ(changed_keys(), "to");
+  EXPECT_EQ(propagated(), "SORT s DESC STORE to");
+  EXPECT_EQ(run("TYPE to"), "list");
+  EXPECT_EQ(items("LRANGE to 0 -1"), "[10 9 1]");
+  run("EXPIRE to 100");
+  EXPECT_EQ(run("SORT s LIMIT 1 1 STORE to"), "(integer) 1");
+  EXPECT_EQ(events(), "l:sortstore:to");
+  EXPECT_EQ(items("LRANGE to 0 -1"), "[9]");
+  EXPECT_EQ(run("TTL to"), "(integer) -1");
+  EXPECT_EQ(run("SORT s LIMIT 3 1 STORE to"), "(integer) 0");
   EXPECT_EQ(events(), "g:del:to");
+  EXPECT_EQ(propagated(), "SORT s LIMIT 3 1 STORE to");
   EXPECT_EQ(run("EXISTS to"), "(integer) 0");
+}
+
+TEST_P(SortCommandsTest, TheSourceMayBeTheDestination) {
+  run("SADD s 2 1");
+  EXPECT_EQ(run("SORT s STORE s"), "(integer) 2");
+  EXPECT_EQ(items("LRANGE s 0 -1"), "[1 2]");
+  EXPECT_EQ(run("SORT s DESC STORE s"), "(integer) 2");
+  EXPECT_EQ(items("LRANGE s 0 -1"), "[2 1]");
+}
+
+TEST_P(SortCommandsTest, PatternsAreStoredWithEmptyTextsForNothing) {
+  run("SADD s 1 2");
+  run("MSET o_2 two to found");
+  run("HSET h_1 f v");
+  EXPECT_EQ(run("SORT s GET # GET o_* GET h_*->f STORE o_2"), "(integer) 6");
+  EXPECT_EQ(run("LRANGE o_2 0 -1"), R"(["1", "", "v", "2", "two", ""])");
+}
+
+TEST_P(SortCommandsTest, SetsWithoutAnOrderAreSortedToBeStored) {
+  run("SADD s c a b");
+  EXPECT_EQ(run("SORT s BY nosort STORE to"), "(integer) 3");
+  EXPECT_EQ(items("LRANGE to 0 -1"), "[a b c]");
+  make_zset({"c", "a", "b"});
+  run("SORT z BY nosort DESC LIMIT 0 2 STORE to");
+  EXPECT_EQ(items("LRANGE to 0 -1"), "[b a]");
+}
+
+// A replica that still has the member would store it.
+TEST_P(SortCommandsTest, DueElementsAreRemovedBeforeAResultIsStored) {
+  run("SADD s 1 2");
+  database().members(context(), database().find(context(), "s")).put("3", {}, now() + Millis(10));
+  make_zset({"d", "e"}, now() + Millis(10));
+  advance(Millis(10));
+  EXPECT_EQ(run("SORT s STORE to"), "(integer) 2");
+  EXPECT_EQ(propagated(), "SREM s 3; SORT s STORE to");
+  EXPECT_EQ(run("SORT z ALPHA STORE to"), "(integer) 0");
+  EXPECT_EQ(propagated(), "UNLINK z; SORT z ALPHA STORE to");
+  EXPECT_EQ(run("EXISTS z to"), "(integer) 0");
+}
+
+// ---- Lists ----
+
+TEST_P(SortCommandsTest, ListsAreSorted) {
+  run("RPUSH l 10 9 1.5 10 -3");
+  EXPECT_EQ(items("SORT l"), "[-3 1.5 9 10 10]");
+  EXPECT_EQ(items("SORT l ALPHA DESC"), "[9 10 10 1.5 -3]");
+  EXPECT_EQ(items("SORT_RO l LIMIT 1 2"), "[1.5 9]");
+  run("MSET w_10 1 w_9 2 w_1.5 3 w_-3 4");
+  EXPECT_EQ(items("SORT l BY w_* GET # GET w_*"), "[10 1 10 1 9 2 1.5 3 -3 4]");
+  run("RPUSH l x");
+  EXPECT_EQ(run("SORT l"), kNoNumber);
+}
+
+TEST_P(SortCommandsTest, ListsKeepTheirOrderIfTheyAreNotSorted) {
+  run("RPUSH l 2 1 4 3 5");
+  EXPECT_EQ(items("SORT l BY nosort"), "[2 1 4 3 5]");
+  EXPECT_EQ(items("SORT l BY nosort DESC"), "[5 3 4 1 2]");
+  EXPECT_EQ(items("SORT l BY nosort LIMIT 1 2"), "[1 4]");
+  EXPECT_EQ(items("SORT l BY nosort DESC LIMIT 1 2"), "[3 4]");
+  EXPECT_EQ(items("SORT l BY nosort LIMIT 2 9223372036854775807"), "[4 3 5]");
+  EXPECT_EQ(items("SORT l BY nosort LIMIT 5 1"), "[]");
+  EXPECT_EQ(run("SORT l BY nosort LIMIT 0 3 STORE to"), "(integer) 3");
+  EXPECT_EQ(items("LRANGE to 0 -1"), "[2 1 4]");
 }
 
 }  // namespace key_sort_test

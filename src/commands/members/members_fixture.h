@@ -29,8 +29,6 @@ namespace mayfly {
 inline constexpr std::string_view kWrongType =
     "(error) WRONGTYPE Operation against a key holding the wrong kind of value";
 inline constexpr std::string_view kSyntax = "(error) ERR syntax error";
-inline constexpr std::string_view kNoInteger =
-    "(error) ERR value is not an integer or out of range";
 
 inline std::string arity_error(std::string_view command) {
   std::string text = "(error) ERR wrong number of arguments for '";

@@ -27,8 +27,6 @@ class SetFixture : public CallFixture, public testing::WithParamInterface<ValueF
   static constexpr std::string_view kWrongType =
       "(error) WRONGTYPE Operation against a key holding the wrong kind of value";
   static constexpr std::string_view kSyntax = "(error) ERR syntax error";
-  static constexpr std::string_view kNoInteger =
-      "(error) ERR value is not an integer or out of range";
 
   SetFixture() : CallFixture(options()) {}
 

@@ -11,7 +11,6 @@ namespace string_commands_test {
 constexpr const char* kWrongType =
     "(error) WRONGTYPE Operation against a key holding the wrong kind of value";
 constexpr const char* kSyntax = "(error) ERR syntax error";
-constexpr const char* kNoInteger = "(error) ERR value is not an integer or out of range";
 
 class StringCommandsTest : public CallFixture {
  protected:

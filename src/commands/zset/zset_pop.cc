@@ -5,7 +5,6 @@
 // replica may still hold members that have expired here, and their scores may be lower or higher.
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -13,9 +12,10 @@
 #include <vector>
 
 #include "commands/command.h"
+#include "commands/pop_arguments.h"
+#include "commands/wait_time.h"
 #include "commands/zset/zset_ranges.h"
 #include "commands/zset/zset_steps.h"
-#include "resp/numbers.h"
 
 namespace mayfly {
 namespace {
@@ -122,59 +122,16 @@ void zpopmax(Call& call) { pop_one_key(call, Direction::backward); }
 
 // numkeys key [key ...] <MIN | MAX> [COUNT count], from word `at` on; nothing after an error reply.
 std::optional<PopRequest> read_mpop(Call& call, std::size_t at) {
-  const std::optional<std::int64_t> keys =
-      call.integer(at, 1, kIntegerMax, "ERR numkeys should be greater than 0");
-  if (!keys) return std::nullopt;
-  const std::size_t left = call.count() - at - 1;
-  const auto key_count = static_cast<std::size_t>(*keys);
-  const std::size_t where = at + 1 + std::min(key_count, left);
-  PopRequest request{.reply = PopReply::nested_of_key};
-  if (call.is(where, "max")) request.from = Direction::backward;
-  if (key_count >= left || (!call.is(where, "min") && !call.is(where, "max"))) {
-    call.fail_syntax();
-    return std::nullopt;
-  }
-  request.keys = call.words().subspan(at + 1, key_count);
-  if (where + 1 == call.count()) return request;
-  if (where + 3 > call.count() || !call.is(where + 1, "count")) {
-    call.fail_syntax();
-    return std::nullopt;
-  }
-  const auto count = call.integer(where + 2, 1, kIntegerMax, "ERR count should be greater than 0");
-  if (!count) return std::nullopt;
-  if (where + 3 < call.count()) {
-    call.fail_syntax();
-    return std::nullopt;
-  }
-  request.count = static_cast<std::size_t>(*count);
-  return request;
+  const std::optional<PopArguments> read = read_pop_arguments(call, at, "min", "max");
+  if (!read) return std::nullopt;
+  return PopRequest{read->keys, read->is_from_back ? Direction::backward : Direction::forward,
+                    read->count, PopReply::nested_of_key};
 }
 
 // ZMPOP numkeys key [key ...] <MIN | MAX> [COUNT count]
 void zmpop(Call& call) {
   const std::optional<PopRequest> request = read_mpop(call, 1);
   if (request && !pop_first(call, *request)) call.reply().null_array();
-}
-
-// The seconds in word `i` as the end of a wait: 0 means for ever. Nothing after an error reply.
-std::optional<Time> wait_end(Call& call, std::size_t i) {
-  const std::optional<long double> seconds = parse_float(call.word(i));
-  if (!seconds) {
-    call.fail("ERR timeout is not a float or out of range");
-    return std::nullopt;
-  }
-  const long double millis = std::ceil(*seconds * 1000);
-  const auto now = static_cast<long double>(call.now().time_since_epoch().count());
-  if (millis < 0) {
-    call.fail("ERR timeout is negative");
-    return std::nullopt;
-  }
-  if (millis + now > static_cast<long double>(kIntegerMax)) {
-    call.fail("ERR timeout is out of range");
-    return std::nullopt;
-  }
-  if (millis == 0) return kNever;
-  return call.now() + Millis(static_cast<std::int64_t>(millis));
 }
 
 // Pops, or waits until it is possible. `timeout` is the word with the seconds.

@@ -2,36 +2,18 @@
 #include "persist/aof/aof_rewrite.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "persist/aof/aof_requests.h"
+#include "persist/aof/aof_rewrite_values.h"
 #include "persist/disk/disk.h"
 #include "resp/encode.h"
 #include "resp/numbers.h"
 
 namespace mayfly {
 namespace {
-
-constexpr std::size_t kMembersMax = 64;          // in one command
-constexpr std::size_t kBufferBytes = 64 * 1024;  // handed to the sink at once
-
-class Digits {
- public:
-  explicit Digits(std::int64_t number)
-      : end_(std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr) {}
-  explicit Digits(Time moment) : Digits(std::int64_t{moment.time_since_epoch().count()}) {}
-
-  std::string_view text() const {
-    return {text_.data(), static_cast<std::size_t>(end_ - text_.data())};
-  }
-
- private:
-  std::array<char, 24> text_;
-  const char* end_;
-};
 
 // The commands that put members of a type.
 struct PutCommands {
@@ -49,52 +31,54 @@ const PutCommands& put_commands(ValueType type) {
   return type == ValueType::zset ? kZset : kHash;
 }
 
-// Writes commands. After the first error it writes nothing more; finish() returns the error.
 class Rewriter {
  public:
   Rewriter(Time now, ByteSink& sink, const OnSaveProgress& progress)
-      : context_{.now = now, .policy = Policy::hide}, sink_(sink, progress) {}
+      : context_{.now = now, .policy = Policy::hide}, out_(sink, progress) {}
 
   void database(Database& database) {
     if (database.stored() == 0) return;
-    request({"SELECT", Digits(std::int64_t{database.number()}).text()});
+    out_.request({"SELECT", Digits(database.number()).text()});
     database.each([&](Slot slot) {
-      visit_value(database.node(slot), Overloaded{[&](std::string_view) { string(database, slot); },
-                                                  [&](const auto&) { members(database, slot); }});
-      count_key();
-      return status_.ok();
+      key_ = database.key(slot);
+      const Time deadline = database.deadline(slot);
+      visit_value(database.node(slot),
+                  Overloaded{[&](std::string_view value) { string(value, deadline); },
+                             [&](const MembersValue auto&) { members(database, slot); },
+                             [&](const ListValue auto& list) {
+                               rewrite_list(out_, key_, list);
+                               expire(deadline);
+                             },
+                             [&](const Stream& stream) {
+                               rewrite_stream(out_, key_, stream);
+                               expire(deadline);
+                             }});
+      out_.count_key();
+      return !out_.has_failed();
     });
   }
 
-  Result<SaveProgress> finish() {
-    hand_over();
-    if (!status_) return status_.error();
-    return sink_.done;
-  }
+  Result<SaveProgress> finish() { return out_.finish(); }
 
  private:
-  void request(std::initializer_list<std::string_view> words) { append_request(buffer_, words); }
-
-  void string(Database& database, Slot slot) {
-    const std::string_view key = database.key(slot);
-    const std::string_view value = database.string(slot);
-    const Time deadline = database.deadline(slot);
+  void string(std::string_view value, Time deadline) {
     if (deadline == kNever) {
-      request({"SET", key, value});
+      out_.request({"SET", key_, value});
     } else {
-      request({"SET", key, value, "PXAT", Digits(deadline).text()});
+      out_.request({"SET", key_, value, "PXAT", Digits(deadline).text()});
     }
   }
 
+  void expire(Time deadline) {
+    if (deadline != kNever) out_.request({"PEXPIREAT", key_, Digits(deadline).text()});
+  }
+
   void members(Database& database, Slot slot) {
-    key_ = database.key(slot);
     type_ = database.type(slot);
     const bool has_any = database.members(context_, slot).has_deadlines()
                              ? put_by_deadline(database, slot)
                              : put_all(database, slot);
-    if (!has_any) return;
-    const Time deadline = database.deadline(slot);
-    if (deadline != kNever) request({"PEXPIREAT", key_, Digits(deadline).text()});
+    if (has_any) expire(database.deadline(slot));
   }
 
   bool put_all(Database& database, Slot slot) {
@@ -102,7 +86,7 @@ class Rewriter {
     database.members(context_, slot).each([&](const Member& member) {
       put(member);
       has_any = true;
-      return status_.ok();
+      return !out_.has_failed();
     });
     end_batch();
     return has_any;
@@ -125,7 +109,7 @@ class Rewriter {
 
   // Adds the member to the command under way, or begins another one.
   void put(const Member& member) {
-    if (batch_count_ == kMembersMax || member.deadline != batch_deadline_) end_batch();
+    if (batch_count_ == AofRequests::kBatch || member.deadline != batch_deadline_) end_batch();
     batch_deadline_ = member.deadline;
     ++batch_count_;
     if (type_ == ValueType::zset) append_bulk(batch_, format_double(member.score()));
@@ -138,41 +122,21 @@ class Rewriter {
     const PutCommands& commands = put_commands(type_);
     const std::size_t texts = batch_count_ * commands.texts;
     if (batch_deadline_ == kNever) {
-      append_length(buffer_, '*', 2 + texts);
-      append_bulk(buffer_, commands.plain);
-      append_bulk(buffer_, key_);
+      out_.begin(2 + texts, {commands.plain, key_});
     } else {
-      append_length(buffer_, '*', 6 + texts);
-      append_bulk(buffer_, commands.timed);
-      append_bulk(buffer_, key_);
-      append_bulk(buffer_, "PXAT");
-      append_bulk(buffer_, Digits(batch_deadline_).text());
-      append_bulk(buffer_, commands.word);
-      append_bulk(buffer_, Digits(static_cast<std::int64_t>(batch_count_)).text());
+      out_.begin(6 + texts, {commands.timed, key_, "PXAT", Digits(batch_deadline_).text(),
+                             commands.word, Digits(batch_count_).text()});
     }
-    buffer_ += batch_;
+    out_.encoded(batch_);
     batch_.clear();
     batch_count_ = 0;
-    if (buffer_.size() >= kBufferBytes) hand_over();
-  }
-
-  void count_key() {
-    if (buffer_.size() >= kBufferBytes) hand_over();
-    sink_.count_key();
-  }
-
-  void hand_over() {
-    if (status_) status_ = sink_.write(buffer_);
-    buffer_.clear();
   }
 
   const ExecContext context_;
-  ReportingSink sink_;
-  std::string buffer_;
-  Status status_ = Done{};
-
-  // The key with members under way, and the command that puts some of them.
+  AofRequests out_;
   std::string_view key_;
+
+  // Of a key with members, the command that puts some of them.
   ValueType type_ = ValueType::hash;
   std::vector<Member> members_;
   std::string batch_;

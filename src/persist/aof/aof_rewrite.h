@@ -9,7 +9,9 @@
 //   HSETEX key PXAT ms FIELDS 2 f v f v       members that share a deadline, 64 at a time
 //   SADDEX key PXAT ms MEMBERS 2 m m
 //   ZADDEX key PXAT ms MEMBERS 2 s m s m
-//   PEXPIREAT key ms                          if the key itself has a deadline
+//   RPUSH key e e ...                         elements of a list, 64 at a time
+//   XADD key id f v ...                       an entry of a stream; aof_rewrite_values.h
+//   PEXPIREAT key ms                          if the key itself has a deadline, after all of it
 //
 // Members that are due at options.format.now are left out of commands.
 //

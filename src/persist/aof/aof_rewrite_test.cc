@@ -7,6 +7,7 @@
 #include <rapidcheck.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,50 @@ TEST_F(AofRewriteTest, SetsAndSortedSetsAreWrittenLikeHashes) {
   EXPECT_EQ(lines, (Lines{"PEXPIREAT s 4000000", "SADD s b c", "SADDEX s PXAT 2000000 MEMBERS 1 a",
                           "SELECT 0", "ZADD z 0 a 1e+300 c",
                           "ZADDEX z PXAT 3000000 MEMBERS 1 0.3333333333333333 b"}));
+}
+
+TEST_F(AofRewriteTest, ListsComeInPiecesOf64Elements) {
+  keyspace.options().list_limits.fill = 10;
+  Slot slot = database.make_list(context, "l");
+  for (const char* text : {"a", "-7", ""}) database.list(slot).push(ListEnd::tail, text);
+  database.set_deadline(slot, at(2'000'000));
+  EXPECT_EQ(commands(), (Lines{"SELECT 0", "RPUSH l a -7 ", "PEXPIREAT l 2000000"}));
+
+  database.erase(slot);
+  slot = database.make_list(context, "l");
+  Lines expected = {"SELECT 0", "RPUSH l", "RPUSH l", "RPUSH l"};
+  for (std::size_t i = 0; i < 130; ++i) {
+    database.list(slot).push(ListEnd::tail, std::to_string(i));
+    expected[1 + i / 64] += " " + std::to_string(i);
+  }
+  EXPECT_EQ(commands(), expected);
+}
+
+TEST_F(AofRewriteTest, StreamsAreWrittenWithTheirGroups) {
+  auto stream = std::make_unique<Stream>();
+  const std::vector<std::string_view> words = {"f", "v", "g", "7"};
+  for (std::uint64_t i = 1; i <= 3; ++i) stream->append({i, 0}, words, {});
+  stream->erase({2, 0});
+  stream->set_last_id({9, 1});
+  StreamGroup* const group = stream->make_group("g", {3, 0}, 3);
+  StreamConsumer* const consumer = group->make_consumer("ann", at(5));
+  group->make_consumer("bob", at(5));
+  group->deliver({1, 0}, *consumer, at(900), 4);
+  stream->make_group("h", {0, 0}, std::nullopt);
+  const Slot slot = database.put_stream(context, "x", std::move(stream));
+  database.set_deadline(slot, at(2'000'000));
+  EXPECT_EQ(commands(), (Lines{"SELECT 0", "XADD x 1-0 f v g 7", "XADD x 3-0 f v g 7",
+                               "XSETID x 9-1 ENTRIESADDED 3 MAXDELETEDID 2-0",
+                               "XGROUP CREATE x g 3-0 ENTRIESREAD 3",
+                               "XGROUP CREATECONSUMER x g ann", "XGROUP CREATECONSUMER x g bob",
+                               "XCLAIM x g ann 0 1-0 TIME 900 RETRYCOUNT 4 JUSTID FORCE",
+                               "XGROUP CREATE x h 0-0 ENTRIESREAD -1", "PEXPIREAT x 2000000"}));
+}
+
+TEST_F(AofRewriteTest, AnEmptyStreamIsAddedAndTrimmed) {
+  database.put_stream(context, "x", std::make_unique<Stream>());
+  EXPECT_EQ(commands(), (Lines{"SELECT 0", "XADD x MAXLEN 0 0-1 x y",
+                               "XSETID x 0-0 ENTRIESADDED 0 MAXDELETEDID 0-0"}));
 }
 
 TEST_F(AofRewriteTest, WhatIsDueIsLeftOutOfHashesButKeysStay) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "persist/encodings/listpack.h"
-#include "persist/encodings/listpack_writer.h"
+#include "keyspace/listpack/listpack_writer.h"
 
 namespace mayfly {
 namespace blobs_test {

@@ -8,7 +8,7 @@
 //
 //   next   O(1), no allocation; integers are formatted into the arena
 //
-// Listpack: Redis 7 and Valkey. listpack_writer.h draws the format.
+// Listpack: Redis 7 and Valkey. listpack_entry.h draws the format.
 //
 // Ziplist: Redis up to 6.
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Listpacks as Redis writes them, and read back by a reader of our own.
 
-#include "persist/encodings/listpack_writer.h"
+#include "keyspace/listpack/listpack_writer.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

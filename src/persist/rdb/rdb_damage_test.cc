@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "keyspace/keyspace_fixture.h"
+#include "keyspace/listpack/listpack_writer.h"
 #include "mayfly/random.h"
-#include "persist/encodings/listpack_writer.h"
 #include "persist/golden/golden_json.h"
 #include "persist/rdb/rdb_loader.h"
 #include "persist/rdb/rdb_restore.h"
@@ -41,6 +41,31 @@ void note_allocation(const volatile void*, std::size_t size) {
 
 void note_release(const volatile void* memory) {
   if (memory != nullptr) live_bytes -= __sanitizer_get_allocated_size(memory);
+}
+
+// Two blocks, a deleted entry, and a group with two consumers.
+void add_stream(TestFile& file, Type type) {
+  Stream stream;
+  const std::vector<std::string_view> words = {"field", "value", "n", "12345"};
+  const std::vector<std::string_view> others = {"other", ""};
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    stream.append({i, i}, i == 3 ? others : words, {.block_bytes = 0, .block_entries = 4});
+  }
+  stream.erase({2, 2});
+  file.type(type).text("stream" + std::to_string(static_cast<int>(type))).blocks(stream);
+  file.length(4).id({5, 5});
+  if (type != Type::stream) file.id({1, 1}).id({2, 2}).length(9);
+  file.length(1).text("group").id({4, 4});
+  if (type != Type::stream) file.length(5);
+  file.length(3);
+  for (std::uint64_t i = 1; i <= 3; ++i) file.id_key({i, i}).number(5).length(i);
+  file.length(2);
+  for (const bool is_first : {true, false}) {
+    file.text(is_first ? "a" : "b").number(5);
+    if (type == Type::stream3) file.number(is_first ? 6 : -1);
+    if (is_first) file.length(2).id_key({1, 1}).id_key({3, 3});
+    if (!is_first) file.length(1).id_key({2, 2});
+  }
 }
 
 // A file with every type and opcode that can be read.
@@ -93,11 +118,10 @@ TestFile everything(std::string_view magic) {
   file.type(Type::zset).text("zset").length(2).text("a").byte(3).raw("1.5").text("b").byte(254);
   file.type(Type::zset2).text("zset2").length(1).text("a").number(0);
   file.type(Type::zset_ziplist).text("zzip").text(scored);
-  file.type(Type::stream3).text("stream").length(1).text(std::string(16, 'i'));
-  file.text(triples.finish()).length(9).length(1).length(2).length(0).length(0).length(0).length(0);
-  file.length(9).length(1).text("group").length(1).length(2).length(5).length(1);
-  file.raw(std::string(16, 'p')).number(5).length(1).length(1).text("consumer").number(5).number(6);
-  return file.length(1).raw(std::string(16, 'p'));
+  file.type(Type::list).text("old list").length(2).text("a").raw(compressed);
+  file.type(Type::list_ziplist).text("lzip").text(ziplist);
+  for (const Type type : {Type::stream, Type::stream2, Type::stream3}) add_stream(file, type);
+  return file;
 }
 
 std::vector<std::string> small_files() {
@@ -171,7 +195,8 @@ TEST_F(RdbDamage, WithoutAChecksumAnyByteMayBeAnother) {
 
 TEST_F(RdbDamage, ManyThingsMayBeWrongAtOnce) {
   Random random(7);
-  for (const char* name : {"redis70.rdb", "redis70_types.rdb", "redis74.rdb", "valkey9.rdb"}) {
+  for (const char* name :
+       {"redis70.rdb", "redis70_types.rdb", "redis74.rdb", "valkey9.rdb", "valkey9_types.rdb"}) {
     const std::string file = unchecked(read_golden(name));
     for (int i = 0; i < 60; ++i) {
       std::string damaged = file;
@@ -186,9 +211,10 @@ TEST_F(RdbDamage, ManyThingsMayBeWrongAtOnce) {
 
 TEST_F(RdbDamage, LengthsThatLieTakeNoMemory) {
   const std::uint64_t lies[] = {1u << 20, 1u << 31, 0xFFFFFFFF, 1ull << 40, ~0ull, ~0ull - 8};
-  for (const Type type : {Type::string, Type::list, Type::hash, Type::set, Type::set_intset,
-                          Type::zset, Type::zset2, Type::hash_listpack, Type::list_quicklist2,
-                          Type::stream3, Type::hash2, Type::set_deadlines, Type::zset_deadlines}) {
+  for (const Type type :
+       {Type::string, Type::list, Type::hash, Type::set, Type::set_intset, Type::zset, Type::zset2,
+        Type::hash_listpack, Type::list_quicklist2, Type::list_quicklist, Type::stream,
+        Type::stream3, Type::hash2, Type::set_deadlines, Type::zset_deadlines}) {
     for (const std::uint64_t lie : lies) {
       const bool is_ours = type == Type::hash2 || type >= Type::set_deadlines;
       const std::string head(is_ours ? "VALKEY080" : "REDIS0010");

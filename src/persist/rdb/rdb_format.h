@@ -11,6 +11,7 @@
 
 namespace mayfly::rdb {
 
+inline constexpr int kRedis5Version = 9;      // only of payloads with streams
 inline constexpr int kPlainVersion = 10;      // "REDIS0010"
 inline constexpr int kDeadlinesVersion = 80;  // "VALKEY080"
 
@@ -73,5 +74,9 @@ inline constexpr unsigned kInt8 = 0;
 inline constexpr unsigned kInt16 = 1;
 inline constexpr unsigned kInt32 = 2;
 inline constexpr unsigned kLzf = 3;
+
+// What a node of a list is, in type 18: one text, or a listpack of some.
+inline constexpr std::uint64_t kPlainNode = 1;
+inline constexpr std::uint64_t kPackedNode = 2;
 
 }  // namespace mayfly::rdb

@@ -11,7 +11,7 @@
 namespace mayfly {
 namespace {
 
-// So many members count as one key of a slice.
+// So many members, elements or entries count as one key of a slice.
 constexpr std::size_t kMembersAKey = 8;
 
 Error already_there() { return {Code::corrupt, "duplicate key"}; }
@@ -86,20 +86,35 @@ std::size_t RdbLoader::Handler::believable(std::uint64_t count) const {
   return static_cast<std::size_t>(std::min(count, most));
 }
 
-Status RdbLoader::Handler::members_begin(const RdbKey& key, std::uint64_t count) {
+// A key whose parts follow.
+Status RdbLoader::Handler::begin_parts(const RdbKey& key) {
   if (Status status = admit(key); !status) return status;
   key_ = key;
   is_left_out_ = leaves_out(key.deadline);
-  has_members_ = false;
-  if (is_left_out_) return Done{};
-  Database& database = keyspace_[key.database];
-  if (database.peek(context_, key.name) != kNoSlot) return already_there();
-  load_.begin(context_, database, key.value_type(), key.name, believable(count));
+  has_parts_ = false;
+  if (!is_left_out_ && keyspace_[key.database].peek(context_, key.name) != kNoSlot) {
+    return already_there();
+  }
+  return Done{};
+}
+
+// Nothing is stored if all was due, or if there was nothing.
+void RdbLoader::Handler::end_parts(Slot slot) {
+  if (slot != kNoSlot) {
+    finish_key(keyspace_[key_.database], slot, key_);
+  } else if (has_parts_) {
+    ++report.due_keys;
+  }
+}
+
+Status RdbLoader::Handler::members_begin(const RdbKey& key, std::uint64_t count) {
+  if (Status status = begin_parts(key); !status || is_left_out_) return status;
+  load_.begin(context_, keyspace_[key.database], key.value_type(), key.name, believable(count));
   return Done{};
 }
 
 Status RdbLoader::Handler::members(std::span<const Member> members) {
-  has_members_ = true;
+  has_parts_ = true;
   done += members.size() / kMembersAKey;
   if (is_left_out_) return Done{};
   const auto is_left_out = [this](const Member& member) { return leaves_out(member.deadline); };
@@ -115,19 +130,43 @@ Status RdbLoader::Handler::members(std::span<const Member> members) {
 }
 
 Status RdbLoader::Handler::members_end() {
-  const Slot slot = is_left_out_ ? kNoSlot : load_.end();
-  if (slot != kNoSlot) {
-    finish_key(keyspace_[key_.database], slot, key_);
-  } else if (has_members_) {
-    ++report.due_keys;
-  }
+  end_parts(is_left_out_ ? kNoSlot : load_.end());
   return Done{};
 }
 
-Status RdbLoader::Handler::skipped(const RdbKey& key, std::string_view type, std::uint64_t,
-                                   std::uint64_t) {
-  if (Status status = admit(key); !status) return status;
-  ++report.skipped[std::string(type)];
+Status RdbLoader::Handler::list_begin(const RdbKey& key) {
+  list_ = kNoSlot;
+  return begin_parts(key);
+}
+
+Status RdbLoader::Handler::list_elements(std::span<const std::string_view> elements) {
+  has_parts_ = true;
+  done += elements.size() / kMembersAKey;
+  if (is_left_out_) return Done{};
+  Database& database = keyspace_[key_.database];
+  if (list_ == kNoSlot) list_ = database.make_list(context_, key_.name);
+  ListRef list = database.list(list_);
+  for (const std::string_view element : elements) list.push(ListEnd::tail, element);
+  report.members += elements.size();
+  return Done{};
+}
+
+Status RdbLoader::Handler::list_end() {
+  if (list_ != kNoSlot) keyspace_[key_.database].list(list_).finish();
+  end_parts(list_);
+  return Done{};
+}
+
+Status RdbLoader::Handler::stream(const RdbKey& key, std::unique_ptr<Stream> stream) {
+  if (Status status = begin_parts(key); !status) return status;
+  done += stream->size() / kMembersAKey;
+  if (is_left_out_) {
+    ++report.due_keys;
+    return Done{};
+  }
+  report.members += stream->size();
+  Database& database = keyspace_[key.database];
+  finish_key(database, database.put_stream(context_, key.name, std::move(stream)), key);
   return Done{};
 }
 

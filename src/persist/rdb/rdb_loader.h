@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,11 +41,11 @@ struct RdbLoadOptions {
 struct RdbReport {
   int version = 0;
   std::uint64_t keys = 0;         // stored
-  std::uint64_t members = 0;      // stored, of hashes, sets and sorted sets
+  std::uint64_t members = 0;      // stored, of hashes, sets and sorted sets; elements, entries
   std::uint64_t due_keys = 0;     // left out; also keys of which every member was due
   std::uint64_t due_members = 0;  // left out, those of due keys not counted
   std::uint64_t bytes = 0;        // consumed: where an append-only file's commands would begin
-  std::map<std::string, std::uint64_t> skipped;  // keys by the name of their type; "function"
+  std::map<std::string, std::uint64_t> skipped;  // what cannot be held: "function"
   std::map<std::string, std::string> aux;
 };
 
@@ -73,8 +74,10 @@ class RdbLoader {
     Status members_begin(const RdbKey& key, std::uint64_t count) override;
     Status members(std::span<const Member> members) override;
     Status members_end() override;
-    Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
-                   std::uint64_t bytes) override;
+    Status list_begin(const RdbKey& key) override;
+    Status list_elements(std::span<const std::string_view> elements) override;
+    Status list_end() override;
+    Status stream(const RdbKey& key, std::unique_ptr<Stream> stream) override;
 
     // Frees reserved memory that was not used.
     void fit();
@@ -85,6 +88,8 @@ class RdbLoader {
 
    private:
     Status admit(const RdbKey& key);
+    Status begin_parts(const RdbKey& key);
+    void end_parts(Slot slot);
     bool leaves_out(Time deadline) const;
     std::size_t believable(std::uint64_t count) const;
     void finish_key(Database& database, Slot slot, const RdbKey& key);
@@ -93,10 +98,11 @@ class RdbLoader {
     const RdbLoadOptions options_;
     const ExecContext context_;
 
-    // The key with members under way.
+    // The key with members or elements under way.
     RdbKey key_;
     bool is_left_out_ = false;
-    bool has_members_ = false;
+    bool has_parts_ = false;  // any member or element was in the file
+    Slot list_ = kNoSlot;
     MembersLoad load_;
     std::vector<Member> kept_;
   };

@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "keyspace/eviction.h"
 #include "keyspace/keyspace_fixture.h"
@@ -110,15 +113,45 @@ TEST_F(RdbLoaderTest, RefusesADatabaseThatIsNotThere) {
   EXPECT_EQ(keyspace[15].stored(), 1u);
 }
 
-TEST_F(RdbLoaderTest, SkipsAndCountsTypesItDoesNotHold) {
+TEST_F(RdbLoaderTest, SkipsAndCountsFunctions) {
   TestFile file;
-  file.type(Type::list).text("s").length(1).text("a");
-  file.type(Type::list).text("t").length(1).text("a");
-  file.op(Opcode::function2).text("code");
+  file.op(Opcode::function2).text("code").op(Opcode::function2).text("more");
   file.string_key("k", "v");
   EXPECT_EQ(load(file.end()), "");
-  EXPECT_EQ(report.skipped, (std::map<std::string, std::uint64_t>{{"function", 1}, {"list", 2}}));
+  EXPECT_EQ(report.skipped, (std::map<std::string, std::uint64_t>{{"function", 2}}));
   EXPECT_EQ(report.keys, 1u);
+}
+
+TEST_F(RdbLoaderTest, LoadsListsAndStreamsAndLeavesOutThoseThatAreDue) {
+  Stream stream;
+  stream.append({1, 1}, std::vector<std::string_view>{"f", "v"}, {});
+  const auto add_stream = [&](TestFile& file) {
+    file.blocks(stream).length(1).id({5, 0}).id({1, 1}).id({0, 0}).length(3).length(0);
+  };
+  TestFile file;
+  file.type(Type::list).text("list").length(2).text("a").text("b");
+  file.type(Type::list).text("empty").length(0);
+  add_stream(file.type(Type::stream2).text("stream"));
+  file.op(Opcode::expire_ms).number(now()).type(Type::list).text("due").length(1).text("a");
+  add_stream(file.op(Opcode::expire_ms).number(now()).type(Type::stream2).text("gone"));
+  file.op(Opcode::expire_ms).number(now() + 1).type(Type::list).text("l").length(1).text("a");
+  add_stream(file.op(Opcode::expire_ms).number(now() + 1).type(Type::stream2).text("s"));
+  ASSERT_EQ(load(file.end()), "");
+  EXPECT_EQ(report.keys, 4u);
+  EXPECT_EQ(report.members, 5u);
+  EXPECT_EQ(report.due_keys, 2u);
+  EXPECT_EQ(database.stored(), 4u);
+  EXPECT_EQ(database.deadline(database.find(context, "l")), in(1));
+  EXPECT_EQ(database.deadline(database.find(context, "s")), in(1));
+  EXPECT_EQ(database.list(database.find(context, "list")).size(), 2u);
+  EXPECT_EQ(stream_lines(database.stream(database.find(context, "stream"))),
+            (std::vector<std::string>{"1-1 f v", "last 5-0 deleted 0-0 added 3"}));
+
+  EXPECT_EQ(load(TestFile().type(Type::list).text("s").length(1).text("a").end()),
+            "duplicate key: key 's' at offset 9");
+  TestFile twice;
+  add_stream(twice.type(Type::stream2).text("l"));
+  EXPECT_EQ(load(twice.end()), "duplicate key: key 'l' at offset 9");
 }
 
 TEST_F(RdbLoaderTest, TellsWhatTheFileSaysAboutItself) {
@@ -186,6 +219,18 @@ std::vector<std::string> contents(Keyspace& keyspace) {
       const std::string line = std::to_string(i) + std::string(database.key(slot));
       if (database.type(slot) == ValueType::string) {
         lines.push_back(line + "=" + std::string(database.string(slot)));
+      } else if (database.type(slot) == ValueType::list) {
+        std::size_t index = 0;
+        database.list(slot).each(0, SIZE_MAX, true, [&](const ListpackValue& value) {
+          char scratch[24];
+          lines.push_back(line + "[" + std::to_string(index++) +
+                          "]=" + std::string(value.as_text(scratch)));
+          return true;
+        });
+      } else if (database.type(slot) == ValueType::stream) {
+        for (const std::string& part : stream_lines(database.stream(slot))) {
+          lines.push_back(line + ":" + part);
+        }
       } else {
         const std::string type(type_name(database.type(slot)));
         database.members(context, slot).each([&](const Member& member) {
@@ -200,6 +245,39 @@ std::vector<std::string> contents(Keyspace& keyspace) {
   }
   std::ranges::sort(lines);
   return lines;
+}
+
+// Entries of which some are deleted, groups, consumers of all states and pending entries.
+std::unique_ptr<Stream> random_stream(Random& random) {
+  auto stream = std::make_unique<Stream>();
+  const StreamLimits limits{.block_bytes = 300 + random.below(4000), .block_entries = 20};
+  StreamId id{random.below(3), 0};
+  for (std::uint64_t i = random.below(200); i > 0; --i) {
+    id = random.below(3) == 0 ? StreamId{id.ms + random.below(5) + 1, 0}
+                              : StreamId{id.ms, id.seq + 1};
+    const std::string value(random.below(40), 'v');
+    const std::string number = std::to_string(random.below(1 << 20));
+    const std::vector<std::string_view> words = {"f", value, random.below(3) == 0 ? "h" : "g",
+                                                 number};
+    stream->append(id, words, limits);
+    if (random.below(6) == 0) stream->erase(id);
+  }
+  if (random.below(4) == 0) stream->set_last_id({id.ms + 100, 7});
+  for (std::uint64_t i = random.below(4); i > 0; --i) {
+    const bool is_known = random.below(2) == 0;
+    StreamGroup* const group = stream->make_group(
+        "group " + std::to_string(i), stream->top_id(),
+        is_known ? std::optional<std::uint64_t>(random.below(99)) : std::nullopt);
+    for (std::uint64_t j = random.below(4); j > 0; --j) {
+      const Time seen = at(static_cast<std::int64_t>(random.below(1'000'000)));
+      StreamConsumer* const consumer = group->make_consumer(std::to_string(j), seen);
+      consumer->active = random.below(3) == 0 ? std::nullopt : std::optional(seen);
+      for (std::uint64_t k = random.below(30); k > 0; --k) {
+        group->deliver({random.below(9), random.below(9)}, *consumer, seen, random.below(300));
+      }
+    }
+  }
+  return stream;
 }
 
 void fill(Keyspace& keyspace, std::uint64_t seed) {
@@ -218,8 +296,23 @@ void fill(Keyspace& keyspace, std::uint64_t seed) {
     Database& database = keyspace[static_cast<int>(random.below(3))];
     const std::string key = text("key");
     if (database.find(context, key) != kNoSlot) continue;
-    if (random.below(2) == 0) {
+    const std::uint64_t kind = random.below(6);
+    if (kind < 2) {
       database.set_deadline(database.put_string(context, key, text("value")), deadline());
+      continue;
+    }
+    if (kind == 2) {
+      const Slot slot = database.put_stream(context, key, random_stream(random));
+      database.set_deadline(slot, deadline());
+      continue;
+    }
+    if (kind == 3) {
+      const Slot slot = database.make_list(context, key);
+      ListRef list = database.list(slot);
+      for (std::uint64_t j = 1 + random.below(random.below(3) == 0 ? 3'000 : 20); j > 0; --j) {
+        list.push(ListEnd::tail, random.below(400) == 0 ? std::string(10'000, 'x') : text("e"));
+      }
+      database.set_deadline(slot, deadline());
       continue;
     }
     constexpr ValueType kTypes[] = {ValueType::hash, ValueType::set, ValueType::zset};

@@ -17,18 +17,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "keyspace/members/member.h"
+#include "keyspace/stream/stream.h"
 #include "mayfly/result.h"
 #include "mayfly/time.h"
 #include "persist/disk/byte_sink.h"
 #include "persist/rdb/rdb_format.h"
 #include "persist/rdb/rdb_reader.h"
-#include "persist/rdb/rdb_values.h"
+#include "persist/values/rdb_values.h"
 
 namespace mayfly {
 
@@ -46,10 +48,10 @@ struct RdbKey {
   ValueType value_type() const { return *value_type_of(type); }
 };
 
-// Receives what is in a file. A key is string(), or, for hashes, sets and sorted sets,
-// members_begin(), members() some times and members_end(), or skipped(). An error that it returns
-// about a key ends the parsing and is passed on, with the name and the offset of the key after its
-// message. Views are good during the call.
+// Receives what is in a file. A key is string(); for hashes, sets and sorted sets members_begin(),
+// members() some times and members_end(); for lists the same with list_; or stream(). An error that
+// it returns about a key ends the parsing and is passed on, with the name and the offset of the key
+// after its message. Views are good during the call.
 class RdbHandler {
  public:
   virtual ~RdbHandler();
@@ -69,9 +71,12 @@ class RdbHandler {
   virtual Status members(std::span<const Member> members) = 0;  // at least one
   virtual Status members_end() = 0;
 
-  // A value of a type that we do not hold: "list" or "stream".
-  virtual Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
-                         std::uint64_t bytes) = 0;
+  virtual Status list_begin(const RdbKey& key) = 0;
+  virtual Status list_elements(std::span<const std::string_view> elements) = 0;  // at least one
+  virtual Status list_end() = 0;
+
+  // Large ones are read in several steps, and then passed on as a whole.
+  virtual Status stream(const RdbKey& key, std::unique_ptr<Stream> stream) = 0;
 };
 
 // What is checked of a file, or of a payload of DUMP, beside its structure.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "persist/rdb/rdb_restore.h"
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
+#include <utility>
 
 #include "keyspace/members/members_load.h"
 #include "persist/crc64.h"
@@ -13,7 +13,7 @@
 #include "persist/rdb/rdb_format.h"
 #include "persist/rdb/rdb_parser.h"
 #include "persist/rdb/rdb_reader.h"
-#include "persist/rdb/rdb_values.h"
+#include "persist/values/rdb_values.h"
 
 namespace mayfly {
 namespace {
@@ -54,8 +54,20 @@ class OneValue final : public RdbHandler {
     slot_ = load_.end();
     return Done{};
   }
-  Status skipped(const RdbKey&, std::string_view type, std::uint64_t, std::uint64_t) override {
-    return Error{Code::unsupported, fmt::format("a {} cannot be restored", type)};
+  Status list_begin(const RdbKey&) override { return Done{}; }
+  Status list_elements(std::span<const std::string_view> elements) override {
+    if (slot_ == kNoSlot) slot_ = database_.make_list(context_, key_);
+    ListRef list = database_.list(slot_);
+    for (const std::string_view element : elements) list.push(ListEnd::tail, element);
+    return Done{};
+  }
+  Status list_end() override {
+    if (slot_ != kNoSlot) database_.list(slot_).finish();
+    return Done{};
+  }
+  Status stream(const RdbKey&, std::unique_ptr<Stream> stream) override {
+    slot_ = database_.put_stream(context_, key_, std::move(stream));
+    return Done{};
   }
 
   // Whether the value is valid; if not, removes what was stored.

@@ -21,8 +21,8 @@ namespace mayfly {
 Status check_payload(std::string_view payload, const RdbChecks& checks = {});
 
 // Checks the payload and puts its value under the key, without a deadline; members that are due are
-// kept, hidden. Errors: as above; Code::corrupt, "Bad data format"; or, for a type that we do not
-// hold, Code::unsupported with its name in the message. Then nothing is stored. REQUIRES: no key
+// kept, hidden. Errors: as above; Code::corrupt, "Bad data format"; or, for a module, an unknown
+// type or one of a release candidate, Code::unsupported. Then nothing is stored. REQUIRES: no key
 // of that name is stored.
 Result<Slot> restore_value(const ExecContext& context, Database& database, std::string_view key,
                            std::string_view payload, const RdbChecks& checks = {});

@@ -91,12 +91,32 @@ TEST_F(RdbRestoreTest, RefusesDamageAndLeavesNothing) {
   EXPECT_EQ(restore(large.text("last").payload()), kBadFormat);
 }
 
-TEST_F(RdbRestoreTest, NamesTheTypeItDoesNotHold) {
-  const std::string payload = TestFile("").type(Type::list).length(1).text("a").payload();
+TEST_F(RdbRestoreTest, RefusesDamagedListsAndStreamsAndLeavesNothing) {
+  EXPECT_EQ(restore(TestFile("").type(Type::list).length(0).payload()), kBadFormat);
+  EXPECT_EQ(restore(TestFile("").type(Type::list_quicklist2).length(1).length(3).payload()),
+            kBadFormat);
+  TestFile large("");  // damaged after a batch was stored
+  large.type(Type::list).length(5'000);
+  for (int i = 0; i < 4'999; ++i) large.text(std::to_string(i));
+  EXPECT_EQ(restore(large.payload()), kBadFormat);
+  EXPECT_EQ(restore(large.text("last").payload()), "");
+  database.erase(database.find(context, "restored"));
+  EXPECT_EQ(restore(large.byte(0).payload()), kBadFormat);
+
+  TestFile stream("");
+  stream.type(Type::stream2).length(0).length(0).id({1, 0}).id({0, 0}).id({0, 0}).length(0);
+  EXPECT_EQ(restore(stream.payload()), kBadFormat);
+  EXPECT_EQ(restore(stream.length(0).payload()), "") << "a stream may be empty";
+  database.erase(database.find(context, "restored"));
+  EXPECT_EQ(restore(stream.byte(0).payload()), kBadFormat);
+}
+
+TEST_F(RdbRestoreTest, RefusesModules) {
+  const std::string payload = TestFile("").type(Type::module2).length(1).text("a").payload();
   const Result<Slot> slot = restore_value(context, database, "k", payload);
   ASSERT_FALSE(slot);
   EXPECT_EQ(slot.error().code, Code::unsupported);
-  EXPECT_EQ(slot.error().message, "a list cannot be restored");
+  EXPECT_EQ(slot.error().message, "modules cannot be loaded");
 }
 
 }  // namespace rdb_restore_test

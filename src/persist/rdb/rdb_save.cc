@@ -49,6 +49,12 @@ Result<SaveProgress> write_file(Disk& disk, const std::string& path, Keyspace& k
   return saved;
 }
 
+// Redis 6 restores a stream of its own type, if the version is its own.
+unsigned payload_version(const KeyNode& node, rdb::Type type) {
+  if (node.has_member_deadlines != 0) return rdb::kDeadlinesVersion;
+  return type == rdb::Type::stream ? rdb::kRedis5Version : rdb::kPlainVersion;
+}
+
 }  // namespace
 
 bool has_member_deadlines(Keyspace& keyspace) {
@@ -99,8 +105,10 @@ Result<SaveProgress> save_rdb_file(Disk& disk, const std::string& directory,
 
 std::string dump_value(Database& database, Slot slot, const RdbOptions& options) {
   StringSink sink;
-  RdbWriter writer(sink, {.compresses = options.compresses, .checksums = false});
-  const rdb::Type type = RdbWriter::type_of(database, slot);
+  RdbOptions format = options;
+  format.checksums = false;  // the payload has its own
+  RdbWriter writer(sink, format);
+  const rdb::Type type = RdbWriter::type_of(database, slot, format);
   writer.type(type);
   writer.value(database, slot);
   (void)writer.flush();  // a string takes everything
@@ -109,8 +117,7 @@ std::string dump_value(Database& database, Slot slot, const RdbOptions& options)
   const auto append = [&](std::uint64_t number, std::size_t bytes) {
     for (std::size_t i = 0; i < bytes; ++i) payload += static_cast<char>(number >> i * 8);
   };
-  const bool with_deadlines = database.node(slot).has_member_deadlines != 0;
-  append(static_cast<unsigned>(with_deadlines ? rdb::kDeadlinesVersion : rdb::kPlainVersion), 2);
+  append(payload_version(database.node(slot), type), 2);
   append(crc64(0, payload), 8);
   return std::move(payload);
 }

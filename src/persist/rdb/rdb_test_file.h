@@ -4,10 +4,13 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "keyspace/value.h"
@@ -44,6 +47,22 @@ class TestFile {
   }
   TestFile& string_key(std::string_view key, std::string_view value) {
     return type(rdb::Type::string).text(key).text(value);
+  }
+
+  // Ids of streams: as two lengths, and as bytes that sort.
+  TestFile& id(StreamId id) { return length(id.ms).length(id.seq); }
+  TestFile& id_key(StreamId id) {
+    for (int shift = 56; shift >= 0; shift -= 8) byte(static_cast<unsigned>(id.ms >> shift));
+    for (int shift = 56; shift >= 0; shift -= 8) byte(static_cast<unsigned>(id.seq >> shift));
+    return *this;
+  }
+  // The number of a stream's blocks, and the blocks.
+  TestFile& blocks(const Stream& stream) {
+    length(stream.blocks());
+    stream.each_block([this](StreamId first, std::string_view listpack) {
+      length(16).id_key(first).text(listpack);
+    });
+    return *this;
   }
 
   std::string_view so_far() const { return bytes_; }
@@ -87,6 +106,34 @@ class PieceSource final : public ByteSource {
   const std::size_t piece_;
 };
 
+// All that a stream holds, line by line.
+inline std::vector<std::string> stream_lines(const Stream& stream) {
+  std::vector<std::string> lines;
+  const auto ms = [](Time moment) { return std::to_string(moment.time_since_epoch().count()); };
+  stream.each(kStreamIdMin, kStreamIdMax, true, [&](const StreamEntry& entry) {
+    std::string line = entry.id.text();
+    for (const std::string_view word : entry.words) line.append(" ").append(word);
+    lines.push_back(line);
+    return true;
+  });
+  lines.push_back("last " + stream.last_id().text() + " deleted " + stream.max_deleted_id().text() +
+                  " added " + std::to_string(stream.entries_added()));
+  for (const auto& [name, group] : stream.groups()) {
+    const auto& read = group->entries_read;
+    lines.push_back("group " + name + " last " + group->last_id.text() + " read " +
+                    (read ? std::to_string(*read) : "?"));
+    for (const auto& [consumer_name, consumer] : group->consumers()) {
+      lines.push_back("consumer " + consumer->name + " seen " + ms(consumer->seen) + " active " +
+                      (consumer->active ? ms(*consumer->active) : "never"));
+    }
+    for (const auto& [id, pending] : group->pending()) {
+      lines.push_back("pending " + id.text() + " for " + pending.consumer->name + " since " +
+                      ms(pending.delivered) + " times " + std::to_string(pending.deliveries));
+    }
+  }
+  return lines;
+}
+
 // Each thing it hears as a line.
 class RdbNotes final : public RdbHandler {
  public:
@@ -114,9 +161,16 @@ class RdbNotes final : public RdbHandler {
     return Done{};
   }
   Status members_end() override { return note("end"); }
-  Status skipped(const RdbKey& key, std::string_view type, std::uint64_t elements,
-                 std::uint64_t) override {
-    return note(type, " ", about(key), " " + std::to_string(elements));
+  Status list_begin(const RdbKey& key) override { return note("list ", about(key)); }
+  Status list_elements(std::span<const std::string_view> elements) override {
+    for (const std::string_view element : elements) note(element);
+    return Done{};
+  }
+  Status list_end() override { return note("end"); }
+  Status stream(const RdbKey& key, std::unique_ptr<Stream> stream) override {
+    note("stream ", about(key));
+    for (std::string& line : stream_lines(*stream)) lines.push_back(std::move(line));
+    return note("end");
   }
 
   // All of a file; an error is the last line.

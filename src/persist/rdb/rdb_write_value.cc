@@ -15,6 +15,9 @@ namespace {
 constexpr std::size_t kListpackMembersMax = 512;
 constexpr std::size_t kListpackBytesMax = 1 << 24;  // 16 MiB; listpacks must stay below 1 GiB
 
+// The longest text in a listpack of one text.
+constexpr std::size_t kPackedTextMax = 8192;
+
 // The types that a key with members is written as.
 struct MemberTypes {
   rdb::Type small;
@@ -46,26 +49,52 @@ bool precedes(const Member& one, const Member& other) {
   return one.name < other.name;
 }
 
+// Whether a consumer has asked after it was active last, or was never active.
+bool has_idle_consumers(const Stream& stream) {
+  for (const auto& [group_name, group] : stream.groups()) {
+    for (const auto& [name, consumer] : group->consumers()) {
+      if (consumer->active != consumer->seen) return true;
+    }
+  }
+  return false;
+}
+
+rdb::Type stream_type(const Stream& stream, rdb::Type newest) {
+  const bool needs_third = newest == rdb::Type::stream3 && has_idle_consumers(stream);
+  return needs_third ? newest : std::min(newest, rdb::Type::stream2);
+}
+
+std::size_t chunks_of(const PackedListView&) { return 1; }
+std::size_t chunks_of(const ChunkedList& list) { return list.chunks(); }
+
 }  // namespace
 
-rdb::Type RdbWriter::type_of(const Database& database, Slot slot) {
+rdb::Type RdbWriter::type_of(const Database& database, Slot slot, const RdbOptions& options) {
   const KeyNode& node = database.node(slot);
   const MemberTypes& types = types_of(mayfly::type_of(node));
   if (node.has_member_deadlines != 0) return types.with_deadlines;
-  return visit_value(node, Overloaded{[](std::string_view) { return rdb::Type::string; },
-                                      [&](const PackedView& packed) {
-                                        return is_small(node, packed) ? types.small : types.large;
-                                      },
-                                      [](const IntSetView&) { return rdb::Type::set_intset; },
-                                      [&](const MemberTable&) { return types.large; }});
+  return visit_value(
+      node, Overloaded{[](std::string_view) { return rdb::Type::string; },
+                       [&](const PackedView& packed) {
+                         return is_small(node, packed) ? types.small : types.large;
+                       },
+                       [](const IntSetView&) { return rdb::Type::set_intset; },
+                       [&](const MemberTable&) { return types.large; },
+                       [](const ListValue auto&) { return rdb::Type::list_quicklist2; },
+                       [&](const Stream& stream) { return stream_type(stream, options.streams); }});
 }
 
 void RdbWriter::value(Database& database, Slot slot) {
   const KeyNode& node = database.node(slot);
-  const rdb::Type type = type_of(database, slot);
+  const rdb::Type type = type_of(database, slot, options_);
+  visit_value(node, Overloaded{[&](std::string_view text) { put_string(text); },
+                               [&](const MembersValue auto&) { put_members_as(node, type); },
+                               [&](const ListValue auto& list) { put_list(list); },
+                               [&](const Stream& stream) { put_stream(stream, type); }});
+}
+
+void RdbWriter::put_members_as(const KeyNode& node, rdb::Type type) {
   switch (type) {
-    case rdb::Type::string:
-      return put_string(node.value());
     case rdb::Type::hash_listpack:
       return put_listpack(node);
     case rdb::Type::zset_listpack:
@@ -126,6 +155,28 @@ void RdbWriter::put_sorted_listpack(const KeyNode& node) {
     listpack_.add(member.name);
     listpack_.add(format_double(member.score()));
   }
+  put_string(listpack_.finish());
+}
+
+template <class List>
+void RdbWriter::put_list(const List& list) {
+  put_length(chunks_of(list));
+  list.each_chunk([this](const ListEntries& chunk) { put_chunk(chunk); });
+}
+
+// A long text goes without a copy, and a listpack could not hold one of a GiB.
+void RdbWriter::put_chunk(const ListEntries& chunk) {
+  if (chunk.count == 1) {
+    ListpackValue only;
+    read_entry(chunk.bytes.data(), only);
+    if (only.text.size() > kPackedTextMax) {
+      put_length(rdb::kPlainNode);
+      return put_string(only.text);
+    }
+  }
+  put_length(rdb::kPackedNode);
+  listpack_.clear();
+  listpack_.add_entries(chunk.bytes, chunk.count);
   put_string(listpack_.finish());
 }
 

@@ -187,7 +187,7 @@ void RdbWriter::entry(Database& database, Slot slot, bool access) {
     put_deadline(deadline);
   }
   if (access) put_access(database, slot);
-  type(type_of(database, slot));
+  type(type_of(database, slot, options_));
   put_string(database.key(slot));
   value(database, slot);
 }

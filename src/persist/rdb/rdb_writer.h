@@ -18,7 +18,9 @@
 //   sorted set       listpack (17)      5      201, our own
 //
 // Redis 7.0 does not read listpacks of sets (20), and whoever reads them makes one of a small set
-// of type 2. Keys and members that are due are written like any other.
+// of type 2. Lists are type 18, a chunk a node. Streams are type 19; or, if that would lose when a
+// consumer was active last, and options.streams allows it, type 21, which Redis 7.0 does not read.
+// Keys and members that are due are written like any other.
 //
 // After the first error nothing more is written; finish() returns the error.
 //
@@ -37,9 +39,9 @@
 #include <vector>
 
 #include "keyspace/database.h"
+#include "keyspace/listpack/listpack_writer.h"
 #include "mayfly/result.h"
 #include "persist/disk/byte_sink.h"
-#include "persist/encodings/listpack_writer.h"
 #include "persist/rdb/rdb_format.h"
 
 namespace mayfly {
@@ -48,6 +50,8 @@ struct RdbOptions {
   bool compresses = true;  // strings of more than 20 bytes by LZF, where it saves 4 bytes or more
   bool checksums = true;   // else the checksum is 0, which readers take for none
   Time now{};              // the moment of saving: idle times are counted until then
+  // The newest type of streams that is used: 15 of Redis 5, 19 of Redis 7.0 or 21 of Redis 7.2.
+  rdb::Type streams = rdb::Type::stream3;
 };
 
 // Names and values of what a file says about itself.
@@ -69,7 +73,7 @@ class RdbWriter {
   void entry(Database& database, Slot slot, bool access = false);
 
   // As what the value is written. The value does not begin with it.
-  static rdb::Type type_of(const Database& database, Slot slot);
+  static rdb::Type type_of(const Database& database, Slot slot, const RdbOptions& options);
   void type(rdb::Type type) { put_byte(static_cast<unsigned>(type)); }
   void value(Database& database, Slot slot);
 
@@ -106,11 +110,24 @@ class RdbWriter {
   void put_access(Database& database, Slot slot);
 
   // rdb_write_value.cc
+  void put_members_as(const KeyNode& node, rdb::Type type);
   void put_members(const KeyNode& node, rdb::Type type);
   void put_member(const Member& member, rdb::Type type);
   void put_listpack(const KeyNode& node);
   void put_intset(const KeyNode& node);
   void put_sorted_listpack(const KeyNode& node);
+
+  template <class List>
+  void put_list(const List& list);
+  void put_chunk(const ListEntries& chunk);
+
+  // rdb_write_stream.cc
+  void put_id(StreamId id);
+  void put_id_key(StreamId id);
+  void put_time(Time moment);
+  void put_stream(const Stream& stream, rdb::Type type);
+  void put_group(const StreamGroup& group, rdb::Type type);
+  void put_consumer(const StreamConsumer& consumer, rdb::Type type);
 
   ByteSink& sink_;
   const RdbOptions options_;

@@ -195,7 +195,7 @@ TEST_F(RdbWriterTest, WritesTheUseOfAKeyIfAsked) {
 TEST_F(RdbWriterTest, WritesASmallHashAsAListpack) {
   const Slot slot = database.make_members(context, ValueType::hash, "h");
   database.members(context, slot).put("a", "1");
-  EXPECT_EQ(RdbWriter::type_of(database, slot), rdb::Type::hash_listpack);
+  EXPECT_EQ(RdbWriter::type_of(database, slot, {}), rdb::Type::hash_listpack);
   EXPECT_EQ(hex(value(slot)), "0c0c00000002008161020101ff");
   database.members(context, slot).put("a", std::string(64, 'x'));
   EXPECT_EQ(hex(value(slot)), "c313404d0b4d0000000200816102e04078e036000142ff");
@@ -204,20 +204,20 @@ TEST_F(RdbWriterTest, WritesASmallHashAsAListpack) {
 TEST_F(RdbWriterTest, WritesALargeHashFieldByField) {
   const Slot slot = database.make_members(context, ValueType::hash, "h");
   database.members(context, slot).put("f", std::string(65, 'x'));
-  EXPECT_EQ(RdbWriter::type_of(database, slot), rdb::Type::hash);
+  EXPECT_EQ(RdbWriter::type_of(database, slot, {}), rdb::Type::hash);
   EXPECT_EQ(hex(value(slot)), "010166c3094041017878e03400017878");
 
-  EXPECT_EQ(RdbWriter::type_of(database, hash_of(512, 3)), rdb::Type::hash_listpack);
-  EXPECT_EQ(RdbWriter::type_of(database, hash_of(513, 3)), rdb::Type::hash);
+  EXPECT_EQ(RdbWriter::type_of(database, hash_of(512, 3), {}), rdb::Type::hash_listpack);
+  EXPECT_EQ(RdbWriter::type_of(database, hash_of(513, 3), {}), rdb::Type::hash);
 }
 
 TEST_F(RdbWriterTest, WritesNoListpackBeyondWhatOthersExpectWhateverTheLimits) {
   keyspace.options().packed_hash.members = 10'000;
   keyspace.options().packed_hash.text_bytes = 1 << 26;
-  EXPECT_EQ(RdbWriter::type_of(database, hash_of(512, 3)), rdb::Type::hash_listpack);
-  EXPECT_EQ(RdbWriter::type_of(database, hash_of(513, 3)), rdb::Type::hash);
-  EXPECT_EQ(RdbWriter::type_of(database, hash_of(1, 5000)), rdb::Type::hash_listpack);
-  EXPECT_EQ(RdbWriter::type_of(database, hash_of(1, 1 << 25)), rdb::Type::hash);
+  EXPECT_EQ(RdbWriter::type_of(database, hash_of(512, 3), {}), rdb::Type::hash_listpack);
+  EXPECT_EQ(RdbWriter::type_of(database, hash_of(513, 3), {}), rdb::Type::hash);
+  EXPECT_EQ(RdbWriter::type_of(database, hash_of(1, 5000), {}), rdb::Type::hash_listpack);
+  EXPECT_EQ(RdbWriter::type_of(database, hash_of(1, 1 << 25), {}), rdb::Type::hash);
 }
 
 // The example of a DUMP of Valkey's: 04 live c0 01 <8 bytes> 04 perm c0 02 ff..ff.
@@ -225,7 +225,7 @@ TEST_F(RdbWriterTest, WritesFieldsWithDeadlinesAsValkeyDoes) {
   const Slot slot = database.make_members(context, ValueType::hash, "h");
   database.members(context, slot).put("live", "1", at(0x0102030405));
   database.members(context, slot).put("perm", "2");
-  EXPECT_EQ(RdbWriter::type_of(database, slot), rdb::Type::hash2);
+  EXPECT_EQ(RdbWriter::type_of(database, slot, {}), rdb::Type::hash2);
   EXPECT_EQ(hex(value(slot)),
             "02"
             "046c697665"
@@ -244,15 +244,15 @@ TEST_F(RdbWriterTest, WritesFieldsThatAreDue) {
 
 TEST_F(RdbWriterTest, WritesALargeHashWithDeadlines) {
   const Slot slot = hash_of(2000, 13);
-  EXPECT_EQ(RdbWriter::type_of(database, slot), rdb::Type::hash);
+  EXPECT_EQ(RdbWriter::type_of(database, slot, {}), rdb::Type::hash);
   EXPECT_TRUE(database.members(context, slot).set_deadline("f7", in(10)));
-  EXPECT_EQ(RdbWriter::type_of(database, slot), rdb::Type::hash2);
+  EXPECT_EQ(RdbWriter::type_of(database, slot, {}), rdb::Type::hash2);
   std::size_t names = 0;
   for (int i = 0; i < 2000; ++i) names += 1 + std::to_string(i).size();
   EXPECT_EQ(value(slot).size(), 2 + names + 2000u * (1 + 14 + 8));
 
   EXPECT_TRUE(database.members(context, slot).set_deadline("f7", kNever));
-  EXPECT_EQ(RdbWriter::type_of(database, slot), rdb::Type::hash);
+  EXPECT_EQ(RdbWriter::type_of(database, slot, {}), rdb::Type::hash);
 }
 
 TEST_F(RdbWriterTest, EndsWithTheChecksumOfAllBefore) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "commands/syntax.h"
@@ -120,6 +122,20 @@ TEST_F(CommandCommandsTest, InfoShowsTheTargetAsARangeOfItsOwn) {
   EXPECT_LT(move.find("RW, access, delete"), move.find("RW, insert")) << move;
   const std::string inter = run("COMMAND INFO sinterstore");
   EXPECT_NE(inter.find("(integer) 1, (integer) -1, (integer) 1, "), std::string::npos) << inter;
+}
+
+TEST_F(CommandCommandsTest, KeysBehindAKeywordAreShownAndFound) {
+  EXPECT_EQ(run("COMMAND GETKEYS xreadgroup GROUP g streams STREAMS a b > >"), R"(["a", "b"])");
+  EXPECT_EQ(run("COMMAND GETKEYSANDFLAGS xread STREAMS a 0"), R"([["a", [RO, access]]])");
+  run("HELLO 3");
+  EXPECT_EQ(
+      run("COMMAND INFO xreadgroup"),
+      R"([["xreadgroup", (integer) -7, (set) [write, blocking, movablekeys], (integer) 0, )"
+      R"((integer) 0, (integer) 0, (set) [@write, @stream, @slow, @blocking], (set) [], )"
+      R"((set) [{"flags": (set) [RO, access], "begin_search": {"type": "keyword", "spec": )"
+      R"({"keyword": "STREAMS", "startfrom": (integer) 4}}, "find_keys": {"type": "range", )"
+      R"("spec": {"lastkey": (integer) -1, "keystep": (integer) 1, "limit": (integer) 2}}}], )"
+      R"([]]])");
 }
 
 TEST_F(CommandCommandsTest, GetkeysRefusesWhatHasNone) {
@@ -275,11 +291,12 @@ bool says_wrong_form(const std::string& reply) {
 }
 
 // Whether a request lacks what the syntax cannot say: WEIGHTS has as many values as there are keys,
-// and LIMIT needs BYSCORE or BYLEX.
+// and LIMIT needs BYSCORE or BYLEX, or `~` when a stream is trimmed.
 bool is_incomplete(const Request& request) {
   const auto has = [&](std::string_view word) { return std::ranges::count(request, word) > 0; };
-  const bool is_range = request.front() == "zrange" || request.front() == "zrangestore";
-  return has("WEIGHTS") || (is_range && has("LIMIT"));
+  constexpr std::array<std::string_view, 4> kLimited = {"zrange", "zrangestore", "xadd", "xtrim"};
+  const bool is_limited = std::ranges::count(kLimited, request.front()) > 0;
+  return has("WEIGHTS") || (is_limited && has("LIMIT"));
 }
 
 TEST_F(CommandCommandsTest, HandlersTakeWhatTheSyntaxDescribes) {

@@ -80,6 +80,11 @@ void reply_field(Reply& reply, std::string_view name, std::int64_t value) {
   reply.integer(value);
 }
 
+void reply_text(Reply& reply, std::string_view name, std::string_view text) {
+  reply.bulk(name);
+  reply.bulk(text);
+}
+
 // A word before the keys has their number.
 void reply_counted_keys(Reply& reply, const KeyRange& keys) {
   reply_type(reply, "index");
@@ -93,6 +98,20 @@ void reply_counted_keys(Reply& reply, const KeyRange& keys) {
   reply_field(reply, "keystep", keys.step);
 }
 
+// The keys are the first half of the words behind a keyword.
+void reply_keys_behind(Reply& reply, const KeyRange& keys) {
+  reply_type(reply, "keyword");
+  reply.map(2);
+  reply_text(reply, "keyword", keys.keyword);
+  reply_field(reply, "startfrom", keys.first);
+  reply.bulk("find_keys");
+  reply_type(reply, "range");
+  reply.map(3);
+  reply_field(reply, "lastkey", keys.last);
+  reply_field(reply, "keystep", keys.step);
+  reply_field(reply, "limit", 2);
+}
+
 // One range, counted from its first key.
 void reply_key_range(Reply& reply, const KeyRange& keys) {
   reply.map(3);
@@ -100,6 +119,7 @@ void reply_key_range(Reply& reply, const KeyRange& keys) {
   reply_key_flags(reply, keys);
   reply.bulk("begin_search");
   if (keys.count_at > 0) return reply_counted_keys(reply, keys);
+  if (!keys.keyword.empty()) return reply_keys_behind(reply, keys);
   reply_type(reply, "index");
   reply.map(1);
   reply_field(reply, "index", keys.first);
@@ -123,6 +143,7 @@ void reply_key_specs(Reply& reply, const KeyRange& keys) {
 // First key, last key and step for clients that know one range only.
 KeyRange plain_range(const KeyRange& keys) {
   if (keys.count_at > 0) return keys.target > 0 ? target_key(keys) : KeyRange{};
+  if (!keys.keyword.empty()) return {};
   KeyRange range = keys;
   if (keys.target > 0) range.first = std::min(keys.first, keys.target);
   if (keys.last >= 0) range.last = std::max(keys.last, keys.target);
@@ -130,11 +151,6 @@ KeyRange plain_range(const KeyRange& keys) {
 }
 
 void reply_arguments(Reply& reply, const std::vector<Argument>& arguments);
-
-void reply_text(Reply& reply, std::string_view name, std::string_view text) {
-  reply.bulk(name);
-  reply.bulk(text);
-}
 
 void reply_argument_flags(Reply& reply, const Argument& argument) {
   std::vector<std::string_view> flags;

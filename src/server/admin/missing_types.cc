@@ -17,16 +17,6 @@ struct MissingType {
 };
 
 constexpr MissingType kTypes[] = {
-    {"list", "lists",
-     " lpush rpush lpushx rpushx lpop rpop llen lrange lindex lset linsert lrem ltrim lpos lmove "
-     "lmpop rpoplpush blpop brpop blmove blmpop brpoplpush "},
-    {"stream", "streams",
-     " xadd xlen xrange xrevrange xread xreadgroup xdel xtrim xack xpending xclaim xautoclaim "
-     "xgroup xinfo xsetid xdelex xackdel xcfgset "},
-    {"zset", "geospatial indexes",
-     " geoadd geodist geohash geopos georadius georadius_ro georadiusbymember "
-     "georadiusbymember_ro geosearch geosearchstore "},
-    {"hyperloglog", "HyperLogLogs", " pfadd pfcount pfmerge pfdebug pfselftest "},
     {"json", "JSON documents",
      " json.set json.get json.mget json.mset json.del json.forget json.type json.numincrby "
      "json.nummultby json.strappend json.strlen json.arrappend json.arrindex json.arrinsert "

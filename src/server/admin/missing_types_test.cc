@@ -11,16 +11,14 @@ namespace mayfly {
 namespace missing_types_test {
 
 TEST(MissingTypes, KnowsTheTypeOfACommandInAnyCaseOfLetters) {
-  EXPECT_EQ(missing_type("LPUSH"), "list");
-  EXPECT_EQ(missing_type("lpush"), "list");
-  EXPECT_EQ(missing_type("XAdd"), "stream");
-  EXPECT_EQ(missing_type("GEOADD"), "zset");
-  EXPECT_EQ(missing_type("PFADD"), "hyperloglog");
   EXPECT_EQ(missing_type("JSON.SET"), "json");
+  EXPECT_EQ(missing_type("json.set"), "json");
+  EXPECT_EQ(missing_type("Bf.Add"), "bloom");
+  EXPECT_EQ(missing_type("VADD"), "vectorset");
 }
 
 TEST(MissingTypes, SaysNothingOfOtherWords) {
-  for (const char* name : {"", " ", "NOSUCH", "push", "lpush rpush", " lpush", "zadd"}) {
+  for (const char* name : {"", " ", "NOSUCH", "add", "vadd vrem", " vadd", "zadd", "lpush"}) {
     EXPECT_EQ(missing_type(name), "") << name;
     EXPECT_EQ(missing_type_note(name), "") << name;
   }
@@ -29,9 +27,9 @@ TEST(MissingTypes, SaysNothingOfOtherWords) {
 TEST(MissingTypes, TheErrorBeginsAsClientsExpectAndThenSaysWhy) {
   ServerFixture server;
   TestClient& client = server.connect();
-  EXPECT_EQ(client.run("LPUSH a b"),
-            "(error) ERR unknown command 'LPUSH', with args beginning with: 'a' 'b' (this server "
-            "has no lists yet)");
+  EXPECT_EQ(client.run("VADD a b"),
+            "(error) ERR unknown command 'VADD', with args beginning with: 'a' 'b' (this server "
+            "has no vector sets yet)");
   EXPECT_EQ(client.run("NOSUCH a"),
             "(error) ERR unknown command 'NOSUCH', with args beginning with: 'a' ");
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/core/reclaimer.h"
 #include "server/core/requests.h"
 #include "server/core/server_call.h"
 #include "server/persistence/loading.h"
@@ -19,11 +20,13 @@ bool KeyWaiters::add(Call& call, const KeyWait& wait) {
   if (loading_.is_active() || requests_.is_in_transaction() || client.is_primary) return false;
 
   Request request{.command = &call.command(),
-                  .words = {call.words().begin(), call.words().end()},
+                  .words = wait.words,
                   .type = wait.type,
+                  .wakes_without_key = wait.wakes_without_key,
                   .database = client.database(),
                   .keys = {wait.keys.begin(), wait.keys.end()},
                   .arrival = ++arrivals_};
+  if (request.words.empty()) request.words = {call.words().begin(), call.words().end()};
   std::ranges::sort(request.keys);
   const auto repeated = std::unique(request.keys.begin(), request.keys.end());
   request.keys.erase(repeated, request.keys.end());
@@ -32,7 +35,9 @@ bool KeyWaiters::add(Call& call, const KeyWait& wait) {
   for (const std::string& word : request.words) bytes += word.size() + sizeof(std::string);
   for (const std::string& key : request.keys) {
     bytes += 2 * (key.size() + sizeof(std::string)) + sizeof(Queue);
-    queues_[{request.database, key}].clients.emplace(request.arrival, &client);
+    Queue& queue = queues_[{request.database, key}];
+    queue.clients.emplace(request.arrival, &client);
+    if (request.wakes_without_key && queue.without_key++ == 0) ++without_key_;
   }
   waiting_.emplace(&client, std::move(request));
   blocked_.add(client, *this, wait.until, bytes);
@@ -44,6 +49,7 @@ void KeyWaiters::forget(Client& client) {
   for (const std::string& key : found->second.keys) {
     const auto queue = queues_.find(KeyView{found->second.database, key});
     queue->second.clients.erase(found->second.arrival);
+    if (found->second.wakes_without_key && --queue->second.without_key == 0) --without_key_;
     if (queue->second.clients.empty()) queues_.erase(queue);
   }
   waiting_.erase(found);
@@ -85,7 +91,7 @@ void KeyWaiters::serve() {
 
 std::optional<ValueType> KeyWaiters::type_of(const Key& key) const {
   const Database& database = keyspace_[key.database];
-  const Slot slot = database.stored_slot(key.key);
+  const Slot slot = database.peek(reclaimer_.context(), key.key);
   if (slot == kNoSlot) return std::nullopt;
   return database.type(slot);
 }
@@ -96,13 +102,15 @@ void KeyWaiters::serve_key(const Key& key) {
   if (queue == queues_.end()) return;
   queue->second.is_ready = false;
   std::optional<ValueType> type = type_of(key);
-  for (std::uint64_t last = 0; type && queue != queues_.end(); queue = queues_.find(key)) {
+  for (std::uint64_t last = 0; queue != queues_.end(); queue = queues_.find(key)) {
+    if (!type && queue->second.without_key == 0) return;
     const auto next = queue->second.clients.upper_bound(last);
     if (next == queue->second.clients.end()) return;
     last = next->first;
     Client& client = *next->second;
     const Request& request = waiting_.at(&client);
-    if (request.type != *type || client.link().closing()) continue;
+    const bool wakes = request.wakes_without_key || type == request.type;
+    if (!wakes || client.link().closing()) continue;
     run_again(client, request);
     type = type_of(key);
   }

@@ -29,14 +29,16 @@
 namespace mayfly {
 
 class Loading;
+class Reclaimer;
 
 class KeyWaiters final : public WaitReason {
  public:
-  KeyWaiters(Keyspace& keyspace, const Pauses& pauses, const Loading& loading, Requests& requests,
-             BlockedClients& blocked)
+  KeyWaiters(Keyspace& keyspace, const Pauses& pauses, const Loading& loading,
+             const Reclaimer& reclaimer, Requests& requests, BlockedClients& blocked)
       : keyspace_(keyspace),
         pauses_(pauses),
         loading_(loading),
+        reclaimer_(reclaimer),
         requests_(requests),
         blocked_(blocked) {}
 
@@ -54,6 +56,7 @@ class KeyWaiters final : public WaitReason {
 
   bool is_empty() const { return queues_.empty(); }
   std::size_t keys() const { return queues_.size(); }
+  std::size_t keys_without_key() const { return without_key_; }  // XREADGROUP's
 
   // ---- WaitReason ----
   void reply_at_end(Client& client, Reply& reply) override;
@@ -82,12 +85,14 @@ class KeyWaiters final : public WaitReason {
   };
   struct Queue {
     std::map<std::uint64_t, Client*> clients;  // by arrival
+    std::size_t without_key = 0;               // of them wake without the key
     bool is_ready = false;
   };
   struct Request {
     const Command* command;
     std::vector<std::string> words;
     ValueType type;
+    bool wakes_without_key;
     int database;
     std::vector<std::string> keys;  // without repetitions
     std::uint64_t arrival;
@@ -96,12 +101,13 @@ class KeyWaiters final : public WaitReason {
   void set_ready(const Key& key, Queue& queue);
   void serve_key(const Key& key);
   void run_again(Client& client, const Request& request);
-  // Of what is stored there, due or not: the request itself finds out.
+  // Nothing if there is no key, or it is due.
   std::optional<ValueType> type_of(const Key& key) const;
 
   Keyspace& keyspace_;
   const Pauses& pauses_;
   const Loading& loading_;
+  const Reclaimer& reclaimer_;
   Requests& requests_;
   BlockedClients& blocked_;
 
@@ -109,6 +115,7 @@ class KeyWaiters final : public WaitReason {
   std::unordered_map<const Client*, Request> waiting_;
   std::vector<Key> ready_;  // in the order of their changes
   std::uint64_t arrivals_ = 0;
+  std::size_t without_key_ = 0;  // queues with a client that wakes without the key
   bool is_serving_ = false;
 };
 

@@ -127,6 +127,11 @@ struct Config {
   std::int64_t set_max_listpack_value = 64;
   std::int64_t zset_max_listpack_entries = 128;
   std::int64_t zset_max_listpack_value = 64;
+  std::int64_t list_max_listpack_size = -2;  // elements, or -1 to -5: 4 to 64 KiB
+  std::int64_t list_compress_depth = 0;      // shown by DEBUG OBJECT; nothing is compressed
+  std::uint64_t stream_node_max_bytes = 4096;
+  std::int64_t stream_node_max_entries = 100;
+  std::uint64_t hll_sparse_max_bytes = 3000;
   Event notify_keyspace_events = Event::none;
 
   // Expiry

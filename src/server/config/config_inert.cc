@@ -67,14 +67,9 @@ constexpr InertDirective kInert[] = {
     {"key-load-delay", "", Form::number, "0"},
     {"loading-process-events-interval-bytes", "", Form::memory, "2097152"},
 
-    // Encodings of types that are not here yet.
-    {"hll-sparse-max-bytes", "", Form::memory, "3000"},
-    {"list-compress-depth", "", Form::number, "0"},
-    {"list-max-listpack-size", "list-max-ziplist-size", Form::number, "-2"},
+    // Encodings.
     {"list-max-ziplist-entries", "", Form::number, "512"},
     {"list-max-ziplist-value", "", Form::number, "64"},
-    {"stream-node-max-bytes", "", Form::memory, "4096"},
-    {"stream-node-max-entries", "", Form::number, "100"},
 
     // Memory.
     {"active-defrag-cycle-max", "", Form::number, "25"},

@@ -183,6 +183,12 @@ constexpr Directive kDirectives[] = {
      number<&Config::zset_max_listpack_entries, 0, kLongMax>},
     {"zset-max-listpack-value", "zset-max-ziplist-value",
      number<&Config::zset_max_listpack_value, 0, kLongMax>},
+    {"list-max-listpack-size", "list-max-ziplist-size",
+     number<&Config::list_max_listpack_size, kIntMin, kIntMax>},
+    {"list-compress-depth", "", number<&Config::list_compress_depth, 0, kIntMax>},
+    {"stream-node-max-bytes", "", memory<&Config::stream_node_max_bytes>},
+    {"stream-node-max-entries", "", number<&Config::stream_node_max_entries, 0, kLongMax>},
+    {"hll-sparse-max-bytes", "", memory<&Config::hll_sparse_max_bytes>},
     {"notify-keyspace-events",    "", kEvents},
 
     // Expiry

@@ -187,6 +187,22 @@ TEST_F(ConfigTest, AliasesAreTheSameDirective) {
   EXPECT_EQ(config_.replica_priority, 8);
 }
 
+TEST_F(ConfigTest, LimitsOfListsStreamsAndHyperLogLogs) {
+  EXPECT_EQ(show("list-max-listpack-size"), "-2");
+  EXPECT_EQ(set("list-max-ziplist-size", {"-5"}), "");
+  EXPECT_EQ(config_.list_max_listpack_size, -5);
+  EXPECT_EQ(set("list-max-listpack-size", {"2147483648"}),
+            "argument must be between -2147483648 and 2147483647 inclusive");
+  EXPECT_EQ(set("list-compress-depth", {"-1"}),
+            "argument must be between 0 and 2147483647 inclusive");
+  EXPECT_EQ(set("stream-node-max-bytes", {"1kb"}), "");
+  EXPECT_EQ(config_.stream_node_max_bytes, 1024u);
+  EXPECT_EQ(set("stream-node-max-entries", {"0"}), "");
+  EXPECT_EQ(config_.stream_node_max_entries, 0);
+  EXPECT_EQ(set("hll-sparse-max-bytes", {"15000"}), "");
+  EXPECT_EQ(show("hll-sparse-max-bytes"), "15000");
+}
+
 TEST_F(ConfigTest, InertDirectivesKeepTheirValueInItsForm) {
   EXPECT_TRUE(is_inert("repl-diskless-load"));
   EXPECT_FALSE(is_inert("appendfsync"));

@@ -31,6 +31,7 @@ Result<std::int64_t> read_number(std::string_view text, std::int64_t least, std:
 // Digits 0 to 7, as of permissions.
 Result<std::int64_t> read_octal(std::string_view text, std::int64_t most);
 
+inline constexpr std::int64_t kIntMin = INT32_MIN;
 inline constexpr std::int64_t kIntMax = INT32_MAX;
 inline constexpr std::int64_t kLongMax = INT64_MAX;
 

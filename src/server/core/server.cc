@@ -82,7 +82,7 @@ struct Server::State {
         reclaimer(environment, keyspace, stats, latency, pauses, loading, stream),
         requests(parts, events, pauses),
         blocked(requests),
-        key_waiters(keyspace, pauses, loading, requests, blocked),
+        key_waiters(keyspace, pauses, loading, reclaimer, requests, blocked),
         clients(environment, stats, pauses, stream, requests,
                 [this] {  // maxmemory may have been lowered. In a transaction time stands still:
                           // the next write makes room.
@@ -151,6 +151,10 @@ void Server::apply_config() {
   options.packed_set = limits(config.set_max_listpack_entries, config.set_max_listpack_value);
   options.packed_zset = limits(config.zset_max_listpack_entries, config.zset_max_listpack_value);
   options.intset_members = static_cast<std::size_t>(config.set_max_intset_entries);
+  options.list_limits.fill = static_cast<int>(config.list_max_listpack_size);
+  options.stream_limits = {config.stream_node_max_bytes,
+                           static_cast<std::size_t>(config.stream_node_max_entries)};
+  options.hll_sparse_max_bytes = config.hll_sparse_max_bytes;
   options.uses_lfu = uses_lfu(config.maxmemory_policy);
   options.string_bytes_max = config.proto_max_bulk_len;
   state_->environment.log.set_level(parse_level(config.loglevel));

@@ -10,13 +10,11 @@
 #include <vector>
 
 #include "commands/words.h"
-#include "keyspace/eviction.h"
-#include "keyspace/value.h"
 #include "resp/glob.h"
 #include "resp/numbers.h"
 #include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
-#include "server/persistence/digest.h"
+#include "server/monitoring/debug_keys.h"
 #include "server/persistence/persistence.h"
 
 namespace mayfly {
@@ -64,88 +62,7 @@ void write_log(Call& call) {
 // Settings of Valkey that do not exist here.
 void do_nothing(Call& call) { call.reply().ok(); }
 
-// ---- Keys and tables ----
-
-// The lines that Valkey shows for a hash table.
-std::string table_stats(std::size_t places, std::size_t entries) {
-  constexpr std::string_view kTitle = "Hash table 0 stats (main hash table):\n";
-  if (entries == 0) return fmt::format("{}No stats available for empty hash tables\n", kTitle);
-  return fmt::format("{} table size: {}\n number of entries: {}\n", kTitle, places, entries);
-}
-
-// The key's slot; kNoSlot after an error reply.
-Slot key_argument(Call& call) {
-  const Slot slot = call.find(call.word(2));
-  if (slot == kNoSlot) call.fail("ERR no such key");
-  return slot;
-}
-
-void debug_object(Call& call) {
-  const Slot slot = key_argument(call);
-  if (slot == kNoSlot) return;
-  const KeyNode& node = call.database().node(slot);
-  call.reply().simple(fmt::format(
-      "Value at:{} refcount:1 encoding:{} serializedlength:{} lru:{} lru_seconds_idle:{}",
-      fmt::ptr(&node), encoding_name(node), value_bytes(node), std::uint32_t{node.access},
-      idle_seconds(node.access, call.now())));
-}
-
-void debug_digest(Call& call) {
-  call.reply().simple(digest_of(call.context(), call.keyspace()).text());
-}
-
-void debug_digest_value(Call& call) {
-  const Words keys = call.words().subspan(2);
-  call.reply().array(keys.size());
-  for (const std::string_view key : keys) {
-    const Slot slot = call.find(key);
-    const Digest digest =
-        slot == kNoSlot ? Digest() : digest_of_value(call.context(), call.database(), slot);
-    call.reply().simple(digest.text());
-  }
-}
-
-// DEBUG HTSTATS database [FULL]
-//
-// Deadlines are not in a hash table, but in an order. It has no empty places.
-void debug_htstats(Call& call) {
-  const auto number = call.integer(2, 0, call.keyspace().count() - 1, "ERR Out of range database");
-  if (!number) return;
-  const Database& database = call.keyspace()[static_cast<int>(*number)];
-  const std::size_t deadlines = database.deadline_count();
-  call.reply().verbatim(
-      "txt", fmt::format("[Dictionary HT]\n{}[Expires HT]\n{}"
-                         "[Keys]\n stored: {}\n alive: {}\n table bytes: {}\n"
-                         "[Deadlines]\n of keys: {}\n keys whose fields have some: {}\n",
-                         table_stats(database.table_places(), database.stored()),
-                         table_stats(deadlines, deadlines), database.stored(),
-                         database.size(call.context()), database.table_bytes(), deadlines,
-                         database.member_deadline_count()));
-}
-
-void debug_htstats_key(Call& call) {
-  const Slot slot = key_argument(call);
-  if (slot == kNoSlot) return;
-  if (form_of(call.database().node(slot)) != ValueForm::table) {
-    return call.fail(
-        "ERR The value stored at the specified key is not represented using an hash table");
-  }
-  const MemberTable& hash = call.database().node(slot).member_table();
-  call.reply().verbatim(
-      "txt", fmt::format("{}[Fields]\n stored: {}\n due: {}\n with deadlines: {}\n bytes: {}\n",
-                         table_stats(hash.table_places(), hash.count()), hash.count(),
-                         hash.count_due(call.now()), hash.deadline_count(), hash.bytes()));
-}
-
-void debug_listpack(Call& call) {
-  const Slot slot = key_argument(call);
-  if (slot == kNoSlot) return;
-  if (form_of(call.database().node(slot)) != ValueForm::packed) {
-    return call.fail("ERR Not a listpack encoded object.");
-  }
-  call.reply().simple(fmt::format("{} fields in {} bytes", call.members(slot).stored(),
-                                  value_bytes(call.database().node(slot))));
-}
+// ---- Data ----
 
 // DEBUG POPULATE count [prefix] [size]: keys that are there stay as they are.
 void debug_populate(Call& call) {
@@ -288,7 +205,7 @@ constexpr DebugSubcommand kDebugSubcommands[] = {
      "Returns how many keys and deadlines a database stores."},
     {"htstats-key", 3, 4, debug_htstats_key, "<key> [FULL]",
      "Returns the same of a hash that is kept as a table."},
-    {"listpack", 3, 3, debug_listpack, "<key>", "Returns the size of a packed hash."},
+    {"listpack", 3, 3, debug_listpack, "<key>", "Returns the size of a packed hash or list."},
     {"loadaof", 2, 2, debug_loadaof, "", "Replaces all data by that of the append-only file."},
     {"log", 3, 3, write_log, "<text>", "Writes a line to the log."},
     {"object", 3, 4, debug_object, "<key>", "Returns how a key is kept."},
@@ -297,6 +214,7 @@ constexpr DebugSubcommand kDebugSubcommands[] = {
     {"protocol", 3, 3, debug_protocol, "<type>",
      "Replies with a value of the type: string, integer, double, bignum, null, array, set, map, "
      "attrib, push, verbatim, true or false."},
+    {"quicklist", 3, 4, debug_quicklist, "<key> [<0|1>]", "Returns the size of a chunked list."},
     {"quicklist-packed-threshold", 3, 3, do_nothing, "<size>", "Does nothing."},
     {"reload", 2, kAnyNumber, debug_reload, "[NOSAVE] [NOFLUSH]",
      "Saves all data in an RDB file and loads it again. NOSAVE loads the file that exists; NOFLUSH "

@@ -75,6 +75,35 @@ TEST_F(DebugTest, TheDigestDoesNotDependOnOrderOrEncoding) {
   EXPECT_EQ(digest(), before);
 }
 
+TEST_F(DebugTest, TheDigestOfListsAndStreamsDoesNotDependOnTheirEncoding) {
+  const auto fill = [&] {
+    run("RPUSH l 1 b 1 c");
+    for (const char* entry : {"1-1 f v", "1-2 f w", "2-0 g v"}) run(std::string("XADD x ") + entry);
+    run("XGROUP CREATE x g 0");
+    run("XGROUP CREATECONSUMER x g ann");
+    return digest();
+  };
+  const std::string before = fill();
+  run("FLUSHALL");
+  run("CONFIG SET list-max-listpack-size 1 stream-node-max-entries 1");
+  EXPECT_EQ(fill(), before);
+  EXPECT_EQ(run("OBJECT ENCODING l"), R"("quicklist")");
+}
+
+TEST_F(DebugTest, TheDigestSeesEveryDifferenceOfListsAndStreams) {
+  std::set<std::string> seen;
+  for (const char* command :
+       {"RPUSH l a b", "RPUSH l a", "LSET l 0 b", "LSET l 1 a", "LPOP l", "XADD x 1-1 f v",
+        "XADD x 1-2 f v", "XADD y 1-1 f v", "XDEL x 1-2", "XSETID x 5-5",
+        "XSETID x 5-5 ENTRIESADDED 9", "XGROUP CREATE x g 0", "XGROUP CREATECONSUMER x g ann",
+        "XGROUP CREATECONSUMER x g bob", "XREADGROUP GROUP g ann STREAMS x >",
+        "XCLAIM x g bob 0 1-1 JUSTID", "XCLAIM x g bob 0 1-1 RETRYCOUNT 7 JUSTID",
+        "XGROUP SETID x g 0-5", "XACK x g 1-1"}) {
+    EXPECT_FALSE(run(command).starts_with("(error)")) << command;
+    EXPECT_TRUE(seen.insert(digest()).second) << command;
+  }
+}
+
 TEST_F(DebugTest, TheDigestSeesEveryDifference) {
   std::set<std::string> seen;
   const auto is_new = [&] { return seen.insert(digest()).second; };
@@ -153,6 +182,24 @@ TEST_F(DebugTest, TablesTellTheirSizes) {
                                "number of entries: 2\\n"));
   EXPECT_NE(run("DEBUG HTSTATS-KEY h").find("stored: 2"), std::string::npos);
   EXPECT_EQ(run("DEBUG LISTPACK h"), "(error) ERR Not a listpack encoded object.");
+}
+
+TEST_F(DebugTest, TellsHowListsAreKept) {
+  run("CONFIG SET list-max-listpack-size 3");
+  run("RPUSH l a b c");
+  EXPECT_TRUE(run("DEBUG LISTPACK l").starts_with("3 elements in "));
+  EXPECT_EQ(run("DEBUG QUICKLIST l"), "(error) ERR Not a quicklist encoded object.");
+  EXPECT_EQ(run("DEBUG OBJECT l").find(" ql_"), std::string::npos);
+  run("RPUSH l d");
+  EXPECT_EQ(run("DEBUG LISTPACK l"), "(error) ERR Not a listpack encoded object.");
+  EXPECT_TRUE(run("DEBUG QUICKLIST l").starts_with("4 elements in 2 chunks of "));
+  EXPECT_TRUE(run("DEBUG QUICKLIST l 1").starts_with("4 elements in 2 chunks of "));
+  EXPECT_NE(
+      run("DEBUG OBJECT l").find(" ql_nodes:2 ql_avg_node:2.00 ql_listpack_max:3 ql_compressed:0 "),
+      std::string::npos);
+  run("CONFIG SET list-compress-depth 1");
+  EXPECT_NE(run("DEBUG OBJECT l").find(" ql_compressed:1 "), std::string::npos);
+  EXPECT_EQ(run("DEBUG QUICKLIST-PACKED-THRESHOLD 1b"), "OK");
 }
 
 TEST_F(DebugTest, PopulateMakesStringsThatAreNotThere) {

@@ -119,7 +119,7 @@ void info_clients(const ServerParts& server, std::string& text) {
   info_line(text, "clients_in_timeout_table", server.blocked.with_timeout());
   info_line(text, "total_watched_keys", server.watches.keys());
   info_line(text, "total_blocking_keys", server.key_waiters.keys());
-  info_line(text, "total_blocking_keys_on_nokey", 0);
+  info_line(text, "total_blocking_keys_on_nokey", server.key_waiters.keys_without_key());
   const Pauses::Summary pause = server.pauses.summary(server.clock.now());
   info_line(text, "paused_reason", pause.reason);
   info_line(text, "paused_actions", pause.actions);

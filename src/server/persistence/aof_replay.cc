@@ -16,12 +16,6 @@ namespace {
 
 constexpr std::size_t kReplyBytesKept = 64 * 1024;  // of an unread reply
 
-// XGROUP CREATE key ..., BITOP AND key ...; all others have the key first.
-std::size_t key_place(Words words) {
-  const bool is_second = equals(words[0], "xgroup") || equals(words[0], "bitop");
-  return is_second && words.size() > 2 ? 2 : 1;
-}
-
 }  // namespace
 
 AofReplay::AofReplay(const ServerParts& parts, Host& events)
@@ -37,7 +31,7 @@ Status AofReplay::apply(int database, Words words) {
   const Command* const command = found == nullptr ? nullptr : commands.resolve(*found, words);
   const std::string_view type = command == nullptr ? missing_type(words[0]) : "";
   if (!type.empty() && words.size() > 1) {
-    skip(database, type, words[key_place(words)]);
+    skip(database, type, words[1]);
     return Done{};
   }
   if (command == nullptr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Digest: 160 bits that are the same for two datasets if they hold the same, in whatever order and
-// encoding. Deadlines of keys and of fields count; what is due does not.
+// encoding. Deadlines of keys and of members count; what is due does not.
 
 #pragma once
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashes, sets and sorted sets with deadlines of members: whatever becomes of a key, on disk, in a
-// payload or under another name, it is the same afterwards.
+// Hashes, sets and sorted sets with deadlines of members, lists, and streams with groups and their
+// pending entries: whatever becomes of a key, on disk, in a payload or under another name, it is
+// the same afterwards.
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "server/core/server_call.h"
 #include "server/persistence/persistence_fixture.h"
@@ -249,4 +251,178 @@ INSTANTIATE_TEST_SUITE_P(Types, MemberPersistence, testing::ValuesIn(kTypes),
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace member_persistence_test
+
+// ---- Lists and streams ----
+
+namespace list_persistence_test {
+
+const std::vector<std::string> kKeys = {"small", "ints",    "large", "long",
+                                        "x",     "trimmed", "empty", "emptied"};
+
+class ListPersistence : public RestartFixture {
+ protected:
+  void good(const std::string& line) {
+    const std::string reply = run(line);
+    ASSERT_FALSE(reply.starts_with("(error)")) << line << ": " << reply;
+  }
+
+  // Lists of one chunk and of many, and streams in every state.
+  void fill() {
+    good("RPUSH small a b a");
+    good("LPUSH ints 1 -5 300 70000 5000000000");
+    for (int i = 0; i < 3'000; ++i) good("RPUSH large element-" + std::to_string(i));
+    good("RPUSH long a " + std::string(20'000, 'x') + " b");
+    for (int i = 1; i <= 300; ++i) {
+      good("XADD x " + std::to_string(i) + "-1 f " + std::to_string(i) +
+           (i % 5 == 0 ? " g 7" : ""));
+    }
+    good("XDEL x 2-1 150-1 300-1");
+    good("XGROUP CREATE x readers 0");
+    good("XGROUP CREATE x late $");
+    good("XGROUP CREATE x some 100-1 ENTRIESREAD 99");
+    good("XREADGROUP GROUP readers ann COUNT 10 STREAMS x >");
+    clock_.advance(Millis(7));
+    good("XREADGROUP GROUP readers bob COUNT 10 STREAMS x >");
+    good("XACK x readers 3-1 4-1");
+    good("XCLAIM x readers bob 0 5-1 RETRYCOUNT 7 JUSTID");
+    good("XGROUP CREATECONSUMER x late idle");
+    for (int i = 1; i <= 250; ++i) good("XADD trimmed MAXLEN 120 " + std::to_string(i) + "-0 f v");
+    good("XSETID trimmed 1000-1 ENTRIESADDED 5000 MAXDELETEDID 900-0");
+    good("XGROUP CREATE empty g $ MKSTREAM");
+    good("XADD emptied MAXLEN 0 7-7 f v");
+    good("PEXPIREAT small " + in_ms(Millis(70'000)));
+    good("PEXPIREAT x " + in_ms(Millis(70'000)));
+  }
+
+  std::string digest() { return run("DEBUG DIGEST"); }
+  std::string digest_of(const std::string& key) { return run("DEBUG DIGEST-VALUE " + key); }
+  std::string dump(const std::string& key) {
+    std::string reply =
+        client_->send("*2\r\n$4\r\nDUMP\r\n$" + std::to_string(key.size()) + "\r\n" + key + "\r\n");
+    reply.erase(0, reply.find('\n') + 1);
+    reply.resize(reply.size() - 2);
+    return reply;
+  }
+  void check() {
+    for (int i = 0; i < server().parts().keyspace.count(); ++i) {
+      EXPECT_EQ(server().parts().keyspace[i].check_invariants(), "");
+    }
+  }
+};
+
+TEST_F(ListPersistence, ASnapshotHoldsEverythingAndIsForEverybody) {
+  const Config config = config_with(false);
+  start(config);
+  fill();
+  const std::string before = digest();
+  EXPECT_EQ(run("SAVE"), "OK");
+  EXPECT_EQ(disk_.bytes("./dump.rdb").substr(0, 9), "REDIS0010");
+  EXPECT_EQ(restart(config), "");
+  EXPECT_EQ(digest(), before);
+  EXPECT_EQ(run("OBJECT ENCODING small"), R"("listpack")");
+  EXPECT_EQ(run("OBJECT ENCODING large"), R"("quicklist")");
+  EXPECT_EQ(run("DEBUG RELOAD"), "OK");
+  EXPECT_EQ(digest(), before);
+  check();
+}
+
+TEST_F(ListPersistence, TheLogHoldsEverythingInBothForms) {
+  for (const bool preamble : {true, false}) {
+    Config config = config_with(true);
+    config.aof_use_rdb_preamble = preamble;
+    start(config);
+    run("FLUSHALL");
+    fill();
+    const std::string before = digest();
+    EXPECT_EQ(restart(config), "");
+    EXPECT_EQ(digest(), before) << "commands as they came";
+    EXPECT_EQ(run("BGREWRITEAOF"), "Background append only file rewriting started");
+    turn();
+    good("RPUSH small c");
+    good("XREADGROUP GROUP readers eve COUNT 3 STREAMS x >");
+    const std::string after = digest();
+    EXPECT_EQ(restart(config), "");
+    EXPECT_EQ(digest(), after) << "a base, and commands since";
+    check();
+  }
+}
+
+TEST_F(ListPersistence, APayloadHoldsEverything) {
+  start(config_with(false));
+  fill();
+  for (const std::string& key : kKeys) {
+    run("PERSIST " + key);
+    EXPECT_EQ(client_->run({"RESTORE", "copy", "0", dump(key), "REPLACE"}), "OK") << key;
+    EXPECT_EQ(digest_of("copy"), digest_of(key)) << key;
+  }
+  check();
+}
+
+TEST_F(ListPersistence, ADamagedPayloadChangesNothing) {
+  start(config_with(false));
+  fill();
+  run("DEBUG SET-SKIP-CHECKSUM-VALIDATION 1");
+  for (const std::string key : {"small", "ints", "empty"}) {
+    const std::string payload = dump(key);
+    for (std::size_t i = 0; i < payload.size(); ++i) {
+      for (const int bit : {1, 2, 128}) {
+        std::string damaged = payload;
+        damaged[i] = static_cast<char>(damaged[i] ^ bit);
+        client_->run({"RESTORE", "copy", "0", damaged, "REPLACE"});
+      }
+    }
+  }
+  check();
+  EXPECT_EQ(client_->run({"RESTORE", "copy", "0", "\x12", "REPLACE"}),
+            "(error) ERR DUMP payload version or checksum are wrong");
+}
+
+TEST_F(ListPersistence, CopyMoveAndRenameTakeEverythingAlong) {
+  start(config_with(false));
+  fill();
+  for (const std::string& key : kKeys) {
+    const std::string before = digest_of(key);
+    EXPECT_EQ(run("COPY " + key + " copy REPLACE"), "(integer) 1");
+    EXPECT_EQ(digest_of("copy"), before) << key;
+    EXPECT_EQ(run("RENAME copy renamed"), "OK");
+    EXPECT_EQ(run("MOVE renamed 1"), "(integer) 1");
+    run("SELECT 1");
+    EXPECT_EQ(digest_of("renamed"), before) << key;
+    run("DEL renamed");
+    run("SELECT 0");
+  }
+  check();
+}
+
+TEST_F(ListPersistence, APayloadTellsWhenConsumersWereActiveAndASnapshotWhenTheyAsked) {
+  const Config config = config_with(false);
+  start(config);
+  good("XADD x 1-1 f v");
+  good("XGROUP CREATE x g 0");
+  good("XREADGROUP GROUP g ann STREAMS x >");
+  clock_.advance(Millis(500));
+  good("XREADGROUP GROUP g ann STREAMS x >");
+  const std::string before = run("XINFO CONSUMERS x g");
+  EXPECT_NE(before.find("(integer) 500"), std::string::npos) << before;
+  EXPECT_EQ(client_->run({"RESTORE", "x", "0", dump("x"), "REPLACE"}), "OK");
+  EXPECT_EQ(run("XINFO CONSUMERS x g"), before);
+  EXPECT_EQ(run("SAVE"), "OK");
+  EXPECT_EQ(restart(config), "");
+  EXPECT_EQ(run("XINFO CONSUMERS x g").find("(integer) 500"), std::string::npos);
+}
+
+TEST_F(ListPersistence, MemoryUsageGrowsWithElementsAndEntries) {
+  start(config_with(false));
+  fill();
+  const auto usage = [&](const std::string& key) {
+    return std::stoll(run("MEMORY USAGE " + key).substr(std::string("(integer) ").size()));
+  };
+  EXPECT_GT(usage("small"), 20);
+  EXPECT_LT(usage("small"), 200);
+  EXPECT_GT(usage("large"), 3'000 * 12);
+  EXPECT_GT(usage("x"), 300 * 5);
+  EXPECT_GT(usage("x"), usage("empty"));
+}
+
+}  // namespace list_persistence_test
 }  // namespace mayfly

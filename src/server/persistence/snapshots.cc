@@ -37,8 +37,10 @@ SaveOptions save_options(const StorageContext& context) {
   const auto seconds =
       std::chrono::floor<std::chrono::seconds>(context.clock.now()).time_since_epoch().count();
   SaveOptions options;
-  options.format = {
-      .compresses = config.rdbcompression, .checksums = config.rdbchecksum, .now = context.now};
+  options.format = {.compresses = config.rdbcompression,
+                    .checksums = config.rdbchecksum,
+                    .now = context.now,
+                    .streams = rdb::Type::stream2};  // Redis 7.0 can load it
   options.saves_access = uses_access(config.maxmemory_policy);
   options.aux = {{"mayfly-ver", std::string(kMayflyVersion)},
                  {"redis-ver", std::string(kCompatibleVersion)},

@@ -13,8 +13,8 @@
 
 #include "base/hex.h"
 #include "keyspace/keyspace_fixture.h"
+#include "keyspace/listpack/listpack_writer.h"
 #include "persist/encodings/intset.h"
-#include "persist/encodings/listpack_writer.h"
 #include "persist/rdb/rdb_loader.h"
 #include "persist/rdb/rdb_restore.h"
 #include "persist/rdb/rdb_save.h"
@@ -264,7 +264,7 @@ class RdbMembersWriting : public testing::Test, public KeyspaceFixture {
     EXPECT_TRUE(writer.flush().ok());
     return hex(sink.bytes);
   }
-  Type type(Slot slot) { return RdbWriter::type_of(database, slot); }
+  Type type(Slot slot) { return RdbWriter::type_of(database, slot, {}); }
 
   // The value has these bytes, and docs/formats.md shows them.
   void expect_bytes(Slot slot, const std::string& bytes) {

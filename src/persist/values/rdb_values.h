@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RdbValues: reads the values of an RDB file, of every type, and passes them to the handler.
 //
-// Members of hashes, sets and sorted sets come in batches, so that a large key takes no more memory
-// than a small one:
+// Members of hashes, sets and sorted sets and elements of lists come in batches, so that a large
+// key takes no more memory than a small one:
 //
 //   type                   as the file has it
 //   4 hash                 count, then field and value, each a string
@@ -17,8 +17,12 @@
 //   25 hash (Redis's)      least deadline, 8 bytes; a listpack of fields, values and deadlines; 0
 //                          is none
 //   200 set, 201 zset      ours: as 2 and 5, after each member its deadline as in type 22
-//
-// The rest (rdb_skip.cc) is read over and counted.
+//   1 list                 count, then elements, each a string
+//   10 list                one string: a ziplist of elements
+//   14 list                count of nodes, then ziplists, each a string
+//   18 list                count of nodes, then each a length and a string: 1 and an element, or 2
+//                          and a listpack of elements
+//   15, 19, 21 stream      rdb_stream.h
 
 #pragma once
 
@@ -35,6 +39,7 @@
 #include "mayfly/result.h"
 #include "persist/rdb/rdb_format.h"
 #include "persist/rdb/rdb_reader.h"
+#include "persist/values/rdb_stream.h"
 
 namespace mayfly {
 
@@ -44,19 +49,21 @@ struct RdbKey;
 class RdbValues {
  public:
   // Both must outlive it.
-  RdbValues(RdbReader& reader, RdbHandler& handler) : reader_(reader), handler_(handler) {}
+  RdbValues(RdbReader& reader, RdbHandler& handler)
+      : reader_(reader), handler_(handler), stream_(reader) {}
 
-  // Begins the value of a key, and reads all of it, or the first members of a large one. An error
+  // Begins the value of a key, and reads all of it, or the first part of a large one. An error
   // is the handler's, or Code::unsupported; what is wrong with the bytes is latched in the reader,
   // which has to be asked first. The key must stay where it is until the value has ended.
   Status begin(const RdbKey& key, int version);
 
-  // Whether there is more of the value, and the next batch of it.
-  bool has_more() const { return members_left_ > 0; }
+  // Whether there is more of the value, and the next part of it.
+  bool has_more() const { return left_ > 0 || stream_.has_more(); }
   Status go_on();
 
  private:
   Status begin_members(const RdbKey& key);
+  Status read_members();
   Member read_member();
   std::string_view read_score();
   std::string_view score_of(double score);
@@ -70,32 +77,33 @@ class RdbValues {
   void damaged(std::string_view what);
   void damaged_if_empty(std::uint64_t members);
 
-  // rdb_skip.cc
-  Status skip(const RdbKey& key);
-  std::uint64_t skip_strings(std::uint64_t a_piece);
-  std::uint64_t skip_quicklist(bool has_containers);
-  std::uint64_t skip_stream(rdb::Type type);
-  void skip_group(rdb::Type type);
+  // rdb_list.cc
+  Status begin_list(const RdbKey& key);
+  Status read_elements();
+  void read_node();
   template <class Blob>
-  std::uint64_t count_texts();
+  void read_texts();
+  Status hand_over_elements();
+
+  Status read_stream();
 
   RdbReader& reader_;
   RdbHandler& handler_;
 
-  // The key with members under way.
+  // The value under way.
+  const RdbKey* key_ = nullptr;
   rdb::Type type_ = rdb::Type::string;
   ValueType value_type_ = ValueType::string;
-  std::uint64_t members_left_ = 0;
+  std::uint64_t left_ = 0;  // members, elements, or nodes of a list
   std::int64_t least_deadline_ = 0;
   std::vector<Member> batch_;
+  std::vector<std::string_view> elements_;
   TextArena numbers_;  // integers and scores of the batch
+  RdbStream stream_;
 };
 
 // Nothing for modules and unknown types.
 std::optional<ValueType> value_type_of(rdb::Type type);
-
-// "hash", "list" and so on; a module's type is "module", an unknown one "unknown".
-std::string_view name_of(rdb::Type type);
 
 // "field" for a hash, else "member".
 std::string_view member_word(ValueType type);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading strings, hashes, sets and sorted sets, with the deadlines of members, from their RDB
-// encodings.
+// Which value follows, and reading strings, hashes, sets and sorted sets, with the deadlines of
+// members, from their RDB encodings.
 
-#include "persist/rdb/rdb_values.h"
+#include "persist/values/rdb_values.h"
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "keyspace/value.h"
 #include "persist/encodings/intset.h"
 #include "persist/encodings/listpack.h"
 #include "persist/rdb/rdb_parser.h"
@@ -58,6 +59,7 @@ Time time_of(std::int64_t ms) { return Time(Millis(ms)); }
 Status RdbValues::begin(const RdbKey& key, int version) {
   using enum rdb::Type;
   const bool is_valkeys = version >= rdb::kDeadlinesVersion;
+  key_ = &key;
   type_ = key.type;
   value_type_ = value_type_of(key.type).value_or(ValueType::string);
   switch (key.type) {
@@ -98,11 +100,33 @@ Status RdbValues::begin(const RdbKey& key, int version) {
     case zset_deadlines:
       if (!is_valkeys) break;
       return begin_members(key);
-    default:
-      return skip(key);
+    case list:
+    case list_ziplist:
+    case list_quicklist:
+    case list_quicklist2:
+      return begin_list(key);
+    case stream:
+    case stream2:
+    case stream3:
+      stream_.begin(key.type);
+      return read_stream();
+    case module_pre_ga:
+    case module2:
+      return Error{Code::unsupported, "modules cannot be loaded"};
   }
   return Error{Code::unsupported, fmt::format("the type {} is unknown in files of version {}",
                                               static_cast<unsigned>(key.type), version)};
+}
+
+Status RdbValues::go_on() {
+  if (value_type_ == ValueType::stream) return read_stream();
+  return value_type_ == ValueType::list ? read_elements() : read_members();
+}
+
+Status RdbValues::read_stream() {
+  stream_.go_on();
+  if (reader_.failed() || stream_.has_more()) return Done{};
+  return handler_.stream(*key_, stream_.take());
 }
 
 void RdbValues::damaged(std::string_view what) { reader_.fail(Code::corrupt, what); }
@@ -113,7 +137,7 @@ void RdbValues::damaged_if_empty(std::uint64_t members) {
   const bool has_deadlines =
       has_absolute_deadlines(type_) || type_ == hash_metadata || type_ == hash_listpackex;
   if (members > 0 || !has_deadlines) return;
-  damaged(fmt::format("a {} without {}s", name_of(type_), member_word(value_type_)));
+  damaged(fmt::format("a {} without {}s", type_name(value_type_), member_word(value_type_)));
 }
 
 // ---- Members one by one ----
@@ -123,8 +147,8 @@ Status RdbValues::begin_members(const RdbKey& key) {
   if (!reader_.failed()) damaged_if_empty(members);
   if (reader_.failed()) return Done{};
   if (Status status = handler_.members_begin(key, members); !status) return status;
-  members_left_ = members;
-  return members == 0 ? handler_.members_end() : go_on();
+  left_ = members;
+  return members == 0 ? handler_.members_end() : read_members();
 }
 
 Time RdbValues::deadline_after_least(std::uint64_t distance) {
@@ -179,21 +203,21 @@ Member RdbValues::read_member() {
   return member;
 }
 
-Status RdbValues::go_on() {
-  while (members_left_ > 0 && batch_.size() < kBatchMembers && reader_.held() < kBatchBytes) {
+Status RdbValues::read_members() {
+  while (left_ > 0 && batch_.size() < kBatchMembers && reader_.held() < kBatchBytes) {
     const Member member = read_member();
     if (reader_.failed()) {
-      members_left_ = 0;
+      left_ = 0;
       batch_.clear();
       return Done{};
     }
     batch_.push_back(member);
-    --members_left_;
+    --left_;
   }
   Status status = hand_over();
   reader_.release();
-  if (status && members_left_ == 0) return handler_.members_end();
-  if (!status) members_left_ = 0;
+  if (status && left_ == 0) return handler_.members_end();
+  if (!status) left_ = 0;
   return status;
 }
 
