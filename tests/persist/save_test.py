@@ -41,7 +41,12 @@ class SaveCase(unittest.TestCase):
                                                       2, "x0", "x10"),
                     ("PEXPIREAT", "fields", FAR + 3), ("SELECT", 3), ("SET", "plain", "other"),
                     ("SELECT", 15), ("HSETEX", "h", "PXAT", FAR, "FIELDS", 1, "f", "v"),
-                    ("SELECT", 0)]
+                    ("SELECT", 0), ("RPUSH", "list", "a", 7, "", "x" * 9_000),
+                    ("RPUSH", "large list", *range(3_000)), ("PEXPIREAT", "list", FAR),
+                    *(("XADD", "stream", f"{number}-1", "f", number) for number in range(1, 121)),
+                    ("XDEL", "stream", "5-1"), ("XGROUP", "CREATE", "stream", "group", 0),
+                    ("XREADGROUP", "GROUP", "group", "ann", "COUNT", 20, "STREAMS", "stream", ">"),
+                    ("XDEL", "stream", "6-1")]
         for reply, words in zip(self.client.pipeline(requests), requests):
             self.assertNotIsInstance(reply, Failure, words)
         return contents(self.client)

@@ -27,7 +27,13 @@ def fill(server, count=2_000):
                 ("SADD", "large set", *(f"m{number}" for number in range(2_000))),
                 ("ZADD", "zset", 1, "b", 1, "a", "-inf", "c", 0.1, ""),
                 ("ZADD", "large zset", *(word for number in range(2_000)
-                                         for word in (number / 7, f"m{number}")))]
+                                         for word in (number / 7, f"m{number}"))),
+                ("RPUSH", "list", "a", 7, "", "x" * 9_000), ("RPUSH", "large list", *range(5_000)),
+                *(("XADD", "stream", f"{number}-1", "f", number) for number in range(1, 301)),
+                ("XDEL", "stream", "5-1", "300-1"), ("XGROUP", "CREATE", "stream", "group", 0),
+                ("XGROUP", "CREATECONSUMER", "stream", "group", "idle"),
+                ("XREADGROUP", "GROUP", "group", "ann", "COUNT", 20, "STREAMS", "stream", ">"),
+                ("XACK", "stream", "group", "1-1"), ("PFADD", "hll", *range(1_000))]
     requests += [("SET", f"key:{number}", number, "PXAT", FAR + number) for number in range(count)]
     for reply in client.pipeline(requests):
         if isinstance(reply, Failure):

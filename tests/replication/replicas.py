@@ -73,6 +73,17 @@ def held_by(server, has_member_deadlines=True):
         return contents(client, 16, has_member_deadlines)
 
 
+def without_reads(entries):
+    """Redis 7.0 does not tell its replicas how many entries a group has read."""
+    def forget(entry):
+        if entry.kind != "stream":
+            return entry
+        groups = tuple(group._replace(read=None) for group in entry.value.groups)
+        return entry._replace(value=entry.value._replace(groups=groups))
+
+    return {place: forget(entry) for place, entry in entries.items()}
+
+
 def compare(primary, replica):
     return (f"{primary.port} and {replica.port}:\n"
             f"{difference(held_by(primary), held_by(replica))}\n{replica.log()[-3000:]}")
@@ -91,8 +102,8 @@ class ReplicationCase(unittest.TestCase):
         await_caught_up(primary, replica)
 
         def unlike():
-            return difference(held_by(primary, has_member_deadlines),
-                              held_by(replica, has_member_deadlines))
+            return difference(*(without_reads(held_by(server, has_member_deadlines))
+                                for server in (primary, replica)))
 
         await_that(lambda: not unlike(), unlike)
 

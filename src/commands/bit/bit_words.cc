@@ -85,9 +85,8 @@ std::uint64_t first_bit(std::string_view bytes, bool on) {
   }
   const std::string_view rest = bytes.substr(at, kWordBytes);
   if (rest.empty()) return at * 8;
-  // Bits that are sought are set now, those beyond the end are not.
-  std::uint64_t sought = load_rest(rest) ^ without;
-  if (rest.size() < kWordBytes) sought &= (std::uint64_t{1} << 8 * rest.size()) - 1;
+  // Bits that are sought are set now. Beyond the end they are clear, or the first one is found.
+  const std::uint64_t sought = load_rest(rest) ^ without;
   if (sought == 0) return bytes.size() * 8;
   return at * 8 + static_cast<std::uint64_t>(std::countl_zero(__builtin_bswap64(sought)));
 }

@@ -78,6 +78,17 @@ TEST(HllEstimateTest, IsTheSameAsInRedis) {
   grow_to(100'000, 99'562);
 }
 
+TEST(HllEstimateTest, OfAnyRegistersIsTheSameAsInRedis) {
+  const auto estimate = [](auto rank_of) {
+    HllRegisters registers;
+    for (unsigned i = 0; i < kHllRegisters; ++i) registers.raise(i, 1, rank_of(i));
+    return estimate_distinct(registers.histogram());
+  };
+  EXPECT_EQ(estimate([](unsigned i) { return i % 52; }), 303'516u);
+  EXPECT_EQ(estimate([](unsigned i) { return i % 64; }), 375'261u);
+  EXPECT_EQ(estimate([](unsigned i) { return i % 100 == 0 ? 51u : 3u; }), 95'504u);
+}
+
 TEST(HllEstimateTest, OfRegistersThatNoElementsGiveIsTheHighest) {
   HllHistogram histogram{};
   histogram[63] = kHllRegisters;

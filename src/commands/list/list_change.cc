@@ -100,10 +100,11 @@ void ltrim(Call& call) {
   if (slot == kNoSlot) return;
   ListRef list = call.database().list(slot);
   const ListRange kept = list_range(*start, *stop, list.size());
+  call.notify(Event::list, "ltrim", key);
+  if (kept.count == 0) return remove_list(call, list, key);
   const std::size_t removed = list.size() - kept.count;
   list.drop(ListEnd::tail, removed - kept.first);
   list.drop(ListEnd::head, kept.first);
-  call.notify(Event::list, "ltrim", key);
   call.finish(list, key);
   if (removed > 0) call.changed(key, static_cast<std::int64_t>(removed));
 }

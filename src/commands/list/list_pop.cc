@@ -30,6 +30,10 @@ void reply_end(Reply& reply, const ListRef& list, ListEnd end) {
 void take_elements(Call& call, ListRef& list, std::string_view key, ListEnd end,
                    std::size_t count) {
   reply_elements(call.reply(), list, is_head(end) ? 0 : list.size() - 1, count, is_head(end));
+  if (count == list.size()) {
+    call.notify(Event::list, pop_event(end), key);
+    return remove_list(call, list, key);
+  }
   list.drop(end, count);
   finish_pop(call, list, key, end, count);
 }

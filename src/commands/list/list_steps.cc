@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "commands/steps.h"
+
 namespace mayfly {
 
 std::optional<ListEnd> read_list_end(Call& call, std::size_t i) {
@@ -40,6 +42,11 @@ void finish_pop(Call& call, ListRef& list, std::string_view key, ListEnd end, st
   call.notify(Event::list, pop_event(end), key);
   call.finish(list, key);
   call.changed(key, static_cast<std::int64_t>(count));
+}
+
+void remove_list(Call& call, const ListRef& list, std::string_view key) {
+  call.count_changes(static_cast<std::int64_t>(list.size()) - 1);  // remove_key() counts one
+  remove_key(call, list.slot(), key);
 }
 
 }  // namespace mayfly

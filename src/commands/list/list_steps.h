@@ -62,4 +62,8 @@ void reply_elements(Reply& reply, const ListRef& list, std::size_t first, std::s
 // a `del`, if none is left. The reference is invalid then.
 void finish_pop(Call& call, ListRef& list, std::string_view key, ListEnd end, std::size_t count);
 
+// Removes the key with all its elements, and notifies of `del`. A large list is freed later, in
+// slices.
+void remove_list(Call& call, const ListRef& list, std::string_view key);
+
 }  // namespace mayfly

@@ -91,6 +91,16 @@ TEST(ChunkedListTest, LimitsBytesOfAChunk) {
   }
 }
 
+// 8 bytes more than the text, as Valkey estimates it, and not the 4 that it will have.
+TEST(ChunkedListTest, CountsMoreThanTheTextOfAnElement) {
+  for (const std::size_t more : {0, 1}) {
+    ChunkedList list;
+    list.push(ListEnd::tail, std::string(2'000, 'x'), {.fill = -1});
+    list.push(ListEnd::tail, std::string(4'096 - 7 - 2'004 - 8 + more, 'x'), {.fill = -1});
+    EXPECT_EQ(list.chunks(), 1 + more);
+  }
+}
+
 TEST(ChunkedListTest, UsesTheMemoryOfFullChunks) {
   for (const ListEnd end : {ListEnd::head, ListEnd::tail}) {
     ChunkedList list;

@@ -237,6 +237,29 @@ TEST(StreamModelTest, AVisitEndsWhenItIsToldTo) {
   EXPECT_EQ(ids, (std::vector<StreamId>{{2, 0}, {3, 0}, {4, 0}, {5, 0}}));
 }
 
+TEST(StreamModelTest, ABlockGoesWithItsLastEntry) {
+  const auto stream = make_stream(9, {.block_entries = 3});
+  for (const std::uint64_t i : {4, 6, 9}) stream->erase({i, 0});
+  EXPECT_EQ(stream->blocks(), 3u);
+  stream->erase({5, 0});
+  EXPECT_EQ(stream->blocks(), 2u);
+  EXPECT_EQ(ids_of(*stream), (std::vector<StreamId>{{1, 0}, {2, 0}, {3, 0}, {7, 0}, {8, 0}}));
+  stream->trim({.keep = 1}, {});
+  EXPECT_EQ(stream->blocks(), 1u);
+  EXPECT_EQ(stream->first_id(), (StreamId{8, 0}));
+}
+
+// Valkey, too, keeps a block of deleted entries if MINID is inside of it.
+TEST(StreamModelTest, ABlockWithoutLiveEntriesMayStay) {
+  const auto stream = make_stream(6, {.block_entries = 3});
+  stream->erase({3, 0});
+  stream->trim({.least = StreamId{3, 0}}, {});
+  EXPECT_EQ(stream->blocks(), 2u);
+  EXPECT_EQ(stream->size(), 3u);
+  EXPECT_EQ(stream->first_id(), (StreamId{4, 0}));
+  EXPECT_EQ(stream->check_invariants(), "");
+}
+
 TEST(StreamModelTest, TheLastIdIsNotBelowAnEntry) {
   const auto stream = make_stream(10, {.block_entries = 3});
   stream->set_last_id({4, 0});

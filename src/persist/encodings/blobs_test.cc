@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "persist/encodings/listpack.h"
 #include "keyspace/listpack/listpack_writer.h"
+#include "persist/encodings/listpack.h"
 
 namespace mayfly {
 namespace blobs_test {
@@ -159,6 +159,8 @@ TEST(Zipmap, SeesThroughWrongNumbers) {
   }
   EXPECT_FALSE(is_sound<Zipmap>(bytes_of({2, 1, 'f', 1, 1, 'v', 0, 0xFF})));
   EXPECT_FALSE(is_sound<Zipmap>(bytes_of({1, 1, 'f', 0xFF})));
+  EXPECT_FALSE(is_sound<Zipmap>(bytes_of({1, 0xFE, 1, 0, 0, 0, 'f', 1, 0, 'v', 0xFF})))
+      << "a short size must have the short form";
   EXPECT_FALSE(is_sound<Zipmap>(sound + "x"));
 }
 

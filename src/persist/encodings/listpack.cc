@@ -169,6 +169,8 @@ std::optional<std::string_view> Zipmap::next() {
   }
   if (first == kEnd) return stop("a zipmap that ends after a field");
   const std::size_t size = first == kLongSize ? bytes_.fixed<std::uint32_t>() : first;
+  if (first == kLongSize && size < kLongSize)
+    return stop("a short size in a long form in a zipmap");
   const std::size_t unused = is_value ? bytes_.byte() : 0;
   const std::string_view content = bytes_.take(size);
   bytes_.take(unused);

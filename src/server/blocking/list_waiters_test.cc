@@ -38,6 +38,12 @@ class ListWaitersTest : public testing::Test, public ServerFixture {
     for (const std::string& request : requests) writer.run(request);
     return writer.run("EXEC");
   }
+  // How many changes these requests count for the next snapshot.
+  std::uint64_t changes(std::initializer_list<std::string> requests) {
+    const std::uint64_t before = server().parts().stats.dirty;
+    for (const std::string& request : requests) writer.run(request);
+    return server().parts().stats.dirty - before;
+  }
   std::string elements(const std::string& key) { return writer.run("LRANGE " + key + " 0 -1"); }
   void turn() {
     server().begin_turn();
@@ -246,6 +252,22 @@ TEST_F(ListWaitersTest, WhatIsTakenIsPropagatedInItsPlace) {
   writer.run("RPUSH l 1 2");
   EXPECT_EQ(propagated,
             (std::vector<std::string>{"0: RPUSH l 1 2", "0: RPOPLPUSH l m", "0: RPOP l"}));
+}
+
+TEST_F(ListWaitersTest, EachElementCountsAsAChange) {
+  EXPECT_EQ(changes({"RPUSH l 1 2 3 4 5 6 7 8"}), 8u);
+  EXPECT_EQ(changes({"LPOP l"}), 1u);
+  EXPECT_EQ(changes({"RPOP l 2"}), 2u);
+  EXPECT_EQ(changes({"LMOVE l m LEFT LEFT"}), 1u);
+  EXPECT_EQ(changes({"LSET l 0 x", "LINSERT l AFTER x y"}), 2u);
+  EXPECT_EQ(changes({"LTRIM l 1 -2", "LTRIM l 0 -1"}), 2u);
+  EXPECT_EQ(changes({"LREM l 0 y", "LREM l 0 none"}), 1u);
+  EXPECT_EQ(changes({"LMPOP 1 l LEFT COUNT 9"}), 2u);
+  EXPECT_EQ(changes({"RPUSH l 1 2 3", "LTRIM l 5 9"}), 6u);
+  EXPECT_EQ(changes({"RPUSH l 3 1 2", "SORT l STORE l"}), 6u);
+  block(a, "BLPOP k 0");
+  block(b, "BLMOVE k m LEFT LEFT 0");
+  EXPECT_EQ(changes({"RPUSH k 1 2"}), 4u);
 }
 
 }  // namespace list_waiters_test
