@@ -69,6 +69,21 @@ std::size_t stored_position(const Command& command, Words words) {
   return target;
 }
 
+// The keys of a MIGRATE: behind KEYS, or the word `at` if there is no KEYS. None if it has both.
+std::vector<std::size_t> migrated_positions(Words words, std::size_t at) {
+  std::size_t first = 0;
+  for (std::size_t i = 6; i < words.size() && first == 0; ++i) {
+    if (equals(words[i], "keys")) first = i + 1;
+    if (equals(words[i], "auth")) i += 1;
+    if (equals(words[i], "auth2")) i += 2;
+  }
+  if (first == 0) return {at};
+  std::vector<std::size_t> positions;
+  if (!words[at].empty()) return positions;
+  for (; first < words.size(); ++first) positions.push_back(first);
+  return positions;
+}
+
 }  // namespace
 
 std::vector<std::span<const Command>> data_commands() {
@@ -133,6 +148,9 @@ std::vector<std::size_t> key_positions(const Command& command, Words words) {
   if (command.keys.first == 0) return positions;
   if (command.keys.count_at > 0) return counted_positions(command.keys, words);
   if (!command.keys.keyword.empty()) return streams_positions(words);
+  if ((command.flags & flag::keys_option) != 0) {
+    return migrated_positions(words, static_cast<std::size_t>(command.keys.first));
+  }
   const auto count = static_cast<int>(words.size());
   if (command.keys.target > 0) positions.push_back(static_cast<std::size_t>(command.keys.target));
   const int last = command.keys.last < 0 ? count + command.keys.last : command.keys.last;

@@ -57,6 +57,9 @@ inline constexpr std::uint32_t arbitrary_keys = 1 << 25;
 // Its option STORE names another key; it records uses even after CLIENT NO-TOUCH. Not shown.
 inline constexpr std::uint32_t store_option = 1 << 26;
 inline constexpr std::uint32_t records_use = 1 << 27;
+
+// Its option KEYS names the keys, if the word that is the key is empty: MIGRATE. Not shown.
+inline constexpr std::uint32_t keys_option = 1 << 28;
 }  // namespace flag
 
 // What a command does to its keys.

@@ -31,7 +31,7 @@ Aof::~Aof() { background_.wait(); }
 void Aof::append(int database, std::string_view command) {
   if (!is_open()) return;
   const std::size_t before = buffer_.size();
-  if (database != database_) {
+  if (database >= 0 && database != database_) {
     append_select(buffer_, database);
     database_ = database;
   }

@@ -80,9 +80,9 @@ class Aof {
 
   // ---- Writing ----
 
-  // The bytes of one command in RESP; puts a SELECT before it if the database is another. Commands
-  // of a transaction come as MULTI, the commands, EXEC, with no flush() between them. Does nothing
-  // if the log is not open.
+  // The bytes of one command in RESP; puts a SELECT before it if the database is another. It is
+  // negative for MULTI and EXEC, which are about none. Commands of a transaction come as MULTI, the
+  // commands, EXEC, with no flush() between them. Does nothing if the log is not open.
   void append(int database, std::string_view command);
 
   // Writes what was appended, and syncs according to the policy. Call it before replies are sent,

@@ -23,7 +23,7 @@ void client_info(Call& call) {
 
 void list(Call& call) {
   ServerCall& here = server_call(call);
-  const auto filter = parse_client_filter(here, 2, "ERR Invalid client ID");
+  const auto filter = parse_client_filter(here, 2);
   if (!filter) return;
   std::string lines;
   for (const auto& [number, client] : here.server.clients.all()) {
@@ -56,7 +56,7 @@ void kill_address(ServerCall& call) {
 void kill(Call& call) {
   ServerCall& here = server_call(call);
   if (call.count() == 3) return kill_address(here);
-  const auto filter = parse_client_filter(here, 2, "ERR client-id should be greater than 0");
+  const auto filter = parse_client_filter(here, 2);
   if (!filter) return;
   const bool skips_self = filter->skips_self.value_or(true);
   std::int64_t killed = 0;
@@ -178,6 +178,13 @@ void unpause(Call& call) {
 void tracking(Call& call) {
   const auto on = on_or_off(call, 2);
   if (!on) return;
+  for (std::size_t i = 3; i < call.count(); ++i) {
+    const bool has_value = call.is(i, "redirect") || call.is(i, "prefix");
+    const bool is_known = has_value || call.is(i, "bcast") || call.is(i, "optin") ||
+                          call.is(i, "optout") || call.is(i, "noloop");
+    if (!is_known || (has_value && i + 1 == call.count())) return call.fail_syntax();
+    i += has_value ? 1 : 0;
+  }
   if (*on) return call.fail("ERR client-side caching is not supported; only TRACKING OFF is");
   call.reply().ok();
 }
@@ -223,9 +230,12 @@ void capa(Call& call) {
   call.reply().ok();
 }
 
-constexpr std::uint32_t kClientFlags =
-    flag::noscript | flag::loading | flag::stale | flag::unpaused;
+// They run even while all is paused, so that UNPAUSE can end it and LIST show who waits. Only PAUSE
+// itself waits, as in Valkey.
+constexpr std::uint32_t kPauseFlags = flag::noscript | flag::loading | flag::stale;
+constexpr std::uint32_t kClientFlags = kPauseFlags | flag::unpaused;
 constexpr std::uint32_t kClientAdmin = kClientFlags | flag::admin | flag::dangerous;
+constexpr std::uint32_t kClientState = kClientFlags | flag::allow_busy;  // about this connection
 
 // The syntax of the filters that LIST and KILL share. A macro, as only literals can be joined.
 #define CLIENT_FILTERS                                                                          \
@@ -237,7 +247,7 @@ constexpr std::uint32_t kClientAdmin = kClientFlags | flag::admin | flag::danger
 
 // clang-format off
 constexpr Command kClientRows[] = {
-    {"id", id, 2, kClientFlags, {}, "connection", "5.0.0", "", "Returns the id of this connection.",
+    {"id", id, 2, kClientState, {}, "connection", "5.0.0", "", "Returns the id of this connection.",
      {}, "client"},
     {"info", client_info, 2, kClientFlags, {}, "connection", "6.2.0", "",
      "Describes this connection.", {}, "client"},
@@ -245,22 +255,22 @@ constexpr Command kClientRows[] = {
      "Describes connections.", {}, "client"},
     {"kill", kill, -3, kClientAdmin, {}, "connection", "2.4.0", "target:(ip-port | filter:("
      CLIENT_FILTERS " | SKIPME skip:(YES | NO))...)", "Closes connections.", {}, "client"},
-    {"setname", setname, 3, kClientFlags, {}, "connection", "2.6.9", "connection-name",
+    {"setname", setname, 3, kClientState, {}, "connection", "2.6.9", "connection-name",
      "Names this connection.", {}, "client"},
-    {"getname", getname, 2, kClientFlags, {}, "connection", "2.6.9", "",
+    {"getname", getname, 2, kClientState, {}, "connection", "2.6.9", "",
      "Returns the name of this connection.", {}, "client"},
-    {"setinfo", setinfo, 4, kClientFlags, {}, "connection", "7.2.0",
+    {"setinfo", setinfo, 4, kClientState, {}, "connection", "7.2.0",
      "attribute:((LIB-NAME name) | (LIB-VER version))",
      "Sets the name or version of the client library.", {}, "client"},
-    {"no-evict", no_evict, 3, kClientAdmin, {}, "connection", "7.0.0", "enabled:(ON | OFF)",
-     "Exempts this connection from eviction.", {}, "client"},
-    {"no-touch", no_touch, 3, kClientFlags, {}, "connection", "7.2.0", "enabled:(ON | OFF)",
+    {"no-evict", no_evict, 3, kClientAdmin | flag::allow_busy, {}, "connection", "7.0.0",
+     "enabled:(ON | OFF)", "Exempts this connection from eviction.", {}, "client"},
+    {"no-touch", no_touch, 3, kClientState, {}, "connection", "7.2.0", "enabled:(ON | OFF)",
      "Commands of this connection are not uses of keys.", {}, "client"},
     {"import-source", import_source, 3, kClientFlags, {}, "connection", "8.1.0",
      "enabled:(ON | OFF)", "Marks this connection as a source of an import.", {}, "client"},
-    {"reply", reply_mode, 3, kClientFlags, {}, "connection", "3.2.0", "mode:(ON | OFF | SKIP)",
-     "Turns replies on or off.", {}, "client"},
-    {"pause", pause, -3, kClientAdmin, {}, "connection", "3.0.0",
+    {"reply", reply_mode, 3, kClientState | flag::no_multi, {}, "connection", "3.2.0",
+     "mode:(ON | OFF | SKIP)", "Turns replies on or off.", {}, "client"},
+    {"pause", pause, -3, kPauseFlags | flag::admin | flag::dangerous, {}, "connection", "3.0.0",
      "timeout:int [mode:(WRITE | ALL)]", "Makes commands of all connections wait.", {}, "client"},
     {"unpause", unpause, 2, kClientAdmin, {}, "connection", "6.2.0", "", "Ends a pause.", {},
      "client"},
@@ -269,13 +279,13 @@ constexpr Command kClientRows[] = {
      "[OPTOUT] [NOLOOP]", "Client-side caching; only OFF.", {}, "client"},
     {"trackinginfo", trackinginfo, 2, kClientFlags, {}, "connection", "6.2.0", "",
      "Returns the state of client-side caching: off.", {}, "client"},
-    {"caching", caching, 3, kClientFlags, {}, "connection", "6.0.0", "mode:(YES | NO)",
+    {"caching", caching, 3, kClientState, {}, "connection", "6.0.0", "mode:(YES | NO)",
      "Client-side caching; not supported.", {}, "client"},
-    {"getredir", getredir, 2, kClientFlags, {}, "connection", "6.0.0", "",
+    {"getredir", getredir, 2, kClientState, {}, "connection", "6.0.0", "",
      "Returns the client that gets invalidations: none.", {}, "client"},
     {"unblock", unblock, -3, kClientAdmin, {}, "connection", "5.0.0",
      "client-id:int [answer:(TIMEOUT | ERROR)]", "Ends the wait of a client.", {}, "client"},
-    {"capa", capa, -3, kClientFlags, {}, "connection", "8.0.0", "capability...",
+    {"capa", capa, -3, kClientState, {}, "connection", "8.0.0", "capability...",
      "Declares what this client supports.", {}, "client"},
     {"help", reply_help, 2, flag::loading | flag::stale | flag::unpaused, {}, "connection", "5.0.0",
      "", "Prints this help.", {}, "client"},

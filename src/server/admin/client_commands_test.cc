@@ -48,7 +48,7 @@ TEST_F(ClientCommandsTest, ListShowsEachAndCanChoose) {
   EXPECT_TRUE(has(client.run("CLIENT LIST TYPE pubsub"), "id=2 "));
   EXPECT_FALSE(has(client.run("CLIENT LIST TYPE pubsub"), "id=1 "));
   EXPECT_EQ(client.run("CLIENT LIST TYPE foo"), "(error) ERR Unknown client type 'foo'");
-  EXPECT_EQ(client.run("CLIENT LIST ID 0"), "(error) ERR Invalid client ID");
+  EXPECT_EQ(client.run("CLIENT LIST ID 0"), "(error) ERR client-id should be greater than 0");
   EXPECT_EQ(client.run("CLIENT KILL ID 0"), "(error) ERR client-id should be greater than 0");
 }
 

@@ -76,14 +76,17 @@ std::optional<ClientCondition> condition_named(std::string_view word) {
 }
 
 // Reads as many ids as follow; moves `i` behind them.
-bool parse_ids(ServerCall& call, std::size_t& i, std::string_view bad_id,
-               std::vector<std::uint64_t>& ids) {
+bool parse_ids(ServerCall& call, std::size_t& i, std::vector<std::uint64_t>& ids) {
   const std::size_t begin = i;
   for (; i < call.count(); ++i) {
     const auto id = parse_integer(call.word(i));
     if (!id && i > begin) break;
-    if (!id || *id < 1) {
-      call.fail(bad_id);
+    if (!id) {
+      call.fail_syntax();
+      return false;
+    }
+    if (*id < 1) {
+      call.fail("ERR client-id should be greater than 0");
       return false;
     }
     ids.push_back(static_cast<std::uint64_t>(*id));
@@ -245,7 +248,7 @@ std::string describe(const Client& client, Time now) {
       client.subscriptions.channels.size(), client.subscriptions.patterns.size(),
       client.subscriptions.shard_channels.size(),
       client.transaction.is_open ? static_cast<std::int64_t>(client.transaction.queue.size()) : -1,
-      client.transaction.watched_keys, link.input().size(),
+      client.transaction.watched_keys, client.unprocessed_bytes(),
       link.input().capacity() - std::min(link.input().capacity(), link.input().size()),
       client.transaction.queued_bytes, link.output_capacity(), waiting, waiting, waiting,
       memory_of(client), waiting > 0 ? "w" : "", last_command(client), client.protocol(),
@@ -259,8 +262,7 @@ bool matches(const ClientFilter& filter, const Client& client, Time now) {
   });
 }
 
-std::optional<ClientFilter> parse_client_filter(ServerCall& call, std::size_t i,
-                                                std::string_view bad_id) {
+std::optional<ClientFilter> parse_client_filter(ServerCall& call, std::size_t i) {
   ClientFilter filter;
   while (i < call.count() && !call.has_failed()) {
     std::optional<ClientCondition> condition = condition_named(call.word(i));
@@ -272,8 +274,7 @@ std::optional<ClientFilter> parse_client_filter(ServerCall& call, std::size_t i,
     } else if (!condition) {
       call.fail_syntax();
     } else if (condition->key == ClientKey::id) {
-      if (parse_ids(call, ++i, bad_id, condition->ids))
-        add_condition(filter, std::move(*condition));
+      if (parse_ids(call, ++i, condition->ids)) add_condition(filter, std::move(*condition));
     } else {
       parse_value(call, i + 1, *condition);
       add_condition(filter, std::move(*condition));

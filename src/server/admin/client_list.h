@@ -59,9 +59,7 @@ struct ClientFilter {
 
 bool matches(const ClientFilter& filter, const Client& client, Time now);
 
-// Reads "TYPE pubsub ADDR ..." from word `i` on. Nothing after an error reply; `bad_id` is the one
-// for an invalid id.
-std::optional<ClientFilter> parse_client_filter(ServerCall& call, std::size_t i,
-                                                std::string_view bad_id);
+// Reads "TYPE pubsub ADDR ..." from word `i` on. Nothing after an error reply.
+std::optional<ClientFilter> parse_client_filter(ServerCall& call, std::size_t i);
 
 }  // namespace mayfly

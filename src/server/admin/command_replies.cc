@@ -38,10 +38,12 @@ constexpr Name kFlagNames[] = {
     {flag::allow_busy, "allow_busy"},
 };
 
+constexpr std::uint32_t kIncomplete = 1u << 31;  // not all keys are found in this way
+
 constexpr Name kAccessNames[] = {
     {access::ro, "RO"},         {access::rw, "RW"},         {access::ow, "OW"},
     {access::rm, "RM"},         {access::access, "access"}, {access::update, "update"},
-    {access::insert, "insert"}, {access::remove, "delete"},
+    {access::insert, "insert"}, {access::remove, "delete"}, {kIncomplete, "incomplete"},
 };
 
 void reply_names(Reply& reply, std::span<const Name> names, std::uint32_t bits) {
@@ -131,8 +133,33 @@ void reply_key_range(Reply& reply, const KeyRange& keys) {
   reply_field(reply, "limit", 0);
 }
 
-void reply_key_specs(Reply& reply, const KeyRange& keys) {
+// The keys behind KEYS, which is looked for from the end.
+void reply_keys_option(Reply& reply, const KeyRange& keys) {
+  reply.map(3);
+  reply.bulk("flags");
+  reply_names(reply, kAccessNames, keys.access | kIncomplete);
+  reply.bulk("begin_search");
+  reply_type(reply, "keyword");
+  reply.map(2);
+  reply.bulk("keyword");
+  reply.bulk("KEYS");
+  reply_field(reply, "startfrom", -2);
+  reply.bulk("find_keys");
+  reply_type(reply, "range");
+  reply.map(3);
+  reply_field(reply, "lastkey", -1);
+  reply_field(reply, "keystep", 1);
+  reply_field(reply, "limit", 0);
+}
+
+void reply_key_specs(Reply& reply, const Command& command) {
+  const KeyRange& keys = command.keys;
   if (keys.first == 0) return reply.set(0);
+  if ((command.flags & flag::keys_option) != 0) {
+    reply.set(2);
+    reply_key_range(reply, keys);
+    return reply_keys_option(reply, keys);
+  }
   reply.set(keys.target > 0 ? 2 : 1);
   const bool is_first = keys.target < keys.first;
   if (keys.target > 0 && is_first) reply_key_range(reply, target_key(keys));
@@ -200,7 +227,7 @@ void reply_command_info(Reply& reply, const Command& command) {
   reply.integer(range.step);
   reply_categories(reply, command);
   reply.set(0);  // tips
-  reply_key_specs(reply, command.keys);
+  reply_key_specs(reply, command);
   reply.array(command.subcommands.size());
   for (const Command& subcommand : command.subcommands) reply_command_info(reply, subcommand);
 }

@@ -109,7 +109,7 @@ constexpr Field kReplicaof{set_replicaof, show_replicaof};
 constexpr Directive kReplicationDirectives[] = {
     {"replicaof",   "slaveof",    kReplicaof,                  mark::fixed | mark::several},
     {"primaryauth", "masterauth", text<&Config::primaryauth>,  mark::secret},
-    {"primaryuser", "masteruser", text<&Config::primaryuser>},
+    {"primaryuser", "masteruser", text<&Config::primaryuser>, mark::secret},
     {"replica-read-only",        "slave-read-only", boolean<&Config::replica_read_only>},
     {"replica-serve-stale-data", "slave-serve-stale-data",
      boolean<&Config::replica_serve_stale_data>},

@@ -44,7 +44,8 @@ Status Requests::check_allowed(Client& client, const Command& command) {
     return denied("NOAUTH Authentication required.");
   }
   if (client.transaction.is_open && (command.flags & flag::no_multi) != 0) {
-    return denied("ERR Command not allowed inside a transaction");
+    return denied(
+        fmt::format("ERR Command '{}' not allowed inside a transaction", full_name(command)));
   }
   // A queue takes memory, too, whatever is in it.
   const bool is_queued = client.transaction.is_open && (command.flags & flag::unqueued) == 0;

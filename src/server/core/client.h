@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -61,6 +62,11 @@ class Client final : public Peer {
   // Where messages go, which are not replies to requests. While a request of this client runs, they
   // wait until its reply is complete: a message in the middle of an array would break it.
   std::string& messages() { return is_running_ ? waiting_messages_ : link_.output(); }
+  // What it has sent and we have not looked at.
+  std::size_t unprocessed_bytes() const {
+    const std::size_t size = link_.input().size();
+    return size - (is_running_ ? std::min(parser_.consumed(), size) : 0);
+  }
   bool begin_request() { return !std::exchange(is_running_, true); }  // whether it is the outermost
   void end_request();
 

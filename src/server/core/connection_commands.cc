@@ -180,10 +180,10 @@ constexpr Command kConnectionCommands[] = {
      {}, "connection", "1.0.0", "[message]", "Checks that the server answers."},
     {"echo", echo, 2, flag::loading | flag::stale | flag::fast, {}, "connection", "1.0.0",
      "message", "Returns its argument."},
-    {"auth", auth, -2, kAlways | flag::no_auth | flag::skip_monitor | flag::skip_slowlog |
+    {"auth", auth, -2, kAlways | flag::no_auth |
      flag::allow_busy, {}, "connection", "1.0.0", "[username] password",
      "Authenticates the connection."},
-    {"hello", hello, -1, kAlways | flag::no_auth | flag::skip_monitor | flag::skip_slowlog |
+    {"hello", hello, -1, kAlways | flag::no_auth |
      flag::allow_busy, {}, "connection", "6.0.0",
      "[protover:int [AUTH username password] [SETNAME clientname]]",
      "Sets the protocol; can authenticate and name the connection."},

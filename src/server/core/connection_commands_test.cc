@@ -139,8 +139,15 @@ TEST_F(ConnectionTest, MonitorShowsCommandsButNoPasswords) {
   EXPECT_EQ(monitor.run("MONITOR"), "OK");
   client.run({"SET", "k", "a\"b\n"});
   client.run("AUTH secret");
+  client.run("HELLO 3 AUTH default secret");
+  client.run("MULTI");
+  client.run("GET k");
+  client.run("EXEC");
+  const std::string head = "+1700000000.000000 [0 127.0.0.1:5000] ";
   EXPECT_EQ(monitor.link().output_,
-            "+1700000000.000000 [0 127.0.0.1:5000] \"SET\" \"k\" \"a\\\"b\\n\"\r\n");
+            head + "\"SET\" \"k\" \"a\\\"b\\n\"\r\n" + head + "\"AUTH\" \"(redacted)\"\r\n" + head +
+                "\"HELLO\" \"3\" \"AUTH\" \"(redacted)\" \"(redacted)\"\r\n" + head +
+                "\"MULTI\"\r\n" + head + "\"GET\" \"k\"\r\n" + head + "\"EXEC\"\r\n");
 }
 
 }  // namespace connection_commands_test

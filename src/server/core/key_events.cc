@@ -54,7 +54,7 @@ void KeyEvents::clear_all() {
 }
 
 void KeyEvents::key_expired(Database& database, std::string_view key, FoundBy by) {
-  watches_.key_changed(database.number(), key);
+  watches_.key_expired(database.number(), key);
   notify(Event::expired, "expired", key, database.number());
   propagate_removal(database, key, by);
 }

@@ -208,6 +208,11 @@ void ServerProcess::connect(const std::string& host, int port, Acceptor connecte
   loop_.connect(*address, port, std::move(connected), std::move(failed));
 }
 
+Result<std::unique_ptr<BlockingStream>> ServerProcess::connect_blocking(const std::string& host,
+                                                                        int port, Millis longest) {
+  return mayfly::connect_blocking(host, port, longest);
+}
+
 // The first signal lets replicas catch up and saves the data. The second one ends at once.
 void ServerProcess::end_if_asked() {
   const int number = signal_to_end.exchange(0);

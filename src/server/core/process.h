@@ -47,6 +47,8 @@ class ServerProcess final : public ServerHost {
                                              const std::vector<int>& kept) override;
   void connect(const std::string& host, int port, Acceptor connected,
                std::function<void(const Error&)> failed) override;
+  Result<std::unique_ptr<BlockingStream>> connect_blocking(const std::string& host, int port,
+                                                           Millis longest) override;
   const std::vector<std::string>& addresses() const { return addresses_; }
   Log& log() { return log_; }
 

@@ -16,6 +16,7 @@
 #include "server/core/reclaimer.h"
 #include "server/monitoring/command_log.h"
 #include "server/monitoring/latency.h"
+#include "server/monitoring/secrets.h"
 #include "server/persistence/persistence.h"
 #include "server/pubsub/pubsub.h"
 #include "server/replication/primary_link.h"
@@ -191,10 +192,6 @@ void Requests::run(Client& client, const Command& command, Words words) {
   ExecContext context = parts_.reclaimer.context(&client);
   context.records_use = !client.options.no_touch || (command.flags & flag::records_use) != 0;
   const bool is_shown = !client.blocked;  // else it has been
-  if (is_shown && !clients_.monitors().empty() &&
-      (command.flags & (flag::skip_monitor | flag::admin)) == 0) {
-    feed_monitors(client, words);
-  }
 
   std::string& out = client.output();
   const std::size_t start = out.size();
@@ -202,6 +199,11 @@ void Requests::run(Client& client, const Command& command, Words words) {
   ServerCall call(events_, parts_, client, context, command, words, reply);
   command.handler(call);
 
+  // Now, so that an EXEC is shown behind what it ran.
+  if (is_shown && !clients_.monitors().empty() &&
+      (command.flags & (flag::skip_monitor | flag::admin)) == 0) {
+    feed_monitors(client, words);
+  }
   set_last_command(client, command);  // again: EXEC has run others meanwhile
   batch_ns_ = monotonic_ns();
   finish(client, command, words, call, start, (batch_ns_ - begin) / 1000);
@@ -317,9 +319,9 @@ void Requests::feed_monitors(const Client& client, Words words) {
   const std::int64_t ms = parts_.now.time_since_epoch().count();
   std::string line = fmt::format("+{}.{:06} [{} {}]", ms / 1000, ms % 1000 * 1000,
                                  client.database(), client.link().address());
-  for (const std::string_view word : words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
     line += ' ';
-    append_quoted(line, word);
+    append_quoted(line, is_secret(words, i) ? kRedacted : words[i]);
   }
   line += "\r\n";
   for (Client* const monitor : clients_.monitors()) {

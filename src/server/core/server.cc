@@ -13,6 +13,7 @@
 #include "server/core/reclaimer.h"
 #include "server/core/requests.h"
 #include "server/core/server_call.h"
+#include "server/migration/migration_targets.h"
 #include "server/monitoring/command_log.h"
 #include "server/monitoring/latency.h"
 #include "server/monitoring/memory.h"
@@ -44,10 +45,10 @@ CommandTable all_commands() {
   for (const auto rows : data_commands()) table.add(rows);
   for (const auto rows :
        {connection_commands(), client_commands(), transaction_commands(), pubsub_commands(),
-        server_commands(), persistence_commands(), dump_commands(), replication_commands(),
-        config_commands(), command_commands(), command_log_commands(), latency_commands(),
-        memory_commands(), debug_commands(), acl_commands(), scripting_commands(),
-        cluster_commands()}) {
+        server_commands(), persistence_commands(), dump_commands(), migrate_commands(),
+        replication_commands(), config_commands(), command_commands(), command_log_commands(),
+        latency_commands(), memory_commands(), debug_commands(), acl_commands(),
+        scripting_commands(), cluster_commands()}) {
     table.add(rows);
   }
   return table;
@@ -62,17 +63,29 @@ struct Server::State {
       : config(std::move(given)),
         environment{clock, now, config, log, host},
         storage{environment, keyspace, stats, background, loading, stream},
-        parts{environment, commands,
-              keyspace,    events,
-              stats,       command_logs,
-              latency,     pubsub,
-              watches,     pauses,
-              propagation, background,
-              loading,     clients,
-              blocked,     key_waiters,
-              reclaimer,   requests,
-              persistence, replication,
-              run_id,      [&server] { server.apply_config(); }},
+        parts{environment,
+              commands,
+              keyspace,
+              events,
+              stats,
+              command_logs,
+              latency,
+              pubsub,
+              watches,
+              pauses,
+              propagation,
+              background,
+              loading,
+              clients,
+              blocked,
+              key_waiters,
+              reclaimer,
+              requests,
+              persistence,
+              replication,
+              migration_targets,
+              run_id,
+              [&server] { server.apply_config(); }},
         background(environment, latency),
         stream(propagation),
         local_expiries(keyspace),
@@ -119,6 +132,7 @@ struct Server::State {
   Clients clients;
   Persistence persistence;
   Replication replication;
+  MigrationTargets migration_targets{environment.host};
 
   Time next_periodic = Time::min();
   std::uint64_t counted_commands = 0;  // at the last periodic tasks
@@ -158,7 +172,8 @@ void Server::apply_config() {
   options.uses_lfu = uses_lfu(config.maxmemory_policy);
   options.string_bytes_max = config.proto_max_bulk_len;
   state_->environment.log.set_level(parse_level(config.loglevel));
-  state_->reclaimer.make_room();
+  // In a transaction time stands still, and it may yet pause the server: room is made later.
+  if (!state_->requests.is_in_transaction()) state_->reclaimer.make_room();
   state_->clients.apply_config();
   state_->command_logs.trim(config);
   state_->persistence.apply_config();
@@ -205,6 +220,8 @@ void Server::State::run_periodic() {
   stats.commands_per_second += (rate - stats.commands_per_second) / 8;  // smoothed
   counted_commands = stats.commands;
   clients.run_periodic(now);
+  reclaimer.make_room();  // maxmemory may have been lowered during a pause
+  migration_targets.close_idle(now);
 }
 
 }  // namespace mayfly

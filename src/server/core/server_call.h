@@ -24,6 +24,7 @@ class KeyEvents;
 class KeyWaiters;
 class Latency;
 class Loading;
+class MigrationTargets;
 class Pauses;
 class Persistence;
 class Propagation;
@@ -55,6 +56,7 @@ struct ServerParts : Environment {
   Requests& requests;
   Persistence& persistence;
   Replication& replication;
+  MigrationTargets& migration_targets;
   const std::string& run_id;
   std::function<void()> apply_config;  // after a change of the configuration
 };
@@ -99,6 +101,7 @@ std::span<const Command> debug_commands();
 std::span<const Command> dump_commands();  // DUMP RESTORE
 std::span<const Command> latency_commands();
 std::span<const Command> memory_commands();
+std::span<const Command> migrate_commands();
 std::span<const Command> persistence_commands();  // SAVE BGSAVE LASTSAVE BGREWRITEAOF
 std::span<const Command> pubsub_commands();       // SUBSCRIBE ... PUBSUB ...
 std::span<const Command> replication_commands();  // REPLICAOF PSYNC REPLCONF ROLE WAIT FAILOVER

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -177,7 +178,7 @@ class PropagationRecord final : public PropagationSink {
  public:
   void take(int database, std::string_view command) override {
     RequestParser parser;
-    std::string line = std::to_string(database) + ":";
+    std::string line = std::to_string(std::max(database, 0)) + ":";
     if (parser.parse(command) == Parsed::request) {
       for (const std::string_view word : parser.words()) line.append(" ").append(word);
     }
@@ -225,6 +226,11 @@ class ServerFixture : public ServerHost {
                std::function<void(const Error&)> failed) override {
     failed(Error{Code::io, "nobody listens at " + host});
   }
+  Result<std::unique_ptr<BlockingStream>> connect_blocking(const std::string& host, int port,
+                                                           Millis) override {
+    if (dial) return dial(port);
+    return Error{Code::io, "nobody listens at " + host};
+  }
 
   Server& server() { return *server_; }
   const Clock& wall() const { return clock_; }
@@ -232,6 +238,7 @@ class ServerFixture : public ServerHost {
 
   std::vector<std::string> lines;  // of the log
   bool is_shut_down = false;
+  std::function<Result<std::unique_ptr<BlockingStream>>(int port)> dial;  // who is there
   bool holds_children = false;  // a child that is started does not end until this is false
 
  private:

@@ -11,6 +11,7 @@
 
 #include "mayfly/clock.h"
 #include "mayfly/result.h"
+#include "net/blocking_stream.h"
 #include "net/transport.h"
 #include "persist/disk/disk.h"
 #include "server/config/config.h"
@@ -38,6 +39,10 @@ class ServerHost {
   // As Loop::connect(), but `host` may be a name.
   virtual void connect(const std::string& host, int port, Acceptor connected,
                        std::function<void(const Error&)> failed) = 0;
+
+  // See net/blocking_stream.h.
+  virtual Result<std::unique_ptr<BlockingStream>> connect_blocking(const std::string& host,
+                                                                   int port, Millis longest) = 0;
 };
 
 struct Environment {

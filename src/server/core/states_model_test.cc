@@ -151,7 +151,7 @@ struct Model {
     const bool writes = has_any(server, sample, flag::write);
     const bool is_ping = sample.line == "PING";
     if (is(State::no_auth)) return "NOAUTH";
-    if (is(State::multi) && sample.line.starts_with("SHUTDOWN")) return "ERR";
+    if (is(State::multi) && starts_with_any(sample.line, {"SHUTDOWN", "WATCH"})) return "ERR";
     const bool grows = has_any(server, sample, flag::denyoom) || is_queued(sample.line);
     if (is(State::full) && grows && !is_replica() && !is(State::loading) && !is_paused()) {
       return "OOM";
@@ -194,10 +194,10 @@ class World {
                                        server().parts().clock.now(), [](const Status&) {});
         break;
       case State::writes_paused:
-        EXPECT_EQ(admin().run("CLIENT PAUSE 1000000 WRITE"), "OK");
+        pause(PauseLevel::writes);
         break;
       case State::all_paused:
-        EXPECT_EQ(admin().run("CLIENT PAUSE 1000000 ALL"), "OK");
+        pause(PauseLevel::all);
         break;
       case State::full:
         config.maxmemory = 1;
@@ -215,6 +215,12 @@ class World {
       default:
         break;
     }
+  }
+
+  // As CLIENT PAUSE, which would wait for the end of another pause.
+  void pause(PauseLevel level) {
+    server().parts().clients.pause(PauseReason::client_command,
+                                   server().parts().clock.now() + Millis(1'000'000), level);
   }
 
   void leave(State state) {

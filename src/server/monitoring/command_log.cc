@@ -14,6 +14,7 @@
 #include "server/config/config.h"
 #include "server/config/config_table.h"
 #include "server/core/server_call.h"
+#include "server/monitoring/secrets.h"
 
 namespace mayfly {
 namespace {
@@ -25,16 +26,6 @@ std::string cut(std::string_view word) {
   if (word.size() <= kWordBytesMax) return std::string(word);
   return fmt::format("{}... ({} more bytes)", word.substr(0, kWordBytesMax),
                      word.size() - kWordBytesMax);
-}
-
-// Whether word `i` is a password, or may be one.
-bool is_secret(Words words, std::size_t i) {
-  if (equals(words[0], "auth")) return i > 0;
-  if (equals(words[0], "hello")) return i > 2 && equals(words[i - 2], "auth");
-  if (words.size() < 2 || i < 3) return false;
-  if (equals(words[0], "acl")) return equals(words[1], "setuser");
-  return equals(words[0], "config") && equals(words[1], "set") && i % 2 == 1 &&
-         (marks_of(words[i - 1]) & mark::secret) != 0;
 }
 
 std::size_t digits_of(std::size_t number) {
@@ -91,7 +82,7 @@ void CommandLogs::add(LogKind kind, std::int64_t value, std::int64_t most,
   const Words words = command.words;
   const std::size_t kept = words.size() > kWordsMax ? kWordsMax - 1 : words.size();
   for (std::size_t i = 0; i < kept; ++i) {
-    entry.words.push_back(is_secret(words, i) ? "(redacted)" : cut(words[i]));
+    entry.words.push_back(is_secret(words, i) ? std::string(kRedacted) : cut(words[i]));
   }
   if (kept < words.size()) {
     entry.words.push_back(fmt::format("... ({} more arguments)", words.size() - kept));

@@ -12,6 +12,7 @@
 #include "server/core/clients.h"
 #include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
+#include "server/migration/migration_targets.h"
 #include "server/monitoring/info.h"
 #include "server/monitoring/stats.h"
 #include "server/persistence/background.h"
@@ -58,7 +59,7 @@ void info_stats(const ServerParts& server, std::string& text) {
   info_line(text, "pubsubshard_channels", server.pubsub.shard_channels().size());
   info_line(text, "latest_fork_usec", server.background.fork_micros());
   info_line(text, "total_forks", server.background.forks());
-  info_line(text, "migrate_cached_sockets", 0);
+  info_line(text, "migrate_cached_sockets", server.migration_targets.size());
   info_line(text, "tracking_total_keys", 0);
   info_line(text, "tracking_total_items", 0);
   info_line(text, "tracking_total_prefixes", 0);

@@ -112,7 +112,8 @@ void AofWriter::switch_on() {
   failures_ = 0;
   next_rewrite_ = Time::min();
   propagation_.add_sink(*this);
-  context_.log.notice("The append-only file was switched on");
+  context_.log.notice(
+      "The append-only file was switched on: an AOF background was scheduled to write it");
 }
 
 void AofWriter::switch_off() {

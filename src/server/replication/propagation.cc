@@ -36,13 +36,13 @@ void Propagation::add(int database, Words words) { encode(database, words); }
 void Propagation::flush(bool as_one) {
   if (unit_.empty()) return;
   const bool wrapped = as_one && unit_.size() > 1;
-  if (wrapped) send(unit_.front().database, kMulti);
+  if (wrapped) send(kAnyDatabase, kMulti);
   std::size_t begin = 0;
   for (const Item& item : unit_) {
     send(item.database, std::string_view(bytes_).substr(begin, item.end - begin));
     begin = item.end;
   }
-  if (wrapped) send(unit_.back().database, kExec);
+  if (wrapped) send(kAnyDatabase, kExec);
   unit_.clear();
   bytes_.clear();
   if (bytes_.capacity() > kUnitBytesKept) bytes_.shrink_to_fit();

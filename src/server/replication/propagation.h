@@ -17,6 +17,9 @@
 
 namespace mayfly {
 
+// Of a command that is about no database: MULTI and EXEC.
+inline constexpr int kAnyDatabase = -1;
+
 // Gets every command as the bytes of a request, with the database it is about.
 class PropagationSink {
  public:

@@ -47,7 +47,7 @@ void ReplicationStream::adopt(const std::string& id, std::uint64_t next) {
 
 void ReplicationStream::take(int database, std::string_view command) {
   if (is_replica_) return;
-  if (database != selected_) {
+  if (database != selected_ && database != kAnyDatabase) {
     std::string select;
     append_request(select,
                    std::initializer_list<std::string_view>{"SELECT", std::to_string(database)});

@@ -12,9 +12,12 @@ namespace mayfly {
 
 namespace {
 
+// For the stream of a primary: requests of clients are refused before.
+constexpr std::string_view kNested = "ERR Command 'multi' not allowed inside a transaction";
+
 void multi(Call& call) {
   Client& client = client_of(call);
-  if (client.transaction.is_open) return call.fail("ERR MULTI calls can not be nested");
+  if (client.transaction.is_open) return call.fail(kNested);
   client.transaction.is_open = true;
   call.reply().ok();
 }
@@ -45,7 +48,6 @@ void exec(Call& call) {
 
 void watch(Call& call) {
   ServerCall& here = server_call(call);
-  if (here.client.transaction.is_open) return call.fail("ERR WATCH inside MULTI is not allowed");
   for (std::size_t i = 1; i < call.count(); ++i) {
     here.server.watches.watch(call.context(), here.client, call.database(), call.word(i));
   }
@@ -63,15 +65,16 @@ constexpr std::uint32_t kTransactionFlags =
 
 // clang-format off
 constexpr Command kTransactionCommands[] = {
-    {"multi", multi, 1, kTransactionFlags | flag::unqueued | flag::from_primary, {}, "transactions",
-     "1.2.0", "", "Begins a transaction."},
+    {"multi", multi, 1, kTransactionFlags | flag::no_multi | flag::unqueued | flag::from_primary,
+     {}, "transactions", "1.2.0", "", "Begins a transaction."},
     {"exec", exec, 1, flag::noscript | flag::loading | flag::stale | flag::skip_slowlog |
      flag::unqueued | flag::runs_queue | flag::from_primary, {}, "transactions", "1.2.0", "",
      "Runs the queued commands, all at once."},
     {"discard", discard, 1, kTransactionFlags | flag::unqueued, {}, "transactions", "2.0.0", "",
      "Drops the queued commands."},
-    {"watch", watch, -2, kTransactionFlags | flag::unqueued, {1, -1, 1, access::ro}, "transactions",
-     "2.2.0", "key...", "Makes the next EXEC do nothing if a key changes before."},
+    {"watch", watch, -2, kTransactionFlags | flag::no_multi | flag::unqueued,
+     {1, -1, 1, access::ro}, "transactions", "2.2.0", "key...",
+     "Makes the next EXEC do nothing if a key changes before."},
     {"unwatch", unwatch, 1, kTransactionFlags, {}, "transactions", "2.2.0", "",
      "Ends the watch of all keys."},
 };

@@ -64,9 +64,11 @@ TEST_F(TransactionTest, DiscardForgetsAll) {
 
 TEST_F(TransactionTest, CannotBeNestedAndCannotWatch) {
   client.run("MULTI");
-  EXPECT_EQ(client.run("MULTI"), "(error) ERR MULTI calls can not be nested");
-  EXPECT_EQ(client.run("WATCH k"), "(error) ERR WATCH inside MULTI is not allowed");
-  EXPECT_EQ(client.run("EXEC"), "[]");
+  EXPECT_EQ(client.run("MULTI"), "(error) ERR Command 'multi' not allowed inside a transaction");
+  EXPECT_EQ(client.run("WATCH k"), "(error) ERR Command 'watch' not allowed inside a transaction");
+  EXPECT_EQ(client.run("CLIENT REPLY ON"),
+            "(error) ERR Command 'client|reply' not allowed inside a transaction");
+  EXPECT_TRUE(client.run("EXEC").starts_with("(error) EXECABORT"));
 }
 
 TEST_F(TransactionTest, DoesNothingIfAWatchedKeyWasChanged) {

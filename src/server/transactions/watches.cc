@@ -46,6 +46,18 @@ void Watches::key_changed(int database, std::string_view key) {
   for (Client* const client : found->second) client->transaction.is_watch_broken = true;
 }
 
+void Watches::key_expired(int database, std::string_view key) {
+  if (by_key_.empty()) return;
+  const auto found = by_key_.find(name_of(database, key));
+  if (found == by_key_.end()) return;
+  for (Client* const client : found->second) {
+    const bool was_alive = std::ranges::any_of(by_client_[client], [&](const Watched& one) {
+      return one.was_alive && one.database == database && one.key == key;
+    });
+    if (was_alive) client->transaction.is_watch_broken = true;
+  }
+}
+
 void Watches::database_changed(const ExecContext& context, int database, Keyspace& keyspace) {
   // A key that was not there and is not there now has not changed.
   for (auto& [client, watched] : by_client_) {

@@ -23,6 +23,8 @@ class Watches {
 
   // Marks the clients that watch the key, or any key of the database.
   void key_changed(int database, std::string_view key);
+  // The same for a key that was found expired, but for clients that knew it as expired.
+  void key_expired(int database, std::string_view key);
   void database_changed(const ExecContext& context, int database, Keyspace& keyspace);
 
   // Whether a watched key has expired meanwhile, though it is not removed yet.
