@@ -119,8 +119,8 @@ std::vector<Table> server_tables() {
         {"server_us", "CPU", "ms", kThousand, true},
         {"client_busy_percent", "client", "%"}}, true},
       {"server", "types", "How fast are lists, streams, bits, HyperLogLogs and places?",
-       "As above. LPUSH and XADD: to one key, elements of 13 bytes, entries of 3 fields. BITCOUNT:\n"
-       "  of 4 KiB. XREAD: ten entries. GEOSEARCH: some 90 of 100,000, by distance.",
+       "As above. LPUSH and XADD: to one key, elements of 13 bytes, entries of 3 fields.\n"
+       "  BITCOUNT: of 4 KiB. XREAD: ten entries. GEOSEARCH: some 90 of 100,000, by distance.",
        {{"ops_per_second", "rate", "k/s", kThousand, true},
         {"server_us", "CPU", "us", 1, true},
         {"client_busy_percent", "client", "%"}}, true},

@@ -24,7 +24,8 @@ class LazyFree {
   void defer_free(OutsideValue value);
   void defer_free(std::unique_ptr<Contents> contents);
 
-  // Frees at most about `limit` keys and members, elements of lists, entries of streams. Returns how many.
+  // Frees at most about `limit` keys and members, elements of lists, entries of streams. Returns
+  // how many.
   std::size_t free_some(std::size_t limit);
 
   bool is_empty() const { return values_.empty() && contents_.empty(); }

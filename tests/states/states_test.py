@@ -242,7 +242,8 @@ class Visitor:
         for _ in range(getattr(client, "skips", 0)):
             receive(client)
         answer = received_outcome(client)
-        is_sound = answer in ("runs", "closes", self.normal[sample]) or answer.startswith(("ERR ", "NOGROUP "))
+        is_sound = answer in ("runs", "closes", self.normal[sample]) or \
+            answer.startswith(("ERR ", "NOGROUP "))
         return "waits" if is_sound else f"waits, and then: {answer}"
 
     def expected(self, sample, name):

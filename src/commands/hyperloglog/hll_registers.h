@@ -26,7 +26,7 @@ class HllRegisters {
  public:
   unsigned operator[](std::size_t i) const { return ranks_[i]; }
 
-  // Registers from `first` on have at least this rank now. REQUIRES: first + count <= kHllRegisters.
+  // Registers from `first` on have at least this rank now. REQUIRES: there are so many.
   void raise(std::size_t first, std::size_t count, unsigned rank);
 
   // Each register has at least the rank that it has in `packed`.

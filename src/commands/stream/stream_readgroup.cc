@@ -179,8 +179,8 @@ std::span<const Command> stream_readgroup_commands() {
        keys_behind("STREAMS", 4, access::ro | access::access), "stream", "5.0.0",
        "GROUP group-block:(group consumer) [COUNT count:int] [BLOCK milliseconds:int] [NOACK] "
        "STREAMS streams:(key... id...)",
-       "Returns new entries of streams for a consumer of a group, or those that it has got already. "
-       "Waits until there is one if asked to."},
+       "Returns new entries of streams for a consumer of a group, or those that it has got "
+       "already. Waits until there is one if asked to."},
   };
   // clang-format on
   return kRows;

@@ -10,8 +10,9 @@
 //   change inside    O(chunks + bytes of a chunk)
 //   memory           some 0.5 % more than the entries, if only the ends were changed
 //
-// A full chunk into which an element is inserted is split. Small neighbours are merged, but never the
-// last two: OBJECT ENCODING tells whether there is one chunk, and Valkey merges none when it erases.
+// A full chunk into which an element is inserted is split. Small neighbours are merged, but never
+// the last two: OBJECT ENCODING tells whether there is one chunk, and Valkey merges none when it
+// erases.
 
 #pragma once
 

@@ -21,7 +21,8 @@ std::size_t middle_of(const ListChunk& chunk) {
   return index;
 }
 
-// Moves the elements of a chunk to the one before if they fit there, and have so many bytes at most.
+// Moves the elements of a chunk to the one before if they fit there, and have at most so many
+// bytes.
 bool join_chunks(ListChunk& left, ListChunk& right, std::size_t most, const ListLimits& limits) {
   if (!left.accepts(right, limits) || left.used() + right.used() > most) return false;
   const std::size_t size = right.used();

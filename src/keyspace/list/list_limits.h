@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ListLimits: how large a chunk of a list may be, list-max-listpack-size. A list that is packed into
-// the node of its key has the same limit.
+// ListLimits: how large a chunk of a list may be, list-max-listpack-size. A list that is packed
+// into the node of its key has the same limit.
 //
 // The number of elements and the bytes are counted as Valkey does, so that OBJECT ENCODING replies
 // the same: the bytes are those of a whole listpack, with its header and its end.

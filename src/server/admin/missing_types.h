@@ -9,8 +9,8 @@
 
 namespace mayfly {
 
-// The type that the command `name` is for, in any case of letters: "json" for JSON.SET. Empty if the
-// command is of no such type.
+// The type that the command `name` is for, in any case of letters: "json" for JSON.SET. Empty if
+// the command is of no such type.
 std::string_view missing_type(std::string_view name);
 
 // For the end of an error: "(this server has no JSON documents yet)"; empty if nothing is missing.
