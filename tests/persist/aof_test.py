@@ -236,7 +236,7 @@ class LoggedTest(AofCase):
         self.client.pipeline([("MULTI",), ("SET", "a", 1), ("GET", "a"), ("INCR", "b"), ("EXEC",),
                               ("MULTI",), ("GET", "a"), ("EXEC",), ("MULTI",), ("SET", "c", 1),
                               ("DISCARD",), ("SET", "d", 1)])
-        self.assert_logged("MULTI", "SET a 1", "INCR b", "EXEC", "SET d 1")
+        self.assert_logged("MULTI", "SELECT 0", "SET a 1", "INCR b", "EXEC", "SET d 1")
 
     def test_fields_that_expire_together_are_one_hdel(self):
         self.client.ok("HSET", "h", "stays", 1)

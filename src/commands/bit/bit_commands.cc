@@ -10,6 +10,8 @@
 namespace mayfly {
 namespace {
 
+constexpr std::string_view kNoBitOffset = "ERR bit offset is not an integer or out of range";
+
 // SETBIT key offset 0|1: returns the old bit.
 void setbit(Call& call) {
   const std::optional<std::uint64_t> bit = bit_offset(call, 2);
@@ -49,7 +51,7 @@ std::optional<std::uint64_t> bit_offset(Call& call, std::size_t i, std::uint64_t
   if (number && *number >= 0 && static_cast<std::uint64_t>(*number) <= (end - 1) / step) {
     return static_cast<std::uint64_t>(*number) * step;
   }
-  call.fail("ERR bit offset is not an integer or out of range");
+  call.fail(kNoBitOffset);
   return std::nullopt;
 }
 
@@ -58,6 +60,10 @@ BitsToWrite bits_to_write(Call& call, std::string_view key, std::uint64_t last) 
   if (call.has_failed()) return {};
   const bool is_new = slot == kNoSlot;
   const std::size_t needed = last / 8 + 1;
+  if (needed > kNodeBytesMax) {  // a field may end beyond the longest string allowed
+    call.fail(kNoBitOffset);
+    return {};
+  }
   if (is_new) {
     // A short string is made as long as it must be: one that is made longer gets room to grow.
     static constexpr char kZeros[64] = {};

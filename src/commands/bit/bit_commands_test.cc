@@ -82,6 +82,15 @@ TEST_F(BitCommandsTest, OffsetsHaveLimits) {
   }
 }
 
+// A field that begins within the longest string possible, and ends beyond it.
+TEST_F(BitCommandsTest, NoFieldEndsBeyondWhatANodeCanHold) {
+  keyspace().options().string_bytes_max = kNodeBytesMax;
+  EXPECT_EQ(run("BITFIELD k SET i64 34359738352 1"), kNoOffset);
+  EXPECT_EQ(run("BITFIELD k GET i64 34359738352"), "[(integer) 0]");
+  EXPECT_EQ(run("SETBIT k 34359738360 1"), kNoOffset);
+  EXPECT_EQ(run("EXISTS k"), "(integer) 0");
+}
+
 // ---- Counting and finding ----
 
 TEST_F(BitCommandsTest, BitcountCountsInBytesOrBits) {

@@ -99,7 +99,7 @@ class ChunkedList {
   void erase_in(std::size_t i, std::size_t index, std::size_t count);
   // With the next one, if both together have so many bytes at most.
   bool merge(std::size_t i, std::size_t most, const ListLimits& limits);
-  void merge_all(const ListLimits& limits);
+  void merge_range(std::size_t first, std::size_t last, const ListLimits& limits);
 
   ChunkArray chunks_;
   std::size_t count_ = 0;

@@ -152,21 +152,28 @@ void ChunkedList::erase(std::size_t index, std::size_t count, const ListLimits& 
 std::size_t ChunkedList::remove(std::string_view text, std::size_t most, ListEnd from,
                                 const ListLimits& limits) {
   const ListpackText sought(text);
-  std::size_t removed = 0;
   const std::size_t chunks = chunks_.size();
+  std::size_t removed = 0;
+  std::size_t first = chunks;  // of the chunks that have changed
+  std::size_t last = 0;
   for (std::size_t k = 0; k < chunks && removed < most; ++k) {
-    ListChunk& chunk = chunks_[from == ListEnd::head ? k : chunks - 1 - k];
+    const std::size_t i = from == ListEnd::head ? k : chunks - 1 - k;
+    ListChunk& chunk = chunks_[i];
+    std::size_t some = 0;
     if (!chunk.is_large()) {
-      const std::size_t some = chunk.remove(sought, most - removed, from);
-      removed += some;
+      some = chunk.remove(sought, most - removed, from);
       if (some > 0 && chunk.count > 0 && chunk.used() < chunk.capacity / 2) chunk.trim();
     } else if (chunk.entries().at(0).equals(sought)) {
       chunk.count = 0;
-      ++removed;
+      some = 1;
     }
+    if (some == 0) continue;
+    removed += some;
+    first = std::min(first, i);
+    last = std::max(last, i);
   }
   count_ -= removed;
-  if (removed > 0) merge_all(limits);
+  if (removed > 0) merge_range(first, last, limits);
   return removed;
 }
 
@@ -177,22 +184,26 @@ bool ChunkedList::merge(std::size_t i, std::size_t most, const ListLimits& limit
   return true;
 }
 
-// Drops chunks that are empty and merges others, in one pass.
-void ChunkedList::merge_all(const ListLimits& limits) {
-  std::size_t left = 0;
-  for (const ListChunk& chunk : chunks_) left += chunk.count > 0 ? 1 : 0;
+// Drops chunks that are empty and merges small ones, from the one before `first` to the one behind
+// `last`.
+void ChunkedList::merge_range(std::size_t first, std::size_t last, const ListLimits& limits) {
+  const std::size_t begin = first > 0 ? first - 1 : 0;
+  const std::size_t end = std::min(last + 2, chunks_.size());
   const std::size_t most = limits.bytes() / 2;
-  std::size_t kept = 0;
-  for (ListChunk& chunk : chunks_) {
+  std::size_t left = chunks_.size();
+  for (std::size_t i = begin; i < end; ++i) left -= chunks_[i].count == 0 ? 1 : 0;
+  std::size_t kept = begin;
+  for (std::size_t i = begin; i < end; ++i) {
+    ListChunk& chunk = chunks_[i];
     if (chunk.count == 0) {
       chunk.free();
-    } else if (kept > 0 && left > 2 && join_chunks(chunks_[kept - 1], chunk, most, limits)) {
+    } else if (kept > begin && left > 2 && join_chunks(chunks_[kept - 1], chunk, most, limits)) {
       --left;
     } else {
       chunks_[kept++] = chunk;
     }
   }
-  chunks_.erase(kept, chunks_.size() - kept);
+  chunks_.erase(kept, end - kept);
 }
 
 }  // namespace mayfly
