@@ -272,6 +272,20 @@ TEST(StreamModelTest, TheLastIdIsNotBelowAnEntry) {
   EXPECT_EQ(ids_of(*stream, {5, 0}), (std::vector<StreamId>{{5, 0}, {7, 0}, {8, 0}}));
 }
 
+TEST(StreamModelTest, AnIdMayBeUsedAgainWhereAllEntriesWereDeleted) {
+  const auto stream = make_stream(4);
+  for (const std::uint64_t i : {4, 1, 2}) stream->erase({i, 0});
+  stream->trim({.least = StreamId{4, 0}}, {});
+  EXPECT_EQ(stream->size(), 0u);
+  EXPECT_EQ(stream->blocks(), 1u);
+  stream->set_last_id({1, 0});
+  append(*stream, {2, 0}, {"b", "2"});
+  EXPECT_EQ(ids_of(*stream), (std::vector<StreamId>{{2, 0}}));
+  stream->erase({2, 0});
+  EXPECT_EQ(stream->first_id(), kStreamIdMin);
+  EXPECT_EQ(stream->check_invariants(), "");
+}
+
 TEST(StreamModelTest, BlocksOutOfOrderAreRefused) {
   const auto stream = make_stream(10);
   std::string block;

@@ -51,7 +51,7 @@ void RdbWriter::put_stream(const Stream& stream, rdb::Type type) {
 
 void RdbWriter::put_group(const StreamGroup& group, rdb::Type type) {
   put_id(group.last_id);
-  put_length(group.entries_read.value_or(kCountNotKnown));
+  if (type != rdb::Type::stream) put_length(group.entries_read.value_or(kCountNotKnown));
   put_length(group.pending().size());
   for (const auto& [id, pending] : group.pending()) {
     put_id_key(id);
