@@ -259,13 +259,7 @@ Slot Database::copy(const ExecContext& context, Slot slot, Database& to, std::st
     return to.add(context, copied);
   };
   const auto copy_list = [&](const ChunkedList& list) {
-    auto copied = std::make_unique<ChunkedList>();
-    list.each(0, list.count(), true, [&](const ListpackValue& element) {
-      char digits[24];
-      copied->push(ListEnd::tail, element.as_text(digits), keyspace_.options().list_limits);
-      return true;
-    });
-    return to.put_outside(context, Encoding::chunked_list, key, copied.release());
+    return to.put_outside(context, Encoding::chunked_list, key, list.clone().release());
   };
   const auto copy_stream = [&](const Stream& stream) {
     return to.put_stream(context, key, stream.clone());

@@ -41,8 +41,8 @@ struct KeyspaceOptions {
   PackedLimits packed_set = {.members = 128};
   PackedLimits packed_zset = {.members = 128};
   std::size_t intset_members = 512;                       // set-max-intset-entries
-  ListLimits list_limits;                                 // list-max-listpack-size
-  StreamLimits stream_limits;                             // stream-node-max-bytes and -entries
+  ListLimits list_limits = {};                            // list-max-listpack-size
+  StreamLimits stream_limits = {};                        // stream-node-max-bytes and -entries
   std::size_t string_bytes_max = std::size_t{512} << 20;  // proto-max-bulk-len, for growing strings
   std::size_t hll_sparse_max_bytes = 3000;                // of a HyperLogLog until it is dense
   std::uint64_t seed = 0;                                 // of the hash functions

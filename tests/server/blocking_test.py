@@ -13,6 +13,7 @@ from mayfly_server import Mayfly, Redis
 from resp_client import Client, Failure, NullArray, await_that, request
 
 CLIENTS = 10_000
+AT_ONCE = 100  # clients that arrive together, in any order
 FILES = 500  # that each process needs besides its clients
 
 
@@ -142,24 +143,33 @@ class ManyClientsTest(BlockingCase):
         self.start(Mayfly, "--maxclients", str(self.count + 100))
         self.clients = [self.enterContext(Client(self.server.port)) for _ in range(self.count)]
 
+    def groups(self):
+        """The clients, with the number of the first, in groups that arrive together."""
+        for first in range(0, self.count, AT_ONCE):
+            yield first, self.clients[first:first + AT_ONCE]
+
+    def wait_all(self, *keys):
+        for _, group in self.groups():
+            for client in group:
+                client.write(request("PING") + request("BLPOP", *keys, 0))
+            for client in group:
+                self.assertEqual(client.receive(), "PONG")
+        self.assertEqual(self.blocked(), self.count)
+
     def check_replies(self):
-        for number, client in enumerate(self.clients):
-            self.assertEqual(client.receive(), [b"l", b"%d" % number])
+        for first, group in self.groups():
+            expected = [[b"l", b"%d" % number] for number in range(first, first + len(group))]
+            self.assertCountEqual([client.receive() for client in group], expected)
         self.assertEqual(self.blocked(), 0)
         self.assertEqual(self.writer.ok("EXISTS", "l"), 0)
 
     def test_all_of_them_are_served_in_order(self):
         print(f"{self.count} clients")
-        for client in self.clients:
-            wait(client, "BLPOP", "l", 0)
-        self.assertEqual(self.blocked(), self.count)
+        self.wait_all("l")
         replies = self.writer.pipeline(("RPUSH", "l", number) for number in range(self.count))
         self.assertEqual(replies, [1] * self.count)
         self.check_replies()
-
-        for number, client in enumerate(self.clients):
-            wait(client, "BLPOP", "other", "l", f"other{number}", 0)
-        self.assertEqual(self.blocked(), self.count)
+        self.wait_all("other", "l", "another")
         self.assertEqual(self.writer.ok("RPUSH", "l", *range(self.count)), self.count)
         self.check_replies()
 

@@ -277,6 +277,29 @@ TEST(StreamBlockTest, RefusesWhatIsNoBlock) {
   }
 }
 
+TEST(StreamBlockTest, RefusesAWrongHeaderAndUnknownEncodings) {
+  const std::string good = pack({"1", "0", "1", "a", "0", "2", "0", "0", "value", "4"});
+  for (const std::size_t count : {9, 11, 0, 65'535}) {
+    std::string bytes = good;
+    write_little(bytes.data() + 4, count, 2);
+    EXPECT_EQ(check_stream_block({5, 0}, bytes).empty(), count == kListpackCountUnknown) << count;
+  }
+  std::string bytes = good;
+  write_little(bytes.data(), bytes.size() + 1, 4);
+  EXPECT_NE(check_stream_block({5, 0}, bytes), "");
+  const std::size_t value = good.find("\x85value");
+  ASSERT_NE(value, std::string::npos);
+  for (const unsigned first : {0xF5u, 0xF8u, 0xFEu, 0xFFu}) {
+    for (std::size_t size = 1; size < 12; ++size) {  // whatever it may be taken for
+      bytes = good.substr(0, value) + std::string(size, 'v') + static_cast<char>(size) +
+              good.substr(value + 7);
+      bytes[value] = static_cast<char>(first);
+      write_little(bytes.data(), bytes.size(), 4);
+      EXPECT_NE(check_stream_block({5, 0}, bytes), "") << first;
+    }
+  }
+}
+
 // A block with entries of all kinds.
 StreamBlock make_mixed_block(Random& random) {
   const std::string texts[] = {

@@ -318,6 +318,10 @@ TEST(StreamModelTest, KnowsHowManyEntriesWereAddedUpToSomeIds) {
   EXPECT_EQ(stream.entries_up_to({0, 0}), std::nullopt);
   stream.trim({.keep = 1}, {});
   EXPECT_EQ(stream.entries_up_to({9, 0}), 9u) << "the deleted entry is gone";
+  EXPECT_EQ(stream.entries_up_to({0, 0}), 9u);
+  EXPECT_EQ(stream.entries_up_to({7, 0}), std::nullopt) << "it was before the deleted entry";
+  stream.set_max_deleted_id({10, 0});
+  EXPECT_EQ(stream.entries_up_to({0, 0}), std::nullopt) << "it is not before the first entry";
   stream.trim({.keep = 0}, {});
   EXPECT_EQ(stream.entries_up_to({3, 0}), 10u);
 }
