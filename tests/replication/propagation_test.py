@@ -23,8 +23,9 @@ from differential_test import FAMILIES, LISTS, templates, words_for  # noqa: E40
 
 ROUNDS, LENGTH, CLIENTS = 10, 150, 3
 NEAR_MS = 150
-# In the words of differential_test.py. @h is a hash, @s a set, @z a sorted set, @l a list, @p a
-# HyperLogLog; @x and @y are a longitude and a latitude, @m is a moment near or far.
+LONGEST_TTL_MS = 100  # of the short ones in the commands
+# In the words of differential_test.py. @h is a hash, @s a set, @z a sorted set, @l a list, @t a
+# stream, @p a HyperLogLog; @x and @y are a longitude and a latitude, @m is a moment near or far.
 MEMBER_COMMANDS = """
 HSETEX @h PXAT @m FIELDS 1 F V|HSETEX @h PXAT @m FIELDS 2 F V F V|HSETEX @h FNX PXAT @m FIELDS 1 F V
 HSETEX @h FXX KEEPTTL FIELDS 1 F V|HSETEX @h PX 100 FIELDS 1 F V|HSETEX @h NX EX 1000 FIELDS 1 F V
@@ -61,6 +62,20 @@ LMPOP 2 @l @l @end COUNT 2|BLPOP @l @l 0.001|BRPOP @l 0.001|BLMPOP 0.001 2 @l @l
 BLMOVE @l @l @end @end 0.001|BRPOPLPUSH @l @l 0.001|SORT @l ALPHA STORE @l|SORT @s ALPHA STORE @l
 SORT @z BY nosort LIMIT 0 3 STORE @l|COPY @l @l REPLACE|RENAME @l @l|MOVE @l D|PEXPIREAT @l @m
 PERSIST @l|LRANGE @l 0 -1
+XADD @t 3-* F V|XADD @t 3-* F V F V|XADD @t * F V|XADD @t MAXLEN ~ 5 3-* F V
+XADD @t MAXLEN 7 3-* F V|XADD @t 3-* F V|XADD @t 3-* F V F V|XADD @t 3-* F V
+XADD @t MINID ~ @id LIMIT 4 3-* F V|XDEL @t @id @id|XTRIM @t MAXLEN ~ 6|XTRIM @t MINID @id
+XSETID @t 3-15 MAXDELETEDID @id|XREAD BLOCK 1 STREAMS @t $|XGROUP CREATE @t @g @id MKSTREAM
+XGROUP CREATE @t @g $|XGROUP SETID @t @g @id|XGROUP DESTROY @t @g
+XGROUP CREATE @t @g 0 MKSTREAM ENTRIESREAD 2|XGROUP CREATECONSUMER @t @g @c
+XGROUP DELCONSUMER @t @g @c|XREADGROUP GROUP @g @c COUNT 2 STREAMS @t >
+XREADGROUP GROUP @g @c COUNT 1 NOACK STREAMS @t >|XREADGROUP GROUP @g @c STREAMS @t >
+XREADGROUP GROUP @g @c BLOCK 1 STREAMS @t >|XACK @t @g @id @id|XREADGROUP GROUP @g @c STREAMS @t 0
+XREADGROUP GROUP g @c STREAMS @t @t > @id|XACK @t @g @id @id @id|XCLAIM @t @g @c 0 @id @id @id
+XCLAIM @t @g @c 2 @id FORCE JUSTID|XCLAIM @t @g @c 0 @id IDLE 5 LASTID @id
+XCLAIM @t @g @c 0 @id @id RETRYCOUNT 7 TIME 1000|XAUTOCLAIM @t @g @c 0 @id
+XAUTOCLAIM @t @g @c 1 0 COUNT 2|COPY @t @t REPLACE|RENAME @t @t|MOVE @t D|PEXPIREAT @t @m|PERSIST @t
+XRANGE @t - +
 PFADD @p F|PFADD @p V V F|PFMERGE @p @p @p|PFCOUNT @p|COPY @p @p REPLACE
 """
 MEMBER_TEMPLATES = templates(MEMBER_COMMANDS)
@@ -79,6 +94,7 @@ class PropagationTest(ReplicationCase):
         LISTS["@s"] = ["s1", "s2", "s3"]
         LISTS["@z"] = ["z1", "z2", "z3"]
         LISTS["@l"] = ["l1", "l2", "l3"]
+        LISTS["@t"] = ["t1", "t1", "t2"]
         LISTS["@p"] = ["p1", "p2", "p3"]
         LISTS["@x"] = ["0", "10", "10.5", "-179.9", "179.9"]
         LISTS["@y"] = ["0", "5", "-40", "80"]
@@ -93,12 +109,13 @@ class PropagationTest(ReplicationCase):
                 client.receive()
             client.close()
         primary.clients.clear()
+        near = max(near, now_ms() + LONGEST_TTL_MS)
         await_that(lambda: now_ms() > near + 10, "time passes")
 
     def test_a_replica_and_a_log_of_ours(self):
         primary = self.start(Mayfly, "--appendonly", "yes", "--hash-max-listpack-entries", "3",
                              "--set-max-listpack-entries", "3", "--zset-max-listpack-entries", "3",
-                             "--list-max-listpack-size", "3")
+                             "--list-max-listpack-size", "3", "--stream-node-max-entries", "3")
         replica = self.start(Mayfly, primary=primary)
         for number in range(ROUNDS):
             chance = random.Random(f"{seed} {number}")

@@ -39,12 +39,12 @@ struct StreamEntry {
   std::span<const std::string_view> words;  // field, value, field, value ...
 };
 
-// What a trim may remove.
+// What a trim removes from the front: what is too much for `keep`, or is below `least`.
 struct StreamTrim {
   std::optional<std::size_t> keep = {};  // MAXLEN
-  std::optional<StreamId> least = {};    // MINID
+  std::optional<StreamId> least = {};    // MINID, if there is no MAXLEN
   bool is_exact = true;                  // without `~`; else only whole blocks are removed
-  std::size_t most = SIZE_MAX;           // LIMIT, of entries
+  std::size_t most = SIZE_MAX;           // LIMIT, of entries; 0 is no limit, too
 };
 
 class Stream {
@@ -71,6 +71,7 @@ class Stream {
   bool contains(StreamId id) const;
 
   // Entries from `from` to `to`, both included, forward or backward, until `visit` returns false.
+  // It may change groups, but no entries.
   void each(StreamId from, StreamId to, bool is_forward, const Visit& visit) const;
 
   // How many entries were added up to this id, if that can be told; for the lag of groups.
