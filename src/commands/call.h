@@ -59,6 +59,9 @@ class Host {
 
   virtual void count_lookup(bool hit) = 0;
 
+  // FLUSHALL has removed all keys.
+  virtual void all_flushed() {}
+
   // Whether there is a replica or a log to propagate to.
   virtual bool wants_propagation() const { return true; }
 

@@ -60,6 +60,8 @@ inline constexpr std::uint32_t records_use = 1 << 27;
 
 // Its option KEYS names the keys, if the word that is the key is empty: MIGRATE. Not shown.
 inline constexpr std::uint32_t keys_option = 1 << 28;
+
+inline constexpr std::uint32_t no_mandatory_keys = 1 << 29;  // there may be none
 }  // namespace flag
 
 // What a command does to its keys.

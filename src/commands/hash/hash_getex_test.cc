@@ -129,10 +129,10 @@ TEST_P(HashGetexTest, HgetdelReclaimsWhatIsDueFirst) {
 TEST_P(HashGetexTest, HgetdelChecksInOrder) {
   put_string("s");
   EXPECT_EQ(run("HGETDEL s FIELDS 1"), arity_error("hgetdel"));
-  EXPECT_EQ(run("HGETDEL s NONSENSE 1 a"), kBadCount);
+  EXPECT_EQ(run("HGETDEL s NONSENSE 1 a"), kSyntax);
   EXPECT_EQ(run("HGETDEL s FIELDS x a"), kNoInteger);
-  EXPECT_EQ(run("HGETDEL s 1 FIELDS a"), kNoInteger);
-  EXPECT_EQ(run("HGETDEL s NONSENSE x a"), kNoInteger);
+  EXPECT_EQ(run("HGETDEL s 1 FIELDS a"), kSyntax);
+  EXPECT_EQ(run("HGETDEL s NONSENSE x a"), kSyntax);
   EXPECT_EQ(run("HGETDEL s FIELDS 0 a"), kBadCount);
   EXPECT_EQ(run("HGETDEL s FIELDS 2 a"), kBadCount);
   EXPECT_EQ(run("HGETDEL s fields 1 a"), kWrongType);

@@ -73,6 +73,7 @@ void flushdb(Call& call) {
 void flushall(Call& call) {
   if (!check_flush_mode(call)) return;
   for (int i = 0; i < call.keyspace().count(); ++i) flush_database(call, i);
+  call.host().all_flushed();
   call.reply().ok();
 }
 

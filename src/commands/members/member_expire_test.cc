@@ -245,7 +245,7 @@ TEST_P(MemberExpireTest, PersistDoesNotReviveWhatIsDue) {
 TEST_P(MemberExpireTest, PersistChecksInOrder) {
   put_string("s");
   EXPECT_EQ(run("%PERSIST s @ 1"), arity_error(text("~persist")));
-  EXPECT_EQ(run("%PERSIST s NONSENSE 1 a"), bad_count());
+  EXPECT_EQ(run("%PERSIST s NONSENSE 1 a"), kSyntax);
   EXPECT_EQ(run("%PERSIST s @ x a"), kNoInteger);
   EXPECT_EQ(run("%PERSIST s @ 0 a"), bad_count());
   EXPECT_EQ(run("%PERSIST s @ 2 a"), bad_count());

@@ -47,9 +47,8 @@ std::optional<Words> counted_words(Call& call, std::size_t at, std::size_t width
 }
 
 std::optional<Words> only_members(Call& call, std::string_view error) {
-  if (!call.integer(3)) return std::nullopt;  // Valkey checks the count first
   if (is_list_word(call, 2)) return counted_words(call, 2, 1, error);
-  call.fail(error);
+  call.fail_syntax();
   return std::nullopt;
 }
 

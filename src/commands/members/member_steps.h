@@ -42,7 +42,7 @@ std::optional<std::size_t> list_position(Call& call, const MemberWords& words, s
 std::optional<Words> counted_words(Call& call, std::size_t at, std::size_t width,
                                    std::string_view error);
 
-// The members of a command without options: FIELDS must be word 2, or the reply is `error`.
+// The members of a command without options: FIELDS must be word 2. `error` is for a wrong count.
 std::optional<Words> only_members(Call& call, std::string_view error);
 
 // ---- Reporting and propagating ----

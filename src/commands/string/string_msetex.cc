@@ -63,19 +63,6 @@ bool is_msetex_allowed(Call& call, const MsetexRequest& request) {
   return true;
 }
 
-// The deadline is in the past: keys that exist expire.
-void expire_keys(Call& call, const MsetexRequest& request) {
-  Propagated removal = {std::string(call.host().removal_name())};
-  for (std::size_t i = kFirstKey; i < request.end; i += 2) {
-    const std::string_view key = call.word(i);
-    const Slot slot = call.find_to_write(key);
-    if (slot == kNoSlot) continue;
-    expire_at_once(call, slot, key);
-    removal.emplace_back(key);
-  }
-  call.propagate_instead(std::move(removal));
-}
-
 void set_key(Call& call, std::size_t i, const MsetexRequest& request,
              std::optional<Time> deadline) {
   const std::string_view key = call.word(i);
@@ -100,6 +87,8 @@ void propagate_msetex(Call& call, const MsetexRequest& request, std::optional<Ti
 
 // MSETEX numkeys key value [key value ...] [NX | XX]
 //        [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
+//
+// With a deadline in the past the keys are set all the same, and expire.
 void msetex(Call& call) {
   const std::optional<MsetexRequest> request = read_msetex(call);
   if (!request) return;
@@ -109,7 +98,6 @@ void msetex(Call& call) {
   call.reply().integer(may);
   if (!may) return;
 
-  if (deadline && call.context().expires_at_once(*deadline)) return expire_keys(call, *request);
   for (std::size_t i = kFirstKey; i < request->end; i += 2) set_key(call, i, *request, deadline);
   const bool has_condition = request->if_absent || request->if_present;
   const bool is_exact = !deadline || *request->expiry.form == kAtMilli;

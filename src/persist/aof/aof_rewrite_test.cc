@@ -162,7 +162,9 @@ TEST_F(AofRewriteTest, TellsHowFarItIs) {
       write_aof_base(keyspace, sink, {.format = {.now = context.now}}, false, progress);
   ASSERT_TRUE(done);
   EXPECT_EQ(done->keys, 3'000u);
-  EXPECT_EQ(keys, (std::vector<std::uint64_t>{1'024, 2'048}));
+  ASSERT_EQ(keys.size(), 3'000u);
+  EXPECT_EQ(keys.front(), 1u);
+  EXPECT_EQ(keys.back(), 3'000u);
 }
 
 TEST_F(AofRewriteTest, AFullDiskIsToldAndEndsIt) {

@@ -29,7 +29,7 @@ struct SaveProgress {
   std::uint64_t bytes = 0;
 };
 
-// Called about every 1,024 keys and every MiB. May be empty.
+// Called for every key, and every MiB of a large one. May be empty.
 using OnSaveProgress = std::function<void(const SaveProgress&)>;
 
 // Passes bytes on and reports progress, also within a large value.
@@ -41,29 +41,28 @@ class ReportingSink final : public ByteSink {
   Status write(std::string_view bytes) override {
     Status status = sink_.write(bytes);
     done.bytes += bytes.size();
-    if (done.bytes - reported_.bytes >= kBytesBetween) report();
+    if (done.bytes - reported_bytes_ >= kBytesBetween) report();
     return status;
   }
 
   void count_key() {
     ++done.keys;
-    if (done.keys - reported_.keys >= kKeysBetween) report();
+    report();
   }
 
   SaveProgress done;
 
  private:
-  static constexpr std::uint64_t kKeysBetween = 1024;
   static constexpr std::uint64_t kBytesBetween = 1 << 20;  // 1 MiB
 
   void report() {
-    reported_ = done;
+    reported_bytes_ = done.bytes;
     if (report_) report_(done);
   }
 
   ByteSink& sink_;
   const OnSaveProgress& report_;
-  SaveProgress reported_;
+  std::uint64_t reported_bytes_ = 0;
 };
 
 struct SaveOptions {

@@ -26,6 +26,7 @@ std::string flags_of(const Client& client) {
   if (client.transaction.is_watch_broken) flags += 'd';
   if (client.link().closing()) flags += 'c';
   if (client.link().is_unix()) flags += 'U';
+  if (client.options.is_readonly) flags += 'r';
   if (client.options.no_evict) flags += 'e';
   if (client.options.no_touch) flags += 'T';
   if (client.options.is_import_source) flags += 'I';

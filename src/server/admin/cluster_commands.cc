@@ -32,6 +32,13 @@ std::string_view hashed_part(std::string_view key) {
 
 void cluster_disabled(Call& call) { call.fail("ERR This instance has cluster support disabled"); }
 
+// READONLY, READWRITE
+template <bool is>
+void set_readonly(Call& call) {
+  client_of(call).options.is_readonly = is;
+  call.reply().ok();
+}
+
 void cluster_keyslot(Call& call) {
   call.reply().integer(crc16(hashed_part(call.word(2))) % kSlots);
 }
@@ -83,10 +90,10 @@ constexpr Command kClusterRows[] = {
 
 constexpr Command kClusterCommands[] = {
     {"cluster", nullptr, -2, 0, {}, "cluster", "3.0.0", "", kNoCluster, kClusterRows},
-    {"readonly", cluster_disabled, 1, flag::loading | flag::stale | flag::fast, {}, "connection",
-     "3.0.0", "", "Lets a replica of a cluster answer; there is none."},
-    {"readwrite", cluster_disabled, 1, flag::loading | flag::stale | flag::fast, {}, "connection",
-     "3.0.0", "", "Undoes READONLY."},
+    {"readonly", set_readonly<true>, 1, flag::loading | flag::stale | flag::fast, {}, "connection",
+     "3.0.0", "", "Lets a replica of a cluster answer; here it is only shown."},
+    {"readwrite", set_readonly<false>, 1, flag::loading | flag::stale | flag::fast, {},
+     "connection", "3.0.0", "", "Undoes READONLY."},
     {"asking", cluster_disabled, 1, flag::fast, {}, "connection", "3.0.0", "",
      "Follows a slot of a cluster; there is none."},
 };

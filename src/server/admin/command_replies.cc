@@ -36,6 +36,7 @@ constexpr Name kFlagNames[] = {
     {flag::no_multi, "no_multi"},
     {flag::movablekeys, "movablekeys"},
     {flag::allow_busy, "allow_busy"},
+    {flag::no_mandatory_keys, "no_mandatory_keys"},
 };
 
 constexpr std::uint32_t kIncomplete = 1u << 31;  // not all keys are found in this way

@@ -67,6 +67,10 @@ constexpr std::uint32_t kHelpFlags = flag::loading | flag::stale;
 constexpr std::uint32_t kLoadFlags = flag::noscript | flag::write | flag::denyoom;
 constexpr std::uint32_t kScriptFlags = flag::noscript | flag::stale | flag::skip_monitor;
 
+constexpr std::uint32_t kKeysFlags = kScriptFlags | flag::movablekeys | flag::no_mandatory_keys;
+constexpr KeyRange kScriptKeys = {3, 0, 1, access::rw | access::access | access::update, 2};
+constexpr KeyRange kReadKeys = {3, 0, 1, access::ro | access::access, 2};
+
 // clang-format off
 constexpr Command kScripts[] = {
     {"flush", script_flush, -2, flag::noscript, {}, "scripting", "2.6.0", "[mode:(ASYNC | SYNC)]",
@@ -119,17 +123,18 @@ constexpr Command kScriptingCommands[] = {
     {"function", nullptr, -2, 0, {}, "scripting", "7.0.0", "", "Keeps functions; there are none.",
      kFunctions},
     {"module", nullptr, -2, 0, {}, "server", "4.0.0", "", "Modules; there are none.", kModules},
-    {"eval", scripting_unsupported, -3, kScriptFlags, {}, "scripting", "2.6.0",
+    {"eval", scripting_unsupported, -3, kKeysFlags, kScriptKeys, "scripting", "2.6.0",
      "script numkeys:int [key...] [arg...]", "Runs a script; not supported yet."},
-    {"eval_ro", scripting_unsupported, -3, kScriptFlags | flag::readonly, {}, "scripting", "7.0.0",
-     "script numkeys:int [key...] [arg...]", "Runs a script that only reads; not supported yet."},
-    {"evalsha", evalsha, -3, kScriptFlags, {}, "scripting", "2.6.0",
+    {"eval_ro", scripting_unsupported, -3, kKeysFlags | flag::readonly, kReadKeys, "scripting",
+     "7.0.0", "script numkeys:int [key...] [arg...]",
+     "Runs a script that only reads; not supported yet."},
+    {"evalsha", evalsha, -3, kKeysFlags, kScriptKeys, "scripting", "2.6.0",
      "sha1 numkeys:int [key...] [arg...]", "Runs a script by its digest; not supported yet."},
-    {"evalsha_ro", evalsha, -3, kScriptFlags | flag::readonly, {}, "scripting", "7.0.0",
+    {"evalsha_ro", evalsha, -3, kKeysFlags | flag::readonly, kReadKeys, "scripting", "7.0.0",
      "sha1 numkeys:int [key...] [arg...]", "Runs a script that only reads; not supported yet."},
-    {"fcall", fcall, -3, kScriptFlags, {}, "scripting", "7.0.0",
+    {"fcall", fcall, -3, kKeysFlags, kScriptKeys, "scripting", "7.0.0",
      "function numkeys:int [key...] [arg...]", "Calls a function; not supported yet."},
-    {"fcall_ro", fcall, -3, kScriptFlags | flag::readonly, {}, "scripting", "7.0.0",
+    {"fcall_ro", fcall, -3, kKeysFlags | flag::readonly, kReadKeys, "scripting", "7.0.0",
      "function numkeys:int [key...] [arg...]",
      "Calls a function that only reads; not supported yet."},
 };

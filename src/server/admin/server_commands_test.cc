@@ -121,8 +121,8 @@ TEST_F(ServerCommandsTest, ScriptsAreRefused) {
 }
 
 TEST_F(ServerCommandsTest, ThereIsNoCluster) {
-  for (const char* const line : {"CLUSTER INFO", "CLUSTER SLOTS", "CLUSTER NODES", "CLUSTER SHARDS",
-                                 "READONLY", "READWRITE", "ASKING"}) {
+  for (const char* const line :
+       {"CLUSTER INFO", "CLUSTER SLOTS", "CLUSTER NODES", "CLUSTER SHARDS", "ASKING"}) {
     EXPECT_EQ(run(line), "(error) ERR This instance has cluster support disabled") << line;
   }
 }

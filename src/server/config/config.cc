@@ -41,7 +41,12 @@ Result<std::string> read_inert(const InertDirective& row, Values values) {
     if (!number) return number.error();
     return std::to_string(*number);
   }
-  if (row.form == Form::memory) {
+  if (row.form == Form::signed_memory && word->starts_with('-')) {
+    const auto number = read_number(*word, -1, kLongMax);
+    if (!number) return number.error();
+    return std::to_string(*number);
+  }
+  if (row.form == Form::memory || row.form == Form::signed_memory) {
     const auto bytes = read_memory(*word, 0);
     if (!bytes) return bytes.error();
     return std::to_string(*bytes);

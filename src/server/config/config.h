@@ -33,6 +33,14 @@ struct OutputLimit {
   std::int64_t soft_seconds = 0;
 };
 
+// What a signal that ends the server asks for; nothing: the default.
+struct EndFlags {
+  bool saves = false;
+  bool saves_not = false;
+  bool is_now = false;
+  bool is_forced = false;
+};
+
 struct SaveRule {
   std::int64_t seconds = 0;
   std::int64_t changes = 0;
@@ -74,6 +82,8 @@ struct Config {
   bool drop_unsupported = false;             // keys of unsupported types are left out, not refused
   std::string rdb_version_check = "strict";  // relaxed: versions newer than ours are tried
   bool skips_checksums = false;              // DEBUG SET-SKIP-CHECKSUM-VALIDATION; no directive
+  std::int64_t key_load_delay = 0;           // for tests: microseconds; see delay_keys()
+  std::int64_t rdb_key_save_delay = 0;
 
   // The append-only file
   bool appendonly = false;
@@ -107,6 +117,8 @@ struct Config {
   std::int64_t min_replicas_to_write = 0;
   std::int64_t min_replicas_max_lag = 10;  // seconds
   std::int64_t shutdown_timeout = 10;      // seconds to wait for replicas that lag
+  EndFlags shutdown_on_sigint;
+  EndFlags shutdown_on_sigterm;
 
   // Limits
   std::uint64_t maxmemory = 0;
@@ -152,6 +164,7 @@ struct Config {
   std::int64_t reply_log_max_len = 128;
   std::int64_t latency_monitor_threshold = 0;  // milliseconds; 0: off
   bool latency_tracking = true;
+  std::vector<double> latency_percentiles = {50, 99, 99.9};  // that INFO latencystats shows
 
   // Where it came from: for CONFIG REWRITE and INFO. Empty: no file.
   std::string file;
@@ -196,7 +209,8 @@ Status load_config_words(Config& config, std::span<const std::string> words,
                          std::vector<std::string>& warnings, bool strict);
 
 // Writes the settings in effect into their file: comments and order stay, lines whose value differs
-// are changed, and new ones are appended. The file is replaced atomically.
-Status rewrite_config(const Config& config);
+// are changed, and new ones are appended. The file is replaced atomically. `writes_all`: also those
+// that have their default.
+Status rewrite_config(const Config& config, bool writes_all = false);
 
 }  // namespace mayfly

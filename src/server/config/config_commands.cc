@@ -12,6 +12,7 @@
 #include "server/core/clients.h"
 #include "server/core/server_call.h"
 #include "server/monitoring/stats.h"
+#include "server/persistence/loading.h"
 #include "server/persistence/persistence.h"
 
 namespace mayfly {
@@ -23,8 +24,10 @@ void config_get(Call& call) {
   const std::size_t place = call.reply().defer();
   std::size_t count = 0;
   for (const std::string_view name : directive_names()) {
-    const auto asked = std::ranges::find_if(
-        patterns, [&](std::string_view pattern) { return glob_match(pattern, name, true); });
+    const bool is_hidden = (marks_of(name) & mark::hidden) != 0;
+    const auto asked = std::ranges::find_if(patterns, [&](std::string_view pattern) {
+      return is_hidden ? equals(pattern, name) : glob_match(pattern, name, true);
+    });
     if (asked == patterns.end()) continue;
     call.reply().bulk(equals(*asked, name) ? *asked : name);  // in the case in which it was asked
     call.reply().bulk(directive_text(config, name).value_or(""));
@@ -48,10 +51,15 @@ std::string set_one(ServerCall& call, Config& config, std::string_view name,
   if ((marks_of(name) & mark::is_protected) != 0 && !may_change_protected(call)) {
     return failure(name, "can't set protected config");
   }
+  if ((marks_of(name) & mark::loaded) != 0 && call.server.loading.is_active()) {
+    return "LOADING Mayfly is loading the dataset in memory";
+  }
   const std::string word(value);
+  const std::optional<std::string> before = directive_text(config, name);
   const Status status = set_directive(config, name, {&word, 1}, false);
   if (!status) return failure(name, status.error().message);
-  if (is_inert(name) && changes_safety(name, directive_text(config, name).value_or(""))) {
+  const std::optional<std::string> after = directive_text(config, name);
+  if (is_inert(name) && after != before && changes_safety(name, after.value_or(""))) {
     return failure(
         name,
         "it has no effect in Mayfly, and the server would be less safe than with it in Valkey");
@@ -90,12 +98,17 @@ void config_set(Call& call) {
     const std::string error = set_one(here, changed, call.word(i), call.word(i + 1));
     if (!error.empty()) return call.fail(error);
   }
-  Status prepared = here.server.persistence.prepare_config(changed);
-  if (prepared) {
-    prepared = here.server.host.relisten(changed);
-    if (!prepared) here.server.persistence.cancel_config();
-  }
+  const Status prepared = here.server.persistence.prepare_config(changed);
   if (!prepared) return call.fail("ERR CONFIG SET failed - " + prepared.error().message);
+  if (Status listens = here.server.host.relisten(changed); !listens) {
+    here.server.persistence.cancel_config();
+    const bool is_port = changed.port != here.server.config.port;
+    return call.fail(failure(
+        is_port ? "port" : "bind",
+        fmt::format("{}: {}",
+                    is_port ? "Unable to listen on this port" : "Failed to bind to these addresses",
+                    listens.error().message)));
+  }
   warn_of_inert(here, changed);
   here.server.config = std::move(changed);
   here.server.apply_config();

@@ -118,6 +118,12 @@ TEST_F(ConfigCommandsTest, ResetstatCountsAnew) {
   EXPECT_EQ(fixture_.server().parts().stats.commands, 1u);  // itself
 }
 
+TEST_F(ConfigCommandsTest, WhatIsForTestsIsShownByItsNameOnly) {
+  EXPECT_EQ(run("CONFIG GET key-load-delay"), R"(["key-load-delay", "0"])");
+  EXPECT_EQ(run("CONFIG GET *load-delay"), "[]");
+  EXPECT_EQ(run("CONFIG GET *").find("dynamic-hz"), std::string::npos);
+}
+
 TEST_F(ConfigCommandsTest, RewriteNeedsAFile) {
   EXPECT_EQ(run("CONFIG REWRITE"), "(error) ERR The server is running without a config file");
 }

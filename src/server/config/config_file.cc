@@ -131,12 +131,30 @@ Status Loader::note_inert(const Statement& statement) {
 
 bool is_option(const std::string& word) { return word.size() > 2 && word.starts_with("--"); }
 
-// Takes `--name value ...` or `--name=value` off the words, from `at` on.
+// Whether an option may stand without a value: then the next word is not taken for it, even if
+// there is one.
+bool needs_no_value(std::string_view name) {
+  return equals(name, "save") || equals(name, "drop-unsupported");
+}
+
+// Takes `--name value ...`, `--name=value` or `"--name value"` off the words, from `at` on. As in
+// Valkey, the dashes of the first one may be missing, and the first value may begin with dashes.
 Statement take_option(std::span<const std::string> words, std::size_t& at) {
-  Statement statement{"command line", words[at++].substr(2), {}};
-  if (const std::size_t equal = statement.name.find('='); equal != std::string::npos) {
+  const std::string& first = words[at++];
+  Statement statement{"command line", is_option(first) ? first.substr(2) : first, {}};
+  const std::size_t space = statement.name.find_first_of(" \t");
+  if (const std::size_t equal = statement.name.find('='); equal < space) {
     statement.values.push_back(statement.name.substr(equal + 1));
     statement.name.resize(equal);
+  } else if (space != std::string::npos) {
+    const std::string line = statement.name;
+    statement.values = split_words({&line, 1});
+    statement.name = statement.values.empty() ? "" : statement.values.front();
+    if (!statement.values.empty()) statement.values.erase(statement.values.begin());
+  }
+  if (statement.values.empty() && at < words.size() &&
+      (!is_option(words[at]) || !needs_no_value(statement.name))) {
+    statement.values.push_back(words[at++]);
   }
   while (at < words.size() && !is_option(words[at])) statement.values.push_back(words[at++]);
   if (equals(statement.name, "drop-unsupported") && statement.values.empty()) {
@@ -164,10 +182,6 @@ Status load_config_words(Config& config, std::span<const std::string> words,
     loaded.file = std::filesystem::absolute(path).lexically_normal().string();
   }
   while (at < words.size()) {
-    if (!is_option(words[at])) {
-      return bad_value(
-          fmt::format("command line: '{}' is not an option (options begin with --)", words[at]));
-    }
     const Status status = loader.apply(take_option(words, at));
     if (!status) return status;
   }
@@ -225,6 +239,13 @@ std::set<std::string_view> differences(const Config& a, const Config& b) {
   return names;
 }
 
+std::set<std::string_view> all_names() {
+  std::set<std::string_view> names;
+  for (const Directive& row : directives()) names.insert(row.name);
+  for (const InertDirective& row : inert_directives()) names.insert(row.name);
+  return names;
+}
+
 // Each directive of `changed` is written in the place of its first line; its other lines are
 // dropped.
 std::string rewritten(std::istream& in, const Config& config,
@@ -276,7 +297,7 @@ Status replace_file(const std::string& path, std::string_view bytes) {
 
 }  // namespace
 
-Status rewrite_config(const Config& config) {
+Status rewrite_config(const Config& config, bool writes_all) {
   if (config.file.empty()) {
     return Error{Code::not_found, "The server is running without a config file"};
   }
@@ -288,7 +309,8 @@ Status rewrite_config(const Config& config) {
     const Status status = load_config_file(old, config.file, warnings, false);
     if (!status) return status;
   }
-  return replace_file(config.file, rewritten(in, config, differences(old, config)));
+  const std::set<std::string_view> names = writes_all ? all_names() : differences(old, config);
+  return replace_file(config.file, rewritten(in, config, names));
 }
 
 }  // namespace mayfly

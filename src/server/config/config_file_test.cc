@@ -206,6 +206,30 @@ TEST_F(ConfigFileTest, SaveCanBeTurnedOffByWords) {
   EXPECT_EQ(show("save"), "");
 }
 
+TEST_F(ConfigFileTest, AWordMayHaveANameAndItsValue) {
+  EXPECT_EQ(load_words({"--maxmemory 700mb", "--maxmemory-policy 'volatile-lru'", "--bind a b"}),
+            "");
+  EXPECT_EQ(show("maxmemory"), "734003200");
+  EXPECT_EQ(show("maxmemory-policy"), "volatile-lru");
+  EXPECT_EQ(show("bind"), "a b");
+}
+
+TEST_F(ConfigFileTest, AValueMayBeginWithDashes) {
+  EXPECT_EQ(load_words({"--requirepass", "--secret", "--proc-title-template", "--save", "--save",
+                        "--loglevel", "verbose"}),
+            "");
+  EXPECT_EQ(config_.requirepass, "--secret");
+  EXPECT_EQ(show("proc-title-template"), "--save");
+  EXPECT_EQ(show("save"), "");
+  EXPECT_EQ(show("loglevel"), "verbose");
+}
+
+TEST_F(ConfigFileTest, TheFirstWordBehindAFileMayBeAName) {
+  EXPECT_EQ(load_words({write("a.conf", "hz 20\n"), "loglevel", "verbose", "--hz", "25"}), "");
+  EXPECT_EQ(show("loglevel"), "verbose");
+  EXPECT_EQ(show("hz"), "25");
+}
+
 TEST_F(ConfigFileTest, WrongWordsAreErrors) {
   EXPECT_EQ(load_words({"--port"}), "command line: 'port': wrong number of arguments");
   EXPECT_EQ(load_words({"--prot", "1"}),
@@ -257,6 +281,16 @@ TEST_F(ConfigFileTest, WhatWasRewrittenReadsBackTheSame) {
                             {"maxmemory-policy", "allkeys-lfu"},
                             {"logfile", ""},
                             {"oom-score-adj-values", "1 2 3"}});
+  Config again;
+  EXPECT_EQ(message(load_config_file(again, config_.file, warnings_, false)), "");
+  for (const std::string_view name : directive_names()) {
+    EXPECT_EQ(directive_text(again, name), directive_text(config_, name)) << name;
+  }
+}
+
+TEST_F(ConfigFileTest, AllDirectivesCanBeWrittenAndReadBackTheSame) {
+  EXPECT_EQ(load("hz 20\nsave 1 2\n"), "");
+  EXPECT_EQ(message(rewrite_config(config_, true)), "");
   Config again;
   EXPECT_EQ(message(load_config_file(again, config_.file, warnings_, false)), "");
   for (const std::string_view name : directive_names()) {

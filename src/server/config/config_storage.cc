@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "commands/words.h"
 #include "server/config/config_table.h"
 
@@ -49,6 +51,53 @@ Status set_save(Config& config, Values values, bool at_start) {
 
 std::string show_rules(const Config& config) { return show_save(config.save); }
 
+struct EndFlag {
+  std::string_view name;
+  bool EndFlags::*flag;
+};
+constexpr EndFlag kEndFlags[] = {{"save", &EndFlags::saves},
+                                 {"nosave", &EndFlags::saves_not},
+                                 {"now", &EndFlags::is_now},
+                                 {"force", &EndFlags::is_forced}};
+
+// default, or some of save, nosave, now, force
+template <EndFlags Config::*field>
+Status set_end_flags(Config& config, Values values, bool) {
+  const std::vector<std::string> words = split_words(values);
+  EndFlags flags;
+  bool is_wrong = words.empty();
+  for (const std::string& word : words) {
+    const auto found =
+        std::ranges::find_if(kEndFlags, [&](const EndFlag& one) { return equals(word, one.name); });
+    if (found != std::end(kEndFlags)) {
+      flags.*(found->flag) = true;
+    } else {
+      is_wrong = is_wrong || !equals(word, "default");
+    }
+  }
+  if (is_wrong || (flags.saves && flags.saves_not)) {
+    return bad_value(
+        "argument(s) must be one of the following: default, save, nosave, now, force (and not both "
+        "save and nosave)");
+  }
+  config.*field = flags;
+  return Done{};
+}
+
+template <EndFlags Config::*field>
+std::string show_end_flags(const Config& config) {
+  std::string text;
+  for (const EndFlag& one : kEndFlags) {
+    if (!(config.*field.*(one.flag))) continue;
+    text += text.empty() ? "" : " ";
+    text += one.name;
+  }
+  return text.empty() ? "default" : text;
+}
+
+template <EndFlags Config::*field>
+constexpr Field kEnd{set_end_flags<field>, show_end_flags<field>};
+
 constexpr Field kDbfilename{set_dbfilename, show_text<&Config::dbfilename>};
 constexpr Field kAppendfilename{set_appendfilename, show_text<&Config::appendfilename>};
 constexpr Field kAppenddirname{set_appenddirname, show_text<&Config::appenddirname>};
@@ -64,7 +113,7 @@ constexpr Directive kPersistenceDirectives[] = {
     {"rdb-version-check",           "", choice<&Config::rdb_version_check, kVersionChecks>},
     {"rdb-save-incremental-fsync",  "", boolean<&Config::rdb_save_incremental_fsync>},
     {"stop-writes-on-bgsave-error", "", boolean<&Config::stop_writes_on_bgsave_error>},
-    {"appendonly",     "", boolean<&Config::appendonly>},
+    {"appendonly",     "", boolean<&Config::appendonly>,           mark::loaded},
     {"appendfsync",    "", choice<&Config::appendfsync, kSyncs>},
     {"appendfilename", "", kAppendfilename,                        mark::fixed},
     {"appenddirname",  "", kAppenddirname,                         mark::fixed},
@@ -74,6 +123,11 @@ constexpr Directive kPersistenceDirectives[] = {
     {"aof-load-truncated",          "", boolean<&Config::aof_load_truncated>},
     {"aof-use-rdb-preamble",        "", boolean<&Config::aof_use_rdb_preamble>},
     {"no-appendfsync-on-rewrite",   "", boolean<&Config::no_appendfsync_on_rewrite>},
+    {"key-load-delay",     "", number<&Config::key_load_delay, INT32_MIN, kIntMax>, mark::hidden},
+    {"rdb-key-save-delay", "", number<&Config::rdb_key_save_delay, INT32_MIN, kIntMax>,
+     mark::hidden},
+    {"shutdown-on-sigint",  "", kEnd<&Config::shutdown_on_sigint>,  mark::several},
+    {"shutdown-on-sigterm", "", kEnd<&Config::shutdown_on_sigterm>, mark::several},
 };
 // clang-format on
 

@@ -3,6 +3,8 @@
 
 #include "server/config/config_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -10,6 +12,7 @@
 #include "commands/words.h"
 #include "keyspace/eviction.h"
 #include "keyspace/key_node.h"
+#include "resp/numbers.h"
 
 namespace mayfly {
 namespace {
@@ -74,8 +77,9 @@ Status set_client_memory(Config& config, Values values, bool) {
   const auto word = only_word(values);
   if (!word) return word.error();
   if (word->ends_with('%')) {
-    const auto percent = read_number(word->substr(0, word->size() - 1), 0, 100);
+    const auto percent = read_number(word->substr(0, word->size() - 1), 0, kLongMax);
     if (!percent) return bad_value("argument must be a memory or percent value");
+    if (*percent > 100) return bad_value("percentage argument must be less or equal to 100");
     config.maxmemory_clients = -*percent;
     return Done{};
   }
@@ -126,6 +130,26 @@ std::string show_events(const Config& config) {
   return format_events(config.notify_keyspace_events);
 }
 
+Status set_percentiles(Config& config, Values values, bool) {
+  std::vector<double> percentiles;
+  for (const std::string& word : split_words(values)) {
+    const std::optional<double> number = parse_double(word);
+    if (!number) return bad_value("Invalid latency-tracking-info-percentiles parameters");
+    if (!(*number >= 0 && *number <= 100)) {
+      return bad_value(
+          "latency-tracking-info-percentiles parameters should be between 0.0 and 100.0");
+    }
+    percentiles.push_back(*number);
+  }
+  config.latency_percentiles = std::move(percentiles);
+  return Done{};
+}
+
+std::string show_percentiles(const Config& config) {
+  return fmt::format("{}", fmt::join(config.latency_percentiles, " "));
+}
+
+constexpr Field kPercentiles{set_percentiles, show_percentiles};
 constexpr Field kBind{set_bind, show_bind};
 constexpr Field kPerm{set_permissions, show_permissions};
 constexpr Field kDir{set_dir, show_dir};
@@ -150,7 +174,7 @@ constexpr Directive kDirectives[] = {
     // General
     {"databases",      "", number<&Config::databases, 1, kIntMax>,        mark::fixed},
     {"requirepass",    "", text<&Config::requirepass>,                    mark::secret},
-    {"dir",            "", kDir,                                          mark::is_protected},
+    {"dir",            "", kDir,                          mark::is_protected | mark::loaded},
     {"pidfile",        "", text<&Config::pidfile>,                        mark::fixed},
     {"logfile",        "", text<&Config::logfile>,                        mark::fixed},
     {"loglevel",       "", choice<&Config::loglevel, kLevels>},
@@ -162,7 +186,7 @@ constexpr Directive kDirectives[] = {
      mark::fixed},
 
     // Limits
-    {"maxmemory",         "", memory<&Config::maxmemory>},
+    {"maxmemory",         "", memory<&Config::maxmemory, 0, UINT64_MAX>},
     {"maxmemory-policy",  "", kPolicy},
     {"maxmemory-samples", "", number<&Config::maxmemory_samples, 1, 64>},
     {"maxmemory-clients", "", kClientMemory},
@@ -210,6 +234,7 @@ constexpr Directive kDirectives[] = {
     {"commandlog-reply-larger-than",     "", number<&Config::reply_log_larger_than, -1, kLongMax>},
     {"commandlog-large-reply-max-len",   "", number<&Config::reply_log_max_len, 0, kLongMax>},
     {"latency-monitor-threshold", "", number<&Config::latency_monitor_threshold, 0, kLongMax>},
+    {"latency-tracking-info-percentiles", "", kPercentiles,               mark::several},
     {"latency-tracking",          "", boolean<&Config::latency_tracking>},
 };
 // clang-format on

@@ -20,6 +20,8 @@ inline constexpr unsigned fixed = 1 << 0;         // not to be changed while the
 inline constexpr unsigned is_protected = 1 << 1;  // only if enable-protected-configs says so
 inline constexpr unsigned secret = 1 << 2;        // never shown but by CONFIG GET
 inline constexpr unsigned several = 1 << 3;       // takes more words than one
+inline constexpr unsigned hidden = 1 << 5;        // CONFIG GET shows it by its exact name only
+inline constexpr unsigned loaded = 1 << 6;        // not to be changed while data is loaded
 inline constexpr unsigned safety = 1 << 4;  // inert, and another value than the default matters
 }  // namespace mark
 
@@ -37,7 +39,7 @@ struct Directive {
 };
 
 // What an inert value must look like.
-enum class Form { text, words, boolean, number, memory };
+enum class Form { text, words, boolean, number, memory, signed_memory };
 
 struct InertDirective {
   std::string_view name;

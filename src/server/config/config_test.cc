@@ -57,6 +57,35 @@ TEST_F(ConfigTest, NumbersHaveBounds) {
   EXPECT_EQ(config_.port, 7000);
 }
 
+TEST_F(ConfigTest, SignalsHaveFlags) {
+  EXPECT_EQ(show("shutdown-on-sigterm"), "default");
+  EXPECT_EQ(set("shutdown-on-sigterm", {"force", "NOSAVE now"}, false), "");
+  EXPECT_EQ(show("shutdown-on-sigterm"), "nosave now force");
+  for (const std::string_view wrong : {"", "save nosave", "later"}) {
+    EXPECT_TRUE(set("shutdown-on-sigint", {std::string(wrong)}).starts_with("argument(s) must be"));
+  }
+  EXPECT_EQ(set("shutdown-on-sigterm", {"default"}), "");
+  EXPECT_EQ(show("shutdown-on-sigterm"), "default");
+}
+
+TEST_F(ConfigTest, PercentilesAreNumbersUpToAHundred) {
+  EXPECT_EQ(show("latency-tracking-info-percentiles"), "50 99 99.9");
+  EXPECT_EQ(set("latency-tracking-info-percentiles", {"0.0 50.0 100.0"}), "");
+  EXPECT_EQ(show("latency-tracking-info-percentiles"), "0 50 100");
+  EXPECT_NE(set("latency-tracking-info-percentiles", {"50 a"}), "");
+  EXPECT_NE(set("latency-tracking-info-percentiles", {"50 101"}), "");
+  EXPECT_EQ(show("latency-tracking-info-percentiles"), "0 50 100");
+}
+
+TEST_F(ConfigTest, SomeMemoryMayBeNegativeOrHuge) {
+  EXPECT_EQ(set("slot-migration-max-failover-repl-bytes", {"-1"}), "");
+  EXPECT_EQ(show("slot-migration-max-failover-repl-bytes"), "-1");
+  EXPECT_NE(set("slot-migration-max-failover-repl-bytes", {"-2"}), "");
+  EXPECT_EQ(set("maxmemory", {"9223372036854775808"}), "");
+  EXPECT_EQ(show("maxmemory"), "9223372036854775808");
+  EXPECT_EQ(set("maxmemory-clients", {"101%"}), "percentage argument must be less or equal to 100");
+}
+
 TEST_F(ConfigTest, MemoryHasUnits) {
   const std::pair<std::string, std::uint64_t> rows[] = {
       {"0", 0},           {"123", 123},          {"5b", 5},
@@ -171,7 +200,7 @@ TEST_F(ConfigTest, PathsAreChecked) {
 }
 
 TEST_F(ConfigTest, FixedDirectivesAreSetAtTheStartOnly) {
-  for (const char* const name : {"unixsocket", "databases", "enable-debug-command", "io-threads"}) {
+  for (const char* const name : {"unixsocket", "databases", "enable-debug-command", "hash-seed"}) {
     EXPECT_EQ(set(name, {show(name)}, false), "can't set immutable config") << name;
   }
   EXPECT_EQ(set("databases", {"4"}), "");

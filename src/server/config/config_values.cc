@@ -100,7 +100,7 @@ Result<std::uint64_t> read_memory(std::string_view text, std::uint64_t least, st
   const std::string_view name(stop, static_cast<std::size_t>(end - stop));
   const auto unit =
       std::ranges::find_if(kUnits, [&](const Unit& row) { return equals(name, row.name); });
-  if (error != std::errc() || unit == std::end(kUnits) || number > kMemoryMost / unit->bytes) {
+  if (error != std::errc() || unit == std::end(kUnits) || number > UINT64_MAX / unit->bytes) {
     return bad_value("argument must be a memory value");
   }
   if (number * unit->bytes < least || number * unit->bytes > most) {

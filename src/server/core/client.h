@@ -106,6 +106,7 @@ class Client final : public Peer {
     bool no_touch = false;
     bool is_import_source = false;  // in import mode, nothing is expired for it
     bool can_redirect = false;      // CLIENT CAPA redirect
+    bool is_readonly = false;       // READONLY: shown only, as there is no cluster
   };
 
   // MULTI, EXEC and WATCH.

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "commands/call.h"
 #include "keyspace/keyspace.h"
@@ -43,10 +44,14 @@ class KeyEvents final : public Host, public KeyspaceListener {
   // Removes all keys of all databases, before others are loaded.
   void clear_all();
 
+  // Whether FLUSHALL was called since this was.
+  bool take_flush() { return std::exchange(is_flushed_, false); }
+
   // ---- Host ----
   void notify(Event event, std::string_view name, std::string_view key, int database) override;
   void key_changed(const ExecContext& context, int database, std::string_view key) override;
   void database_changed(const ExecContext& context, int database) override;
+  void all_flushed() override { is_flushed_ = true; }
   bool wait_for(Call& call, const KeyWait& wait) override;
   bool wants_propagation() const override { return propagation_.is_wanted(); }
   std::string_view removal_name() const override {
@@ -76,6 +81,7 @@ class KeyEvents final : public Host, public KeyspaceListener {
   const Loading& loading_;
   const ReplicationStream& stream_;
   LocalExpiries& local_expiries_;
+  bool is_flushed_ = false;
 };
 
 }  // namespace mayfly

@@ -222,8 +222,11 @@ void ServerProcess::end_if_asked() {
   log_.write(Level::notice, fmt::format("Received SIG{}: the server {}", sigabbrev_np(number),
                                         is_second ? "stops at once" : "shuts down"));
   if (is_second) return loop_.stop();
-  const Status status =
-      persistence.shutdown().begin({.saves = persistence.saves_at_end()}, nullptr);
+  const Config& config = server_.parts().config;
+  const EndFlags& flags = number == SIGINT ? config.shutdown_on_sigint : config.shutdown_on_sigterm;
+  const bool saves = flags.saves || (!flags.saves_not && persistence.saves_at_end());
+  const Status status = persistence.shutdown().begin(
+      {.saves = saves, .is_forced = flags.is_forced, .is_now = flags.is_now}, nullptr);
   has_refused_to_end_ = !status;
   if (status) return;
   log_.write(Level::warning,

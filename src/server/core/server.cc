@@ -183,7 +183,7 @@ void Server::begin_turn() {
   state_->now = state_->environment.clock.now();
   if (!state_->loading.is_active()) return state_->reclaimer.run_slice();
   // The old data is freed first: else both would be in memory at the same time.
-  state_->keyspace.lazy_free().is_empty() ? state_->loading.slice()
+  state_->keyspace.lazy_free().is_empty() ? state_->loading.slice(state_->config.key_load_delay)
                                           : state_->reclaimer.free_for_loading();
 }
 

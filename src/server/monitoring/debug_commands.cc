@@ -59,6 +59,13 @@ void write_log(Call& call) {
   call.reply().ok();
 }
 
+// CONFIG REWRITE that writes all directives, also those that have their default.
+void rewrite_all_config(Call& call) {
+  const Status status = rewrite_config(parts_of(call).config, true);
+  if (!status) return call.fail(fmt::format("ERR {}", status.error().message));
+  call.reply().ok();
+}
+
 // Settings of Valkey that do not exist here.
 void do_nothing(Call& call) { call.reply().ok(); }
 
@@ -195,6 +202,8 @@ void debug_help(Call& call);
 // clang-format off
 constexpr DebugSubcommand kDebugSubcommands[] = {
     {"change-repl-id", 2, 2, do_nothing, "", "Does nothing."},
+    {"config-rewrite-force-all", 2, 2, rewrite_all_config, "",
+     "Writes all settings into the configuration file."},
     {"dict-resizing", 3, 3,
      do_nothing, "<0|1>", "Does nothing: tables always grow in small steps."},
     {"digest", 2, 2, debug_digest, "", "Returns a digest of all data, deadlines included."},

@@ -36,7 +36,8 @@ void info_primary_link(const ServerParts& server, const PrimaryLink& primary, st
   info_line(text, "master_last_io_seconds_ago",
             primary.is_up() ? seconds_since(primary.last_received(), now) : -1);
   info_line(text, "master_sync_in_progress", is_syncing);
-  info_line(text, "slave_read_repl_offset", offset);
+  info_line(text, "slave_read_repl_offset",
+            offset + static_cast<std::int64_t>(primary.unapplied_bytes()));
   info_line(text, "slave_repl_offset", offset);
   if (is_syncing) {
     const std::uint64_t total = primary.bytes_to_transfer();

@@ -91,9 +91,12 @@ void info_latency_stats(const ServerParts& server, std::string& text) {
   if (!server.config.latency_tracking) return;
   for (const auto& [name, stats] : commands_by_name(server.stats)) {
     if (stats->calls == 0) continue;
-    text += fmt::format("latency_percentiles_usec_{}:p50={}.000,p99={}.000,p99.9={}.000\r\n", name,
-                        percentile_micros(*stats, 0.5), percentile_micros(*stats, 0.99),
-                        percentile_micros(*stats, 0.999));
+    text += fmt::format("latency_percentiles_usec_{}:", name);
+    for (const double percentile : server.config.latency_percentiles) {
+      text += fmt::format("{}p{}={}.000", text.ends_with(':') ? "" : ",", percentile,
+                          percentile_micros(*stats, percentile / 100));
+    }
+    text += "\r\n";
   }
 }
 
@@ -122,6 +125,7 @@ std::map<std::string, const CommandStats*> commands_by_name(const Stats& stats) 
 
 std::uint64_t percentile_micros(const CommandStats& stats, double share) {
   auto left = static_cast<std::uint64_t>(share * static_cast<double>(stats.calls));
+  left = std::min(left, stats.calls - std::min<std::uint64_t>(stats.calls, 1));
   for (std::size_t i = 0; i < stats.micros_log2.size(); ++i) {
     if (stats.micros_log2[i] > left) return bucket_micros(i);
     left -= stats.micros_log2[i];

@@ -61,7 +61,8 @@ void add_databases(MapReply& map, Call& call) {
   Keyspace& keyspace = call.keyspace();
   for (int number = 0; number < keyspace.count(); ++number) {
     const Database& database = keyspace[number];
-    if (database.size(call.context()) == 0) continue;
+    const bool is_own = number == call.database().number();  // shown even if it is empty
+    if (database.size(call.context()) == 0 && !is_own) continue;
     map.add(fmt::format("db.{}", number));
     reply.map(2);
     reply.bulk("overhead.hashtable.main");
@@ -167,9 +168,9 @@ constexpr Command kMemoryRows[] = {
      "memory"},
     {"doctor", memory_doctor, 2, 0, {}, "server", "4.0.0", "", "Checks for problems with memory.",
      {}, "memory"},
-    {"malloc-stats", memory_malloc_stats, 2, 0, {}, "server", "4.0.0", "",
+    {"malloc-stats", memory_malloc_stats, 2, flag::loading, {}, "server", "4.0.0", "",
      "Returns the statistics of the allocator.", {}, "memory"},
-    {"purge", memory_purge, 2, 0, {}, "server", "4.0.0", "",
+    {"purge", memory_purge, 2, flag::loading, {}, "server", "4.0.0", "",
      "Gives empty pages back to the system.", {}, "memory"},
     {"help", reply_help, 2, flag::loading | flag::stale, {}, "server", "4.0.0", "",
      "Prints this help.", {}, "memory"},

@@ -10,12 +10,28 @@
 #include "server/monitoring/latency.h"
 
 namespace mayfly {
+namespace {
+
+// The same work, with a pause after each key (rdb-key-save-delay).
+ChildWork slowed(const ChildWork& work, std::int64_t delay) {
+  return [work, delay](const OnChildProgress& report) {
+    std::uint64_t keys = 0;
+    return work([&](const ChildProgress& progress) {
+      report(progress);
+      delay_keys(delay, progress.keys - std::exchange(keys, progress.keys));
+    });
+  };
+}
+
+}  // namespace
 
 Status Background::start(Job job, Time now, const ChildWork& work, Ended ended,
                          const std::vector<int>& kept) {
   assert(!is_busy());
   const std::int64_t begin = monotonic_ns();
-  Result<std::unique_ptr<Child>> child = environment_.host.start_child(work, kept);
+  const std::int64_t delay = environment_.config.rdb_key_save_delay;
+  Result<std::unique_ptr<Child>> child =
+      environment_.host.start_child(delay == 0 ? work : slowed(work, delay), kept);
   fork_micros_ = (monotonic_ns() - begin) / 1000;
   ++forks_;
   if (!child) return child.error();

@@ -131,6 +131,13 @@ class ProcessChild final : public Child {
 
 }  // namespace
 
+void delay_keys(std::int64_t delay, std::uint64_t keys) {
+  const auto count = static_cast<std::int64_t>(keys);
+  const std::int64_t micros = delay > 0 ? delay * count : count / -delay;
+  const std::timespec time{micros / 1'000'000, micros % 1'000'000 * 1000};
+  if (micros > 0) ::nanosleep(&time, nullptr);
+}
+
 Result<std::unique_ptr<Child>> fork_child(const ChildWork& work, std::vector<int> kept) {
   void* const page =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -36,6 +36,10 @@ class Child {
   virtual int pid() const = 0;
 };
 
+// Sleeps after `keys` keys, for the directives that make saving and loading slow in tests:
+// microseconds a key, or, if negative, one for so many keys.
+void delay_keys(std::int64_t delay, std::uint64_t keys);
+
 // Forks. The child keeps the descriptors `kept` only: others would keep connections alive and ports
 // taken. It shares a page of memory with us, for its progress and its result.
 Result<std::unique_ptr<Child>> fork_child(const ChildWork& work, std::vector<int> kept);

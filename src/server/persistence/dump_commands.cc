@@ -115,16 +115,12 @@ void set_access(Call& call, Slot slot, const RestoreOptions& options) {
   }
 }
 
-void propagate_restore(Call& call, std::string_view key, Time deadline,
-                       const RestoreOptions& options) {
+// The words as they are, with an absolute time.
+void propagate_restore(Call& call, Time deadline) {
   if (!call.wants_propagation()) return call.propagate_nothing();
-  const std::string ms = deadline == kNever ? "0" : in_millis(deadline);
-  Propagated words = {"RESTORE", std::string(key),     ms, std::string(call.word(3)),
-                      "REPLACE", std::string("ABSTTL")};
-  if (options.idle_seconds) {
-    words.insert(words.end(), {"IDLETIME", std::to_string(*options.idle_seconds)});
-  }
-  if (options.frequency) words.insert(words.end(), {"FREQ", std::to_string(*options.frequency)});
+  Propagated words(call.words().begin(), call.words().end());
+  words[2] = in_millis(deadline);
+  words.emplace_back("ABSTTL");
   call.propagate_list(std::move(words));
 }
 
@@ -153,7 +149,7 @@ void restore(Call& call) {
   set_access(call, slot, *options);
   call.changed(key);
   call.notify(Event::generic, "restore", key);
-  propagate_restore(call, key, *deadline, *options);
+  if (*deadline != kNever && !options->is_absolute) propagate_restore(call, *deadline);
 }
 
 // clang-format off

@@ -8,6 +8,7 @@
 
 #include "mayfly/internal/stopwatch.h"
 #include "server/config/config.h"
+#include "server/persistence/child.h"
 #include "server/persistence/storage_context.h"
 
 namespace mayfly {
@@ -57,9 +58,13 @@ void Loading::step(std::size_t count) {
   ended(is_done ? Status(Done{}) : Status(is_done.error()));
 }
 
-void Loading::slice() {
+void Loading::slice(std::int64_t delay) {
   const std::int64_t begin = monotonic_ns();
-  while (is_active() && monotonic_ns() - begin < kLoadSliceNs) step(kLoadedAtOnce);
+  const std::size_t at_once = delay > 0 ? 1 : kLoadedAtOnce;
+  while (is_active() && monotonic_ns() - begin < kLoadSliceNs) {
+    step(at_once);
+    if (delay != 0) delay_keys(delay, at_once);
+  }
 }
 
 void Loading::finish() {

@@ -58,8 +58,9 @@ class Loading {
   std::uint64_t offset() const { return task_ ? task_->offset() : 0; }
   std::uint64_t total() const { return task_ ? task_->total() : 0; }
 
-  // Loads for some milliseconds; at the end calls `ended`, which may begin the next.
-  void slice();
+  // Loads for some milliseconds; at the end calls `ended`, which may begin the next. `delay`: see
+  // delay_keys().
+  void slice(std::int64_t delay = 0);
 
   // Loads all that is left.
   void finish();

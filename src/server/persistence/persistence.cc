@@ -158,6 +158,7 @@ void Persistence::load_ended(const Status& status, bool goes_on) {
     }
   }
   snapshots_.begin(now);
+  (void)events_.take_flush();  // one of the log
   is_ready_ = true;
   context_.host.ready();
 }
@@ -173,10 +174,18 @@ void Persistence::fail(const Error& error) {
 void Persistence::before_sleep(Time now) {
   if (!context_.background.is_busy()) directory_.release_former();
   if (is_ready_) {
+    if (events_.take_flush()) save_flushed(now);
     aof_.before_sleep(now);
     snapshots_.before_sleep(now);
   }
   shutdown_.before_sleep(now);
+}
+
+// The data that FLUSHALL removed must not come back after a crash: a file that is being written has
+// it, and so may the last one.
+void Persistence::save_flushed(Time now) {
+  if (context_.background.is_doing(Job::save)) snapshots_.cancel();
+  if (!context_.config.save.empty()) (void)snapshots_.save(now);  // it logs a failure
 }
 
 Status Persistence::check_writable() const {
@@ -282,6 +291,7 @@ Status Persistence::load_aof() {
   Status ended = Done{};
   begin_aof([&](const Status& status) { ended = status; });
   context_.loading.finish();
+  (void)events_.take_flush();
   if (!is_in_force) aof_.restart();  // the base that is being written has other data
   return ended;
 }

@@ -100,6 +100,7 @@ class Persistence {
   void load_ended(const Status& status, bool goes_on);
   void fail(const Error& error);
   void stop_child();
+  void save_flushed(Time now);
 
   const StorageContext context_;
   KeyEvents& events_;

@@ -354,6 +354,37 @@ TEST_F(PersistenceTest, WhatIsLoadedInPartIsNeitherSavedNorRewritten) {
 
 // ---- The end ----
 
+TEST_F(PersistenceTest, FlushallSavesIfThereAreRules) {
+  Config config = plain_;
+  config.save = {{3600, 1}};
+  start(config);
+  run("SET a 1");
+  fixture_->sweep();
+  run("SAVE");
+  const std::string before = disk_.bytes(kFile);
+  run("SET b 1");
+  fixture_->holds_children = true;
+  run("BGSAVE");
+  run("FLUSHALL");
+  fixture_->sweep();
+  EXPECT_NE(disk_.bytes(kFile), before);
+  EXPECT_EQ(fixture_->server().parts().stats.dirty, 0u);
+  EXPECT_NE(run("INFO persistence").find("rdb_bgsave_in_progress:0"), std::string::npos);
+  start(config);
+  EXPECT_EQ(run("DBSIZE"), "(integer) 0");
+}
+
+TEST_F(PersistenceTest, FlushallSavesNothingWithoutRules) {
+  start(plain_);
+  run("SET a 1");
+  run("SAVE");
+  run("FLUSHALL");
+  fixture_->sweep();
+  EXPECT_GT(fixture_->server().parts().stats.dirty, 0u);
+  start(plain_);
+  EXPECT_EQ(run("DBSIZE"), "(integer) 1");
+}
+
 TEST_F(PersistenceTest, ShutdownSavesIfThereAreRules) {
   Config ruled = plain_;
   ruled.save = {{3600, 1}};

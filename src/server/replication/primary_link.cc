@@ -154,6 +154,10 @@ void PrimaryLink::begin_stream() {
   if (link_->paused()) link_->resume_reading();
 }
 
+std::size_t PrimaryLink::unapplied_bytes() const {
+  return client_ ? held_.size() + client_->unprocessed_bytes() : 0;
+}
+
 void PrimaryLink::applied(std::string_view bytes) {
   if (std::string what = mayfly_only(bytes); !what.empty()) held_mayfly_only_ = std::move(what);
   if (client_ && client_->transaction.is_open) {

@@ -52,6 +52,7 @@ class PrimaryLink {
   LinkState state() const { return state_; }
   bool is_up() const { return state_ == LinkState::streaming; }
   Time last_received() const { return last_received_; }
+  std::size_t unapplied_bytes() const;  // of the stream: received, and not in the log yet
   Time down_since() const { return down_since_; }  // if it is not up
   std::uint64_t transferred_bytes() const { return transferred_; }
   std::uint64_t bytes_to_transfer() const { return to_transfer_; }  // 0: not known

@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <initializer_list>
 #include <string>
+
+#include "resp/encode.h"
 
 namespace mayfly {
 namespace replication_stream_test {
@@ -40,6 +43,31 @@ TEST(ReplicationLogTest, GoesOnFromTheNumberItIsGiven) {
   EXPECT_EQ(log.begin(), 1000u);
   EXPECT_EQ(log.end(), 1003u);
   EXPECT_EQ(read_all(log, 1001), "ew");
+}
+
+// As in Valkey: MULTI is about no database.
+TEST(ReplicationStreamTest, SelectsADatabaseWithinTheTransaction) {
+  Propagation propagation;
+  ReplicationStream stream(propagation);
+  stream.open();
+  const std::uint64_t begin = stream.log().end();
+  propagation.add(2, Propagated{"DEL", "a"});
+  propagation.add(3, Propagated{"DEL", "b"});
+  propagation.flush();
+  propagation.add(3, Propagated{"DEL", "c"});
+  propagation.flush();
+  std::string expected;
+  for (const Propagated& words : std::initializer_list<Propagated>{{"MULTI"},
+                                                                   {"SELECT", "2"},
+                                                                   {"DEL", "a"},
+                                                                   {"SELECT", "3"},
+                                                                   {"DEL", "b"},
+                                                                   {"EXEC"},
+                                                                   {"DEL", "c"}}) {
+    append_request(expected, words);
+  }
+  EXPECT_EQ(read_all(stream.log(), begin), expected);
+  stream.close();
 }
 
 // The model is one string of all bytes ever appended. Pieces are up to three blocks long, so that

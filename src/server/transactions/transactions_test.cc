@@ -80,6 +80,35 @@ TEST_F(TransactionTest, DoesNothingIfAWatchedKeyWasChanged) {
   EXPECT_EQ(client.run("GET k"), "\"other\"");
 }
 
+TEST_F(TransactionTest, IsNotBrokenByTheRemovalOfAKeyThatHadExpiredBefore) {
+  other.run("DEBUG SET-ACTIVE-EXPIRE 0");
+  other.run("SET k v PX 10");
+  advance(Millis(10));
+  client.run("WATCH k");
+  EXPECT_EQ(other.run("EXISTS k"), "(integer) 0");
+  client.run("MULTI");
+  EXPECT_EQ(client.run("EXEC"), "[]");
+  client.run("WATCH k");
+  other.run("SET k v PX 10");
+  client.run("MULTI");
+  EXPECT_EQ(client.run("EXEC"), "(nil)");
+  client.run("WATCH k");
+  advance(Millis(10));
+  other.run("EXISTS k");
+  client.run("MULTI");
+  EXPECT_EQ(client.run("EXEC"), "(nil)");
+}
+
+// It took a minute when each key was compared with all others.
+TEST_F(TransactionTest, CanWatchManyKeysAgainAndAgain) {
+  std::vector<std::string> words = {"WATCH"};
+  for (int i = 0; i < 50'000; ++i) words.push_back("key " + std::to_string(i));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(client.run(words), "OK");
+  EXPECT_NE(client.run("CLIENT INFO").find(" watch=50000 "), std::string::npos);
+  EXPECT_EQ(client.run("UNWATCH"), "OK");
+  EXPECT_NE(client.run("CLIENT INFO").find(" watch=0 "), std::string::npos);
+}
+
 TEST_F(TransactionTest, IsNotBrokenByAnotherKeyOrAnotherDatabase) {
   client.run("WATCH k");
   other.run("SET j v");

@@ -14,16 +14,19 @@ std::string Watches::name_of(int database, std::string_view key) {
   return name.append(key);
 }
 
+int Watches::database_of(std::string_view name) {
+  int database = 0;
+  std::memcpy(&database, name.data(), sizeof database);
+  return database;
+}
+
 void Watches::watch(const ExecContext& context, Client& client, Database& database,
                     std::string_view key) {
-  std::vector<Watched>& watched = by_client_[&client];
-  const bool known = std::ranges::any_of(watched, [&](const Watched& one) {
-    return one.database == database.number() && one.key == key;
-  });
-  if (known) return;
+  const std::string name = name_of(database.number(), key);
+  const bool is_alive = database.peek(context, key) != kNoSlot;
+  if (!by_client_[&client].emplace(name, is_alive).second) return;
   ++client.transaction.watched_keys;
-  watched.push_back({database.number(), std::string(key), database.peek(context, key) != kNoSlot});
-  by_key_[name_of(database.number(), key)].push_back(&client);
+  by_key_[name].push_back(&client);
 }
 
 void Watches::unwatch_all(Client& client) {
@@ -31,8 +34,8 @@ void Watches::unwatch_all(Client& client) {
   client.transaction.watched_keys = 0;
   const auto found = by_client_.find(&client);
   if (found == by_client_.end()) return;
-  for (const Watched& one : found->second) {
-    const auto key = by_key_.find(name_of(one.database, one.key));
+  for (const auto& [name, was_alive] : found->second) {
+    const auto key = by_key_.find(name);
     std::erase(key->second, &client);
     if (key->second.empty()) by_key_.erase(key);
   }
@@ -48,23 +51,21 @@ void Watches::key_changed(int database, std::string_view key) {
 
 void Watches::key_expired(int database, std::string_view key) {
   if (by_key_.empty()) return;
-  const auto found = by_key_.find(name_of(database, key));
+  const std::string name = name_of(database, key);
+  const auto found = by_key_.find(name);
   if (found == by_key_.end()) return;
   for (Client* const client : found->second) {
-    const bool was_alive = std::ranges::any_of(by_client_[client], [&](const Watched& one) {
-      return one.was_alive && one.database == database && one.key == key;
-    });
-    if (was_alive) client->transaction.is_watch_broken = true;
+    if (by_client_[client][name]) client->transaction.is_watch_broken = true;
   }
 }
 
 void Watches::database_changed(const ExecContext& context, int database, Keyspace& keyspace) {
   // A key that was not there and is not there now has not changed.
   for (auto& [client, watched] : by_client_) {
-    for (const Watched& one : watched) {
-      if (one.database != database) continue;
-      const bool is_alive = keyspace[database].peek(context, one.key) != kNoSlot;
-      if (one.was_alive || is_alive) client->transaction.is_watch_broken = true;
+    for (const auto& [name, was_alive] : watched) {
+      if (database_of(name) != database) continue;
+      const bool is_alive = keyspace[database].peek(context, key_of(name)) != kNoSlot;
+      if (was_alive || is_alive) client->transaction.is_watch_broken = true;
     }
   }
 }
@@ -72,8 +73,9 @@ void Watches::database_changed(const ExecContext& context, int database, Keyspac
 bool Watches::has_expired(const ExecContext& context, Client& client, Keyspace& keyspace) const {
   const auto found = by_client_.find(&client);
   if (found == by_client_.end()) return false;
-  return std::ranges::any_of(found->second, [&](const Watched& one) {
-    return one.was_alive && keyspace[one.database].peek(context, one.key) == kNoSlot;
+  return std::ranges::any_of(found->second, [&](const auto& watched) {
+    const auto& [name, was_alive] = watched;
+    return was_alive && keyspace[database_of(name)].peek(context, key_of(name)) == kNoSlot;
   });
 }
 

@@ -34,15 +34,15 @@ class Watches {
   std::size_t keys() const { return by_key_.size(); }
 
  private:
-  struct Watched {
-    int database;
-    std::string key;
-    bool was_alive;
-  };
+  // A database and a key in one text, and back.
   static std::string name_of(int database, std::string_view key);
+  static int database_of(std::string_view name);
+  static std::string_view key_of(std::string_view name) { return name.substr(sizeof(int)); }
 
-  std::unordered_map<std::string, std::vector<Client*>> by_key_;  // by name_of()
-  std::unordered_map<Client*, std::vector<Watched>> by_client_;
+  using Watched = std::unordered_map<std::string, bool>;  // a name; whether the key was alive
+
+  std::unordered_map<std::string, std::vector<Client*>> by_key_;  // by name
+  std::unordered_map<Client*, Watched> by_client_;
 };
 
 }  // namespace mayfly
