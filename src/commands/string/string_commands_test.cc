@@ -264,6 +264,13 @@ TEST_F(StringCommandsTest, GetsetIsASetToReplicas) {
   EXPECT_EQ(run("TTL k"), "(integer) -1");
 }
 
+TEST_F(StringCommandsTest, SetWithAnExactTimeIsPropagatedAsItIs) {
+  run({"SET", "a", "1", "pxat", in_ms(Millis(9))});
+  EXPECT_EQ(propagated(), "SET a 1 pxat " + in_ms(Millis(9)));
+  run({"SET", "a", "1", "pxat", in_ms(Millis(9)), "XX"});
+  EXPECT_EQ(propagated(), "SET a 1 PXAT " + in_ms(Millis(9)));
+}
+
 // ---- MSETEX ----
 
 TEST_F(StringCommandsTest, MsetexSetsAllKeysWithOneDeadline) {

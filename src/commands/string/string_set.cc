@@ -72,6 +72,9 @@ void set_until(Call& call, Slot slot, std::string_view key, std::string_view val
   call.database().set_deadline(slot, deadline);
   report_set(call, key);
   call.notify(Event::generic, "expire", key);
+}
+
+void propagate_until(Call& call, std::string_view key, std::string_view value, Time deadline) {
   call.propagate_as("SET", key, value, "PXAT", in_millis(deadline));
 }
 
@@ -109,6 +112,8 @@ void set_with(Call& call, const SetOptions& options, std::optional<Time> deadlin
     set_without_deadline(call, slot, options);
   } else if (!call.context().expires_at_once(*deadline)) {
     set_until(call, slot, key, call.word(2), *deadline);
+    const bool is_exact = *options.expiry.form == kAtMilli && call.count() == 5;
+    if (!is_exact) propagate_until(call, key, call.word(2), *deadline);
   } else if (slot != kNoSlot) {
     expire_at_once(call, slot, key);
   }
@@ -121,6 +126,7 @@ void setex(Call& call) {
   if (!deadline) return;
   const std::string_view key = call.word(1);
   set_until(call, call.find_to_write(key), key, call.word(3), *deadline);
+  propagate_until(call, key, call.word(3), *deadline);
   call.reply().ok();
 }
 
