@@ -20,6 +20,11 @@ REQUESTS = [("SET", b"\x00\xff\r\n", bytes(range(256))), ("SET", "long", "abc" *
             ("HSET", "large hash", *(f"x{number}" for number in range(2_000))),
             ("SADD", "ints", *range(-50, 400)), ("SADD", "set", "a", "b", ""),
             ("ZADD", "zset", 1, "b", 1, "a", "-inf", "c", 0.1, ""),
+            ("RPUSH", "list", "a", "", 12345), ("RPUSH", "large list", *range(2_000)),
+            ("PFADD", "hll", *range(1_000)), ("GEOADD", "places", 13.36, 38.11, "Palermo"),
+            *(("XADD", "stream", f"{number}-1", "f", number) for number in range(1, 300)),
+            ("XGROUP", "CREATE", "stream", "g", 0),
+            ("XREADGROUP", "GROUP", "g", "ann", "COUNT", 10, "STREAMS", "stream", ">"),
             ("ZADD", "large zset", *(word for number in range(2_000)
                                      for word in (number / 7, f"m{number}")))]
 
