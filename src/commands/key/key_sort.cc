@@ -275,7 +275,6 @@ void store_items(Call& call, std::span<const SortItem> items, const SortOptions&
   if (results.is_empty()) return before == kNoSlot ? void() : remove_key(call, before, key);
 
   Database& database = call.database();
-  if (before != kNoSlot) database.erase(before);
   ListRef list = database.list(before == kNoSlot ? call.make_list(key)
                                                  : database.make_list(call.context(), key));
   results.each([&](std::string_view result) { list.push(ListEnd::tail, result); });

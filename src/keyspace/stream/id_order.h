@@ -227,20 +227,32 @@ class IdOrder {
     return {place.chunk + 1, place.index - kChunkMost / 2};
   }
 
-  // Removes this chunk if it is empty, or joins it with the next one if both are small.
+  // Makes up for what a chunk has lost: it goes if it is empty, is joined with a neighbour if both
+  // are small, or gets smaller.
   void compact(std::size_t index) {
-    const auto at = chunks_.begin() + static_cast<std::ptrdiff_t>(index);
-    if (at->size() * 4 > at->capacity()) return;
-    if (index + 1 < chunks_.size() && at->size() + at[1].size() <= kChunkMost / 2) {
-      at[1].insert(at[1].begin(), at->begin(), at->end());
-      at->clear();
+    Chunk& chunk = chunks_[index];
+    if (chunk.size() * 4 > chunk.capacity()) return;
+    if (chunk.empty()) {
+      drop_chunk(index);
+    } else if (!join(index) && (index == 0 || !join(index - 1))) {
+      chunk.shrink_to_fit();
     }
-    if (at->empty()) {
-      chunks_.erase(at);
-      if (chunks_.size() * 4 <= chunks_.capacity()) chunks_.shrink_to_fit();
-    } else {
-      at->shrink_to_fit();
-    }
+  }
+
+  // Joins a chunk with the next one, if both are small.
+  bool join(std::size_t index) {
+    if (index + 1 == chunks_.size()) return false;
+    Chunk& chunk = chunks_[index];
+    const Chunk& behind = chunks_[index + 1];
+    if (chunk.size() + behind.size() > kChunkMost / 2) return false;
+    chunk.insert(chunk.end(), behind.begin(), behind.end());
+    drop_chunk(index + 1);
+    return true;
+  }
+
+  void drop_chunk(std::size_t index) {
+    chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(index));
+    if (chunks_.size() * 4 <= chunks_.capacity()) chunks_.shrink_to_fit();
   }
 
   std::vector<Chunk> chunks_;  // none is empty
