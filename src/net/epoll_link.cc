@@ -134,7 +134,9 @@ void EpollLink::read() {
 
 void EpollLink::deliver() {
   left_over_ = false;
+  delivering_ = true;
   if (reading() && !input_.empty()) peer_->received(input_);
+  delivering_ = false;
   input_.keep_rest();
 }
 

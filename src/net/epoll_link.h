@@ -74,7 +74,8 @@ class EpollLink final : public Link, public Watched {
   // Begins: `peer` will be called from now on.
   void begin(std::unique_ptr<Peer> peer);
   void ready(std::uint32_t events) override;
-  void deliver();         // the input that is there, to the peer
+  void deliver();  // the input that is there, to the peer
+  bool is_delivering() const { return delivering_; }
   void finish_turn();     // for a link in touched, which the loop has cleared
   void finish_close();    // calls closed(); the loop destroys the link next
   std::size_t index = 0;  // in the loop's list of links
@@ -103,6 +104,7 @@ class EpollLink final : public Link, public Watched {
   bool closing_ = false;        // once all output is written
   bool gone_ = false;           // in lists_.gone
   bool touched_ = false;        // in lists_.touched
+  bool delivering_ = false;     // received() is running
   bool left_over_ = false;      // in lists_.leftovers
   bool undrained_ = false;      // drained() was not called yet
 };

@@ -152,6 +152,43 @@ struct EpollLoop::State {
     retired.clear();
   }
 
+  // The turn around it works off its own events, and input that lies in the scratch memory.
+  void serve_others() {
+    std::array<epoll_event, 64> some;
+    std::vector<char> other_scratch(scratch.size());
+    const std::span<char> outer = std::exchange(lists.scratch, other_scratch);
+    const int ready = ::epoll_wait(epoll.get(), some.data(), static_cast<int>(some.size()), 0);
+    for (int i = 0; i < ready; ++i) {
+      const epoll_event& event = some[static_cast<std::size_t>(i)];
+      static_cast<Watched*>(event.data.ptr)->ready(event.events);
+    }
+    std::vector<EpollLink*> touched;
+    touched.swap(lists.touched);
+    for (EpollLink* const link : touched) {
+      if (link->is_delivering()) {
+        lists.touched.push_back(link);  // its peer is in the middle of writing
+      } else {
+        link->finish_turn();
+      }
+    }
+    reap_others();
+    lists.scratch = outer;
+  }
+
+  // As reap(); but the turn around it may still refer to the links, and one is in use by it.
+  void reap_others() {
+    std::vector<EpollLink*> gone;
+    gone.swap(lists.gone);
+    for (EpollLink* const link : gone) {
+      if (link->is_delivering()) {
+        lists.gone.push_back(link);
+      } else {
+        link->finish_close();
+        retired.push_back(take(*link));
+      }
+    }
+  }
+
   Millis longest_wait(Millis longest) const {
     if (!lists.touched.empty() || !lists.leftovers.empty() || !lists.gone.empty() ||
         !failed_connects.empty()) {
@@ -173,16 +210,22 @@ struct EpollLoop::State {
     batch.clear();
   }
 
+  std::unique_ptr<EpollLink> take(EpollLink& link) {
+    const std::size_t hole = link.index;
+    links.back()->index = hole;
+    std::swap(links[hole], links.back());
+    std::unique_ptr<EpollLink> taken = std::move(links.back());
+    links.pop_back();
+    return taken;
+  }
+
   void reap() {
     if (lists.gone.empty()) return;
     while (!lists.gone.empty()) {
       batch.swap(lists.gone);
       for (EpollLink* link : batch) {
         link->finish_close();
-        const std::size_t hole = link->index;
-        links.back()->index = hole;
-        std::swap(links[hole], links.back());
-        links.pop_back();
+        take(*link);
       }
       batch.clear();
     }
@@ -256,6 +299,8 @@ void EpollLoop::run() {
 }
 
 void EpollLoop::run_once(Millis longest) { state_->turn(longest); }
+
+void EpollLoop::serve_others() { state_->serve_others(); }
 
 void EpollLoop::stop() {
   state_->stopped = true;

@@ -56,6 +56,10 @@ class EpollLoop final : public Loop {
   void stop() override;
   void wake() override;
 
+  // From within a turn: delivers what has come for other connections, and writes their outputs.
+  // Connections that end meanwhile are closed when the turn ends.
+  void serve_others();
+
   std::size_t connections() const override;
 
  private:

@@ -54,8 +54,8 @@ Result<Addresses> resolve(std::string_view host, int port, int flags) {
   addrinfo* list = nullptr;
   const int error = ::getaddrinfo(name.c_str(), std::to_string(port).c_str(), &hints, &list);
   if (error != 0) {
-    return Error{Code::invalid, name.append(" is not a valid address: ")
-                                    .append(::gai_strerror(error))};
+    return Error{Code::invalid,
+                 name.append(" is not a valid address: ").append(::gai_strerror(error))};
   }
   return Addresses(list);
 }
