@@ -122,7 +122,7 @@ SortElements elements_of_key(Call& call, SortOptions& options) {
       return elements_of_list(call, slot, options);
     case ValueType::set:
       // A set has no order. What is stored must be the same on all servers.
-      if (!options.sorts && options.store) {
+      if (!options.sorts && (options.store || call.context().wants_order)) {
         options.sorts = options.is_alpha = true;
         options.by.reset();
       }

@@ -102,7 +102,7 @@ void reply_range(Call& call, const RangeForm& form) {
   if (slot == kNoSlot) return reply.array(0);
 
   MembersRef zset = call.members(slot);
-  const MembersOrder order = zset.order();
+  const MembersOrder order = order_for(zset, request->range);
   const Ranks ranks = chosen_ranks(order, *request);
   const bool with_scores = request->with_scores;
   reply_members_head(reply, ranks.count, with_scores);
@@ -157,7 +157,7 @@ void zrangestore(Call& call) {
   if (slot != kNoSlot) {
     MembersRef zset = call.members(slot);
     had_deadlines = zset.has_deadlines();
-    const MembersOrder order = zset.order();
+    const MembersOrder order = order_for(zset, request->range);
     const Ranks ranks = chosen_ranks(order, *request);
     result.items().reserve(ranks.count);
     // The result has no direction: it is stored in ascending order.

@@ -105,6 +105,11 @@ std::optional<MemberRange> read_range(Call& call, RangeKind kind, std::size_t mi
   return std::nullopt;
 }
 
+MembersOrder order_for(MembersRef& zset, const MemberRange& range) {
+  const auto* by_score = std::get_if<ScoreRange>(&range);
+  return by_score != nullptr ? zset.order(by_score->max.score) : zset.order();
+}
+
 Ranks ranks_in(const MembersOrder& order, const MemberRange& range, Direction direction) {
   if (const auto* by_score = std::get_if<ScoreRange>(&range)) {
     return ranks_between(order, *by_score);

@@ -57,6 +57,9 @@ struct Ranks {
   std::size_t count = 0;
 };
 
+// The order of all members that the range may hold, with the ranks that they have.
+MembersOrder order_for(MembersRef& zset, const MemberRange& range);
+
 // The members in a range. The direction matters to ranks, which count from its beginning.
 Ranks ranks_in(const MembersOrder& order, const MemberRange& range, Direction direction);
 

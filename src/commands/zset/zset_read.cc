@@ -83,7 +83,7 @@ void reply_count(Call& call, RangeKind kind) {
   if (call.has_failed()) return;
   if (slot == kNoSlot) return call.reply().integer(0);
   MembersRef zset = call.members(slot);
-  const Ranks ranks = ranks_in(zset.order(), *range, Direction::forward);
+  const Ranks ranks = ranks_in(order_for(zset, *range), *range, Direction::forward);
   call.reply().integer(static_cast<std::int64_t>(ranks.count));
   call.finish(zset, call.word(1));
 }

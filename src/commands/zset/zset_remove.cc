@@ -39,7 +39,7 @@ void remove_range(Call& call, RangeKind kind, std::string_view event) {
   MembersRef zset = call.members(slot);
   const bool had_deadlines = zset.has_deadlines();
   std::vector<std::string> names;
-  const MembersOrder order = zset.order();
+  const MembersOrder order = order_for(zset, *range);
   const Ranks ranks = ranks_in(order, *range, Direction::forward);
   call.reply().integer(static_cast<std::int64_t>(ranks.count));
   if (ranks.count == 0) return call.finish(zset, key);

@@ -96,7 +96,7 @@ Member MembersRef::random(Random& random) const {
   return chosen;
 }
 
-MembersOrder MembersRef::order() {
+MembersOrder MembersRef::order(double most) {
   if (context_.policy == Policy::reclaim) reclaim_due();
   if (!is_packed()) {
     MemberTable& table = database_.node(slot_).member_table();
@@ -104,8 +104,10 @@ MembersOrder MembersRef::order() {
     return {table, table.order(hidden_until)};
   }
   std::vector<Member> members;
-  members.reserve(stored());
-  each([&](const Member& member) {
+  if (most == std::numeric_limits<double>::infinity()) members.reserve(stored());
+  PackedView(database_.node(slot_).value()).each([&](const Member& member) {
+    if (context_.hides(member.deadline)) return true;
+    if (member.score() > most) return false;
     members.push_back(member);
     return true;
   });

@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,8 +69,9 @@ class MembersRef {
   Member random(Random& random) const;
 
   // The members of a sorted set in order, without those that are due; so ranks are exact. If the
-  // policy says so, a thousand of them are reclaimed first. REQUIRES: the key is a sorted set.
-  MembersOrder order();
+  // policy says so, a thousand of them are reclaimed first. Those with a score above `most` may be
+  // missing. REQUIRES: the key is a sorted set.
+  MembersOrder order(double most = std::numeric_limits<double>::infinity());
 
   // ---- Writing ----
 
