@@ -110,7 +110,10 @@ Status AofLoader::begin_file() {
   // Due keys stay: the log removes them, or the sweep after loading.
   rdb_ = std::make_unique<RdbLoader>(
       *source_, keyspace_,
-      RdbLoadOptions{.now = options_.now, .keeps_due = true, .checks = options_.checks});
+      RdbLoadOptions{.now = options_.now,
+                     .keeps_due = true,
+                     .checks = options_.checks,
+                     .load_function = options_.load_function});
   return Done{};
 }
 

@@ -47,6 +47,7 @@ struct AofLoadOptions {
   Time now{};
   bool truncates_tail = true;  // aof-load-truncated
   RdbChecks checks = {};       // of a base that is an RDB file
+  LoadFunction load_function = {};
 };
 
 struct AofLoadReport {

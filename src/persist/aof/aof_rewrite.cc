@@ -36,6 +36,8 @@ class Rewriter {
   Rewriter(Time now, ByteSink& sink, const OnSaveProgress& progress)
       : context_{.now = now, .policy = Policy::hide}, out_(sink, progress) {}
 
+  void library(std::string_view code) { out_.request({"FUNCTION", "LOAD", code}); }
+
   void database(Database& database) {
     if (database.stored() == 0) return;
     out_.request({"SELECT", Digits(database.number()).text()});
@@ -154,6 +156,7 @@ Result<SaveProgress> write_aof_base(Keyspace& keyspace, ByteSink& sink, const Sa
     return save_rdb(keyspace, sink, marked, progress);
   }
   Rewriter rewriter(options.format.now, sink, progress);
+  for (const std::string& code : options.libraries) rewriter.library(code);
   for (int i = 0; i < keyspace.count(); ++i) rewriter.database(keyspace[i]);
   return rewriter.finish();
 }

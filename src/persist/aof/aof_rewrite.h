@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the base of an append-only file holds: all that is stored, as an RDB file or as commands.
 //
+//   FUNCTION LOAD code                        a library of functions
 //   SELECT 0
 //   SET key value PXAT 1700000000000          a string, with its deadline if it has one
 //   HSET key f v f v ...                      members without a deadline, 64 at a time

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the loading of RDB files and of DUMP payloads: whatever the bytes are, the keyspace stays
-// sound, and they mean the same however they are cut.
+// Fuzzes the loading of RDB files and of payloads of DUMP and FUNCTION DUMP: whatever the bytes
+// are, the keyspace stays sound, and they mean the same however they are cut.
 //
 // The checksum of a file is not the point: it is taken for one that is not checked.
 
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "keyspace/keyspace_fixture.h"
+#include "persist/rdb/rdb_functions.h"
 #include "persist/rdb/rdb_loader.h"
 #include "persist/rdb/rdb_restore.h"
 #include "persist/rdb/rdb_test_file.h"
@@ -59,12 +60,21 @@ void restore(const std::string& bytes) {
   if (!fixture.database.check_invariants().empty()) std::abort();
 }
 
+// What could be read is written again, and is then the same.
+void restore_functions(const std::string& bytes) {
+  const auto codes = mayfly::read_functions(mayfly::TestFile(bytes).payload(10));
+  if (!codes) return;
+  const auto again = mayfly::read_functions(mayfly::dump_functions(*codes));
+  if (!again || *again != *codes) std::abort();
+}
+
 }  // namespace
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string bytes(data, data + size);
   restore(bytes);
+  restore_functions(bytes);
   if (bytes.size() > 8) bytes.replace(bytes.size() - 8, 8, 8, '\0');
   mayfly::StringSource whole(bytes);
   mayfly::PieceSource pieces(bytes, 1 + size % 100);

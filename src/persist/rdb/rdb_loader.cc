@@ -37,8 +37,9 @@ void RdbLoader::Handler::fit() {
   for (int i = 0; i < keyspace_.count(); ++i) keyspace_[i].fit();
 }
 
-Status RdbLoader::Handler::function(std::string_view) {
-  ++report.skipped["function"];
+Status RdbLoader::Handler::function(std::string_view code) {
+  const bool is_held = options_.load_function && options_.load_function(code);
+  if (!is_held) ++report.skipped["function"];
   return Done{};
 }
 
@@ -72,7 +73,7 @@ Status RdbLoader::Handler::string(const RdbKey& key, std::string_view value) {
     return Done{};
   }
   Database& database = keyspace_[key.database];
-  if (database.peek(context_, key.name) != kNoSlot) return already_there();
+  if (Status status = make_way(key); !status) return status;
   finish_key(database, database.put_string(context_, key.name, value), key);
   return Done{};
 }
@@ -86,16 +87,23 @@ std::size_t RdbLoader::Handler::believable(std::uint64_t count) const {
   return static_cast<std::size_t>(std::min(count, most));
 }
 
+// There must be no key of that name.
+Status RdbLoader::Handler::make_way(const RdbKey& key) {
+  Database& database = keyspace_[key.database];
+  const Slot old = database.peek(context_, key.name);
+  if (old == kNoSlot) return Done{};
+  if (!options_.replaces) return already_there();
+  database.erase(old);
+  return Done{};
+}
+
 // A key whose parts follow.
 Status RdbLoader::Handler::begin_parts(const RdbKey& key) {
   if (Status status = admit(key); !status) return status;
   key_ = key;
   is_left_out_ = leaves_out(key.deadline);
   has_parts_ = false;
-  if (!is_left_out_ && keyspace_[key.database].peek(context_, key.name) != kNoSlot) {
-    return already_there();
-  }
-  return Done{};
+  return is_left_out_ ? Status(Done{}) : make_way(key);
 }
 
 // Nothing is stored if all was due, or if there was nothing.

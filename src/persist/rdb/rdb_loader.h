@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -32,10 +33,15 @@
 
 namespace mayfly {
 
+// Takes the code of a library of functions. False: it cannot be held.
+using LoadFunction = std::function<bool(std::string_view code)>;
+
 struct RdbLoadOptions {
   Time now{};
   bool keeps_due = false;  // for a replica: what is due is stored, too
+  bool replaces = false;   // a key that exists is replaced, and no error
   RdbChecks checks = {};
+  LoadFunction load_function = {};  // empty: no library can be held
 };
 
 struct RdbReport {
@@ -89,6 +95,7 @@ class RdbLoader {
    private:
     Status admit(const RdbKey& key);
     Status begin_parts(const RdbKey& key);
+    Status make_way(const RdbKey& key);
     void end_parts(Slot slot);
     bool leaves_out(Time deadline) const;
     std::size_t believable(std::uint64_t count) const;

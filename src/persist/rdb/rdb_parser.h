@@ -61,7 +61,7 @@ class RdbHandler {
   // A database begins; the numbers are a hint. Not told for a database that announces no numbers.
   virtual void database(int number, std::uint64_t keys, std::uint64_t deadlines);
 
-  // A library of functions, which we do not run.
+  // The code of a library of functions.
   virtual Status function(std::string_view code);
 
   virtual Status string(const RdbKey& key, std::string_view value) = 0;

@@ -19,7 +19,6 @@ namespace mayfly {
 namespace {
 
 constexpr std::size_t kVersionSize = 2;
-constexpr std::size_t kFooterSize = kVersionSize + sizeof(std::uint64_t);
 
 template <class Number>
 Number number_at(std::string_view bytes, std::size_t offset) {
@@ -89,9 +88,17 @@ class OneValue final : public RdbHandler {
 
 }  // namespace
 
+void append_payload_footer(std::string& payload, unsigned version) {
+  const auto append = [&](std::uint64_t number, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; ++i) payload += static_cast<char>(number >> i * 8);
+  };
+  append(version, kVersionSize);
+  append(crc64(0, payload), sizeof(std::uint64_t));
+}
+
 Status check_payload(std::string_view payload, const RdbChecks& checks) {
   const Error wrong{Code::corrupt, "DUMP payload version or checksum are wrong"};
-  if (payload.size() <= kFooterSize) return wrong;
+  if (payload.size() < kPayloadFooterSize) return wrong;
   const std::string_view summed = payload.substr(0, payload.size() - sizeof(std::uint64_t));
   const auto version = number_at<std::uint16_t>(payload, summed.size() - kVersionSize);
   if (!is_readable_version(version, checks)) return wrong;
@@ -103,7 +110,7 @@ Status check_payload(std::string_view payload, const RdbChecks& checks) {
 Result<Slot> restore_value(const ExecContext& context, Database& database, std::string_view key,
                            std::string_view payload, const RdbChecks& checks) {
   if (const Status status = check_payload(payload, checks); !status) return status.error();
-  const std::string_view body = payload.substr(0, payload.size() - kFooterSize);
+  const std::string_view body = payload.substr(0, payload.size() - kPayloadFooterSize);
   const int version = number_at<std::uint16_t>(payload, body.size());
 
   StringSource source(body);

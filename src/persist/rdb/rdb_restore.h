@@ -7,6 +7,8 @@
 
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "keyspace/database.h"
@@ -15,6 +17,10 @@
 #include "persist/rdb/rdb_parser.h"
 
 namespace mayfly {
+
+inline constexpr std::size_t kPayloadFooterSize = 2 + 8;  // version and checksum
+
+void append_payload_footer(std::string& payload, unsigned version);
 
 // Whether version and checksum are right. If not: Code::corrupt, "DUMP payload version or checksum
 // are wrong".

@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
-#include "persist/crc64.h"
 #include "persist/disk/disk.h"
 #include "persist/rdb/rdb_format.h"
+#include "persist/rdb/rdb_restore.h"
 
 namespace mayfly {
 namespace {
@@ -75,6 +75,7 @@ Result<SaveProgress> save_rdb(Keyspace& keyspace, ByteSink& sink, const SaveOpti
   const int version = version_for(keyspace);
   writer.header(version);
   write_aux(writer, options.aux);
+  for (const std::string& code : options.libraries) writer.function(code);
   for (int i = 0; i < keyspace.count() && !writer.has_failed(); ++i) {
     Database& database = keyspace[i];
     if (database.stored() == 0) continue;
@@ -113,13 +114,8 @@ std::string dump_value(Database& database, Slot slot, const RdbOptions& options)
   writer.value(database, slot);
   (void)writer.flush();  // a string takes everything
 
-  std::string& payload = sink.bytes;
-  const auto append = [&](std::uint64_t number, std::size_t bytes) {
-    for (std::size_t i = 0; i < bytes; ++i) payload += static_cast<char>(number >> i * 8);
-  };
-  append(payload_version(database.node(slot), type), 2);
-  append(crc64(0, payload), 8);
-  return std::move(payload);
+  append_payload_footer(sink.bytes, payload_version(database.node(slot), type));
+  return std::move(sink.bytes);
 }
 
 }  // namespace mayfly

@@ -15,6 +15,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "keyspace/keyspace.h"
 #include "mayfly/result.h"
@@ -72,6 +73,8 @@ struct SaveOptions {
   // Written after redis-bits: the writer (mayfly-ver, redis-ver),
   // ctime, used-mem, aof-base, as they are given here.
   RdbAux aux = {};
+
+  std::vector<std::string> libraries = {};  // the code of each library of functions
 
   // A file is synced whenever so many bytes were written, so that the last sync is short and does
   // not hold up the disk for others. 0: only at the end.

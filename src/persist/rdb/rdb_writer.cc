@@ -164,6 +164,11 @@ void RdbWriter::aux(std::string_view name, std::string_view value) {
   put_string(value);
 }
 
+void RdbWriter::function(std::string_view code) {
+  put_byte(static_cast<unsigned>(rdb::Opcode::function2));
+  put_string(code);
+}
+
 void RdbWriter::select(int database, std::size_t keys, std::size_t deadlines) {
   put_byte(static_cast<unsigned>(rdb::Opcode::select_db));
   put_length(static_cast<std::uint64_t>(database));

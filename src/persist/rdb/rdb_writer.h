@@ -64,6 +64,7 @@ class RdbWriter {
 
   void header(int version);  // REDIS0010 for 10, VALKEY080 for 80
   void aux(std::string_view name, std::string_view value);
+  void function(std::string_view code);  // a library of functions
 
   // How many keys there will be, and how many of them have deadlines, is advice for the reader.
   void select(int database, std::size_t keys, std::size_t deadlines);
