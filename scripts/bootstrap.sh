@@ -8,12 +8,12 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build make pkg-config libfmt-dev libcli11-dev liblmdb-dev libxxhash-dev
-       libjemalloc-dev libedit-dev)
+       libjemalloc-dev libedit-dev libluajit-5.1-dev)
 python=(pybind11-dev python3-dev python3-venv python3-pip)
 package=(dpkg-dev file)
 test=("${python[@]}" "${package[@]}" python3 python3-pytest python3-hypothesis python3-gdbm
       libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev valgrind redis-server redis-tools
-      libhiredis-dev python3-redis bash zsh fish)
+      libhiredis-dev python3-redis python3-celery python3-rq bash zsh fish)
 bench=(libsqlite3-dev librocksdb-dev redis-server redis-tools python3-matplotlib)
 check=(python3 clang-format clang-tidy)
 fuzz=(python3 clang libclang-rt-dev)  # libFuzzer is in the latter

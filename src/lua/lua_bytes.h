@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// LuaBytes: bytes that grow in the memory of Lua, so that its limit holds for them too.
+//
+//   LuaBytes out(lua);
+//   out.append("...");
+//   out.push();
+//
+// If there is no memory, append() raises an error of Lua. The destructor runs then as well.
+
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include "lua/lua_api.h"
+
+namespace mayfly {
+
+class LuaBytes {
+ public:
+  explicit LuaBytes(lua_State* lua) : lua_(lua), allocate_(lua_getallocf(lua, &memory_)) {}
+  LuaBytes(const LuaBytes&) = delete;
+  LuaBytes& operator=(const LuaBytes&) = delete;
+  ~LuaBytes() {
+    if (data_ != nullptr) allocate_(memory_, data_, capacity_, 0);
+  }
+
+  std::size_t size() const { return size_; }
+  std::string_view view() const { return {data_, size_}; }
+  void clear() { size_ = 0; }
+
+  void append(char byte) {
+    if (size_ == capacity_) grow(1);
+    data_[size_++] = byte;
+  }
+  void append(std::string_view bytes) {
+    if (bytes.empty()) return;
+    if (bytes.size() > capacity_ - size_) grow(bytes.size());
+    std::memcpy(data_ + size_, bytes.data(), bytes.size());
+    size_ += bytes.size();
+  }
+  void append(std::size_t count, char byte) {
+    if (count == 0) return;
+    if (count > capacity_ - size_) grow(count);
+    std::memset(data_ + size_, byte, count);
+    size_ += count;
+  }
+
+  // Pushes them as a string.
+  void push() const { lua_pushlstring(lua_, data_ == nullptr ? "" : data_, size_); }
+
+ private:
+  void grow(std::size_t more) {
+    constexpr std::size_t kLeast = 256;
+    std::size_t wanted = std::max({size_ + more, 2 * capacity_, kLeast});
+    void* moved = allocate_(memory_, data_, capacity_, wanted);
+    if (moved == nullptr && more >= capacity_ / 8) {  // a small one would soon want more again
+      wanted = size_ + more;
+      moved = allocate_(memory_, data_, capacity_, wanted);
+    }
+    if (moved == nullptr) {
+      luaL_error(lua_, "not enough memory");
+      return;
+    }
+    data_ = static_cast<char*>(moved);
+    capacity_ = wanted;
+  }
+
+  lua_State* lua_;
+  void* memory_ = nullptr;
+  lua_Alloc allocate_;
+  char* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace mayfly

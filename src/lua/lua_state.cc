@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lua/lua_state.h"
+
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "lua/lua_prelude.h"
+
+namespace mayfly {
+namespace {
+
+void open_library(lua_State* lua, lua_CFunction open, const char* name) {
+  lua_pushcfunction(lua, open);
+  lua_pushstring(lua, name);
+  lua_call(lua, 1, 0);
+}
+
+void replace_in(lua_State* lua, const char* library, void (*replace)(lua_State*)) {
+  lua_getglobal(lua, library);
+  replace(lua);
+  lua_pop(lua, 1);
+}
+
+}  // namespace
+
+void* LuaState::allocate(void* memory, void* old, std::size_t old_size, std::size_t size) {
+  Memory& counted = *static_cast<Memory*>(memory);
+  if (size == 0) {
+    counted.used -= old_size;
+    std::free(old);
+    return nullptr;
+  }
+  const bool is_beyond = size > old_size && counted.used + (size - old_size) > counted.most;
+  if (is_beyond && counted.is_limited) return nullptr;
+  void* const moved = std::realloc(old, size);
+  if (moved != nullptr) counted.used += size - old_size;
+  return moved;
+}
+
+LuaState::LuaState(const LuaOptions& options) {
+  memory_.most = options.memory_most;
+  lua_ = lua_newstate(allocate, &memory_);
+  if (lua_ == nullptr) throw std::bad_alloc();
+  luaJIT_setmode(lua_, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+  open_libraries(options.insecure);
+}
+
+LuaState::~LuaState() { lua_close(lua_); }
+
+void LuaState::open_libraries(bool insecure) {
+  open_library(lua_, luaopen_base, "");
+  open_library(lua_, luaopen_table, LUA_TABLIBNAME);
+  open_library(lua_, luaopen_string, LUA_STRLIBNAME);
+  open_library(lua_, luaopen_math, LUA_MATHLIBNAME);
+  open_library(lua_, luaopen_os, LUA_OSLIBNAME);
+  open_library(lua_, luaopen_bit, LUA_BITLIBNAME);
+  replace_in(lua_, LUA_COLIBNAME, replace_coroutines);
+  replace_in(lua_, LUA_MATHLIBNAME, replace_random);
+  replace_in(lua_, LUA_STRLIBNAME, replace_string);
+
+  const std::string_view code = kLuaPrelude;
+  if (luaL_loadbufferx(lua_, code.data(), code.size(), "@prelude", "t") != 0) {
+    throw std::logic_error(std::string(text_at(lua_, -1)));
+  }
+  lua_pushvalue(lua_, LUA_GLOBALSINDEX);
+  lua_pushboolean(lua_, insecure ? 1 : 0);
+  if (lua_pcall(lua_, 2, 4, 0) != 0) throw std::logic_error(std::string(text_at(lua_, -1)));
+  missing_ = luaL_ref(lua_, LUA_REGISTRYINDEX);
+  freeze_ = luaL_ref(lua_, LUA_REGISTRYINDEX);
+  environment_ = luaL_ref(lua_, LUA_REGISTRYINDEX);
+  globals_ = luaL_ref(lua_, LUA_REGISTRYINDEX);
+
+  push_cjson(lua_);
+  add_table("cjson");
+  push_cmsgpack(lua_);
+  add_table("cmsgpack");
+  push_struct(lua_);
+  add_table("struct");
+}
+
+void LuaState::freeze() {
+  lua_rawgeti(lua_, LUA_REGISTRYINDEX, freeze_);
+  lua_insert(lua_, -2);
+  lua_call(lua_, 1, 1);
+}
+
+void LuaState::add_table(std::string_view name) {
+  freeze();
+  set_global(std::string(name).c_str());
+}
+
+void LuaState::set_global(const char* name) {
+  lua_rawgeti(lua_, LUA_REGISTRYINDEX, globals_);
+  lua_insert(lua_, -2);
+  lua_pushstring(lua_, name);
+  lua_insert(lua_, -2);
+  lua_rawset(lua_, -3);
+  lua_pop(lua_, 1);
+}
+
+void LuaState::set_missing_error() {
+  lua_rawgeti(lua_, LUA_REGISTRYINDEX, missing_);
+  lua_setmetatable(lua_, -2);
+}
+
+void LuaState::push_globals() { lua_rawgeti(lua_, LUA_REGISTRYINDEX, globals_); }
+
+void LuaState::push_environment() {
+  push_globals();
+  freeze();
+}
+
+void LuaState::set_environment_source(int index) {
+  const int environment = index < 0 ? lua_gettop(lua_) + index + 1 : index;
+  lua_getmetatable(lua_, environment);
+  lua_insert(lua_, -2);
+  lua_setfield(lua_, -2, "__index");
+  lua_pop(lua_, 1);
+}
+
+Status LuaState::load(std::string_view code, const char* chunk_name) {
+  if (luaL_loadbufferx(lua_, code.data(), code.size(), chunk_name, "t") != 0) {
+    Error error{Code::invalid, std::string(text_at(lua_, -1))};
+    lua_pop(lua_, 1);
+    return error;
+  }
+  lua_rawgeti(lua_, LUA_REGISTRYINDEX, environment_);
+  lua_setfenv(lua_, -2);
+  return Done{};
+}
+
+void LuaState::limit_memory(bool limited) {
+  memory_.is_limited = limited;
+  if (!limited && memory_.used > memory_.most / 2) collect_all();
+}
+
+void LuaState::interrupt_every(int instructions, lua_Hook hook) {
+  lua_sethook(lua_, instructions == 0 ? nullptr : hook, instructions == 0 ? 0 : LUA_MASKCOUNT,
+              instructions);
+}
+
+}  // namespace mayfly
