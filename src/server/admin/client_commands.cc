@@ -10,6 +10,7 @@
 #include "server/blocking/blocked_clients.h"
 #include "server/core/clients.h"
 #include "server/core/server_call.h"
+#include "server/tracking/tracking_commands.h"
 
 namespace mayfly {
 namespace {
@@ -175,39 +176,6 @@ void unpause(Call& call) {
   call.reply().ok();
 }
 
-void tracking(Call& call) {
-  const auto on = on_or_off(call, 2);
-  if (!on) return;
-  for (std::size_t i = 3; i < call.count(); ++i) {
-    const bool has_value = call.is(i, "redirect") || call.is(i, "prefix");
-    const bool is_known = has_value || call.is(i, "bcast") || call.is(i, "optin") ||
-                          call.is(i, "optout") || call.is(i, "noloop");
-    if (!is_known || (has_value && i + 1 == call.count())) return call.fail_syntax();
-    i += has_value ? 1 : 0;
-  }
-  if (*on) return call.fail("ERR client-side caching is not supported; only TRACKING OFF is");
-  call.reply().ok();
-}
-
-void trackinginfo(Call& call) {
-  call.reply().map(3);
-  call.reply().bulk("flags");
-  call.reply().set(1);
-  call.reply().bulk("off");
-  call.reply().bulk("redirect");
-  call.reply().integer(-1);
-  call.reply().bulk("prefixes");
-  call.reply().array(0);
-}
-
-void caching(Call& call) {
-  call.fail(
-      "ERR CLIENT CACHING can be called only when the client is in tracking mode with "
-      "OPTIN or OPTOUT mode enabled");
-}
-
-void getredir(Call& call) { call.reply().integer(-1); }
-
 void unblock(Call& call) {
   ServerCall& here = server_call(call);
   if (call.count() > 4) return call.fail_arity();
@@ -274,15 +242,15 @@ constexpr Command kClientRows[] = {
      "timeout:int [mode:(WRITE | ALL)]", "Makes commands of all connections wait.", {}, "client"},
     {"unpause", unpause, 2, kClientAdmin, {}, "connection", "6.2.0", "", "Ends a pause.", {},
      "client"},
-    {"tracking", tracking, -3, kClientFlags, {}, "connection", "6.0.0",
+    {"tracking", client_tracking, -3, kClientFlags, {}, "connection", "6.0.0",
      "status:(ON | OFF) [REDIRECT client-id:int] [PREFIX prefix]... [BCAST] [OPTIN] "
-     "[OPTOUT] [NOLOOP]", "Client-side caching; only OFF.", {}, "client"},
-    {"trackinginfo", trackinginfo, 2, kClientFlags, {}, "connection", "6.2.0", "",
-     "Returns the state of client-side caching: off.", {}, "client"},
-    {"caching", caching, 3, kClientState, {}, "connection", "6.0.0", "mode:(YES | NO)",
-     "Client-side caching; not supported.", {}, "client"},
-    {"getredir", getredir, 2, kClientState, {}, "connection", "6.0.0", "",
-     "Returns the client that gets invalidations: none.", {}, "client"},
+     "[OPTOUT] [NOLOOP]", "Switches client-side caching on and off.", {}, "client"},
+    {"trackinginfo", client_trackinginfo, 2, kClientFlags, {}, "connection", "6.2.0", "",
+     "Returns the state of client-side caching.", {}, "client"},
+    {"caching", client_caching, 3, kClientState, {}, "connection", "6.0.0", "mode:(YES | NO)",
+     "Decides whether the next command is cached.", {}, "client"},
+    {"getredir", client_getredir, 2, kClientState, {}, "connection", "6.0.0", "",
+     "Returns the client that gets the invalidations of this one.", {}, "client"},
     {"unblock", unblock, -3, kClientAdmin, {}, "connection", "5.0.0",
      "client-id:int [answer:(TIMEOUT | ERROR)]", "Ends the wait of a client.", {}, "client"},
     {"capa", capa, -3, kClientState, {}, "connection", "8.0.0", "capability...",

@@ -103,11 +103,6 @@ TEST_F(ClientCommandsTest, NothingIsReclaimedDuringAPauseButAllIsHidden) {
   EXPECT_EQ(other.run("DBSIZE"), "(integer) 0");
 }
 
-TEST_F(ClientCommandsTest, TrackingCanOnlyBeTurnedOff) {
-  EXPECT_EQ(client.run("CLIENT TRACKING OFF"), "OK");
-  EXPECT_TRUE(client.run("CLIENT TRACKING ON").starts_with("(error) ERR"));
-}
-
 TEST_F(ClientCommandsTest, IdleClientsAreClosedAfterTheTimeout) {
   server().parts().config.timeout = 10;
   other.run("SUBSCRIBE a");

@@ -23,6 +23,11 @@ std::string flags_of(const Client& client) {
   if (client.is_subscriber()) flags += 'P';
   if (client.transaction.is_open) flags += 'x';
   if (client.blocked || client.limits.is_paused) flags += 'b';
+  if (client.tracking) {
+    flags += 't';
+    if (client.tracking->is_broken) flags += 'R';
+    if (client.tracking->is_broadcast) flags += 'B';
+  }
   if (client.transaction.is_watch_broken) flags += 'd';
   if (client.link().closing()) flags += 'c';
   if (client.link().is_unix()) flags += 'U';
@@ -35,6 +40,10 @@ std::string flags_of(const Client& client) {
 
 std::string last_command(const Client& client) {
   return client.info.last == nullptr ? "NULL" : full_name(*client.info.last);
+}
+
+std::int64_t redirect_of(const Client& client) {
+  return client.tracking ? static_cast<std::int64_t>(client.tracking->redirect) : -1;
 }
 
 std::int64_t seconds_between(Time from, Time to) {
@@ -232,7 +241,8 @@ std::string_view type_of(const Client& client) {
 std::size_t memory_of(const Client& client) {
   const Link& link = client.link();
   return sizeof(Client) + link.input().capacity() + link.output_capacity() +
-         client.transaction.queued_bytes + (client.blocked ? client.blocked->bytes : 0);
+         client.transaction.queued_bytes + (client.blocked ? client.blocked->bytes : 0) +
+         (client.tracking ? client.tracking->prefixes.capacity() * sizeof(std::string_view) : 0);
 }
 
 std::string describe(const Client& client, Time now) {
@@ -241,7 +251,7 @@ std::string describe(const Client& client, Time now) {
   return fmt::format(
       "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} capa={} db={} sub={} psub={} "
       "ssub={} multi={} watch={} qbuf={} qbuf-free={} argv-mem=0 multi-mem={} rbs={} rbp={} obl={} "
-      "oll=0 omem={} tot-mem={} events=r{} cmd={} user=default redir=-1 resp={} lib-name={} "
+      "oll=0 omem={} tot-mem={} events=r{} cmd={} user=default redir={} resp={} lib-name={} "
       "lib-ver={} tot-net-in={} tot-net-out={} tot-cmds={}",
       client.id(), link.address(), link.local_address(), link.fd(), client.info.name,
       seconds_between(client.info.created, now), seconds_between(client.info.used, now),
@@ -252,9 +262,9 @@ std::string describe(const Client& client, Time now) {
       client.transaction.watched_keys, client.unprocessed_bytes(),
       link.input().capacity() - std::min(link.input().capacity(), link.input().size()),
       client.transaction.queued_bytes, link.output_capacity(), waiting, waiting, waiting,
-      memory_of(client), waiting > 0 ? "w" : "", last_command(client), client.protocol(),
-      client.info.lib_name, client.info.lib_version, client.info.bytes_in, link.sent(),
-      client.info.commands);
+      memory_of(client), waiting > 0 ? "w" : "", last_command(client), redirect_of(client),
+      client.protocol(), client.info.lib_name, client.info.lib_version, client.info.bytes_in,
+      link.sent(), client.info.commands);
 }
 
 bool matches(const ClientFilter& filter, const Client& client, Time now) {

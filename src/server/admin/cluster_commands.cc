@@ -84,7 +84,7 @@ constexpr Command kClusterRows[] = {
     disabled("forget", 3, kClusterAdmin, "node-id"),
     disabled("replicate", 3, kClusterAdmin, "node-id"),
     disabled("failover", -2, kClusterAdmin, "[mode:(FORCE | TAKEOVER)]"),
-    disabled("reset", -2, kClusterAdmin, "[mode:(HARD | SOFT)]"),
+    disabled("reset", -2, kClusterAdmin | flag::noscript, "[mode:(HARD | SOFT)]"),
     disabled("saveconfig", 2, kClusterAdmin),
 };
 

@@ -12,6 +12,7 @@
 #include "server/core/server_call.h"
 #include "server/monitoring/info.h"
 #include "server/persistence/persistence.h"
+#include "server/scripting/scripting.h"
 
 namespace mayfly {
 namespace {
@@ -43,7 +44,7 @@ void info(Call& call) {
 
 // Seconds and microseconds. The clock has a resolution of milliseconds.
 void time(Call& call) {
-  const std::int64_t ms = parts_of(call).clock.now().time_since_epoch().count();
+  const std::int64_t ms = call.now().time_since_epoch().count();
   call.reply().array(2);
   call.reply().bulk_integer(ms / 1000);
   call.reply().bulk_integer(ms % 1000 * 1000);
@@ -89,10 +90,13 @@ void shutdown(Call& call) {
     if (!persistence.shutdown().abort()) return call.fail("ERR No shutdown in progress.");
     return call.reply().ok();
   }
+  Scripting& scripting = here.server.scripting;
+  if (scripting.is_busy() && !words->skips_saving) return call.fail(scripting.busy_reply());
   here.server.log.notice("User requested shutdown...");
   words->plan.saves = words->saves || (persistence.saves_at_end() && !words->skips_saving);
   const Status status = persistence.shutdown().begin(words->plan, &here.client);
-  if (!status) call.fail(status.error().message);
+  if (!status) return call.fail(status.error().message);
+  scripting.abandon();
 }
 
 void monitor(Call& call) {

@@ -101,25 +101,6 @@ TEST_F(ServerCommandsTest, PasswordsAreMadeUp) {
   EXPECT_TRUE(run("ACL GENPASS 0").starts_with("(error) ERR ACL GENPASS argument"));
 }
 
-TEST_F(ServerCommandsTest, CleaningUpScriptsAndFunctionsWorks) {
-  EXPECT_EQ(run("SCRIPT FLUSH"), "OK");
-  EXPECT_EQ(run("SCRIPT FLUSH ASYNC"), "OK");
-  EXPECT_TRUE(run("SCRIPT FLUSH NOW").starts_with("(error) ERR SCRIPT FLUSH only"));
-  EXPECT_EQ(run("SCRIPT EXISTS a b"), "[(integer) 0, (integer) 0]");
-  EXPECT_EQ(run("FUNCTION FLUSH"), "OK");
-  EXPECT_EQ(run("FUNCTION LIST"), "[]");
-  EXPECT_EQ(run("FUNCTION KILL"), "(error) NOTBUSY No scripts in execution right now.");
-  run("HELLO 3");
-  EXPECT_EQ(run("FUNCTION STATS"), R"({"running_script": (nil), "engines": {}})");
-}
-
-TEST_F(ServerCommandsTest, ScriptsAreRefused) {
-  EXPECT_EQ(run("EVAL x 0"),
-            "(error) ERR 'eval' is not supported: scripts and functions cannot be run here");
-  EXPECT_EQ(run("EVALSHA x 0"), "(error) NOSCRIPT No matching script. Please use EVAL.");
-  EXPECT_EQ(run("FCALL f 0"), "(error) ERR Function not found");
-}
-
 TEST_F(ServerCommandsTest, ThereIsNoCluster) {
   for (const char* const line :
        {"CLUSTER INFO", "CLUSTER SLOTS", "CLUSTER NODES", "CLUSTER SHARDS", "ASKING"}) {

@@ -126,6 +126,7 @@ struct Config {
   std::int64_t maxmemory_samples = 5;
   std::uint64_t client_query_buffer_limit = std::uint64_t{1} << 30;
   std::uint64_t proto_max_bulk_len = std::uint64_t{512} << 20;
+  std::uint64_t lua_memory_limit = std::uint64_t{1} << 30;  // of a Lua state, while a script runs
   std::int64_t maxmemory_clients = 0;  // bytes; negative: percent of maxmemory; 0: no limit
   OutputLimit output_normal;
   OutputLimit output_replica = {256u << 20, 64u << 20, 60};
@@ -153,7 +154,12 @@ struct Config {
       500;  // expire-slice-microseconds, ours: longest pause a sweep makes
   bool lazyfree_lazy_expire = true;
   bool lazyfree_lazy_server_del = true;
-  bool import_mode = false;  // nothing expires or is evicted by itself
+  std::int64_t busy_reply_threshold = 5000;  // ms that a script may run before others get BUSY
+  bool lua_enable_insecure_api = false;      // scripts get getfenv, setfenv and newproxy
+  bool allows_noscript = false;              // DEBUG SET-DISABLE-DENY-SCRIPTS
+  bool pauses_periodic = false;              // DEBUG PAUSE-CRON
+  std::int64_t tracking_table_max_keys = 1'000'000;  // 0: no limit
+  bool import_mode = false;                          // nothing expires or is evicted by itself
 
   // Monitoring
   std::int64_t slowlog_log_slower_than = 10'000;  // microseconds; negative: never

@@ -87,7 +87,6 @@ constexpr InertDirective kInert[] = {
     {"lfu-decay-time", "", Form::number, "1"},
     {"lfu-log-factor", "", Form::number, "10"},
     {"maxmemory-eviction-tenacity", "", Form::number, "10"},
-    {"tracking-table-max-keys", "", Form::number, "1000000"},
 
     // Threads and the process.
     {"aof-rewrite-cpulist", "aof_rewrite_cpulist", Form::text, "", mark::fixed},
@@ -138,11 +137,8 @@ constexpr InertDirective kInert[] = {
     // Users, scripts, modules.
     {"acl-pubsub-default", "", Form::text, "resetchannels"},
     {"acllog-max-len", "", Form::number, "128"},
-    {"busy-reply-threshold", "lua-time-limit", Form::number, "5000"},
     {"enable-module-command", "", Form::text, "no", mark::fixed},
     {"extended-redis-compatibility", "", Form::boolean, "no"},
-    {"lua-enable-deprecated-api", "lua-enable-insecure-api", Form::boolean, "no",
-     mark::hidden | mark::fixed},
     {"lua-replicate-commands", "", Form::boolean, "yes", mark::hidden},
 
     // TLS.

@@ -131,7 +131,6 @@ constexpr Directive kPersistenceDirectives[] = {
 };
 // clang-format on
 
-constexpr std::uint64_t kBacklogLeast = 16 * 1024;
 
 // replicaof host port | no one
 Status set_replicaof(Config& config, Values values, bool) {
@@ -175,7 +174,7 @@ constexpr Directive kReplicationDirectives[] = {
     {"repl-timeout",          "", number<&Config::repl_timeout, 1, kIntMax>},
     {"repl-ping-replica-period", "repl-ping-slave-period",
      number<&Config::repl_ping_replica_period, 1, kIntMax>},
-    {"repl-backlog-size",     "", memory<&Config::repl_backlog_size, kBacklogLeast>},
+    {"repl-backlog-size",     "", memory<&Config::repl_backlog_size, 1>},
     {"repl-backlog-ttl",      "", number<&Config::repl_backlog_ttl, 0, kIntMax>},
     {"repl-diskless-sync",    "", boolean<&Config::repl_diskless_sync>},
     {"repl-diskless-sync-delay", "", number<&Config::repl_diskless_sync_delay, 0, kIntMax>},

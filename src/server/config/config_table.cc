@@ -193,6 +193,7 @@ constexpr Directive kDirectives[] = {
     {"client-query-buffer-limit", "", memory<&Config::client_query_buffer_limit, kMegabyte>},
     {"proto-max-bulk-len",        "",
      memory<&Config::proto_max_bulk_len, kMegabyte, kNodeBytesMax>},
+    {"lua-memory-limit",          "", memory<&Config::lua_memory_limit, kMegabyte>},
     {"client-output-buffer-limit", "", kOutputLimits,                     mark::several},
 
     // Data
@@ -222,6 +223,11 @@ constexpr Directive kDirectives[] = {
     {"lazyfree-lazy-expire",      "", boolean<&Config::lazyfree_lazy_expire>},
     {"lazyfree-lazy-server-del",  "", boolean<&Config::lazyfree_lazy_server_del>},
     {"import-mode",               "", boolean<&Config::import_mode>},
+    {"tracking-table-max-keys",   "", number<&Config::tracking_table_max_keys, 0, kLongMax>},
+    {"busy-reply-threshold", "lua-time-limit",
+     number<&Config::busy_reply_threshold, 0, kLongMax>},
+    {"lua-enable-insecure-api", "lua-enable-deprecated-api",
+     boolean<&Config::lua_enable_insecure_api>},
 
     // Monitoring
     {"slowlog-log-slower-than",   "commandlog-execution-slower-than",

@@ -10,6 +10,8 @@
 #include "server/persistence/persistence.h"
 #include "server/replication/primary_link.h"
 #include "server/replication/replication.h"
+#include "server/scripting/scripting.h"
+#include "server/tracking/tracking.h"
 
 namespace mayfly {
 namespace {
@@ -22,23 +24,23 @@ bool runs_queue(const Client& client, const Command& command) {
   return (command.flags & flag::runs_queue) != 0 && client.transaction.is_open;
 }
 
-// Whether the command, or any that it runs, has one of these flags.
-bool has_any(const Client& client, const Command& command, std::uint32_t flags) {
+// Whether the command (`own` are its flags), or any that it runs, has one of these flags.
+bool has_any(const Client& client, const Command& command, std::uint32_t own, std::uint32_t flags) {
   const std::uint32_t queued = runs_queue(client, command) ? client.transaction.queued_flags : 0;
-  return ((command.flags | queued) & flags) != 0;
+  return ((own | queued) & flags) != 0;
 }
 
 // Whether the command, and all that it runs, have this flag.
-bool has_all(const Client& client, const Command& command, std::uint32_t flag) {
+bool has_all(const Client& client, const Command& command, std::uint32_t own, std::uint32_t flag) {
   const bool queue_has =
       !runs_queue(client, command) || (client.transaction.queued_lacks & flag) == 0;
-  return (command.flags & flag) != 0 && queue_has;
+  return (own & flag) != 0 && queue_has;
 }
 
 }  // namespace
 
 // The checks are in the order of Valkey.
-Status Requests::check_allowed(Client& client, const Command& command) {
+Status Requests::check_allowed(Client& client, const Command& command, std::uint32_t flags) {
   if (client.is_primary) return check_from_primary(command);
   if (!client.is_authenticated() && (command.flags & flag::no_auth) == 0) {
     return denied("NOAUTH Authentication required.");
@@ -47,12 +49,16 @@ Status Requests::check_allowed(Client& client, const Command& command) {
     return denied(
         fmt::format("ERR Command '{}' not allowed inside a transaction", full_name(command)));
   }
+  if (parts_.scripting.is_busy() && (command.flags & flag::allow_busy) == 0) {
+    return denied(parts_.scripting.busy_reply());
+  }
   // A queue takes memory, too, whatever is in it.
   const bool is_queued = client.transaction.is_open && (command.flags & flag::unqueued) == 0;
-  if ((is_queued || has_any(client, command, flag::denyoom)) && !parts_.reclaimer.make_room()) {
+  const bool takes_memory = is_queued || has_any(client, command, flags, flag::denyoom);
+  if (!make_room(takes_memory) && takes_memory) {
     return denied("OOM command not allowed when used memory > 'maxmemory'.");
   }
-  if (Status status = check_writable(client, command); !status) return status;
+  if (Status status = check_writable(client, command, flags); !status) return status;
   if (client.is_subscriber() && client.protocol() == 2 &&
       (command.flags & flag::for_subscribers) == 0) {
     return denied(fmt::format(
@@ -60,11 +66,22 @@ Status Requests::check_allowed(Client& client, const Command& command) {
         "allowed in this context",
         full_name(command)));
   }
-  if (Status status = check_data_ready(client, command); !status) return status;
-  if (client.is_attached_replica() && has_any(client, command, kReplicated | flag::readonly)) {
+  if (Status status = check_data_ready(client, command, flags); !status) return status;
+  if (client.is_attached_replica() &&
+      has_any(client, command, flags, kReplicated | flag::readonly)) {
     return denied("ERR Replica can't interact with the keyspace");
   }
   return Done{};
+}
+
+// If clients cache keys, a request that takes no memory makes room, too: they are told that a key
+// was evicted before they get the next reply. Not within a script that takes long.
+bool Requests::make_room(bool takes_memory) {
+  if (parts_.scripting.is_busy()) return true;  // nothing is evicted under a script
+  if (!takes_memory && !parts_.tracking.any()) return true;
+  const bool has_room = parts_.reclaimer.make_room();
+  parts_.tracking.send_evicted();
+  return has_room;
 }
 
 // The primary has checked its requests itself. It sends commands that change data, and a few about
@@ -74,8 +91,9 @@ Status Requests::check_from_primary(const Command& command) const {
   return denied(fmt::format("ERR '{}' is not accepted from a primary", full_name(command)));
 }
 
-Status Requests::check_writable(const Client& client, const Command& command) const {
-  const bool writes = has_any(client, command, flag::write);
+Status Requests::check_writable(const Client& client, const Command& command,
+                                std::uint32_t flags) const {
+  const bool writes = has_any(client, command, flags, flag::write);
   const bool is_health_check = (command.flags & flag::health_check) != 0;
   if ((writes || is_health_check) && !parts_.replication.is_replica()) {
     if (Status status = parts_.persistence.check_writable(); !status) return status;
@@ -84,24 +102,29 @@ Status Requests::check_writable(const Client& client, const Command& command) co
   return parts_.replication.check_writable(parts_.clock);
 }
 
-Status Requests::check_data_ready(const Client& client, const Command& command) const {
+Status Requests::check_data_ready(const Client& client, const Command& command,
+                                  std::uint32_t flags) const {
   const PrimaryLink* const primary = parts_.replication.primary();
   if (primary != nullptr && !primary->is_up() && !config_.replica_serve_stale_data &&
-      !has_all(client, command, flag::stale)) {
-    return denied(
-        "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.");
+      !has_all(client, command, flags, flag::stale)) {
+    return denied(kStaleReply);
   }
-  if (parts_.loading.is_active() && !has_all(client, command, flag::loading)) {
+  if (parts_.loading.is_active() && !has_all(client, command, flags, flag::loading)) {
     return denied("LOADING Mayfly is loading the dataset in memory");
   }
   return Done{};
 }
 
+std::uint32_t Requests::flags_of(const Command& command, Words words) const {
+  const bool runs_script = (command.flags & flag::skip_monitor) != 0;  // as few others
+  return runs_script ? parts_.scripting.flags_of(command, words) : command.flags;
+}
+
 // Replicas are served during a pause: they have to get what was written before it.
-bool Requests::must_wait(const Client& client, const Command& command) const {
+bool Requests::must_wait(const Client& client, const Command& command, std::uint32_t flags) const {
   if (!pauses_.any() || client.is_attached_replica()) return false;
   if (pauses_.level() == PauseLevel::all) return (command.flags & flag::unpaused) == 0;
-  return has_any(client, command, kReplicated);
+  return has_any(client, command, flags, kReplicated);
 }
 
 }  // namespace mayfly

@@ -19,6 +19,7 @@
 #include "resp/request.h"
 #include "server/blocking/blocked_clients.h"
 #include "server/replication/replica_state.h"
+#include "server/tracking/client_tracking.h"
 
 namespace mayfly {
 
@@ -153,9 +154,10 @@ class Client final : public Peer {
   Subscriptions subscriptions;
   Written written;
   Limits limits;
-  bool is_primary = false;                // it sends the replication stream that we follow
-  std::unique_ptr<ReplicaState> replica;  // if it follows us
-  std::optional<Blocked> blocked;         // its last request waits; blocked_clients.h
+  bool is_primary = false;                 // it sends the replication stream that we follow
+  std::unique_ptr<ReplicaState> replica;   // if it follows us
+  std::optional<Blocked> blocked;          // its last request waits; blocked_clients.h
+  std::optional<ClientTracking> tracking;  // it caches replies; tracking.h
 
  private:
   Requests& requests_;

@@ -10,6 +10,7 @@
 #include "server/core/server_call.h"
 #include "server/pubsub/pubsub.h"
 #include "server/replication/replication.h"
+#include "server/tracking/tracking.h"
 #include "server/transactions/watches.h"
 
 namespace mayfly {
@@ -166,6 +167,7 @@ void reset(Call& call) {
   }
   here.server.pubsub.unsubscribe_all(here.client);
   here.server.watches.unwatch_all(here.client);
+  here.server.tracking.disable(here.client);
   here.server.clients.remove_monitor(here.client);
   here.client.reset(here.server.config.requirepass.empty());
   call.reply().simple("RESET");

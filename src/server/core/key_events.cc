@@ -13,6 +13,7 @@
 #include "server/persistence/loading.h"
 #include "server/pubsub/pubsub.h"
 #include "server/replication/replication_stream.h"
+#include "server/tracking/tracking.h"
 
 namespace mayfly {
 
@@ -31,6 +32,7 @@ void KeyEvents::notify(Event event, std::string_view name, std::string_view key,
 void KeyEvents::key_changed(const ExecContext& context, int database, std::string_view key) {
   if (!watches_.is_empty()) watches_.key_changed(database, key);
   if (!key_waiters_.is_empty()) key_waiters_.key_changed(database, key);
+  if (tracking_.any()) tracking_.key_changed(key);
   // A change by a client of a replica, not by its primary.
   if (stream_.is_replica() && context.policy == Policy::hide) {
     local_expiries_.record(database, key);
@@ -40,6 +42,7 @@ void KeyEvents::key_changed(const ExecContext& context, int database, std::strin
 void KeyEvents::database_changed(const ExecContext& context, int database) {
   if (!watches_.is_empty()) watches_.database_changed(context, database, keyspace_);
   if (!key_waiters_.is_empty()) key_waiters_.database_changed(database);
+  if (tracking_.any()) tracking_.invalidate_all();
 }
 
 bool KeyEvents::wait_for(Call& call, const KeyWait& wait) { return key_waiters_.add(call, wait); }
@@ -55,6 +58,7 @@ void KeyEvents::clear_all() {
 
 void KeyEvents::key_expired(Database& database, std::string_view key, FoundBy by) {
   watches_.key_expired(database.number(), key);
+  if (tracking_.any()) tracking_.key_expired(key);
   notify(Event::expired, "expired", key, database.number());
   propagate_removal(database, key, by);
 }
@@ -63,7 +67,7 @@ void KeyEvents::members_expired(Database& database, const ExpiredMembers& expire
   const std::string_view key = expired.key;
   const MemberWords& words = words_of(expired.type);
   const bool is_swept = expired.by == FoundBy::sweep;
-  watches_.key_changed(database.number(), key);
+  removed(database, key);
   // What a command finds due is of interest to subscribers of expiries and of this type.
   const Event event = is_swept ? Event::expired : Event::expired | words.event;
   notify(event, words.expired, key, database.number());
@@ -76,8 +80,15 @@ void KeyEvents::members_expired(Database& database, const ExpiredMembers& expire
 
 void KeyEvents::key_evicted(Database& database, std::string_view key) {
   watches_.key_changed(database.number(), key);
+  if (tracking_.any()) tracking_.key_evicted(key);
   notify(Event::evicted, "evicted", key, database.number());
   propagate_removal(database, key, FoundBy::sweep);
+}
+
+// Members of the key, or the key with its members.
+void KeyEvents::removed(const Database& database, std::string_view key) {
+  watches_.key_changed(database.number(), key);
+  if (tracking_.any()) tracking_.key_expired(key);
 }
 
 void KeyEvents::propagate_removal(Database& database, std::string_view key, FoundBy by) {

@@ -23,11 +23,12 @@ class Loading;
 class LocalExpiries;
 class PubSub;
 class ReplicationStream;
+class Tracking;
 
 class KeyEvents final : public Host, public KeyspaceListener {
  public:
   KeyEvents(const Environment& environment, Keyspace& keyspace, Stats& stats, Watches& watches,
-            KeyWaiters& key_waiters, PubSub& pubsub, Propagation& propagation,
+            KeyWaiters& key_waiters, PubSub& pubsub, Tracking& tracking, Propagation& propagation,
             const Loading& loading, const ReplicationStream& stream, LocalExpiries& local_expiries)
       : config_(environment.config),
         now_(environment.now),
@@ -36,6 +37,7 @@ class KeyEvents final : public Host, public KeyspaceListener {
         watches_(watches),
         key_waiters_(key_waiters),
         pubsub_(pubsub),
+        tracking_(tracking),
         propagation_(propagation),
         loading_(loading),
         stream_(stream),
@@ -68,6 +70,7 @@ class KeyEvents final : public Host, public KeyspaceListener {
   void key_evicted(Database& database, std::string_view key) override;
 
  private:
+  void removed(const Database& database, std::string_view key);
   void propagate_removal(Database& database, std::string_view key, FoundBy by);
 
   const Config& config_;
@@ -77,6 +80,7 @@ class KeyEvents final : public Host, public KeyspaceListener {
   Watches& watches_;
   KeyWaiters& key_waiters_;
   PubSub& pubsub_;
+  Tracking& tracking_;
   Propagation& propagation_;
   const Loading& loading_;
   const ReplicationStream& stream_;

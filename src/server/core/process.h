@@ -43,6 +43,7 @@ class ServerProcess final : public ServerHost {
   void shut_down() override { loop_.stop(); }
   void ready() override;
   Disk& disk() override { return disk_; }
+  void serve_others() override { loop_.serve_others(); }
   Result<std::unique_ptr<Child>> start_child(const ChildWork& work,
                                              const std::vector<int>& kept) override;
   void connect(const std::string& host, int port, Acceptor connected,

@@ -92,10 +92,14 @@ void Reclaimer::free_slice(std::int64_t micros) {
   }
 }
 
+bool Reclaimer::is_full() const {
+  if (config_.maxmemory == 0) return false;
+  if (stream_.is_replica() || loading_.is_active()) return false;  // the primary evicts
+  return !pauses_.any() && used_memory() > config_.maxmemory;
+}
+
 bool Reclaimer::evict_keys() {
-  if (stream_.is_replica() || loading_.is_active()) return true;  // the primary evicts
-  if (pauses_.any()) return true;
-  if (used_memory() <= config_.maxmemory) return true;
+  if (!is_full()) return true;
   if (config_.import_mode) return false;  // imported keys are neither expired nor evicted
   now_ = clock_.now();
   const ExecContext context = this->context();

@@ -54,6 +54,9 @@ class Reclaimer {
   // true while the server is paused.
   bool make_room() { return config_.maxmemory == 0 || evict_keys(); }
 
+  // Whether more memory is used than maxmemory. Nothing is evicted for it.
+  bool is_full() const;
+
   // For a request of this client; null: for what the server does itself.
   ExecContext context(const Client* client = nullptr) const {
     return {.now = now_, .policy = policy_for(client), .keeps_expired = config_.import_mode};

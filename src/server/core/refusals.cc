@@ -8,6 +8,7 @@
 
 #include "server/admin/missing_types.h"
 #include "server/core/requests.h"
+#include "server/tracking/tracking.h"
 
 namespace mayfly {
 namespace {
@@ -55,6 +56,7 @@ void Requests::refuse(Client& client, const Command* command, Words words, std::
   } else if (client.transaction.is_open) {
     client.transaction.is_broken = true;
   }
+  if (client.tracking) parts_.tracking.request_ended(client, command);
   count_error(text);
   record_peer_error(client, words, text);
   ReplyMode& mode = client.options.reply_mode;
@@ -81,6 +83,8 @@ void Requests::count_error(std::string_view error) {
     ++found->second;
   } else if (constexpr std::size_t kCodes = 128; stats_.by_error.size() < kCodes) {
     stats_.by_error.emplace(code, 1);
+  } else {
+    ++stats_.by_error["ERRORSTATS_OVERFLOW"];  // of scripts, which can make up codes
   }
 }
 

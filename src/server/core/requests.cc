@@ -22,6 +22,7 @@
 #include "server/replication/primary_link.h"
 #include "server/replication/propagation.h"
 #include "server/replication/replication.h"
+#include "server/tracking/tracking.h"
 #include "server/transactions/watches.h"
 
 namespace mayfly {
@@ -86,15 +87,16 @@ bool Requests::handle(Client& client, Words words) {
     return true;
   }
   clients_.update_pauses();
-  if (parts_.key_waiters.any_ready()) parts_.key_waiters.serve();  // a pause is over
-  if (const Status allowed = check_allowed(client, *command); !allowed) {
+  serve_waiters();  // a pause is over
+  const std::uint32_t flags = flags_of(*command, words);
+  if (const Status allowed = check_allowed(client, *command, flags); !allowed) {
     ++stats_.by_command[command].rejected;
     refuse(client, command, words, allowed.error().message);
     return true;
   }
-  if (must_wait(client, *command)) return false;
+  if (must_wait(client, *command, flags)) return false;
   if (client.transaction.is_open && (command->flags & flag::unqueued) == 0) {
-    queue(client, *command, words);
+    queue(client, flags, words);
   } else {
     run(client, *command, words);
   }
@@ -136,6 +138,7 @@ void Requests::closed(Client& client) {
 void Requests::forget(Client& client) {
   parts_.pubsub.unsubscribe_all(client);
   parts_.watches.unwatch_all(client);
+  parts_.tracking.disable(client);
   parts_.replication.replicas().forget(client);
   parts_.blocked.forget(client);
   clients_.remove(client);
@@ -143,11 +146,11 @@ void Requests::forget(Client& client) {
 
 // ---- Queueing ----
 
-void Requests::queue(Client& client, const Command& command, Words words) {
+void Requests::queue(Client& client, std::uint32_t flags, Words words) {
   Client::Transaction& transaction = client.transaction;
   transaction.queue.emplace_back(words.begin(), words.end());
-  transaction.queued_flags |= command.flags;
-  transaction.queued_lacks |= ~command.flags;
+  transaction.queued_flags |= flags;
+  transaction.queued_lacks |= ~flags;
   for (const std::string_view word : words) {
     transaction.queued_bytes += word.size() + sizeof(std::string);
   }
@@ -167,18 +170,23 @@ void Requests::leave_multi(Client& client) {
   parts_.watches.unwatch_all(client);
 }
 
+void Requests::end_unit(Client& client, bool is_outermost, bool has_written) {
+  if (!is_outermost) return;
+  is_in_transaction_ = false;
+  parts_.propagation.flush();
+  if (has_written) set_written(client);
+}
+
 void Requests::run_queue(Client& client, const std::vector<Queued>& queue) {
   const std::uint64_t changes = stats_.dirty;
-  is_in_transaction_ = true;
+  begin_unit();
   std::vector<std::string_view> words;
   for (const Queued& queued : queue) {
     words.assign(queued.begin(), queued.end());
     const Command* const found = parts_.commands.find(words[0]);
     run(client, *parts_.commands.resolve(*found, words), words);
   }
-  is_in_transaction_ = false;
-  parts_.propagation.flush();
-  if (stats_.dirty != changes) set_written(client);
+  end_unit(client, true, stats_.dirty != changes);
 }
 
 // ---- Running ----
@@ -197,7 +205,12 @@ void Requests::run(Client& client, const Command& command, Words words) {
   const std::size_t start = out.size();
   Reply reply(out, client.protocol());
   ServerCall call(events_, parts_, client, context, command, words, reply);
+  Tracking& tracking = parts_.tracking;
+  const std::uint64_t outer = is_outermost ? tracking.set_current(client.id()) : 0;
   command.handler(call);
+  if (client.tracking) tracking.remember(client, command, words);
+  if (is_outermost) tracking.set_current(outer);
+  if (is_outermost && client.tracking) tracking.request_ended(client, &command);
 
   // Now, so that an EXEC is shown behind what it ran.
   if (is_shown && !clients_.monitors().empty() &&
@@ -208,12 +221,17 @@ void Requests::run(Client& client, const Command& command, Words words) {
   batch_ns_ = monotonic_ns();
   finish(client, command, words, call, start, (batch_ns_ - begin) / 1000);
   finish_output(client, start, is_outermost);
-  if (is_outermost && parts_.key_waiters.any_ready()) parts_.key_waiters.serve();
+  if (is_outermost) serve_waiters();
+}
+
+// Not while a script runs, which may have made them ready.
+void Requests::serve_waiters() {
+  if (!is_in_transaction_ && parts_.key_waiters.any_ready()) parts_.key_waiters.serve();
 }
 
 void Requests::run_again(Client& client, const Command& command, Words words) {
   begin_batch();
-  if (const Status allowed = check_allowed(client, command); !allowed) {
+  if (const Status allowed = check_allowed(client, command, command.flags); !allowed) {
     ++stats_.by_command[&command].rejected;
     return refuse(client, &command, words, allowed.error().message);
   }
@@ -260,11 +278,17 @@ void Requests::finish(Client& client, const Command& command, Words words, const
     return;
   }
   count_call(client, words, start, micros);
+  const std::size_t end = client.output().size();
+  log_call(client, command, words, std::max(end, start) - start, micros);
+}
+
+// For SLOWLOG, COMMANDLOG and LATENCY.
+void Requests::log_call(const Client& client, const Command& command, Words words,
+                        std::size_t reply_bytes, std::int64_t micros) {
   if ((command.flags & flag::skip_slowlog) == 0) {
-    const std::size_t end = client.output().size();
     parts_.command_logs.record(config_, {.words = words,
                                          .micros = micros,
-                                         .reply_bytes = std::max(end, start) - start,
+                                         .reply_bytes = reply_bytes,
                                          .at = parts_.now,
                                          .client_address = client.link().address(),
                                          .client_name = client.info.name});
@@ -283,18 +307,16 @@ void Requests::count_call(Client& client, Words words, std::size_t start, std::i
   ++client.info.commands;
   client.info.used = parts_.now;
   CommandStats& stats = *client.info.last_stats;
-  ++stats.calls;
-  stats.micros += static_cast<std::uint64_t>(micros);
-  ++stats.micros_log2[std::min<std::size_t>(
-      static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(micros))), 31)];
+  stats.add_call(micros);
 
   const std::string& out = client.output();
   if (out.size() > start && out[start] == '-') {
     ++(words.empty() ? stats.rejected : stats.failed);
     const std::string_view error = std::string_view(out).substr(start + 1);
-    count_error(error.substr(0, 64));
+    if (!skips_error_count_) count_error(error.substr(0, 64));
     record_peer_error(client, words, error.substr(0, error.find('\r')));
   }
+  skips_error_count_ = false;
 }
 
 void Requests::propagate(Client& client, const Command& command, Words words, const Call& call) {

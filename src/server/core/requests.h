@@ -20,6 +20,12 @@
 
 namespace mayfly {
 
+struct ScriptRun;
+
+// To what needs fresh data, while a replica has no primary.
+inline constexpr char kStaleReply[] =
+    "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.";
+
 class Requests {
  public:
   // The parts are handed on to the handlers.
@@ -72,20 +78,51 @@ class Requests {
   void run_queue(Client& client, const std::vector<Queued>& queue);
   bool is_in_transaction() const { return is_in_transaction_; }
 
+  // ---- For scripts (scripting/script_calls.cc) ----
+
+  // Around a script: time stands still, and its writes are propagated as one. Returns whether it is
+  // not part of a transaction, which is such a unit itself.
+  bool begin_unit() { return !std::exchange(is_in_transaction_, true); }
+  void end_unit(Client& client, bool is_outermost, bool has_written);
+
+  // Whether a script may run the command now.
+  Status check_for_script(const ScriptRun& run, const Command& command);
+
+  // Shows MONITOR a script before the commands that it calls.
+  void show_script(const Client& client, Words words);
+
+  // Runs a command of a script. `client` is the script's own.
+  void run_for_script(ScriptRun& run, Client& client, const Command& command, Words words,
+                      Reply& reply);
+
+  // The error that the script returns next was counted with the command that made it.
+  void skip_error_count() { skips_error_count_ = true; }
+
+  // Serves other clients while a script of this one takes long.
+  void serve_others(Client& busy);
+
  private:
-  // check_allowed.cc. The message of the error is the reply.
-  Status check_allowed(Client& client, const Command& command);
+  Status check_script_command(const ScriptRun& run, const Command& command) const;
+
+  // check_allowed.cc. The message of the error is the reply. `flags` are those of the command, or
+  // of the script that it runs.
+  Status check_allowed(Client& client, const Command& command, std::uint32_t flags);
+  bool make_room(bool takes_memory);
   Status check_from_primary(const Command& command) const;
-  Status check_writable(const Client& client, const Command& command) const;
-  Status check_data_ready(const Client& client, const Command& command) const;
-  bool must_wait(const Client& client, const Command& command) const;
+  Status check_writable(const Client& client, const Command& command, std::uint32_t flags) const;
+  Status check_data_ready(const Client& client, const Command& command, std::uint32_t flags) const;
+  bool must_wait(const Client& client, const Command& command, std::uint32_t flags) const;
+  std::uint32_t flags_of(const Command& command, Words words) const;
 
   void refuse_unknown(Client& client, const Command* found, const Command* command, Words words);
   void refuse(Client& client, const Command* command, Words words, std::string_view error);
-  void queue(Client& client, const Command& command, Words words);
+  void queue(Client& client, std::uint32_t flags, Words words);
+  void serve_waiters();
   void set_last_command(Client& client, const Command& command);
   void finish(Client& client, const Command& command, Words words, const Call& call,
               std::size_t start, std::int64_t micros);
+  void log_call(const Client& client, const Command& command, Words words, std::size_t reply_bytes,
+                std::int64_t micros);
   void count_call(Client& client, Words words, std::size_t start, std::int64_t micros);
   void finish_output(Client& client, std::size_t start, bool is_outermost);
   void propagate(Client& client, const Command& command, Words words, const Call& call);
@@ -102,6 +139,7 @@ class Requests {
   Stats& stats_;
   Clients& clients_;
   bool is_in_transaction_ = false;
+  bool skips_error_count_ = false;
   bool looks_ahead_ = false;
   std::int64_t batch_ns_ = 0;  // when the last request of this batch ended; 0: there was none
   PeerErrors peer_errors_;

@@ -24,6 +24,8 @@
 #include "server/replication/propagation.h"
 #include "server/replication/replication.h"
 #include "server/replication/replication_stream.h"
+#include "server/scripting/scripting.h"
+#include "server/tracking/tracking.h"
 #include "server/transactions/watches.h"
 
 namespace mayfly {
@@ -47,8 +49,8 @@ CommandTable all_commands() {
        {connection_commands(), client_commands(), transaction_commands(), pubsub_commands(),
         server_commands(), persistence_commands(), dump_commands(), migrate_commands(),
         replication_commands(), config_commands(), command_commands(), command_log_commands(),
-        latency_commands(), memory_commands(), debug_commands(), acl_commands(),
-        scripting_commands(), cluster_commands()}) {
+        latency_commands(), memory_commands(), debug_commands(), acl_commands(), script_commands(),
+        function_commands(), cluster_commands()}) {
     table.add(rows);
   }
   return table;
@@ -62,7 +64,7 @@ struct Server::State {
   State(Server& server, const Clock& clock, Config given, Log& log, ServerHost& host)
       : config(std::move(given)),
         environment{clock, now, config, log, host},
-        storage{environment, keyspace, stats, background, loading, stream},
+        storage{environment, keyspace, stats, background, loading, stream, scripting},
         parts{environment,
               commands,
               keyspace,
@@ -84,13 +86,16 @@ struct Server::State {
               persistence,
               replication,
               migration_targets,
+              scripting,
+              tracking,
               run_id,
               [&server] { server.apply_config(); }},
+        tracking(config, clients),
         background(environment, latency),
         stream(propagation),
         local_expiries(keyspace),
-        events(environment, keyspace, stats, watches, key_waiters, pubsub, propagation, loading,
-               stream, local_expiries),
+        events(environment, keyspace, stats, watches, key_waiters, pubsub, tracking, propagation,
+               loading, stream, local_expiries),
         keyspace(keyspace_options(config), events),
         reclaimer(environment, keyspace, stats, latency, pauses, loading, stream),
         requests(parts, events, pauses),
@@ -103,7 +108,8 @@ struct Server::State {
                 }),
         persistence(storage, propagation, clients, events, replication,
                     [this] { return std::make_unique<AofReplay>(parts, events); }),
-        replication(storage, pauses, clients, blocked, events, local_expiries, persistence.aof()) {}
+        replication(storage, pauses, clients, blocked, events, local_expiries, persistence.aof()),
+        scripting(parts) {}
 
   Time now{};
   Config config;
@@ -117,6 +123,7 @@ struct Server::State {
   Latency latency;
   Pauses pauses;
   PubSub pubsub;
+  Tracking tracking;
   Watches watches;
   Propagation propagation;
   Loading loading;
@@ -133,6 +140,7 @@ struct Server::State {
   Persistence persistence;
   Replication replication;
   MigrationTargets migration_targets{environment.host};
+  Scripting scripting;
 
   Time next_periodic = Time::min();
   std::uint64_t counted_commands = 0;  // at the last periodic tasks
@@ -177,6 +185,7 @@ void Server::apply_config() {
   state_->clients.apply_config();
   state_->command_logs.trim(config);
   state_->persistence.apply_config();
+  state_->scripting.apply_config();
 }
 
 void Server::begin_turn() {
@@ -198,9 +207,10 @@ Millis Server::before_sleep() {
   state.replication.waiters().check();
   state.blocked.end_overdue(now);
   if (is_due(state.next_periodic, now)) {
-    state.run_periodic();
+    if (!state.config.pauses_periodic) state.run_periodic();
     state.next_periodic = now + kPeriod;
   }
+  state.tracking.before_sleep();  // the steps before may have changed, expired or evicted something
   state.clients.evict();
   if (state.loading.is_active() || state.reclaimer.has_backlog() || state.key_waiters.can_serve()) {
     return Millis(0);

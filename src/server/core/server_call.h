@@ -32,6 +32,8 @@ class PubSub;
 class Reclaimer;
 class Replication;
 class Requests;
+class Scripting;
+class Tracking;
 class Watches;
 struct Stats;
 
@@ -57,6 +59,8 @@ struct ServerParts : Environment {
   Persistence& persistence;
   Replication& replication;
   MigrationTargets& migration_targets;
+  Scripting& scripting;
+  Tracking& tracking;
   const std::string& run_id;
   std::function<void()> apply_config;  // after a change of the configuration
 };
@@ -105,7 +109,8 @@ std::span<const Command> migrate_commands();
 std::span<const Command> persistence_commands();  // SAVE BGSAVE LASTSAVE BGREWRITEAOF
 std::span<const Command> pubsub_commands();       // SUBSCRIBE ... PUBSUB ...
 std::span<const Command> replication_commands();  // REPLICAOF PSYNC REPLCONF ROLE WAIT FAILOVER
-std::span<const Command> scripting_commands();    // EVAL FCALL SCRIPT FUNCTION MODULE
+std::span<const Command> script_commands();       // EVAL SCRIPT MODULE
+std::span<const Command> function_commands();     // FCALL FUNCTION
 std::span<const Command> server_commands();       // INFO TIME SHUTDOWN MONITOR LOLWUT
 std::span<const Command> transaction_commands();  // MULTI EXEC DISCARD WATCH UNWATCH
 

@@ -176,6 +176,7 @@ class InlineChild final : public Child {
 // What is propagated, in readable form.
 class PropagationRecord final : public PropagationSink {
  public:
+  unsigned target() const override { return propagate_to::all; }
   void take(int database, std::string_view command) override {
     RequestParser parser;
     std::string line = std::to_string(std::max(database, 0)) + ":";
@@ -217,6 +218,9 @@ class ServerFixture : public ServerHost {
   }
 
   void shut_down() override { is_shut_down = true; }
+  void serve_others() override {
+    if (when_busy) when_busy();
+  }
   Disk& disk() override { return disk_; }
   Result<std::unique_ptr<Child>> start_child(const ChildWork& work,
                                              const std::vector<int>&) override {
@@ -239,7 +243,8 @@ class ServerFixture : public ServerHost {
   std::vector<std::string> lines;  // of the log
   bool is_shut_down = false;
   std::function<Result<std::unique_ptr<BlockingStream>>(int port)> dial;  // who is there
-  bool holds_children = false;  // a child that is started does not end until this is false
+  std::function<void()> when_busy;  // what other clients do while a script runs for long
+  bool holds_children = false;      // a child that is started does not end until this is false
 
  private:
   ManualClock own_clock_{Time(Millis(1'700'000'000'000))};

@@ -32,6 +32,10 @@ class ServerHost {
   virtual std::string executable() const { return {}; }
   virtual Disk& disk() = 0;
 
+  // Serves other connections from within a request that takes long. Nothing is read of those whose
+  // links are paused.
+  virtual void serve_others() {}
+
   // The child keeps the descriptors `kept` open, and no others.
   virtual Result<std::unique_ptr<Child>> start_child(const ChildWork& work,
                                                      const std::vector<int>& kept) = 0;

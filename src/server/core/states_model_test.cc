@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -44,13 +45,14 @@ enum class State {
   full,
   few_replicas,
   snapshot_failed,
+  busy,  // a script runs; the last that is entered in any case
   count
 };
 
 constexpr std::string_view kNames[] = {
-    "no auth",       "reply off",  "multi", "subscribed",   "subscribed resp3",
-    "blocked",       "replica",    "down",  "stale",        "loading",
-    "writes paused", "all paused", "full",  "few replicas", "snapshot failed"};
+    "no auth", "reply off",    "multi",           "subscribed", "subscribed resp3", "blocked",
+    "replica", "down",         "stale",           "loading",    "writes paused",    "all paused",
+    "full",    "few replicas", "snapshot failed", "busy"};
 
 bool is_of_client(State state) { return state < State::replica; }
 
@@ -62,14 +64,34 @@ struct Sample {
 
 const std::vector<Sample>& samples() {
   static const std::vector<Sample> all = {
-      {"GET k", ""},         {"SET k 1", ""},         {"DEL none", ""},
-      {"PING", ""},          {"ECHO x", ""},          {"INFO server", ""},
-      {"CLIENT ID", ""},     {"CONFIG GET port", ""}, {"PUBLISH c m", ""},
-      {"PUBSUB NUMPAT", ""}, {"LASTSAVE", ""},        {"DBSIZE", ""},
-      {"WATCH k", ""},       {"UNWATCH", ""},         {"ROLE", ""},
-      {"WAIT 0 1", ""},      {"REPLCONF capa x", ""}, {"SHUTDOWN SAVE NOSAVE", ""},
-      {"EXEC", ""},          {"EXEC", "GET k"},       {"EXEC", "SET k 1"},
-      {"EXEC", "DEL none"},  {"EXEC", "ECHO x"},      {"DISCARD", "SET k 1"},
+      {"GET k", ""},
+      {"SET k 1", ""},
+      {"DEL none", ""},
+      {"PING", ""},
+      {"ECHO x", ""},
+      {"INFO server", ""},
+      {"CLIENT ID", ""},
+      {"CONFIG GET port", ""},
+      {"PUBLISH c m", ""},
+      {"PUBSUB NUMPAT", ""},
+      {"LASTSAVE", ""},
+      {"DBSIZE", ""},
+      {"WATCH k", ""},
+      {"UNWATCH", ""},
+      {"ROLE", ""},
+      {"WAIT 0 1", ""},
+      {"REPLCONF capa x", ""},
+      {"SHUTDOWN SAVE NOSAVE", ""},
+      {"EXEC", ""},
+      {"EXEC", "GET k"},
+      {"EXEC", "SET k 1"},
+      {"EXEC", "DEL none"},
+      {"EXEC", "ECHO x"},
+      {"DISCARD", "SET k 1"},
+      {"EVAL_RO return(1) 0", ""},
+      {"FUNCTION STATS", ""},
+      {"SELECT 0", ""},
+      {"EXEC", "EVAL_RO return(1) 0"},
   };
   return all;
 }
@@ -108,6 +130,10 @@ struct Model {
     std::string error = error_of(server, sample);
     if (error.empty() && must_wait(server, sample)) return "waits";
     if (is(State::reply_off)) return "silent";
+    const bool is_script = sample.line.starts_with("EVAL");
+    if (error.empty() && is_script && is(State::replica_stale) && !is(State::multi)) {
+      return "MASTERDOWN";  // which it says itself
+    }
     if (error.empty()) return is_queued(sample.line) ? "queued" : "runs";
     if (!is_exec) return error;
     return "EXECABORT " + (error == "ERR" ? "" : error);
@@ -152,8 +178,10 @@ struct Model {
     const bool is_ping = sample.line == "PING";
     if (is(State::no_auth)) return "NOAUTH";
     if (is(State::multi) && starts_with_any(sample.line, {"SHUTDOWN", "WATCH"})) return "ERR";
+    if (is(State::busy) && (flags_of(server, sample.line) & flag::allow_busy) == 0) return "BUSY";
     const bool grows = has_any(server, sample, flag::denyoom) || is_queued(sample.line);
-    if (is(State::full) && grows && !is_replica() && !is(State::loading) && !is_paused()) {
+    if (is(State::full) && grows && !is(State::busy) && !is_replica() && !is(State::loading) &&
+        !is_paused()) {
       return "OOM";
     }
     if (is(State::snapshot_failed) && (writes || is_ping) && !is_replica()) return "MISCONF";
@@ -279,6 +307,22 @@ class World {
     return client;
   }
 
+  // While a script runs, if the model says so.
+  void act(const Model& model, const std::function<void()>& what) {
+    if (!model.is(State::busy)) return what();
+    server().parts().config.busy_reply_threshold = 1;
+    bool is_done = false;
+    cluster_[1].when_busy = [&] {
+      if (!std::exchange(is_done, true)) what();
+      TestClient killer(server(), "127.0.0.1:6002");
+      if (model.is(State::no_auth)) killer.run("AUTH secret");
+      EXPECT_EQ(killer.run("SCRIPT KILL"), "OK");
+    };
+    EXPECT_NE(admin().run({"EVAL_RO", "while true do end", "0"}).find("killed"), std::string::npos);
+    cluster_[1].when_busy = nullptr;
+    EXPECT_TRUE(is_done);
+  }
+
   // It must be as if nothing had been.
   void expect_sound() {
     EXPECT_FALSE(server().parts().pauses.any());
@@ -353,6 +397,11 @@ bool can_follow(State first, State second) {
   };
   if (is_replica(first) && is_replica(second)) return false;
   if (first == State::loading && is_replica(second)) return false;  // REPLICAOF is refused
+  const auto runs_no_script = [](State state) {
+    return state == State::replica_stale || state == State::loading || state == State::all_paused;
+  };
+  if (first == State::busy) return false;
+  if (second == State::busy && runs_no_script(first)) return false;
   const auto has_mode = [](State state) {
     return state >= State::multi && state <= State::blocked;
   };
@@ -372,12 +421,14 @@ void visit(const std::vector<State>& states, Random& random) {
   for (const State state : states) {
     if (!is_of_client(state)) world.enter(state);
   }
-  for (std::size_t i = 0; i < samples().size(); ++i) {
-    const Sample& sample = samples()[i];
-    EXPECT_EQ(outcome_of(*clients[i], clients[i]->run(sample.line)),
-              model.outcome(world.server(), sample))
-        << sample.line << (sample.queued.empty() ? "" : " of ") << sample.queued;
-  }
+  world.act(model, [&] {
+    for (std::size_t i = 0; i < samples().size(); ++i) {
+      const Sample& sample = samples()[i];
+      EXPECT_EQ(outcome_of(*clients[i], clients[i]->run(sample.line)),
+                model.outcome(world.server(), sample))
+          << sample.line << (sample.queued.empty() ? "" : " of ") << sample.queued;
+    }
+  });
   std::vector<State> left = states;
   if (random.below(2) == 0) std::ranges::reverse(left);
   for (const State state : left) world.leave(state);

@@ -37,6 +37,22 @@ void set_skip_checksum_validation(Call& call) {
   call.reply().ok();
 }
 
+// DEBUG PAUSE-CRON 0|1
+void pause_periodic(Call& call) {
+  const auto pauses = call.integer(2);
+  if (!pauses) return;
+  parts_of(call).config.pauses_periodic = *pauses != 0;
+  call.reply().ok();
+}
+
+// DEBUG SET-DISABLE-DENY-SCRIPTS 0|1
+void set_disable_deny_scripts(Call& call) {
+  const auto allows = call.integer(2);
+  if (!allows) return;
+  parts_of(call).config.allows_noscript = *allows != 0;
+  call.reply().ok();
+}
+
 // DEBUG SLEEP seconds: no client is served meanwhile.
 void sleep_now(Call& call) {
   constexpr double kLongest = 3600;
@@ -102,20 +118,21 @@ void reply_status(Call& call, const Status& status) {
 }
 
 void debug_reload(Call& call) {
-  bool saves = true;
-  bool flushes = true;
+  ReloadPlan plan;
   for (std::size_t i = 2; i < call.count(); ++i) {
     if (call.is(i, "nosave")) {
-      saves = false;
+      plan.saves = false;
     } else if (call.is(i, "noflush")) {
-      flushes = false;
+      plan.flushes = false;
     } else if (call.is(i, "merge")) {
-      return call.fail("ERR DEBUG RELOAD cannot MERGE: a key that is there twice is an error here");
+      plan.merges = true;
     } else {
-      return call.fail("ERR DEBUG RELOAD only supports the NOSAVE and NOFLUSH options.");
+      return call.fail("ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.");
     }
   }
-  reply_status(call, parts_of(call).persistence.reload(saves, flushes));
+  const Status status = parts_of(call).persistence.reload(plan);
+  if (status) return call.reply().ok();
+  call.fail("ERR Error trying to load the RDB dump: " + status.error().message);
 }
 
 void debug_loadaof(Call& call) { reply_status(call, parts_of(call).persistence.load_aof()); }
@@ -218,6 +235,7 @@ constexpr DebugSubcommand kDebugSubcommands[] = {
     {"loadaof", 2, 2, debug_loadaof, "", "Replaces all data by that of the append-only file."},
     {"log", 3, 3, write_log, "<text>", "Writes a line to the log."},
     {"object", 3, 4, debug_object, "<key>", "Returns how a key is kept."},
+    {"pause-cron", 3, 3, pause_periodic, "<0|1>", "Pauses periodic tasks, or goes on with them."},
     {"populate", 3, 5, debug_populate, "<count> [<prefix>] [<size>]",
      "Adds strings named key:0, key:1 and so on."},
     {"protocol", 3, 3, debug_protocol, "<type>",
@@ -225,11 +243,13 @@ constexpr DebugSubcommand kDebugSubcommands[] = {
      "attrib, push, verbatim, true or false."},
     {"quicklist", 3, 4, debug_quicklist, "<key> [<0|1>]", "Returns the size of a chunked list."},
     {"quicklist-packed-threshold", 3, 3, do_nothing, "<size>", "Does nothing."},
-    {"reload", 2, kAnyNumber, debug_reload, "[NOSAVE] [NOFLUSH]",
+    {"reload", 2, kAnyNumber, debug_reload, "[NOSAVE] [NOFLUSH] [MERGE]",
      "Saves all data in an RDB file and loads it again. NOSAVE loads the file that exists; NOFLUSH "
-     "adds its keys to the data in memory."},
+     "adds its keys to the data in memory; MERGE replaces those that exist."},
     {"set-active-expire", 3, 3, set_active_expire, "<0|1>",
      "Turns the removal of expired keys in the background off or on."},
+    {"set-disable-deny-scripts", 3, 3, set_disable_deny_scripts, "<0|1>",
+     "Lets scripts call all commands, or refuses those that scripts must not call."},
     {"set-skip-checksum-validation", 3, 3, set_skip_checksum_validation, "<0|1>",
      "Loads files and restores values with wrong checksums, or refuses them."},
     {"sleep", 3, 3, sleep_now, "<seconds>", "Blocks the server for this time."},

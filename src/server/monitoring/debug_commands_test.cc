@@ -54,6 +54,19 @@ TEST_F(DebugTest, SetActiveExpireStopsTheSweep) {
   EXPECT_EQ(fixture_.server().parts().keyspace[0].stored(), 0u);
 }
 
+TEST_F(DebugTest, PauseCronStopsPeriodicTasks) {
+  fixture_.server().parts().config.timeout = 10;
+  TestClient& idle = fixture_.connect();
+  run("DEBUG PAUSE-CRON 1");
+  fixture_.advance(Millis(20'000));
+  fixture_.sweep();
+  EXPECT_TRUE(idle.is_connected());
+  run("DEBUG PAUSE-CRON 0");
+  fixture_.advance(Millis(200));
+  fixture_.sweep();
+  EXPECT_FALSE(idle.is_connected());
+}
+
 TEST_F(DebugTest, TheDigestOfNothingIsZero) {
   EXPECT_EQ(digest(), kZeros);
   run("SET k v");

@@ -20,9 +20,11 @@ std::string table_stats(std::size_t places, std::size_t entries) {
   return fmt::format("{} table size: {}\n number of entries: {}\n", kTitle, places, entries);
 }
 
-// The key's slot; kNoSlot after an error reply.
+// The key's slot, also if it is due; kNoSlot after an error reply.
 Slot key_argument(Call& call) {
-  const Slot slot = call.find(call.word(2));
+  ExecContext context = call.context();
+  context.policy = Policy::show;
+  const Slot slot = call.database().find(context, call.word(2));
   if (slot == kNoSlot) call.fail("ERR no such key");
   return slot;
 }

@@ -19,6 +19,9 @@
 #include "server/monitoring/stats.h"
 #include "server/persistence/persistence.h"
 #include "server/replication/replication.h"
+#include "server/scripting/functions.h"
+#include "server/scripting/scripting.h"
+#include "server/tracking/tracking.h"
 #include "server/transactions/watches.h"
 
 namespace mayfly {
@@ -64,9 +67,9 @@ void info_server(const ServerParts& server, std::string& text) {
   const std::int64_t uptime = seconds_since(server.stats.started, now);
   utsname system{};
   ::uname(&system);
+  info_line(text, "redis_version", kCompatibleVersion);  // first: some clients read this line only
   info_line(text, "server_name", "mayfly");
   info_line(text, "mayfly_version", kMayflyVersion);
-  info_line(text, "redis_version", kCompatibleVersion);
   info_line(text, "redis_mode", "standalone");
   info_line(text, "server_mode", "standalone");
   info_line(text, "os", fmt::format("{} {} {}", system.sysname, system.release, system.machine));
@@ -108,7 +111,7 @@ void info_clients(const ServerParts& server, std::string& text) {
   info_line(text, "client_recent_max_input_buffer", input);
   info_line(text, "client_recent_max_output_buffer", output);
   info_line(text, "blocked_clients", server.blocked.size() + paused);
-  info_line(text, "tracking_clients", 0);
+  info_line(text, "tracking_clients", server.tracking.clients());
   info_line(text, "pubsub_clients",
             std::ranges::count_if(server.clients.all(),
                                   [](const auto& entry) { return entry.second->is_subscriber(); }));
@@ -124,6 +127,20 @@ void info_clients(const ServerParts& server, std::string& text) {
   info_line(text, "paused_reason", pause.reason);
   info_line(text, "paused_actions", pause.actions);
   info_line(text, "paused_timeout_milliseconds", pause.remaining_ms);
+}
+
+static void info_scripts(const Scripting& scripting, std::string& text) {
+  const Functions& functions = scripting.functions();
+  info_bytes(text, "used_memory_lua", scripting.lua_bytes());
+  info_line(text, "used_memory_vm_eval", scripting.lua_bytes());
+  info_line(text, "used_memory_scripts_eval", scripting.script_bytes());
+  info_line(text, "number_of_cached_scripts", scripting.count());
+  info_line(text, "number_of_functions", functions.count());
+  info_line(text, "number_of_libraries", functions.libraries().size());
+  info_line(text, "used_memory_vm_functions", functions.lua_bytes());
+  info_bytes(text, "used_memory_vm_total", scripting.lua_bytes() + functions.lua_bytes());
+  info_line(text, "used_memory_functions", functions.code_bytes());
+  info_bytes(text, "used_memory_scripts", scripting.script_bytes() + functions.code_bytes());
 }
 
 void info_memory(const ServerParts& server, std::string& text) {
@@ -145,10 +162,7 @@ void info_memory(const ServerParts& server, std::string& text) {
   info_line(text, "allocator_active", numbers.active);
   info_line(text, "allocator_resident", numbers.resident);
   info_bytes(text, "total_system_memory", numbers.system);
-  info_bytes(text, "used_memory_lua", 0);
-  info_line(text, "number_of_cached_scripts", 0);
-  info_line(text, "number_of_functions", 0);
-  info_line(text, "number_of_libraries", 0);
+  info_scripts(server.scripting, text);
   info_bytes(text, "maxmemory", server.config.maxmemory);
   info_line(text, "maxmemory_policy", name_of(server.config.maxmemory_policy));
   info_excess(text, "allocator_frag", numbers.active, numbers.allocated);

@@ -18,6 +18,7 @@
 #include "server/persistence/background.h"
 #include "server/pubsub/pubsub.h"
 #include "server/replication/replication.h"
+#include "server/tracking/tracking.h"
 
 namespace mayfly {
 namespace {
@@ -54,15 +55,16 @@ void info_stats(const ServerParts& server, std::string& text) {
   info_line(text, "evicted_clients", stats.evicted_clients);
   info_line(text, "keyspace_hits", stats.hits);
   info_line(text, "keyspace_misses", stats.misses);
+  info_line(text, "evicted_scripts", stats.evicted_scripts);
   info_line(text, "pubsub_channels", server.pubsub.channels().size());
   info_line(text, "pubsub_patterns", server.pubsub.patterns().size());
   info_line(text, "pubsubshard_channels", server.pubsub.shard_channels().size());
   info_line(text, "latest_fork_usec", server.background.fork_micros());
   info_line(text, "total_forks", server.background.forks());
   info_line(text, "migrate_cached_sockets", server.migration_targets.size());
-  info_line(text, "tracking_total_keys", 0);
-  info_line(text, "tracking_total_items", 0);
-  info_line(text, "tracking_total_prefixes", 0);
+  info_line(text, "tracking_total_keys", server.tracking.table().keys());
+  info_line(text, "tracking_total_items", server.tracking.table().items());
+  info_line(text, "tracking_total_prefixes", server.tracking.prefixes());
   info_line(text, "unexpected_error_replies", stats.unexpected_errors);
   info_line(text, "total_error_replies", stats.errors);
   info_line(text, "io_threaded_reads_processed", 0);

@@ -10,6 +10,8 @@
 #include "server/monitoring/info.h"
 #include "server/monitoring/memory.h"
 #include "server/monitoring/stats.h"
+#include "server/scripting/functions.h"
+#include "server/scripting/scripting.h"
 
 namespace mayfly {
 namespace {
@@ -138,8 +140,8 @@ void memory_stats(Call& call) {
   map.add("clients.normal", beside.normal_clients);
   map.add("cluster.links", 0);
   map.add("aof.buffer", beside.aof_buffer);
-  map.add("lua.caches", 0);
-  map.add("functions.caches", 0);
+  map.add("lua.caches", server.scripting.script_bytes());
+  map.add("functions.caches", server.scripting.functions().code_bytes());
   add_databases(map, call);
   const std::size_t data = numbers.used - std::min(beside.total(), numbers.used);
   map.add("overhead.total", beside.total());

@@ -3,7 +3,9 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -22,6 +24,13 @@ struct CommandStats {
   std::uint64_t rejected = 0;                   // not run: wrong arity, no memory, unblocked
   std::uint64_t failed = 0;                     // run, with an error for a reply
   std::array<std::uint32_t, 32> micros_log2{};  // a histogram, for percentiles
+
+  void add_call(std::int64_t took) {
+    const auto time = static_cast<std::uint64_t>(took);
+    ++calls;
+    micros += time;
+    ++micros_log2[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(time)), 31)];
+  }
 };
 
 struct Stats {
@@ -41,6 +50,7 @@ struct Stats {
   std::uint64_t output_limit_disconnections = 0;
   std::uint64_t query_limit_disconnections = 0;
   std::uint64_t evicted_clients = 0;
+  std::uint64_t evicted_scripts = 0;
   std::uint64_t unexpected_errors = 0;  // of commands of the primary, or of a replica
   std::uint64_t sweep_slices = 0;
   std::uint64_t sweep_slices_cut = 0;  // by time: there was more to do

@@ -12,43 +12,15 @@
 #include <unordered_set>
 #include <utility>
 
-#include "net/transport.h"
 #include "persist/aof/aof_loader.h"
 #include "server/core/client.h"
+#include "server/core/no_link.h"
 #include "server/persistence/loading.h"
 
 namespace mayfly {
 
 class Host;
 struct ServerParts;
-
-// A connection without another end.
-class NoLink final : public Link {
- public:
-  std::string& output() override { return output_; }
-  void flush() override {}
-  std::size_t pending() const override { return output_.size(); }
-  std::uint64_t sent() const override { return 0; }
-  std::size_t output_capacity() const override { return output_.capacity(); }
-  void close_after_flush() override {}
-  void close_now(std::string_view) override {}
-  bool closing() const override { return false; }
-  void pause_reading() override {}
-  void resume_reading() override {}
-  bool paused() const override { return false; }
-  void watch_for_close() override {}
-  const InputBuffer& input() const override { return input_; }
-  const std::string& address() const override { return address_; }
-  const std::string& local_address() const override { return address_; }
-  bool is_unix() const override { return false; }
-  bool is_loopback() const override { return true; }
-  int fd() const override { return -1; }
-
- private:
-  InputBuffer input_;
-  std::string output_;
-  std::string address_ = "nowhere:0";
-};
 
 class AofReplay final : public AofApply {
  public:

@@ -154,13 +154,14 @@ Status AofWriter::sync_now() { return aof_ && aof_->is_open() ? aof_->sync_now()
 void AofWriter::take(int database, std::string_view command) { aof_->append(database, command); }
 
 void AofWriter::before_sleep(Time now) {
-  if (is_on_ && aof_->is_open()) flush(now);
+  flush(now);
   if (!is_time_to_rewrite(now)) return;
   // A failure has been logged, and is tried again later.
   if (Status status = start_rewrite(now); !status) is_scheduled_ = false;
 }
 
 void AofWriter::flush(Time now) {
+  if (!is_on_ || !aof_->is_open()) return;
   // A clock that was set back must not keep it waiting.
   if (failure_ && is_due(failed_at_, now) && !is_due(failed_at_ + kFlushRetryDelay, now)) return;
   const Status status = aof_->flush(now);
@@ -194,6 +195,11 @@ void AofWriter::close_unsafe_clients() {
 Status AofWriter::check_writable() const {
   if (!failure_) return Done{};
   return Error{Code::io, fmt::format("MISCONF Errors writing to the AOF file: {}", *failure_)};
+}
+
+bool AofWriter::is_scheduled() const {
+  const bool needs_base = is_on_ && aof_ && !aof_->is_open();
+  return is_scheduled_ || (needs_base && !context_.background.is_doing(Job::rewrite));
 }
 
 bool AofWriter::is_time_to_rewrite(Time now) const {

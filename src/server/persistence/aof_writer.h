@@ -80,9 +80,13 @@ class AofWriter final : public PropagationSink {
 
   // ---- Writing ----
 
+  unsigned target() const override { return propagate_to::aof; }
   void take(int database, std::string_view command) override;
 
-  // Writes and syncs; starts a rewrite if it is time for one.
+  // Writes and syncs what was appended, if it is on.
+  void flush(Time now);
+
+  // The same; starts a rewrite if it is time for one.
   void before_sleep(Time now);
 
   // Not while the file cannot be written. The message is the reply ("MISCONF ...").
@@ -106,7 +110,8 @@ class AofWriter final : public PropagationSink {
   // ---- As INFO shows it ----
 
   const Aof* log() const { return is_on_ ? aof_.get() : nullptr; }
-  bool is_scheduled() const { return is_scheduled_; }
+  // Also if the log needs a base, which has to wait for another child.
+  bool is_scheduled() const;
   bool last_rewrite_worked() const { return failures_ == 0; }
   // False also while there is no log to write to since it cannot be begun.
   bool last_write_worked() const {
@@ -124,7 +129,6 @@ class AofWriter final : public PropagationSink {
   std::unique_ptr<Aof> make_log() const;
   Status write_first_base();
   Status link_files_aside();
-  void flush(Time now);
   void close_unsafe_clients();
   bool is_time_to_rewrite(Time now) const;
   void rewritten(const Status& status, const ChildProgress& progress);

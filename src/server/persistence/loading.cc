@@ -8,8 +8,11 @@
 
 #include "mayfly/internal/stopwatch.h"
 #include "server/config/config.h"
+#include "server/core/key_events.h"
 #include "server/persistence/child.h"
 #include "server/persistence/storage_context.h"
+#include "server/scripting/functions.h"
+#include "server/scripting/scripting.h"
 
 namespace mayfly {
 namespace {
@@ -40,6 +43,19 @@ Status check_skipped(const Environment& environment,
   }
   environment.log.warning("{}. They are left out (drop-unsupported)", what);
   return Done{};
+}
+
+LoadFunction load_function(const StorageContext& context, bool replaces) {
+  return [&scripting = context.scripting, &log = context.log, replaces](std::string_view code) {
+    const Result<std::string> name = scripting.functions().load(code, replaces);
+    if (!name) log.warning("Cannot load a library of functions: {}", name.error().message);
+    return name.ok();
+  };
+}
+
+void clear_data(const StorageContext& context, KeyEvents& events) {
+  events.clear_all();
+  context.scripting.functions().flush();
 }
 
 void Loading::begin(std::unique_ptr<LoadTask> task, Time now, Ended ended) {

@@ -69,19 +69,21 @@ Status Persistence::start() {
     if (status) restore_replication(report);
     return status;
   };
-  return begin_rdb(!config.replicaof_host.empty(), loaded,
+  return begin_rdb({.keeps_due = !config.replicaof_host.empty()}, loaded,
                    [this](const Status& status) { load_ended(status, false); });
 }
 
-Status Persistence::begin_rdb(bool keeps_due, const RdbEnded& loaded, const Loading::Ended& ended) {
+Status Persistence::begin_rdb(RdbLoadOptions options, const RdbEnded& loaded,
+                              const Loading::Ended& ended) {
   const std::string path = snapshots_.path();
   Result<std::unique_ptr<ByteSource>> source = context_.host.disk().open(path);
   if (!source) return source.error();
   const Time now = context_.clock.now();
   context_.log.notice("Loading '{}', {} bytes", path, (*source)->size());
-  auto task = std::make_unique<RdbTask>(
-      std::move(*source), context_.keyspace,
-      RdbLoadOptions{.now = now, .keeps_due = keeps_due, .checks = rdb_checks(context_.config)});
+  options.now = now;
+  options.checks = rdb_checks(context_.config);
+  options.load_function = load_function(context_, options.replaces);
+  auto task = std::make_unique<RdbTask>(std::move(*source), context_.keyspace, options);
   const RdbReport& report = task->report();  // the task outlives the call
   context_.loading.begin(
       std::move(task), now, [&report, path, loaded, ended](const Status& status) {
@@ -98,7 +100,8 @@ void Persistence::begin_aof(const Loading::Ended& ended) {
       make_replay_(), context_.host.disk(), aof_.options(), context_.keyspace,
       AofLoadOptions{.now = now,
                      .truncates_tail = context_.config.aof_load_truncated,
-                     .checks = rdb_checks(context_.config)});
+                     .checks = rdb_checks(context_.config),
+                     .load_function = load_function(context_)});
   const AofTask& running = *task;  // outlives the call
   context_.loading.begin(std::move(task), now, [this, &running, ended](const Status& status) {
     if (status) return ended(aof_loaded(running));
@@ -258,20 +261,21 @@ Status Persistence::shut_down(bool saves, bool is_forced) {
 
 // ---- For DEBUG ----
 
-Status Persistence::reload(bool saves, bool flushes) {
+Status Persistence::reload(const ReloadPlan& plan) {
   if (context_.loading.is_active()) return Error{Code::busy, "data is already being loaded"};
-  if (saves) {
+  if (plan.saves) {
     if (context_.background.is_doing(Job::save)) snapshots_.cancel();
     if (Status status = snapshots_.save(context_.clock.now()); !status) return status;
   }
   Status ended = Done{};
   const auto loaded = [this](const RdbReport& report) { return rdb_loaded(report); };
   // What is due stays until it is swept, as its removal must be propagated.
-  const Status begun = begin_rdb(true, loaded, [&](const Status& status) { ended = status; });
+  const Status begun = begin_rdb({.keeps_due = true, .replaces = plan.merges}, loaded,
+                                 [&](const Status& status) { ended = status; });
   if (!begun) return begun;
-  if (flushes) events_.clear_all();
+  if (plan.flushes) clear_data(context_, events_);
   context_.loading.finish();
-  if (!saves || !flushes) aof_.restart();  // the log has other data
+  if (!plan.saves || !plan.flushes) aof_.restart();  // the log has other data
   return ended;
 }
 
@@ -287,7 +291,7 @@ Status Persistence::load_aof() {
       directory_.lock(files->is_old ? context_.config.dir : options.directory,
                       "dir or appenddirname");
   if (!taken) return taken.error();
-  events_.clear_all();
+  clear_data(context_, events_);
   Status ended = Done{};
   begin_aof([&](const Status& status) { ended = status; });
   context_.loading.finish();

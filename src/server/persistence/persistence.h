@@ -33,6 +33,13 @@ class Clients;
 class KeyEvents;
 class Replication;
 
+// What DEBUG RELOAD does.
+struct ReloadPlan {
+  bool saves = true;    // before it loads
+  bool flushes = true;  // what is in memory goes
+  bool merges = false;  // keys that exist are replaced; else they are an error
+};
+
 class Persistence {
  public:
   using MakeReplay = std::function<std::unique_ptr<AofReplay>()>;
@@ -84,14 +91,14 @@ class Persistence {
 
   // ---- For DEBUG: replace all data in memory, at once ----
 
-  Status reload(bool saves, bool flushes);  // by the RDB file
-  Status load_aof();                        // by the append-only file
+  Status reload(const ReloadPlan& plan);  // by the RDB file
+  Status load_aof();                      // by the append-only file
 
  private:
   using RdbEnded = std::function<Status(const RdbReport&)>;
 
   // Begin to load; `loaded` is called after success, and `ended` in any case.
-  Status begin_rdb(bool keeps_due, const RdbEnded& loaded, const Loading::Ended& ended);
+  Status begin_rdb(RdbLoadOptions options, const RdbEnded& loaded, const Loading::Ended& ended);
   void begin_aof(const Loading::Ended& ended);
 
   Status rdb_loaded(const RdbReport& report);

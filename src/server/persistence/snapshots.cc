@@ -17,6 +17,8 @@
 #include "server/persistence/data_directory.h"
 #include "server/persistence/loading.h"
 #include "server/replication/replication_stream.h"
+#include "server/scripting/functions.h"
+#include "server/scripting/scripting.h"
 
 namespace mayfly {
 namespace {
@@ -48,6 +50,7 @@ SaveOptions save_options(const StorageContext& context) {
                  {"used-mem", std::to_string(used_memory())}};
   const RdbAux more = context.stream.aux();
   options.aux.insert(options.aux.end(), more.begin(), more.end());
+  options.libraries = context.scripting.functions().codes();
   options.sync_every_bytes = config.rdb_save_incremental_fsync ? kSyncEveryBytes : 0;
   return options;
 }

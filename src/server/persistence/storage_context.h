@@ -8,6 +8,7 @@
 #include <string>
 
 #include "keyspace/keyspace.h"
+#include "persist/rdb/rdb_loader.h"
 #include "persist/rdb/rdb_save.h"
 #include "server/core/server_host.h"
 
@@ -15,7 +16,9 @@ namespace mayfly {
 
 class Background;
 class Loading;
+class KeyEvents;
 class ReplicationStream;
+class Scripting;
 struct Stats;
 
 struct StorageContext : Environment {
@@ -24,10 +27,17 @@ struct StorageContext : Environment {
   Background& background;
   Loading& loading;
   ReplicationStream& stream;
+  Scripting& scripting;
 };
 
 // How a snapshot is written now, for SAVE, for the append-only file and for replicas.
 SaveOptions save_options(const StorageContext& context);
+
+// Takes a library of functions from a file. `replaces`: also if there is one of that name.
+LoadFunction load_function(const StorageContext& context, bool replaces = false);
+
+// Removes all data, before other data is loaded: keys and libraries of functions.
+void clear_data(const StorageContext& context, KeyEvents& events);
 
 // An error if keys of a file could not be loaded, unless `drop-unsupported` allows that. The error
 // counts them by type.

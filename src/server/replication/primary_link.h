@@ -50,6 +50,7 @@ class PrimaryLink {
   int port() const { return port_; }
   std::uint64_t number() const { return number_; }  // earlier links have smaller ones
   LinkState state() const { return state_; }
+  Link* link() const { return link_; }  // null if there is none
   bool is_up() const { return state_ == LinkState::streaming; }
   Time last_received() const { return last_received_; }
   std::size_t unapplied_bytes() const;  // of the stream: received, and not in the log yet

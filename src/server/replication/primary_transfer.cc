@@ -105,13 +105,14 @@ void PrimaryLink::load() {
   }
   context_.replication.replicas().disconnect_all("the data of this server is replaced");
   context_.local_expiries.clear();
-  context_.events.clear_all();
+  clear_data(context_, context_.events);
   link_->pause_reading();
   state_ = LinkState::loading;
-  auto task = std::make_unique<RdbTask>(
-      std::move(*source), context_.keyspace,
-      RdbLoadOptions{
-          .now = context_.clock.now(), .keeps_due = true, .checks = rdb_checks(context_.config)});
+  auto task = std::make_unique<RdbTask>(std::move(*source), context_.keyspace,
+                                        RdbLoadOptions{.now = context_.clock.now(),
+                                                       .keeps_due = true,
+                                                       .checks = rdb_checks(context_.config),
+                                                       .load_function = load_function(context_)});
   RdbTask* const running = task.get();
   context_.loading.begin(
       std::move(task), context_.clock.now(), [this, running](const Status& ended) {
@@ -130,7 +131,7 @@ void PrimaryLink::loaded(const Status& status) {
   (void)context_.host.disk().remove(file_path());
   if (!status) {
     context_.log.warning("Cannot load the data of the primary: {}", status.error().message);
-    context_.events.clear_all();
+    clear_data(context_, context_.events);
     context_.stream.close();
     context_.aof.restart();
     state_ = LinkState::transfer;

@@ -26,7 +26,7 @@ template <class Texts>
 void Propagation::encode(int database, const Texts& words) {
   if (!is_wanted()) return;
   append_request(bytes_, words);
-  unit_.push_back({database, bytes_.size()});
+  unit_.push_back({database, targets_, bytes_.size()});
 }
 
 void Propagation::add(int database, const Propagated& words) { encode(database, words); }
@@ -36,20 +36,27 @@ void Propagation::add(int database, Words words) { encode(database, words); }
 void Propagation::flush(bool as_one) {
   if (unit_.empty()) return;
   const bool wrapped = as_one && unit_.size() > 1;
-  if (wrapped) send(kAnyDatabase, kMulti);
+  static constexpr Item kWrapping{kAnyDatabase, propagate_to::all, 0};
+  if (wrapped) send(kWrapping, kMulti);
   std::size_t begin = 0;
   for (const Item& item : unit_) {
-    send(item.database, std::string_view(bytes_).substr(begin, item.end - begin));
+    send(item, std::string_view(bytes_).substr(begin, item.end - begin));
     begin = item.end;
   }
-  if (wrapped) send(kAnyDatabase, kExec);
+  if (wrapped) send(kWrapping, kExec);
+  discard();
+}
+
+void Propagation::discard() {
   unit_.clear();
   bytes_.clear();
   if (bytes_.capacity() > kUnitBytesKept) bytes_.shrink_to_fit();
 }
 
-void Propagation::send(int database, std::string_view command) const {
-  for (PropagationSink* const sink : sinks_) sink->take(database, command);
+void Propagation::send(const Item& item, std::string_view command) const {
+  for (PropagationSink* const sink : sinks_) {
+    if ((sink->target() & item.targets) != 0) sink->take(item.database, command);
+  }
 }
 
 }  // namespace mayfly

@@ -20,10 +20,18 @@ namespace mayfly {
 // Of a command that is about no database: MULTI and EXEC.
 inline constexpr int kAnyDatabase = -1;
 
+// Where commands go: redis.set_repl() of a script can leave one of them out.
+namespace propagate_to {
+inline constexpr unsigned aof = 1;
+inline constexpr unsigned replicas = 2;
+inline constexpr unsigned all = aof | replicas;
+}  // namespace propagate_to
+
 // Gets every command as the bytes of a request, with the database it is about.
 class PropagationSink {
  public:
   virtual ~PropagationSink() = default;
+  virtual unsigned target() const = 0;  // propagate_to
   virtual void take(int database, std::string_view command) = 0;
 };
 
@@ -38,6 +46,12 @@ class Propagation {
   void add(int database, const Propagated& words);
   void add(int database, Words words);
 
+  // Of what is added from now on.
+  void set_targets(unsigned targets) { targets_ = targets; }
+
+  // Forgets the unit that is open.
+  void discard();
+
   // The unit is complete. Not `as_one`: its commands have nothing to do with each other, and are
   // not wrapped.
   void flush(bool as_one = true);
@@ -45,13 +59,15 @@ class Propagation {
  private:
   struct Item {
     int database;
+    unsigned targets;
     std::size_t end;  // in bytes_
   };
   template <class Texts>
   void encode(int database, const Texts& words);
-  void send(int database, std::string_view command) const;
+  void send(const Item& item, std::string_view command) const;
 
   std::vector<PropagationSink*> sinks_;
+  unsigned targets_ = propagate_to::all;
   std::vector<Item> unit_;
   std::string bytes_;
 };

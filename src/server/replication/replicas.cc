@@ -221,7 +221,8 @@ void Replicas::trim() {
     if (client->replica->phase <= ReplicaPhase::waiting || client->link().closing()) continue;
     needed = std::min(needed, client->replica->cursor);
   }
-  context_.stream.log().trim(context_.config.repl_backlog_size, needed);
+  constexpr std::uint64_t kBacklogLeast = 16 * 1024;
+  context_.stream.log().trim(std::max(context_.config.repl_backlog_size, kBacklogLeast), needed);
 }
 
 }  // namespace mayfly

@@ -181,7 +181,12 @@ std::optional<Time> end_of_wait(Call& call, std::size_t word) {
     return std::nullopt;
   }
   if (*timeout == 0) return kNever;
-  return deadline_after(parts_of(call).clock.now(), Millis(*timeout));
+  const Time until = deadline_after(parts_of(call).clock.now(), Millis(*timeout));
+  if (until == kNever) {
+    call.fail("ERR timeout is out of range");
+    return std::nullopt;
+  }
+  return until;
 }
 
 void wait(Call& call) {
@@ -298,9 +303,9 @@ constexpr Command kReplicationCommands[] = {
      "Sent by replicas: their address, what they support, and their offset."},
     {"role", role, 1, kReplicationFlags | flag::fast | flag::noscript | flag::dangerous, {},
      "server", "2.8.12", "", "Returns the role of the server in replication."},
-    {"wait", wait, 3, flag::noscript | flag::blocking, {}, "generic", "3.0.0",
+    {"wait", wait, 3, flag::blocking, {}, "generic", "3.0.0",
      "numreplicas:int timeout:int", "Waits until replicas have all writes of this client."},
-    {"waitaof", waitaof, 4, flag::noscript | flag::blocking, {}, "generic", "7.2.0",
+    {"waitaof", waitaof, 4, flag::blocking, {}, "generic", "7.2.0",
      "numlocal:int numreplicas:int timeout:int",
      "Waits until all writes of this client are on disk, here or at replicas."},
     {"failover", failover, -1, kReplicationAdmin | flag::stale, {}, "server", "6.2.0",

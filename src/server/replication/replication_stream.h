@@ -97,6 +97,7 @@ class ReplicationStream final : public PropagationSink {
   void adopt(const std::string& id, std::uint64_t next);
 
   // A write of this server. A replica appends only what its primary sends.
+  unsigned target() const override { return propagate_to::replicas; }
   void take(int database, std::string_view command) override;
 
   // The last request in the log that only Mayfly knows (foreign_replica.h), and where it ends.

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/scripting/script_engine.h"
+
+#include <fmt/format.h>
+
+#include "commands/words.h"
+#include "mayfly/internal/stopwatch.h"
+#include "server/core/reclaimer.h"
+#include "server/core/requests.h"
+#include "server/replication/propagation.h"
+#include "server/scripting/script_api.h"
+
+namespace mayfly {
+namespace {
+
+constexpr int kInstructionsAtOnce = 100'000;  // between two looks at the clock
+constexpr unsigned kRunsToCollect = 50;       // after so many, some garbage is collected
+constexpr int kCollectSteps = 4;
+
+// Adds where it happened to an error: the innermost function of the script.
+constexpr std::string_view kErrorHandler = R"lua(
+local getinfo, type, tostring = ...
+return function(error)
+  local level = 2
+  local where = getinfo(level, 'Sl')
+  while where and (where.what == 'C' or where.source == '@prelude') do
+    level = level + 1
+    where = getinfo(level, 'Sl')
+  end
+  if type(error) ~= 'table' then error = {err = 'ERR ' .. tostring(error)} end
+  if where then
+    error.source = where.source
+    error.line = where.currentline
+  end
+  return error
+end
+)lua";
+
+// In the table of an error that a command replied with: it is in the statistics already.
+constexpr char kCountedField[] = "ignore_error_stats_update";
+
+// Of the value on the top.
+bool is_counted_error(lua_State* lua) {
+  if (!lua_istable(lua, -1)) return false;
+  lua_pushstring(lua, kCountedField);
+  lua_rawget(lua, -2);
+  const bool is_counted = lua_toboolean(lua, -1) != 0;
+  lua_pop(lua, 1);
+  return is_counted;
+}
+
+int push_error_handler(lua_State* lua) {
+  luaL_loadbuffer(lua, kErrorHandler.data(), kErrorHandler.size(), "@error_handler");
+  lua_pushcfunction(lua, luaopen_debug);
+  lua_call(lua, 0, 1);
+  lua_getfield(lua, -1, "getinfo");
+  lua_remove(lua, -2);
+  lua_getglobal(lua, "type");
+  lua_getglobal(lua, "tostring");
+  lua_call(lua, 3, 1);
+  return luaL_ref(lua, LUA_REGISTRYINDEX);
+}
+
+}  // namespace
+
+ScriptEngine::ScriptEngine(const ServerParts& parts, ScriptKind kind)
+    : parts_(parts),
+      kind_(kind),
+      link_("lua"),
+      client_(parts.requests, link_, 0, parts.now, RequestLimits{}),
+      lua_(std::make_unique<LuaState>(
+          LuaOptions{.memory_most = parts.config.lua_memory_limit,
+                     .insecure = parts.config.lua_enable_insecure_api})) {
+  client_.set_authenticated(true);
+  error_handler_ = push_error_handler(lua_->get());
+  add_api();
+  watch_time();
+}
+
+// The hook stays: to set it costs more than a short script.
+void ScriptEngine::watch_time() {
+  lua_->interrupt_every(kInstructionsAtOnce, ScriptApi::interrupt);
+}
+
+Result<int> ScriptEngine::compile(std::string_view code, const char* chunk_name) {
+  if (const Status status = lua_->load(code, chunk_name); !status) return status.error();
+  return luaL_ref(lua_->get(), LUA_REGISTRYINDEX);
+}
+
+void ScriptEngine::push_words(Words words) {
+  lua_State* const lua = lua_->get();
+  lua_createtable(lua, static_cast<int>(words.size()), 0);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    push_text(lua, words[i]);
+    lua_rawseti(lua, -2, static_cast<int>(i + 1));
+  }
+}
+
+void ScriptEngine::run(ScriptRun& run, int function, Words keys, Words arguments, Reply& reply) {
+  lua_State* const lua = lua_->get();
+  const LuaStackGuard guard(lua);
+  run.began_ns = monotonic_ns();
+  run_ = &run;
+  client_.select(run.caller.database());
+  client_.is_primary = run.caller.is_primary;
+  client_.written = run.caller.written;  // for WAIT
+  client_.options.no_touch = run.caller.options.no_touch;
+  client_.options.is_import_source = run.caller.options.is_import_source;
+
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, error_handler_);
+  const int handler = lua_gettop(lua);
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, function);
+  push_words(keys);
+  if (kind_ == ScriptKind::script) lua_->set_global("KEYS");
+  push_words(arguments);
+  if (kind_ == ScriptKind::script) lua_->set_global("ARGV");
+
+  parts_.requests.show_script(run.caller, run.words);
+  const bool is_outermost = parts_.requests.begin_unit();
+  lua_->set_memory_most(parts_.config.lua_memory_limit);
+  lua_->limit_memory(true);
+  const int failed = lua_pcall(lua, kind_ == ScriptKind::script ? 0 : 2, 1, handler);
+  lua_->limit_memory(false);
+  if (run.is_killed) watch_time();
+  if (is_counted_error(lua)) parts_.requests.skip_error_count();
+  if (failed != 0) {
+    reply_error(reply);
+  } else {
+    write_reply(lua, reply, run.protocol);
+  }
+  if (run.is_abandoned) parts_.propagation.discard();
+  parts_.requests.end_unit(run.caller, is_outermost, run.has_written);
+  run_ = nullptr;
+  if (++runs_ % kRunsToCollect == 0) lua_gc(lua, LUA_GCSTEP, kCollectSteps);
+}
+
+// The error is on the top: a table, or what Lua makes when it has no memory for one.
+void ScriptEngine::reply_error(Reply& reply) {
+  lua_State* const lua = lua_->get();
+  if (!lua_istable(lua, -1)) {
+    const std::string_view text = lua_isstring(lua, -1) != 0 ? text_at(lua, -1) : "no reason given";
+    return reply.error(fmt::format("ERR Error running script, {:.100}", text));
+  }
+  const auto field = [&](const char* of) {
+    lua_pushstring(lua, of);
+    lua_rawget(lua, -2);
+    std::string text(lua_isstring(lua, -1) != 0 ? text_at(lua, -1) : std::string_view());
+    lua_pop(lua, 1);
+    return text;
+  };
+  std::string text = field("err");
+  if (text.empty()) text = "ERR unknown error";
+  const std::string source = field("source");
+  const std::string line = field("line");
+  if (!source.empty() && !line.empty()) {
+    text += fmt::format(" script: on {}:{}.", source, line);
+  }
+  reply.error(text);
+}
+
+// ---- Commands ----
+
+// A script never runs another, nor changes what is kept, whatever DEBUG allows.
+bool ScriptEngine::is_denied(const Command& command) const {
+  const bool is_denied = (command.flags & flag::noscript) != 0;
+  return is_denied && (!parts_.config.allows_noscript || command.group == "scripting");
+}
+
+// Pushes an error and returns true if the command cannot be called.
+bool ScriptEngine::push_refusal(lua_State* lua, const Command* found, const Command* command,
+                                Words words) {
+  if (found == nullptr || command == nullptr) {
+    push_error(lua, "Unknown command called from script");
+  } else if (!fits(*command, words.size())) {
+    push_error(lua, "Wrong number of args calling command from script");
+  } else if (is_denied(*command)) {
+    push_error(lua, "This Mayfly command is not allowed from script");
+  } else {
+    const Status allowed = parts_.requests.check_for_script(*run_, *command);
+    if (allowed) return false;
+    push_error(lua, "-" + allowed.error().message);
+    lua_pushboolean(lua, 1);
+    lua_setfield(lua, -2, kCountedField);
+  }
+  return true;
+}
+
+int ScriptEngine::call_command(lua_State* lua, bool raises) {
+  const auto failed = [&] { return raises ? lua_error(lua) : 1; };
+  if (run_ == nullptr) {
+    push_error(lua, "redis.call() can only be called while a script runs");
+    return failed();
+  }
+  if (lua_gettop(lua) == 0) {
+    push_error(lua, "Please specify at least one argument for this call");
+    return failed();
+  }
+  if (!words_.read(lua)) {
+    push_error(lua, "Command arguments must be strings or integers");
+    return failed();
+  }
+  const Words words = words_.words();
+  const Command* const found = parts_.commands.find(words[0]);
+  const Command* const command =
+      found == nullptr ? nullptr : parts_.commands.resolve(*found, words);
+  if (push_refusal(lua, found, command, words)) return failed();
+
+  std::string& out = link_.output();
+  out.clear();
+  client_.set_protocol(run_->protocol);
+  Reply reply(out, run_->protocol);
+  parts_.requests.run_for_script(*run_, client_, *command, words, reply);
+  lua_settop(lua, 0);  // many arguments leave no room for a reply
+  std::string_view bytes = out;
+  const bool is_error = bytes.starts_with('-');
+  if (!push_reply(lua, bytes)) {
+    push_error(lua, "the reply of the command is too deep for a script");
+    return failed();
+  }
+  return is_error ? failed() : 1;
+}
+
+// ---- Time ----
+
+// Other clients are served when the script has taken long. If it was killed, it gets an error at
+// each of its next lines, so that it cannot catch it for good.
+void ScriptEngine::interrupt(lua_State* lua) {
+  if (run_ == nullptr) return;
+  const std::int64_t threshold = parts_.config.busy_reply_threshold;
+  const std::int64_t elapsed_ms = (monotonic_ns() - run_->began_ns) / 1'000'000;
+  if (threshold > 0 && elapsed_ms >= threshold) {
+    if (!run_->is_busy) {
+      run_->is_busy = true;
+      parts_.log.warning(
+          "Slow script: it has run for {} ms. SCRIPT KILL or FUNCTION KILL ends it, if it has "
+          "written nothing",
+          elapsed_ms);
+    }
+    parts_.requests.serve_others(run_->caller);
+  }
+  if (!run_->is_killed) return;
+  lua_sethook(lua, ScriptApi::interrupt, LUA_MASKLINE | LUA_MASKCOUNT, 1);
+  push_error(lua, kind_ == ScriptKind::script ? "Script killed by user with SCRIPT KILL."
+                                              : "Script killed by user with FUNCTION KILL.");
+  lua_error(lua);
+}
+
+}  // namespace mayfly
