@@ -8,6 +8,7 @@ on every reply, error texts included. Deadlines are far away or past, so that ti
 
 import os
 import random
+import re
 import sys
 import unittest
 
@@ -50,6 +51,7 @@ LISTS = {"K": KEYS, "F": FIELDS, "N": NUMBERS, "L": FLOATS, "V": VALUES, "O": OF
          "@new": ["3-*"] * 9 + ["1-*", "2-7", "0-0", "x"],
          "@id": ["0", "1", "2-7", "3"] + [f"3-{number}" for number in range(1, 16)],
          "@edge": ["-", "+", "1-1", "2", "(2", "(2-7", "3", "(3-1", "3-4", "(3-9", "9", "x", "(-"],
+         "@json": ["[1,2.5,null]", '{"a":[]}', "[", '"x"', '[true,"\\u0041"]'],
          "@trim": ["=", "~"], "@length": ["2", "7", "9", "12", "100", "-1", "x"],
          # For commands that read these before they look at the key, as Valkey 9 does.
          "A": TIMES[:3], "J": OFFSETS[:-1]}
@@ -133,14 +135,58 @@ XAUTOCLAIM @k @g @c 9999999 0
 """
 
 
+# Scripts without blanks, with their keys and arguments.
+SCRIPT_COMMANDS = """
+EVAL return(redis.call('GET',KEYS[1])) 1 K|EVAL return{KEYS[1],ARGV[1],#ARGV} 1 K V *V
+EVAL return(redis.pcall('SET',KEYS[1],ARGV[1])) 1 K V|EVAL return{redis.pcall('GET',KEYS[1])} 1 K
+EVAL return{1,2.9,-2.9,'x',false,true,{1,{2}},nil,'no'} 0|EVAL return(tonumber(ARGV[1])) 0 N
+EVAL return{ok='fine',err='both'} 0|EVAL return{err='MY'} 0
+EVAL return(redis.status_reply(ARGV[1])) 0 V|EVAL return(redis.error_reply(ARGV[1])) 0 F
+EVAL return(tostring(tonumber(ARGV[1]))) 0 L
+EVAL return{tostring(tonumber(ARGV[1])),tonumber(ARGV[1])} 0 N|EVAL return#redis.call('KEYS','*') 0
+EVAL return(cjson.encode({KEYS[1],ARGV[1],1.5,7,true})) 1 K V
+EVAL return(redis.sha1hex(ARGV[1])) 0 V|EVAL return(cjson.decode(ARGV[1])) 0 @json
+EVAL return(bit.band(ARGV[1],255)) 0 I
+EVAL return{cmsgpack.unpack(cmsgpack.pack(ARGV[1],tonumber(ARGV[2])))} 0 V L
+EVAL return{struct.unpack('>I2s',struct.pack('>I2s',ARGV[1],ARGV[2]))} 0 I V
+EVAL redis.setresp(3)return(redis.pcall('HGETALL',KEYS[1])) 1 K
+EVAL redis.setresp(3)return(redis.pcall('GET',KEYS[1])) 1 K
+EVAL redis.setresp(3)return{redis.pcall('ZSCORE',KEYS[1],ARGV[1])} 1 K F
+EVAL redis.setresp(3)return{double=1.5} 0|EVAL redis.setresp(3)return{map={a=1}} 0
+EVAL redis.setresp(3)return{big_number='123'} 0
+EVAL redis.setresp(3)return{true,false,{set={x=1}}} 0
+EVAL redis.call('SELECT',ARGV[1])return(redis.call('GET',KEYS[1])) 1 K I|EVAL_RO return(1) N
+EVAL return(redis.pcall('TYPE',KEYS[1])['ok']) 1 K|EVALSHA V 0|EVAL return(#ARGV) C *V
+EVAL return(type(redis.pcall('INCR',KEYS[1]))) 1 K|EVAL return(redis.pcall('INCR',KEYS[1])) 1 K
+EVAL local(a)=1 0|SCRIPT EXISTS V F|EVAL return{pcall(error,ARGV[1])} 0 F
+EVAL return(table.concat(ARGV,'-',1,tonumber(ARGV[1]))) 0 I V F
+EVAL return(ARGV[1]:rep(3):upper():find('V')) 0 V|SET K V|HSET K F V|DEL K|INCR K|ZADD K W F
+"""
+
+
+# Their replies are in no order, or depend on the server; or scripts may not call them.
+NOT_IN_SCRIPTS = {"KEYS", "HKEYS", "HVALS", "HRANDFIELD", "HGETALL", "SMEMBERS", "SPOP", "SINTER",
+                  "SUNION", "SDIFF", "SCAN", "HSCAN", "MULTI", "EXEC", "DISCARD", "WATCH",
+                  "UNWATCH", "XINFO", "XPENDING", "XGROUP", "SELECT", "BLPOP", "BRPOP", "BLMPOP",
+                  "BLMOVE", "BRPOPLPUSH", "BZPOPMIN"}  # blocking ones: not in Redis 7.0
+
+
 def templates(text):
     return [line.split() for line in text.replace("\n", "|").split("|") if line.strip()]
+
+
+def in_scripts(some):
+    """The same commands, called by scripts. What they say of errors of their own is different."""
+    return [["EVAL", "return redis.pcall(unpack(ARGV))", "0", *template] for template in some
+            if template[0] not in NOT_IN_SCRIPTS and "BLOCK" not in template]
 
 
 # A round sends commands of one family. In that of all, keys seldom have the type that is asked for.
 FAMILIES = [templates(COMMANDS + SET_COMMANDS + ZSET_COMMANDS + LIST_COMMANDS + STREAM_COMMANDS),
             templates(SET_COMMANDS), templates(ZSET_COMMANDS), templates(LIST_COMMANDS),
-            templates(STREAM_COMMANDS), templates(STREAM_COMMANDS + STREAM_GROUP_COMMANDS)]
+            templates(STREAM_COMMANDS), templates(STREAM_COMMANDS + STREAM_GROUP_COMMANDS),
+            templates(SCRIPT_COMMANDS)]
+FAMILIES += [in_scripts(family) for family in FAMILIES[:5]]
 UNORDERED = {"KEYS", "HKEYS", "HVALS", "HRANDFIELD", "SMEMBERS", "SPOP", "SINTER", "SUNION",
              "SDIFF"}
 PAIRS = {"HGETALL"}
@@ -148,8 +194,8 @@ STEADY = {"XPENDING", "XGROUP", "XINFO"}
 
 
 def words_for(chance, template):
-    words = [template[0]]
-    for part in template[1:]:
+    words = template[:2] if template[0].startswith("EVAL") else template[:1]
+    for part in template[len(words):]:
         if part[0] == "?":
             words += [chance.choice(LISTS[part[1]])] if chance.random() < 0.6 else []
         elif part[0] == "*" and len(part) > 1:
@@ -172,7 +218,16 @@ def steady(words, reply):
     return reply
 
 
+def as_valkey(text):
+    """What Redis 7.0 says of errors in scripts, in the words of Valkey 9."""
+    text = re.sub(r"script: [0-9a-f]{40}, on", "script: on", text)
+    return re.sub(r"(called|calling) Redis command", r"\1 command", text).replace(
+        "Unknown Redis command", "Unknown command")
+
+
 def comparable(words, reply):
+    if words[0].startswith("EVAL"):
+        return as_valkey(write(reply))
     if isinstance(reply, list) and len(reply) == 2 and words[0] in ("SCAN", "HSCAN"):
         full = len(reply[1]) and reply[0] == b"0"
         return "[" + write(sorted(reply[1]) if full else [], None) + "]" if full else "a part"

@@ -19,7 +19,7 @@ from resp_client import await_that, request
 
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "conformance"))
 
-from differential_test import FAMILIES, LISTS, templates, words_for  # noqa: E402
+from differential_test import FAMILIES, LISTS, in_scripts, templates, words_for  # noqa: E402
 
 ROUNDS, LENGTH, CLIENTS = 10, 150, 3
 NEAR_MS = 150
@@ -80,6 +80,34 @@ PFADD @p F|PFADD @p V V F|PFMERGE @p @p @p|PFCOUNT @p|COPY @p @p REPLACE
 """
 MEMBER_TEMPLATES = templates(MEMBER_COMMANDS)
 TEMPLATES = FAMILIES[0]
+# Two commands in a unit, and scripts that fail in the middle or propagate a part.
+LIBRARY = ("#!lua name=propagation\n"
+           "redis.register_function('twice', function(keys, args)\n"
+           "  redis.pcall('INCR', 'twice') local reply = redis.pcall(unpack(args))\n"
+           "  redis.pcall('RPUSH', 'twice-list', math.random()) return reply end)\n"
+           "redis.register_function('fails', function(keys, args)\n"
+           "  redis.pcall(unpack(args)) redis.call('INCR', 'fails') error('in the middle') end)\n")
+OTHER = "#!lua name=NAME\nredis.register_function('NAME', function() return 'NAME' end)\n"
+SCRIPTS = [["EVAL", "redis.call('SELECT', 2) redis.pcall('INCR', 'n') redis.call('SELECT', 0) "
+            "redis.pcall('HSET', 'hash', 'f', redis.call('TIME')[2]) "
+            "redis.pcall('PEXPIRE', 'hash', 50)", "0"],
+           ["EVAL", "for i = 1, 3 do redis.call('SET', 'r' .. i, math.random(), 'PX', ARGV[1]) end",
+            "0", "C"],
+           ["EVAL", "redis.pcall('SPOP', KEYS[1]) redis.pcall('ZPOPMIN', KEYS[2]) error('x')", "2",
+            "@s", "@z"]]
+SCRIPTS += [["FUNCTION", "LOAD", "REPLACE", OTHER.replace("NAME", name)] for name in "xyz"]
+SCRIPTS += [["FUNCTION", "DELETE", "x"], ["FCALL", "x", "0"]]
+
+
+def in_functions(some):
+    """Commands, as the functions of the library call them."""
+    return [["FCALL", name, *template[2:]] for template in in_scripts(some)
+            for name in ("twice", "fails")]
+
+
+SCRIPT_TEMPLATES = SCRIPTS * 20 + in_scripts(TEMPLATES) + in_functions(TEMPLATES)
+SCRIPT_MEMBER_TEMPLATES = (SCRIPTS * 20 + in_scripts(MEMBER_TEMPLATES) * 2 +
+                           in_functions(MEMBER_TEMPLATES) + MEMBER_TEMPLATES)
 
 seed = None
 
@@ -116,26 +144,33 @@ class PropagationTest(ReplicationCase):
         primary = self.start(Mayfly, "--appendonly", "yes", "--hash-max-listpack-entries", "3",
                              "--set-max-listpack-entries", "3", "--zset-max-listpack-entries", "3",
                              "--list-max-listpack-size", "3", "--stream-node-max-entries", "3")
+        ask(primary, "FUNCTION", "LOAD", LIBRARY)
         replica = self.start(Mayfly, primary=primary)
         for number in range(ROUNDS):
             chance = random.Random(f"{seed} {number}")
             ask(primary, "DEBUG", "SET-ACTIVE-EXPIRE", chance.randrange(2))
-            self.round(chance, primary, MEMBER_TEMPLATES * 2 + TEMPLATES)
+            self.round(chance, primary, chance.choice((MEMBER_TEMPLATES * 2 + TEMPLATES,
+                                                       SCRIPT_MEMBER_TEMPLATES)))
             ask(primary, "DEBUG", "SET-ACTIVE-EXPIRE", 1)
             with self.subTest(seed=seed, round=number):
                 await_same(primary, replica)
+                libraries = ask(primary, "FUNCTION", "LIST", "WITHCODE")
+                self.assertEqual(ask(replica, "FUNCTION", "LIST", "WITHCODE"), libraries)
                 expected = held_by(primary)
                 for words in (("DEBUG", "LOADAOF"), ("DEBUG", "RELOAD")):
                     ask(primary, *words)
                     self.assertEqual(difference(expected, held_by(primary)), "", words)
+                    self.assertEqual(ask(primary, "FUNCTION", "LIST", "WITHCODE"), libraries)
                 await_same(primary, replica)
 
     def test_redis_understands_us_and_we_understand_redis(self):
         for kinds in ((Mayfly, Redis), (Redis, Mayfly)):
             primary = self.start(kinds[0])
+            ask(primary, "FUNCTION", "LOAD", LIBRARY)
             replica = self.start(kinds[1], primary=primary)
             for number in range(ROUNDS // 2):
-                self.round(random.Random(f"{seed} {kinds} {number}"), primary, TEMPLATES)
+                self.round(random.Random(f"{seed} {kinds} {number}"), primary,
+                           SCRIPT_TEMPLATES if number % 2 else TEMPLATES)
                 with self.subTest(kinds, seed=seed, round=number):
                     self.assert_same_contents(primary, replica)
 

@@ -164,13 +164,15 @@ class PythonRedisTest(unittest.TestCase):
         self.redis.config_set("notify-keyspace-events", "")
 
     def test_locks(self):
-        """Locks release and extend by Lua; taking one, and waiting for its TTL, needs none."""
         first = redis.lock.Lock(self.redis, "lock", timeout=0.05)
         second = redis.lock.Lock(self.redis, "lock", timeout=5, blocking_timeout=10)
         self.assertTrue(first.acquire())
         self.assertTrue(first.locked() and first.owned())
         self.assertTrue(second.acquire(), "after the TTL of the first")
         self.assertFalse(first.owned())
+        self.assertRaises(redis.exceptions.LockNotOwnedError, first.release)
+        second.release()
+        self.assertFalse(second.locked())
 
     def test_administration(self):
         self.assertIn("expired_keys", self.redis.info())

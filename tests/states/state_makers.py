@@ -22,6 +22,10 @@ from resp_client import Client, Closed, Failure, await_that, request  # noqa: E4
 
 LOADED_COMMANDS = 3_000_000
 BALLAST_KEYS = 300_000
+LIBRARY = ("#!lua name=states\n"
+           "redis.register_function{function_name = 'reads', flags = {'no-writes'},\n"
+           "  callback = function() return redis.call('GET', 's') end}\n"
+           "redis.register_function('writes', function() redis.call('SET', 's', 1) end)\n")
 
 
 class Situation:
@@ -66,6 +70,7 @@ def seed(server):
         client.ok("FLUSHALL")
         client.ok("SET", "s", "1")
         client.ok("HSET", "h", "f", "1")
+        client.ok("FUNCTION", "LOAD", "REPLACE", LIBRARY)
 
 
 def tell(server, *words):
@@ -208,6 +213,7 @@ def replicas(kind, samples):
             client.ok("CONFIG", "SET", "replica-read-only", "no")
             await_that(lambda: no_child(replica), "no child runs")
             yield Situation("replica-writable", replica, follow=follow, prepared=queues[1])
+            client.ok("FUNCTION", "LOAD", "REPLACE", LIBRARY)
             client.ok("CONFIG", "SET", "replica-read-only", "yes")
             primary.kill()
             held = hold_port(primary.port)
@@ -350,8 +356,19 @@ def shutting_down(kind, samples):
         replica.process.send_signal(signal.SIGCONT)
 
 
+def busy(kind, samples):
+    with kind.server("--busy-reply-threshold", "10") as server:
+        seed(server)
+        prepared = queue_all(server, samples)
+        observer, caller = server.client(), server.client()
+        caller.send("EVAL", "redis.call('SET', 's', 1) while true do end", 0)
+        await_that(lambda: str(observer.ask("PING")).startswith("BUSY"), "the script is busy")
+        yield Situation("busy", server, prepared=prepared)
+        server.kill()  # nothing else ends it but SHUTDOWN NOSAVE
+
+
 GROUPS = (clients_of_one_server, waiting_clients, memory, replicas, loading, children, disks,
-          shutting_down)
+          shutting_down, busy)
 
 
 def seconds():

@@ -66,7 +66,7 @@ class State:
 
     def cell(self, kind, command):
         """An exception by the name of the command is meant for its plain use only."""
-        return self.cells[kind if kind.startswith("exec-") else
+        return self.cells[kind if kind.startswith(("exec-", "script-")) else
                           command if command in self.cells else kind]
 
 
@@ -114,7 +114,7 @@ def name_of(sample, containers):
 
 
 COLUMNS = ("read", "write", "frees", "admin", "maintain", "pubsub", "publishing", "exec-read",
-           "exec-write", "replication", "connection")
+           "exec-write", "replication", "connection", "script-read", "script-write")
 
 
 def short(outcome):
