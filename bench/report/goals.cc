@@ -73,6 +73,10 @@ constexpr Goal types(double factor, std::string_view name) {
   return {"server",   "types", "ops_per_second", {"mayfly", name}, {kAnyPeer, name}, true, factor,
           "requests", 1e5};
 }
+constexpr Goal scripts(double factor, std::string_view name) {
+  return {"server",   "scripts", "ops_per_second", {"mayfly", name}, {kAnyPeer, name}, true, factor,
+          "requests", 1e5};
+}
 constexpr Goal type_memory(std::string_view name) {
   return {"server",
           "type_memory",
@@ -225,6 +229,21 @@ constexpr Goal kGoals[] = {
     types(1.3, "BITCOUNT -P 32"),
     types(1.3, "PFADD -P 32"),
     types(1.3, "GEOSEARCH -P 32"),
+    scripts(1, "GET"),
+    scripts(1, "release of a lock"),
+    scripts(1, "limiter of a sliding window"),
+    scripts(1.2, "GET -P 32"),
+    scripts(1.2, "release of a lock -P 32"),
+    scripts(1.2, "limiter of a sliding window -P 32"),
+    {"server",
+     "script_memory",
+     "megabytes",
+     {"mayfly", "different scripts"},
+     {kNone},
+     false,
+     10,
+     "scripts",
+     1e5},
     type_memory("lists of 10"),
     type_memory("lists of 100"),
     type_memory("one list"),

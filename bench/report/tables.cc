@@ -164,6 +164,30 @@ std::vector<Table> server_tables() {
   };
 }
 
+std::vector<Table> script_tables() {
+  return {
+      {"server", "scripts", "How fast are scripts?",
+       "As above: EVALSHA of the scripts that libraries for locks and limiters send.",
+       {{"ops_per_second", "rate", "k/s", kThousand, true},
+        {"server_us", "CPU", "us", 1, true},
+        {"client_busy_percent", "client", "%"}}, true},
+      {"server", "script_memory", "How much memory do 100,000 different scripts take?",
+       "By EVAL, as a program sends them that puts its arguments into the text.",
+       {{"megabytes", "memory", "MB", 1, true}}, true},
+  };
+}
+
+std::vector<Table> tracking_tables() {
+  return {
+      {"server", "tracking", "What does client-side caching cost?",
+       "Processor time of the server. Each of many clients has read keys of its own.",
+       {{"server_us", "CPU", "us", 1, true}}, true},
+      {"server", "tracking_memory", "How much memory does client-side caching take?",
+       "For a key of 16 bytes; used_memory, so all overheads are in it.",
+       {{"bytes_per_key", "memory", "bytes", 1, true}}, true},
+  };
+}
+
 std::vector<Table> persistence_tables() {
   return {
       {"server", "save", "How fast are all data saved?",
@@ -209,8 +233,8 @@ std::vector<Table> python_tables() {
 std::span<const Table> tables() {
   static const std::vector<Table> kTables = [] {
     std::vector<Table> all;
-    for (const auto make :
-         {cache_tables, store_tables, server_tables, persistence_tables, python_tables}) {
+    for (const auto make : {cache_tables, store_tables, server_tables, script_tables,
+                            tracking_tables, persistence_tables, python_tables}) {
       for (Table& table : make()) all.push_back(std::move(table));
     }
     return all;

@@ -44,9 +44,13 @@ void measure_sets(ServerBench& bench);
 
 // The same on lists, streams, bits, HyperLogLogs and places, and the memory of lists and streams.
 void measure_types(ServerBench& bench);
+void measure_scripts(ServerBench& bench);
 
 // How fast a client that waits gets what another one pushes, alone and among many.
 void measure_hand_over(ServerBench& bench, const std::vector<ServerChild>& servers);
+
+// What client-side caching costs: reads that are tracked, writes of keys that clients have read.
+void measure_tracking(ServerBench& bench);
 
 // How much memory a member takes, by used_memory: so with its share of the key, of the indexes, and
 // of what the allocator rounds up.

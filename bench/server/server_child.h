@@ -54,6 +54,7 @@ struct ServerProgram {
   bool has_field_ttl = false;      // whether it knows HSETEX
   bool has_sets = false;           // SADD, ZADD
   bool has_lists = false;          // lists, streams and the other types
+  bool has_scripts = false;        // EVALSHA
   bool has_member_ttl = false;     // SADDEX, ZADDEX
 
   bool is_ours() const { return name == "mayfly"; }

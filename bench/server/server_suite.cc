@@ -24,6 +24,8 @@ struct Part {
 constexpr Part kParts[] = {{"speed", 170, measure_speed},
                            {"sets", 150, measure_sets},
                            {"types", 200, measure_types},
+                           {"scripts", 60, measure_scripts},
+                           {"tracking", 25, measure_tracking},
                            {"memory", 60, measure_memory},
                            {"ontime", 90, measure_on_time},
                            {"expired", 180, measure_expired},
@@ -46,6 +48,8 @@ void make_quick(ServerPlan& plan) {
   plan.pair_requests = 1000;
   plan.hand_overs = 10;
   plan.blocked_clients = 100;
+  plan.tracking_clients = 20;
+  plan.tracked_keys = 1000;
   plan.memory_fields = 10'000;
   plan.idle_sizes = {0, 1000};
   plan.due = 100;
@@ -151,6 +155,7 @@ void find_servers(const ServerOptions& options, ServerPlan& plan, Results& resul
     program.has_field_ttl = must(knows_command(client, "HSETEX"));
     program.has_sets = must(knows_command(client, "ZADD"));
     program.has_lists = must(knows_command(client, "XADD"));
+    program.has_scripts = must(knows_command(client, "EVALSHA"));
     program.has_member_ttl = must(knows_command(client, "ZADDEX"));
     results.systems.emplace_back(
         program.name,

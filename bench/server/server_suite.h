@@ -37,6 +37,8 @@ struct ServerPlan {
   std::size_t pair_requests = 20;       // which takes it long
   std::size_t hand_overs = 2000;        // pushes to one client that waits
   std::size_t blocked_clients = 10'000;
+  std::size_t tracking_clients = 10'000;
+  std::size_t tracked_keys = 1'000'000;
   std::size_t memory_fields = 500'000;
   std::vector<std::size_t> idle_sizes = {0, 10'000, 100'000, 1'000'000};
   std::size_t due = 1000;
@@ -61,7 +63,7 @@ struct ServerPlan {
   }
 };
 
-// speed, sets, types, memory, ontime, expired, stall, hlen, persist.
+// speed, sets, types, scripts, tracking, memory, ontime, expired, stall, hlen, persist.
 std::vector<std::string_view> server_parts();
 
 // Throws Failure if an option is wrong. Looks for no program.
