@@ -132,6 +132,14 @@ void Call::notify(Event event, std::string_view name, std::string_view key, int 
   host_.notify(event, name, key, database);
 }
 
+void Call::notify(Event event, std::string_view name, std::string_view key,
+                  const MemberView& members) {
+  notify(event, name, key);
+  if (!members.empty() && host_.wants_members(event)) {
+    host_.notify_members(event, name, key, database_, members);
+  }
+}
+
 void Call::finish(MembersRef& members, std::string_view key) {
   if (members.finish()) notify(Event::generic, "del", key);
 }

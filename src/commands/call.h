@@ -51,6 +51,11 @@ class Host {
   // A keyspace event. The host decides whether it is published.
   virtual void notify(Event event, std::string_view name, std::string_view key, int database) = 0;
 
+  // The same, with the members that it is about, for subscribers that want to know them.
+  virtual bool wants_members(Event) const { return false; }
+  virtual void notify_members(Event, std::string_view /*name*/, std::string_view /*key*/,
+                              int /*database*/, const MemberView&) {}
+
   // A key was changed: transactions that watch it fail.
   virtual void key_changed(const ExecContext& context, int database, std::string_view key) = 0;
 
@@ -174,6 +179,9 @@ class Call {
   void count_changes(std::int64_t times) { changes_ += times; }
   void notify(Event event, std::string_view name, std::string_view key);
   void notify(Event event, std::string_view name, std::string_view key, int database);
+  // Also names the members to those who want to know.
+  void notify(Event event, std::string_view name, std::string_view key, const MemberView& members);
+  bool wants_members(Event event) const { return host_.wants_members(event); }
 
   // Ends the use of a key's members: reports members that were found expired. Removes the key, with
   // a `del`, if none is left.

@@ -26,6 +26,10 @@ constexpr std::array kOthers = {
     Letter{'E', Event::keyevent},
     Letter{'m', Event::miss},
     Letter{'n', Event::created},
+    Letter{'S', Event::subkeyspace},
+    Letter{'T', Event::subkeyevent},
+    Letter{'I', Event::subkeyspaceitem},
+    Letter{'V', Event::subkeyspaceevent},
 };
 
 Event event_of(char letter) {

@@ -3,9 +3,12 @@
 
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mayfly {
 
@@ -25,6 +28,12 @@ enum class Event : unsigned {
   module = 1 << 11,   // d
   miss = 1 << 12,     // m, not in A
   created = 1 << 13,  // n, not in A
+  // Channels that name members; not in A.
+  subkeyspace = 1 << 14,       // S: __subkeyspace@<db>__:<key>
+  subkeyevent = 1 << 15,       // T: __subkeyevent@<db>__:<event>
+  subkeyspaceitem = 1 << 16,   // I: __subkeyspaceitem@<db>__:<key>\n<member>
+  subkeyspaceevent = 1 << 17,  // V: __subkeyspaceevent@<db>__:<event>|<key>
+  subkeys = subkeyspace | subkeyevent | subkeyspaceitem | subkeyspaceevent,
   all = generic | string | list | set | hash | zset | expired | evicted | stream | module,  // A
 };
 
@@ -35,6 +44,23 @@ constexpr Event operator&(Event a, Event b) {
   return static_cast<Event>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
 }
 constexpr bool any(Event events) { return events != Event::none; }
+
+// The names of members among words, `step` words apart. Valid as long as the words are.
+class MemberView {
+ public:
+  MemberView() = default;
+  MemberView(std::span<const std::string_view> words, std::size_t step = 1)
+      : words_(words), step_(step) {}
+  MemberView(const std::vector<std::string_view>& names) : MemberView(std::span(names)) {}
+
+  bool empty() const { return words_.empty(); }
+  std::size_t size() const { return (words_.size() + step_ - 1) / step_; }
+  std::string_view operator[](std::size_t i) const { return words_[i * step_]; }
+
+ private:
+  std::span<const std::string_view> words_;
+  std::size_t step_ = 1;
+};
 
 // "KEA" and the like; nothing if a letter is unknown.
 std::optional<Event> parse_events(std::string_view letters);

@@ -31,10 +31,19 @@ void Database::reclaim(const ExecContext& context, Slot slot) {
   const std::size_t count = members(context, slot).stored();
   const Time earliest = earliest_member_deadline(slot);
   const ValueType type = this->type(slot);
+  std::vector<std::string> names;
+  if (keyspace_.listener().wants_expired_names()) {
+    visit_members(node(slot), [&](const auto& members) {
+      members.each([&](const Member& member) {
+        names.emplace_back(member.name);
+        return true;
+      });
+    });
+  }
   unlink(slot);
   keyspace_.record_expired(context, FoundBy::access, earliest, 0, count);
-  keyspace_.listener().members_expired(*this,
-                                       {.type = type, .key = key, .names = {}, .emptied = true});
+  keyspace_.listener().members_expired(
+      *this, {.type = type, .key = key, .names = names, .emptied = true, .is_whole = true});
 }
 
 std::size_t Database::size(const ExecContext& context) const {
@@ -125,7 +134,8 @@ std::size_t Database::sweep_members_of(const ExecContext& context, Slot slot, st
   const std::string key(this->key(slot));
   const ValueType type = this->type(slot);
   if (is_empty) unlink(slot);
-  keyspace_.listener().members_expired(*this, {type, key, names, is_empty, by});
+  keyspace_.listener().members_expired(
+      *this, {.type = type, .key = key, .names = names, .emptied = is_empty, .by = by});
   return names.size();
 }
 

@@ -29,7 +29,7 @@ struct ExecContext {
   bool records_use = true;     // uses count for eviction; CLIENT NO-TOUCH turns it off
   bool keeps_expired = false;  // import-mode: a past deadline is stored, and what is due is counted
 
-  bool wants_order = false;    // for a script: no reply depends on the order of a hash table
+  bool wants_order = false;  // for a script: no reply depends on the order of a hash table
 
   // Whether an entry with this deadline is invisible.
   bool hides(Time deadline) const { return is_due(deadline, now) && policy != Policy::show; }

@@ -61,8 +61,9 @@ inline constexpr std::size_t kMembersAtOnce = 128;
 struct ExpiredMembers {
   ValueType type;
   std::string_view key;
-  std::span<const std::string> names;  // empty if all were due and the key was removed at once
+  std::span<const std::string> names;  // empty if all were due, and nobody wants their names
   bool emptied = false;                // the key is gone
+  bool is_whole = false;               // it was removed at once, as all members were due
   FoundBy by = FoundBy::access;
 };
 
@@ -72,6 +73,8 @@ class KeyspaceListener {
   virtual void key_expired(Database& database, std::string_view key, FoundBy by) = 0;
 
   virtual void members_expired(Database& database, const ExpiredMembers& expired) = 0;
+  // Whether it wants the names of members of a key that is removed as a whole.
+  virtual bool wants_expired_names() const { return false; }
   virtual void key_evicted(Database& database, std::string_view key) = 0;
 };
 

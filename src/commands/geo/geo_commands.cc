@@ -104,17 +104,17 @@ void geoadd(Call& call) {
   const bool is_by_value = zset.has_deadlines() && (request->only_new || request->only_existing);
   std::vector<ScoredName> written;  // if it is propagated by value
   std::size_t added = 0;
-  std::size_t updated = 0;
+  ChangedMembers changed(call, Event::zset);
   for (const ScoredName& item : request->items) {
     const Geoadded done = add_position(zset, item, *request);
     if (done == Geoadded::added) ++added;
-    if (done == Geoadded::updated) ++updated;
+    if (done != Geoadded::no) changed.add(item.name);
     if (is_by_value && done != Geoadded::no) written.push_back(item);
   }
-  const std::size_t count = request->counts_changed ? added + updated : added;
+  const std::size_t count = request->counts_changed ? changed.count() : added;
   call.reply().integer(static_cast<std::int64_t>(count));
-  if (added + updated == 0) return call.finish(zset, key);
-  finish_write(call, zset, key, "zadd", added + updated);
+  if (changed.count() == 0) return call.finish(zset, key);
+  finish_write(call, zset, key, "zadd", changed.count(), changed.names());
   propagate_zadd(call, *request, is_by_value ? written : request->items, is_by_value);
 }
 

@@ -40,8 +40,9 @@ void set_short(Call& call, MembersRef& hash, const PutItems& pairs, Time deadlin
     call.finish(hash, call.word(1));
     return;
   }
-  finish_write(call, hash, "hset", written.size() / 2);
-  call.notify(Event::hash, "hexpire", call.word(1));
+  const MemberView names(written, 2);
+  finish_write(call, hash, "hset", written.size() / 2, names);
+  call.notify(Event::hash, "hexpire", call.word(1), names);
   propagate_put(call, kHashWords, deadline, false, written);
 }
 
@@ -74,7 +75,7 @@ void set_long(Call& call, MembersRef& hash, const PutRequest& request, Time dead
       hash.put(pairs.name(i), pairs.payload(i), deadline);
     }
   }
-  finish_put(call, hash, request, deadline, pairs.size());
+  finish_put(call, hash, request, deadline, pairs.size(), pairs.names());
 }
 
 void hsetex(Call& call) {

@@ -29,7 +29,7 @@ std::optional<std::int64_t> set_fields(Call& call) {
   for (std::size_t i = 2; i < call.count(); i += 2) {
     if (hash.put(call.word(i), call.word(i + 1))) ++added;
   }
-  finish_write(call, hash, "hset", call.count() / 2 - 1);
+  finish_write(call, hash, "hset", call.count() / 2 - 1, {call.words().subspan(2), 2});
   return added;
 }
 
@@ -56,7 +56,7 @@ void hsetnx(Call& call) {
   if (hash.find(call.word(2))) return call.reply().integer(0);
 
   hash.put(call.word(2), call.word(3));
-  finish_write(call, hash, "hset", 1);
+  finish_write(call, hash, "hset", 1, call.words().subspan(2, 1));
   if (had_deadlines) propagate_value(call, call.word(2), call.word(3), kNever);
   call.reply().integer(1);
 }
@@ -87,7 +87,7 @@ void hincrby(Call& call) {
   const Time deadline = found ? found->deadline : kNever;
   const std::string text = std::to_string(after);
   hash.put_keeping_deadline(call.word(2), text);
-  finish_write(call, hash, "hincrby", 1);
+  finish_write(call, hash, "hincrby", 1, call.words().subspan(2, 1));
   if (had_deadlines) propagate_value(call, call.word(2), text, deadline);
   call.reply().integer(after);
 }
@@ -112,7 +112,7 @@ void hincrbyfloat(Call& call) {
   const Time deadline = found ? found->deadline : kNever;
   const std::string text = format_float(after);
   hash.put_keeping_deadline(call.word(2), text);
-  finish_write(call, hash, "hincrbyfloat", 1);
+  finish_write(call, hash, "hincrbyfloat", 1, call.words().subspan(2, 1));
   propagate_value(call, call.word(2), text, deadline);
   call.reply().bulk(text);
 }

@@ -87,7 +87,7 @@ void remove_items(Call& call, MembersRef& members, const PutItems& items) {
   const MemberWords& words = words_of(call, members);
   const bool is_gone = members.finish();
   for (const std::string_view event : {words.put, words.expire, words.expired}) {
-    call.notify(words.event, event, key);
+    call.notify(words.event, event, key, items.names());
   }
   if (is_gone) call.notify(Event::generic, "del", key);
   if (removed.empty()) return;
@@ -96,10 +96,10 @@ void remove_items(Call& call, MembersRef& members, const PutItems& items) {
 }
 
 void finish_put(Call& call, MembersRef& members, const PutRequest& request, Time deadline,
-                std::size_t times) {
+                std::size_t times, const MemberView& names) {
   const MemberWords& words = words_of(call, members);
-  finish_write(call, members, words.put, times);
-  if (request.expiry.form) call.notify(words.event, words.expire, call.word(1));
+  finish_write(call, members, words.put, times, names);
+  if (request.expiry.form) call.notify(words.event, words.expire, call.word(1), names);
   if (request.is_plain()) return;
   propagate_put(call, words, deadline, request.keeps_deadlines(), request.items.words());
 }

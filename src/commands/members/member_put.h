@@ -49,6 +49,7 @@ class PutItems {
     return words_.subspan(i * type_->item_words, type_->item_words);
   }
   Words words() const { return words_; }
+  MemberView names() const { return {words_.subspan(type_->name_at), type_->item_words}; }
 
  private:
   const MemberWords* type_ = &kHashWords;
@@ -92,9 +93,10 @@ std::optional<PutTarget> find_put_target(Call& call, const MemberWords& words,
 // expiry.
 void remove_items(Call& call, MembersRef& members, const PutItems& items);
 
-// Ends a command that set members of which `times` were changed: reports and propagates them.
+// Ends a command that set members of which `times` were changed, those with these names: reports
+// and propagates them.
 void finish_put(Call& call, MembersRef& members, const PutRequest& request, Time deadline,
-                std::size_t times);
+                std::size_t times, const MemberView& names);
 
 // HSETEX key [PXAT deadline | KEEPTTL] FIELDS count ITEM...
 void propagate_put(Call& call, const MemberWords& words, Time deadline, bool keeps_deadlines,

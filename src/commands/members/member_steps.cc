@@ -27,6 +27,8 @@ void propagate_names(Call& call, const MemberWords& words, std::string_view name
 
 }  // namespace
 
+MemberNames views_of(const std::vector<std::string>& names) { return {names.begin(), names.end()}; }
+
 std::optional<std::size_t> list_position(Call& call, const MemberWords& words, std::size_t first) {
   for (std::size_t i = first; i + 1 < call.count(); ++i) {
     if (is_list_word(call, i)) return i;
@@ -69,28 +71,29 @@ void remove_named(Call& call, const MemberWords& words) {
   if (slot == kNoSlot) return call.reply().integer(0);
 
   MembersRef members = call.members(slot);
-  std::size_t removed = 0;
+  ChangedMembers removed(call, words.event);
   for (const std::string_view name : call.words().subspan(2)) {
-    if (members.erase(name)) ++removed;
+    if (members.erase(name)) removed.add(name);
   }
-  if (removed > 0) {
-    finish_write(call, members, words.removed, removed);
+  if (removed.count() > 0) {
+    finish_write(call, members, words.removed, removed.count(), removed.names());
   } else {
     call.finish(members, call.word(1));
   }
-  call.reply().integer(static_cast<std::int64_t>(removed));
+  call.reply().integer(static_cast<std::int64_t>(removed.count()));
 }
 
-void finish_write(Call& call, MembersRef& members, std::string_view event, std::size_t times) {
-  finish_write(call, members, call.word(1), event, times);
+void finish_write(Call& call, MembersRef& members, std::string_view event, std::size_t times,
+                  const MemberView& names) {
+  finish_write(call, members, call.word(1), event, times, names);
 }
 
 void finish_write(Call& call, MembersRef& members, std::string_view key, std::string_view event,
-                  std::size_t times) {
+                  std::size_t times, const MemberView& names) {
   const Event event_class = words_of(call, members).event;
   const bool is_gone = members.finish();
   call.changed(key, static_cast<std::int64_t>(times));
-  call.notify(event_class, event, key);
+  call.notify(event_class, event, key, names);
   if (is_gone) call.notify(Event::generic, "del", key);
 }
 
@@ -100,15 +103,15 @@ void finish_members(Call& call, MembersRef& members, const MemberNames& names, M
   const MemberWords& words = words_of(call, members);
   switch (change) {
     case MemberChange::set_deadline:
-      finish_write(call, members, words.expire, names.size());
+      finish_write(call, members, words.expire, names.size(), names);
       return propagate_names(call, words, words.expire_command, deadline, names);
     case MemberChange::remove_deadline:
-      finish_write(call, members, words.persist, names.size());
+      finish_write(call, members, words.persist, names.size(), names);
       return propagate_names(call, words, words.persist_command, kNever, names);
     case MemberChange::expire:
     case MemberChange::remove:
       const bool is_expiry = change == MemberChange::expire;
-      finish_write(call, members, is_expiry ? words.expired : words.removed, names.size());
+      finish_write(call, members, is_expiry ? words.expired : words.removed, names.size(), names);
       return propagate_removal(call, words, names);
   }
 }

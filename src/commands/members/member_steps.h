@@ -29,6 +29,9 @@ namespace mayfly {
 // Names of members, as the request has them.
 using MemberNames = std::vector<std::string_view>;
 
+// The same of texts, which must outlive them.
+MemberNames views_of(const std::vector<std::string>& names);
+
 inline constexpr std::int64_t kNoMember = -2;  // the reply about a member that does not exist
 
 // ---- Reading requests ----
@@ -50,11 +53,30 @@ std::optional<Words> only_members(Call& call, std::string_view error);
 // The words for the type of the key.
 const MemberWords& words_of(Call& call, const MembersRef& members);
 
-// Ends a command that changed `times` members: reports expired members, `event`, and `del` if no
-// member is left. Without a key, it is the one at word 1.
+// The names of members that a command has changed, if anybody wants to know them.
+class ChangedMembers {
+ public:
+  ChangedMembers(const Call& call, Event event) : is_wanted_(call.wants_members(event)) {}
+
+  void add(std::string_view name) {
+    ++count_;
+    if (is_wanted_) names_.push_back(name);
+  }
+  std::size_t count() const { return count_; }
+  const MemberNames& names() const { return names_; }
+
+ private:
+  bool is_wanted_;
+  std::size_t count_ = 0;
+  MemberNames names_;
+};
+
+// Ends a command that changed `times` members: reports expired members, `event` with the names, and
+// `del` if no member is left. Without a key, it is the one at word 1.
 void finish_write(Call& call, MembersRef& members, std::string_view key, std::string_view event,
-                  std::size_t times);
-void finish_write(Call& call, MembersRef& members, std::string_view event, std::size_t times);
+                  std::size_t times, const MemberView& names);
+void finish_write(Call& call, MembersRef& members, std::string_view event, std::size_t times,
+                  const MemberView& names);
 
 // What a command did to the members that it named. The comments are about a hash.
 enum class MemberChange {

@@ -53,7 +53,8 @@ void saddex_long(Call& call) {
                                   request->keeps_deadlines());
   call.reply().integer(added.count);
   if (added.changed.empty()) return call.finish(target->members, call.word(1));
-  finish_put(call, target->members, *request, target->deadline, added.changed.size());
+  finish_put(call, target->members, *request, target->deadline, added.changed.size(),
+             added.changed);
 }
 
 // `seconds` is the word with the seconds.
@@ -77,8 +78,8 @@ void saddex_short(Call& call, std::size_t seconds) {
   const Added added = add_members(set, names, *deadline, keeps_deadlines);
   call.reply().integer(added.count);
   if (added.changed.empty()) return call.finish(set, call.word(1));
-  finish_write(call, set, "sadd", added.changed.size());
-  call.notify(Event::set, "sexpire", call.word(1));
+  finish_write(call, set, "sadd", added.changed.size(), added.changed);
+  call.notify(Event::set, "sexpire", call.word(1), added.changed);
   propagate_put(call, kSetWords, *deadline, false, added.changed);
 }
 

@@ -28,16 +28,16 @@ void sadd(Call& call) {
   if (slot == kNoSlot) slot = call.make_members(ValueType::set, key);
 
   MembersRef set = call.members(slot);
-  std::size_t added = 0;
+  ChangedMembers added(call, Event::set);
   for (const std::string_view name : call.words().subspan(2)) {
-    if (set.add(name, {})) ++added;
+    if (set.add(name, {})) added.add(name);
   }
-  if (added > 0) {
-    finish_write(call, set, "sadd", added);
+  if (added.count() > 0) {
+    finish_write(call, set, "sadd", added.count(), added.names());
   } else {
     call.finish(set, key);
   }
-  call.reply().integer(static_cast<std::int64_t>(added));
+  call.reply().integer(static_cast<std::int64_t>(added.count()));
 }
 
 // SREM key member [member ...]
@@ -66,7 +66,7 @@ void smove(Call& call) {
   if (!found || from == to) return call.finish(source, from);
   const Time deadline = found->deadline;
   source.erase(name);
-  finish_write(call, source, "srem", 1);
+  finish_write(call, source, "srem", 1, call.words().subspan(3));
 
   if (target_slot == kNoSlot) target_slot = call.make_members(ValueType::set, to);
   MembersRef target = call.members(target_slot);
@@ -74,7 +74,7 @@ void smove(Call& call) {
   call.finish(target, to);
   if (!is_new) return;
   call.changed(to);
-  call.notify(Event::set, "sadd", to);
+  call.notify(Event::set, "sadd", to, call.words().subspan(3));
 }
 
 // ---- SPOP ----
@@ -116,14 +116,17 @@ std::vector<std::string> take_random(Call& call, MembersRef& set, std::size_t co
 // Replies with all members and removes the key.
 void pop_all(Call& call, Slot slot, std::string_view key) {
   const MembersRef set = call.members(slot);
+  std::vector<std::string> names;
+  const bool wants_names = call.wants_members(Event::set);
   const std::size_t size = set.size();
   call.reply().set(size);
   set.each([&](const Member& member) {
     call.reply().bulk(member.name);
+    if (wants_names) names.emplace_back(member.name);
     return true;
   });
   call.count_changes(static_cast<std::int64_t>(size) - 1);  // remove_key() counts one
-  call.notify(Event::set, "spop", key);
+  call.notify(Event::set, "spop", key, views_of(names));
   remove_key(call, slot, key);
   call.propagate_as(call.host().implied_removal_name(), key);
 }
@@ -154,7 +157,7 @@ void spop(Call& call) {
   const auto names = take_random(call, set, static_cast<std::size_t>(count));
   if (has_count) call.reply().set(names.size());
   for (const std::string& name : names) call.reply().bulk(name);
-  finish_write(call, set, "spop", names.size());
+  finish_write(call, set, "spop", names.size(), views_of(names));
   propagate_popped(call, key, names);
 }
 

@@ -163,17 +163,20 @@ void add_members(Call& call, bool increments) {
   std::vector<ScoredName> written;  // if it is propagated by value
   std::size_t added = 0;
   std::size_t updated = 0;
+  ChangedMembers changed(call, Event::zset);
   Outcome last;
   for (std::size_t i = options->first; i < call.count(); i += 2) {
     const std::string_view name = call.word(i + 1);
     last = add_one(zset, name, scores[(i - options->first) / 2], *options);
     if (last.kind == Outcome::Kind::added) ++added;
     if (last.kind == Outcome::Kind::updated) ++updated;
+    if (last.kind >= Outcome::Kind::updated) changed.add(name);
     if (is_by_value && last.kind >= Outcome::Kind::updated) written.push_back({name, last.score});
   }
   reply_zadd(call, *options, last, added, updated);
   if (added + updated == 0) return call.finish(zset, key);
-  finish_write(call, zset, key, options->increments ? "zincr" : "zadd", added + updated);
+  finish_write(call, zset, key, options->increments ? "zincr" : "zadd", changed.count(),
+               changed.names());
   if (is_by_value) propagate_scores(call, written);
 }
 

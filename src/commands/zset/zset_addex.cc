@@ -115,8 +115,9 @@ void zaddex(Call& call) {
   const auto changed = static_cast<std::int64_t>(written.size());
   call.reply().integer(options.counts_changed ? changed : written.added);
   if (changed == 0) return call.finish(zset, call.word(1));
-  finish_write(call, zset, call.word(1), kZsetWords.put, written.size());
-  if (request->expiry.form) call.notify(Event::zset, kZsetWords.expire, call.word(1));
+  const MemberView names = PutItems(kZsetWords, written.words).names();
+  finish_write(call, zset, call.word(1), kZsetWords.put, written.size(), names);
+  if (request->expiry.form) call.notify(Event::zset, kZsetWords.expire, call.word(1), names);
   if (request->is_plain() && !has_comparison) return;
   propagate_put(call, kZsetWords, target->deadline, request->keeps_deadlines(), written.words);
 }

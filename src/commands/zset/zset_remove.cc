@@ -21,10 +21,17 @@ void zrem(Call& call) { remove_named(call, kZsetWords); }
 // Removes the key, all of whose `count` members are in the range.
 void remove_all(Call& call, MembersRef& zset, std::string_view key, std::string_view event,
                 std::size_t count) {
+  std::vector<std::string> names;
+  if (call.wants_members(Event::zset)) {
+    zset.each([&](const Member& member) {
+      names.emplace_back(member.name);
+      return true;
+    });
+  }
   zset.finish();
   call.database().erase(zset.slot());
   call.changed(key, static_cast<std::int64_t>(count));
-  call.notify(Event::zset, event, key);
+  call.notify(Event::zset, event, key, views_of(names));
   call.notify(Event::generic, "del", key);
 }
 

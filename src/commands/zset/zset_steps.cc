@@ -46,7 +46,7 @@ void reply_member(Reply& reply, std::string_view name, double score, bool with_s
 void remove_members(Call& call, MembersRef& zset, std::string_view key, std::string_view event,
                     const std::vector<std::string>& names) {
   for (const std::string& name : names) zset.erase(name);
-  finish_write(call, zset, key, event, names.size());
+  finish_write(call, zset, key, event, names.size(), views_of(names));
 }
 
 void propagate_removals(Call& call, std::string_view key, const std::vector<std::string>& names) {
@@ -85,7 +85,7 @@ void store_result(Call& call, std::string_view key, std::string_view event,
     }
     MembersRef zset = call.members(slot);
     for (const ScoredName& item : result.items()) put_score(zset, item.name, item.score);
-    finish_write(call, zset, key, event, 1);
+    finish_write(call, zset, key, event, 1, {});
   }
   if (is_by_value) propagate_result(call, key, result);
 }

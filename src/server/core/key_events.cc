@@ -29,6 +29,42 @@ void KeyEvents::notify(Event event, std::string_view name, std::string_view key,
   }
 }
 
+// ---- Events that name members ----
+
+bool KeyEvents::wants_members(Event event) const {
+  const Event wanted = config_.notify_keyspace_events;
+  return any(wanted & Event::subkeys) && any(wanted & event) && pubsub_.has_listeners() &&
+         !loading_.is_active();
+}
+
+void KeyEvents::notify_members(Event, std::string_view name, std::string_view key, int database,
+                               const MemberView& members) {
+  const Event wanted = config_.notify_keyspace_events;
+  std::string list;  // 3:ann,3:bob
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    fmt::format_to(std::back_inserter(list), "{}{}:{}", i == 0 ? "" : ",", members[i].size(),
+                   members[i]);
+  }
+  if (any(wanted & Event::subkeyspace)) {
+    pubsub_.publish(fmt::format("__subkeyspace@{}__:{}", database, key),
+                    fmt::format("{}|{}", name, list));
+  }
+  if (any(wanted & Event::subkeyevent)) {
+    pubsub_.publish(fmt::format("__subkeyevent@{}__:{}", database, name),
+                    fmt::format("{}:{}|{}", key.size(), key, list));
+  }
+  // A line feed ends the key in the name of the channel.
+  if (any(wanted & Event::subkeyspaceitem) && key.find('\n') == key.npos) {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      pubsub_.publish(fmt::format("__subkeyspaceitem@{}__:{}\n{}", database, key, members[i]),
+                      name);
+    }
+  }
+  if (any(wanted & Event::subkeyspaceevent)) {
+    pubsub_.publish(fmt::format("__subkeyspaceevent@{}__:{}|{}", database, name, key), list);
+  }
+}
+
 void KeyEvents::key_changed(const ExecContext& context, int database, std::string_view key) {
   if (!watches_.is_empty()) watches_.key_changed(database, key);
   if (!key_waiters_.is_empty()) key_waiters_.key_changed(database, key);
@@ -71,8 +107,12 @@ void KeyEvents::members_expired(Database& database, const ExpiredMembers& expire
   // What a command finds due is of interest to subscribers of expiries and of this type.
   const Event event = is_swept ? Event::expired : Event::expired | words.event;
   notify(event, words.expired, key, database.number());
+  if (wants_members(event)) {
+    const std::vector<std::string_view> names(expired.names.begin(), expired.names.end());
+    notify_members(event, words.expired, key, database.number(), names);
+  }
   if (expired.emptied) notify(Event::generic, "del", key, database.number());
-  if (expired.names.empty()) return propagate_removal(database, key, expired.by);
+  if (expired.is_whole) return propagate_removal(database, key, expired.by);
   if (!propagation_.is_wanted()) return;
   propagation_.add(database.number(), removal_request(expired.type, key, expired.names));
   if (is_swept) propagation_.flush();

@@ -51,6 +51,9 @@ class KeyEvents final : public Host, public KeyspaceListener {
 
   // ---- Host ----
   void notify(Event event, std::string_view name, std::string_view key, int database) override;
+  bool wants_members(Event event) const override;
+  void notify_members(Event event, std::string_view name, std::string_view key, int database,
+                      const MemberView& members) override;
   void key_changed(const ExecContext& context, int database, std::string_view key) override;
   void database_changed(const ExecContext& context, int database) override;
   void all_flushed() override { is_flushed_ = true; }
@@ -68,6 +71,7 @@ class KeyEvents final : public Host, public KeyspaceListener {
   void key_expired(Database& database, std::string_view key, FoundBy by) override;
   void members_expired(Database& database, const ExpiredMembers& expired) override;
   void key_evicted(Database& database, std::string_view key) override;
+  bool wants_expired_names() const override { return wants_members(Event::all); }
 
  private:
   void removed(const Database& database, std::string_view key);

@@ -117,5 +117,96 @@ TEST_F(PubSubTest, OnlyClassesThatWereAskedForAreTold) {
   EXPECT_EQ(client.messages(), "[\"pmessage\", \"*\", \"__keyevent@0__:expired\", \"k\"]");
 }
 
+// ---- Events that name members ----
+
+class MemberEventsTest : public PubSubTest {
+ protected:
+  // What a subscriber of the channels of these letters gets: "channel message" for each.
+  std::string told(const std::string& letters, const std::string& request) {
+    client.run("CONFIG SET notify-keyspace-events " + letters);
+    TestClient& listener = connect();
+    listener.run("PSUBSCRIBE __subkey*");
+    other.run(request);
+    const std::string messages = listener.messages();
+    listener.run("PUNSUBSCRIBE");
+    return messages;
+  }
+  static std::string message(const std::string& channel, const std::string& text) {
+    return R"(["pmessage", "__subkey*", ")" + channel + R"(", ")" + text + R"("])";
+  }
+};
+
+TEST_F(MemberEventsTest, EachLetterIsAChannel) {
+  EXPECT_EQ(told("Sh", "HSET h ann 1 b 2"), message("__subkeyspace@0__:h", "hset|3:ann,1:b"));
+  EXPECT_EQ(told("Th", "HSET h ann 1 b 2"), message("__subkeyevent@0__:hset", "1:h|3:ann,1:b"));
+  EXPECT_EQ(told("Ih", "HSET h ann 1 b 2"), message("__subkeyspaceitem@0__:h\\nann", "hset") + " " +
+                                                message("__subkeyspaceitem@0__:h\\nb", "hset"));
+  EXPECT_EQ(told("Vh", "HSET h ann 1 b 2"), message("__subkeyspaceevent@0__:hset|h", "3:ann,1:b"));
+  EXPECT_EQ(told("STIVs", "HSET h ann 1"), "") << "of another class";
+  EXPECT_EQ(told("KEA", "HSET h ann 1"), "");
+  EXPECT_EQ(client.run("CONFIG GET notify-keyspace-events"),
+            R"(["notify-keyspace-events", "AKE"])");
+  client.run("CONFIG SET notify-keyspace-events hVITS");
+  EXPECT_EQ(client.run("CONFIG GET notify-keyspace-events"),
+            R"(["notify-keyspace-events", "hSTIV"])");
+}
+
+TEST_F(MemberEventsTest, CommandsNameWhatTheyChanged) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"HSET h a 1 b 2 c 3", "hset|1:a,1:b,1:c"},
+      {"HSETNX h d 1", "hset|1:d"},
+      {"HINCRBY h a 1", "hincrby|1:a"},
+      {"HINCRBYFLOAT h a 1", "hincrbyfloat|1:a"},
+      {"HEXPIRE h 100 FIELDS 3 a b none", "hexpire|1:a,1:b"},
+      {"HPERSIST h FIELDS 2 a c", "hpersist|1:a"},
+      {"HEXPIRE h 0 FIELDS 1 d", "hexpired|1:d"},
+      {"HGETDEL h FIELDS 2 c none", "hdel|1:c"},
+      {"HDEL h a none", "hdel|1:a"},
+      {"SADD s a b a", "sadd|1:a,1:b"},
+      {"SADD s b c", "sadd|1:c"},
+      {"SREM s c none", "srem|1:c"},
+      {"SEXPIRE s 100 MEMBERS 1 a", "sexpire|1:a"},
+      {"ZADD z 1 a 2 b", "zadd|1:a,1:b"},
+      {"ZADD z 1 a 3 b", "zadd|1:b"},
+      {"ZINCRBY z 1 a", "zincr|1:a"},
+      {"ZPOPMIN z", "zpopmin|1:a"},
+      {"ZREMRANGEBYSCORE z 0 10", "zremrangebyscore|1:b"},
+  };
+  for (const auto& [request, text] : kCases) {
+    const std::string key = std::string(request).substr(std::string(request).find(' ') + 1, 1);
+    EXPECT_EQ(told("SA", request), message("__subkeyspace@0__:" + key, text)) << request;
+  }
+  EXPECT_EQ(told("SA", "SPOP s 5").size(), message("__subkeyspace@0__:s", "spop|1:a,1:b").size());
+  EXPECT_EQ(told("SA", "SADDEX s PX 100 MEMBERS 1 x"),
+            message("__subkeyspace@0__:s", "sadd|1:x") + " " +
+                message("__subkeyspace@0__:s", "sexpire|1:x"));
+}
+
+TEST_F(MemberEventsTest, ExpiryNamesMembersHoweverItIsFound) {
+  for (const bool is_swept : {true, false}) {
+    other.run("HSETEX h PX 100 FIELDS 2 ann 1 bob 2");
+    other.run("ZADDEX z PX 100 MEMBERS 1 1 ann");
+    other.run("ZADD z 1 stays");
+    client.run("CONFIG SET notify-keyspace-events Tx");
+    TestClient& listener = connect();
+    listener.run("PSUBSCRIBE __subkey*");
+    advance(100ms);
+    if (is_swept) {
+      sweep();
+    } else {
+      other.run("HGET h ann");  // all are due: the key goes as a whole
+      other.run("ZSCORE z ann");
+    }
+    const std::string messages = listener.messages();
+    EXPECT_TRUE(messages.find("1:h|3:ann,3:bob") != messages.npos ||
+                messages.find("1:h|3:bob,3:ann") != messages.npos)
+        << messages;
+    EXPECT_NE(messages.find("__subkeyevent@0__:zexpired\", \"1:z|3:ann"), messages.npos)
+        << messages;
+    listener.run("PUNSUBSCRIBE");
+    other.run("FLUSHALL");
+  }
+}
+
 }  // namespace pubsub_commands_test
 }  // namespace mayfly
