@@ -33,7 +33,7 @@ constexpr TypeTest kTypeTests[] = {
     {"SETBIT", "SETBIT bits:__rand_int__ 7 1"},
     {"BITCOUNT", "BITCOUNT bits"},
     {"PFADD", "PFADD visitors e__rand_int__"},
-    {"GEOSEARCH", "GEOSEARCH places FROMLONLAT 13.4 52.5 BYRADIUS 2 km ASC", 4},
+    {"GEOSEARCH", "GEOSEARCH places FROMLONLAT 13.4 52.5 BYRADIUS 2 km ASC", 200},
 };
 
 // 13 bytes.
