@@ -68,7 +68,8 @@ std::vector<std::string> server_words(const ServerProgram& program, int port,
        {std::string("--port"), std::to_string(port), std::string("--bind"),
         std::string("127.0.0.1"), std::string("--save"), std::string(), std::string("--appendonly"),
         std::string("no"), std::string("--dir"), directory.string(),
-        std::string("--enable-debug-command"), std::string("yes")}) {
+        std::string("--enable-debug-command"), std::string("yes"), std::string("--maxclients"),
+        std::string("20000")}) {  // 10,000 of them wait in one measurement
     words.push_back(word);
   }
   return words;
