@@ -8,7 +8,6 @@
 #include "server/core/requests.h"
 #include "server/persistence/loading.h"
 #include "server/persistence/persistence.h"
-#include "server/replication/primary_link.h"
 #include "server/replication/replication.h"
 #include "server/scripting/scripting.h"
 #include "server/tracking/tracking.h"
@@ -104,9 +103,7 @@ Status Requests::check_writable(const Client& client, const Command& command,
 
 Status Requests::check_data_ready(const Client& client, const Command& command,
                                   std::uint32_t flags) const {
-  const PrimaryLink* const primary = parts_.replication.primary();
-  if (primary != nullptr && !primary->is_up() && !config_.replica_serve_stale_data &&
-      !has_all(client, command, flags, flag::stale)) {
+  if (parts_.replication.is_stale() && !has_all(client, command, flags, flag::stale)) {
     return denied(kStaleReply);
   }
   if (parts_.loading.is_active() && !has_all(client, command, flags, flag::loading)) {

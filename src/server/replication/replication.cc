@@ -61,6 +61,10 @@ void Replication::follow_nobody() {
                       stream.ids().former, stream.ids().former_end);
 }
 
+bool Replication::is_stale() const {
+  return is_replica() && !primary_->is_up() && !context_.config.replica_serve_stale_data;
+}
+
 Status Replication::check_writable(const Clock& clock) const {
   const Config& config = context_.config;
   if (is_replica()) {

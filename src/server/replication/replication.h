@@ -54,6 +54,9 @@ class Replication {
   // Whether clients may write. The message of the error is the reply ("READONLY ...").
   Status check_writable(const Clock& clock) const;
 
+  // Whether this is a replica without a primary that must not serve old data.
+  bool is_stale() const;
+
   // From the aux fields of the data that was loaded at the start: a replica can go on from there.
   void restore(const std::string& id, std::uint64_t offset, int database);
 

@@ -5,7 +5,6 @@
 #include "server/core/reclaimer.h"
 #include "server/core/requests.h"
 #include "server/persistence/persistence.h"
-#include "server/replication/primary_link.h"
 #include "server/replication/replication.h"
 
 namespace mayfly {
@@ -16,9 +15,7 @@ namespace {
 std::string refusal(const ServerCall& call, std::uint32_t flags, bool is_read_only,
                     bool is_memory_full) {
   const ServerParts& server = call.server;
-  const PrimaryLink* const primary = server.replication.primary();
-  const bool is_stale =
-      primary != nullptr && !primary->is_up() && !server.config.replica_serve_stale_data;
+  const bool is_stale = server.replication.is_stale();
   if ((flags & script_flag::undeclared) != 0) return is_stale ? kStaleReply : "";
   if (is_stale && (flags & script_flag::allow_stale) == 0) {
     return "MASTERDOWN Link with MASTER is down, replica-serve-stale-data is set to 'no' and "

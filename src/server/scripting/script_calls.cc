@@ -28,22 +28,17 @@ Status Requests::check_for_script(const ScriptRun& run, const Command& command) 
 
 // The order is Valkey's.
 Status Requests::check_script_command(const ScriptRun& run, const Command& command) const {
-  const PrimaryLink* const primary = parts_.replication.primary();
-  const bool is_stale =
-      primary != nullptr && !primary->is_up() && !config_.replica_serve_stale_data;
-  if (is_stale && (command.flags & flag::stale) == 0) {
+  if (parts_.replication.is_stale() && (command.flags & flag::stale) == 0) {
     return refused("ERR Can not execute the command on a stale replica");
   }
   if (run.is_read_only && (command.flags & (flag::write | flag::may_replicate)) != 0) {
     return refused("ERR Write commands are not allowed from read-only scripts.");
   }
-  if ((command.flags & flag::write) != 0) {
-    // What a script has begun it may finish.
-    if (!run.caller.is_primary && !run.has_written) {
-      if (Status status = parts_.replication.check_writable(parts_.clock); !status) return status;
-      if (!parts_.replication.is_replica()) {
-        if (Status status = parts_.persistence.check_writable(); !status) return status;
-      }
+  // What a script has begun it may finish.
+  if ((command.flags & flag::write) != 0 && !run.caller.is_primary && !run.has_written) {
+    if (Status status = parts_.replication.check_writable(parts_.clock); !status) return status;
+    if (!parts_.replication.is_replica()) {
+      if (Status status = parts_.persistence.check_writable(); !status) return status;
     }
   }
   // Memory that a script takes by its first write is not refused to its second.

@@ -162,8 +162,8 @@ void ScriptEngine::reply_error(Reply& reply) {
 
 // A script never runs another, nor changes what is kept, whatever DEBUG allows.
 bool ScriptEngine::is_denied(const Command& command) const {
-  const bool is_denied = (command.flags & flag::noscript) != 0;
-  return is_denied && (!parts_.config.allows_noscript || command.group == "scripting");
+  const bool is_marked = (command.flags & flag::noscript) != 0;
+  return is_marked && (!parts_.config.allows_noscript || command.group == "scripting");
 }
 
 // Pushes an error and returns true if the command cannot be called.

@@ -21,8 +21,8 @@ inline constexpr std::uint32_t allow_oom = 1 << 1;
 inline constexpr std::uint32_t allow_stale = 1 << 2;
 inline constexpr std::uint32_t no_cluster = 1 << 3;
 inline constexpr std::uint32_t allow_cross_slot_keys = 1 << 4;
-inline constexpr std::uint32_t undeclared = 1
-                                            << 5;  // a script without such a line: by what it calls
+// A script without such a line. Each command that it calls is checked.
+inline constexpr std::uint32_t undeclared = 1 << 5;
 }  // namespace script_flag
 
 struct ScriptRun {
