@@ -52,6 +52,7 @@ Slot Database::peek(const ExecContext& context, std::string_view key) const {
 
 Slot Database::insert(KeyNode* node) {
   const Slot slot = contents_->nodes.emplace(node);
+  ++contents_->sums.keys_of(type_of(*node));
   contents_->table.insert(hash_of(node->key()), slot,
                           [this](Slot other) { return hash_of(key(other)); });
   return slot;
@@ -77,8 +78,16 @@ Time Database::deadline(Slot slot) const {
 void Database::set_deadline(Slot slot, Time deadline) {
   KeyNode& node = *place(slot);
   if (deadline == kNever && node.has_deadline == 0) return;
+  EntrySums& sums = contents_->sums;
+  if (node.has_deadline != 0) {
+    sums.key_deadlines.remove(contents_->keys.deadline(slot), sums.sizes[slot]);
+  }
   contents_->keys.schedule(slot, deadline);
   node.has_deadline = deadline != kNever;
+  if (node.has_deadline == 0) return;
+  const std::uint64_t bytes = SizeColumn::round(key_bytes(node));
+  sums.sizes.set(slot, bytes);
+  sums.key_deadlines.add(deadline, bytes);
 }
 
 Time Database::earliest_member_deadline(Slot slot) const {
@@ -98,8 +107,10 @@ Slot Database::put_string(const ExecContext& context, std::string_view key,
     KeyNode* const node = make_node(Encoding::string, key, value.size());
     node->access = place(slot)->access;
     if (place(slot)->has_member_deadlines != 0) contents_->members.cancel(slot);
+    --contents_->sums.keys_of(type(slot));
     free_value(*place(slot));
     free_node(std::exchange(place(slot), node));
+    ++contents_->sums.keys_of(ValueType::string);
   }
   set_string(slot, value);
   return slot;
@@ -111,6 +122,7 @@ void Database::set_string(Slot slot, std::string_view value) {
   node = resize_value(node, value.size());
   node->is_raw = 0;
   fill(*node, value);
+  record_size(slot);
 }
 
 char* Database::resize_string(Slot slot, std::size_t size) {
@@ -120,6 +132,7 @@ char* Database::resize_string(Slot slot, std::size_t size) {
   node = resize_value(node, size, true);
   node->is_raw = 1;
   if (size > before) std::memset(node->value_data() + before, 0, size - before);
+  record_size(slot);
   return node->value_data();
 }
 
@@ -142,6 +155,7 @@ Slot Database::make_members(const ExecContext& context, ValueType type, std::str
 
 void Database::turn_into_table(Slot slot) {
   KeyNode*& node = place(slot);
+  if (node->has_member_deadlines != 0) remove_members(*node);
   const PackedView packed(node->value());
   auto table = std::make_unique<MemberTable>(keyspace_.options().seed, packed.payload());
   packed.each([&](const Member& member) {
@@ -149,6 +163,7 @@ void Database::turn_into_table(Slot slot) {
     return true;
   });
   set_table(slot, std::move(table));
+  if (node->has_member_deadlines != 0) add_members(*node);
 }
 
 void Database::set_table(Slot slot, std::unique_ptr<MemberTable> table) {
@@ -198,16 +213,32 @@ Slot Database::put_outside(const ExecContext& context, Encoding encoding, std::s
 }
 
 void Database::free_value(KeyNode& node) {
+  EntrySums& sums = contents_->sums;
+  bool leaves_later = false;  // the members, while they are freed
+  if (has_members(node)) {
+    const std::size_t count =
+        visit_members(node, [](const auto& members) { return members.count(); });
+    sums.members_of(type_of(node)) -= count;
+    leaves_later = form_of(node) == ValueForm::table && node.member_table().has_deadlines() &&
+                   count > kFreedAtOnce;
+    if (leaves_later) {
+      sums.leaving.push_back(&node.member_table());
+    } else {
+      remove_members(node);
+    }
+  }
   OutsideValue value = take_outside(node);
-  if (weight_of(value) > kFreedAtOnce) keyspace_.lazy_free().defer_free(std::move(value));
+  if (weight_of(value) <= kFreedAtOnce) return;
+  keyspace_.lazy_free().defer_free(std::move(value), leaves_later ? &sums : nullptr);
 }
 
 void Database::unlink(Slot slot) {
   KeyNode* const node = place(slot);
   contents_->table.erase(hash_of(node->key()), slot,
                          [this](Slot other) { return hash_of(key(other)); });
-  if (node->has_deadline != 0) contents_->keys.cancel(slot);
+  if (node->has_deadline != 0) set_deadline(slot, kNever);
   if (node->has_member_deadlines != 0) contents_->members.cancel(slot);
+  --contents_->sums.keys_of(type_of(*node));
   free_value(*node);
   free_node(node);
   contents_->nodes.erase(slot);
@@ -219,6 +250,7 @@ void Database::rename(Slot slot, std::string_view key) {
   contents_->table.erase(hash_of(this->key(slot)), slot, hash_of_slot);
   KeyNode* const renamed = copy_node(*place(slot), key);
   free_node(std::exchange(place(slot), renamed));
+  record_size(slot);
   contents_->table.insert(hash_of(key), slot, hash_of_slot);
 }
 
@@ -228,12 +260,14 @@ Slot Database::move(Slot slot, Database& to, std::string_view key) {
   KeyNode* const moved = copy_node(node(slot), key);
   moved->has_deadline = 0;
   moved->has_member_deadlines = 0;
-  place(slot)->set_encoding(Encoding::string);  // what is outside belongs to the other node now
+  const std::size_t count = forget_value(slot);
   unlink(slot);
 
   const Slot target = to.insert(moved);
-  to.set_deadline(target, deadline);
+  to.contents_->sums.members_of(to.type(target)) += count;
   to.refresh_deadline(target);
+  to.add_members(to.node(target));
+  to.set_deadline(target, deadline);
   return target;
 }
 

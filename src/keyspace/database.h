@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "keyspace/exec_context.h"
+#include "keyspace/forecast/entry_sums.h"
 #include "keyspace/key_node.h"
 #include "keyspace/list/list_ref.h"
 #include "keyspace/members/members_ref.h"
@@ -49,8 +50,9 @@ struct Contents {
   internal::Slab<KeyNode*> nodes;
   VolatileSet keys;     // deadlines of keys
   VolatileSet members;  // earliest deadlines of members, by key
-  Slot cursor = 0;      // of free_some()
-  OutsideValue value;   // of a key that free_some() has freed already
+  EntrySums sums;
+  Slot cursor = 0;     // of free_some()
+  OutsideValue value;  // of a key that free_some() has freed already
 };
 
 // What a request will look up: a key, and maybe members of it.
@@ -183,6 +185,25 @@ class Database {
     return contents_->members.count_due(moment);
   }
 
+  // Keys and members that are stored, dead ones included, by type; members that have a deadline.
+  std::size_t stored(ValueType type) const { return contents_->sums.keys_of(type); }
+  std::size_t stored_members(ValueType type) const { return contents_->sums.members_of(type); }
+  std::size_t volatile_members() const { return contents_->sums.member_total().entries; }
+
+  // Keys and members with a deadline before each moment, dead ones included, and how many bytes
+  // are freed when they expire. REQUIRES: see DeadlineSums::until().
+  std::vector<DeadlineSum> keys_until(std::span<const Time> moments) const {
+    return contents_->sums.key_deadlines.until(moments);
+  }
+  std::vector<DeadlineSum> members_until(std::span<const Time> moments) const {
+    return contents_->sums.members_until(moments);
+  }
+
+  // After a change of a stream: its size may be another one. Other values report it themselves.
+  void record_size(Slot slot) {
+    if (node(slot).has_deadline != 0) refresh_size(slot);
+  }
+
   // A random key alive, each as likely as any other, or kNoSlot.
   Slot random(const ExecContext& context, Random& random) const;
 
@@ -238,7 +259,7 @@ class Database {
   void remove_stored(std::string_view key);             // if there is one
   void unlink(Slot slot);                               // removes the key and frees its value
   KeyNode*& place(Slot slot) { return contents_->nodes[slot]; }
-  void free_value(KeyNode& node);
+  void free_value(KeyNode& node);  // and forgets its members
   Slot put_outside(const ExecContext& context, Encoding encoding, std::string_view key,
                    void* value);
   KeyNode* new_members_node(ValueType type, std::string_view key) const;
@@ -246,6 +267,16 @@ class Database {
   void end_int_set(Slot slot);      // makes the members packed, or a table
   void set_table(Slot slot, std::unique_ptr<MemberTable> table);
   void refresh_deadline(Slot slot);  // after a change of the members' deadlines
+
+  // ---- Sums: database_sums.cc ----
+  void refresh_size(Slot slot);  // REQUIRES: the key has a deadline
+  void add_member(const KeyNode& node, const Member& member);
+  void remove_member(const KeyNode& node, const Member& member);
+  void add_members(const KeyNode& node);  // all of them
+  void remove_members(const KeyNode& node);
+  std::size_t forget_value(Slot slot);  // the key is an empty string then; how many members it had
+  std::string check_sums() const;
+
   bool has_expired(const ExecContext& context, Slot slot) const;
   bool has_alive_members(Slot slot, Time now) const;
   void reclaim(const ExecContext& context, Slot slot);  // REQUIRES: it is dead

@@ -83,7 +83,9 @@ std::size_t Database::sweep_keys(const ExecContext& context, std::size_t limit) 
   std::vector<Due>& due = keyspace_.scratch();
   due.clear();
   contents_->keys.take_due(context.now, limit, due);
+  EntrySums& sums = contents_->sums;
   for (const Due& taken : due) {
+    sums.key_deadlines.remove(taken.deadline, sums.sizes[taken.slot]);
     place(taken.slot)->has_deadline = 0;
     const std::string key(this->key(taken.slot));
     unlink(taken.slot);
@@ -111,15 +113,19 @@ std::size_t Database::sweep_members(const ExecContext& context, std::size_t limi
 void Database::take_due(Slot slot, Time now, std::size_t limit, std::vector<std::string>& names,
                         std::vector<Time>& deadlines) {
   KeyNode& node = *place(slot);
+  const std::size_t before = names.size();
+  const SeeMember see = [this, &node](const Member& member) { remove_member(node, member); };
   if (form_of(node) == ValueForm::packed) {
     const std::size_t size =
-        packed_take_due(node.value_data(), node.value_size, now, limit, names, &deadlines);
+        packed_take_due(node.value_data(), node.value_size, now, limit, names, &deadlines, see);
     node.value_size = static_cast<std::uint32_t>(size);
     place(slot) = resize_value(&node, size);
   } else {
-    node.member_table().take_due(now, limit, names, &deadlines);
+    node.member_table().take_due(now, limit, names, &deadlines, see);
   }
+  contents_->sums.members_of(type(slot)) -= names.size() - before;
   refresh_deadline(slot);
+  record_size(slot);
 }
 
 std::size_t Database::sweep_members_of(const ExecContext& context, Slot slot, std::size_t limit,
@@ -187,7 +193,7 @@ std::string Database::check_invariants() const {
   if (wrong.empty() && with_member_deadlines != contents_->members.size()) {
     wrong = "member deadlines: count";
   };
-  return wrong;
+  return wrong.empty() ? check_sums() : wrong;
 }
 
 }  // namespace mayfly

@@ -15,13 +15,15 @@
 namespace mayfly {
 
 struct Contents;
+struct EntrySums;
 
 class LazyFree {
  public:
   LazyFree();
   ~LazyFree();
 
-  void defer_free(OutsideValue value);
+  // While members with deadlines are freed, they leave the sums, unless that is null.
+  void defer_free(OutsideValue value, EntrySums* sums = nullptr);
   void defer_free(std::unique_ptr<Contents> contents);
 
   // Frees at most about `limit` keys and members, elements of lists, entries of streams. Returns
@@ -32,7 +34,14 @@ class LazyFree {
   std::size_t pending() const;  // about how many keys and members are still to be freed
 
  private:
-  std::vector<OutsideValue> values_;
+  struct Deferred {
+    OutsideValue value;
+    EntrySums* sums;  // null: nobody counts its members
+  };
+
+  std::size_t free_some(Deferred& deferred, std::size_t limit);
+
+  std::vector<Deferred> values_;
   std::vector<std::unique_ptr<Contents>> contents_;
 };
 

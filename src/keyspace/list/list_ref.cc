@@ -169,6 +169,9 @@ bool ListRef::finish() {
   }
   if (may_be_small_ && !is_packed() && chunked().is_small(limits())) pack();
   may_be_small_ = false;
+  // To add up the chunks of a long list takes time.
+  constexpr std::size_t kLong = 10'000;
+  if (size() < kLong || size() % 64 == 0) database_.record_size(slot_);
   return false;
 }
 

@@ -118,7 +118,7 @@ void MemberTable::insert(const Member& member, std::uint64_t hash) {
   if (is_ordered(member.deadline)) insert_ordered(slot);
 }
 
-bool MemberTable::put_new(std::span<const Member> members) {
+std::size_t MemberTable::put_new(std::span<const Member> members) {
   // Buckets lie anywhere in memory: each is prefetched well before it is used.
   std::array<std::uint64_t, 16> hashes{};
   const std::size_t ahead = std::min(members.size(), hashes.size());
@@ -129,11 +129,11 @@ bool MemberTable::put_new(std::span<const Member> members) {
   for (std::size_t i = 0; i < ahead; ++i) look_ahead(i);
   for (std::size_t i = 0; i < members.size(); ++i) {
     const std::uint64_t hash = hashes[i % hashes.size()];
-    if (slot_of(members[i].name, hash) != kNoSlot) return false;
+    if (slot_of(members[i].name, hash) != kNoSlot) return i;
     insert(members[i], hash);
     if (i + hashes.size() < members.size()) look_ahead(i + hashes.size());
   }
-  return true;
+  return members.size();
 }
 
 void MemberTable::fit() {
@@ -158,7 +158,7 @@ bool MemberTable::erase(std::string_view name) {
 }
 
 std::size_t MemberTable::take_due(Time now, std::size_t limit, std::vector<std::string>& names,
-                                  std::vector<Time>* deadlines) {
+                                  std::vector<Time>* deadlines, const SeeMember& see) {
   if (!index_ || !is_due(index_->next_deadline(), now)) return 0;
   std::vector<Due> due;
   index_->take_due(now, limit, due);
@@ -172,6 +172,10 @@ std::size_t MemberTable::take_due(Time now, std::size_t limit, std::vector<std::
   }
   for (std::size_t i = 0; i < due.size(); ++i) {
     if (i + kAhead < due.size()) table_.prefetch(hashes[i + kAhead]);
+    if (see) {
+      const Member member = (*nodes_)[due[i].slot].read(payload_);
+      see({.name = member.name, .value = member.value, .deadline = due[i].deadline});
+    }
     names.emplace_back((*nodes_)[due[i].slot].name());
     if (deadlines != nullptr) deadlines->push_back(due[i].deadline);
     if (is_ordered(due[i].deadline)) erase_ordered(due[i].slot);
@@ -181,15 +185,41 @@ std::size_t MemberTable::take_due(Time now, std::size_t limit, std::vector<std::
   return due.size();
 }
 
-std::size_t MemberTable::free_some(std::size_t limit) {
+std::size_t MemberTable::free_some(std::size_t limit, const SeeMember& see) {
   table_.clear();
-  index_.reset();
   if (order_ && order_->size() > 0) order_->free_some(limit);
+  if (see && index_) {
+    std::vector<Due> due;
+    index_->take_due(kNever - Millis(1), limit, due);
+    for (const Due& taken : due) {
+      Member member = (*nodes_)[taken.slot].read(payload_);
+      member.deadline = taken.deadline;
+      see(member);
+      node_bytes_ -= (*nodes_)[taken.slot].bytes(payload_);
+      nodes_->erase(taken.slot);
+    }
+    limit -= due.size();
+    if (index_->size() > 0) return nodes_->size();
+  }
+  index_.reset();
   for (Slot slot = nodes_->next(0); slot != kNoSlot && limit > 0; --limit) {
     nodes_->erase(slot);
     slot = nodes_->next(slot);
   }
   return nodes_->size();
+}
+
+std::size_t MemberTable::member_bytes(std::size_t name_size, std::size_t value_size,
+                                      Payload payload) {
+  constexpr std::size_t kSlotBytes = 17;   // in the slab and in the table
+  constexpr std::size_t kOrderBytes = 16;  // of a score
+  return class_of(node_size(name_size, value_size, payload)) + kSlotBytes + kIndexBytes +
+         (payload == Payload::score ? kOrderBytes : 0);
+}
+
+std::size_t MemberTable::average_member_bytes() const {
+  const std::size_t fixed = member_bytes(0, 0, payload_) - class_of(node_size(0, 0, payload_));
+  return fixed + (count() == 0 ? 0 : node_bytes_ / count());
 }
 
 std::size_t MemberTable::bytes() const {

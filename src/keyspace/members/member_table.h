@@ -70,6 +70,8 @@ class MemberTable {
   MemberTable(MemberTable&&) noexcept = default;
   MemberTable& operator=(MemberTable&&) noexcept = default;
 
+  Payload payload() const { return payload_; }
+
   // How many members are stored, due ones included.
   std::size_t count() const { return nodes_->size(); }
 
@@ -83,8 +85,9 @@ class MemberTable {
   // Puts a member that does not exist. Returns false, and changes nothing, if it exists.
   bool add(std::string_view name, std::string_view value, Time deadline);
 
-  // Adds members that do not exist yet, faster than put(). Returns false at the first that does.
-  bool put_new(std::span<const Member> members);
+  // Adds members that do not exist yet, faster than put(). Stops at the first that does; returns
+  // how many it added.
+  std::size_t put_new(std::span<const Member> members);
 
   // Reserves room for so many members in an empty table; fit() gives back what was too much.
   void reserve(std::size_t members) { table_.reserve(members); }
@@ -96,9 +99,9 @@ class MemberTable {
 
   // Removes at most `limit` members that are due, soonest first (but those due within one bucket of
   // the index in any order), and appends their names to `names` and their deadlines to `deadlines`,
-  // unless it is null. Returns how many.
+  // unless it is null. `see` is shown each before it goes. Returns how many.
   std::size_t take_due(Time now, std::size_t limit, std::vector<std::string>& names,
-                       std::vector<Time>* deadlines);
+                       std::vector<Time>* deadlines, const SeeMember& see = {});
 
   bool has_deadlines() const { return index_ != nullptr; }
   std::size_t deadline_count() const { return index_ ? index_->size() : 0; }
@@ -151,11 +154,16 @@ class MemberTable {
   [[gnu::always_inline]] void prefetch_node(Slot slot) const { (*nodes_)[slot].prefetch(); }
 
   // Frees at most `limit` members and returns how many are left, to free a large table in slices.
-  // After the first call only count() and this may be called.
-  std::size_t free_some(std::size_t limit);
+  // After the first call only count() and this may be called. `see` is shown members with deadlines
+  // before they go; then deadline_count() and count_due() work until the last.
+  std::size_t free_some(std::size_t limit, const SeeMember& see = {});
 
   // About how many members the table has room for before it grows.
   std::size_t table_places() const { return table_.places(); }
+
+  // What a member takes if it has a deadline; the same on average.
+  static std::size_t member_bytes(std::size_t name_size, std::size_t value_size, Payload payload);
+  std::size_t average_member_bytes() const;
 
   // What it has allocated. The part of the index is an estimate, 15 bytes a deadline.
   std::size_t bytes() const;

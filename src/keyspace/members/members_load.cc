@@ -95,6 +95,8 @@ bool MembersLoad::make_packed(std::span<const Member> members) {
     return std::max(member.name.size(), member.value.size()) > long_size;
   });
   slot_ = database_->add(context_, node);
+  database_->contents_->sums.members_of(type_) += members.size();
+  database_->add_members(*node);
   return true;
 }
 
@@ -123,9 +125,13 @@ bool MembersLoad::fill_table(std::span<const Member> members) {
   if (is_first) slot_ = database_->add(context_, database_->new_members_node(type_, key_));
   if (form_of(database_->node(slot_)) == ValueForm::ints) database_->end_int_set(slot_);
   if (form_of(database_->node(slot_)) == ValueForm::packed) database_->turn_into_table(slot_);
-  MemberTable& table = database_->node(slot_).member_table();
+  const KeyNode& node = database_->node(slot_);
+  MemberTable& table = node.member_table();
   if (is_first) table.reserve(std::max(expected_, members.size()));
-  return table.put_new(members);
+  const std::size_t added = table.put_new(members);
+  database_->contents_->sums.members_of(type_) += added;
+  for (const Member& member : members.first(added)) database_->add_member(node, member);
+  return added == members.size();
 }
 
 }  // namespace mayfly

@@ -25,7 +25,7 @@ std::optional<Member> MembersRef::find(std::string_view name) {
   if (!found || !context_.hides(found->deadline)) return found;
   if (context_.policy == Policy::reclaim) {
     record_reclaimed(name, found->deadline);
-    erase_stored(name);
+    erase_stored(*found);
   }
   return std::nullopt;
 }
@@ -128,7 +128,10 @@ void MembersRef::reclaim_due() {
 bool MembersRef::add(std::string_view name, std::string_view value, Time deadline) {
   const KeyNode& node = database_.node(slot_);
   if (form_of(node) == ValueForm::table && node.has_member_deadlines == 0 && deadline == kNever) {
-    return node.member_table().add(name, value, deadline);  // one look-up
+    if (!node.member_table().add(name, value, deadline)) return false;  // one look-up
+    ++database_.contents_->sums.members_of(type_of(node));
+    database_.record_size(slot_);
+    return true;
   }
   if (find(name)) return false;
   return put(name, value, deadline);
@@ -156,6 +159,8 @@ std::optional<bool> MembersRef::put_int(std::string_view name, Time deadline) {
   const std::size_t size = node->value_size;
   node = resize_value(node, int_set_size_with(node->value(), *number));
   int_set_insert(node->value_data(), size, *number);
+  ++database_.contents_->sums.members_of(ValueType::set);
+  database_.record_size(slot_);
   return true;
 }
 
@@ -169,10 +174,12 @@ bool MembersRef::put(std::string_view name, std::string_view value, Time deadlin
   KeyNode*& node = database_.place(slot_);
   bool is_new = true;
   Time before = kNever;
+  std::size_t value_before = 0;  // its size
   if (is_packed()) {
     const PackedPut plan = packed_plan_put(node->value(), name, value, deadline);
     is_new = plan.is_new;
     before = plan.old_deadline;
+    value_before = plan.old_value_size;
     const std::size_t count = PackedView(node->value()).count() + (is_new ? 1 : 0);
     if (must_be_table(limits(), count, plan.size)) {
       database_.turn_into_table(slot_);
@@ -182,11 +189,19 @@ bool MembersRef::put(std::string_view name, std::string_view value, Time deadlin
     }
   } else {
     if (node->has_member_deadlines != 0) {
-      if (const auto found = node->member_table().find(name)) before = found->deadline;
+      if (const auto found = node->member_table().find(name)) {
+        before = found->deadline;
+        value_before = found->value.size();
+      }
     }
     is_new = node->member_table().put(name, value, deadline);
   }
+  if (is_new) ++database_.contents_->sums.members_of(type_of(*node));
+  DeadlineSums& sums = database_.contents_->sums.member_deadlines;
+  if (before != kNever) sums.remove(before, member_bytes(*node, name.size(), value_before));
+  if (deadline != kNever) sums.add(deadline, member_bytes(*node, name.size(), value.size()));
   if (deadline != kNever || node->has_member_deadlines != 0) database_.refresh_deadline(slot_);
+  database_.record_size(slot_);
   if (is_new || !context_.hides(before)) return is_new;
   if (context_.policy == Policy::reclaim) record_reclaimed(name, before);
   return true;
@@ -225,6 +240,8 @@ bool MembersRef::set_deadline(std::string_view name, Time deadline) {
   if (!found) return false;
   if (found->deadline == deadline) return true;
   KeyNode*& node = database_.place(slot_);
+  const Time before = found->deadline;
+  const std::size_t value_size = found->value.size();
   if (form_of(*node) == ValueForm::ints) database_.end_int_set(slot_);
   if (is_packed()) {
     const std::size_t size = node->value_size;
@@ -235,13 +252,19 @@ bool MembersRef::set_deadline(std::string_view name, Time deadline) {
   } else {
     node->member_table().set_deadline(name, deadline);
   }
+  DeadlineSums& sums = database_.contents_->sums.member_deadlines;
+  const std::size_t bytes = member_bytes(*node, name.size(), value_size);
+  if (before != kNever) sums.remove(before, bytes);
+  if (deadline != kNever) sums.add(deadline, bytes);
   database_.refresh_deadline(slot_);
+  database_.record_size(slot_);
   return true;
 }
 
 bool MembersRef::erase(std::string_view name) {
-  if (!find(name)) return false;
-  erase_stored(name);
+  const std::optional<Member> found = find(name);
+  if (!found) return false;
+  erase_stored(*found);
   return true;
 }
 
@@ -251,8 +274,11 @@ bool MembersRef::expire(std::string_view name) {
   return true;
 }
 
-void MembersRef::erase_stored(std::string_view name) {
+void MembersRef::erase_stored(const Member& member) {
+  const std::string_view name = member.name;
   KeyNode*& node = database_.place(slot_);
+  database_.remove_member(*node, member);
+  --database_.contents_->sums.members_of(type_of(*node));
   if (is_packed()) {
     node = resize_value(node, packed_erase(node->value_data(), node->value_size, name));
   } else if (form_of(*node) == ValueForm::ints) {
@@ -262,6 +288,7 @@ void MembersRef::erase_stored(std::string_view name) {
     node->member_table().erase(name);
   }
   if (node->has_member_deadlines != 0) database_.refresh_deadline(slot_);
+  database_.record_size(slot_);
 }
 
 bool MembersRef::finish() {

@@ -107,7 +107,7 @@ class MembersRef {
   std::optional<Member> find_stored(std::string_view name) const;
   void record_reclaimed(std::string_view name, Time deadline);
   void reclaim_due();
-  void erase_stored(std::string_view name);
+  void erase_stored(const Member& member);
   std::optional<bool> put_int(std::string_view name, Time deadline);
   void apply(const PackedPut& plan, std::string_view name, std::string_view value);
 

@@ -114,6 +114,7 @@ PackedPut plan(std::string_view blob, const std::optional<PackedView::Entry>& ex
   PackedPut put;
   put.is_new = !existing;
   put.old_deadline = existing ? existing->content.deadline : kNever;
+  put.old_value_size = existing ? existing->content.value.size() : 0;
   put.deadline = deadline;
   put.offset = existing ? existing->offset : blob.size();
   put.form = form.allows_change(put.old_deadline, deadline)
@@ -259,7 +260,8 @@ std::size_t packed_erase(char* blob, std::size_t size, std::string_view name) {
 }
 
 std::size_t packed_take_due(char* blob, std::size_t size, Time now, std::size_t limit,
-                            std::vector<std::string>& names, std::vector<Time>* deadlines) {
+                            std::vector<std::string>& names, std::vector<Time>* deadlines,
+                            const SeeMember& see) {
   const PackedView view({blob, size});
   const PackedForm form = view.form();
   if (form.width == 0 || !is_due(form.base, now)) return size;
@@ -273,6 +275,7 @@ std::size_t packed_take_due(char* blob, std::size_t size, Time now, std::size_t 
     from = entry.end;
     if (limit > 0 && is_due(entry.content.deadline, now)) {
       --limit;
+      if (see) see(entry.content);
       names.emplace_back(entry.content.name);
       if (deadlines != nullptr) deadlines->push_back(entry.content.deadline);
       continue;

@@ -31,9 +31,10 @@ struct PackedPut {
   std::size_t size = 0;        // of the blob afterwards
   bool is_new = true;          // whether the member did not exist
   Time old_deadline = kNever;  // of a member that existed
-  Time deadline = kNever;      // the one it gets
-  std::size_t offset = 0;      // where its entry begins, or will begin
-  PackedForm form = {};        // afterwards
+  std::size_t old_value_size = 0;
+  Time deadline = kNever;  // the one it gets
+  std::size_t offset = 0;  // where its entry begins, or will begin
+  PackedForm form = {};    // afterwards
 };
 
 // Writes the form without members and returns its size, kPackedEmptySize. REQUIRES: room for it.
@@ -62,9 +63,10 @@ std::size_t packed_apply_deadline(char* blob, std::size_t size, const PackedPut&
 std::size_t packed_erase(char* blob, std::size_t size, std::string_view name);
 
 // Removes at most `limit` members that are due, in the order in which they are stored, and appends
-// their names to `names` and their deadlines to `deadlines`, unless it is null. Returns the new
-// size. O(1) if none is due.
+// their names to `names` and their deadlines to `deadlines`, unless it is null. `see` is shown each
+// before it goes. Returns the new size. O(1) if none is due.
 std::size_t packed_take_due(char* blob, std::size_t size, Time now, std::size_t limit,
-                            std::vector<std::string>& names, std::vector<Time>* deadlines);
+                            std::vector<std::string>& names, std::vector<Time>* deadlines,
+                            const SeeMember& see = {});
 
 }  // namespace mayfly

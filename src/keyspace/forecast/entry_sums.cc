@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "keyspace/forecast/entry_sums.h"
+
+#include "keyspace/value.h"
+
+namespace mayfly {
+namespace {
+
+// Of a key in the slab, in the table and in the index of its deadline.
+constexpr std::size_t kSlotBytes = 8 + 9 + 15;
+
+// Before a member in packed form: its sizes and its deadline.
+constexpr std::size_t kPackedHead = 6;
+
+DeadlineSum sum_of(const MemberTable& table, std::uint64_t entries) {
+  return {entries, entries * table.average_member_bytes()};
+}
+
+}  // namespace
+
+std::size_t member_bytes(const KeyNode& node, std::size_t name_size, std::size_t value_size) {
+  const Payload payload = row_of(node.encoding()).payload;
+  if (form_of(node) == ValueForm::table) {
+    return MemberTable::member_bytes(name_size, value_size, payload);
+  }
+  return kPackedHead + name_size + value_size;
+}
+
+std::size_t key_bytes(const KeyNode& node) {
+  const std::size_t whole = allocated_bytes(node) + kSlotBytes;
+  if (node.has_member_deadlines == 0) return whole;
+  std::size_t leaving = 0;  // with the members
+  if (form_of(node) == ValueForm::table) {
+    const MemberTable& table = node.member_table();
+    leaving = table.deadline_count() * table.average_member_bytes();
+  } else {
+    PackedView(node.value()).each([&](const Member& member) {
+      if (member.deadline != kNever) {
+        leaving += member_bytes(node, member.name.size(), member.value.size());
+      }
+      return true;
+    });
+  }
+  return leaving < whole ? whole - leaving : 0;
+}
+
+DeadlineSum EntrySums::member_total() const {
+  DeadlineSum total = member_deadlines.total();
+  for (const MemberTable* const table : leaving) {
+    const DeadlineSum gone = sum_of(*table, table->deadline_count());
+    total.entries -= gone.entries;
+    total.bytes -= std::min(gone.bytes, total.bytes);
+  }
+  return total;
+}
+
+std::vector<DeadlineSum> EntrySums::members_until(std::span<const Time> moments) const {
+  std::vector<DeadlineSum> sums = member_deadlines.until(moments);
+  for (const MemberTable* const table : leaving) {
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const DeadlineSum gone = sum_of(*table, table->count_due(moments[i] - Millis(1)));
+      sums[i].entries -= gone.entries;
+      sums[i].bytes -= std::min(gone.bytes, sums[i].bytes);
+    }
+  }
+  return sums;
+}
+
+}  // namespace mayfly
