@@ -63,9 +63,13 @@ std::optional<std::uint64_t> scan_cursor(Call& call, std::size_t i) {
 std::optional<ScanOptions> scan_options(Call& call, std::size_t first, ScanKind kind) {
   const std::optional<std::uint64_t> cursor = scan_cursor(call, first - 1);
   if (!cursor) return std::nullopt;
+  std::optional<ScanOptions> options = scan_words(call, first, kind);
+  if (options) options->cursor = *cursor;
+  return options;
+}
 
+std::optional<ScanOptions> scan_words(Call& call, std::size_t first, ScanKind kind) {
   ScanOptions options;
-  options.cursor = *cursor;
   std::optional<std::size_t> i = first;
   while (*i < call.count()) {
     i = read_scan_option(call, *i, kind, options);

@@ -44,4 +44,7 @@ std::optional<std::uint64_t> scan_cursor(Call& call, std::size_t i);
 // error reply and nothing if one is wrong.
 std::optional<ScanOptions> scan_options(Call& call, std::size_t first, ScanKind kind);
 
+// The same without the cursor.
+std::optional<ScanOptions> scan_words(Call& call, std::size_t first, ScanKind kind);
+
 }  // namespace mayfly

@@ -7,6 +7,7 @@
 
 #include "commands/call.h"
 #include "commands/command.h"
+#include "commands/expire_scan.h"
 #include "commands/scan_options.h"
 #include "resp/glob.h"
 
@@ -70,6 +71,30 @@ void scan(Call& call) {
   reply.array_at(place, count);
 }
 
+// EXPIRESCAN cursor FROM moment TO moment [MATCH pattern] [COUNT count] [TYPE type]
+void expirescan(Call& call) {
+  const std::optional<ExpireScan> scan = expire_scan(call, 1, ScanKind::keys);
+  if (!scan) return;
+  const Database& database = call.database();
+  const ExpirePage page = expire_page(*scan, [&](Time from, Time to, const auto& see) {
+    database.visit_deadlines(from, to, see);
+  });
+  Reply& reply = call.reply();
+  reply.array(2);
+  reply.bulk(page.cursor);
+  const std::size_t place = reply.defer();
+  std::size_t count = 0;
+  for (const auto& [slot, deadline] : page.items) {
+    if (!is_match(database, slot, scan->options)) continue;
+    if (!database.is_alive(call.context(), slot)) continue;  // all its members are due
+    reply.array(2);
+    reply.bulk(database.key(slot));
+    reply.integer(deadline.time_since_epoch().count());
+    ++count;
+  }
+  reply.array_at(place, count);
+}
+
 // A random key, each as likely as any other. Dead ones that are drawn are removed, if the policy
 // allows that; if nearly all are dead, the database searches for one alive.
 Slot random_alive(Call& call) {
@@ -106,6 +131,9 @@ std::span<const Command> key_scan_commands() {
       {"scan", scan, -2, flag::readonly | flag::arbitrary_keys, {}, "generic", "2.8.0",
        "cursor:int [MATCH pattern:pattern] [COUNT count:int] [TYPE type]",
        "Iterates over the keys of the database."},
+      {"expirescan", expirescan, -6, flag::readonly | flag::arbitrary_keys, {}, "generic", "9.0.0",
+       "cursor FROM from TO to [MATCH pattern:pattern] [COUNT count:int] [TYPE type]",
+       "Returns keys that expire between two moments, soonest first."},
       {"randomkey", randomkey, 1, flag::readonly | flag::arbitrary_keys, {}, "generic", "1.0.0",
        "", "Returns a random key."},
       {"dbsize", dbsize, 1, flag::readonly | flag::fast, {}, "server", "1.0.0",

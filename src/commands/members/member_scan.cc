@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// HSCAN, SSCAN and ZSCAN: iteration over the members alive.
+// HSCAN, SSCAN and ZSCAN: iteration over the members alive. HEXPIRESCAN, SEXPIRESCAN and
+// ZEXPIRESCAN: the members that have deadlines, soonest first.
 //
 //   HSCAN key cursor [MATCH pattern] [COUNT count] [NOVALUES]
+//   HEXPIRESCAN key cursor FROM moment TO moment [MATCH pattern] [COUNT count]
 //
 // COUNT is about members alive, whether they match or not. A packed key is returned whole. ZSCAN
 // has NOSCORES instead of NOVALUES.
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "commands/command.h"
+#include "commands/expire_scan.h"
 #include "commands/scan_options.h"
 #include "resp/numbers.h"
 
@@ -19,9 +24,9 @@ namespace {
 // its end in one command.
 constexpr std::size_t kStepsPerMember = 10;
 
-void reply_scan(Call& call, std::uint64_t cursor, std::size_t count, std::string_view items) {
+void reply_scan(Call& call, std::string_view cursor, std::size_t count, std::string_view items) {
   call.reply().array(2);
-  call.reply().bulk(std::to_string(cursor));
+  call.reply().bulk(cursor);
   call.reply().array(count);
   call.reply().raw(items);
 }
@@ -37,7 +42,7 @@ void scan_members(Call& call) {
   if (!scan_cursor(call, 2)) return;
   const Slot slot = call.find_to_read(call.word(1), type);
   if (call.has_failed()) return;
-  if (slot == kNoSlot) return reply_scan(call, 0, 0, "");
+  if (slot == kNoSlot) return reply_scan(call, "0", 0, "");
   const std::optional<ScanOptions> options = scan_options(call, 3, kind);
   if (!options) return;
 
@@ -60,7 +65,50 @@ void scan_members(Call& call) {
   do {
     cursor = members.scan(cursor, visit);
   } while (cursor != 0 && seen < options->count && ++steps / kStepsPerMember < options->count);
-  reply_scan(call, cursor, with_payload ? matched * 2 : matched, bytes);
+  reply_scan(call, std::to_string(cursor), with_payload ? matched * 2 : matched, bytes);
+}
+
+// Packed members that expire within the time of the scan: all of them.
+std::vector<Member> packed_expiring(const KeyNode& node, const ExpireScan& scan) {
+  std::vector<Member> members;
+  if (node.has_member_deadlines == 0) return members;
+  PackedView(node.value()).each([&](const Member& member) {
+    if (member.deadline >= scan.from && member.deadline < scan.to) members.push_back(member);
+    return true;
+  });
+  std::ranges::stable_sort(members, {}, &Member::deadline);
+  return members;
+}
+
+template <ValueType type>
+void scan_expiring(Call& call) {
+  const std::optional<ExpireScan> scan = expire_scan(call, 2, ScanKind::set);
+  if (!scan) return;
+  const Slot slot = call.find_to_read(call.word(1), type);
+  if (call.has_failed()) return;
+  if (slot == kNoSlot) return reply_scan(call, "0", 0, "");
+
+  std::string bytes;
+  Reply items(bytes, call.reply().protocol());
+  std::size_t count = 0;
+  const auto add = [&](std::string_view name, Time deadline) {
+    if (!scan->options.matches(name)) return;
+    items.array(2);
+    items.bulk(name);
+    items.integer(deadline.time_since_epoch().count());
+    ++count;
+  };
+  const KeyNode& node = call.database().node(slot);
+  if (form_of(node) != ValueForm::table) {
+    for (const Member& member : packed_expiring(node, *scan)) add(member.name, member.deadline);
+    return reply_scan(call, "0", count, bytes);
+  }
+  const MemberTable& table = node.member_table();
+  const ExpirePage page = expire_page(*scan, [&](Time from, Time to, const auto& see) {
+    table.visit_deadlines(from, to, see);
+  });
+  for (const auto& [member, deadline] : page.items) add(table.name_at(member), deadline);
+  reply_scan(call, page.cursor, count, bytes);
 }
 
 }  // namespace
@@ -79,6 +127,15 @@ std::span<const Command> member_scan_commands() {
        "sorted-set", "2.8.0",
        "key cursor:int [MATCH pattern:pattern] [COUNT count:int] [NOSCORES]",
        "Iterates over the members and scores of a sorted set."},
+      {"hexpirescan", scan_expiring<ValueType::hash>, -7, flag::readonly, kGet, "hash", "9.0.0",
+       "key cursor FROM from TO to [MATCH pattern:pattern] [COUNT count:int]",
+       "Returns fields that expire between two moments, soonest first."},
+      {"sexpirescan", scan_expiring<ValueType::set>, -7, flag::readonly, kGet, "set", "9.0.0",
+       "key cursor FROM from TO to [MATCH pattern:pattern] [COUNT count:int]",
+       "Returns members of a set that expire between two moments, soonest first."},
+      {"zexpirescan", scan_expiring<ValueType::zset>, -7, flag::readonly, kGet, "sorted-set",
+       "9.0.0", "key cursor FROM from TO to [MATCH pattern:pattern] [COUNT count:int]",
+       "Returns members of a sorted set that expire between two moments, soonest first."},
   };
   // clang-format on
   return kRows;

@@ -120,6 +120,11 @@ class MemberTable {
     }
   }
 
+  // Slots of members with from <= deadline < to, soonest first, until `see` returns false.
+  void visit_deadlines(Time from, Time to, const VolatileSet::See& see) const {
+    if (index_) index_->visit(from, to, see);
+  }
+
   // Calls `visit(member)` for a few members and returns the next cursor: see Table::scan.
   template <class Visit>
   std::uint64_t scan(std::uint64_t cursor, Visit visit) const {

@@ -49,7 +49,7 @@ CommandTable all_commands() {
        {connection_commands(), client_commands(), transaction_commands(), pubsub_commands(),
         server_commands(), persistence_commands(), dump_commands(), migrate_commands(),
         replication_commands(), config_commands(), command_commands(), command_log_commands(),
-        latency_commands(), memory_commands(), debug_commands(), acl_commands(), script_commands(),
+        latency_commands(), memory_commands(), ttl_commands(), debug_commands(), acl_commands(), script_commands(),
         function_commands(), cluster_commands()}) {
     table.add(rows);
   }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What expires until given moments, and how many bytes that frees.
+//
+//   const auto points = forecast(keyspace, now, {now + 1min, now + 1h});
+//
+// Entries are keys with a deadline and members with a deadline. Their numbers are exact: a moment
+// is rounded up to a multiple of 128 ms first (see DeadlineSums), and a point says which it is. An
+// entry that is due already does not count; overdue() counts those.
+//
+// The bytes of entries are known. But the key of members goes with the last of them, and that is
+// estimated from a sample of such keys.
+//
+//   forecast   O(blocks of DeadlineSums), and a sample of some hundred keys
+//   overdue    O(keys that are due), at most some thousand
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "keyspace/keyspace.h"
+#include "mayfly/time.h"
+
+namespace mayfly {
+
+struct ForecastPoint {
+  Time until;                 // entries with a deadline before this moment
+  std::uint64_t keys = 0;     // that are not due now
+  std::uint64_t members = 0;  // likewise
+  std::uint64_t bytes = 0;    // of those, and of what is due now and still stored
+
+  std::uint64_t entries() const { return keys + members; }
+};
+
+// REQUIRES: moments in order, none before `now`.
+std::vector<ForecastPoint> forecast(Keyspace& keyspace, Time now, std::span<const Time> moments);
+
+// The same for one key: the key itself, and its members. Bytes of a large key are an average.
+std::vector<ForecastPoint> forecast(const Database& database, Slot slot, Time now,
+                                    std::span<const Time> moments);
+
+// Entries that are due and still stored. If very many keys have such members, some of those that
+// became due within the last 128 ms are left out.
+struct Overdue {
+  std::uint64_t keys = 0;
+  std::uint64_t members = 0;
+  Time oldest = kNever;  // the earliest deadline of all entries
+};
+Overdue overdue(Keyspace& keyspace, Time now);
+
+}  // namespace mayfly
