@@ -26,7 +26,7 @@ typedef struct KVTtlHistogram {
   int64_t oldestOverdueMs;  // when the first of these expired; 0: there are none
 } KVTtlHistogram;
 
-#define KVSTORE_TTL_BYTES 1  // a flag: also add up bytes, which takes about three times as long
+#define KVSTORE_TTL_BYTES 1  // a flag: also add up bytes, which takes longer
 
 // Exact, and of one moment, or of the open transaction. Reads the deadline of each entry that has
 // one. `flags` is 0 or KVSTORE_TTL_BYTES.

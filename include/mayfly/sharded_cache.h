@@ -188,8 +188,8 @@ class ShardedCache {
 
   // The value of `key`; if there is none, the one that `load(key)` returns, which is put. However
   // many threads ask at once, one of them loads and the others wait for it; if it throws, they all
-  // get that exception. Where the value is stale (Expiry::stale_for), one caller loads it again, for
-  // as long as its lease, while the others get the old value; if the loader throws then, that one
+  // get that exception. Where the value is stale (Expiry::stale_for), one caller loads it again,
+  // within its lease, while the others get the old value; if the loader throws then, that one
   // gets the old value, too. Two loaders that wait for each other's key wait for ever.
   template <class Load>
   Value get_or_load(const Key& key, Load load, const Expiry& expiry = {});

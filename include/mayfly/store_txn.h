@@ -93,7 +93,7 @@ class ReadTxn {
 
   // How many entries expire in the coming second, minute, hour and so on, and how many are expired
   // and not removed yet. Exact. Cost: it reads the deadline of each entry that has one, and copies
-  // no key; with `bytes` also where its value is, which takes about three times as long.
+  // no key; with `bytes` also where its value is, which takes longer.
   Result<TtlHistogram> ttl_histogram(TtlHistogramOptions options = {}, Family family = {}) const;
   Result<TtlHistogram> ttl_histogram_all(TtlHistogramOptions options = {}) const;  // all families
 

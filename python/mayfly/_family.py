@@ -105,7 +105,7 @@ class FamilyMethods:
         """How many entries expire when, and how many are expired and not removed yet.
 
         Exact, and of one moment. It reads the expiry of each entry that has one; with `with_bytes`
-        also where the value is, which takes about three times as long.
+        also where the value is, which takes longer.
 
         >>> db = mayfly.KVStore(clock=lambda: 1000)
         >>> db.put_many([("a", "1", 0.5), ("b", "2", 30), ("c", "3", 40), ("d", "4")])

@@ -34,7 +34,7 @@ constexpr const char* kStatExamples =
     "processes have the store open, also its log: the last changes, of which those that are\n"
     "'pending' are not in the file yet. With --watch: bytes per second that all processes log,\n"
     "and that checkpoints apply to the file. With --ttl or --prometheus it reads the deadline of\n"
-    "each entry that has one; --bytes takes about three times as long.";
+    "each entry that has one; --bytes takes longer.";
 
 constexpr const char* kCheckExamples =
     "Examples:\n"
