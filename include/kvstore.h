@@ -392,7 +392,7 @@ int kvstore_backup(KVStore* kv, const char* path);
 // Checks the whole file for damage: KVSTORE_CORRUPT, and problems in `*message` (or NULL): free it.
 int kvstore_integrity_check(KVStore* kv, char** message);
 
-int kvstore_stats(KVStore* kv, KVStoreStats* stats);  // of the log: see kvstore_log.h
+int kvstore_stats(KVStore* kv, KVStoreStats* stats);  // more: kvstore_log.h, kvstore_histogram.h
 int kvstore_stats_reset(KVStore* kv);
 
 #ifdef __cplusplus

@@ -152,8 +152,8 @@ def c_unit(number, block):
     place = f'#line {block.line} "{block.path}"\n'
     if has_main(block):
         return place + block.code
-    return (f'#include <stdio.h>\n#include "kvstore.h"\nvoid block_{number}(KVStore* kv) {{\n'
-            f"{place}{block.code}}}\n")
+    return ('#include <stdio.h>\n#include "kvstore_histogram.h"\n'
+            f"void block_{number}(KVStore* kv) {{\n{place}{block.code}}}\n")
 
 
 def translation_units():

@@ -53,6 +53,7 @@ class Cache {
     const Value& value;
     Time deadline;              // kNever if it has none
     std::optional<Millis> ttl;  // what is left of it; nothing if it has none
+    bool is_stale = false;      // get_or_load() would load it anew
   };
 
   // `clock` must outlive the cache. REQUIRES: options.cleanup is not active, which needs a thread
@@ -151,7 +152,7 @@ class Cache {
   }
 
   // The value of `key`; if there is none, the one that `load(key)` returns, which is put. Where the
-  // value is stale (Expiry::refresh_after) it is loaded anew; if that throws, the old one is
+  // value is stale (Expiry::stale_for) it is loaded anew; if that throws, the old one is
   // returned. What `load` throws for an absent key goes to the caller, and nothing is put.
   template <class Load>
   Value get_or_load(const Key& key, Load load, const Expiry& expiry = {}) {
@@ -270,7 +271,7 @@ class Cache {
     const Time deadline = core_.deadline(slot);
     const auto& entry = core_[slot];
     const auto ttl = deadline == kNever ? std::nullopt : std::optional(remaining(deadline, now));
-    return {entry.key, entry.value, deadline, ttl};
+    return {entry.key, entry.value, deadline, ttl, core_.is_stale(slot, now)};
   }
 
   void deliver() {

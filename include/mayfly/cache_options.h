@@ -37,6 +37,10 @@ struct CacheOptions {
   // std::hash gives one and the same number stay together: give the cache a better Hash.)
   std::uint64_t hash_seed = 0;
 
+  // How long one caller of ShardedCache::get_or_load() may take to load a stale value anew, before
+  // the next one loads it, too; then what the first brings is not put.
+  Millis refresh_lease = std::chrono::seconds(30);
+
   // The most entries, and the most weight, that the cache holds; 0 means no limit. When it is full,
   // entries that have expired go first, then what was not read for long (see sieve.h).
   std::size_t max_entries = 0;

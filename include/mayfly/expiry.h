@@ -10,10 +10,11 @@
 //   cache.put(key, value, Expiry::sliding(30min));                // 30 min after the last read
 //   cache.put(key, value, Expiry::sliding(30min, 8h));            // but at most 8 h after the put
 //   cache.put(key, value, Expiry(60s).refresh_after(45s));        // see Cache::get_or_load
+//   cache.put(key, value, Expiry(45s).stale_for(15s));            // the same, as two lengths
 //
 // A TTL finer than a millisecond is rounded up. A TTL that is zero or negative, or a deadline in
-// the past, makes an entry that is expired at once. Only caches support sliding() and
-// refresh_after(); a store returns Code::invalid for them.
+// the past, makes an entry that is expired at once. Only caches support sliding(), refresh_after()
+// and stale_for(); a store returns Code::invalid for them.
 
 #pragma once
 
@@ -57,6 +58,14 @@ class Expiry {
     return expiry;
   }
 
+  // The value is fresh for the TTL, or until the deadline, then stale for `window`, then gone. A
+  // stale value is there for every read. REQUIRES: a TTL or a deadline.
+  Expiry stale_for(Millis window) const {
+    Expiry expiry = *this;
+    expiry.stale_ = std::max(window, Millis::zero());
+    return expiry;
+  }
+
   Expiry with_ttl(Millis ttl) const {
     Expiry expiry = *this;
     expiry.ttl_ = ttl;
@@ -67,11 +76,14 @@ class Expiry {
   bool is_unchanged() const { return kind_ == Kind::unchanged; }
   bool is_ttl() const { return kind_ == Kind::in; }
   bool is_sliding() const { return kind_ == Kind::sliding; }
-  bool is_for_caches_only() const { return is_sliding() || refresh_ != Millis::max(); }
+  bool is_for_caches_only() const {
+    return is_sliding() || refresh_ != Millis::max() || stale_ > Millis::zero();
+  }
 
   // The deadline of an entry that is put at `now`. REQUIRES: !is_default() && !is_unchanged().
   Time deadline(Time now) const {
-    if (kind_ == Kind::at) return Time(ttl_);
+    if (kind_ == Kind::at) return deadline_after(Time(ttl_), stale_);
+    if (kind_ == Kind::in) return deadline_after(deadline_after(now, ttl_), stale_);
     const Time by_ttl = deadline_after(now, ttl_);
     return kind_ == Kind::sliding ? std::min(by_ttl, deadline_after(now, cap_)) : by_ttl;
   }
@@ -86,6 +98,7 @@ class Expiry {
 
   // When the entry becomes stale; kNever if it does not.
   Time refresh_at(Time now) const {
+    if (stale_ > Millis::zero()) return stale_for(Millis::zero()).deadline(now);
     return refresh_ == Millis::max() ? kNever : deadline_after(now, refresh_);
   }
 
@@ -101,7 +114,8 @@ class Expiry {
   Kind kind_ = Kind::by_default;
   Millis ttl_{0};  // of a deadline: since the epoch
   Millis cap_ = Millis::max();
-  Millis refresh_ = Millis::max();  // max: never stale
+  Millis refresh_ = Millis::max();  // max: never stale, unless there is a window
+  Millis stale_{0};                 // the window after ttl_
 };
 
 }  // namespace mayfly

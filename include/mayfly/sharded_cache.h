@@ -54,6 +54,7 @@ class ShardedCache {
     Value value;
     Time deadline;              // kNever if it has none
     std::optional<Millis> ttl;  // what is left of it; nothing if it has none
+    bool is_stale = false;      // get_or_load() would load it anew
   };
 
   // `shards` is rounded up to a power of two, and down to 256. `make_index` makes the index of each
@@ -187,9 +188,9 @@ class ShardedCache {
 
   // The value of `key`; if there is none, the one that `load(key)` returns, which is put. However
   // many threads ask at once, one of them loads and the others wait for it; if it throws, they all
-  // get that exception. Where the value is stale (Expiry::refresh_after), one caller loads it again
-  // while the others get the old value; if the loader throws then, that caller too gets the old
-  // value. Two loaders that wait for each other's key wait for ever.
+  // get that exception. Where the value is stale (Expiry::stale_for), one caller loads it again,
+  // within its lease, while the others get the old value; if the loader throws then, that one
+  // gets the old value, too. Two loaders that wait for each other's key wait for ever.
   template <class Load>
   Value get_or_load(const Key& key, Load load, const Expiry& expiry = {});
 
@@ -321,7 +322,7 @@ class ShardedCache {
     const Time deadline = shard.core.deadline(slot);
     const auto& entry = shard.core[slot];
     const auto ttl = deadline == kNever ? std::nullopt : std::optional(remaining(deadline, now));
-    return {entry.key, entry.value, deadline, ttl};
+    return {entry.key, entry.value, deadline, ttl, shard.core.is_stale(slot, now)};
   }
 
   // The sweeper's work: all that is due, a batch of each shard under its lock at a time.
@@ -333,8 +334,7 @@ class ShardedCache {
   const Clock& clock_;
   const Options options_;
   std::vector<std::unique_ptr<Shard>> shards_;
-  std::unique_ptr<internal::BackgroundThread>
-      sweeper_;  // last, so that it stops before the shards go
+  std::unique_ptr<internal::BackgroundThread> sweeper_;  // last: it stops before the shards go
 };
 
 template <class Key, class Value, ExpiryIndex Index, class Hash, class Equal>
@@ -351,7 +351,7 @@ Value ShardedCache<Key, Value, Index, Hash, Equal>::get_or_load(const Key& key, 
     const Slot slot = shard.core.get(key, hash, now);
     if (shard.core.has_removals()) continue;  // call the listener first: a load may take long
 
-    auto* const other = shard.loads.find(key);
+    auto* const other = shard.loads.find(key, slot != kNoSlot ? now : Time::min());
     if (slot != kNoSlot) {
       if (other != nullptr || !shard.core.is_stale(slot, now)) return shard.core[slot].value;
       old = shard.core[slot].value;
@@ -359,7 +359,8 @@ Value ShardedCache<Key, Value, Index, Hash, Equal>::get_or_load(const Key& key, 
       return shard.loads.wait(*other, visit.lock);
     }
     // A loader that asks for the very key it is loading would wait for itself: it loads again.
-    if (other == nullptr) own = &shard.loads.start(key);
+    if (other == nullptr)
+      own = &shard.loads.start(key, deadline_after(now, options_.refresh_lease));
     break;
   }
 

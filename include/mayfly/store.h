@@ -119,6 +119,8 @@ class Store {
                                          Family family = {}) const;
   Result<Time> next_deadline(Family family = {}) const;
   Result<FamilyCounts> count(Family family = {}) const;
+  Result<TtlHistogram> ttl_histogram(TtlHistogramOptions options = {}, Family family = {}) const;
+  Result<TtlHistogram> ttl_histogram_all(TtlHistogramOptions options = {}) const;
 
   Result<Family> create_family(std::string_view name);
   Result<Family> family(std::string_view name) const;

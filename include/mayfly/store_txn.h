@@ -27,6 +27,7 @@
 #include "mayfly/result.h"
 #include "mayfly/store_stats.h"
 #include "mayfly/time.h"
+#include "mayfly/ttl_histogram.h"
 
 namespace mayfly {
 
@@ -45,6 +46,10 @@ struct Entry {
 struct Expiring {
   std::string key;
   Time deadline;
+};
+
+struct TtlHistogramOptions {
+  bool bytes = false;  // also add up the bytes of keys and values
 };
 
 // A consistent view of the store. What it returns are views into the mapped file, valid until the
@@ -85,6 +90,12 @@ class ReadTxn {
   Result<Time> next_deadline(Family family = {}) const;
 
   Result<FamilyCounts> count(Family family = {}) const;
+
+  // How many entries expire in the coming second, minute, hour and so on, and how many are expired
+  // and not removed yet. Exact. Cost: it reads the deadline of each entry that has one, and copies
+  // no key; with `bytes` also where its value is, which takes longer.
+  Result<TtlHistogram> ttl_histogram(TtlHistogramOptions options = {}, Family family = {}) const;
+  Result<TtlHistogram> ttl_histogram_all(TtlHistogramOptions options = {}) const;  // all families
 
   // Code::not_found if there is none of that name.
   Result<Family> family(std::string_view name) const;

@@ -15,7 +15,7 @@ for that. `Cache` and `ttl_cache` are for memory, `mayfly.aio` is for asyncio.
 from . import _mayfly as _snkv  # noqa: F401, as programs for snkv know it
 from ._cache import Cache
 from ._constants import *  # noqa: F403
-from ._family import ColumnFamily
+from ._family import TTL_BUCKETS, ColumnFamily, TtlHistogram
 from ._mayfly import (
     AuthError,
     BusyError,
@@ -34,5 +34,5 @@ from ._ttl_cache import CacheInfo, ttl_cache
 
 KeyValueStore = KVStore  # as the first versions of snkv called it
 
-for _type in (Cache, ColumnFamily, Iterator, KVStore, Snapshot, Transaction):
+for _type in (Cache, ColumnFamily, Iterator, KVStore, Snapshot, Transaction, TtlHistogram):
     _type.__module__ = "mayfly"

@@ -9,15 +9,28 @@ from __future__ import annotations
 import math
 from datetime import datetime, timedelta
 from typing import Iterator as Iterable_
-from typing import Mapping, Optional
+from typing import Mapping, NamedTuple, Optional
 
 from . import _mayfly
 from ._mayfly import Iterator, NotFoundError
 from ._moments import END_OF_TIME_MS, TTL, Between, ceil_ms, to_datetime, to_range
 from ._views import StoreItems, StoreKeys, StoreValues
 
+#: The buckets of a TtlHistogram: what expires within a second, 10 seconds, a minute, and so on.
+TTL_BUCKETS = ("1s", "10s", "1m", "10m", "1h", "1d", "1w", "later")
+
 _REQUIRED = object()
 _CONDITIONS = {None: 0, "nx": 1, "xx": 2, "gt": 4, "lt": 8}
+
+
+class TtlHistogram(NamedTuple):
+    """How many entries expire when. An entry counts in the first bucket that it fits into."""
+
+    entries: dict[str, int]  # by the names of TTL_BUCKETS
+    bytes: Optional[dict[str, int]]  # of keys and values; None unless asked for
+    overdue: int  # entries that have expired and are not removed yet
+    overdue_bytes: Optional[int]
+    oldest_overdue: Optional[datetime]  # when the first of these expired
 
 
 class FamilyMethods:
@@ -85,6 +98,31 @@ class FamilyMethods:
         """The earliest expiry in this column family, one that has passed included, or None."""
         expire_ms = self._next_deadline_ms()
         return to_datetime(expire_ms) if expire_ms else None
+
+    def ttl_histogram(
+        self, *, with_bytes: bool = False, all_families: bool = False
+    ) -> TtlHistogram:
+        """How many entries expire when, and how many are expired and not removed yet.
+
+        Exact, and of one moment. It reads the expiry of each entry that has one; with `with_bytes`
+        also where the value is, which takes longer.
+
+        >>> db = mayfly.KVStore(clock=lambda: 1000)
+        >>> db.put_many([("a", "1", 0.5), ("b", "2", 30), ("c", "3", 40), ("d", "4")])
+        >>> db.ttl_histogram().entries
+        {'1s': 1, '10s': 0, '1m': 2, '10m': 0, '1h': 0, '1d': 0, '1w': 0, 'later': 0}
+        >>> db.ttl_histogram(with_bytes=True).bytes["1m"]
+        4
+        """
+        buckets, overdue, oldest_ms = self._ttl_histogram(with_bytes, all_families)
+        names = TTL_BUCKETS
+        return TtlHistogram(
+            entries={name: entries for name, (entries, _) in zip(names, buckets)},
+            bytes={name: size for name, (_, size) in zip(names, buckets)} if with_bytes else None,
+            overdue=overdue[0],
+            overdue_bytes=overdue[1] if with_bytes else None,
+            oldest_overdue=to_datetime(oldest_ms) if oldest_ms else None,
+        )
 
     def purge_expired(
         self,

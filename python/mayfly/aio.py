@@ -103,7 +103,7 @@ _DATA_METHODS = (
     "get", "put", "exists", "delete", "put_if_absent", "compare_and_set", "increment", "pop",
     "setdefault", "update", "put_many", "get_many", "delete_many", "clear", "count", "ttl",
     "deadline", "popitem", "expire", "expire_at", "persist", "touch", "purge_expired",
-    "next_deadline",
+    "next_deadline", "ttl_histogram",
 )
 _STORE_METHODS = (
     "sync", "vacuum", "compact", "integrity_check", "checkpoint", "stats", "log_stats",

@@ -28,6 +28,7 @@ def test_methods_are_awaited(path, clock):
         assert await db.increment("n", 5) == 5 and await db.pop("n") == b"5"
         assert await db.count() == 3 == await db.count_live()
         assert [key for key, _ in await db.expiring(100)] == [b"k"]
+        assert (await db.ttl_histogram()).entries["1m"] == 1
         await db.set_default_ttl(9)
         assert await db.default_ttl() == 9.0
         clock.advance(60)

@@ -152,6 +152,27 @@ class StoreMachine(Common):
         assert list(self.real.prefix_iterator(b"a")) == [i for i in live if i[0][:1] == b"a"]
 
     @rule()
+    def checkpoint(self):
+        if self.before is None:
+            self.real.checkpoint(mayfly.CHECKPOINT_FULL)
+
+    @invariant()
+    def counts_what_expires_when(self):
+        bounds = (1, 10, 60, 600, 3600, 86_400, 604_800, 10**12)
+        names = [(seconds * 1000, name) for seconds, name in zip(bounds, mayfly.TTL_BUCKETS)]
+        entries, sizes = dict.fromkeys(mayfly.TTL_BUCKETS, 0), dict.fromkeys(mayfly.TTL_BUCKETS, 0)
+        for key, value in self.model.live().items():
+            deadline = self.model.entries[key][1]
+            if deadline is not None:
+                bucket = next(name for ms, name in names if deadline <= self.model.now + ms)
+                entries[bucket] += 1
+                sizes[bucket] += len(key) + len(value)
+        histogram = self.real.ttl_histogram(with_bytes=True)
+        assert histogram.entries == entries and histogram.bytes == sizes
+        assert histogram.overdue == self.real.count() - len(self.real)
+        assert (histogram.oldest_overdue is None) == (histogram.overdue == 0)
+
+    @rule()
     def begin(self):
         if self.before is None:
             self.real.begin(write=True)

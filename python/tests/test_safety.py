@@ -20,6 +20,7 @@ USES = {
     "get_many": lambda x: x.get_many(["a"]), "purge": lambda x: x.purge_expired(),
     "expire": lambda x: x.expire("k", 1), "iterator": lambda x: x.iterator(),
     "expiring": lambda x: x.expiring(5), "clear": lambda x: x.clear(),
+    "ttl_histogram": lambda x: x.ttl_histogram(),
     "increment": lambda x: x.increment("n"), "default_ttl": lambda x: x.default_ttl,
 }
 

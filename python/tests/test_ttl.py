@@ -144,6 +144,36 @@ def test_expiring_tells_what_is_about_to_go(place, clock):
     assert place.next_deadline() == start + timedelta(seconds=9)
 
 
+def test_the_histogram_tells_how_many_expire_when(place, clock):
+    place.put_many([("a", "1", 1), ("b", "22", 10.001), ("c", "333", 10**9), ("d", "4"),
+                    ("e", "5", 0.5), ("f", "66", 0.25)])
+    clock.advance(0.5)
+    plain = place.ttl_histogram()
+    assert tuple(plain.entries) == mayfly.TTL_BUCKETS
+    assert plain.entries == {**dict.fromkeys(mayfly.TTL_BUCKETS, 0), "1s": 1, "10s": 1, "later": 1}
+    assert plain.bytes is None and plain.overdue_bytes is None
+    assert plain.overdue == 2
+    assert plain.oldest_overdue == datetime.fromtimestamp(clock.now - 0.25, timezone.utc)
+    full = place.ttl_histogram(with_bytes=True)
+    assert full.entries == plain.entries and full.overdue == 2 and full.overdue_bytes == 5
+    assert {name: size for name, size in full.bytes.items() if size} == {
+        "1s": 2, "10s": 3, "later": 4}
+    place.purge_expired()
+    assert place.ttl_histogram().overdue == 0 and place.ttl_histogram().oldest_overdue is None
+
+
+def test_the_histogram_of_all_families_is_their_sum(db, clock):
+    with db.create_column_family("other") as other:
+        db.put("a", "1", 5)
+        other.put("a", "1", 5)
+        other.put("b", "1", 50)
+        assert sum(db.ttl_histogram().entries.values()) == 1
+        for place in (db, other):
+            together = place.ttl_histogram(with_bytes=True, all_families=True)
+            assert together.entries["10s"] == 2 and together.entries["1m"] == 1
+            assert together.bytes["10s"] == 4
+
+
 def test_purge_has_a_limit(place, clock):
     place.put_many({f"k{i}": "v" for i in range(1000)}, ttl=1)
     clock.advance(1)

@@ -39,6 +39,38 @@ TEST_F(LoadTest, LoadsWhatIsAbsentAndKeepsIt) {
   EXPECT_EQ(cache_.stats().loads, 1u);
 }
 
+// Against the rule itself, a second at a time: fresh, stale, gone.
+TEST_F(LoadTest, AWindowOfStaleTimeFollowsTheTtl) {
+  for (int ttl = 0; ttl < 5; ++ttl) {
+    for (int window = 0; window < 5; ++window) {
+      for (int age = 0; age < 11; ++age) {
+        cache_.put("k", 7,
+                   Expiry(std::chrono::seconds(ttl)).stale_for(std::chrono::seconds(window)));
+        clock_.advance(std::chrono::seconds(age));
+        const auto entry = cache_.find("k");
+        ASSERT_EQ(entry.has_value(), age < ttl + window) << ttl << ' ' << window << ' ' << age;
+        if (entry) EXPECT_EQ(entry->is_stale, age >= ttl) << ttl << ' ' << window << ' ' << age;
+      }
+    }
+  }
+  const Time until = clock_.now() + 10s;
+  EXPECT_EQ(Expiry(until).stale_for(5s).deadline(clock_.now()), until + 5s);
+  EXPECT_EQ(Expiry(until).stale_for(5s).refresh_at(clock_.now()), until);
+  EXPECT_EQ(Expiry(1s).stale_for(Millis::max()).deadline(clock_.now()), kNever);
+}
+
+TEST_F(LoadTest, WhatFailsToRefreshStaysStaleUntilItsWindowEnds) {
+  cache_.put("a", 7, Expiry(10s).stale_for(5s));
+  clock_.advance(10s);
+  is_failing_ = true;
+  EXPECT_EQ(load("a"), 7);
+  EXPECT_EQ(load("a"), 7);
+  EXPECT_EQ(cache_.stats().load_failures, 2u) << "each call tries again";
+  EXPECT_TRUE(cache_.find("a")->is_stale);
+  clock_.advance(5s);
+  EXPECT_THROW(load("a"), std::runtime_error);
+}
+
 TEST_F(LoadTest, LoadsAnewWhatHasExpired) {
   load("a");
   clock_.advance(60s);

@@ -110,6 +110,32 @@ TEST_F(LoadTest, LoadsOnceHoweverManyAsk) {
   EXPECT_EQ(cache_.stats().loads, 1u);
 }
 
+TEST_F(LoadTest, ALoaderThatHangsKeepsOthersFromRefreshingOnlyForItsLease) {
+  IntCache cache(clock_, {.default_expiry = Expiry(60s).stale_for(1h), .refresh_lease = 5s});
+  cache.put(1, 10);
+  clock_.advance(60s);
+  int late = 0;
+  std::thread hangs([&] {
+    late = cache.get_or_load(1, [&](int) {
+      airborne_.count_down();
+      landing_.wait();
+      return 11;
+    });
+  });
+  airborne_.wait();
+  const auto refresh = [](int) { return 12; };
+  clock_.advance(5s - 1ms);
+  EXPECT_EQ(cache.get_or_load(1, refresh), 10) << "the lease is another's";
+  EXPECT_TRUE(cache.find(1)->is_stale);
+  clock_.advance(1ms);
+  EXPECT_EQ(cache.get_or_load(1, refresh), 12);
+  EXPECT_FALSE(cache.find(1)->is_stale);
+  landing_.count_down();
+  hangs.join();
+  EXPECT_EQ(late, 11);
+  EXPECT_EQ(cache.get(1), 12) << "what comes late is not put";
+}
+
 TEST_F(LoadTest, LoadsOnceInEachOfManyRounds) {
   std::atomic<int> loads = 0;
   std::vector<std::thread> threads;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "kvstore_histogram.h"
 #include "python/binding.h"
 #include "python/entries.h"
 
@@ -165,6 +166,23 @@ py::list expiring(FamilyHandle& family, std::int64_t from_ms, std::int64_t to_ms
   return found;
 }
 
+// ([(entries, bytes), ...], (entries, bytes), ms): the buckets, what is overdue, and since when.
+py::tuple ttl_histogram(FamilyHandle& family, bool with_bytes, bool everywhere) {
+  KVTtlHistogram found{};
+  found.size = sizeof found;
+  const int flags = with_bytes ? KVSTORE_TTL_BYTES : 0;
+  run(family, [&](KVColumnFamily* cf) {
+    return everywhere ? kvstore_ttl_histogram_all(family.home->kv, flags, &found)
+                      : kvstore_cf_ttl_histogram(cf, flags, &found);
+  });
+  py::list buckets;
+  for (const KVTtlCount& count : found.buckets) {
+    buckets.append(py::make_tuple(count.nEntries, count.nBytes));
+  }
+  return py::make_tuple(buckets, py::make_tuple(found.overdue.nEntries, found.overdue.nBytes),
+                        found.oldestOverdueMs);
+}
+
 void open(FamilyHandle& family, py::object store, const std::string& name, bool create) {
   refuse_zero_byte(name);
   auto& home = store.cast<StoreHandle&>();
@@ -220,6 +238,7 @@ void bind_all_keys(Family_& type) {
       .def("__len__", [](FamilyHandle& family) { return counted(family, kvstore_cf_count_live); })
       .def("_purge", purge, arg("limit"), arg("seconds"), arg("everywhere"))
       .def("_expiring", expiring, arg("from_ms"), arg("to_ms"), arg("limit"))
+      .def("_ttl_histogram", ttl_histogram, arg("with_bytes"), arg("everywhere"))
       .def("_next_deadline_ms",
            [](FamilyHandle& family) { return counted(family, kvstore_cf_next_deadline); })
       .def("_get_default_ttl_ms",

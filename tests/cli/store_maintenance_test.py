@@ -5,6 +5,8 @@
 import contextlib
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import unittest
@@ -108,6 +110,102 @@ class StatTest(MaintenanceTestCase):
                              [(child.pid, 1)])
             self.assertRegex(self.done("stat").text, rf"readers.*\n.*\n.*\n +{child.pid} +1\n")
         self.assertEqual(self.done("stat", "--json").json["readers"], [])
+
+
+class TtlTest(MaintenanceTestCase):
+    """What expires when, of entries in several buckets of two families."""
+
+    def setUp(self):
+        super().setUp()
+        self.done("cf create", 'wei"rd\\')
+        self.put(permanent="x")
+        self.put_short_lived("gone")
+        for key, ttl in {"a": "40m", "b": "50m", "c": "20h", "d": "400d"}.items():
+            self.done("put", key, "12345", "--ttl", ttl)
+        self.done("put", "s", "x", "--cf", 'wei"rd\\', "--ttl", "6d")
+
+    def filled(self, histogram, what="entries"):
+        return {name: count[what] for name, count in histogram["within"].items() if count[what]}
+
+    def test_counts_by_the_time_that_is_left(self):
+        stat = self.done("stat", "--ttl", "--json", "--read-only").json
+        default, other = stat["families"]
+        self.assertEqual(list(stat["ttl"]["within"]),
+                         ["1s", "10s", "1m", "10m", "1h", "1d", "1w", "later"])
+        self.assertEqual(self.filled(default["ttl"]), {"1h": 2, "1d": 1, "later": 1})
+        self.assertEqual(self.filled(other["ttl"]), {"1w": 1})
+        self.assertEqual(self.filled(stat["ttl"]), {"1h": 2, "1d": 1, "1w": 1, "later": 1})
+        for part in [stat, default, other]:
+            self.assertEqual(sum(self.filled(part["ttl"]).values()), part["with_ttl"])
+            self.assertEqual(part["ttl"]["overdue"], {"entries": part["expired"], "bytes": None})
+        self.assertEqual(stat["ttl"]["oldest_overdue_ms"], default["ttl"]["oldest_overdue_ms"])
+        self.assertIsNone(other["ttl"]["oldest_overdue_ms"])
+        self.assertNotIn("ttl", self.done("stat", "--json", "--read-only").json)
+
+    def test_counts_bytes_of_keys_and_values(self):
+        stat = self.done("stat", "--bytes", "--json", "--read-only").json
+        self.assertEqual(self.filled(stat["ttl"], "bytes"),
+                         {"1h": 12, "1d": 6, "1w": 2, "later": 6})
+        self.assertGreater(stat["ttl"]["overdue"]["bytes"], len("gone"))
+
+    def test_people_get_bars(self):
+        text = self.done("stat", "--ttl", "--read-only").text
+        self.assertRegex(text, r"\n  1h +2  █{40}\n  1d +1  █{20}\n  1w +1  █{20}\n")
+        self.assertRegex(text, r"\n  overdue +1 ")
+        self.assertIn("The oldest that is overdue expired at 20", text)
+        self.assertRegex(text, r"\n  default +1( +0){4} +2 +1 +0 +1\n")
+        self.assertRegex(self.done("stat", "--bytes", "--read-only").text, r"\n  1h +2 +12 B  █")
+
+    def metrics(self, *options):
+        """{name and labels: value}, after a check of the form."""
+        text = self.done("stat", "--prometheus", "--read-only", *options).text
+        if promtool := shutil.which("promtool"):
+            checked = subprocess.run([promtool, "check", "metrics"], input=text, text=True,
+                                     capture_output=True, check=False)
+            self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ""))
+        family, found = None, {}
+        for line in text.splitlines():
+            if kind := re.fullmatch(r"# TYPE (mayfly_store_[a-z0-9_]+) (gauge|counter)", line):
+                family = kind.group(1)
+                self.assertEqual(family.endswith("_total"), kind.group(2) == "counter")
+            elif not re.fullmatch(r"# HELP mayfly_store_\w+ [A-Z].*\.", line):
+                sample = re.fullmatch(r'(\w+)(\{(?:\w+="(?:[^"\\\n]|\\.)*",?)+\}) (\S+)', line)
+                self.assertEqual(sample.group(1), family)
+                self.assertNotIn(sample.group(1) + sample.group(2), found)
+                found[sample.group(1) + sample.group(2)] = float(sample.group(3))
+        return found
+
+    def test_prometheus_gets_the_same_numbers(self):
+        stat = self.done("stat", "--bytes", "--json", "--read-only").json
+        metrics = self.metrics("--bytes")
+        file = f'file="{self.db}"'
+        for family, name in zip(stat["families"], ["default", 'wei\\"rd\\\\']):
+            labels = f'{file},family="{name}"'
+            for key, metric in {"live": "entries", "with_ttl": "volatile_entries",
+                                "expired": "overdue_entries"}.items():
+                self.assertEqual(metrics[f"mayfly_store_{metric}{{{labels}}}"], family[key])
+            for within, count in family["ttl"]["within"].items():
+                for what in ["entries", "bytes"]:
+                    sample = f'mayfly_store_expiring_{what}{{{labels},within="{within}"}}'
+                    self.assertEqual(metrics[sample], count[what])
+            self.assertEqual(metrics[f"mayfly_store_overdue_bytes{{{labels}}}"],
+                             family["ttl"]["overdue"]["bytes"])
+            self.assertEqual(
+                metrics[f"mayfly_store_next_expiry_timestamp_seconds{{{labels}}}"] * 1000,
+                family["next"]["deadline_ms"])
+            self.assertEqual(metrics[f"mayfly_store_oldest_overdue_seconds{{{labels}}}"] > 0,
+                             family["expired"] > 0)
+        for name in ["file_bytes", "map_bytes", "page_bytes", "pages", "free_pages"]:
+            self.assertEqual(metrics[f"mayfly_store_{name}{{{file}}}"], stat[name])
+        self.assertEqual(metrics[f"mayfly_store_tree_transactions_total{{{file}}}"],
+                         stat["last_transaction"])
+        self.assertFalse([name for name in self.metrics() if "expiring_bytes" in name])
+
+    def test_what_does_not_go_together(self):
+        self.refused(self.mayfly("stat", "--prometheus", "--json"),
+                     "either --json or --prometheus")
+        for option in ["--ttl", "--bytes", "--prometheus"]:
+            self.refused(self.mayfly("stat", "--watch", "1s", option), "--watch shows no deadlines")
 
 
 class LogTest(MaintenanceTestCase):

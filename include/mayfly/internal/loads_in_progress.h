@@ -17,15 +17,18 @@
 #include <thread>
 #include <utility>
 
+#include "mayfly/time.h"
+
 namespace mayfly::internal {
 
 template <class Key, class Value, class Equal>
 class LoadsInProgress {
  public:
   struct Load {
-    explicit Load(Key of) : key(std::move(of)) {}
+    Load(Key of, Time until) : key(std::move(of)), lease(until) {}
 
     const Key key;
+    const Time lease;  // when another caller may load a stale value anew
     const std::thread::id loader = std::this_thread::get_id();
     bool is_superseded = false;
     bool is_finished = false;
@@ -36,16 +39,17 @@ class LoadsInProgress {
   };
 
   // The load under way for `key`, or null. A superseded load is not for new callers: its result may
-  // be older than the change they know of.
-  Load* find(const Key& key) {
+  // be older than the change they know of. One whose lease has ended at `now` is superseded.
+  Load* find(const Key& key, Time now) {
     for (Load& load : loads_) {
+      if (is_due(load.lease, now) && Equal{}(load.key, key)) load.is_superseded = true;
       const bool is_open = !load.is_finished && !load.is_superseded;
       if (is_open && Equal{}(load.key, key)) return &load;
     }
     return nullptr;
   }
 
-  Load& start(const Key& key) { return loads_.emplace_back(key); }
+  Load& start(const Key& key, Time lease) { return loads_.emplace_back(key, lease); }
 
   // Ends a load. Callers that wait get copies of the value, or the failure. If copying the value
   // throws, that is their failure: they must not wait for ever.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/store/store_file.h"
+#include "cli/store/store_summary.h"
 #include "mayfly/result.h"
 #include "mayfly/store_txn.h"
 #include "mayfly/time.h"
@@ -110,7 +111,7 @@ Status print_expiring(const std::vector<Expiring>& keys, Time now, std::string_v
 
 // The file and its column families; a line for each interval, until a signal ends it
 // (store_stat.cc).
-Status print_stat(const Store& store, const StoreFile& file);
+Status print_stat(const Store& store, const StoreFile& file, StatOptions options = {});
 Status watch_stat(const Store& store, const StoreFile& file, Millis interval, StopSignals& stop);
 
 }  // namespace mayfly

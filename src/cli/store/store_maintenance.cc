@@ -27,11 +27,14 @@ constexpr const char* kStatExamples =
     "  mayfly stat --db app.db\n"
     "  mayfly stat --db app.db --json | jq .free_pages\n"
     "  mayfly stat --db app.db --watch 1s        a line every second; Ctrl-C ends it\n"
+    "  mayfly stat --db app.db --ttl             how many entries expire when\n"
+    "  mayfly stat --db app.db --prometheus > mayfly.prom     for its textfile collector\n"
     "Shows the file size, and for each column family the number of entries, entries with a\n"
     "TTL, expired entries not yet removed (see 'mayfly purge'), and the next expiry. While other\n"
     "processes have the store open, also its log: the last changes, of which those that are\n"
     "'pending' are not in the file yet. With --watch: bytes per second that all processes log,\n"
-    "and that checkpoints apply to the file.";
+    "and that checkpoints apply to the file. With --ttl or --prometheus it reads the deadline of\n"
+    "each entry that has one; --bytes takes longer.";
 
 constexpr const char* kCheckExamples =
     "Examples:\n"
@@ -74,19 +77,31 @@ struct MaintenanceArgs {
   std::string file;
   std::string mode = "full";
   std::string interval;
+  StatOptions stat;
   std::string ignored;  // options of SNKV's tool without a meaning here
   bool is_ignored = false;
 };
 
 Result<Exit> run_stat(const MaintenanceArgs& args, const StoreFile& file) {
   const bool watches = !args.interval.empty();
+  StatOptions options = args.stat;
+  options.has_histogram = options.has_histogram || options.has_bytes || options.is_prometheus;
+  if (watches && options.has_histogram) {
+    return Error{Code::invalid,
+                 "--watch shows no deadlines (leave out --ttl, --bytes and "
+                 "--prometheus, or --watch)"};
+  }
+  if (options.is_prometheus && file.is_json()) {
+    return Error{Code::invalid, "give either --json or --prometheus"};
+  }
   const Result<Millis> interval = watches ? parse_duration(args.interval) : Millis(0);
   if (!interval) return interval.error();
   std::optional<StopSignals> stop;
   if (watches) stop.emplace();  // before the store has threads
   const Result<Store> store = file.open(Use::read);
   if (!store) return store.error();
-  return exit_of(watches ? watch_stat(*store, file, *interval, *stop) : print_stat(*store, file));
+  return exit_of(watches ? watch_stat(*store, file, *interval, *stop)
+                         : print_stat(*store, file, options));
 }
 
 void print_report(const CheckReport& report, const StoreFile& file) {
@@ -231,6 +246,10 @@ void add_maintenance_commands(Program& program, StoreFile* file) {
   CliCommand stat = add("stat", "Show statistics of the store file", kStatExamples, run_stat);
   stat.add_option("--watch", args->interval, "Print a line every TIME until interrupted")
       .type_name("TIME");
+  stat.add_flag("--ttl", args->stat.has_histogram, "Show how many entries expire when");
+  stat.add_flag("--bytes", args->stat.has_bytes, "The same, and the bytes of keys and values");
+  stat.add_flag("--prometheus", args->stat.is_prometheus,
+                "Print all of it in the text format of Prometheus");
   stat.add_flag("--reset", args->is_ignored, kIgnored).group("");
   add("check", "Check the file for damage", kCheckExamples, run_check);
   add("compact", "Shrink the file", kCompactExamples, run_compact)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/store/store_answers.h"
+#include "cli/store/store_summary.h"
 #include "cli/ttl_words.h"
 #include "mayfly/internal/stopwatch.h"
 #include "tools/byte_text.h"
@@ -19,38 +20,6 @@
 
 namespace mayfly {
 namespace {
-
-struct StoreSummary {
-  struct FamilySummary {
-    std::string name;
-    FamilyCounts counts;
-    Time next_deadline = kNever;  // of unexpired entries
-    std::optional<Millis> default_ttl{};
-  };
-
-  std::string path;
-  Time now;
-  StoreStats file;
-  std::vector<FamilySummary> families;  // the default one first
-
-  FamilySummary total() const;  // without a default TTL
-};
-
-Result<StoreSummary::FamilySummary> summarize_family(const ReadTxn& txn, std::string name,
-                                                     Family family) {
-  const Result<FamilyCounts> counts = txn.count(family);
-  if (!counts) return counts.error();
-  const auto next = txn.expiring(txn.now(), kNever, 1, family);
-  if (!next) return next.error();
-  const Result<std::optional<Millis>> ttl = txn.default_ttl(family);
-  if (!ttl) return ttl.error();
-  return StoreSummary::FamilySummary{std::move(name), *counts,
-                                     next->empty() ? kNever : next->front().deadline, *ttl};
-}
-
-std::string family_label(const std::string& name) {
-  return is_utf8(name) ? name : "<hex:" + hex(name) + ">";
-}
 
 std::string next_expiry(Time deadline, Time now) {
   if (deadline == kNever) return "-";
@@ -80,54 +49,19 @@ std::string families_table(const StoreSummary& summary, const Colours& colours) 
   return table.render(colours);
 }
 
-std::string counts_json(const StoreSummary::FamilySummary& family, Time now) {
-  const std::string deadline = deadline_json(family.next_deadline, now);
-  return fmt::format(R"("live": {}, "with_ttl": {}, "expired": {}, "next": {{{}}})",
-                     family.counts.live, family.counts.with_ttl, family.counts.expired, deadline);
+std::string counts_json(const StoreSummary::FamilySummary& family, const StoreSummary& summary) {
+  const std::string deadline = deadline_json(family.next_deadline, summary.now);
+  const StatOptions& options = summary.options;
+  return fmt::format(
+      R"("live": {}, "with_ttl": {}, "expired": {}, "next": {{{}}}{})", family.counts.live,
+      family.counts.with_ttl, family.counts.expired, deadline,
+      options.has_histogram ? ", " + histogram_json(family.histogram, options.has_bytes) : "");
 }
 
 std::string json_array(const std::vector<std::string>& objects) {
   std::string text;
   for (const std::string& object : objects) text += (text.empty() ? "" : ", ") + object;
   return "[" + text + "]";
-}
-
-StoreSummary::FamilySummary StoreSummary::total() const {
-  FamilySummary total;
-  total.name = "all";
-  for (const FamilySummary& family : families) {
-    total.counts.live += family.counts.live;
-    total.counts.with_ttl += family.counts.with_ttl;
-    total.counts.expired += family.counts.expired;
-    total.counts.stored += family.counts.stored;
-    total.next_deadline = std::min(total.next_deadline, family.next_deadline);
-  }
-  return total;
-}
-
-// Everything but `file` is of one snapshot. Reads the expired entries that are not removed yet.
-Result<StoreSummary> summarize(const Store& store) {
-  const Result<StoreStats> file = store.stats();
-  if (!file) return file.error();
-  const Result<ReadTxn> txn = store.read();
-  if (!txn) return txn.error();
-  StoreSummary summary{store.path().string(), txn->now(), *file, {}};
-  // Not those of this process.
-  std::erase_if(summary.file.readers,
-                [](const StoreReader& reader) { return reader.process == ::getpid(); });
-  const auto add = [&](const std::string& name, Family family) -> Status {
-    auto row = summarize_family(*txn, name, family);
-    if (!row) return row.error();
-    summary.families.push_back(std::move(*row));
-    return Done{};
-  };
-  if (const Status status = add("default", Family()); !status) return status.error();
-  for (const std::string& name : txn->families()) {
-    const Result<Family> family = txn->family(name);
-    if (!family) return family.error();
-    if (const Status status = add(name, *family); !status) return status.error();
-  }
-  return summary;
 }
 
 // A program that only looks has written nothing; a shell may have.
@@ -169,6 +103,7 @@ std::string stat_text(const StoreSummary& summary, const Colours& colours) {
                       file.last_transaction);
   text += log_text(file) + "\n";
   text += families_table(summary, colours);
+  if (summary.options.has_histogram) text += histogram_text(summary, colours);
   if (file.readers.empty()) return text;
   text += "\nActive readers; pages of their snapshots are not reused until they finish\n";
   TextTable table({{"process", ""}, {"behind", "commits"}});
@@ -183,7 +118,7 @@ std::string stat_json(const StoreSummary& summary) {
   std::vector<std::string> families;
   for (const StoreSummary::FamilySummary& family : summary.families) {
     families.push_back(fmt::format(R"({{"name": {}, {}, "default_ttl": {}}})",
-                                   bytes_as_json(family.name), counts_json(family, summary.now),
+                                   bytes_as_json(family.name), counts_json(family, summary),
                                    seconds_json(family.default_ttl.value_or(Millis::max()))));
   }
   std::vector<std::string> readers;
@@ -196,8 +131,8 @@ std::string stat_json(const StoreSummary& summary) {
       R"("map_bytes": {}, "last_transaction": {}, {}, {}, "readers": {}, "families": {}}})"
       "\n",
       bytes_as_json(summary.path), file.file_bytes, file.page_bytes, file.pages, file.free_pages,
-      file.map_bytes, file.last_transaction, log_json(file),
-      counts_json(summary.total(), summary.now), json_array(readers), json_array(families));
+      file.map_bytes, file.last_transaction, log_json(file), counts_json(summary.total(), summary),
+      json_array(readers), json_array(families));
 }
 
 // What changes from one line of --watch to the next.
@@ -275,9 +210,13 @@ Status watch_stat(const Store& store, const StoreFile& file, Millis interval, St
   return Done{};
 }
 
-Status print_stat(const Store& store, const StoreFile& file) {
-  const Result<StoreSummary> summary = summarize(store);
+Status print_stat(const Store& store, const StoreFile& file, StatOptions options) {
+  const Result<StoreSummary> summary = summarize(store, options);
   if (!summary) return summary.error();
+  if (options.is_prometheus) {
+    fmt::print("{}", prometheus_text(*summary));
+    return Done{};
+  }
   fmt::print("{}",
              file.is_json() ? stat_json(*summary) : stat_text(*summary, Colours(wants_colours())));
   return Done{};

@@ -87,6 +87,22 @@ Result<FamilyCounts> ReadTxn::count(Family family) const {
   return txn_->count(*view);
 }
 
+Result<TtlHistogram> ReadTxn::ttl_histogram(TtlHistogramOptions options, Family family) const {
+  FamilyView* const view = txn_->view(family);
+  if (view == nullptr) return txn_->missing_family();
+  return txn_->ttl_histogram(*view, options.bytes);
+}
+
+Result<TtlHistogram> ReadTxn::ttl_histogram_all(TtlHistogramOptions options) const {
+  TtlHistogram sum;
+  for (const Family family : all_families()) {
+    const auto part = ttl_histogram(options, family);
+    if (!part) return part;
+    sum += *part;
+  }
+  return sum;
+}
+
 Result<Family> ReadTxn::family(std::string_view name) const {
   if (const auto found = txn_->catalog().find(name)) return *found;
   std::string message = "no such family: '";

@@ -215,6 +215,14 @@ Result<FamilyCounts> Store::count(Family family) const {
   return read_more(*this, [&](ReadTxn& txn) { return txn.count(family); });
 }
 
+Result<TtlHistogram> Store::ttl_histogram(TtlHistogramOptions options, Family family) const {
+  return read_more(*this, [&](ReadTxn& txn) { return txn.ttl_histogram(options, family); });
+}
+
+Result<TtlHistogram> Store::ttl_histogram_all(TtlHistogramOptions options) const {
+  return read_more(*this, [&](ReadTxn& txn) { return txn.ttl_histogram_all(options); });
+}
+
 Result<Family> Store::family(std::string_view name) const {
   return read_more(*this, [&](ReadTxn& txn) { return txn.family(name); });
 }

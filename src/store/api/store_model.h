@@ -5,7 +5,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,6 +21,7 @@
 #include "mayfly/store.h"
 #include "mayfly/store_stats.h"
 #include "mayfly/time.h"
+#include "mayfly/ttl_histogram.h"
 #include "store/api/store_fixture.h"
 
 namespace mayfly::internal {
@@ -155,6 +158,24 @@ class ModelFamily {
     return counts;
   }
 
+  TtlHistogram ttl_histogram(Time now) const {
+    constexpr std::int64_t kSeconds[] = {1, 10, 60, 600, 3600, 86'400, 604'800};
+    TtlHistogram histogram;
+    for (const auto& [key, entry] : entries) {
+      if (entry.deadline == kNever) continue;
+      std::size_t bucket = 0;
+      while (bucket < std::size(kSeconds) &&
+             entry.deadline - std::chrono::seconds(kSeconds[bucket]) > now) {
+        ++bucket;
+      }
+      const bool due = is_due(entry.deadline, now);
+      TtlCount& count = due ? histogram.overdue : histogram.buckets[bucket];
+      count += {1, key.size() + entry.value.size()};
+      if (due) histogram.oldest_overdue = std::min(histogram.oldest_overdue, entry.deadline);
+    }
+    return histogram;
+  }
+
   std::uint64_t doomed() const {
     return static_cast<std::uint64_t>(
         std::ranges::count_if(entries, [](const auto& entry) { return entry.second.doomed; }));
@@ -198,6 +219,17 @@ inline std::string describe(const FamilyCounts& counts, Time next, bool all) {
   return text.str();
 }
 
+inline std::string describe(const TtlHistogram& histogram, bool all) {
+  std::ostringstream text;
+  text << "; histogram: ";
+  for (const TtlCount& bucket : histogram.buckets)
+    text << bucket.entries << '/' << bucket.bytes << ' ';
+  if (!all) return text.str();
+  text << "overdue " << histogram.overdue.entries << '/' << histogram.overdue.bytes << ", oldest "
+       << histogram.oldest_overdue.time_since_epoch().count();
+  return text.str();
+}
+
 inline std::string describe(const ModelFamily& model, Time now, bool all) {
   std::vector<Shown> rows;
   Deadlines deadlines;
@@ -208,7 +240,22 @@ inline std::string describe(const ModelFamily& model, Time now, bool all) {
   }
   std::ranges::sort(deadlines);
   return describe(model.count(now), model.next_deadline(), all) + "; " +
-         describe(rows, deadlines, model.default_ttl);
+         describe(rows, deadlines, model.default_ttl) + describe(model.ttl_histogram(now), all);
+}
+
+// The histogram of a family. It has to agree with the counts, and without bytes with itself.
+inline std::string describe_histogram(const ReadTxn& txn, Family family, bool all) {
+  const TtlHistogram histogram = must(txn.ttl_histogram({.bytes = true}, family));
+  const FamilyCounts counts = must(txn.count(family));
+  std::string text = describe(histogram, all);
+  const bool same =
+      histogram.total().entries == counts.with_ttl && histogram.overdue.entries == counts.expired;
+  if (!same) text += "; it is not what count() says";
+  TtlHistogram plain = histogram;
+  for (TtlCount& bucket : plain.buckets) bucket.bytes = 0;
+  plain.overdue.bytes = 0;
+  if (must(txn.ttl_histogram({}, family)) != plain) text += "; another one without bytes";
+  return text;
 }
 
 // By cursors in both directions, gets, and expiring(). Of two with the same deadline, any may come
@@ -235,7 +282,8 @@ inline std::string describe(const ReadTxn& txn, Family family, bool all) {
   }
   if (!std::ranges::is_sorted(deadlines, {}, &Deadlines::value_type::first)) text += "no order; ";
   std::ranges::sort(deadlines);
-  return text + describe(rows, deadlines, must(txn.default_ttl(family)));
+  return text + describe(rows, deadlines, must(txn.default_ttl(family))) +
+         describe_histogram(txn, family, all);
 }
 
 }  // namespace mayfly::internal

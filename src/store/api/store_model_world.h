@@ -109,8 +109,11 @@ class ModelWorld {
         return Expiry::unchanged();
       case 4:
         return below(3) == 0 ? Expiry(-Millis(below(5))) : Expiry(now - Millis(below(5)));
-      case 5:
-        return now + Millis(below(60));
+      case 5: {  // at times about a bound of the histogram
+        const Millis far =
+            below(3) == 0 ? kTtlBounds[below(kTtlBuckets - 1)].within : Millis::zero();
+        return now + far + Millis(below(60));
+      }
       default:
         return Millis(below(60) + 1);
     }

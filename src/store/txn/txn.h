@@ -21,6 +21,7 @@
 #include "mayfly/family.h"
 #include "mayfly/result.h"
 #include "mayfly/store_stats.h"
+#include "mayfly/ttl_histogram.h"
 #include "store/lmdb/environment.h"
 #include "store/rows/stored_key.h"
 #include "store/txn/catalog.h"
@@ -173,6 +174,7 @@ class Txn {
   Result<std::uint64_t> purge(FamilyView& view, std::uint64_t limit);
 
   Result<FamilyCounts> count(FamilyView& view);
+  Result<TtlHistogram> ttl_histogram(FamilyView& view, bool with_bytes);
 
   // Families.
   Result<Family> create_family(std::string_view name);
