@@ -15,7 +15,7 @@ constexpr unsigned kSlotBits = 9;    // of a slot within its block
 constexpr unsigned kBlockBits = 23;  // of a block: 32 in all
 
 // The number of a cursor has 64 bits until the year 2039, and more from then on.
-using Number = unsigned __int128;
+__extension__ typedef unsigned __int128 Number;
 
 std::string cursor_of(Time deadline, Slot first_slot) {
   const auto ms = static_cast<std::uint64_t>(deadline.time_since_epoch().count());

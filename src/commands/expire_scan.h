@@ -41,7 +41,7 @@ struct ExpirePage {
     Slot slot;
     Time deadline;
   };
-  std::vector<Item> items;    // in the order of deadlines
+  std::vector<Item> items;   // in the order of deadlines
   std::string cursor = "0";  // of the next page
 };
 

@@ -14,11 +14,11 @@ struct Unit {
   std::string_view name;
   std::int64_t ms;
 };
-constexpr Unit kUnits[] = {{"ms", 1},         {"s", 1'000},         {"m", 60'000},
-                           {"h", 3'600'000},  {"d", 86'400'000},    {"w", 604'800'000}};
+constexpr Unit kUnits[] = {{"ms", 1},        {"s", 1'000},      {"m", 60'000},
+                           {"h", 3'600'000}, {"d", 86'400'000}, {"w", 604'800'000}};
 
-constexpr std::int64_t kUnixSeconds = 1'000'000'000;     // 2001
-constexpr std::int64_t kUnixMillis = 100'000'000'000;    // 1973, or the year 5138 in seconds
+constexpr std::int64_t kUnixSeconds = 1'000'000'000;   // 2001
+constexpr std::int64_t kUnixMillis = 100'000'000'000;  // 1973, or the year 5138 in seconds
 
 std::optional<Time> parse_after(std::string_view digits, const Unit& unit, Time now) {
   const std::optional<std::int64_t> number = parse_integer(digits);
@@ -28,7 +28,7 @@ std::optional<Time> parse_after(std::string_view digits, const Unit& unit, Time 
 
 }  // namespace
 
-std::optional<Time> parse_moment(std::string_view text, Time now) {
+std::optional<Time> moment_of(std::string_view text, Time now) {
   if (text == "now") return now;
   if (text == "-") return Time::min();
   if (text == "+") return kNever;
@@ -44,7 +44,7 @@ std::optional<Time> parse_moment(std::string_view text, Time now) {
 }
 
 std::optional<Time> moment_argument(Call& call, std::size_t i) {
-  const std::optional<Time> moment = parse_moment(call.word(i), call.now());
+  const std::optional<Time> moment = moment_of(call.word(i), call.now());
   if (moment) return moment;
   call.fail(
       fmt::format("ERR '{}' is no moment: say now, a time from now such as 90s, 10m, 2h or 1d, or "

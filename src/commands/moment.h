@@ -19,7 +19,7 @@
 namespace mayfly {
 
 // Nothing if it is none of these.
-std::optional<Time> parse_moment(std::string_view text, Time now);
+std::optional<Time> moment_of(std::string_view text, Time now);
 
 // Word `i`, or an error reply and nothing.
 std::optional<Time> moment_argument(Call& call, std::size_t i);

@@ -76,9 +76,8 @@ void expirescan(Call& call) {
   const std::optional<ExpireScan> scan = expire_scan(call, 1, ScanKind::keys);
   if (!scan) return;
   const Database& database = call.database();
-  const ExpirePage page = expire_page(*scan, [&](Time from, Time to, const auto& see) {
-    database.visit_deadlines(from, to, see);
-  });
+  const ExpirePage page = expire_page(
+      *scan, [&](Time from, Time to, const auto& see) { database.visit_deadlines(from, to, see); });
   Reply& reply = call.reply();
   reply.array(2);
   reply.bulk(page.cursor);

@@ -128,6 +128,7 @@ void xadd(Call& call) {
   stream.append(*id, words, call.keyspace().options().stream_limits);
   call.notify(Event::stream, "xadd", key);
   if (request->options.threshold != 0) trim_stream(call, stream, key, request->options);
+  call.database().record_size(slot);
   call.changed(key);
   reply_stream_id(call.reply(), *id);
   propagate_add(call, *request, stream, *id);
@@ -155,6 +156,7 @@ void xtrim(Call& call) {
   const std::size_t removed = trim_stream(call, stream, key, options);
   call.reply().integer(static_cast<std::int64_t>(removed));
   if (removed == 0) return;
+  call.database().record_size(slot);
   call.changed(key, static_cast<std::int64_t>(removed));
   if (options.trim.is_exact) return;
   Propagated words(call.words().begin(), call.words().end());
@@ -176,6 +178,7 @@ void xdel(Call& call) {
   for (const StreamId id : *ids) removed += stream.erase(id) ? 1 : 0;
   call.reply().integer(removed);
   if (removed == 0) return;
+  call.database().record_size(slot);
   call.changed(key, removed);
   call.notify(Event::stream, "xdel", key);
 }

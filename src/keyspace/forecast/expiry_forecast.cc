@@ -161,6 +161,16 @@ std::vector<ForecastPoint> forecast(const Database& database, Slot slot, Time no
   return points;
 }
 
+Overdue overdue(const Database& database, Slot slot, Time now) {
+  const KeyNode& node = database.node(slot);
+  Overdue due{.oldest = std::min(database.deadline(slot), database.earliest_member_deadline(slot))};
+  due.keys = is_due(database.deadline(slot), now) ? 1 : 0;
+  if (node.has_member_deadlines != 0) {
+    due.members = visit_members(node, [&](const auto& members) { return members.count_due(now); });
+  }
+  return due;
+}
+
 Overdue overdue(Keyspace& keyspace, Time now) {
   Overdue all;
   for (int number = 0; number < keyspace.count(); ++number) {

@@ -49,5 +49,6 @@ struct Overdue {
   Time oldest = kNever;  // the earliest deadline of all entries
 };
 Overdue overdue(Keyspace& keyspace, Time now);
+Overdue overdue(const Database& database, Slot slot, Time now);  // of one key
 
 }  // namespace mayfly
