@@ -167,6 +167,7 @@ class LogModel {
     const auto found = data_[db_].find(key);
     const std::uint64_t kind = random_.below(5);
     if (kind == 0) {
+      catch_up();
       const long deadline = later();
       run(fmt::format("SET {} {} PXAT {}", key, text, deadline));
       data_[db_][key] = {"string", text, deadline, {}, {}};
@@ -229,6 +230,7 @@ class LogModel {
   void remove() {
     const std::string key = existing();
     if (key.empty()) return;
+    catch_up();
     run("DEL " + key);
     data_[db_].erase(key);
   }
@@ -249,10 +251,15 @@ class LogModel {
     run("SCAN 0");
   }
 
-  // What is due and not removed yet would be logged by the new name.
-  void rename() {
+  // Members that are due and not removed yet go with a key that is deleted or replaced, and are
+  // logged by the new name of one that is renamed.
+  void catch_up() {
     run("DEBUG SET-ACTIVE-EXPIRE 1", false);
     sweep();
+  }
+
+  void rename() {
+    catch_up();
     const std::string from = existing();
     const std::string to = some_key();
     if (from.empty() || from == to) return;
