@@ -150,6 +150,11 @@ std::vector<Table> server_tables() {
         {"left_entries", "left", "entries"},
         {"left_bytes", "left", "MB", kMillion},
         {"bytes_per_entry", "an entry", "bytes"}}},
+      {"server", "expirylog", "What does the expiry log cost?",
+       "Keys with one deadline expire without and with it; keys removed in a second of sweeping.",
+       {{"off_per_second", "without", "k/s", kThousand},
+        {"on_per_second", "with", "k/s", kThousand},
+        {"ratio", "ratio"}}},
       {"server", "stall", "Do clients wait while very many members expire at once?",
        "GETs of another client in a row, in the second before the deadline and from it until all\n"
        "  fields or members are removed.",

@@ -62,6 +62,9 @@ void measure_on_time(ServerBench& bench);
 // How many entries have expired but are still in memory, over time, while nobody reads them.
 void measure_expired(ServerBench& bench);
 
+// How fast very many keys expire without and with the expiry log.
+void measure_expiry_log(ServerBench& bench);
+
 // What other clients wait while very many members expire at once, and while a database grows.
 void measure_stalls(ServerBench& bench);
 void measure_growth(ServerBench& bench);

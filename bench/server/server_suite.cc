@@ -29,6 +29,7 @@ constexpr Part kParts[] = {{"speed", 170, measure_speed},
                            {"memory", 60, measure_memory},
                            {"ontime", 90, measure_on_time},
                            {"expired", 180, measure_expired},
+                           {"expirylog", 60, measure_expiry_log},
                            {"stall", 90,
                             [](ServerBench& bench) {
                               measure_stalls(bench);
