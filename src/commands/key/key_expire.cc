@@ -15,21 +15,25 @@
 namespace mayfly {
 namespace {
 
-// EXPIRE key number [NX | XX | GT | LT]
+// EXPIRE key number [NX | XX | GT | LT] [JITTER percent]
 //
-// A deadline in the past is no error: the key expires at once.
+// A deadline in the past is no error: the key expires at once. GT and LT compare the deadline with
+// its jitter.
 template <TimeForm form>
 void expire(Call& call) {
-  const std::optional<When> conditions = read_conditions(call, 3, call.count());
+  Jitter jitter;
+  const std::optional<When> conditions = read_conditions(call, 3, call.count(), jitter);
   if (!conditions) return;
-  const std::optional<Time> deadline = deadline_argument(call, 2, form, kAnyTime);
-  if (!deadline) return;
+  const std::optional<Time> time = deadline_argument(call, 2, form, kAnyTime);
+  if (!time) return;
   const std::string_view key = call.word(1);
   const Slot slot = call.find_to_write(key);
-  if (slot == kNoSlot || !allows(*conditions, call.database().deadline(slot), *deadline)) {
+  if (slot == kNoSlot) return call.reply().integer(0);
+  const Time deadline = jitter.apply(call, *time);
+  if (!allows(*conditions, call.database().deadline(slot), deadline)) {
     return call.reply().integer(0);
   }
-  set_key_deadline(call, slot, key, *deadline);
+  set_key_deadline(call, slot, key, deadline);
   call.reply().integer(1);
 }
 
@@ -72,16 +76,16 @@ std::span<const Command> key_expire_commands() {
   // clang-format off
   static constexpr Command kRows[] = {
       {"expire", expire<kInSeconds>, -3, kWrite, kUpdate, "generic", "1.0.0",
-       "key seconds:int [condition:(NX | XX | GT | LT)]",
+       "key seconds:int [condition:(NX | XX | GT | LT)] [JITTER percent:double]",
        "Sets the TTL of a key in seconds."},
       {"pexpire", expire<kInMillis>, -3, kWrite, kUpdate, "generic", "2.6.0",
-       "key milliseconds:int [condition:(NX | XX | GT | LT)]",
+       "key milliseconds:int [condition:(NX | XX | GT | LT)] [JITTER percent:double]",
        "Sets the TTL of a key in milliseconds."},
       {"expireat", expire<kAtSecond>, -3, kWrite, kUpdate, "generic", "1.2.0",
-       "key unix-time-seconds:time [condition:(NX | XX | GT | LT)]",
+       "key unix-time-seconds:time [condition:(NX | XX | GT | LT)] [JITTER percent:double]",
        "Sets the time at which a key expires, as a Unix time in seconds."},
       {"pexpireat", expire<kAtMilli>, -3, kWrite, kUpdate, "generic", "2.6.0",
-       "key unix-time-milliseconds:time [condition:(NX | XX | GT | LT)]",
+       "key unix-time-milliseconds:time [condition:(NX | XX | GT | LT)] [JITTER percent:double]",
        "Sets the time at which a key expires, as a Unix time in milliseconds."},
       {"ttl", ttl_of_any<kInSeconds>, -2, kRead, kGet, "generic", "1.0.0",
        "key [member]", "Returns the TTL of a key, or of a member, in seconds."},

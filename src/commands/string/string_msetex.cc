@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MSETEX: several keys at once, under one condition and with one deadline.
+// MSETEX: several keys at once, under one condition and with one TTL.
 
 #include <climits>
 #include <optional>
@@ -48,9 +48,12 @@ std::optional<MsetexRequest> read_msetex(Call& call) {
     if (taken == 0) break;
     i += taken;
   }
-  if (i == call.count()) return request;
-  call.fail_syntax();
-  return std::nullopt;
+  if (i != call.count()) {
+    call.fail_syntax();
+    return std::nullopt;
+  }
+  if (!request.expiry.finish(call)) return std::nullopt;
+  return request;
 }
 
 // Sets all or none: not if one key exists (NX) or is missing (XX).
@@ -63,9 +66,11 @@ bool is_msetex_allowed(Call& call, const MsetexRequest& request) {
   return true;
 }
 
-void set_key(Call& call, std::size_t i, const MsetexRequest& request,
-             std::optional<Time> deadline) {
+// With jitter each key is propagated alone, with the deadline that it got.
+void set_key(Call& call, std::size_t i, const MsetexRequest& request, std::optional<Time> time) {
   const std::string_view key = call.word(i);
+  const std::optional<Time> deadline =
+      time ? std::optional(request.expiry.jitter.apply(call, *time)) : std::nullopt;
   Slot slot = call.find_to_write(key);
   const bool keeps = request.expiry.is_instead && slot != kNoSlot;
   const Time until = keeps ? call.database().deadline(slot) : deadline.value_or(kNever);
@@ -73,6 +78,8 @@ void set_key(Call& call, std::size_t i, const MsetexRequest& request,
   call.database().set_deadline(slot, until);
   report_set(call, key);
   if (deadline) call.notify(Event::generic, "expire", key);
+  if (!request.expiry.jitter.is_given) return;
+  call.propagate_as("SET", key, call.word(i + 1), "PXAT", in_millis(until));
 }
 
 // Replicas get the result: no condition, and an absolute time.
@@ -86,7 +93,7 @@ void propagate_msetex(Call& call, const MsetexRequest& request, std::optional<Ti
 }
 
 // MSETEX numkeys key value [key value ...] [NX | XX]
-//        [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
+//        [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL] [JITTER percent]
 //
 // With a deadline in the past the keys are set all the same, and expire.
 void msetex(Call& call) {
@@ -99,6 +106,7 @@ void msetex(Call& call) {
   if (!may) return;
 
   for (std::size_t i = kFirstKey; i < request->end; i += 2) set_key(call, i, *request, deadline);
+  if (request->expiry.jitter.is_given) return;
   const bool has_condition = request->if_absent || request->if_present;
   const bool is_exact = !deadline || *request->expiry.form == kAtMilli;
   if (has_condition || !is_exact) propagate_msetex(call, *request, deadline);
@@ -114,7 +122,7 @@ std::span<const Command> string_msetex_commands() {
        "string", "9.1.0",
        "numkeys:count (key value)... [condition:(NX | XX)] [expiration:(EX seconds:int | "
        "PX milliseconds:int | EXAT unix-time-seconds:time | PXAT unix-time-milliseconds:time | "
-       "KEEPTTL)]",
+       "KEEPTTL)] [JITTER percent:double]",
        "Sets several keys to strings, with one TTL or under one condition."},
   };
   // clang-format on

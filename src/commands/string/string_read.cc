@@ -57,7 +57,7 @@ void getrange(Call& call) {
   call.reply().bulk(substring(call.database().string(slot), *first, *last));
 }
 
-// GETEX key [EX s | PX ms | EXAT s | PXAT ms | PERSIST]
+// GETEX key [EX s | PX ms | EXAT s | PXAT ms | PERSIST] [JITTER percent]
 void getex(Call& call) {
   ExpiryOption option;
   for (std::size_t i = 2; i < call.count();) {
@@ -65,6 +65,7 @@ void getex(Call& call) {
     if (taken == 0) return call.fail_syntax();
     i += taken;
   }
+  if (!option.finish(call)) return;
   const std::optional<Time> deadline = option.deadline(call, 1);
   if (call.has_failed()) return;
   const std::string_view key = call.word(1);
@@ -73,7 +74,7 @@ void getex(Call& call) {
   if (slot == kNoSlot) return call.reply().null();
 
   call.reply().bulk(call.database().string(slot));
-  if (deadline) set_key_deadline(call, slot, key, *deadline);
+  if (deadline) set_key_deadline(call, slot, key, option.jitter.apply(call, *deadline));
   if (option.is_instead) clear_key_deadline(call, slot, key);
 }
 
@@ -129,7 +130,7 @@ std::span<const Command> string_read_commands() {
       {"getex", getex, -2, kQuickChange, one_key(access::rw | access::access | access::update),
        "string", "6.2.0",
        "key [expiration:(EX seconds:int | PX milliseconds:int | EXAT unix-time-seconds:time | "
-       "PXAT unix-time-milliseconds:time | PERSIST)]",
+       "PXAT unix-time-milliseconds:time | PERSIST)] [JITTER percent:double]",
        "Returns a string and sets or removes the TTL of its key."},
       {"getdel", getdel, 2, kQuickChange, kRemoved, "string", "6.2.0",
        "key",

@@ -53,6 +53,7 @@ std::optional<SetOptions> read_set_options(Call& call) {
     }
     i += taken;
   }
+  if (!options.expiry.finish(call)) return std::nullopt;
   return options;
 }
 
@@ -119,18 +120,22 @@ void set_with(Call& call, const SetOptions& options, std::optional<Time> deadlin
   }
 }
 
-// SETEX key seconds value, PSETEX key milliseconds value
+// SETEX key seconds value [JITTER percent], PSETEX key milliseconds value [JITTER percent]
 template <TimeForm form>
 void setex(Call& call) {
-  const std::optional<Time> deadline = deadline_argument(call, 2, form, 1);
-  if (!deadline) return;
+  Jitter jitter;
+  if (!jitter.read_trailing(call, 4)) return;
+  const std::optional<Time> time = deadline_argument(call, 2, form, 1);
+  if (!time) return;
   const std::string_view key = call.word(1);
-  set_until(call, call.find_to_write(key), key, call.word(3), *deadline);
-  propagate_until(call, key, call.word(3), *deadline);
+  const Time deadline = jitter.apply(call, *time);
+  set_until(call, call.find_to_write(key), key, call.word(3), deadline);
+  propagate_until(call, key, call.word(3), deadline);
   call.reply().ok();
 }
 
 // SET key value [NX | XX | IFEQ value] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
+//     [JITTER percent]
 void set(Call& call) {
   if (call.count() == 3) {
     const std::string_view key = call.word(1);
@@ -140,8 +145,9 @@ void set(Call& call) {
   }
   const std::optional<SetOptions> options = read_set_options(call);
   if (!options) return;
-  const std::optional<Time> deadline = options->expiry.deadline(call, 1);
+  std::optional<Time> deadline = options->expiry.deadline(call, 1);
   if (call.has_failed()) return;
+  if (deadline) deadline = options->expiry.jitter.apply(call, *deadline);
   set_with(call, *options, deadline);
 }
 
@@ -201,16 +207,16 @@ std::span<const Command> string_set_commands() {
       {"set", set, -3, kWrite, kPut, "string", "1.0.0",
        "key value [condition:(NX | XX | IFEQ comparison-value)] [GET] [expiration:(EX seconds:int "
        "| PX milliseconds:int | EXAT unix-time-seconds:time | PXAT unix-time-milliseconds:time | "
-       "KEEPTTL)]",
+       "KEEPTTL)] [JITTER percent:double]",
        "Sets a key to a string, with a TTL or under a condition if given."},
       {"setnx", setnx, 3, kQuickWrite, one_key(access::ow | access::insert), "string", "1.0.0",
        "key value",
        "Sets a key to a string if the key does not exist."},
-      {"setex", setex<kInSeconds>, 4, kWrite, kPut, "string", "2.0.0",
-       "key seconds:int value",
+      {"setex", setex<kInSeconds>, -4, kWrite, kPut, "string", "2.0.0",
+       "key seconds:int value [JITTER percent:double]",
        "Sets a key to a string with a TTL in seconds."},
-      {"psetex", setex<kInMillis>, 4, kWrite, kPut, "string", "2.6.0",
-       "key milliseconds:int value",
+      {"psetex", setex<kInMillis>, -4, kWrite, kPut, "string", "2.6.0",
+       "key milliseconds:int value [JITTER percent:double]",
        "Sets a key to a string with a TTL in milliseconds."},
       {"getset", getset, 3, kQuickWrite, one_key(access::rw | access::access | access::update),
        "string", "1.0.0",
