@@ -62,6 +62,10 @@ inline constexpr std::uint32_t records_use = 1 << 27;
 inline constexpr std::uint32_t keys_option = 1 << 28;
 
 inline constexpr std::uint32_t no_mandatory_keys = 1 << 29;  // there may be none
+
+// For ttl-policy; not shown: its handler asks the rules itself; it makes no keys.
+inline constexpr std::uint32_t asks_rules = 1 << 30;
+inline constexpr std::uint32_t needs_key = 1u << 31;
 }  // namespace flag
 
 // What a command does to its keys.

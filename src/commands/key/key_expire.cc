@@ -10,6 +10,7 @@
 #include "commands/expire_time.h"
 #include "commands/members/member_expire.h"
 #include "commands/steps.h"
+#include "commands/ttl_policy.h"
 #include "mayfly/condition.h"
 
 namespace mayfly {
@@ -29,11 +30,12 @@ void expire(Call& call) {
   const std::string_view key = call.word(1);
   const Slot slot = call.find_to_write(key);
   if (slot == kNoSlot) return call.reply().integer(0);
-  const Time deadline = jitter.apply(call, *time);
-  if (!allows(*conditions, call.database().deadline(slot), deadline)) {
+  const std::optional<Time> deadline = ruled_deadline(call, key, *time, jitter);
+  if (!deadline) return;
+  if (!allows(*conditions, call.database().deadline(slot), *deadline)) {
     return call.reply().integer(0);
   }
-  set_key_deadline(call, slot, key, deadline);
+  set_key_deadline(call, slot, key, *deadline);
   call.reply().integer(1);
 }
 
@@ -63,14 +65,16 @@ void ttl_of_any(Call& call) {
 void persist(Call& call) {
   const std::string_view key = call.word(1);
   const Slot slot = call.find_to_write(key);
-  call.reply().integer(slot != kNoSlot && clear_key_deadline(call, slot, key));
+  const bool has = slot != kNoSlot && call.database().deadline(slot) != kNever;
+  if (has && !may_persist(call, key)) return;
+  call.reply().integer(has && clear_key_deadline(call, slot, key));
 }
 
 }  // namespace
 
 std::span<const Command> key_expire_commands() {
   static constexpr std::uint32_t kRead = flag::readonly | flag::fast;
-  static constexpr std::uint32_t kWrite = flag::write | flag::fast;
+  static constexpr std::uint32_t kWrite = flag::write | flag::fast | flag::asks_rules;
   static constexpr KeyRange kGet = one_key(access::ro | access::access);
   static constexpr KeyRange kUpdate = one_key(access::rw | access::update);
   // clang-format off

@@ -10,6 +10,7 @@
 #include "commands/command.h"
 #include "commands/expire_time.h"
 #include "commands/steps.h"
+#include "commands/ttl_policy.h"
 
 namespace mayfly {
 namespace {
@@ -66,19 +67,38 @@ bool is_msetex_allowed(Call& call, const MsetexRequest& request) {
   return true;
 }
 
-// With jitter each key is propagated alone, with the deadline that it got.
+// Whether each key is propagated alone, with the deadline that it got.
+bool is_each_alone(const Call& call, const MsetexRequest& request) {
+  return request.expiry.jitter.is_given || call.judges_ttls();
+}
+
+// The deadline of a key in the end; nothing after an error reply.
+std::optional<Time> msetex_deadline(Call& call, std::string_view key, Slot slot,
+                                    const MsetexRequest& request, std::optional<Time> time) {
+  if (time) return ruled_deadline(call, key, *time, request.expiry.jitter);
+  const bool keeps = request.expiry.is_instead && slot != kNoSlot;
+  return ruled_kept(call, key, keeps ? call.database().deadline(slot) : kNever);
+}
+
+// Before anything is changed.
+bool rules_allow_msetex(Call& call, const MsetexRequest& request, std::optional<Time> time) {
+  for (std::size_t i = kFirstKey; call.judges_ttls() && i < request.end; i += 2) {
+    const Slot slot = call.find_to_write(call.word(i));
+    if (!msetex_deadline(call, call.word(i), slot, request, time)) return false;
+  }
+  return true;
+}
+
 void set_key(Call& call, std::size_t i, const MsetexRequest& request, std::optional<Time> time) {
   const std::string_view key = call.word(i);
-  const std::optional<Time> deadline =
-      time ? std::optional(request.expiry.jitter.apply(call, *time)) : std::nullopt;
   Slot slot = call.find_to_write(key);
-  const bool keeps = request.expiry.is_instead && slot != kNoSlot;
-  const Time until = keeps ? call.database().deadline(slot) : deadline.value_or(kNever);
+  const Time until = msetex_deadline(call, key, slot, request, time).value_or(kNever);
   slot = replace_value(call, slot, key, call.word(i + 1));
   call.database().set_deadline(slot, until);
   report_set(call, key);
-  if (deadline) call.notify(Event::generic, "expire", key);
-  if (!request.expiry.jitter.is_given) return;
+  if (time) call.notify(Event::generic, "expire", key);
+  if (!is_each_alone(call, request)) return;
+  if (until == kNever) return call.propagate_as("SET", key, call.word(i + 1));
   call.propagate_as("SET", key, call.word(i + 1), "PXAT", in_millis(until));
 }
 
@@ -102,11 +122,12 @@ void msetex(Call& call) {
   const std::optional<Time> deadline = request->expiry.deadline(call, 1);
   if (call.has_failed()) return;
   const bool may = is_msetex_allowed(call, *request);
+  if (may && !rules_allow_msetex(call, *request, deadline)) return;
   call.reply().integer(may);
   if (!may) return;
 
   for (std::size_t i = kFirstKey; i < request->end; i += 2) set_key(call, i, *request, deadline);
-  if (request->expiry.jitter.is_given) return;
+  if (is_each_alone(call, *request)) return;
   const bool has_condition = request->if_absent || request->if_present;
   const bool is_exact = !deadline || *request->expiry.form == kAtMilli;
   if (has_condition || !is_exact) propagate_msetex(call, *request, deadline);
@@ -117,7 +138,7 @@ void msetex(Call& call) {
 std::span<const Command> string_msetex_commands() {
   // clang-format off
   static constexpr Command kRows[] = {
-      {"msetex", msetex, -4, flag::write | flag::denyoom | flag::movablekeys,
+      {"msetex", msetex, -4, flag::write | flag::denyoom | flag::movablekeys | flag::asks_rules,
        {2, 0, 2, access::ow | access::update, 1},
        "string", "9.1.0",
        "numkeys:count (key value)... [condition:(NX | XX)] [expiration:(EX seconds:int | "

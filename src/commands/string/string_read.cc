@@ -7,6 +7,7 @@
 #include "commands/command.h"
 #include "commands/expire_time.h"
 #include "commands/steps.h"
+#include "commands/ttl_policy.h"
 
 namespace mayfly {
 namespace {
@@ -73,8 +74,12 @@ void getex(Call& call) {
   if (call.has_failed()) return;
   if (slot == kNoSlot) return call.reply().null();
 
+  std::optional<Time> until;
+  if (deadline) until = ruled_deadline(call, key, *deadline, option.jitter);
+  const bool loses = option.is_instead && call.database().deadline(slot) != kNever;
+  if (call.has_failed() || (loses && !may_persist(call, key))) return;
   call.reply().bulk(call.database().string(slot));
-  if (deadline) set_key_deadline(call, slot, key, option.jitter.apply(call, *deadline));
+  if (until) set_key_deadline(call, slot, key, *until);
   if (option.is_instead) clear_key_deadline(call, slot, key);
 }
 
@@ -127,7 +132,8 @@ std::span<const Command> string_read_commands() {
       {"substr", getrange, 4, kRead, kGot, "string", "1.0.0",
        "key start:int end:int",
        "An older name of GETRANGE."},
-      {"getex", getex, -2, kQuickChange, one_key(access::rw | access::access | access::update),
+      {"getex", getex, -2, kQuickChange | flag::asks_rules,
+       one_key(access::rw | access::access | access::update),
        "string", "6.2.0",
        "key [expiration:(EX seconds:int | PX milliseconds:int | EXAT unix-time-seconds:time | "
        "PXAT unix-time-milliseconds:time | PERSIST)] [JITTER percent:double]",

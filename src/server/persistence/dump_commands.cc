@@ -8,6 +8,7 @@
 
 #include "commands/expire_time.h"
 #include "commands/jitter.h"
+#include "commands/ttl_policy.h"
 #include "keyspace/eviction.h"
 #include "persist/rdb/rdb_restore.h"
 #include "persist/rdb/rdb_save.h"
@@ -146,7 +147,9 @@ void restore(Call& call) {
   std::optional<Time> deadline = read_restore_deadline(call, options->is_absolute);
   if (!deadline) return;
   if (options->jitter.is_given && *deadline == kNever) return call.fail_syntax();
-  deadline = options->jitter.apply(call, *deadline);
+  const Time given = *deadline;
+  deadline = ruled_deadline(call, key, given, options->jitter);
+  if (!deadline) return;
   const Slot slot = restore_over(call, old, key, call.word(3));
   if (slot == kNoSlot) return;
 
@@ -162,7 +165,7 @@ void restore(Call& call) {
   set_access(call, slot, *options);
   call.changed(key);
   call.notify(Event::generic, "restore", key);
-  const bool is_exact = options->is_absolute && !options->jitter.is_given;
+  const bool is_exact = options->is_absolute && !options->jitter.is_given && *deadline == given;
   if (*deadline != kNever && !is_exact) propagate_restore(call, *deadline);
 }
 
@@ -170,7 +173,7 @@ void restore(Call& call) {
 constexpr Command kDumpCommands[] = {
     {"dump", dump, 2, flag::readonly, {1, 1, 1, access::ro | access::access}, "generic", "2.6.0",
      "key", "Returns the value of a key as bytes, for RESTORE."},
-    {"restore", restore, -4, flag::write | flag::denyoom | flag::dangerous,
+    {"restore", restore, -4, flag::write | flag::denyoom | flag::dangerous | flag::asks_rules,
      {1, 1, 1, access::ow | access::update}, "generic", "2.6.0",
      "key ttl:int serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds:int] [FREQ "
      "frequency:int] [JITTER percent:double]", "Makes a key from what DUMP returned."},

@@ -10,6 +10,7 @@
 #include "server/replication/replication.h"
 #include "server/scripting/script_run.h"
 #include "server/tracking/tracking.h"
+#include "server/ttl/ttl_guard.h"
 
 namespace mayfly {
 namespace {
@@ -64,7 +65,7 @@ void Requests::run_for_script(ScriptRun& run, Client& client, const Command& com
   }
   const std::int64_t begin = monotonic_ns();
   ServerCall call(events_, parts_, client, context, command, words, reply);
-  command.handler(call);
+  run_handler(call);
   if (run.caller.tracking) parts_.tracking.remember(run.caller, command, words);
   const std::int64_t micros = (monotonic_ns() - begin) / 1000;
 
