@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "commands/ttl_policy.h"
 #include "commands/words.h"
 #include "resp/numbers.h"
 
@@ -152,6 +153,15 @@ void Call::propagate_instead(Propagated words) {
   is_replaced_ = true;
   propagated_.clear();
   if (words.size() > 1 && wants_propagation()) propagated_.push_back(std::move(words));
+}
+
+const TtlRule* Call::rule_of(std::string_view key) const { return host_.ttl_policy()->find(key); }
+
+void Call::propagate_deadline(int database, std::string_view key, Time deadline) {
+  notify(Event::generic, "expire", key, database);
+  if (!wants_propagation()) return;
+  const std::string text = std::to_string(deadline.time_since_epoch().count());
+  appended_.emplace_back(database, Propagated{"PEXPIREAT", std::string(key), text});
 }
 
 void Call::propagate_list(Propagated words) {

@@ -21,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "commands/command.h"
@@ -33,6 +34,8 @@
 namespace mayfly {
 
 class Call;
+class TtlPolicy;
+struct TtlRule;
 
 // What a blocking command waits for.
 struct KeyWait {
@@ -72,6 +75,10 @@ class Host {
 
   // See Call::wait_for(). This one never lets a client wait.
   virtual bool wait_for(Call&, const KeyWait&) { return false; }
+
+  // The rules of ttl-policy; null if there are none.
+  virtual const TtlPolicy* ttl_policy() const { return nullptr; }
+  virtual void count_ttl_violation() {}
 
   // How the removal of an expired key is propagated: UNLINK, or DEL if lazyfree-lazy-expire is no.
   virtual std::string_view removal_name() const { return "UNLINK"; }
@@ -153,6 +160,15 @@ class Call {
   // were checked there: they are limited only by what a node can hold.
   std::uint64_t string_bytes_max() const;
 
+  // The rule of ttl-policy for a key (ttl_policy.h). Null if there is none, or if this call is not
+  // to be judged: only a primary does that, and not what it loads.
+  const TtlRule* ttl_rule(std::string_view key) const {
+    return judges_ttls() ? rule_of(key) : nullptr;
+  }
+  bool judges_ttls() const {
+    return host_.ttl_policy() != nullptr && context_.policy == Policy::reclaim;
+  }
+
   // ---- Blocking ----
 
   // Lets the client wait for a change of one of these keys; there is no reply now. After a change
@@ -201,13 +217,17 @@ class Call {
   // Instead of all that was propagated so far; nothing if it is only the name of a command.
   void propagate_instead(Propagated words);
   void propagate_nothing() { is_replaced_ = true; }
+  // After all that, in the same unit: a key got a deadline that nobody asked for.
+  void propagate_deadline(int database, std::string_view key, Time deadline);
   bool wants_propagation() const { return host_.wants_propagation(); }
   std::int64_t changes() const { return changes_; }
   bool is_replaced() const { return is_replaced_; }
   const std::vector<Propagated>& propagated() const { return propagated_; }
+  const std::vector<std::pair<int, Propagated>>& appended() const { return appended_; }
 
  private:
   Slot checked(Slot slot, ValueType type);
+  const TtlRule* rule_of(std::string_view key) const;
 
   Host& host_;
   Keyspace& keyspace_;
@@ -220,6 +240,7 @@ class Call {
   bool is_replaced_ = false;
   std::int64_t changes_ = 0;
   std::vector<Propagated> propagated_;
+  std::vector<std::pair<int, Propagated>> appended_;  // with their databases
 };
 
 }  // namespace mayfly

@@ -26,6 +26,7 @@
 #include "commands/command.h"
 #include "commands/events.h"
 #include "commands/members/member_words.h"
+#include "commands/ttl_policy.h"
 #include "keyspace/keyspace.h"
 #include "mayfly/time.h"
 #include "resp/reply.h"
@@ -88,6 +89,8 @@ class CallFixture : public testing::Test, private Host, private KeyspaceListener
   void set_protocol(int protocol) { protocol_ = protocol; }
   Keyspace& keyspace() { return keyspace_; }
   Database& database() { return keyspace_[selected_]; }
+  TtlPolicy& policy() { return policy_; }
+  int violations() const { return violations_; }
 
  private:
   // ---- Host ----
@@ -106,6 +109,8 @@ class CallFixture : public testing::Test, private Host, private KeyspaceListener
   void database_changed(const ExecContext&, int number) override {
     changed_keys_.push_back("all@" + std::to_string(number));
   }
+  const TtlPolicy* ttl_policy() const override { return policy_.empty() ? nullptr : &policy_; }
+  void count_ttl_violation() override { ++violations_; }
   void count_lookup(bool hit) override { lookups_ += hit ? 'h' : 'm'; }
 
   // ---- KeyspaceListener ----
@@ -145,6 +150,7 @@ class CallFixture : public testing::Test, private Host, private KeyspaceListener
     } else if (is_write && call.changes() > 0) {
       propagated_.push_back(joined(words, " "));
     }
+    for (const auto& [number, one] : call.appended()) propagated_.push_back(joined(one, " "));
   }
 
   template <class Parts>
@@ -180,6 +186,8 @@ class CallFixture : public testing::Test, private Host, private KeyspaceListener
   ExecContext context_{.now = Time(Millis(1'800'000'000'000))};
   int selected_ = 0;
   int protocol_ = 2;
+  TtlPolicy policy_;
+  int violations_ = 0;
   CommandTable table_;
   Keyspace keyspace_;
   std::vector<std::string> events_;

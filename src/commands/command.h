@@ -22,49 +22,52 @@ using Handler = void (*)(Call&);
 
 // Flags, as COMMAND INFO names them.
 namespace flag {
-inline constexpr std::uint32_t write = 1 << 0;
-inline constexpr std::uint32_t readonly = 1 << 1;
-inline constexpr std::uint32_t denyoom = 1 << 2;
-inline constexpr std::uint32_t admin = 1 << 3;
-inline constexpr std::uint32_t pubsub = 1 << 4;
-inline constexpr std::uint32_t noscript = 1 << 5;
-inline constexpr std::uint32_t blocking = 1 << 6;
-inline constexpr std::uint32_t loading = 1 << 7;
-inline constexpr std::uint32_t stale = 1 << 8;
-inline constexpr std::uint32_t skip_monitor = 1 << 9;
-inline constexpr std::uint32_t skip_slowlog = 1 << 10;
-inline constexpr std::uint32_t fast = 1 << 11;
-inline constexpr std::uint32_t no_auth = 1 << 12;
-inline constexpr std::uint32_t may_replicate = 1 << 13;
-inline constexpr std::uint32_t no_async_loading = 1 << 14;
-inline constexpr std::uint32_t no_multi = 1 << 15;
-inline constexpr std::uint32_t movablekeys = 1 << 16;
-inline constexpr std::uint32_t allow_busy = 1 << 17;
-inline constexpr std::uint32_t dangerous = 1 << 18;  // an ACL category only, not shown as a flag
+inline constexpr std::uint64_t write = 1 << 0;
+inline constexpr std::uint64_t readonly = 1 << 1;
+inline constexpr std::uint64_t denyoom = 1 << 2;
+inline constexpr std::uint64_t admin = 1 << 3;
+inline constexpr std::uint64_t pubsub = 1 << 4;
+inline constexpr std::uint64_t noscript = 1 << 5;
+inline constexpr std::uint64_t blocking = 1 << 6;
+inline constexpr std::uint64_t loading = 1 << 7;
+inline constexpr std::uint64_t stale = 1 << 8;
+inline constexpr std::uint64_t skip_monitor = 1 << 9;
+inline constexpr std::uint64_t skip_slowlog = 1 << 10;
+inline constexpr std::uint64_t fast = 1 << 11;
+inline constexpr std::uint64_t no_auth = 1 << 12;
+inline constexpr std::uint64_t may_replicate = 1 << 13;
+inline constexpr std::uint64_t no_async_loading = 1 << 14;
+inline constexpr std::uint64_t no_multi = 1 << 15;
+inline constexpr std::uint64_t movablekeys = 1 << 16;
+inline constexpr std::uint64_t allow_busy = 1 << 17;
+inline constexpr std::uint64_t dangerous = 1 << 18;  // an ACL category only, not shown as a flag
 
 // How a request is checked (server/core/check_allowed.cc); not shown either.
-inline constexpr std::uint32_t unqueued = 1 << 19;         // runs at once even after MULTI
-inline constexpr std::uint32_t runs_queue = 1 << 20;       // EXEC: checked by what is queued
-inline constexpr std::uint32_t for_subscribers = 1 << 21;  // allowed to a subscriber by RESP2
-inline constexpr std::uint32_t health_check = 1 << 22;     // refused when writes cannot be saved
-inline constexpr std::uint32_t unpaused = 1 << 23;         // runs even while everything is paused
-inline constexpr std::uint32_t from_primary = 1 << 24;     // no write, but a primary may send it
+inline constexpr std::uint64_t unqueued = 1 << 19;         // runs at once even after MULTI
+inline constexpr std::uint64_t runs_queue = 1 << 20;       // EXEC: checked by what is queued
+inline constexpr std::uint64_t for_subscribers = 1 << 21;  // allowed to a subscriber by RESP2
+inline constexpr std::uint64_t health_check = 1 << 22;     // refused when writes cannot be saved
+inline constexpr std::uint64_t unpaused = 1 << 23;         // runs even while everything is paused
+inline constexpr std::uint64_t from_primary = 1 << 24;     // no write, but a primary may send it
 
 // It may find any keys expired. They are unrelated, and so their removals are propagated one by
 // one, not as a transaction. Not shown.
-inline constexpr std::uint32_t arbitrary_keys = 1 << 25;
+inline constexpr std::uint64_t arbitrary_keys = 1 << 25;
 
 // Its option STORE names another key; it records uses even after CLIENT NO-TOUCH. Not shown.
-inline constexpr std::uint32_t store_option = 1 << 26;
-inline constexpr std::uint32_t records_use = 1 << 27;
+inline constexpr std::uint64_t store_option = 1 << 26;
+inline constexpr std::uint64_t records_use = 1 << 27;
 
 // Its option KEYS names the keys, if the word that is the key is empty: MIGRATE. Not shown.
-inline constexpr std::uint32_t keys_option = 1 << 28;
+inline constexpr std::uint64_t keys_option = 1 << 28;
 
-inline constexpr std::uint32_t no_mandatory_keys = 1 << 29;  // there may be none
+inline constexpr std::uint64_t no_mandatory_keys = 1 << 29;  // there may be none
 
 // It changes groups of a stream, but no entries. Not shown.
-inline constexpr std::uint32_t keeps_entries = 1u << 30;
+inline constexpr std::uint64_t keeps_entries = 1u << 30;
+// For ttl-policy; not shown: its handler asks the rules itself; it makes no keys.
+inline constexpr std::uint64_t asks_rules = std::uint64_t{1} << 31;
+inline constexpr std::uint64_t needs_key = std::uint64_t{1} << 32;
 }  // namespace flag
 
 // What a command does to its keys.
@@ -109,7 +112,7 @@ struct Command {
   std::string_view name;  // lower case; of a subcommand the second word only
   Handler handler = nullptr;
   int arity = 0;  // words, the name included; negative: at least so many
-  std::uint32_t flags = 0;
+  std::uint64_t flags = 0;
   KeyRange keys = {};
   std::string_view group;        // "hash", "string", "generic", "connection", "server", ...
   std::string_view since;        // the version of Redis or Valkey that brought it

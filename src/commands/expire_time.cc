@@ -64,6 +64,10 @@ std::size_t ExpiryOption::read(const Call& call, std::size_t i, std::size_t end,
     is_instead = true;
     return form ? 0 : 1;
   }
+  if (call.is(i, "jitter") && i + 1 < end) {
+    jitter_at = i + 1;
+    return 2;
+  }
   const std::optional<TimeForm> found = time_option(call.word(i));
   if (!found || i + 1 >= end || is_instead || (form && *form != *found)) return 0;
   form = found;
@@ -71,14 +75,26 @@ std::size_t ExpiryOption::read(const Call& call, std::size_t i, std::size_t end,
   return 2;
 }
 
+bool ExpiryOption::finish(Call& call) {
+  if (jitter_at == 0) return true;
+  if (form) return jitter.read(call, jitter_at);
+  call.fail_syntax();
+  return false;
+}
+
 std::optional<Time> ExpiryOption::deadline(Call& call, std::int64_t least) const {
   if (!form) return std::nullopt;
   return deadline_argument(call, time, *form, least);
 }
 
-std::optional<When> read_conditions(Call& call, std::size_t first, std::size_t end) {
+std::optional<When> read_conditions(Call& call, std::size_t first, std::size_t end,
+                                    Jitter& jitter) {
   When conditions = When::always;
   for (std::size_t i = first; i < end; ++i) {
+    if (call.is(i, "jitter") && i + 1 < end) {
+      if (!jitter.read(call, ++i)) return std::nullopt;
+      continue;
+    }
     const std::optional<When> condition = condition_option(call.word(i));
     if (!condition) {
       call.fail(fmt::format("ERR Unsupported option {}", call.word(i)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times in commands: the arguments of EXPIRE and HEXPIRE, the options EX, PX, EXAT and PXAT, the
-// conditions NX, XX, GT and LT, and the replies of TTL.
+// Times in commands: the arguments of EXPIRE and HEXPIRE, the options EX, PX, EXAT, PXAT and
+// JITTER, the conditions NX, XX, GT and LT, and the replies of TTL.
 
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "commands/call.h"
+#include "commands/jitter.h"
 #include "mayfly/condition.h"
 #include "mayfly/time.h"
 
@@ -35,24 +36,31 @@ inline constexpr std::int64_t kAnyTime = std::numeric_limits<std::int64_t>::min(
 // in the future ("ERR invalid expire time in 'set' command").
 std::optional<Time> deadline_argument(Call& call, std::size_t i, TimeForm form, std::int64_t least);
 
-// EX, PX, EXAT or PXAT with a time, or a word that excludes them: KEEPTTL or PERSIST.
+// EX, PX, EXAT or PXAT with a time and maybe JITTER, or a word that excludes them: KEEPTTL or
+// PERSIST.
 struct ExpiryOption {
   std::optional<TimeForm> form;
-  std::size_t time = 0;     // the word with the time, if there is a form
-  bool is_instead = false;  // the other word was given
+  std::size_t time = 0;       // the word with the time, if there is a form
+  std::size_t jitter_at = 0;  // the word with the percentage; 0: none
+  bool is_instead = false;    // the other word was given
+  Jitter jitter;              // after finish()
 
   // Reads the option at word `i`; all options are before word `end`. Returns how many words it
   // takes, or 0 if it is another option or contradicts what was read before. An option that is
   // repeated replaces itself.
   std::size_t read(const Call& call, std::size_t i, std::size_t end, std::string_view instead);
 
-  // Nothing if no time was given, or after an error reply: check has_failed().
+  // After all options are read. False after an error reply: JITTER without a time, or a wrong
+  // percentage.
+  bool finish(Call& call);
+
+  // Without jitter. Nothing if no time was given, or after an error reply: check has_failed().
   std::optional<Time> deadline(Call& call, std::int64_t least) const;
 };
 
-// NX, XX, GT and LT in the words from `first` to before `end`; an error reply and nothing if they
-// are wrong.
-std::optional<When> read_conditions(Call& call, std::size_t first, std::size_t end);
+// NX, XX, GT, LT and JITTER in the words from `first` to before `end`; an error reply and nothing
+// if they are wrong.
+std::optional<When> read_conditions(Call& call, std::size_t first, std::size_t end, Jitter& jitter);
 
 // The reply of TTL and its variants: -1 for no deadline. Seconds are rounded to the nearest.
 std::int64_t ttl_reply(Time deadline, Time now, TimeForm form);

@@ -18,6 +18,7 @@ std::optional<ExpiryOption> read_hgetex_option(Call& call, std::size_t end) {
     }
     i += taken;
   }
+  if (!option.finish(call)) return std::nullopt;
   return option;
 }
 
@@ -31,19 +32,23 @@ void reply_nulls(Call& call, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) call.reply().null();
 }
 
-void set_deadlines(Call& call, MembersRef& hash, Words fields, Time deadline) {
-  const bool is_past = call.context().expires_at_once(deadline);
+void set_deadlines(Call& call, MembersRef& hash, Words fields, MemberDeadlines deadlines) {
+  const bool is_past = call.context().expires_at_once(deadlines.base());
   MemberNames changed;
   for (const std::string_view field : fields) {
+    const Time deadline = deadlines.draw(call);
     const bool is_done =
         is_past ? hash.expire(field, deadline) : hash.set_deadline(field, deadline);
-    if (is_done) changed.push_back(field);
+    if (!is_done) continue;
+    changed.push_back(field);
+    deadlines.keep(deadline);
   }
   const MemberChange change = is_past ? MemberChange::expire : MemberChange::set_deadline;
-  finish_members(call, hash, changed, change, deadline);
+  finish_members(call, hash, changed, change, deadlines);
 }
 
-// HGETEX key [EX s | PX ms | EXAT s | PXAT ms | PERSIST] FIELDS numfields field [field ...]
+// HGETEX key [EX s | PX ms | EXAT s | PXAT ms | PERSIST] [JITTER percent]
+//        FIELDS numfields field [field ...]
 //
 // Replies with the values before the change, even those of fields that expire at once.
 void hgetex(Call& call) {
@@ -62,7 +67,7 @@ void hgetex(Call& call) {
   if (slot == kNoSlot) return reply_nulls(call, fields->size());
   MembersRef hash = call.members(slot);
   for (const std::string_view field : *fields) reply_value(call.reply(), hash.find(field));
-  if (deadline) return set_deadlines(call, hash, *fields, *deadline);
+  if (deadline) return set_deadlines(call, hash, *fields, {*deadline, option->jitter});
   MemberNames changed;
   for (const std::string_view field : *fields) {
     if (option->is_instead && remove_deadline(hash, field)) changed.push_back(field);
@@ -96,13 +101,14 @@ void hgetdel(Call& call) {
 }  // namespace
 
 std::span<const Command> hash_getex_commands() {
-  static constexpr std::uint32_t kWrite = flag::write | flag::fast;
+  static constexpr std::uint64_t kWrite = flag::write | flag::fast;
   static constexpr std::string_view kFields = "key FIELDS numfields:count field...";
   // clang-format off
   static constexpr Command kRows[] = {
       {"hgetex", hgetex, -5, kWrite, one_key(access::rw | access::access), "hash", "9.0.0",
        "key [expiration:(EX seconds:int | PX milliseconds:int | EXAT unix-time-seconds:time | "
-       "PXAT unix-time-milliseconds:time | PERSIST)] FIELDS numfields:count field...",
+       "PXAT unix-time-milliseconds:time | PERSIST)] [JITTER percent:double] "
+       "FIELDS numfields:count field...",
        "Returns values of fields, and sets or removes their TTLs."},
       {"hgetdel", hgetdel, -5, kWrite, one_key(access::rw | access::access | access::remove),
        "hash", "9.1.0", kFields, "Returns values of fields, and removes the fields."},

@@ -101,7 +101,7 @@ void hlen(Call& call) { count_members(call, ValueType::hash); }
 }  // namespace
 
 std::span<const Command> hash_read_commands() {
-  static constexpr std::uint32_t kFast = flag::readonly | flag::fast;
+  static constexpr std::uint64_t kFast = flag::readonly | flag::fast;
   static constexpr KeyRange kLook = one_key(access::ro);
   static constexpr KeyRange kGet = one_key(access::ro | access::access);
   // clang-format off

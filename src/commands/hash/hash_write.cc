@@ -120,7 +120,7 @@ void hincrbyfloat(Call& call) {
 }  // namespace
 
 std::span<const Command> hash_write_commands() {
-  static constexpr std::uint32_t kAdd = flag::write | flag::denyoom | flag::fast;
+  static constexpr std::uint64_t kAdd = flag::write | flag::denyoom | flag::fast;
   static constexpr KeyRange kUpdate = one_key(access::rw | access::update);
   static constexpr KeyRange kCount = one_key(access::rw | access::access | access::update);
   // clang-format off

@@ -157,7 +157,7 @@ bool check_is_hll(Call& call, Slot slot) {
 void fail_damaged_hll(Call& call) { call.fail("INVALIDOBJ Corrupted HLL object detected"); }
 
 std::span<const Command> hyperloglog_commands() {
-  static constexpr std::uint32_t kWrite = flag::write | flag::denyoom;
+  static constexpr std::uint64_t kWrite = flag::write | flag::denyoom;
   static constexpr KeyRange kMerged = {
       2, -1, 1, access::ro | access::access, 0, 1, access::rw | access::access | access::insert};
   static constexpr KeyRange kDebugged = {2, 2, 1, access::rw | access::access};

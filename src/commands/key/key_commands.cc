@@ -80,7 +80,7 @@ void flushall(Call& call) {
 }  // namespace
 
 std::span<const Command> key_commands() {
-  static constexpr std::uint32_t kFastRead = flag::readonly | flag::fast;
+  static constexpr std::uint64_t kFastRead = flag::readonly | flag::fast;
   static constexpr KeyRange kLook = all_keys(access::ro);
   static constexpr KeyRange kRemove = all_keys(access::rm | access::remove);
   // clang-format off

@@ -10,23 +10,29 @@
 #include "commands/expire_time.h"
 #include "commands/members/member_expire.h"
 #include "commands/steps.h"
+#include "commands/ttl_policy.h"
 #include "mayfly/condition.h"
 
 namespace mayfly {
 namespace {
 
-// EXPIRE key number [NX | XX | GT | LT]
+// EXPIRE key number [NX | XX | GT | LT] [JITTER percent]
 //
-// A deadline in the past is no error: the key expires at once.
+// A deadline in the past is no error: the key expires at once. GT and LT compare the deadline with
+// its jitter.
 template <TimeForm form>
 void expire(Call& call) {
-  const std::optional<When> conditions = read_conditions(call, 3, call.count());
+  Jitter jitter;
+  const std::optional<When> conditions = read_conditions(call, 3, call.count(), jitter);
   if (!conditions) return;
-  const std::optional<Time> deadline = deadline_argument(call, 2, form, kAnyTime);
-  if (!deadline) return;
+  const std::optional<Time> time = deadline_argument(call, 2, form, kAnyTime);
+  if (!time) return;
   const std::string_view key = call.word(1);
   const Slot slot = call.find_to_write(key);
-  if (slot == kNoSlot || !allows(*conditions, call.database().deadline(slot), *deadline)) {
+  if (slot == kNoSlot) return call.reply().integer(0);
+  const std::optional<Time> deadline = ruled_deadline(call, key, *time, jitter);
+  if (!deadline) return;
+  if (!allows(*conditions, call.database().deadline(slot), *deadline)) {
     return call.reply().integer(0);
   }
   set_key_deadline(call, slot, key, *deadline);
@@ -59,29 +65,31 @@ void ttl_of_any(Call& call) {
 void persist(Call& call) {
   const std::string_view key = call.word(1);
   const Slot slot = call.find_to_write(key);
-  call.reply().integer(slot != kNoSlot && clear_key_deadline(call, slot, key));
+  const bool has = slot != kNoSlot && call.database().deadline(slot) != kNever;
+  if (has && !may_persist(call, key)) return;
+  call.reply().integer(has && clear_key_deadline(call, slot, key));
 }
 
 }  // namespace
 
 std::span<const Command> key_expire_commands() {
-  static constexpr std::uint32_t kRead = flag::readonly | flag::fast;
-  static constexpr std::uint32_t kWrite = flag::write | flag::fast;
+  static constexpr std::uint64_t kRead = flag::readonly | flag::fast;
+  static constexpr std::uint64_t kWrite = flag::write | flag::fast | flag::asks_rules;
   static constexpr KeyRange kGet = one_key(access::ro | access::access);
   static constexpr KeyRange kUpdate = one_key(access::rw | access::update);
   // clang-format off
   static constexpr Command kRows[] = {
       {"expire", expire<kInSeconds>, -3, kWrite, kUpdate, "generic", "1.0.0",
-       "key seconds:int [condition:(NX | XX | GT | LT)]",
+       "key seconds:int [condition:(NX | XX | GT | LT)] [JITTER percent:double]",
        "Sets the TTL of a key in seconds."},
       {"pexpire", expire<kInMillis>, -3, kWrite, kUpdate, "generic", "2.6.0",
-       "key milliseconds:int [condition:(NX | XX | GT | LT)]",
+       "key milliseconds:int [condition:(NX | XX | GT | LT)] [JITTER percent:double]",
        "Sets the TTL of a key in milliseconds."},
       {"expireat", expire<kAtSecond>, -3, kWrite, kUpdate, "generic", "1.2.0",
-       "key unix-time-seconds:time [condition:(NX | XX | GT | LT)]",
+       "key unix-time-seconds:time [condition:(NX | XX | GT | LT)] [JITTER percent:double]",
        "Sets the time at which a key expires, as a Unix time in seconds."},
       {"pexpireat", expire<kAtMilli>, -3, kWrite, kUpdate, "generic", "2.6.0",
-       "key unix-time-milliseconds:time [condition:(NX | XX | GT | LT)]",
+       "key unix-time-milliseconds:time [condition:(NX | XX | GT | LT)] [JITTER percent:double]",
        "Sets the time at which a key expires, as a Unix time in milliseconds."},
       {"ttl", ttl_of_any<kInSeconds>, -2, kRead, kGet, "generic", "1.0.0",
        "key [member]", "Returns the TTL of a key, or of a member, in seconds."},

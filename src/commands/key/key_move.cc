@@ -8,9 +8,17 @@
 
 #include "commands/call.h"
 #include "commands/command.h"
+#include "commands/ttl_policy.h"
 
 namespace mayfly {
 namespace {
+
+// A key has come to a name, maybe with a deadline that the rule for the name gave to it.
+void set_ruled(Call& call, Database& database, Slot slot, std::string_view key, Time deadline) {
+  if (database.deadline(slot) == deadline) return;
+  database.set_deadline(slot, deadline);
+  call.propagate_deadline(database.number(), key, deadline);
+}
 
 constexpr std::string_view kSameObject = "ERR source and destination objects are the same";
 
@@ -23,12 +31,16 @@ void rename_key(Call& call, bool overwrites) {
 
   const Slot target = from == to ? slot : call.find_to_write(to);
   const bool is_free = target == kNoSlot;
+  const bool moves = from != to && (is_free || overwrites);
+  std::optional<Time> deadline = kNever;
+  if (moves) deadline = ruled_kept(call, to, database.deadline(slot));
+  if (!deadline) return;
   if (overwrites) {
     call.reply().ok();
   } else {
     call.reply().integer(is_free);
   }
-  if (from == to || (!is_free && !overwrites)) return;
+  if (!moves) return;
 
   if (!is_free) database.erase(target);
   database.rename(slot, to);
@@ -37,6 +49,7 @@ void rename_key(Call& call, bool overwrites) {
   call.key_changed(database.number(), to);
   call.notify(Event::generic, "rename_from", from);
   call.notify(Event::generic, "rename_to", to);
+  set_ruled(call, database, slot, to, *deadline);
 }
 
 // Word `i` as an int, or an error reply and nothing. `error` replaces the usual texts.
@@ -107,13 +120,16 @@ void copy(Call& call) {
   }
   const Slot taken = target.find(call.context(), to);
   if (taken != kNoSlot && !options->replace) return call.reply().integer(0);
+  const std::optional<Time> deadline = ruled_kept(call, to, source.deadline(slot));
+  if (!deadline) return;
   if (taken != kNoSlot) target.erase(taken);
 
-  source.copy(call.context(), slot, target, to);
+  const Slot made = source.copy(call.context(), slot, target, to);
   call.notify(Event::created, "new", to, target.number());
   call.count_changes(1);
   call.key_changed(target.number(), to);
   call.notify(Event::generic, "copy_to", to, target.number());
+  set_ruled(call, target, made, to, *deadline);
   call.reply().integer(1);
 }
 
@@ -132,13 +148,16 @@ void move(Call& call) {
   if (slot == kNoSlot) return call.reply().integer(0);
   const Slot taken = target.find(call.context(), key);
   if (taken != kNoSlot && !replaces) return call.reply().integer(0);
+  const std::optional<Time> deadline = ruled_kept(call, key, source.deadline(slot));
+  if (!deadline) return;
   if (taken != kNoSlot) target.erase(taken);
-  source.move(slot, target, key);
+  const Slot made = source.move(slot, target, key);
   call.notify(Event::created, "new", key, target.number());
   call.changed(key);
   call.key_changed(target.number(), key);
   call.notify(Event::generic, "move_from", key);
   call.notify(Event::generic, "move_to", key, target.number());
+  set_ruled(call, target, made, key, *deadline);
   call.reply().integer(1);
 }
 
@@ -164,15 +183,16 @@ std::span<const Command> key_move_commands() {
       1, 1, 1, access::rw | access::access | access::remove, 0, 2, access::ow | access::insert};
   // clang-format off
   static constexpr Command kRows[] = {
-      {"rename", rename, 3, flag::write, kRename, "generic", "1.0.0",
+      {"rename", rename, 3, flag::write | flag::asks_rules, kRename, "generic", "1.0.0",
        "key newkey:key", "Renames a key. An existing key of the new name is replaced."},
-      {"renamenx", renamenx, 3, flag::write | flag::fast, kRenameNew, "generic", "1.0.0",
+      {"renamenx", renamenx, 3, flag::write | flag::fast | flag::asks_rules,
+       kRenameNew, "generic", "1.0.0",
        "key newkey:key", "Renames a key if no key has the new name."},
-      {"copy", copy, -3, flag::write | flag::denyoom,
+      {"copy", copy, -3, flag::write | flag::denyoom | flag::asks_rules,
        {1, 1, 1, access::ro | access::access, 0, 2}, "generic", "6.2.0",
        "source:key destination:key [DB destination-db:int] [REPLACE]",
        "Copies the value and the TTLs of a key to another key."},
-      {"move", move, -3, flag::write | flag::fast,
+      {"move", move, -3, flag::write | flag::fast | flag::asks_rules,
        one_key(access::rw | access::access | access::remove), "generic", "1.0.0",
        "key db:int [REPLACE]", "Moves a key to another database."},
       {"swapdb", swapdb, 3, flag::write | flag::fast | flag::dangerous, {}, "server", "4.0.0",

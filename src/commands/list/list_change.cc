@@ -112,13 +112,15 @@ void ltrim(Call& call) {
 }  // namespace
 
 std::span<const Command> list_change_commands() {
-  static constexpr std::uint32_t kAdd = flag::write | flag::denyoom;
+  static constexpr std::uint64_t kAdd = flag::write | flag::denyoom;
   static constexpr KeyRange kRemove = one_key(access::rw | access::remove);
   // clang-format off
   static constexpr Command kRows[] = {
-      {"lset", lset, 4, kAdd, one_key(access::rw | access::update), "list", "1.0.0",
+      {"lset", lset, 4, kAdd | flag::needs_key,
+       one_key(access::rw | access::update), "list", "1.0.0",
        "key index:int element", "Sets an element of a list by its index."},
-      {"linsert", linsert, 5, kAdd, one_key(access::rw | access::insert), "list", "2.2.0",
+      {"linsert", linsert, 5, kAdd | flag::needs_key,
+       one_key(access::rw | access::insert), "list", "2.2.0",
        "key where:(BEFORE | AFTER) pivot element",
        "Inserts an element before or after another one."},
       {"lrem", lrem, 4, flag::write, kRemove, "list", "1.0.0", "key count:int element",

@@ -92,8 +92,8 @@ void brpoplpush(Call& call) {
 }  // namespace
 
 std::span<const Command> list_move_commands() {
-  static constexpr std::uint32_t kMove = flag::write | flag::denyoom;
-  static constexpr std::uint32_t kWait = kMove | flag::blocking;
+  static constexpr std::uint64_t kMove = flag::write | flag::denyoom;
+  static constexpr std::uint64_t kWait = kMove | flag::blocking;
   static constexpr KeyRange kKeys = {
       1, 1, 1, access::rw | access::access | access::remove, 0, 2, access::rw | access::insert};
   // clang-format off

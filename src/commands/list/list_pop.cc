@@ -152,8 +152,8 @@ void blmpop(Call& call) {
 
 std::span<const Command> list_pop_commands() {
   static constexpr std::uint32_t kPop = access::rw | access::access | access::remove;
-  static constexpr std::uint32_t kFast = flag::write | flag::fast;
-  static constexpr std::uint32_t kWait = flag::write | flag::blocking;
+  static constexpr std::uint64_t kFast = flag::write | flag::fast;
+  static constexpr std::uint64_t kWait = flag::write | flag::blocking;
   // clang-format off
   static constexpr Command kRows[] = {
       {"lpop", lpop, -2, kFast, one_key(kPop), "list", "1.0.0", "key [count:int]",

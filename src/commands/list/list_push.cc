@@ -35,7 +35,7 @@ void rpushx(Call& call) { push_elements(call, ListEnd::tail, true); }
 }  // namespace
 
 std::span<const Command> list_push_commands() {
-  static constexpr std::uint32_t kFlags = flag::write | flag::denyoom | flag::fast;
+  static constexpr std::uint64_t kFlags = flag::write | flag::denyoom | flag::fast;
   static constexpr KeyRange kKey = one_key(access::rw | access::insert);
   // clang-format off
   static constexpr Command kRows[] = {
@@ -43,9 +43,9 @@ std::span<const Command> list_push_commands() {
        "Adds elements at the head of a list. Creates the list if it does not exist."},
       {"rpush", rpush, -3, kFlags, kKey, "list", "1.0.0", "key element...",
        "Adds elements at the tail of a list. Creates the list if it does not exist."},
-      {"lpushx", lpushx, -3, kFlags, kKey, "list", "2.2.0", "key element...",
+      {"lpushx", lpushx, -3, kFlags | flag::needs_key, kKey, "list", "2.2.0", "key element...",
        "Adds elements at the head of a list that exists."},
-      {"rpushx", rpushx, -3, kFlags, kKey, "list", "2.2.0", "key element...",
+      {"rpushx", rpushx, -3, kFlags | flag::needs_key, kKey, "list", "2.2.0", "key element...",
        "Adds elements at the tail of a list that exists."},
   };
   // clang-format on

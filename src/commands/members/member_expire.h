@@ -15,6 +15,7 @@ struct ExpireRequest {
   Time deadline{};
   Words names;
   When conditions = When::always;
+  Jitter jitter = {};
 };
 
 // About each member that a request names: -2 it does not exist, 0 a condition does not hold, 1 its

@@ -34,6 +34,24 @@ std::size_t read_put_option(const Call& call, std::size_t i, std::size_t end, Pu
   return request.expiry.read(call, i, end, "keepttl");
 }
 
+// Items that have one deadline.
+void propagate_run(Call& call, const MemberWords& words, Time deadline, bool keeps_deadlines,
+                   Words items) {
+  Propagated request;
+  request.reserve(6 + items.size());
+  request.emplace_back(words.put_command);
+  request.emplace_back(call.word(1));
+  if (keeps_deadlines) request.emplace_back("KEEPTTL");
+  if (deadline != kNever) {
+    request.emplace_back("PXAT");
+    request.push_back(in_millis(deadline));
+  }
+  request.emplace_back(words.list);
+  request.push_back(std::to_string(items.size() / words.item_words));
+  request.insert(request.end(), items.begin(), items.end());
+  call.propagate_list(std::move(request));
+}
+
 }  // namespace
 
 std::optional<PutRequest> read_put_request(Call& call, const MemberWords& words,
@@ -50,6 +68,7 @@ std::optional<PutRequest> read_put_request(Call& call, const MemberWords& words,
     }
     i += taken;
   }
+  if (!request.expiry.finish(call)) return std::nullopt;
   const auto items = counted_words(call, *at, words.item_words, words.wrong_count);
   if (!items) return std::nullopt;
   request.items = PutItems(words, *items);
@@ -71,7 +90,9 @@ std::optional<PutTarget> find_put_target(Call& call, const MemberWords& words,
     call.finish(members, key);
     return std::nullopt;
   }
-  return PutTarget{std::move(members), deadline, call.context().expires_at_once(deadline)};
+  return PutTarget{std::move(members),
+                   {deadline, request.expiry.jitter},
+                   call.context().expires_at_once(deadline)};
 }
 
 void remove_items(Call& call, MembersRef& members, const PutItems& items, Time deadline) {
@@ -95,31 +116,31 @@ void remove_items(Call& call, MembersRef& members, const PutItems& items, Time d
   propagate_removal(call, words, removed);
 }
 
-void finish_put(Call& call, MembersRef& members, const PutRequest& request, Time deadline,
-                std::size_t times, const MemberView& names) {
+void finish_put(Call& call, MembersRef& members, const PutRequest& request,
+                const MemberDeadlines& deadlines, const MemberView& names, Words items) {
   const MemberWords& words = words_of(call, members);
-  finish_write(call, members, words.put, times, names);
+  finish_write(call, members, words.put, names.size(), names);
   if (request.expiry.form) call.notify(words.event, words.expire, call.word(1), names);
   if (request.is_plain()) return;
-  propagate_put(call, words, deadline, request.keeps_deadlines(), request.items.words());
+  propagate_put(call, words, deadlines, request.keeps_deadlines(), items);
 }
 
-void propagate_put(Call& call, const MemberWords& words, Time deadline, bool keeps_deadlines,
-                   Words items) {
+void propagate_put(Call& call, const MemberWords& words, const MemberDeadlines& deadlines,
+                   bool keeps_deadlines, Words items) {
   if (!call.wants_propagation()) return call.propagate_nothing();
-  Propagated request;
-  request.reserve(6 + items.size());
-  request.emplace_back(words.put_command);
-  request.emplace_back(call.word(1));
-  if (keeps_deadlines) request.emplace_back("KEEPTTL");
-  if (deadline != kNever) {
-    request.emplace_back("PXAT");
-    request.push_back(in_millis(deadline));
-  }
-  request.emplace_back(words.list);
-  request.push_back(std::to_string(items.size() / words.item_words));
-  request.insert(request.end(), items.begin(), items.end());
-  call.propagate_list(std::move(request));
+  const std::size_t width = words.item_words;
+  deadlines.each_run(items.size() / width,
+                     [&](Time deadline, std::size_t first, std::size_t count) {
+                       propagate_run(call, words, deadline, keeps_deadlines,
+                                     items.subspan(first * width, count * width));
+                     });
+}
+
+bool read_short_jitter(Call& call, std::size_t& at, Jitter& jitter) {
+  if (!call.is(at, "jitter")) return true;
+  if (!jitter.read(call, at + 1)) return false;
+  at += 2;
+  return true;
 }
 
 bool looks_like_number(std::string_view word) {

@@ -2,7 +2,7 @@
 // What HSETEX, SADDEX and ZADDEX share: members that are set together with a deadline.
 //
 //   HSETEX key [NX | XX] [FNX | FXX] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
-//          FIELDS count ITEM...
+//          [JITTER percent] FIELDS count ITEM...
 //
 // An item is a field and a value, a member, or a score and a member. All members are set or none:
 // NX and XX are about the key, FNX and FXX about each of the members.
@@ -18,7 +18,7 @@
 //       return call.reply().integer(0);
 //     }
 //     ... target->members.put(...) for each of request->items
-//     finish_put(call, target->members, *request, target->deadline, changed);
+//     finish_put(call, target->members, *request, target->deadlines, changed);
 
 #pragma once
 
@@ -29,6 +29,7 @@
 
 #include "commands/call.h"
 #include "commands/expire_time.h"
+#include "commands/jitter.h"
 #include "commands/members/member_steps.h"
 
 namespace mayfly {
@@ -79,8 +80,8 @@ std::optional<PutRequest> read_put_request(Call& call, const MemberWords& words,
 
 struct PutTarget {
   MembersRef members;
-  Time deadline;  // kNever: none was given
-  bool is_past;   // the members are to be removed at once
+  MemberDeadlines deadlines;  // kNever: none was given
+  bool is_past;               // the members are to be removed at once
 };
 
 // Finds the key or makes it. Nothing if a condition does not hold, or after an error reply: check
@@ -93,14 +94,18 @@ std::optional<PutTarget> find_put_target(Call& call, const MemberWords& words,
 // of setting the members and of their expiry.
 void remove_items(Call& call, MembersRef& members, const PutItems& items, Time deadline);
 
-// Ends a command that set members of which `times` were changed, those with these names: reports
-// and propagates them.
-void finish_put(Call& call, MembersRef& members, const PutRequest& request, Time deadline,
-                std::size_t times, const MemberView& names);
+// Ends a command that set members, those with these names: reports them, and propagates `items`.
+void finish_put(Call& call, MembersRef& members, const PutRequest& request,
+                const MemberDeadlines& deadlines, const MemberView& names, Words items);
 
-// HSETEX key [PXAT deadline | KEEPTTL] FIELDS count ITEM...
-void propagate_put(Call& call, const MemberWords& words, Time deadline, bool keeps_deadlines,
-                   Words items);
+// HSETEX key [PXAT deadline | KEEPTTL] FIELDS count ITEM..., once for each run of items that have
+// one deadline.
+void propagate_put(Call& call, const MemberWords& words, const MemberDeadlines& deadlines,
+                   bool keeps_deadlines, Words items);
+
+// JITTER percent before the time of a short form, at word `at`, which then becomes that of the
+// time. False after an error reply.
+bool read_short_jitter(Call& call, std::size_t& at, Jitter& jitter);
 
 // Whether a word is the time of a short form of Dragonfly: HSETEX key seconds field value ...
 bool looks_like_number(std::string_view word);

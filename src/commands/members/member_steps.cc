@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/members/member_steps.h"
 
+#include <span>
 #include <utility>
 
 namespace mayfly {
@@ -12,7 +13,7 @@ bool is_list_word(const Call& call, std::size_t i) {
 
 // `name` key [deadline] FIELDS count name ...; a deadline of kNever is left out.
 void propagate_names(Call& call, const MemberWords& words, std::string_view name, Time deadline,
-                     const MemberNames& names) {
+                     std::span<const std::string_view> names) {
   if (!call.wants_propagation()) return call.propagate_nothing();
   Propagated request;
   request.reserve(5 + names.size());
@@ -98,13 +99,17 @@ void finish_write(Call& call, MembersRef& members, std::string_view key, std::st
 }
 
 void finish_members(Call& call, MembersRef& members, const MemberNames& names, MemberChange change,
-                    Time deadline) {
+                    const MemberDeadlines& deadlines) {
   if (names.empty()) return call.finish(members, call.word(1));
   const MemberWords& words = words_of(call, members);
   switch (change) {
     case MemberChange::set_deadline:
       finish_write(call, members, words.expire, names.size(), names);
-      return propagate_names(call, words, words.expire_command, deadline, names);
+      return deadlines.each_run(names.size(),
+                                [&](Time deadline, std::size_t first, std::size_t count) {
+                                  propagate_names(call, words, words.expire_command, deadline,
+                                                  std::span(names).subspan(first, count));
+                                });
     case MemberChange::remove_deadline:
       finish_write(call, members, words.persist, names.size(), names);
       return propagate_names(call, words, words.persist_command, kNever, names);

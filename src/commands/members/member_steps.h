@@ -22,6 +22,7 @@
 
 #include "commands/call.h"
 #include "commands/expire_time.h"
+#include "commands/jitter.h"
 #include "commands/members/member_words.h"
 
 namespace mayfly {
@@ -88,9 +89,10 @@ enum class MemberChange {
 
 // Ends a command: reports and propagates the change of members, of which there may be none. Only
 // members that were changed are propagated, without conditions: a replica may still hold a member
-// that has expired here, and must not give it a new deadline. `deadline` is for set_deadline.
+// that has expired here, and must not give it a new deadline. `deadlines`, kept in the order of the
+// names, are for set_deadline.
 void finish_members(Call& call, MembersRef& members, const MemberNames& names, MemberChange change,
-                    Time deadline = kNever);
+                    const MemberDeadlines& deadlines = {});
 
 // HDEL, SREM or ZREM of members of the key at word 1.
 void propagate_removal(Call& call, const MemberWords& words, const MemberNames& names);

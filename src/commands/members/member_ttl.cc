@@ -41,7 +41,7 @@ std::int64_t member_time(Call& call, Slot slot, std::string_view name, TimeForm 
 }
 
 std::span<const Command> member_ttl_commands() {
-  static constexpr std::uint32_t kRead = flag::readonly | flag::fast;
+  static constexpr std::uint64_t kRead = flag::readonly | flag::fast;
   static constexpr KeyRange kGet = one_key(access::ro | access::access);
   static constexpr std::string_view kFields = "key FIELDS numfields:count field...";
   static constexpr std::string_view kMembers = "key MEMBERS nummembers:count member...";

@@ -2,12 +2,12 @@
 // SADDEX in both its forms: members added together with their deadline.
 //
 //   SADDEX key [NX | XX] [FNX | FXX] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
-//          MEMBERS nummembers member [member ...]
+//          [JITTER percent] MEMBERS nummembers member [member ...]
 //
 // All members are added or none. NX and XX are about the key, FNX and FXX about the members.
 // Without a time the members have no deadline; with KEEPTTL those that are there keep theirs.
 //
-//   SADDEX key [KEEPTTL] seconds member [member ...]
+//   SADDEX key [KEEPTTL] [JITTER percent] seconds member [member ...]
 //
 // The short form of Dragonfly. With KEEPTTL, members that are there are not changed. It is
 // propagated in the long form.
@@ -28,13 +28,16 @@ struct Added {
   MemberNames changed;
 };
 
-Added add_members(MembersRef& set, Words names, Time deadline, bool keeps_deadlines) {
+Added add_members(Call& call, MembersRef& set, Words names, MemberDeadlines& deadlines,
+                  bool keeps_deadlines) {
   Added added;
   for (const std::string_view name : names) {
     const std::optional<Member> found = set.find(name);
+    const Time deadline = deadlines.draw(call);
     if (found && (keeps_deadlines || found->deadline == deadline)) continue;
     if (set.put(name, {}, deadline)) ++added.count;
     added.changed.push_back(name);
+    deadlines.keep(deadline);
   }
   return added;
 }
@@ -49,17 +52,18 @@ void saddex_long(Call& call) {
     remove_items(call, target->members, request->items, target->deadline);
     return call.reply().integer(0);
   }
-  const Added added = add_members(target->members, request->items.words(), target->deadline,
+  const Added added = add_members(call, target->members, request->items.words(), target->deadlines,
                                   request->keeps_deadlines());
   call.reply().integer(added.count);
   if (added.changed.empty()) return call.finish(target->members, call.word(1));
-  finish_put(call, target->members, *request, target->deadline, added.changed.size(),
-             added.changed);
+  finish_put(call, target->members, *request, target->deadlines, added.changed, added.changed);
 }
 
 // `seconds` is the word with the seconds.
 void saddex_short(Call& call, std::size_t seconds) {
   const bool keeps_deadlines = seconds == 3;
+  Jitter jitter;
+  if (!read_short_jitter(call, seconds, jitter)) return;
   const Words names = call.words().subspan(seconds + 1);
   if (names.empty()) return call.fail_arity();
   Slot slot = call.find_to_write(call.word(1), ValueType::set);
@@ -75,17 +79,20 @@ void saddex_short(Call& call, std::size_t seconds) {
     remove_items(call, set, PutItems(kSetWords, names), *deadline);
     return call.reply().integer(0);
   }
-  const Added added = add_members(set, names, *deadline, keeps_deadlines);
+  MemberDeadlines deadlines(*deadline, jitter);
+  const Added added = add_members(call, set, names, deadlines, keeps_deadlines);
   call.reply().integer(added.count);
   if (added.changed.empty()) return call.finish(set, call.word(1));
   finish_write(call, set, "sadd", added.changed.size(), added.changed);
   call.notify(Event::set, "sexpire", call.word(1), added.changed);
-  propagate_put(call, kSetWords, *deadline, false, added.changed);
+  propagate_put(call, kSetWords, deadlines, false, added.changed);
 }
 
 void saddex(Call& call) {
   const std::size_t seconds = call.is(2, "keepttl") ? 3 : 2;
-  if (looks_like_number(call.word(seconds))) return saddex_short(call, seconds);
+  const std::size_t number = call.is(seconds, "jitter") ? seconds + 2 : seconds;
+  if (number < call.count() && looks_like_number(call.word(number)))
+    return saddex_short(call, seconds);
   if (call.count() < 5) return call.fail_arity();
   saddex_long(call);
 }
@@ -99,7 +106,8 @@ std::span<const Command> set_addex_commands() {
        one_key(access::rw | access::insert), "set", "9.0.0",
        "key (([condition:(NX | XX)] [members-condition:(FNX | FXX)] [expiration:(EX seconds:int | "
        "PX milliseconds:int | EXAT unix-time-seconds:time | PXAT unix-time-milliseconds:time | "
-       "KEEPTTL)] MEMBERS nummembers:count member...) | ([KEEPTTL] seconds:int member...))",
+       "KEEPTTL)] [JITTER percent:double] MEMBERS nummembers:count member...) | "
+       "([KEEPTTL] [JITTER percent:double] seconds:int member...))",
        "Adds members together with their TTL, under conditions if given."},
   };
   return kRows;

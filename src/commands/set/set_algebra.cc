@@ -270,7 +270,7 @@ void sdiffstore(Call& call) { store_result(call, SetOperation::diff, "sdiffstore
 }  // namespace
 
 std::span<const Command> set_algebra_commands() {
-  static constexpr std::uint32_t kStore = flag::write | flag::denyoom;
+  static constexpr std::uint64_t kStore = flag::write | flag::denyoom;
   static constexpr KeyRange kRead = all_keys(access::ro | access::access);
   static constexpr KeyRange kStored{2, -1, 1, access::ro | access::access, 0, 1};
   static constexpr KeyRange kInterStored{

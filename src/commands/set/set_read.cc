@@ -56,7 +56,7 @@ void scard(Call& call) { count_members(call, ValueType::set); }
 }  // namespace
 
 std::span<const Command> set_read_commands() {
-  static constexpr std::uint32_t kFast = flag::readonly | flag::fast;
+  static constexpr std::uint64_t kFast = flag::readonly | flag::fast;
   static constexpr KeyRange kLook = one_key(access::ro);
   static constexpr KeyRange kGet = one_key(access::ro | access::access);
   // clang-format off

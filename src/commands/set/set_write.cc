@@ -164,8 +164,8 @@ void spop(Call& call) {
 }  // namespace
 
 std::span<const Command> set_write_commands() {
-  static constexpr std::uint32_t kAdd = flag::write | flag::denyoom | flag::fast;
-  static constexpr std::uint32_t kTake = flag::write | flag::fast;
+  static constexpr std::uint64_t kAdd = flag::write | flag::denyoom | flag::fast;
+  static constexpr std::uint64_t kTake = flag::write | flag::fast;
   static constexpr std::uint32_t kTaken = access::rw | access::access | access::remove;
   // clang-format off
   static constexpr Command kRows[] = {

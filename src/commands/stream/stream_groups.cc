@@ -187,8 +187,8 @@ void xgroup_help(Call& call) {
 }  // namespace
 
 std::span<const Command> stream_group_commands() {
-  static constexpr std::uint32_t kChange = flag::write | flag::keeps_entries;
-  static constexpr std::uint32_t kMake = kChange | flag::denyoom;
+  static constexpr std::uint64_t kChange = flag::write | flag::keeps_entries;
+  static constexpr std::uint64_t kMake = kChange | flag::denyoom;
   static constexpr KeyRange kInserted = {2, 2, 1, access::rw | access::insert};
   static constexpr KeyRange kUpdated = {2, 2, 1, access::rw | access::update};
   static constexpr KeyRange kRemoved = {2, 2, 1, access::rw | access::remove};

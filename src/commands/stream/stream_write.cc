@@ -249,7 +249,7 @@ void xsetid(Call& call) {
 }  // namespace
 
 std::span<const Command> stream_write_commands() {
-  static constexpr std::uint32_t kAdd = flag::write | flag::denyoom | flag::fast;
+  static constexpr std::uint64_t kAdd = flag::write | flag::denyoom | flag::fast;
   static constexpr KeyRange kUpdated = one_key(access::rw | access::update);
   static constexpr KeyRange kRemoved = one_key(access::rw | access::remove);
   // clang-format off
@@ -263,7 +263,7 @@ std::span<const Command> stream_write_commands() {
        "Removes the oldest entries of a stream."},
       {"xdel", xdel, -3, flag::write | flag::fast, kRemoved, "stream", "5.0.0",
        "key id...", "Removes entries of a stream."},
-      {"xsetid", xsetid, -3, kAdd, kUpdated, "stream", "5.0.0",
+      {"xsetid", xsetid, -3, kAdd | flag::needs_key, kUpdated, "stream", "5.0.0",
        "key last-id [ENTRIESADDED entries-added:int] [MAXDELETEDID max-deleted-id]",
        "Sets the last id of a stream."},
   };

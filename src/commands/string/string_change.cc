@@ -154,7 +154,7 @@ void incrbyfloat(Call& call) {
 }  // namespace
 
 std::span<const Command> string_change_commands() {
-  static constexpr std::uint32_t kQuickWrite = flag::write | flag::denyoom | flag::fast;
+  static constexpr std::uint64_t kQuickWrite = flag::write | flag::denyoom | flag::fast;
   static constexpr KeyRange kChanged = one_key(access::rw | access::access | access::update);
   // clang-format off
   static constexpr Command kRows[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MSETEX: several keys at once, under one condition and with one deadline.
+// MSETEX: several keys at once, under one condition and with one TTL.
 
 #include <climits>
 #include <optional>
@@ -10,6 +10,7 @@
 #include "commands/command.h"
 #include "commands/expire_time.h"
 #include "commands/steps.h"
+#include "commands/ttl_policy.h"
 
 namespace mayfly {
 namespace {
@@ -48,9 +49,12 @@ std::optional<MsetexRequest> read_msetex(Call& call) {
     if (taken == 0) break;
     i += taken;
   }
-  if (i == call.count()) return request;
-  call.fail_syntax();
-  return std::nullopt;
+  if (i != call.count()) {
+    call.fail_syntax();
+    return std::nullopt;
+  }
+  if (!request.expiry.finish(call)) return std::nullopt;
+  return request;
 }
 
 // Sets all or none: not if one key exists (NX) or is missing (XX).
@@ -63,16 +67,39 @@ bool is_msetex_allowed(Call& call, const MsetexRequest& request) {
   return true;
 }
 
-void set_key(Call& call, std::size_t i, const MsetexRequest& request,
-             std::optional<Time> deadline) {
+// Whether each key is propagated alone, with the deadline that it got.
+bool is_each_alone(const Call& call, const MsetexRequest& request) {
+  return request.expiry.jitter.is_given || call.judges_ttls();
+}
+
+// The deadline of a key in the end; nothing after an error reply.
+std::optional<Time> msetex_deadline(Call& call, std::string_view key, Slot slot,
+                                    const MsetexRequest& request, std::optional<Time> time) {
+  if (time) return ruled_deadline(call, key, *time, request.expiry.jitter);
+  const bool keeps = request.expiry.is_instead && slot != kNoSlot;
+  return ruled_kept(call, key, keeps ? call.database().deadline(slot) : kNever);
+}
+
+// Before anything is changed.
+bool rules_allow_msetex(Call& call, const MsetexRequest& request, std::optional<Time> time) {
+  for (std::size_t i = kFirstKey; call.judges_ttls() && i < request.end; i += 2) {
+    const Slot slot = call.find_to_write(call.word(i));
+    if (!msetex_deadline(call, call.word(i), slot, request, time)) return false;
+  }
+  return true;
+}
+
+void set_key(Call& call, std::size_t i, const MsetexRequest& request, std::optional<Time> time) {
   const std::string_view key = call.word(i);
   Slot slot = call.find_to_write(key);
-  const bool keeps = request.expiry.is_instead && slot != kNoSlot;
-  const Time until = keeps ? call.database().deadline(slot) : deadline.value_or(kNever);
+  const Time until = msetex_deadline(call, key, slot, request, time).value_or(kNever);
   slot = replace_value(call, slot, key, call.word(i + 1));
   call.database().set_deadline(slot, until);
   report_set(call, key);
-  if (deadline) call.notify(Event::generic, "expire", key);
+  if (time) call.notify(Event::generic, "expire", key);
+  if (!is_each_alone(call, request)) return;
+  if (until == kNever) return call.propagate_as("SET", key, call.word(i + 1));
+  call.propagate_as("SET", key, call.word(i + 1), "PXAT", in_millis(until));
 }
 
 // Replicas get the result: no condition, and an absolute time.
@@ -86,7 +113,7 @@ void propagate_msetex(Call& call, const MsetexRequest& request, std::optional<Ti
 }
 
 // MSETEX numkeys key value [key value ...] [NX | XX]
-//        [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
+//        [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL] [JITTER percent]
 //
 // With a deadline in the past the keys are set all the same, and expire.
 void msetex(Call& call) {
@@ -95,10 +122,12 @@ void msetex(Call& call) {
   const std::optional<Time> deadline = request->expiry.deadline(call, 1);
   if (call.has_failed()) return;
   const bool may = is_msetex_allowed(call, *request);
+  if (may && !rules_allow_msetex(call, *request, deadline)) return;
   call.reply().integer(may);
   if (!may) return;
 
   for (std::size_t i = kFirstKey; i < request->end; i += 2) set_key(call, i, *request, deadline);
+  if (is_each_alone(call, *request)) return;
   const bool has_condition = request->if_absent || request->if_present;
   const bool is_exact = !deadline || *request->expiry.form == kAtMilli;
   if (has_condition || !is_exact) propagate_msetex(call, *request, deadline);
@@ -109,12 +138,12 @@ void msetex(Call& call) {
 std::span<const Command> string_msetex_commands() {
   // clang-format off
   static constexpr Command kRows[] = {
-      {"msetex", msetex, -4, flag::write | flag::denyoom | flag::movablekeys,
+      {"msetex", msetex, -4, flag::write | flag::denyoom | flag::movablekeys | flag::asks_rules,
        {2, 0, 2, access::ow | access::update, 1},
        "string", "9.1.0",
        "numkeys:count (key value)... [condition:(NX | XX)] [expiration:(EX seconds:int | "
        "PX milliseconds:int | EXAT unix-time-seconds:time | PXAT unix-time-milliseconds:time | "
-       "KEEPTTL)]",
+       "KEEPTTL)] [JITTER percent:double]",
        "Sets several keys to strings, with one TTL or under one condition."},
   };
   // clang-format on

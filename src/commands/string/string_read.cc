@@ -7,6 +7,7 @@
 #include "commands/command.h"
 #include "commands/expire_time.h"
 #include "commands/steps.h"
+#include "commands/ttl_policy.h"
 
 namespace mayfly {
 namespace {
@@ -57,7 +58,7 @@ void getrange(Call& call) {
   call.reply().bulk(substring(call.database().string(slot), *first, *last));
 }
 
-// GETEX key [EX s | PX ms | EXAT s | PXAT ms | PERSIST]
+// GETEX key [EX s | PX ms | EXAT s | PXAT ms | PERSIST] [JITTER percent]
 void getex(Call& call) {
   ExpiryOption option;
   for (std::size_t i = 2; i < call.count();) {
@@ -65,6 +66,7 @@ void getex(Call& call) {
     if (taken == 0) return call.fail_syntax();
     i += taken;
   }
+  if (!option.finish(call)) return;
   const std::optional<Time> deadline = option.deadline(call, 1);
   if (call.has_failed()) return;
   const std::string_view key = call.word(1);
@@ -72,8 +74,12 @@ void getex(Call& call) {
   if (call.has_failed()) return;
   if (slot == kNoSlot) return call.reply().null();
 
+  std::optional<Time> until;
+  if (deadline) until = ruled_deadline(call, key, *deadline, option.jitter);
+  const bool loses = option.is_instead && call.database().deadline(slot) != kNever;
+  if (call.has_failed() || (loses && !may_persist(call, key))) return;
   call.reply().bulk(call.database().string(slot));
-  if (deadline) set_key_deadline(call, slot, key, *deadline);
+  if (until) set_key_deadline(call, slot, key, *until);
   if (option.is_instead) clear_key_deadline(call, slot, key);
 }
 
@@ -104,9 +110,9 @@ void delifeq(Call& call) {
 }  // namespace
 
 std::span<const Command> string_read_commands() {
-  static constexpr std::uint32_t kRead = flag::readonly;
-  static constexpr std::uint32_t kQuickRead = flag::readonly | flag::fast;
-  static constexpr std::uint32_t kQuickChange = flag::write | flag::fast;
+  static constexpr std::uint64_t kRead = flag::readonly;
+  static constexpr std::uint64_t kQuickRead = flag::readonly | flag::fast;
+  static constexpr std::uint64_t kQuickChange = flag::write | flag::fast;
   static constexpr KeyRange kGot = one_key(access::ro | access::access);
   static constexpr KeyRange kRemoved = one_key(access::rw | access::access | access::remove);
   // clang-format off
@@ -126,10 +132,11 @@ std::span<const Command> string_read_commands() {
       {"substr", getrange, 4, kRead, kGot, "string", "1.0.0",
        "key start:int end:int",
        "An older name of GETRANGE."},
-      {"getex", getex, -2, kQuickChange, one_key(access::rw | access::access | access::update),
+      {"getex", getex, -2, kQuickChange | flag::asks_rules,
+       one_key(access::rw | access::access | access::update),
        "string", "6.2.0",
        "key [expiration:(EX seconds:int | PX milliseconds:int | EXAT unix-time-seconds:time | "
-       "PXAT unix-time-milliseconds:time | PERSIST)]",
+       "PXAT unix-time-milliseconds:time | PERSIST)] [JITTER percent:double]",
        "Returns a string and sets or removes the TTL of its key."},
       {"getdel", getdel, 2, kQuickChange, kRemoved, "string", "6.2.0",
        "key",

@@ -10,6 +10,7 @@
 #include "commands/command.h"
 #include "commands/expire_time.h"
 #include "commands/steps.h"
+#include "commands/ttl_policy.h"
 
 namespace mayfly {
 namespace {
@@ -53,6 +54,7 @@ std::optional<SetOptions> read_set_options(Call& call) {
     }
     i += taken;
   }
+  if (!options.expiry.finish(call)) return std::nullopt;
   return options;
 }
 
@@ -79,25 +81,42 @@ void propagate_until(Call& call, std::string_view key, std::string_view value, T
 }
 
 // Replicas get the result: they need neither the conditions nor GET.
-void set_without_deadline(Call& call, Slot slot, const SetOptions& options) {
+void set_keeping_deadline(Call& call, Slot slot, Time deadline) {
   const std::string_view key = call.word(1);
-  const std::string_view value = call.word(2);
-  const bool has_deadline = options.expiry.is_instead && slot != kNoSlot;
-  const Time deadline = has_deadline ? call.database().deadline(slot) : kNever;
-  slot = replace_value(call, slot, key, value);
+  slot = replace_value(call, slot, key, call.word(2));
   call.database().set_deadline(slot, deadline);
   report_set(call, key);
-  if (options.expiry.is_instead) return call.propagate_as("SET", key, value, "KEEPTTL");
-  call.propagate_as("SET", key, value);
+  call.propagate_as("SET", key, call.word(2), "KEEPTTL");
 }
 
-void set_with(Call& call, const SetOptions& options, std::optional<Time> deadline) {
+void set_without_deadline(Call& call, Slot slot) {
+  const std::string_view key = call.word(1);
+  replace_value(call, slot, key, call.word(2));
+  report_set(call, key);
+  call.propagate_as("SET", key, call.word(2));
+}
+
+// The deadline of the key in the end: what is given, kept, or said by the rule for the key. Nothing
+// after an error reply.
+std::optional<Time> set_deadline_of(Call& call, Slot slot, const SetOptions& options,
+                                    std::optional<Time> given) {
+  const std::string_view key = call.word(1);
+  if (given) return ruled_deadline(call, key, *given, options.expiry.jitter);
+  const bool keeps = options.expiry.is_instead && slot != kNoSlot;
+  return ruled_kept(call, key, keeps ? call.database().deadline(slot) : kNever);
+}
+
+void set_with(Call& call, const SetOptions& options, std::optional<Time> given) {
   const std::string_view key = call.word(1);
   const Slot slot =
       options.get ? call.find_to_read(key, ValueType::string) : call.find_to_write(key);
   if (call.has_failed()) return;
   const bool may = is_set_allowed(call, options, slot);
   if (call.has_failed()) return;
+  const Time before = slot == kNoSlot ? kNever : call.database().deadline(slot);
+  std::optional<Time> deadline = kNever;
+  if (may) deadline = set_deadline_of(call, slot, options, given);
+  if (!deadline) return;
 
   if (options.get) {
     reply_string(call, slot);
@@ -108,31 +127,39 @@ void set_with(Call& call, const SetOptions& options, std::optional<Time> deadlin
   }
   if (!may) return;
 
-  if (!deadline) {
-    set_without_deadline(call, slot, options);
+  if (options.expiry.is_instead && *deadline == before) {
+    set_keeping_deadline(call, slot, *deadline);
+  } else if (*deadline == kNever) {
+    set_without_deadline(call, slot);
   } else if (!call.context().expires_at_once(*deadline)) {
     set_until(call, slot, key, call.word(2), *deadline);
-    const bool is_exact = *options.expiry.form == kAtMilli && call.count() == 5;
+    const bool is_exact =
+        given == deadline && *options.expiry.form == kAtMilli && call.count() == 5;
     if (!is_exact) propagate_until(call, key, call.word(2), *deadline);
   } else if (slot != kNoSlot) {
     expire_at_once(call, slot, key, *deadline);
   }
 }
 
-// SETEX key seconds value, PSETEX key milliseconds value
+// SETEX key seconds value [JITTER percent], PSETEX key milliseconds value [JITTER percent]
 template <TimeForm form>
 void setex(Call& call) {
-  const std::optional<Time> deadline = deadline_argument(call, 2, form, 1);
-  if (!deadline) return;
+  Jitter jitter;
+  if (!jitter.read_trailing(call, 4)) return;
+  const std::optional<Time> time = deadline_argument(call, 2, form, 1);
+  if (!time) return;
   const std::string_view key = call.word(1);
+  const std::optional<Time> deadline = ruled_deadline(call, key, *time, jitter);
+  if (!deadline) return;
   set_until(call, call.find_to_write(key), key, call.word(3), *deadline);
   propagate_until(call, key, call.word(3), *deadline);
   call.reply().ok();
 }
 
 // SET key value [NX | XX | IFEQ value] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
+//     [JITTER percent]
 void set(Call& call) {
-  if (call.count() == 3) {
+  if (call.count() == 3 && !call.judges_ttls()) {
     const std::string_view key = call.word(1);
     replace_value(call, call.find_to_write(key), key, call.word(2));
     report_set(call, key);
@@ -161,7 +188,13 @@ void getset(Call& call) {
   const std::string_view key = call.word(1);
   const Slot slot = call.find_to_read(key, ValueType::string);
   if (call.has_failed()) return;
+  const std::optional<Time> deadline = ruled_kept(call, key, kNever);
+  if (!deadline) return;
   reply_string(call, slot);
+  if (*deadline != kNever) {
+    set_until(call, slot, key, call.word(2), *deadline);
+    return propagate_until(call, key, call.word(2), *deadline);
+  }
   replace_value(call, slot, key, call.word(2));
   report_set(call, key);
   call.propagate_as("SET", key, call.word(2));
@@ -193,26 +226,27 @@ void msetnx(Call& call) {
 }  // namespace
 
 std::span<const Command> string_set_commands() {
-  static constexpr std::uint32_t kWrite = flag::write | flag::denyoom;
-  static constexpr std::uint32_t kQuickWrite = flag::write | flag::denyoom | flag::fast;
+  static constexpr std::uint64_t kWrite = flag::write | flag::denyoom;
+  static constexpr std::uint64_t kQuickWrite = flag::write | flag::denyoom | flag::fast;
   static constexpr KeyRange kPut = one_key(access::ow | access::update);
   // clang-format off
   static constexpr Command kRows[] = {
-      {"set", set, -3, kWrite, kPut, "string", "1.0.0",
+      {"set", set, -3, kWrite | flag::asks_rules, kPut, "string", "1.0.0",
        "key value [condition:(NX | XX | IFEQ comparison-value)] [GET] [expiration:(EX seconds:int "
        "| PX milliseconds:int | EXAT unix-time-seconds:time | PXAT unix-time-milliseconds:time | "
-       "KEEPTTL)]",
+       "KEEPTTL)] [JITTER percent:double]",
        "Sets a key to a string, with a TTL or under a condition if given."},
       {"setnx", setnx, 3, kQuickWrite, one_key(access::ow | access::insert), "string", "1.0.0",
        "key value",
        "Sets a key to a string if the key does not exist."},
-      {"setex", setex<kInSeconds>, 4, kWrite, kPut, "string", "2.0.0",
-       "key seconds:int value",
+      {"setex", setex<kInSeconds>, -4, kWrite | flag::asks_rules, kPut, "string", "2.0.0",
+       "key seconds:int value [JITTER percent:double]",
        "Sets a key to a string with a TTL in seconds."},
-      {"psetex", setex<kInMillis>, 4, kWrite, kPut, "string", "2.6.0",
-       "key milliseconds:int value",
+      {"psetex", setex<kInMillis>, -4, kWrite | flag::asks_rules, kPut, "string", "2.6.0",
+       "key milliseconds:int value [JITTER percent:double]",
        "Sets a key to a string with a TTL in milliseconds."},
-      {"getset", getset, 3, kQuickWrite, one_key(access::rw | access::access | access::update),
+      {"getset", getset, 3, kQuickWrite | flag::asks_rules,
+       one_key(access::rw | access::access | access::update),
        "string", "1.0.0",
        "key value",
        "Sets a key to a string and returns the old one."},

@@ -189,7 +189,7 @@ void zincrby(Call& call) { add_members(call, true); }
 }  // namespace
 
 std::span<const Command> zset_add_commands() {
-  static constexpr std::uint32_t kAdd = flag::write | flag::denyoom | flag::fast;
+  static constexpr std::uint64_t kAdd = flag::write | flag::denyoom | flag::fast;
   // clang-format off
   static constexpr Command kRows[] = {
       {"zadd", zadd, -4, kAdd, one_key(access::rw | access::update), "sorted-set", "1.2.0",

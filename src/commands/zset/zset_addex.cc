@@ -2,7 +2,8 @@
 // ZADDEX: members of a sorted set added together with their deadline.
 //
 //   ZADDEX key [NX | XX] [FNX | FXX] [GT | LT] [CH]
-//          [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL] MEMBERS nummembers score member ...
+//          [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL] [JITTER percent]
+//          MEMBERS nummembers score member ...
 //
 // NX and XX are about the key, FNX and FXX about the members: all are added or none. GT and LT are
 // about each member, as in ZADD: one whose score is refused is not changed, and keeps its deadline.
@@ -67,13 +68,14 @@ struct WrittenItems {
   std::size_t size() const { return words.size() / kZsetWords.item_words; }
 };
 
-WrittenItems write_items(MembersRef& zset, const PutRequest& request, Time deadline,
+WrittenItems write_items(Call& call, PutTarget& target, const PutRequest& request,
                          const std::vector<double>& scores, const ZaddexOptions& options) {
+  MembersRef& zset = target.members;
   WrittenItems written;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const std::string_view name = request.items.name(i);
     const std::optional<Member> found = zset.find(name);
-    Time until = deadline;
+    Time until = target.deadlines.draw(call);
     if (found) {
       const double before = found->score();
       if (options.only_greater && scores[i] <= before) continue;
@@ -84,6 +86,7 @@ WrittenItems write_items(MembersRef& zset, const PutRequest& request, Time deadl
       ++written.added;
     }
     put_score(zset, name, scores[i], until);
+    target.deadlines.keep(until);
     const Words item = request.items.item(i);
     written.words.insert(written.words.end(), item.begin(), item.end());
   }
@@ -111,7 +114,7 @@ void zaddex(Call& call) {
     return call.reply().integer(0);
   }
   MembersRef& zset = target->members;
-  const WrittenItems written = write_items(zset, *request, target->deadline, *scores, options);
+  const WrittenItems written = write_items(call, *target, *request, *scores, options);
   const auto changed = static_cast<std::int64_t>(written.size());
   call.reply().integer(options.counts_changed ? changed : written.added);
   if (changed == 0) return call.finish(zset, call.word(1));
@@ -119,7 +122,7 @@ void zaddex(Call& call) {
   finish_write(call, zset, call.word(1), kZsetWords.put, written.size(), names);
   if (request->expiry.form) call.notify(Event::zset, kZsetWords.expire, call.word(1), names);
   if (request->is_plain() && !has_comparison) return;
-  propagate_put(call, kZsetWords, target->deadline, request->keeps_deadlines(), written.words);
+  propagate_put(call, kZsetWords, target->deadlines, request->keeps_deadlines(), written.words);
 }
 
 }  // namespace
@@ -130,7 +133,8 @@ std::span<const Command> zset_addex_commands() {
        one_key(access::rw | access::update), "sorted-set", "9.0.0",
        "key [condition:(NX | XX)] [members-condition:(FNX | FXX)] [comparison:(GT | LT)] "
        "[change:(CH)] [expiration:(EX seconds:int | PX milliseconds:int | EXAT "
-       "unix-time-seconds:time | PXAT unix-time-milliseconds:time | KEEPTTL)] MEMBERS "
+       "unix-time-seconds:time | PXAT unix-time-milliseconds:time | KEEPTTL)] [JITTER "
+       "percent:double] MEMBERS "
        "nummembers:count (score:double member)...",
        "Adds members together with their TTL, under conditions if given."},
   };

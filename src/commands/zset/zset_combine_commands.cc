@@ -179,8 +179,8 @@ void zintercard(Call& call) {
 }  // namespace
 
 std::span<const Command> zset_combine_commands() {
-  static constexpr std::uint32_t kRead = flag::readonly | flag::movablekeys;
-  static constexpr std::uint32_t kWrite = flag::write | flag::denyoom | flag::movablekeys;
+  static constexpr std::uint64_t kRead = flag::readonly | flag::movablekeys;
+  static constexpr std::uint64_t kWrite = flag::write | flag::denyoom | flag::movablekeys;
   static constexpr KeyRange kSources = {2, 0, 1, access::ro | access::access, 1};
   static constexpr KeyRange kStore = {3, 0, 1, access::ro | access::access, 2, 1};
   // clang-format off

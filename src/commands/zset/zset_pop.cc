@@ -163,8 +163,8 @@ void bzmpop(Call& call) {
 
 std::span<const Command> zset_pop_commands() {
   static constexpr std::uint32_t kPop = access::rw | access::access | access::remove;
-  static constexpr std::uint32_t kFast = flag::write | flag::fast;
-  static constexpr std::uint32_t kWait = kFast | flag::blocking;
+  static constexpr std::uint64_t kFast = flag::write | flag::fast;
+  static constexpr std::uint64_t kWait = kFast | flag::blocking;
   // clang-format off
   static constexpr Command kRows[] = {
       {"zpopmin", zpopmin, -2, kFast, one_key(kPop), "sorted-set", "5.0.0",

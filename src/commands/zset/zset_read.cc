@@ -97,7 +97,7 @@ void zlexcount(Call& call) { reply_count(call, RangeKind::name); }
 }  // namespace
 
 std::span<const Command> zset_read_commands() {
-  static constexpr std::uint32_t kFast = flag::readonly | flag::fast;
+  static constexpr std::uint64_t kFast = flag::readonly | flag::fast;
   static constexpr KeyRange kLook = one_key(access::ro);
   static constexpr KeyRange kGet = one_key(access::ro | access::access);
   // clang-format off

@@ -28,7 +28,7 @@ constexpr GroupName kGroups[] = {
 
 struct FlagName {
   std::string_view category;
-  std::uint32_t flags;
+  std::uint64_t flags;
 };
 constexpr FlagName kCategoryFlags[] = {
     {"read", flag::readonly},
@@ -157,9 +157,9 @@ void acl_no_file(Call& call) {
       "password is requirepass.");
 }
 
-constexpr std::uint32_t kAclHelp = flag::loading | flag::stale;
-constexpr std::uint32_t kAclFlags = kAclHelp | flag::noscript;
-constexpr std::uint32_t kAclAdmin = kAclFlags | flag::admin;
+constexpr std::uint64_t kAclHelp = flag::loading | flag::stale;
+constexpr std::uint64_t kAclFlags = kAclHelp | flag::noscript;
+constexpr std::uint64_t kAclAdmin = kAclFlags | flag::admin;
 
 // clang-format off
 constexpr Command kAclRows[] = {

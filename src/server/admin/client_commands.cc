@@ -200,10 +200,10 @@ void capa(Call& call) {
 
 // They run even while all is paused, so that UNPAUSE can end it and LIST show who waits. Only PAUSE
 // itself waits, as in Valkey.
-constexpr std::uint32_t kPauseFlags = flag::noscript | flag::loading | flag::stale;
-constexpr std::uint32_t kClientFlags = kPauseFlags | flag::unpaused;
-constexpr std::uint32_t kClientAdmin = kClientFlags | flag::admin | flag::dangerous;
-constexpr std::uint32_t kClientState = kClientFlags | flag::allow_busy;  // about this connection
+constexpr std::uint64_t kPauseFlags = flag::noscript | flag::loading | flag::stale;
+constexpr std::uint64_t kClientFlags = kPauseFlags | flag::unpaused;
+constexpr std::uint64_t kClientAdmin = kClientFlags | flag::admin | flag::dangerous;
+constexpr std::uint64_t kClientState = kClientFlags | flag::allow_busy;  // about this connection
 
 // The syntax of the filters that LIST and KILL share. A macro, as only literals can be joined.
 #define CLIENT_FILTERS                                                                          \

@@ -43,11 +43,11 @@ void cluster_keyslot(Call& call) {
   call.reply().integer(crc16(hashed_part(call.word(2))) % kSlots);
 }
 
-constexpr std::uint32_t kClusterAdmin = flag::admin | flag::stale | flag::no_async_loading;
+constexpr std::uint64_t kClusterAdmin = flag::admin | flag::stale | flag::no_async_loading;
 constexpr std::string_view kNoCluster = "Is about a cluster; there is none.";
 
 // A subcommand of CLUSTER that needs one.
-constexpr Command disabled(std::string_view name, int arity, std::uint32_t flags,
+constexpr Command disabled(std::string_view name, int arity, std::uint64_t flags,
                            std::string_view syntax = {}) {
   return {name,    cluster_disabled, arity,      flags, {},       "cluster",
           "3.0.0", syntax,           kNoCluster, {},    "cluster"};

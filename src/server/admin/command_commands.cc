@@ -137,7 +137,7 @@ void command_list(Call& call) {
   call.reply().array_at(place, count);
 }
 
-constexpr std::uint32_t kCommandFlags = flag::loading | flag::stale;
+constexpr std::uint64_t kCommandFlags = flag::loading | flag::stale;
 
 // clang-format off
 constexpr Command kCommandRows[] = {

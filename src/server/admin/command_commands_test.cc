@@ -291,12 +291,17 @@ bool says_wrong_form(const std::string& reply) {
 }
 
 // Whether a request lacks what the syntax cannot say: WEIGHTS has as many values as there are keys,
-// and LIMIT needs BYSCORE or BYLEX, or `~` when a stream is trimmed.
+// LIMIT needs BYSCORE or BYLEX, or `~` when a stream is trimmed, and JITTER needs a time.
 bool is_incomplete(const Request& request) {
   const auto has = [&](std::string_view word) { return std::ranges::count(request, word) > 0; };
   constexpr std::array<std::string_view, 4> kLimited = {"zrange", "zrangestore", "xadd", "xtrim"};
   const bool is_limited = std::ranges::count(kLimited, request.front()) > 0;
-  return has("WEIGHTS") || (is_limited && has("LIMIT"));
+  constexpr std::array<std::string_view, 7> kTimed = {"set",    "getex",  "msetex", "hgetex",
+                                                      "hsetex", "saddex", "zaddex"};
+  const bool is_timed = has("EX") || has("PX") || has("EXAT") || has("PXAT");
+  const bool wants_time = std::ranges::count(kTimed, request.front()) > 0;
+  return has("WEIGHTS") || (is_limited && has("LIMIT")) ||
+         (wants_time && has("JITTER") && !is_timed);
 }
 
 TEST_F(CommandCommandsTest, HandlersTakeWhatTheSyntaxDescribes) {

@@ -119,9 +119,9 @@ void lolwut(Call& call) {
   call.reply().verbatim("txt", fmt::format("{}\nMayfly ver. {}\n", kMayfly, kMayflyVersion));
 }
 
-constexpr std::uint32_t kServerFlags = flag::loading | flag::stale;
-constexpr std::uint32_t kServerQuick = kServerFlags | flag::fast;
-constexpr std::uint32_t kServerAdmin = flag::admin | flag::noscript;
+constexpr std::uint64_t kServerFlags = flag::loading | flag::stale;
+constexpr std::uint64_t kServerQuick = kServerFlags | flag::fast;
+constexpr std::uint64_t kServerAdmin = flag::admin | flag::noscript;
 
 // clang-format off
 constexpr Command kServerCommands[] = {

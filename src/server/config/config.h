@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "commands/events.h"
+#include "commands/ttl_policy.h"
 #include "keyspace/eviction.h"
 #include "mayfly/result.h"
 
@@ -163,7 +164,8 @@ struct Config {
   bool allows_noscript = false;              // DEBUG SET-DISABLE-DENY-SCRIPTS
   bool pauses_periodic = false;              // DEBUG PAUSE-CRON
   std::int64_t tracking_table_max_keys = 1'000'000;  // 0: no limit
-  bool import_mode = false;                          // nothing expires or is evicted by itself
+  TtlPolicy ttl_policy;
+  bool import_mode = false;  // nothing expires or is evicted by itself
 
   // Monitoring
   std::int64_t slowlog_log_slower_than = 10'000;  // microseconds; negative: never

@@ -144,8 +144,8 @@ void config_rewrite(Call& call) {
   call.reply().ok();
 }
 
-constexpr std::uint32_t kConfigAdmin = flag::admin | flag::noscript | flag::loading | flag::stale;
-constexpr std::uint32_t kConfigHelp = flag::loading | flag::stale;
+constexpr std::uint64_t kConfigAdmin = flag::admin | flag::noscript | flag::loading | flag::stale;
+constexpr std::uint64_t kConfigHelp = flag::loading | flag::stale;
 
 // clang-format off
 constexpr Command kConfigRows[] = {

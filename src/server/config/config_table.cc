@@ -156,6 +156,7 @@ constexpr Field kDir{set_dir, show_dir};
 constexpr Field kClientMemory{set_client_memory, show_client_memory};
 constexpr Field kPolicy{set_policy, show_policy};
 constexpr Field kOutputLimits{set_output_limits, show_output_limits};
+constexpr Field kTtlPolicy{read_ttl_policy, show_ttl_policy};
 constexpr Field kEvents{set_events, show_events};
 
 // clang-format off
@@ -219,6 +220,7 @@ constexpr Directive kDirectives[] = {
     // Expiry
     {"hz",                        "", number<&Config::hz, 1, 500>},
     {"active-expire-effort",      "", number<&Config::active_expire_effort, 1, 10>},
+    {"ttl-policy",                "", kTtlPolicy, mark::several},
     {"expire-slice-microseconds", "", number<&Config::expire_slice_us, 50, 100'000>},
     {"expiry-log",                "", boolean<&Config::expiry_log>},
     {"expiry-log-max-entries",    "", number<&Config::expiry_log_max_entries, 0, kLongMax>},

@@ -178,6 +178,26 @@ std::string show_output_limits(const Config& config) {
          show_output_limit("pubsub", config.output_pubsub);
 }
 
+Status read_ttl_policy(Config& config, Values values, bool at_start) {
+  std::vector<std::string> words(values.begin(), values.end());
+  if (words.size() == 1) words = split_words(values);
+  auto policy = TtlPolicy::parse(words);
+  if (!policy) return policy.error();
+  if (!at_start || policy->empty()) config.ttl_policy = {};
+  for (const TtlRule& rule : policy->rules()) config.ttl_policy.set(rule);
+  return Done{};
+}
+
+std::string show_ttl_policy(const Config& config) {
+  std::string text;
+  for (const TtlRule& rule : config.ttl_policy.rules()) {
+    if (!text.empty()) text += " ; ";
+    text += fmt::format("{} {}", rule.prefix.empty() ? "*" : quoted_word(rule.prefix),
+                        options_text(rule));
+  }
+  return text;
+}
+
 std::string quoted_word(std::string_view word) {
   if (!word.empty() && word.front() != '#' && std::ranges::all_of(word, is_plain)) {
     return std::string(word);

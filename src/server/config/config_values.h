@@ -54,6 +54,11 @@ std::string show_save(const std::vector<SaveRule>& rules);
 Status read_output_limits(Config& config, Values values);
 std::string show_output_limits(const Config& config);
 
+// Rules of ttl-policy. CONFIG SET has all of them in one word, with `;` between them; lines of a
+// file have one each, and add up.
+Status read_ttl_policy(Config& config, Values values, bool at_start);
+std::string show_ttl_policy(const Config& config);
+
 // A word as it is written into a configuration file: in quotes if it needs them.
 std::string quoted_word(std::string_view word);
 

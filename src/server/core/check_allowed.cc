@@ -15,7 +15,7 @@
 namespace mayfly {
 namespace {
 
-constexpr std::uint32_t kReplicated = flag::write | flag::may_replicate;
+constexpr std::uint64_t kReplicated = flag::write | flag::may_replicate;
 
 Error denied(std::string reply) { return {Code::denied, std::move(reply)}; }
 

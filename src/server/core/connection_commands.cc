@@ -173,8 +173,8 @@ void reset(Call& call) {
   call.reply().simple("RESET");
 }
 
-constexpr std::uint32_t kAlways = flag::noscript | flag::loading | flag::stale | flag::fast;
-constexpr std::uint32_t kAtOnce = flag::unqueued | flag::for_subscribers;
+constexpr std::uint64_t kAlways = flag::noscript | flag::loading | flag::stale | flag::fast;
+constexpr std::uint64_t kAtOnce = flag::unqueued | flag::for_subscribers;
 
 // clang-format off
 constexpr Command kConnectionCommands[] = {

@@ -61,6 +61,10 @@ class KeyEvents final : public Host, public KeyspaceListener {
   void database_changed(const ExecContext& context, int database) override;
   void all_flushed() override { is_flushed_ = true; }
   bool wait_for(Call& call, const KeyWait& wait) override;
+  const TtlPolicy* ttl_policy() const override {
+    return config_.ttl_policy.empty() ? nullptr : &config_.ttl_policy;
+  }
+  void count_ttl_violation() override { ++stats_.ttl_violations; }
   bool wants_propagation() const override { return propagation_.is_wanted(); }
   std::string_view removal_name() const override {
     return config_.lazyfree_lazy_expire ? "UNLINK" : "DEL";

@@ -15,7 +15,6 @@
 #include "server/blocking/key_waiters.h"
 #include "server/core/reclaimer.h"
 #include "server/expiry/expiry_log.h"
-#include "server/expiry/log_protection.h"
 #include "server/monitoring/command_log.h"
 #include "server/monitoring/latency.h"
 #include "server/monitoring/secrets.h"
@@ -26,6 +25,7 @@
 #include "server/replication/replication.h"
 #include "server/tracking/tracking.h"
 #include "server/transactions/watches.h"
+#include "server/ttl/ttl_guard.h"
 
 namespace mayfly {
 namespace {
@@ -209,11 +209,7 @@ void Requests::run(Client& client, const Command& command, Words words) {
   ServerCall call(events_, parts_, client, context, command, words, reply);
   Tracking& tracking = parts_.tracking;
   const std::uint64_t outer = is_outermost ? tracking.set_current(client.id()) : 0;
-  if (writes_expiry_log(config_, context, call.database(), command, words)) {
-    call.fail(kLogProtectedReply);
-  } else {
-    command.handler(call);
-  }
+  run_handler(call);
   if (client.tracking) tracking.remember(client, command, words);
   if (is_outermost) tracking.set_current(outer);
   if (is_outermost && client.tracking) tracking.request_ended(client, &command);
@@ -336,6 +332,7 @@ void Requests::propagate(Client& client, const Command& command, Words words, co
   } else if (call.changes() > 0 && (command.flags & (flag::write | flag::may_replicate)) != 0) {
     parts_.propagation.add(database, words);
   }
+  for (const auto& [number, one] : call.appended()) parts_.propagation.add(number, one);
   if (is_in_transaction_) return;
   parts_.propagation.flush(has_logged || (command.flags & flag::arbitrary_keys) == 0);
   if (call.changes() > 0) set_written(client);

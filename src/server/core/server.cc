@@ -46,12 +46,13 @@ KeyspaceOptions keyspace_options(const Config& config) {
 CommandTable all_commands() {
   CommandTable table;
   for (const auto rows : data_commands()) table.add(rows);
-  for (const auto rows :
-       {connection_commands(), client_commands(), transaction_commands(), pubsub_commands(),
-        server_commands(), persistence_commands(), dump_commands(), migrate_commands(),
-        replication_commands(), config_commands(), command_commands(), command_log_commands(),
-        latency_commands(), memory_commands(), ttl_commands(), debug_commands(), acl_commands(), script_commands(),
-        function_commands(), cluster_commands()}) {
+  for (const auto rows : {connection_commands(), client_commands(),  transaction_commands(),
+                          pubsub_commands(),     server_commands(),  persistence_commands(),
+                          dump_commands(),       migrate_commands(), replication_commands(),
+                          config_commands(),     command_commands(), command_log_commands(),
+                          latency_commands(),    memory_commands(),  debug_commands(),
+                          ttl_commands(),        acl_commands(),     script_commands(),
+                          function_commands(),   cluster_commands(), ttlpolicy_commands()}) {
     table.add(rows);
   }
   return table;

@@ -115,6 +115,7 @@ std::span<const Command> script_commands();       // EVAL SCRIPT MODULE
 std::span<const Command> function_commands();     // FCALL FUNCTION
 std::span<const Command> server_commands();       // INFO TIME SHUTDOWN MONITOR LOLWUT
 std::span<const Command> ttl_commands();          // TTLSTATS
+std::span<const Command> ttlpolicy_commands();
 std::span<const Command> transaction_commands();  // MULTI EXEC DISCARD WATCH UNWATCH
 
 }  // namespace mayfly

@@ -30,7 +30,7 @@ bool is_protected(const Database& database);
 // Whether the request must be refused. Commands of a primary and of a log pass.
 inline bool writes_expiry_log(const Config& config, const ExecContext& context,
                               const Database& database, const Command& command, Words words) {
-  constexpr std::uint32_t kKinds = flag::write | flag::keeps_entries;
+  constexpr std::uint64_t kKinds = flag::write | flag::keeps_entries;
   return config.expiry_log && (command.flags & kKinds) == flag::write &&
          context.policy != Policy::show && names_expiry_log(command, words) &&
          is_protected(database);

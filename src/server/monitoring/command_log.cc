@@ -172,8 +172,8 @@ void slowlog_reset(Call& call) {
   call.reply().ok();
 }
 
-constexpr std::uint32_t kLogAdmin = flag::admin | flag::loading | flag::stale;
-constexpr std::uint32_t kLogHelp = flag::loading | flag::stale;
+constexpr std::uint64_t kLogAdmin = flag::admin | flag::loading | flag::stale;
+constexpr std::uint64_t kLogHelp = flag::loading | flag::stale;
 
 // clang-format off
 constexpr Command kSlowlogRows[] = {

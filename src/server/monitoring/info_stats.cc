@@ -65,6 +65,8 @@ void info_stats(const ServerParts& server, std::string& text) {
   info_line(text, "tracking_total_keys", server.tracking.table().keys());
   info_line(text, "tracking_total_items", server.tracking.table().items());
   info_line(text, "tracking_total_prefixes", server.tracking.prefixes());
+  info_line(text, "ttl_policy_rules", server.config.ttl_policy.rules().size());
+  info_line(text, "ttl_policy_violations", stats.ttl_violations);
   info_line(text, "unexpected_error_replies", stats.unexpected_errors);
   info_line(text, "total_error_replies", stats.errors);
   info_line(text, "io_threaded_reads_processed", 0);

@@ -178,7 +178,7 @@ void latency_histogram(Call& call) {
   call.reply().map_at(place, count);
 }
 
-constexpr std::uint32_t kLatencyFlags = flag::admin | flag::noscript | flag::loading | flag::stale;
+constexpr std::uint64_t kLatencyFlags = flag::admin | flag::noscript | flag::loading | flag::stale;
 
 // clang-format off
 constexpr Command kLatencies[] = {

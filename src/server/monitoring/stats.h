@@ -58,6 +58,7 @@ struct Stats {
   std::uint64_t full_syncs = 0;     // that replicas asked for
   std::uint64_t partial_syncs = 0;  // that could be granted
   std::uint64_t refused_partial_syncs = 0;
+  std::uint64_t ttl_violations = 0;  // requests that a rule of ttl-policy refused
   double commands_per_second = 0;
   std::unordered_map<const Command*, CommandStats> by_command;
   std::map<std::string, std::uint64_t, std::less<>> by_error;  // "ERR", "WRONGTYPE", ...

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "commands/expire_time.h"
+#include "commands/jitter.h"
+#include "commands/ttl_policy.h"
 #include "keyspace/eviction.h"
 #include "persist/rdb/rdb_restore.h"
 #include "persist/rdb/rdb_save.h"
@@ -29,6 +31,7 @@ struct RestoreOptions {
   bool is_absolute = false;
   std::optional<std::int64_t> idle_seconds;
   std::optional<std::int64_t> frequency;
+  Jitter jitter;
 };
 
 // The number after the word at `i`; IDLETIME and FREQ do not go together.
@@ -55,6 +58,8 @@ std::optional<RestoreOptions> read_restore_options(Call& call) {
       options.replaces = true;
     } else if (call.is(i, "absttl")) {
       options.is_absolute = true;
+    } else if (call.is(i, "jitter") && i + 1 < call.count()) {
+      if (!options.jitter.read(call, ++i)) return std::nullopt;
     } else if (call.is(i, "idletime") || call.is(i, "freq")) {
       if (!read_access(call, i, options)) return std::nullopt;
       ++i;
@@ -118,8 +123,15 @@ void set_access(Call& call, Slot slot, const RestoreOptions& options) {
 // The words as they are, with an absolute time.
 void propagate_restore(Call& call, Time deadline) {
   if (!call.wants_propagation()) return call.propagate_nothing();
-  Propagated words(call.words().begin(), call.words().end());
+  Propagated words(call.words().begin(), call.words().begin() + 4);
   words[2] = in_millis(deadline);
+  for (std::size_t i = 4; i < call.count(); ++i) {
+    if (call.is(i, "jitter")) {
+      ++i;
+    } else if (!call.is(i, "absttl")) {
+      words.emplace_back(call.word(i));
+    }
+  }
   words.emplace_back("ABSTTL");
   call.propagate_list(std::move(words));
 }
@@ -132,7 +144,11 @@ void restore(Call& call) {
   if (old != kNoSlot && !options->replaces) {
     return call.fail("BUSYKEY Target key name already exists.");
   }
-  const std::optional<Time> deadline = read_restore_deadline(call, options->is_absolute);
+  std::optional<Time> deadline = read_restore_deadline(call, options->is_absolute);
+  if (!deadline) return;
+  if (options->jitter.is_given && *deadline == kNever) return call.fail_syntax();
+  const Time given = *deadline;
+  deadline = ruled_deadline(call, key, given, options->jitter);
   if (!deadline) return;
   const Slot slot = restore_over(call, old, key, call.word(3));
   if (slot == kNoSlot) return;
@@ -149,17 +165,18 @@ void restore(Call& call) {
   set_access(call, slot, *options);
   call.changed(key);
   call.notify(Event::generic, "restore", key);
-  if (*deadline != kNever && !options->is_absolute) propagate_restore(call, *deadline);
+  const bool is_exact = options->is_absolute && !options->jitter.is_given && *deadline == given;
+  if (*deadline != kNever && !is_exact) propagate_restore(call, *deadline);
 }
 
 // clang-format off
 constexpr Command kDumpCommands[] = {
     {"dump", dump, 2, flag::readonly, {1, 1, 1, access::ro | access::access}, "generic", "2.6.0",
      "key", "Returns the value of a key as bytes, for RESTORE."},
-    {"restore", restore, -4, flag::write | flag::denyoom | flag::dangerous,
+    {"restore", restore, -4, flag::write | flag::denyoom | flag::dangerous | flag::asks_rules,
      {1, 1, 1, access::ow | access::update}, "generic", "2.6.0",
      "key ttl:int serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds:int] [FREQ "
-     "frequency:int]", "Makes a key from what DUMP returned."},
+     "frequency:int] [JITTER percent:double]", "Makes a key from what DUMP returned."},
 };
 // clang-format on
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "persist/crc64.h"
 #include "server/core/key_events.h"
 #include "server/core/reclaimer.h"
@@ -56,6 +58,33 @@ TEST_F(DumpTest, TheDeadlineOfTheKeyIsGivenByTheCommand) {
   EXPECT_EQ(run("PTTL a"), "(integer) 7000");
   EXPECT_EQ(run({"RESTORE", "b", in_ms(Millis(8000)), dump("k"), "ABSTTL"}), "OK");
   EXPECT_EQ(run("PTTL b"), "(integer) 8000");
+}
+
+TEST_F(DumpTest, TheDeadlineOfTheKeyCanHaveJitter) {
+  run("SET k v");
+  const std::string payload = dump("k");
+  for (const Words& options : {Words{"RESTORE", "a", "1000000", payload, "REPLACE", "JITTER", "50"},
+                               Words{"RESTORE", "a", in_ms(Millis(1'000'000)), payload, "JITTER",
+                                     "50", "ABSTTL", "REPLACE", "IDLETIME", "5"}}) {
+    std::set<std::string> seen;
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_EQ(run(options), "OK");
+      const Slot slot = database().stored_slot("a");
+      const Millis ttl = database().deadline(slot) - fixture_.wall().now();
+      EXPECT_GE(ttl, Millis(500'000));
+      EXPECT_LE(ttl, Millis(1'500'000));
+      seen.insert(run("PTTL a"));
+      EXPECT_EQ(fixture_.propagated.back(),
+                "0: RESTORE a " + in_ms(ttl) + " " + payload + " REPLACE" +
+                    (options.size() > 8 ? " IDLETIME 5" : "") + " ABSTTL");
+    }
+    EXPECT_GT(seen.size(), 10u);
+  }
+  EXPECT_EQ(run({"RESTORE", "b", "0", payload, "JITTER", "5"}), "(error) ERR syntax error");
+  EXPECT_EQ(run({"RESTORE", "b", "5", payload, "JITTER"}), "(error) ERR syntax error");
+  EXPECT_EQ(run({"RESTORE", "b", "5", payload, "JITTER", "101"}),
+            "(error) ERR JITTER must be a percentage from 0 to 100");
+  EXPECT_EQ(run("EXISTS b"), "(integer) 0");
 }
 
 TEST_F(DumpTest, AKeyThatIsThereIsReplacedOnlyIfThatIsAskedFor) {

@@ -80,8 +80,8 @@ void bgrewriteaof(Call& call) {
   call.reply().simple("Background append only file rewriting started");
 }
 
-constexpr std::uint32_t kSavingFlags = flag::admin | flag::noscript | flag::no_async_loading;
-constexpr std::uint32_t kLastsaveFlags = flag::loading | flag::stale | flag::fast;
+constexpr std::uint64_t kSavingFlags = flag::admin | flag::noscript | flag::no_async_loading;
+constexpr std::uint64_t kLastsaveFlags = flag::loading | flag::stale | flag::fast;
 
 // clang-format off
 constexpr Command kPersistenceCommands[] = {

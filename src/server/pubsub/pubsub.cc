@@ -204,7 +204,7 @@ void pubsub_numpat(Call& call) {
 
 constexpr std::uint32_t kListen =
     flag::pubsub | flag::noscript | flag::loading | flag::stale | flag::for_subscribers;
-constexpr std::uint32_t kAsk = flag::pubsub | flag::loading | flag::stale;
+constexpr std::uint64_t kAsk = flag::pubsub | flag::loading | flag::stale;
 
 // clang-format off
 constexpr Command kPubsubRows[] = {

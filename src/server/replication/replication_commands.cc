@@ -282,9 +282,9 @@ void failover(Call& call) {
   call.reply().ok();
 }
 
-constexpr std::uint32_t kReplicationFlags = flag::loading | flag::stale;
-constexpr std::uint32_t kReplicationAdmin = flag::admin | flag::noscript;
-constexpr std::uint32_t kSyncFlags = kReplicationAdmin | flag::no_async_loading;
+constexpr std::uint64_t kReplicationFlags = flag::loading | flag::stale;
+constexpr std::uint64_t kReplicationAdmin = flag::admin | flag::noscript;
+constexpr std::uint64_t kSyncFlags = kReplicationAdmin | flag::no_async_loading;
 
 // clang-format off
 constexpr Command kReplicationCommands[] = {

@@ -171,9 +171,9 @@ void function_restore(Call& call) {
   call.reply().ok();
 }
 
-constexpr std::uint32_t kHelpFlags = flag::loading | flag::stale;
-constexpr std::uint32_t kWriteFlags = flag::noscript | flag::write;
-constexpr std::uint32_t kLoadFlags = kWriteFlags | flag::denyoom;
+constexpr std::uint64_t kHelpFlags = flag::loading | flag::stale;
+constexpr std::uint64_t kWriteFlags = flag::noscript | flag::write;
+constexpr std::uint64_t kLoadFlags = kWriteFlags | flag::denyoom;
 constexpr std::uint32_t kCallFlags =
     flag::noscript | flag::stale | flag::skip_monitor | flag::movablekeys | flag::no_mandatory_keys;
 constexpr KeyRange kFunctionKeys = {3, 0, 1, access::rw | access::access | access::update, 2};

@@ -5,13 +5,13 @@
 #include "server/core/reclaimer.h"
 #include "server/core/requests.h"
 #include "server/expiry/expiry_log.h"
-#include "server/expiry/log_protection.h"
 #include "server/persistence/persistence.h"
 #include "server/replication/primary_link.h"
 #include "server/replication/propagation.h"
 #include "server/replication/replication.h"
 #include "server/scripting/script_run.h"
 #include "server/tracking/tracking.h"
+#include "server/ttl/ttl_guard.h"
 
 namespace mayfly {
 namespace {
@@ -66,11 +66,7 @@ void Requests::run_for_script(ScriptRun& run, Client& client, const Command& com
   }
   const std::int64_t begin = monotonic_ns();
   ServerCall call(events_, parts_, client, context, command, words, reply);
-  if (writes_expiry_log(config_, context, call.database(), command, words)) {
-    call.fail(kLogProtectedReply);
-  } else {
-    command.handler(call);
-  }
+  run_handler(call);
   const bool has_logged = parts_.expiry_log.end_batch();
   if (run.caller.tracking) parts_.tracking.remember(run.caller, command, words);
   const std::int64_t micros = (monotonic_ns() - begin) / 1000;

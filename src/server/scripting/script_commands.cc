@@ -91,8 +91,8 @@ void script_debug(Call& call) {
 
 void module_list(Call& call) { call.reply().array(0); }
 
-constexpr std::uint32_t kHelpFlags = flag::loading | flag::stale;
-constexpr std::uint32_t kScriptFlags = flag::noscript | flag::stale | flag::skip_monitor;
+constexpr std::uint64_t kHelpFlags = flag::loading | flag::stale;
+constexpr std::uint64_t kScriptFlags = flag::noscript | flag::stale | flag::skip_monitor;
 constexpr std::uint32_t kEvalFlags =
     kScriptFlags | flag::may_replicate | flag::movablekeys | flag::no_mandatory_keys;
 constexpr std::uint32_t kReadFlags =

@@ -88,7 +88,7 @@ bool Tracking::remembers(const Client& client) const {
 
 // Of a script, which is skipped by MONITOR, only the commands that it calls count.
 void Tracking::remember(Client& client, const Command& command, Words words) {
-  constexpr std::uint32_t kChecked = flag::readonly | flag::skip_monitor | flag::pubsub;
+  constexpr std::uint64_t kChecked = flag::readonly | flag::skip_monitor | flag::pubsub;
   if ((command.flags & kChecked) != flag::readonly || !remembers(client)) return;
   const std::size_t before = table_.keys();
   const auto add = [&](std::string_view key) {
