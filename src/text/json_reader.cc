@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/json/json_reader.h"
+#include "text/json_reader.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cmath>
 
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 
 namespace mayfly {
 namespace {
