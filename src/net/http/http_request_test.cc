@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Requests of HTTP, whole and in pieces, right and wrong; and responses.
+
 #include "net/http/http_request.h"
 
 #include <gtest/gtest.h>

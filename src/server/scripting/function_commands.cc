@@ -171,7 +171,7 @@ void function_restore(Call& call) {
   call.reply().ok();
 }
 
-constexpr std::uint32_t kFunctionHelpFlags = flag::loading | flag::stale;
+constexpr std::uint32_t kFunctionHelp = flag::loading | flag::stale;
 constexpr std::uint32_t kWriteFlags = flag::noscript | flag::write;
 constexpr std::uint32_t kLoadFlags = kWriteFlags | flag::denyoom;
 constexpr std::uint32_t kCallFlags =
@@ -199,7 +199,7 @@ constexpr Command kFunctions[] = {
      "Returns all libraries in one value.", {}, "function"},
     {"kill", function_kill, 2, flag::noscript | flag::allow_busy, {}, "scripting", "7.0.0", "",
      "Ends a function that runs.", {}, "function"},
-    {"help", reply_help, 2, kFunctionHelpFlags, {}, "scripting", "7.0.0", "", "Prints this help.", {},
+    {"help", reply_help, 2, kFunctionHelp, {}, "scripting", "7.0.0", "", "Prints this help.", {},
      "function"},
 };
 
