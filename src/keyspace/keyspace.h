@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -103,6 +104,9 @@ class ExpiryObserver {
 struct KeyspaceStats {
   std::uint64_t expired_keys = 0;
   std::uint64_t expired_members = 0;
+  // Of these, by FoundBy.
+  std::array<std::uint64_t, 3> expired_keys_by{};
+  std::array<std::uint64_t, 3> expired_members_by{};
   std::uint64_t evicted_keys = 0;
   Lateness late_on_access;
   Lateness late_by_sweep;

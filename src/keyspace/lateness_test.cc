@@ -54,5 +54,19 @@ TEST(LatenessTest, MomentsMayBeAsFarApartAsCanBe) {
   EXPECT_EQ(late.percentile_ms(0), 0u);
 }
 
+TEST(LatenessTest, CountsExactlyUpToPowersOfTwo) {
+  Lateness late;
+  const Time deadline(Millis(1'000'000));
+  for (const std::int64_t ms : {0, 1, 7, 8, 15, 16, 1023, 1024}) {
+    late.add(deadline, deadline + Millis(ms));
+  }
+  EXPECT_EQ(late.count_until(0), 1u);
+  EXPECT_EQ(late.count_until(7), 3u);
+  EXPECT_EQ(late.count_until(15), 5u);
+  EXPECT_EQ(late.count_until(1023), 7u);
+  EXPECT_EQ(late.count_until(2047), 8u);
+  EXPECT_EQ(late.sum_ms(), 0 + 1 + 7 + 8 + 15 + 16 + 1023 + 1024);
+}
+
 }  // namespace lateness_test
 }  // namespace mayfly

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/hex.h"
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 #include "tools/terminal/progress.h"
 #include "tools/terminal/terminal.h"
 

@@ -89,7 +89,7 @@ void georadiusbymember_ro(Call& call) { run_radius(call, {.by_member = true}); }
 }  // namespace
 
 std::span<const Command> geo_radius_commands() {
-  static constexpr std::uint32_t kWrite =
+  static constexpr std::uint64_t kWrite =
       flag::write | flag::denyoom | flag::movablekeys | flag::store_option;
   static constexpr KeyRange kSource = one_key(access::ro | access::access);
   // clang-format off

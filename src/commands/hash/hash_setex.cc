@@ -102,7 +102,7 @@ void hsetex(Call& call) {
   if (call.has_failed()) return;
   if (!target) return call.reply().integer(0);
   if (target->is_past) {
-    remove_items(call, target->members, request->items, target->deadline);
+    remove_items(call, target->members, request->items, target->deadlines.base());
   } else {
     set_long(call, target->members, *request, std::move(target->deadlines));
   }

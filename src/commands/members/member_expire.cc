@@ -39,7 +39,7 @@ std::int64_t expire_member(MembersRef& members, std::string_view name, When cond
   if (!found) return kNoMember;
   if (!allows(conditions, found->deadline, deadline)) return kNotAllowed;
   if (is_past) {
-    members.expire(name, request.deadline);
+    members.expire(name, deadline);
     return kRemoved;
   }
   members.set_deadline(name, deadline);

@@ -49,7 +49,7 @@ void saddex_long(Call& call) {
   if (call.has_failed()) return;
   if (!target) return call.reply().integer(0);
   if (target->is_past) {
-    remove_items(call, target->members, request->items, target->deadline);
+    remove_items(call, target->members, request->items, target->deadlines.base());
     return call.reply().integer(0);
   }
   const Added added = add_members(call, target->members, request->items.words(), target->deadlines,

@@ -14,6 +14,7 @@
 #include "server/core/requests.h"
 #include "server/core/server_call.h"
 #include "server/expiry/expiry_log.h"
+#include "server/http/http_server.h"
 #include "server/migration/migration_targets.h"
 #include "server/monitoring/command_log.h"
 #include "server/monitoring/latency.h"
@@ -67,19 +68,33 @@ struct Server::State {
       : config(std::move(given)),
         environment{clock, now, config, log, host},
         storage{environment, keyspace, stats, background, loading, stream, scripting},
-        parts{environment, commands,
-              keyspace,    events,
-              stats,       command_logs,
-              latency,     pubsub,
-              watches,     pauses,
-              propagation, background,
-              loading,     clients,
-              blocked,     key_waiters,
-              expiry_log,  reclaimer,
-              requests,    persistence,
-              replication, migration_targets,
-              scripting,   tracking,
-              run_id,      [&server] { server.apply_config(); }},
+        parts{environment,
+              commands,
+              keyspace,
+              events,
+              stats,
+              command_logs,
+              latency,
+              pubsub,
+              watches,
+              pauses,
+              propagation,
+              background,
+              loading,
+              clients,
+              blocked,
+              key_waiters,
+              expiry_log,
+              reclaimer,
+              requests,
+              persistence,
+              replication,
+              migration_targets,
+              scripting,
+              tracking,
+              http,
+              run_id,
+              [&server] { server.apply_config(); }},
         tracking(config, clients),
         background(environment, latency),
         stream(propagation),
@@ -100,7 +115,8 @@ struct Server::State {
         persistence(storage, propagation, clients, events, replication,
                     [this] { return std::make_unique<AofReplay>(parts, events); }),
         replication(storage, pauses, clients, blocked, events, local_expiries, persistence.aof()),
-        scripting(parts) {}
+        scripting(parts),
+        http(parts) {}
 
   Time now{};
   Config config;
@@ -133,6 +149,7 @@ struct Server::State {
   Replication replication;
   MigrationTargets migration_targets{environment.host};
   Scripting scripting;
+  HttpServer http;
 
   Time next_periodic = Time::min();
   std::uint64_t counted_commands = 0;  // at the last periodic tasks
@@ -153,6 +170,8 @@ Server::~Server() = default;
 const ServerParts& Server::parts() const { return state_->parts; }
 
 std::unique_ptr<Peer> Server::accept(Link& link) { return state_->clients.accept(link); }
+
+std::unique_ptr<Peer> Server::accept_http(Link& link) { return state_->http.accept(link); }
 
 void Server::apply_config() {
   const Config& config = state_->config;
@@ -223,6 +242,7 @@ void Server::State::run_periodic() {
   stats.commands_per_second += (rate - stats.commands_per_second) / 8;  // smoothed
   counted_commands = stats.commands;
   clients.run_periodic(now);
+  http.run_periodic(now);
   reclaimer.make_room();  // maxmemory may have been lowered during a pause
   migration_targets.close_idle(now);
   expiry_log.run_periodic();

@@ -21,6 +21,7 @@ class BlockedClients;
 class Clients;
 class CommandLogs;
 class ExpiryLog;
+class HttpServer;
 class KeyEvents;
 class KeyWaiters;
 class Latency;
@@ -63,6 +64,7 @@ struct ServerParts : Environment {
   MigrationTargets& migration_targets;
   Scripting& scripting;
   Tracking& tracking;
+  HttpServer& http;
   const std::string& run_id;
   std::function<void()> apply_config;  // after a change of the configuration
 };

@@ -67,6 +67,7 @@ class ExpiryLog final : public ExpiryObserver {
 
   // For the web console: see RecentExpiries::read_since().
   std::vector<RecentExpiry> read_recent(std::uint64_t sequence, std::size_t limit);
+  std::uint64_t last_recent() const { return recent_.last_sequence(); }
   void run_periodic() { update_observer(); }
 
   // Of all databases.

@@ -202,7 +202,7 @@ void pubsub_numpat(Call& call) {
   call.reply().integer(static_cast<std::int64_t>(parts_of(call).pubsub.patterns().size()));
 }
 
-constexpr std::uint32_t kListen =
+constexpr std::uint64_t kListen =
     flag::pubsub | flag::noscript | flag::loading | flag::stale | flag::for_subscribers;
 constexpr std::uint64_t kAsk = flag::pubsub | flag::loading | flag::stale;
 

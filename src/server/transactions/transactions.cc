@@ -60,7 +60,7 @@ void unwatch(Call& call) {
   call.reply().ok();
 }
 
-constexpr std::uint32_t kTransactionFlags =
+constexpr std::uint64_t kTransactionFlags =
     flag::noscript | flag::loading | flag::stale | flag::fast | flag::allow_busy;
 
 // clang-format off
