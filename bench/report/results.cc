@@ -10,8 +10,8 @@
 
 #include "base/version.h"
 #include "mayfly/clock.h"
-#include "tools/json/json.h"
-#include "tools/json/json_reader.h"
+#include "text/json.h"
+#include "text/json_reader.h"
 
 #ifndef MAYFLY_COMMIT
 #define MAYFLY_COMMIT "unknown"

@@ -13,7 +13,7 @@
 #include "cli/completion_scripts.h"
 #include "mayfly/clock.h"
 #include "mayfly/store.h"
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 
 namespace mayfly {
 namespace {

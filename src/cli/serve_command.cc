@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "cli/commands.h"
+#include "cli/web_files.h"
 #include "server/config/config.h"
 #include "server/core/process.h"
 
@@ -28,6 +29,8 @@ constexpr const char* kServeHelp =
     "  --bind ADDRESS ...         addresses to listen on (default 127.0.0.1 ::1, local only)\n"
     "  --requirepass PASSWORD     clients must authenticate with AUTH PASSWORD\n"
     "  --any-port                 use the next free port if the port is in use\n"
+    "  --http-port N              serve metrics, health checks and the web console (default: off)\n"
+    "  --http-bind ADDRESS ...    addresses for that (default 127.0.0.1 ::1, local only)\n"
     "Data on disk\n"
     "  --dir FOLDER               directory of the data files (default: current directory)\n"
     "  --save 'SECONDS CHANGES'   when to write dump.rdb automatically; '' for never\n"
@@ -68,8 +71,12 @@ void greet(const ServerProcess& process, bool is_quiet) {
   if (is_quiet || process.port() == 0) return;
   fmt::print(
       "Mayfly is listening on port {}. Try:\n  redis-cli -p {} HSETEX user:1 EX 60 FIELDS 1 token "
-      "abc\n  redis-cli -p {} HTTL user:1 FIELDS 1 token\nPress Ctrl-C to stop.\n",
+      "abc\n  redis-cli -p {} HTTL user:1 FIELDS 1 token\n",
       process.port(), process.port(), process.port());
+  if (const std::string url = process.http_url(); !url.empty()) {
+    fmt::print("Console and metrics: {}\n", url);
+  }
+  fmt::print("Press Ctrl-C to stop.\n");
   std::fflush(stdout);
 }
 
@@ -100,6 +107,7 @@ Status serve(std::vector<std::string> words) {
   if (Status status = load_config_words(config, words, warnings, strict); !status) return status;
   const bool is_quiet = config.daemonize || config.loglevel == "nothing";
   ServerProcess process(std::move(config), "mayfly");
+  process.set_web_files(embedded_web_files());
   for (const std::string& warning : warnings) process.log().write(Level::warning, warning);
   if (Status status = process.listen(any_port); !status) return status;
   if (Status status = process.take_directory(); !status) return status;

@@ -30,6 +30,8 @@ class EpollListener final : public Watched {
   // Accepts no more, and closes the socket: its port is free.
   void stop();
   bool is_tcp() const { return path_.empty(); }
+  int group() const { return group_; }
+  void set_group(int group) { group_ = group; }
 
   // Removes this file when it is destroyed.
   void own_path(const std::string& path) { path_ = path; }
@@ -43,6 +45,7 @@ class EpollListener final : public Watched {
   const Accepted accepted_;
   const Exhausted exhausted_;
   std::string path_;
+  int group_ = 0;
   bool paused_ = false;
   bool stopped_ = false;
 };

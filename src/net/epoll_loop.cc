@@ -75,23 +75,25 @@ struct EpollLoop::State {
   }
 
   ~State() {
-    stop_listening(false);
+    stop_listening([](const EpollListener&) { return true; });
     for (const auto& link : links) link->close_now("the server stops");
     reap();
   }
 
-  void listen(Fd fd, const std::string& path, Acceptor acceptor) {
+  void listen(Fd fd, const std::string& path, int group, Acceptor acceptor) {
     auto listener = std::make_unique<EpollListener>(
         epoll.get(), std::move(fd), options.accepts_a_turn,
         [this, made = std::move(acceptor)](Fd client) { adopt(std::move(client), made); },
         [this](int error) { pause_accepting(error); });
     listener->own_path(path);
+    listener->set_group(group);
     listeners.push_back(std::move(listener));
   }
 
-  void stop_listening(bool only_tcp) {
+  template <class Which>
+  void stop_listening(const Which& which) {
     for (auto& listener : listeners) {
-      if (only_tcp && !listener->is_tcp()) continue;
+      if (!which(*listener)) continue;
       listener->stop();
       retired.push_back(std::move(listener));  // it may be the one that is calling us
     }
@@ -263,7 +265,7 @@ Result<int> EpollLoop::listen_tcp(std::string_view host, int port, const ListenO
   Result<Fd> fd = listen_at_tcp(host, port, options);
   if (!fd) return fd.error();
   const int bound = local_end(fd->get()).port;
-  state_->listen(std::move(*fd), "", std::move(acceptor));
+  state_->listen(std::move(*fd), "", options.group, std::move(acceptor));
   return bound;
 }
 
@@ -271,13 +273,18 @@ Status EpollLoop::listen_unix(const std::string& path, const ListenOptions& opti
                               Acceptor acceptor) {
   Result<Fd> fd = listen_at_unix(path, options);
   if (!fd) return fd.error();
-  state_->listen(std::move(*fd), path, std::move(acceptor));
+  state_->listen(std::move(*fd), path, options.group, std::move(acceptor));
   return Done{};
 }
 
-void EpollLoop::stop_listening() { state_->stop_listening(false); }
+void EpollLoop::stop_listening() {
+  state_->stop_listening([](const EpollListener&) { return true; });
+}
 
-void EpollLoop::stop_listening_tcp() { state_->stop_listening(true); }
+void EpollLoop::stop_listening_tcp(int group) {
+  state_->stop_listening(
+      [&](const EpollListener& each) { return each.is_tcp() && each.group() == group; });
+}
 
 void EpollLoop::connect(std::string_view host, int port, Acceptor connected,
                         std::function<void(const Error&)> failed) {

@@ -43,7 +43,7 @@ class EpollLoop final : public Loop {
   Status listen_unix(const std::string& path, const ListenOptions& options,
                      Acceptor acceptor) override;
   void stop_listening() override;
-  void stop_listening_tcp();  // only there: CONFIG SET port and bind
+  void stop_listening_tcp(int group = 0);  // only these: CONFIG SET port and bind
   void connect(std::string_view host, int port, Acceptor connected,
                std::function<void(const Error&)> failed) override;
 

@@ -121,6 +121,7 @@ struct ListenOptions {
   int backlog = 511;
   int keepalive_seconds = 300;  // between probes of a silent TCP connection; 0: none
   unsigned permissions = 0;     // of a unix socket, such as 0700; 0: by the umask
+  int group = 0;                // listeners that are stopped together
 };
 
 class Loop {

@@ -5,7 +5,7 @@
 
 #include <climits>
 
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 #include "tools/option_words.h"
 
 namespace mayfly {

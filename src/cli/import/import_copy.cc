@@ -10,7 +10,7 @@
 
 #include "cli/import/import_state.h"
 #include "mayfly/internal/stopwatch.h"
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 #include "tools/terminal/progress.h"
 #include "tools/terminal/terminal.h"
 

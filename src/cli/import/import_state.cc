@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "resp/numbers.h"
+#include "text/json.h"
 #include "tools/files.h"
-#include "tools/json/json.h"
 
 namespace mayfly {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/import/import_marks.h"
 #include "cli/import/imported_keys.h"
 #include "resp/glob.h"
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 
 namespace mayfly {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 
 namespace mayfly {
 namespace {

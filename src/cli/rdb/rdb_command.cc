@@ -13,7 +13,7 @@
 #include "cli/rdb/rdb_summary.h"
 #include "mayfly/clock.h"
 #include "persist/disk/disk.h"
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 #include "tools/terminal/progress.h"
 #include "tools/terminal/terminal.h"
 

@@ -9,7 +9,7 @@
 #include "keyspace/value.h"
 #include "resp/glob.h"
 #include "resp/numbers.h"
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 #include "tools/terminal/terminal.h"
 
 namespace mayfly {

@@ -10,8 +10,8 @@
 
 #include "keyspace/value.h"
 #include "resp/numbers.h"
-#include "tools/byte_text.h"
-#include "tools/json/json.h"
+#include "text/byte_text.h"
+#include "text/json.h"
 #include "tools/terminal/progress.h"
 
 namespace mayfly {

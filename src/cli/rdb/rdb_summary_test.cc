@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 
 namespace mayfly {
 namespace rdb_summary_test {

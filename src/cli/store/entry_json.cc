@@ -7,7 +7,7 @@
 
 #include "base/nearest.h"
 #include "cli/ttl_words.h"
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 
 namespace mayfly {
 

@@ -17,7 +17,7 @@
 
 #include "mayfly/expiry.h"
 #include "mayfly/result.h"
-#include "tools/json/json_reader.h"
+#include "text/json_reader.h"
 
 namespace mayfly {
 

@@ -9,7 +9,7 @@
 
 #include "base/nearest.h"
 #include "resp/inline_words.h"
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 
 namespace mayfly {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 #include "tools/files.h"
 #include "tools/option_words.h"
 

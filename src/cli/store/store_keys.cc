@@ -11,7 +11,7 @@
 #include "cli/store/store_lines.h"
 #include "cli/ttl_words.h"
 #include "cli/whole_file.h"
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 #include "tools/terminal/terminal.h"
 
 namespace mayfly {

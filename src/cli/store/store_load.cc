@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/store/entry_json.h"
 #include "cli/store/store_file.h"
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 #include "tools/files.h"
 #include "tools/terminal/progress.h"
 #include "tools/terminal/terminal.h"

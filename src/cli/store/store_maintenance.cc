@@ -13,7 +13,7 @@
 #include "cli/commands.h"
 #include "cli/store/store_answers.h"
 #include "cli/ttl_words.h"
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 #include "tools/terminal/progress.h"
 #include "tools/terminal/terminal.h"
 

@@ -13,7 +13,7 @@
 #include "cli/store/store_answers.h"
 #include "cli/ttl_words.h"
 #include "mayfly/internal/stopwatch.h"
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 #include "tools/terminal/terminal.h"
 #include "tools/terminal/text_table.h"
 

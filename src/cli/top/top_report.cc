@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "cli/ttl_words.h"
-#include "tools/json/json.h"
+#include "text/json.h"
 #include "tools/terminal/text_table.h"
 
 namespace mayfly {

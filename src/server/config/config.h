@@ -58,6 +58,13 @@ struct Config {
   bool protected_mode = true;
   std::int64_t maxclients = 10'000;
 
+  // HTTP, ours: metrics, health and the console
+  std::int64_t http_port = 0;  // 0: off
+  std::vector<std::string> http_bind = {"127.0.0.1", "-::1"};
+  std::vector<std::string> http_hosts;  // names, beside addresses and localhost, it is asked by
+  std::int64_t http_maxconnections = 128;
+  std::int64_t http_session_timeout = 3600;  // seconds a session of the console may idle
+
   // General
   std::int64_t databases = 16;
   std::string requirepass;

@@ -102,7 +102,12 @@ void config_set(Call& call) {
   if (!prepared) return call.fail("ERR CONFIG SET failed - " + prepared.error().message);
   if (Status listens = here.server.host.relisten(changed); !listens) {
     here.server.persistence.cancel_config();
-    const bool is_port = changed.port != here.server.config.port;
+    const Config& before = here.server.config;
+    if (changed.http_port != before.http_port || changed.http_bind != before.http_bind) {
+      const bool is_http_port = changed.http_port != before.http_port;
+      return call.fail(failure(is_http_port ? "http-port" : "http-bind", listens.error().message));
+    }
+    const bool is_port = changed.port != before.port;
     return call.fail(failure(
         is_port ? "port" : "bind",
         fmt::format("{}: {}",

@@ -22,20 +22,6 @@ constexpr std::uint64_t kMegabyte = 1'048'576;
 constexpr std::string_view kLevels[] = {"debug", "verbose", "notice", "warning", "nothing"};
 constexpr std::string_view kPermissions[] = {"no", "yes", "local"};
 
-Status set_bind(Config& config, Values values, bool) {
-  config.bind = split_words(values);
-  return Done{};
-}
-
-std::string show_bind(const Config& config) {
-  std::string text;
-  for (const std::string& address : config.bind) {
-    if (!text.empty()) text += ' ';
-    text += address;
-  }
-  return text;
-}
-
 Status set_permissions(Config& config, Values values, bool) {
   const auto word = only_word(values);
   if (!word) return word.error();
@@ -150,7 +136,6 @@ std::string show_percentiles(const Config& config) {
 }
 
 constexpr Field kPercentiles{set_percentiles, show_percentiles};
-constexpr Field kBind{set_bind, show_bind};
 constexpr Field kPerm{set_permissions, show_permissions};
 constexpr Field kDir{set_dir, show_dir};
 constexpr Field kClientMemory{set_client_memory, show_client_memory};
@@ -161,7 +146,7 @@ constexpr Field kEvents{set_events, show_events};
 // clang-format off
 constexpr Directive kDirectives[] = {
     // Network
-    {"bind", "", kBind, mark::several},
+    {"bind",           "", words<&Config::bind>,                          mark::several},
     {"port",           "", number<&Config::port, 0, 65'535>},
     {"unixsocket",     "", text<&Config::unixsocket>,                     mark::fixed},
     {"unixsocketperm", "", kPerm,                                         mark::fixed},
@@ -259,7 +244,8 @@ const Row* find_row(std::span<const Row> rows, std::string_view name) {
 std::span<const Directive> directives() {
   static const std::vector<Directive> all = [] {
     std::vector<Directive> rows(std::begin(kDirectives), std::end(kDirectives));
-    for (const auto more : {persistence_directives(), replication_directives()}) {
+    for (const auto more :
+         {persistence_directives(), replication_directives(), http_directives()}) {
       rows.insert(rows.end(), more.begin(), more.end());
     }
     return rows;

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "server/config/config.h"
 #include "server/config/config_values.h"
@@ -55,9 +56,10 @@ struct RefusedDirective {
   std::string_view why;
 };
 
-std::span<const Directive> directives();  // all of them, the next two included
+std::span<const Directive> directives();  // all of them, the next three included
 std::span<const Directive> persistence_directives();
 std::span<const Directive> replication_directives();
+std::span<const Directive> http_directives();
 std::span<const InertDirective> inert_directives();
 std::span<const RefusedDirective> refused_directives();
 
@@ -140,6 +142,22 @@ Status set_choice(Config& config, Values values, bool) {
   return Done{};
 }
 
+template <std::vector<std::string> Config::*field>
+Status set_words(Config& config, Values values, bool) {
+  config.*field = split_words(values);
+  return Done{};
+}
+
+template <std::vector<std::string> Config::*field>
+std::string show_words(const Config& config) {
+  std::string text;
+  for (const std::string& word : config.*field) {
+    if (!text.empty()) text += ' ';
+    text += word;
+  }
+  return text;
+}
+
 template <std::int64_t Config::*field, std::int64_t least, std::int64_t most>
 inline constexpr Field number{set_number<field, least, most>, show_number<field>};
 
@@ -151,6 +169,10 @@ inline constexpr Field boolean{set_bool<field>, show_bool<field>};
 
 template <std::string Config::*field>
 inline constexpr Field text{set_text<field>, show_text<field>};
+
+// Marked `several`.
+template <std::vector<std::string> Config::*field>
+inline constexpr Field words{set_words<field>, show_words<field>};
 
 template <std::string Config::*field, const auto& choices>
 inline constexpr Field choice{set_choice<field, choices>, show_text<field>};

@@ -8,6 +8,7 @@
 #include "server/admin/client_list.h"
 #include "server/core/clients.h"
 #include "server/core/server_call.h"
+#include "server/monitoring/secrets.h"
 #include "server/pubsub/pubsub.h"
 #include "server/replication/replication.h"
 #include "server/tracking/tracking.h"
@@ -18,16 +19,6 @@ namespace {
 
 constexpr std::string_view kWrongPassword =
     "WRONGPASS invalid username-password pair or user is disabled.";
-
-// In constant time, so that the time tells nothing about the password.
-bool is_same_secret(std::string_view given, std::string_view right) {
-  std::size_t differences = given.size() ^ right.size();
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const char other = right.empty() ? '\0' : right[i % right.size()];
-    differences |= static_cast<unsigned char>(given[i] ^ other);
-  }
-  return differences == 0;
-}
 
 // There is one user so far, "default".
 bool is_right(const Config& config, std::string_view user, std::string_view password) {

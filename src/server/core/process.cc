@@ -69,8 +69,10 @@ ServerProcess::ServerProcess(Config config, std::string executable)
     : log_([this](Level level, std::string_view text) { write_line(stdout, clock_, level, text); }),
       executable_(std::move(executable)),
       server_(clock_, std::move(config), log_, *this),
-      loop_(clock_, {.log = [this](std::string_view line) { log_.write(Level::warning, line); }}) {
-  raise_file_limit(server_.parts().config.maxclients);
+      loop_(clock_, {.log = [this](std::string_view line) { log_.write(Level::warning, line); }}),
+      http_(loop_, [this](Link& link) { return server_.accept_http(link); }) {
+  const Config& given = server_.parts().config;
+  raise_file_limit(given.maxclients + given.http_maxconnections);
 }
 
 Persistence& ServerProcess::persistence() { return server_.parts().persistence; }
@@ -109,6 +111,11 @@ Status ServerProcess::listen_everywhere(const std::vector<std::string>& hosts, i
 }
 
 Status ServerProcess::listen(bool any_port) {
+  if (Status status = listen_for_clients(any_port); !status) return status;
+  return http_.listen(server_.parts().config, any_port);
+}
+
+Status ServerProcess::listen_for_clients(bool any_port) {
   const Config& config = server_.parts().config;
   if (config.port == 0 && config.unixsocket.empty()) {
     return Error{Code::invalid, "port is 0 and there is no unixsocket: no client could connect"};
@@ -135,6 +142,7 @@ Status ServerProcess::listen(bool any_port) {
 
 Status ServerProcess::relisten(const Config& config) {
   const Config& before = server_.parts().config;
+  if (Status status = http_.relisten(before, config); !status) return status;
   if (config.port == before.port && config.bind == before.bind) return Done{};
   const auto old_port = static_cast<int>(port_);
   // The port at the start may be another than was asked for (--any-port).
@@ -145,6 +153,7 @@ Status ServerProcess::relisten(const Config& config) {
       log_.write(Level::warning, fmt::format("Cannot listen on port {} any more: {}", old_port,
                                              back.error().message));
     }
+    (void)http_.relisten(config, before);
   }
   persistence().directory().renew_owner();
   return status;
@@ -256,6 +265,9 @@ void ServerProcess::ready() {
   const std::string& socket = server_.parts().config.unixsocket;
   if (!socket.empty()) {
     log_.write(Level::notice, fmt::format("Ready to accept connections at {}", socket));
+  }
+  if (http_.port() != 0) {
+    log_.write(Level::notice, fmt::format("Metrics and console at {}", http_.url()));
   }
   if (on_ready_) on_ready_();
 }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "server/config/config.h"
 #include "server/core/log.h"
 #include "server/core/server.h"
+#include "server/http/http_listeners.h"
 
 namespace mayfly {
 
@@ -37,7 +39,13 @@ class ServerProcess final : public ServerHost {
   // Called when the data is loaded.
   void on_ready(std::function<void()> call) { on_ready_ = std::move(call); }
 
+  // The files of the console. Call it before listen().
+  void set_web_files(std::span<const HttpFile> files) { web_files_ = files; }
+  std::span<const HttpFile> web_files() const override { return web_files_; }
+
   std::int64_t port() const override { return port_; }
+  std::int64_t http_port() const override { return http_.port(); }
+  std::string http_url() const { return http_.url(); }
   Status relisten(const Config& config) override;
   std::string executable() const override { return executable_; }
   void shut_down() override { loop_.stop(); }
@@ -56,6 +64,7 @@ class ServerProcess final : public ServerHost {
  private:
   Persistence& persistence();
   Status listen_at(const std::string& host, int port);
+  Status listen_for_clients(bool any_port);
   Status listen_everywhere(const std::vector<std::string>& hosts, int port);
   Status open_log();
   Status write_pidfile();
@@ -68,6 +77,8 @@ class ServerProcess final : public ServerHost {
   std::string executable_;
   Server server_;
   EpollLoop loop_;
+  HttpListeners http_;
+  std::span<const HttpFile> web_files_;
   std::int64_t port_ = 0;
   std::function<void()> on_ready_;
   bool has_refused_to_end_ = false;  // after a signal, as the data could not be saved

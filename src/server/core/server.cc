@@ -13,6 +13,7 @@
 #include "server/core/reclaimer.h"
 #include "server/core/requests.h"
 #include "server/core/server_call.h"
+#include "server/http/http_server.h"
 #include "server/migration/migration_targets.h"
 #include "server/monitoring/command_log.h"
 #include "server/monitoring/latency.h"
@@ -88,6 +89,7 @@ struct Server::State {
               migration_targets,
               scripting,
               tracking,
+              http,
               run_id,
               [&server] { server.apply_config(); }},
         tracking(config, clients),
@@ -109,7 +111,8 @@ struct Server::State {
         persistence(storage, propagation, clients, events, replication,
                     [this] { return std::make_unique<AofReplay>(parts, events); }),
         replication(storage, pauses, clients, blocked, events, local_expiries, persistence.aof()),
-        scripting(parts) {}
+        scripting(parts),
+        http(parts) {}
 
   Time now{};
   Config config;
@@ -141,6 +144,7 @@ struct Server::State {
   Replication replication;
   MigrationTargets migration_targets{environment.host};
   Scripting scripting;
+  HttpServer http;
 
   Time next_periodic = Time::min();
   std::uint64_t counted_commands = 0;  // at the last periodic tasks
@@ -161,6 +165,8 @@ Server::~Server() = default;
 const ServerParts& Server::parts() const { return state_->parts; }
 
 std::unique_ptr<Peer> Server::accept(Link& link) { return state_->clients.accept(link); }
+
+std::unique_ptr<Peer> Server::accept_http(Link& link) { return state_->http.accept(link); }
 
 void Server::apply_config() {
   const Config& config = state_->config;
@@ -230,6 +236,7 @@ void Server::State::run_periodic() {
   stats.commands_per_second += (rate - stats.commands_per_second) / 8;  // smoothed
   counted_commands = stats.commands;
   clients.run_periodic(now);
+  http.run_periodic(now);
   reclaimer.make_room();  // maxmemory may have been lowered during a pause
   migration_targets.close_idle(now);
 }

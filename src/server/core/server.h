@@ -32,6 +32,9 @@ class Server {
   // A client at a new connection; null if it is refused (the reason has been sent).
   std::unique_ptr<Peer> accept(Link& link);
 
+  // Likewise at a connection that speaks HTTP.
+  std::unique_ptr<Peer> accept_http(Link& link);
+
   // A slice of sweeping and freeing, or of loading. It runs before requests are read: a request
   // that arrives meanwhile waits for the rest of one slice, and its reply for none.
   void begin_turn();

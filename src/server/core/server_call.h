@@ -20,6 +20,7 @@ class Background;
 class BlockedClients;
 class Clients;
 class CommandLogs;
+class HttpServer;
 class KeyEvents;
 class KeyWaiters;
 class Latency;
@@ -61,6 +62,7 @@ struct ServerParts : Environment {
   MigrationTargets& migration_targets;
   Scripting& scripting;
   Tracking& tracking;
+  HttpServer& http;
   const std::string& run_id;
   std::function<void()> apply_config;  // after a change of the configuration
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "persist/disk/disk.h"
 #include "server/config/config.h"
 #include "server/core/log.h"
+#include "server/http/http_files.h"
 #include "server/persistence/child.h"
 
 namespace mayfly {
@@ -26,6 +28,8 @@ class ServerHost {
   virtual void shut_down() = 0;  // the loop ends after this turn
   virtual void ready() {}        // the data is loaded: clients are served
   virtual std::int64_t port() const { return 0; }
+  virtual std::int64_t http_port() const { return 0; }
+  virtual std::span<const HttpFile> web_files() const { return {}; }  // of the console
 
   // Listens where `config` says. After an error it listens where it did before.
   virtual Status relisten(const Config&) { return Done{}; }

@@ -38,4 +38,13 @@ bool is_secret(Words words, std::size_t i) {
          (marks_of(words[i - 1]) & mark::secret) != 0;
 }
 
+bool is_same_secret(std::string_view given, std::string_view right) {
+  std::size_t differences = given.size() ^ right.size();
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const char other = right.empty() ? '\0' : right[i % right.size()];
+    differences |= static_cast<unsigned char>(given[i] ^ other);
+  }
+  return differences == 0;
+}
+
 }  // namespace mayfly

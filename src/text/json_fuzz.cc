@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "tools/json/json.h"
-#include "tools/json/json_reader.h"
+#include "text/json.h"
+#include "text/json_reader.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/json/json.h"
+#include "text/json.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes as text and back: hex, base64 and JSON.
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Is what is JSON read as what it means, and all else refused, with its place?
-#include "tools/json/json_reader.h"
+#include "text/json_reader.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 
 namespace mayfly {
 namespace json_reader_test {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/json/json_reader.h"
+#include "text/json_reader.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cmath>
+#include <set>
 
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 
 namespace mayfly {
 namespace {
@@ -123,13 +124,14 @@ class Reader {
     ++at_;
     skip_spaces();
     if (take('}')) return true;
+    std::set<std::string, std::less<>> names;
     while (true) {
       skip_spaces();
       const std::size_t start = at_;
       if (!has('"')) return fail("missing member name (use \"name\": value)");
       std::string name;
       if (!read_string(name)) return false;
-      if (value.find(name) != nullptr) return fail_at(start, "duplicate member '" + name + "'");
+      if (!names.insert(name).second) return fail_at(start, "duplicate member '" + name + "'");
       skip_spaces();
       if (!take(':')) return fail("expected ':' after '" + name + "'");
       JsonValue& member = value.values.emplace_back();

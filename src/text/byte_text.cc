@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/byte_text.h"
+#include "text/byte_text.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Is what Json writes JSON, with the same values in it?
 
-#include "tools/json/json.h"
+#include "text/json.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers to requests of HTTP that are not refused.
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "base/version.h"
+#include "server/core/server_call.h"
+#include "server/http/console_commands.h"
+#include "server/http/http_files.h"
+#include "server/http/http_server.h"
+#include "server/http/readiness.h"
+#include "server/replication/replication.h"
+#include "text/json_reader.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::string_view kCookie = "mayfly_session";
+
+// The value of our cookie; empty if there is none.
+std::string_view session_token(const HttpRequest& request) {
+  std::string_view rest = request.header("cookie");
+  while (!rest.empty()) {
+    std::string_view one = rest.substr(0, rest.find(';'));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    if (one.starts_with(kCookie) && one.substr(kCookie.size()).starts_with('=')) {
+      return one.substr(kCookie.size() + 1);
+    }
+  }
+  return {};
+}
+
+HttpResponse with_cookie(std::string_view token, std::string_view more) {
+  HttpResponse response;
+  response.status = 204;
+  response.headers.emplace_back(
+      "Set-Cookie",
+      fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict{}", kCookie, token, more));
+  return response;
+}
+
+bool is_read(const HttpRequest& request) {
+  return request.method == "GET" || request.method == "HEAD";
+}
+
+}  // namespace
+
+HttpResponse HttpServer::answer(const HttpRequest& request, std::string_view body, Link& link) {
+  const std::string_view path = request.path;
+  if (path == "/api/session") return session(request);
+  if (path == "/api/login") return log_in(body, link);
+  if (path == "/api/logout") return log_out(request);
+  if (path == "/api/command") return run_console_commands(parts_, link, body);
+  if ((path == "/health" || path == "/ready" || path == "/metrics") && !is_read(request)) {
+    HttpResponse response = http_error(405, "use GET");
+    response.headers.emplace_back("Allow", "GET, HEAD");
+    return response;
+  }
+  if (path == "/health" || path == "/ready") return health(request);
+  return answer_file(parts_.host.web_files(), request);
+}
+
+// Who gets an answer knows that the process serves; a server that stops says so.
+HttpResponse HttpServer::health(const HttpRequest& request) const {
+  if (request.path == "/health") return http_text(200, "ok\n");
+  const std::optional<std::string> why = why_not_ready(parts_);
+  return why ? http_text(503, *why + "\n") : http_text(200, "ready\n");
+}
+
+bool HttpServer::is_logged_in(const HttpRequest& request) {
+  return parts_.config.requirepass.empty() ||
+         sessions_.is_logged_in(session_token(request), parts_.config, now());
+}
+
+HttpResponse HttpServer::session(const HttpRequest& request) {
+  const bool needs_login = !parts_.config.requirepass.empty();
+  const bool is_read_only = parts_.replication.is_replica() && parts_.config.replica_read_only;
+  return http_json(
+      200, fmt::format(R"({{"login_required":{},"logged_in":{},"version":"{}","read_only":{}}})"
+                       "\n",
+                       needs_login, is_logged_in(request), kMayflyVersion, is_read_only));
+}
+
+HttpResponse HttpServer::log_in(std::string_view body, const Link& link) {
+  const Result<JsonValue> json = read_json(body);
+  const JsonValue* const password = json ? json->find("password") : nullptr;
+  if (password == nullptr || !password->is(JsonValue::Kind::string)) {
+    return http_error(400, "the body must be {\"password\": \"...\"}");
+  }
+  if (parts_.config.requirepass.empty()) {
+    HttpResponse response;
+    response.status = 204;
+    return response;
+  }
+  const std::string_view address = link.address();
+  const HttpSessions::LogIn result =
+      sessions_.log_in(address.substr(0, address.rfind(':')), password->text, parts_.config, now());
+  if (result.wait > Millis(0)) {
+    HttpResponse response = http_error(429, "too many wrong passwords (wait before the next one)");
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(result.wait).count();
+    response.headers.emplace_back("Retry-After", std::to_string(seconds));
+    return response;
+  }
+  if (result.token.empty()) return http_error(401, "wrong password");
+  return with_cookie(result.token, "");
+}
+
+HttpResponse HttpServer::log_out(const HttpRequest& request) {
+  sessions_.log_out(session_token(request));
+  return with_cookie("", "; Max-Age=0");
+}
+
+}  // namespace mayfly

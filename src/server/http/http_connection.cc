@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/http_connection.h"
+
+#include <algorithm>
+
+#include "server/http/http_server.h"
+
+namespace mayfly {
+
+HttpConnection::HttpConnection(HttpServer& server, Link& link)
+    : server_(server), link_(link), since_(server.now()) {}
+
+void HttpConnection::received(InputBuffer& input) {
+  while (!input.empty() && !link_.closing() && !waits_for_output_) {
+    if (ignored_ > 0) {
+      const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(ignored_, input.size()));
+      input.consume(bytes);
+      ignored_ -= bytes;
+      continue;
+    }
+    if (is_idle_) {
+      is_idle_ = false;
+      since_ = server_.now();
+    }
+    const HttpParsed parsed = parser_.parse(input.view());
+    if (parsed == HttpParsed::error) {
+      return refuse(http_error(parser_.status(), parser_.error()), input);
+    }
+    if (parsed == HttpParsed::incomplete) {
+      if (parser_.wanted() > 0) input.want(parser_.wanted());
+      return;
+    }
+    // The body of what is refused is not kept.
+    const HttpRequest& request = parser_.request();
+    if (const auto refusal = server_.refusal(request, link_)) {
+      const std::size_t there = std::min(input.size(), parser_.consumed());
+      ignored_ = parser_.consumed() - there;
+      input.consume(there);
+      answer(*refusal, request.is_keep_alive);
+      continue;
+    }
+    if (parsed == HttpParsed::head) {
+      if (request.expects_continue) link_.send("HTTP/1.1 100 Continue\r\n\r\n");
+      input.want(parser_.wanted());
+      return;
+    }
+    // A copy, as others may be served while a script of it runs, and the input may move then.
+    const std::string body(parser_.body(input.view()));
+    input.consume(parser_.consumed());
+    const HttpResponse response = server_.answer(request, body, link_);
+    answer(response, request.is_keep_alive);
+  }
+}
+
+void HttpConnection::answer(const HttpResponse& response, bool keeps_alive) {
+  server_.answered(response.status);
+  response.write(link_.output(), parser_.request().method == "HEAD", keeps_alive);
+  parser_.reset();
+  since_ = server_.now();
+  waits_for_output_ = true;
+  if (!keeps_alive) return link_.close_after_flush();
+  link_.pause_reading();  // until drained()
+}
+
+// After an error in the input there is no way on.
+void HttpConnection::refuse(const HttpResponse& response, InputBuffer& input) {
+  input.consume(input.size());
+  answer(response, false);
+}
+
+void HttpConnection::drained() {
+  if (!waits_for_output_) return;
+  waits_for_output_ = false;
+  is_idle_ = true;
+  since_ = server_.now();
+  if (!link_.closing()) link_.resume_reading();
+}
+
+void HttpConnection::closed(std::string_view) { server_.remove(*this); }
+
+void HttpConnection::check_time(Time now) {
+  if (waits_for_output_) {
+    if (link_.sent() != sent_) since_ = now;
+    sent_ = link_.sent();
+    if (is_due(since_ + kStuckMost, now)) link_.close_now("it does not read its answer");
+    return;
+  }
+  if (is_idle_) {
+    if (is_due(since_ + kIdleMost, now)) link_.close_now("idle");
+    return;
+  }
+  if (!is_due(since_ + kRequestMost, now)) return;
+  server_.answered(408);
+  http_error(408, "the request took too long to arrive").write(link_.output(), false, false);
+  since_ = now;
+  waits_for_output_ = true;
+  link_.close_after_flush();
+}
+
+}  // namespace mayfly

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// HttpServer: what a server answers by HTTP, and the limits on these connections.
+//
+//   GET /health, /ready        for orchestrators; no checks
+//   GET /metrics               for Prometheus; HTTP Basic from other machines, if there is a password
+//   GET /, /app.js, ...        the files of the console
+//   GET /api/session           whether a password is needed
+//   POST /api/login, /logout   sessions: http_sessions.h
+//   POST /api/command          console_commands.h
+//   GET /api/expired           what expired last
+//
+// Everything but /health and /ready is refused to other machines in protected mode, and unless it
+// is asked for by an address, localhost or a name in http-hosts. The API is refused to pages of
+// other origins: http_origin.h.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mayfly/time.h"
+#include "net/http/http_request.h"
+#include "net/http/http_response.h"
+#include "net/transport.h"
+#include "server/http/http_sessions.h"
+
+namespace mayfly {
+
+class HttpConnection;
+struct ServerParts;
+
+// For the metrics about HTTP.
+struct HttpStats {
+  std::uint64_t connections = 0;
+  std::uint64_t rejected_connections = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t refused = 0;  // answered by 4xx or 5xx
+};
+
+class HttpServer {
+ public:
+  explicit HttpServer(const ServerParts& parts) : parts_(parts) {}
+  ~HttpServer();
+
+  // Null if there are too many connections: the reason has been sent.
+  std::unique_ptr<Peer> accept(Link& link);
+
+  // Closes connections that idle, are slow to send or to read. Called several times a second.
+  void run_periodic(Time now);
+
+  const std::vector<HttpConnection*>& connections() const { return connections_; }
+  const HttpStats& stats() const { return stats_; }
+  std::size_t sessions() const { return sessions_.size(); }
+
+  // ---- For connections ----
+
+  // The answer to a request that is refused by its head.
+  std::optional<HttpResponse> refusal(const HttpRequest& request, const Link& link);
+
+  // REQUIRES: it is not refused.
+  HttpResponse answer(const HttpRequest& request, std::string_view body, Link& link);
+
+  void answered(int status);
+  void remove(HttpConnection& connection);
+  Time now() const;
+
+ private:
+  std::optional<HttpResponse> check_metrics(const HttpRequest& request, const Link& link);
+  std::optional<HttpResponse> check_api(const HttpRequest& request);
+  bool is_logged_in(const HttpRequest& request);
+  bool has_too_much_output() const;
+  HttpResponse health(const HttpRequest& request) const;
+  HttpResponse session(const HttpRequest& request);
+  HttpResponse log_in(std::string_view body, const Link& link);
+  HttpResponse log_out(const HttpRequest& request);
+  HttpResponse expired(const HttpRequest& request) const;
+
+  const ServerParts& parts_;
+  HttpSessions sessions_;
+  HttpStats stats_;
+  std::vector<HttpConnection*> connections_;
+};
+
+}  // namespace mayfly
