@@ -29,7 +29,7 @@ const PAGE = 50;           // rows that one step by time adds
 const SCAN_COUNT = 1000;   // keys that one SCAN examines
 const STEP_KEYS = 20_000;  // keys that one step examines at most
 const MOST_ROWS = 200;     // rows that are kept
-const BATCH = 200;         // commands in one request
+const BATCH = 120;         // commands in one request
 export const LAST_MOMENT = "253402300799000";  // the end of the year 9999
 
 export class Search {

@@ -4,12 +4,7 @@
 // decode() turns that into Value, encode() turns an argument into JSON. Nothing is lost on the way.
 
 export type Name = string | Uint8Array;
-export type Value = null | boolean | number | bigint | Name | ReplyError | Value[] | ValueMap;
-
-/** An error inside a reply, such as one of the replies of EXEC. */
-export class ReplyError {
-  constructor(readonly message: string) {}
-}
+export type Value = null | boolean | number | bigint | Name | Value[] | ValueMap;
 
 /** A map in the order of the reply. */
 export class ValueMap {
@@ -33,8 +28,6 @@ export function decode(json: unknown): Value {
     const inner = object[key];
     if (key === "$base64" && typeof inner === "string") return fromBase64(inner);
     if (key === "$int" && typeof inner === "string") return BigInt(inner);
-    if (key === "$double" && typeof inner === "string") return inner;
-    if (key === "$error" && typeof inner === "string") return new ReplyError(inner);
     if (key === "$map" && Array.isArray(inner)) {
       return new ValueMap((inner as [unknown, unknown][]).map(([k, v]) => [decode(k), decode(v)]));
     }

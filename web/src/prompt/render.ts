@@ -2,7 +2,7 @@
 // Replies as text, in the form that users of redis-cli know; and the syntax of a command, from
 // what COMMAND DOCS says about its arguments.
 
-import { ReplyError, type Value, ValueMap, isName, show, toList, toMap } from "../core/values";
+import { type Value, ValueMap, isName, show, toList, toMap } from "../core/values";
 
 const MOST_CHARACTERS = 100_000;
 
@@ -18,7 +18,6 @@ function nested(value: Value, indent: string): string {
   }
   if (typeof value === "bigint") return `(integer) ${value}`;
   if (typeof value === "boolean") return `(${value})`;
-  if (value instanceof ReplyError) return `(error) ${value.message}`;
   if (isName(value)) return typeof value === "string" ? quoted(value) : `"${show(value)}"`;
   if (value instanceof ValueMap) {
     return items(value.entries.map(([key, inner]) => (at: string) =>
