@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The expiry feed: what has just expired, how late and why. It keeps the latest few hundred.
 
-import { type Expired, expired } from "../core/api";
+import { type Expired, Refused, expired } from "../core/api";
 import { button, byId, h, setHidden, setText } from "../core/dom";
 import * as format from "../core/format";
 import { isName, show } from "../core/values";
@@ -28,7 +28,11 @@ export class FeedPanel {
   /** Asks the server for what is new. */
   async poll(): Promise<void> {
     if (this.isPaused) return;
-    const news = await expired(this.since);
+    const news = await expired(this.since).catch((error: unknown) => {
+      if (!(error instanceof Refused)) throw error;
+      setText(this.empty, `There is no feed: ${error.message}`);
+      return { last: this.since, expired: [] };
+    });
     if (news.last < this.since) this.since = 0;  // the server has started again
     else this.since = news.last;
     this.show(news.expired);

@@ -15,7 +15,7 @@ const WITHIN: Record<string, string> = {
 
 export function duePanel(): Panel {
   const { element, body } = table("Entries by the time until they expire",
-                                  ["Within", "", "Entries", "Members", "Bytes"]);
+                                  ["Within", "Share", "Entries", "Members", "Bytes"]);
   byId("due").append(element);
   return {
     update({ stats }) {
