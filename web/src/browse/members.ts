@@ -4,7 +4,7 @@
 
 import { type Command, type Reply, Refused, run, valueOf } from "../core/api";
 import { type Name, type Value, ValueMap, isName, show, toList, toNumber } from "../core/values";
-import { LAST_MOMENT, type Run, scanned } from "./search";
+import { type Run, scanned } from "./search";
 
 const PAGE = 100;
 const SHOWN_BYTES = 8192;
@@ -136,7 +136,7 @@ async function byRank(db: number, key: Key, cursor: string, execute: Run): Promi
 async function bySoonest(db: number, key: Key, family: Family, cursor: string,
                          execute: Run): Promise<Page> {
   const [reply] = await execute(db, [[
-    `${family.letter}EXPIRESCAN`, key.name, cursor, "FROM", "0", "TO", LAST_MOMENT,
+    `${family.letter}EXPIRESCAN`, key.name, cursor, "FROM", "-", "TO", "+",
     "COUNT", String(PAGE)]]);
   const [next, list] = scanned(reply);
   const members: Member[] = [];

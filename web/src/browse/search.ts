@@ -25,12 +25,12 @@ export interface Row {
 
 export type Run = (db: number, commands: Command[]) => Promise<Reply[]>;
 
-const PAGE = 50;           // rows that one step by time adds
+const PAGE = 50;           // rows that one step by time adds, or a few more
+const FILTER_COUNT = 200;  // keys that one EXPIRESCAN examines if there is a pattern or type
 const SCAN_COUNT = 1000;   // keys that one SCAN examines
 const STEP_KEYS = 20_000;  // keys that one step examines at most
 const MOST_ROWS = 200;     // rows that are kept
 const BATCH = 120;         // commands in one request
-export const LAST_MOMENT = "253402300799000";  // the end of the year 9999
 
 export class Search {
   rows: Row[] = [];
@@ -45,7 +45,7 @@ export class Search {
   /** Adds rows. `goOn` is asked between two requests whether the user still waits. */
   async more(goOn: () => boolean = () => true): Promise<void> {
     if (this.done) return;
-    if (this.query.order === "soonest") await this.stepByTime();
+    if (this.query.order === "soonest") await this.stepByTime(goOn);
     else await this.stepByScan(goOn);
   }
 
@@ -55,22 +55,26 @@ export class Search {
             ...(type === "" ? [] : ["TYPE", type])];
   }
 
-  private async stepByTime(): Promise<void> {
+  private async stepByTime(goOn: () => boolean): Promise<void> {
     const { from, to } = this.query;
-    const [reply] = await this.execute(this.db, [[
-      "EXPIRESCAN", this.cursor, "FROM", from === null ? "0" : String(Math.floor(from)),
-      "TO", to === null ? LAST_MOMENT : String(Math.ceil(to)), ...this.filters(),
-      "COUNT", String(PAGE)]]);
-    const [cursor, list] = scanned(reply);
-    this.cursor = cursor;
-    this.done = cursor === "0";
+    const filters = this.filters();
+    const count = filters.length === 0 ? PAGE : FILTER_COUNT;
+    const start = this.examined;
     const rows: Row[] = [];
-    for (const entry of list) {
-      const [name, deadline] = toList(entry);
-      if (!isName(name) || this.isSeen(name)) continue;
-      rows.push({ name, type: "", deadline: toNumber(deadline), size: null });
-    }
-    this.examined += rows.length;
+    do {
+      const [reply] = await this.execute(this.db, [[
+        "EXPIRESCAN", this.cursor, "FROM", from === null ? "-" : String(Math.floor(from)),
+        "TO", to === null ? "+" : String(Math.ceil(to)), ...filters, "COUNT", String(count)]]);
+      const [cursor, list] = scanned(reply);
+      this.cursor = cursor;
+      this.done = cursor === "0";
+      this.examined += count;
+      for (const entry of list) {
+        const [name, deadline] = toList(entry);
+        if (!isName(name) || this.isSeen(name)) continue;
+        rows.push({ name, type: "", deadline: toNumber(deadline), size: null });
+      }
+    } while (!this.done && rows.length < PAGE && this.examined - start < STEP_KEYS && goOn());
     await fillIn(this.db, rows, this.execute);
     this.rows.push(...rows.filter((row) => row.type !== "none"));
   }

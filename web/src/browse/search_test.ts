@@ -36,15 +36,27 @@ function server(total: number) {
 
 test("the order by time asks for a page and no more", async () => {
   const fake = server(1_000_000);
-  const search = new Search(0, { ...QUERY, pattern: "user:*", type: "hash" }, fake.run);
+  const search = new Search(0, QUERY, fake.run);
   await search.more();
   assert.equal(search.rows.length, 50);
   assert.equal(search.done, false);
   const scans = fake.asked.filter(([name]) => name === "EXPIRESCAN");
   assert.equal(scans.length, 1);
-  assert.deepEqual(scans[0]?.slice(6), ["MATCH", "user:*", "TYPE", "hash", "COUNT", "50"]);
+  assert.deepEqual(scans[0], ["EXPIRESCAN", "0", "FROM", "-", "TO", "+", "COUNT", "50"]);
   await search.more();
   assert.equal(search.rows.length, 100);
+});
+
+test("a pattern that matches nothing is looked for in a bounded part of the keys", async () => {
+  const asked: Command[] = [];
+  const search = new Search(0, { ...QUERY, pattern: "user:*", type: "hash" }, (_db, commands) => {
+    asked.push(...commands);
+    return Promise.resolve(commands.map(() => ({ ok: ["1", []] })));
+  });
+  await search.more();
+  assert.equal(asked.length, 100);
+  assert.deepEqual(asked[1]?.slice(6), ["MATCH", "user:*", "TYPE", "hash", "COUNT", "200"]);
+  assert.equal(search.done, false);
 });
 
 test("a step examines a bounded part of a large keyspace, in bounded requests", async () => {

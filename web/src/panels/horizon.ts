@@ -41,7 +41,7 @@ export class HorizonPanel implements Panel {
   constructor(private readonly onChange: () => void,
               private readonly onSlot: (from: number, to: number) => void) {
     this.rangeButtons = RANGES.map((range) => button(range.label, () => this.show(
-      { start: 0, length: range.ms }), { "aria-label": `Next ${range.name}` }));
+      { start: 0, length: range.ms }), { title: `The next ${range.name}` }));
     this.unitButtons = (["entries", "bytes"] as Unit[]).map((unit) =>
       button(unit === "entries" ? "Entries" : "Bytes", () => this.choose(unit)));
     this.listKeys = button("List these keys", () => this.list(), { class: "small" });

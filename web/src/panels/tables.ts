@@ -74,7 +74,7 @@ export class SlowPanel {
 
   constructor() {
     const region = h("div", { class: "scroll", tabindex: "0", role: "region",
-                              "aria-label": "Slow commands" },
+                              "aria-label": "List of slow commands" },
                      this.none, this.slow.element, h("h3", { class: "dim" }, "Most time spent"),
                      this.busy.element);
     byId("slow").append(region);
