@@ -132,6 +132,9 @@ test("a phone shows one column, and nothing is cut", () => withPage(browser, ser
   await live(page);
   await page.locator("#horizon canvas").waitFor();
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  const cut = await page.locator("main > .card").evaluateAll((cards) =>
+    cards.filter((card) => card.scrollWidth > card.clientWidth).map((card) => card.id));
+  assert.deepEqual(cut, []);
   const lefts = await page.locator("main > .card").evaluateAll((cards) =>
     cards.map((card) => card.getBoundingClientRect().left));
   assert.equal(new Set(lefts).size, 1);

@@ -27,7 +27,7 @@ function example() {
   }
   for (let at = 0; at < 60; at += 1) {
     lines.push(`HSET user:${at} name "User ${at}" email user${at}@example.com otp ${100000 + at * 7919 % 900000} cart "3 items" token t${at}`,
-               `HEXPIRE user:${at} ${seconds(90, 80)} FIELDS 1 otp`,
+               `HEXPIRE user:${at} ${seconds(420, 300)} FIELDS 1 otp`,
                `HEXPIRE user:${at} ${seconds(1500, 900)} FIELDS 2 cart token`);
   }
   for (let at = 0; at < 600; at += 1) lines.push(`SET flash:${at} 1 PX ${7000 + at * 90}`);
@@ -46,8 +46,8 @@ const server = await new Server().start();
 server.pipe(example());
 mkdirSync(OUT, { recursive: true });
 for (const [name, options] of [
-  ["light", { colorScheme: "light", viewport: { width: 1360, height: 1180 } }],
-  ["dark", { colorScheme: "dark", viewport: { width: 1360, height: 1180 } }],
+  ["light", { colorScheme: "light", viewport: { width: 1280, height: 960 } }],
+  ["dark", { colorScheme: "dark", viewport: { width: 1280, height: 960 } }],
   ["phone", { colorScheme: "light", viewport: { width: 390, height: 844 } }],
 ]) {
   await withPage(browser, server, async (page) => {
@@ -55,7 +55,7 @@ for (const [name, options] of [
     await load(server, page);
     await openKey(page, "user:1*");
     await page.locator("#key tr", { hasText: "otp" }).first().waitFor();
-    await page.evaluate(() => { document.activeElement?.blur(); scrollTo(0, 0); });
+    await page.evaluate(() => { document.activeElement?.blur(); scrollTo({ top: 0, behavior: "instant" }); });
     await page.waitForTimeout(300);
     const path = join(OUT, `console-${name}.png`);
     await page.screenshot({ path });

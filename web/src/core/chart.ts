@@ -4,7 +4,7 @@
 
 import uPlot from "uplot";
 import { fillRows, h, setText, table } from "./dom";
-import { bytes, clock } from "./format";
+import { bytes, clock, exactBytes } from "./format";
 import type { Series } from "./series";
 
 const AXIS_FONT = "12px system-ui, sans-serif";
@@ -51,11 +51,11 @@ export function valueAxis(format: (value: number) => string, more: uPlot.Axis = 
   };
 }
 
-// An axis of bytes has its marks at powers of two, which bytes() writes without fractions.
+// An axis of bytes has its marks at powers of two, which are short in KiB and MiB.
 export const BYTE_STEPS = Array.from({ length: 50 }, (_, power) => 2 ** power);
 
 export function byteAxis(more: uPlot.Axis = {}): uPlot.Axis {
-  return valueAxis(bytes, { incrs: BYTE_STEPS, ...more });
+  return valueAxis(exactBytes, { incrs: BYTE_STEPS, ...more });
 }
 
 /** From zero to a little above the highest value. */

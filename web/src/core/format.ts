@@ -21,7 +21,12 @@ export function bytes(value: number): string {
   return scaled(value, 1024, [" B", " KiB", " MiB", " GiB", " TiB"]);
 }
 
-function scaled(value: number, base: number, units: string[]): string {
+/** The same with up to two decimals, for the marks of an axis: 1.25 MiB. */
+export function exactBytes(value: number): string {
+  return scaled(value, 1024, [" B", " KiB", " MiB", " GiB", " TiB"], 2);
+}
+
+function scaled(value: number, base: number, units: string[], decimals = 1): string {
   const sign = value < 0 ? "-" : "";
   let rest = Math.abs(value);
   let unit = 0;
@@ -29,8 +34,8 @@ function scaled(value: number, base: number, units: string[]): string {
     rest /= base;
     unit += 1;
   }
-  const digits = rest < 10 && !Number.isInteger(rest) ? 1 : 0;
-  return `${sign}${rest.toFixed(digits).replace(/\.0$/, "")}${units[unit]}`;
+  const digits = rest < 10 && !Number.isInteger(rest) ? decimals : 0;
+  return `${sign}${Number(rest.toFixed(digits))}${units[unit]}`;
 }
 
 /** 0, 0.4, 12, 1,234 per second */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytes, count, duration, parseDuration, rate, shortCount } from "./format";
+import { bytes, count, duration, exactBytes, parseDuration, rate, shortCount } from "./format";
 
 test("counts and sizes are short and do not jump at a unit's edge", () => {
   assert.equal(count(1234567), "1,234,567");
@@ -10,6 +10,7 @@ test("counts and sizes are short and do not jump at a unit's edge", () => {
                    ["0", "999", "1k", "1.2k", "35k", "1M", "2.5M"]);
   assert.deepEqual([0, 812, 1024, 1536, 40 * 1024 * 1024].map(bytes),
                    ["0 B", "812 B", "1 KiB", "1.5 KiB", "40 MiB"]);
+  assert.deepEqual([0, 1024, 1.25 * 1024 * 1024].map(exactBytes), ["0 B", "1 KiB", "1.25 MiB"]);
   assert.deepEqual([0, 0.4, 3, 12.6, 1234.4].map(rate), ["0", "0.4", "3", "13", "1,234"]);
 });
 

@@ -102,9 +102,9 @@ export class HorizonPanel implements Panel {
       axes: [
         timeAxis(),
         valueAxis((value) => (this.unit === "entries" ? format.shortCount(value)
-                                                      : format.bytes(value)),
+                                                      : format.exactBytes(value)),
                   { incrs: () => (this.unit === "entries" ? COUNT_STEPS : BYTE_STEPS) }),
-        byteAxis({ side: 1, scale: "memory", grid: { show: false }, size: 62 }),
+        byteAxis({ side: 1, scale: "memory", grid: { show: false }, size: 66 }),
       ],
       series: [
         {},
