@@ -13,7 +13,7 @@ SOURCES = $(shell find $(FOLDERS) -name '*.h' -o -name '*.cc' -o -name '*.c' | s
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
-run: build ## Build, and start the server on port 6379 and the console on 8379, or the next free ones
+run: build ## Build, and start the server on port 6379 and its console on 8379 (or the next free)
 	build/release/mayfly serve --any-port --http-port 8379
 
 build: build/release/build.ninja ## Build build/release/mayfly, libmayfly.a and libmayfly.so

@@ -35,6 +35,8 @@ install(FILES ${made}/_mayfly DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-co
 install(FILES ${made}/mayfly.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
         COMPONENT server)
 install(FILES share/systemd/mayfly.service DESTINATION lib/systemd/system COMPONENT server)
+install(FILES share/grafana/mayfly.json DESTINATION ${CMAKE_INSTALL_DATADIR}/mayfly/grafana
+        COMPONENT server)
 
 install(TARGETS mayfly_shared EXPORT mayfly-targets
         LIBRARY COMPONENT lib NAMELINK_COMPONENT dev)

@@ -13,7 +13,7 @@ python=(pybind11-dev python3-dev python3-venv python3-pip)
 package=(dpkg-dev file)
 test=("${python[@]}" "${package[@]}" python3 python3-pytest python3-hypothesis python3-gdbm
       libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev valgrind redis-server redis-tools
-      libhiredis-dev python3-redis python3-celery python3-rq bash zsh fish)
+      libhiredis-dev python3-redis python3-celery python3-rq bash zsh fish prometheus)
 bench=(libsqlite3-dev librocksdb-dev redis-server redis-tools python3-matplotlib)
 check=(python3 clang-format clang-tidy)
 fuzz=(python3 clang libclang-rt-dev)  # libFuzzer is in the latter
@@ -74,14 +74,18 @@ echo "bootstrap: installing ${missing[*]}"
 apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq)
 "${apt[@]}" update
 
-# redis-server is only a peer for tests: no service of it may be left running on this machine.
+# These are only peers for tests: no service of theirs may be left running on this machine.
 # Debian asks policy-rc.d whether it may start one; it is in place while we install, no longer.
 policy=/usr/sbin/policy-rc.d
 ours=""
 allow_services() {
   if [[ -n "$ours" ]]; then "${as_root[@]}" rm -f "$policy"; fi
 }
-if [[ " ${missing[*]} " == *" redis-server "* && ! -e "$policy" && ! -L "$policy" ]]; then
+services=()
+for service in redis-server prometheus; do
+  if [[ " ${missing[*]} " == *" $service "* ]]; then services+=("$service"); fi
+done
+if ((${#services[@]} > 0)) && [[ ! -e "$policy" && ! -L "$policy" ]]; then
   trap allow_services EXIT
   ours=yes
   printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
@@ -92,9 +96,10 @@ allow_services
 ours=""
 
 # Nor may one start when the machine does. Where it was installed before, it is not ours to change.
-if [[ " ${missing[*]} " == *" redis-server "* ]] && command -v systemctl >/dev/null; then
-  "${as_root[@]}" systemctl disable --quiet redis-server.service >/dev/null 2>&1 || true
+if ! command -v systemctl >/dev/null; then services=(); fi
+for service in "${services[@]}"; do
+  "${as_root[@]}" systemctl disable --quiet "$service.service" >/dev/null 2>&1 || true
   if [[ -d /run/systemd/system ]]; then
-    "${as_root[@]}" systemctl stop redis-server.service || true
+    "${as_root[@]}" systemctl stop "$service.service" || true
   fi
-fi
+done

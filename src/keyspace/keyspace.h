@@ -81,6 +81,8 @@ class KeyspaceListener {
 struct KeyspaceStats {
   std::uint64_t expired_keys = 0;
   std::uint64_t expired_members = 0;
+  std::uint64_t expired_keys_on_access = 0;  // of these; the sweep found the others
+  std::uint64_t expired_members_on_access = 0;
   std::uint64_t evicted_keys = 0;
   Lateness late_on_access;
   Lateness late_by_sweep;

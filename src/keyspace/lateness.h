@@ -25,11 +25,20 @@ class Lateness {
     const std::uint64_t ms = is_due(deadline, now) ? to - from : 0;
     ++counts_[bucket_of(ms)];
     ++count_;
+    sum_ += static_cast<double>(ms);
     max_ = std::max(max_, ms);
   }
 
   std::uint64_t count() const { return count_; }
   std::uint64_t max_ms() const { return max_; }
+  double sum_ms() const { return sum_; }
+
+  // How many were at most `ms` late. Exact if `ms` is 2^n - 1, or less than 8.
+  std::uint64_t count_until(std::uint64_t ms) const {
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i <= bucket_of(ms); ++i) count += counts_[i];
+    return count;
+  }
 
   // The lateness that `share` of all entries (0.5, 0.99) did not exceed; 0 if there are none.
   std::uint64_t percentile_ms(double share) const {
@@ -61,6 +70,7 @@ class Lateness {
   std::array<std::uint64_t, kBuckets> counts_{};
   std::uint64_t count_ = 0;
   std::uint64_t max_ = 0;
+  double sum_ = 0;
 };
 
 }  // namespace mayfly

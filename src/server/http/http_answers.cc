@@ -5,12 +5,14 @@
 
 #include <chrono>
 
+#include "base/prometheus_text.h"
 #include "base/version.h"
 #include "server/core/server_call.h"
 #include "server/http/console_commands.h"
 #include "server/http/http_files.h"
 #include "server/http/http_server.h"
 #include "server/http/readiness.h"
+#include "server/metrics/metrics.h"
 #include "server/replication/replication.h"
 #include "text/json_reader.h"
 
@@ -60,6 +62,7 @@ HttpResponse HttpServer::answer(const HttpRequest& request, std::string_view bod
     return response;
   }
   if (path == "/health" || path == "/ready") return health(request);
+  if (path == "/metrics") return metrics();
   return answer_file(parts_.host.web_files(), request);
 }
 
@@ -68,6 +71,13 @@ HttpResponse HttpServer::health(const HttpRequest& request) const {
   if (request.path == "/health") return http_text(200, "ok\n");
   const std::optional<std::string> why = why_not_ready(parts_);
   return why ? http_text(503, *why + "\n") : http_text(200, "ready\n");
+}
+
+HttpResponse HttpServer::metrics() const {
+  HttpResponse response;
+  response.type = PrometheusText::kContentType;
+  response.body = metrics_text(parts_);
+  return response;
 }
 
 bool HttpServer::is_logged_in(const HttpRequest& request) {

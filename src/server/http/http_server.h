@@ -2,7 +2,7 @@
 // HttpServer: what a server answers by HTTP, and the limits on these connections.
 //
 //   GET /health, /ready        for orchestrators; no checks
-//   GET /metrics               for Prometheus; HTTP Basic from other machines, if there is a password
+//   GET /metrics               for Prometheus; by HTTP Basic from elsewhere if a password is set
 //   GET /, /app.js, ...        the files of the console
 //   GET /api/session           whether a password is needed
 //   POST /api/login, /logout   sessions: http_sessions.h
@@ -74,6 +74,7 @@ class HttpServer {
   bool is_logged_in(const HttpRequest& request);
   bool has_too_much_output() const;
   HttpResponse health(const HttpRequest& request) const;
+  HttpResponse metrics() const;
   HttpResponse session(const HttpRequest& request);
   HttpResponse log_in(std::string_view body, const Link& link);
   HttpResponse log_out(const HttpRequest& request);

@@ -23,7 +23,7 @@ struct CommandStats {
   std::uint64_t micros = 0;
   std::uint64_t rejected = 0;                   // not run: wrong arity, no memory, unblocked
   std::uint64_t failed = 0;                     // run, with an error for a reply
-  std::array<std::uint32_t, 32> micros_log2{};  // a histogram, for percentiles
+  std::array<std::uint64_t, 32> micros_log2{};  // a histogram, for percentiles
 
   void add_call(std::int64_t took) {
     const auto time = static_cast<std::uint64_t>(took);

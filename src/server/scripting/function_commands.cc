@@ -171,13 +171,13 @@ void function_restore(Call& call) {
   call.reply().ok();
 }
 
-constexpr std::uint32_t kHelpFlags = flag::loading | flag::stale;
+constexpr std::uint32_t kFunctionHelp = flag::loading | flag::stale;
 constexpr std::uint32_t kWriteFlags = flag::noscript | flag::write;
 constexpr std::uint32_t kLoadFlags = kWriteFlags | flag::denyoom;
 constexpr std::uint32_t kCallFlags =
     flag::noscript | flag::stale | flag::skip_monitor | flag::movablekeys | flag::no_mandatory_keys;
 constexpr KeyRange kFunctionKeys = {3, 0, 1, access::rw | access::access | access::update, 2};
-constexpr KeyRange kReadKeys = {3, 0, 1, access::ro | access::access, 2};
+constexpr KeyRange kFunctionReadKeys = {3, 0, 1, access::ro | access::access, 2};
 
 // clang-format off
 constexpr Command kFunctions[] = {
@@ -199,7 +199,7 @@ constexpr Command kFunctions[] = {
      "Returns all libraries in one value.", {}, "function"},
     {"kill", function_kill, 2, flag::noscript | flag::allow_busy, {}, "scripting", "7.0.0", "",
      "Ends a function that runs.", {}, "function"},
-    {"help", reply_help, 2, kHelpFlags, {}, "scripting", "7.0.0", "", "Prints this help.", {},
+    {"help", reply_help, 2, kFunctionHelp, {}, "scripting", "7.0.0", "", "Prints this help.", {},
      "function"},
 };
 
@@ -208,7 +208,7 @@ constexpr Command kFunctionCommands[] = {
      kFunctions},
     {"fcall", fcall, -3, kCallFlags | flag::may_replicate, kFunctionKeys, "scripting", "7.0.0",
      "function numkeys:int [key...] [arg...]", "Calls a function."},
-    {"fcall_ro", fcall_ro, -3, kCallFlags | flag::readonly, kReadKeys, "scripting", "7.0.0",
+    {"fcall_ro", fcall_ro, -3, kCallFlags | flag::readonly, kFunctionReadKeys, "scripting", "7.0.0",
      "function numkeys:int [key...] [arg...]", "Calls a function that only reads."},
 };
 // clang-format on

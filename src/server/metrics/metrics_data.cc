@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metrics about keys, their deadlines and memory.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string>
+
+#include "server/core/reclaimer.h"
+#include "server/core/server_call.h"
+#include "server/metrics/metric_helpers.h"
+#include "server/metrics/metrics.h"
+#include "server/monitoring/info.h"
+#include "server/monitoring/memory.h"
+#include "server/monitoring/stats.h"
+#include "server/scripting/functions.h"
+#include "server/scripting/scripting.h"
+
+namespace mayfly {
+namespace {
+
+struct Horizon {
+  std::string_view name;
+  std::chrono::seconds length;
+};
+constexpr std::array<Horizon, 6> kHorizons = {{{"1s", std::chrono::seconds(1)},
+                                               {"10s", std::chrono::seconds(10)},
+                                               {"1m", std::chrono::minutes(1)},
+                                               {"10m", std::chrono::minutes(10)},
+                                               {"1h", std::chrono::hours(1)},
+                                               {"1d", std::chrono::hours(24)}}};
+
+// Bounds of 2^n - 1 ms, since that is where the histogram is exact.
+void lateness_histogram(PrometheusText& out, std::string_view cause, const Lateness& lateness) {
+  constexpr std::size_t kBuckets = 23;  // 0 ms to 70 minutes
+  std::array<MetricBucket, kBuckets> buckets;
+  std::uint64_t before = 0;
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    const std::uint64_t ms = (std::uint64_t{1} << i) - 1;
+    const std::uint64_t until = lateness.count_until(ms);
+    buckets[i] = {static_cast<double>(ms) / 1000, until - before};
+    before = until;
+  }
+  out.histogram({{"cause", cause}}, buckets, lateness.sum_ms() / 1000, lateness.count() - before);
+}
+
+// Calls `see` with each database that has keys, and its number as a label.
+template <class See>
+void each_database(const ServerParts& server, See see) {
+  Keyspace& keyspace = server.keyspace;
+  for (int number = 0; number < keyspace.count(); ++number) {
+    const Database& database = keyspace[number];
+    if (database.stored() > 0) see(database, std::to_string(number));
+  }
+}
+
+}  // namespace
+
+void metrics_of_keys(const ServerParts& server, PrometheusText& out) {
+  const ExecContext context = server.reclaimer.context();
+  out.family("mayfly_keys", "Keys that exist, by database.", MetricType::gauge);
+  each_database(server, [&](const Database& database, const std::string& number) {
+    out.sample({{"db", number}}, database.size(context));
+  });
+  out.family("mayfly_volatile_keys", "Keys with a deadline, by database.", MetricType::gauge);
+  each_database(server, [&](const Database& database, const std::string& number) {
+    out.sample({{"db", number}}, database.deadline_count());
+  });
+  out.family("mayfly_keys_with_volatile_members",
+             "Hashes, sets and sorted sets with members that have a deadline, by database.",
+             MetricType::gauge);
+  each_database(server, [&](const Database& database, const std::string& number) {
+    out.sample({{"db", number}}, database.member_deadline_count());
+  });
+  one_counter(out, "mayfly_keyspace_hits_total", "Look-ups of keys that exist.", server.stats.hits);
+  one_counter(out, "mayfly_keyspace_misses_total", "Look-ups of keys that do not exist.",
+              server.stats.misses);
+  one_counter(out, "mayfly_evicted_keys_total", "Keys that were evicted because of maxmemory.",
+              server.keyspace.stats().evicted_keys);
+}
+
+void metrics_of_expiry(const ServerParts& server, PrometheusText& out) {
+  Keyspace& keyspace = server.keyspace;
+  const KeyspaceStats& stats = keyspace.stats();
+  const auto by_cause = [&](std::string_view name, std::string_view help, std::uint64_t all,
+                            std::uint64_t on_access) {
+    out.family(name, help, MetricType::counter);
+    out.sample({{"cause", "access"}}, on_access);
+    out.sample({{"cause", "sweep"}}, all - on_access);
+  };
+  by_cause("mayfly_expired_keys_total", "Keys that expired, by what found them.",
+           stats.expired_keys, stats.expired_keys_on_access);
+  by_cause("mayfly_expired_members_total", "Members that expired, by what found them.",
+           stats.expired_members, stats.expired_members_on_access);
+  out.family("mayfly_expiry_lateness_seconds", "How long after its deadline an entry was removed.",
+             MetricType::histogram);
+  lateness_histogram(out, "access", stats.late_on_access);
+  lateness_histogram(out, "sweep", stats.late_by_sweep);
+
+  const Time now = server.now;
+  const auto due = [&](Time moment) {
+    std::size_t count = 0;
+    for (int i = 0; i < keyspace.count(); ++i) {
+      count += keyspace[i].deadline_count(moment) + keyspace[i].member_deadline_count(moment);
+    }
+    return count;
+  };
+  const std::size_t overdue = due(now);
+  one_gauge(out, "mayfly_expiry_backlog_entries",
+            "Keys that are due, or have a member that is due, and wait to be removed.", overdue);
+  out.family("mayfly_expiring_keys",
+             "Keys that expire, or whose next member expires, within this time from now.",
+             MetricType::gauge);
+  for (const auto& [name, length] : kHorizons) {
+    out.sample({{"within", name}}, due(now + length) - overdue);
+  }
+  one_counter(out, "mayfly_expiry_slices_total", "Slices of the sweep.", server.stats.sweep_slices);
+  one_counter(out, "mayfly_expiry_slices_cut_total",
+              "Slices of the sweep that ended by their time limit, with more to do.",
+              server.stats.sweep_slices_cut);
+  one_counter(out, "mayfly_expiry_cpu_seconds_total", "Time that the sweep took.",
+              static_cast<double>(server.stats.sweep_micros) / 1e6);
+}
+
+void metrics_of_memory(const ServerParts& server, PrometheusText& out) {
+  const MemoryNumbers numbers = memory_numbers();
+  const MemoryOverhead overhead = memory_overhead(server);
+  const Functions& functions = server.scripting.functions();
+  one_gauge(out, "mayfly_memory_used_bytes", "Memory that the server has allocated.", numbers.used);
+  one_gauge(out, "mayfly_memory_resident_bytes", "Memory of the process, as the system counts it.",
+            numbers.rss);
+  one_gauge(out, "mayfly_memory_peak_bytes", "The most memory that was allocated.",
+            std::max<std::uint64_t>(server.stats.memory_peak, numbers.used));
+  one_gauge(out, "mayfly_memory_startup_bytes", "Memory that was allocated at the start.",
+            server.stats.memory_startup);
+  one_gauge(out, "mayfly_memory_max_bytes", "The limit maxmemory; 0: none.",
+            server.config.maxmemory);
+  one_gauge(out, "mayfly_memory_dataset_bytes", "Memory of keys and values.",
+            numbers.used - std::min(overhead.total(), numbers.used));
+  out.family("mayfly_memory_overhead_bytes", "Memory beside keys and values, by what it is for.",
+             MetricType::gauge);
+  out.sample({{"part", "aof_buffer"}}, overhead.aof_buffer);
+  out.sample({{"part", "clients"}}, overhead.normal_clients);
+  out.sample({{"part", "replicas"}}, overhead.replica_clients);
+  out.sample({{"part", "replication_backlog"}}, overhead.backlog);
+  out.sample({{"part", "tables"}}, overhead.tables);
+  one_gauge(out, "mayfly_memory_lua_bytes", "Memory of the interpreters of scripts and functions.",
+            server.scripting.lua_bytes() + functions.lua_bytes());
+  one_gauge(out, "mayfly_lazyfree_pending_objects", "Values that wait to be freed.",
+            server.keyspace.lazy_free().pending());
+  one_gauge(out, "mayfly_scripts", "Scripts that are kept.", server.scripting.count());
+  one_gauge(out, "mayfly_functions", "Functions that are loaded.", functions.count());
+  one_counter(out, "mayfly_evicted_scripts_total", "Scripts that were evicted.",
+              server.stats.evicted_scripts);
+}
+
+}  // namespace mayfly
