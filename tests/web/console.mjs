@@ -17,12 +17,13 @@ export const PATIENCE_MS = 20_000;
 
 export const axeSource = () => require.resolve("axe-core/axe.min.js");
 
+// Below those that the system gives to clients.
 function freePort() {
   return new Promise((resolve) => {
-    const probe = net.createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
+    const wanted = 15_000 + Math.floor(Math.random() * 17_000);
+    const probe = net.createServer();
+    probe.once("error", () => resolve(freePort()));
+    probe.listen(wanted, "127.0.0.1", () => probe.close(() => resolve(wanted)));
   });
 }
 
@@ -43,23 +44,34 @@ export class Server {
     this.password = at < 0 ? "" : options[at + 1];
   }
 
+  /** Again at the same ports, once it has had some. */
   async start() {
-    this.port ??= await freePort();
-    this.httpPort ??= await freePort();
-    this.url = `http://127.0.0.1:${this.httpPort}/`;
+    for (let attempt = 0; ; attempt += 1) {
+      const port = this.port ?? await freePort();
+      const httpPort = this.httpPort ?? await freePort();
+      if (await this.startAt(port, httpPort)) {
+        Object.assign(this, { port, httpPort });
+        return this;
+      }
+      assert.ok(attempt < 10 && this.output.includes("in use"), this.output);
+    }
+  }
+
+  /** False if it has ended. */
+  async startAt(port, httpPort) {
+    this.url = `http://127.0.0.1:${httpPort}/`;
     this.output = "";
     this.process = spawn(process.env.MAYFLY, [
-      "serve", "--port", this.port, "--http-port", this.httpPort, "--bind", "127.0.0.1",
+      "serve", "--port", port, "--http-port", httpPort, "--bind", "127.0.0.1",
       "--save", "", "--dir", this.folder, ...this.options,
     ].map(String), { stdio: ["ignore", "pipe", "pipe"] });
     for (const stream of [this.process.stdout, this.process.stderr]) {
       stream.on("data", (data) => { this.output += data; });
     }
-    await until(async () => {
-      assert.equal(this.process.exitCode, null, this.output);
-      return (await fetch(`${this.url}ready`).catch(() => null))?.ok;
-    }, `the server answers\n${this.output}`);
-    return this;
+    await until(async () => this.process.exitCode !== null ||
+                            (await fetch(`${this.url}ready`).catch(() => null))?.ok,
+                `the server answers\n${this.output}`);
+    return this.process.exitCode === null;
   }
 
   async kill() {

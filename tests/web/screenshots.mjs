@@ -46,8 +46,8 @@ const server = await new Server().start();
 server.pipe(example());
 mkdirSync(OUT, { recursive: true });
 for (const [name, options] of [
-  ["light", { colorScheme: "light", viewport: { width: 1280, height: 960 } }],
-  ["dark", { colorScheme: "dark", viewport: { width: 1280, height: 960 } }],
+  ["light", { colorScheme: "light", viewport: { width: 1280, height: 900 } }],
+  ["dark", { colorScheme: "dark", viewport: { width: 1280, height: 900 } }],
   ["phone", { colorScheme: "light", viewport: { width: 390, height: 844 } }],
 ]) {
   await withPage(browser, server, async (page) => {
@@ -55,6 +55,7 @@ for (const [name, options] of [
     await load(server, page);
     await openKey(page, "user:1*");
     await page.locator("#key tr", { hasText: "otp" }).first().waitFor();
+    await page.waitForTimeout(800);  // a smooth scroll to the button ends
     await page.evaluate(() => { document.activeElement?.blur(); scrollTo({ top: 0, behavior: "instant" }); });
     await page.waitForTimeout(300);
     const path = join(OUT, `console-${name}.png`);

@@ -83,6 +83,7 @@ class Console {
         ["INFO", ...SECTIONS], this.horizon.command(), ...(withSlow ? SlowPanel.commands : [])]);
       this.take(replies, withSlow);
       await this.feed.poll();
+      if (withSlow) await this.key.follow();
       this.polls += 1;
       showLive();
       return true;

@@ -4,7 +4,7 @@
 
 import { type Command, Refused, run } from "../core/api";
 import { countdown } from "../core/countdown";
-import { askDuration, confirm } from "../core/dialog";
+import { askDuration, confirm, isDialogOpen } from "../core/dialog";
 import { button, byId, h, setHidden, setText, table } from "../core/dom";
 import * as format from "../core/format";
 import { report, say } from "../core/messages";
@@ -16,6 +16,8 @@ import {
 } from "./members";
 
 const RECHECK_MS = 250;
+const CHEAP_BYTES = 1 << 20;
+const CHEAP_PAGES = 3;
 const COLUMNS: Record<string, [string, string]> = {
   hash: ["Field", "Value"], set: ["Member", ""], zset: ["Member", "Score"],
   list: ["Index", "Item"], stream: ["Id", "Fields"],
@@ -64,7 +66,7 @@ export class KeyPanel {
   }
 
   /** Reads the key again, with as many pages of members as are shown. */
-  async refresh(): Promise<void> {
+  async refresh(isQuiet = false): Promise<void> {
     const name = this.name;
     if (name === null) return;
     this.turn += 1;
@@ -86,8 +88,21 @@ export class KeyPanel {
       this.next = key && key.type !== "string" ? next : null;
       this.draw(value);
     } catch (error) {
-      if (turn === this.turn) report(error);
+      if (turn !== this.turn) return;
+      if (!isQuiet) report(error);
+      if (error instanceof Refused) this.showProblem(error.message);
     }
+  }
+
+  /** Now and then, for others may change the key too; not if that costs the server much. */
+  async follow(): Promise<void> {
+    const isCheap = (this.key?.size ?? 0) < CHEAP_BYTES && this.pages <= CHEAP_PAGES;
+    if (this.key && isCheap && !isDialogOpen()) await this.refresh(true);
+  }
+
+  private showProblem(text: string): void {
+    this.content.replaceChildren(h("p", { class: "error" }, text));
+    this.foot.replaceChildren();
   }
 
   private onDue(): void {
