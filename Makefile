@@ -59,6 +59,7 @@ docs: ## Make build/docs/index.html: guides and API as a site, checked for dead 
 
 torture: test-packages build ## Kill servers and cut links many more times than the tests do
 	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/persist/kill_test.py --long
+	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/persist/expiry_log_test.py --long
 	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/replication/cluster_test.py --long
 
 # SECONDS=60 is for each; ONLY="rdb aof" for some of them. New inputs go to build/fuzz/corpus.

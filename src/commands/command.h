@@ -62,6 +62,9 @@ inline constexpr std::uint32_t records_use = 1 << 27;
 inline constexpr std::uint32_t keys_option = 1 << 28;
 
 inline constexpr std::uint32_t no_mandatory_keys = 1 << 29;  // there may be none
+
+// It changes groups of a stream, but no entries. Not shown.
+inline constexpr std::uint32_t keeps_entries = 1u << 30;
 }  // namespace flag
 
 // What a command does to its keys.

@@ -30,7 +30,8 @@ void remove_key(Call& call, Slot slot, std::string_view key) {
   call.notify(Event::generic, "del", key);
 }
 
-void expire_at_once(Call& call, Slot slot, std::string_view key) {
+void expire_at_once(Call& call, Slot slot, std::string_view key, Time deadline) {
+  call.database().report_expiring(call.context(), slot, deadline, FoundBy::past);
   call.database().erase(slot);
   ++call.keyspace().stats().expired_keys;
   call.changed(key);
@@ -39,7 +40,7 @@ void expire_at_once(Call& call, Slot slot, std::string_view key) {
 }
 
 void set_key_deadline(Call& call, Slot slot, std::string_view key, Time deadline) {
-  if (call.context().expires_at_once(deadline)) return expire_at_once(call, slot, key);
+  if (call.context().expires_at_once(deadline)) return expire_at_once(call, slot, key, deadline);
   call.database().set_deadline(slot, deadline);
   call.changed(key);
   call.propagate_as("PEXPIREAT", key, in_millis(deadline));

@@ -27,7 +27,7 @@ void remove_key(Call& call, Slot slot, std::string_view key);
 
 // Removes a key because its new deadline is in the past. It is counted and reported as `expired`,
 // and propagated as DEL or UNLINK.
-void expire_at_once(Call& call, Slot slot, std::string_view key);
+void expire_at_once(Call& call, Slot slot, std::string_view key, Time deadline);
 
 // Gives a key a deadline and notifies of `expire`; it is propagated as an absolute time. A deadline
 // in the past expires the key at once.

@@ -221,6 +221,10 @@ class Database {
   std::size_t sweep_key(const ExecContext& context, std::string_view key, std::size_t limit,
                         FoundBy by = FoundBy::sweep);
 
+  // Tells the observer of a key or a member that is about to be removed.
+  void report_expiring(const ExecContext& context, Slot slot, Time deadline, FoundBy by);
+  void report_expiring(const ExecContext& context, Slot slot, const Member& member, FoundBy by);
+
   std::size_t average_ttl_ms(Time now) const;
   std::size_t table_bytes() const { return contents_->table.bytes(); }
   std::size_t table_places() const { return contents_->table.places(); }
@@ -251,8 +255,8 @@ class Database {
   void reclaim(const ExecContext& context, Slot slot);  // REQUIRES: it is dead
   std::size_t sweep_keys(const ExecContext& context, std::size_t limit);
   std::size_t sweep_members(const ExecContext& context, std::size_t limit);
-  void take_due(Slot slot, Time now, std::size_t limit, std::vector<std::string>& names,
-                std::vector<Time>& deadlines);
+  void take_due(const ExecContext& context, Slot slot, std::size_t limit, FoundBy by,
+                std::vector<std::string>& names, std::vector<Time>& deadlines);
   std::size_t sweep_members_of(const ExecContext& context, Slot slot, std::size_t limit,
                                FoundBy by);
 

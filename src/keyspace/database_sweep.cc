@@ -19,10 +19,36 @@ bool Database::has_alive_members(Slot slot, Time now) const {
   return visit_members(node(slot), [&](const auto& members) { return members.has_alive(now); });
 }
 
+void Database::report_expiring(const ExecContext& context, Slot slot, Time deadline, FoundBy by) {
+  ExpiryObserver* const observer = keyspace_.observer();
+  if (observer == nullptr) return;
+  const ValueType type = this->type(slot);
+  observer->expiring(*this, {.type = type,
+                             .key = key(slot),
+                             .value = type == ValueType::string ? string(slot) : "",
+                             .deadline = deadline,
+                             .at = context.now,
+                             .by = by});
+}
+
+void Database::report_expiring(const ExecContext& context, Slot slot, const Member& member,
+                               FoundBy by) {
+  ExpiryObserver* const observer = keyspace_.observer();
+  if (observer == nullptr) return;
+  observer->expiring(*this, {.type = type(slot),
+                             .key = key(slot),
+                             .member = member.name,
+                             .value = member.value,
+                             .deadline = member.deadline,
+                             .at = context.now,
+                             .by = by});
+}
+
 void Database::reclaim(const ExecContext& context, Slot slot) {
   const std::string key(this->key(slot));
   const Time own = deadline(slot);
   if (is_due(own, context.now)) {
+    report_expiring(context, slot, own, FoundBy::access);
     unlink(slot);
     keyspace_.record_expired(context, FoundBy::access, own, 1, 0);
     keyspace_.listener().key_expired(*this, key, FoundBy::access);
@@ -32,10 +58,12 @@ void Database::reclaim(const ExecContext& context, Slot slot) {
   const Time earliest = earliest_member_deadline(slot);
   const ValueType type = this->type(slot);
   std::vector<std::string> names;
-  if (keyspace_.listener().wants_expired_names()) {
+  const bool wants_names = keyspace_.listener().wants_expired_names();
+  if (wants_names || keyspace_.observer() != nullptr) {
     visit_members(node(slot), [&](const auto& members) {
       members.each([&](const Member& member) {
-        names.emplace_back(member.name);
+        if (wants_names) names.emplace_back(member.name);
+        report_expiring(context, slot, member, FoundBy::access);
         return true;
       });
     });
@@ -86,6 +114,7 @@ std::size_t Database::sweep_keys(const ExecContext& context, std::size_t limit) 
   for (const Due& taken : due) {
     place(taken.slot)->has_deadline = 0;
     const std::string key(this->key(taken.slot));
+    report_expiring(context, taken.slot, taken.deadline, FoundBy::sweep);
     unlink(taken.slot);
     keyspace_.record_expired(context, FoundBy::sweep, taken.deadline, 1, 0);
     keyspace_.listener().key_expired(*this, key, FoundBy::sweep);
@@ -108,16 +137,21 @@ std::size_t Database::sweep_members(const ExecContext& context, std::size_t limi
 }
 
 // Removes members that are due. Their names and deadlines are appended.
-void Database::take_due(Slot slot, Time now, std::size_t limit, std::vector<std::string>& names,
-                        std::vector<Time>& deadlines) {
+void Database::take_due(const ExecContext& context, Slot slot, std::size_t limit, FoundBy by,
+                        std::vector<std::string>& names, std::vector<Time>& deadlines) {
   KeyNode& node = *place(slot);
+  const Time now = context.now;
+  SeeMember see;
+  if (keyspace_.observer() != nullptr) {
+    see = [&](const Member& member) { report_expiring(context, slot, member, by); };
+  }
   if (form_of(node) == ValueForm::packed) {
     const std::size_t size =
-        packed_take_due(node.value_data(), node.value_size, now, limit, names, &deadlines);
+        packed_take_due(node.value_data(), node.value_size, now, limit, names, &deadlines, see);
     node.value_size = static_cast<std::uint32_t>(size);
     place(slot) = resize_value(&node, size);
   } else {
-    node.member_table().take_due(now, limit, names, &deadlines);
+    node.member_table().take_due(now, limit, names, &deadlines, see);
   }
   refresh_deadline(slot);
 }
@@ -126,7 +160,7 @@ std::size_t Database::sweep_members_of(const ExecContext& context, Slot slot, st
                                        FoundBy by) {
   std::vector<std::string> names;
   std::vector<Time> deadlines;
-  take_due(slot, context.now, limit, names, deadlines);
+  take_due(context, slot, limit, by, names, deadlines);
   for (const Time deadline : deadlines) keyspace_.record_expired(context, by, deadline, 0, 1);
 
   const bool is_empty = members(context, slot).stored() == 0;

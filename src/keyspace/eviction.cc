@@ -65,16 +65,20 @@ std::uint64_t worth_of(const Database& database, Slot slot, Eviction policy, Tim
   }
 }
 
-void consider(Victim& victim, Database& database, Slot slot, Eviction policy, Time now) {
+// Returns whether the key may be evicted at all.
+bool consider(Victim& victim, Database& database, Slot slot, Eviction policy, Time now) {
+  const std::string_view kept = database.keyspace().options().kept_key;
+  if (!kept.empty() && database.key(slot) == kept) return false;
   const std::uint64_t worth = worth_of(database, slot, policy, now);
   if (victim.slot == kNoSlot || worth < victim.worth) victim = {&database, slot, worth};
+  return true;
 }
 
 // The soonest `count` deadlines of the database.
 void consider_soonest(Victim& victim, Database& database, Eviction policy, int count, Time now) {
   database.visit_deadlines(Time::min(), kNever, [&](Slot slot, Time) {
-    consider(victim, database, slot, policy, now);
-    return --count > 0;
+    if (consider(victim, database, slot, policy, now)) --count;
+    return count > 0;
   });
 }
 
@@ -86,8 +90,7 @@ void consider_random(const ExecContext& context, Victim& victim, Database& datab
     const Slot slot = database.random(context, database.keyspace().random());
     if (slot == kNoSlot) return;
     if (only_volatile && database.node(slot).has_deadline == 0) continue;
-    consider(victim, database, slot, policy, context.now);
-    ++seen;
+    if (consider(victim, database, slot, policy, context.now)) ++seen;
   }
   // Volatile keys are rare: choose among the soonest deadlines.
   if (seen == 0 && only_volatile) consider_soonest(victim, database, policy, count, context.now);

@@ -20,8 +20,8 @@ enum class Policy : unsigned char {
   show,     // it is visible like any other: commands from the primary, and loading
 };
 
-// How an expired key or member was discovered.
-enum class FoundBy { access, sweep };
+// How an expired key or member was discovered. `past`: a command gave it a deadline in the past.
+enum class FoundBy : unsigned char { access, sweep, past };
 
 struct ExecContext {
   Time now{};

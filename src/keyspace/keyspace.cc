@@ -37,10 +37,8 @@ void Keyspace::record_expired(const ExecContext& context, FoundBy by, Time deadl
                               std::size_t keys, std::size_t members) {
   stats_.expired_keys += keys;
   stats_.expired_members += members;
-  if (by != FoundBy::sweep) {
-    stats_.expired_keys_on_access += keys;
-    stats_.expired_members_on_access += members;
-  }
+  stats_.expired_keys_by[static_cast<std::size_t>(by)] += keys;
+  stats_.expired_members_by[static_cast<std::size_t>(by)] += members;
   Lateness& late = by == FoundBy::sweep ? stats_.late_by_sweep : stats_.late_on_access;
   late.add(deadline, context.now);
 }

@@ -13,8 +13,10 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,6 +49,7 @@ struct KeyspaceOptions {
   std::size_t hll_sparse_max_bytes = 3000;                // of a HyperLogLog until it is dense
   std::uint64_t seed = 0;                                 // of the hash functions
   bool uses_lfu = false;                                  // access words count frequency, not time
+  std::string_view kept_key = {};                         // a key that is never evicted
 
   const PackedLimits& packed(ValueType type) const {
     if (type == ValueType::set) return packed_set;
@@ -78,11 +81,32 @@ class KeyspaceListener {
   virtual void key_evicted(Database& database, std::string_view key) = 0;
 };
 
+// A key or a member that is about to be removed because its deadline has passed. The views are
+// valid during the call.
+struct ExpiringEntry {
+  ValueType type;
+  std::string_view key;
+  std::optional<std::string_view> member = {};  // nothing: the whole key
+  std::string_view value = {};  // of a string or a field; of a score its eight bytes
+  Time deadline;
+  Time at;
+  FoundBy by;
+};
+
+// Is told of each expiry, one by one, before the entry goes. It may add other keys to the database,
+// but must leave this one alone.
+class ExpiryObserver {
+ public:
+  virtual ~ExpiryObserver() = default;
+  virtual void expiring(Database& database, const ExpiringEntry& entry) = 0;
+};
+
 struct KeyspaceStats {
   std::uint64_t expired_keys = 0;
   std::uint64_t expired_members = 0;
-  std::uint64_t expired_keys_on_access = 0;  // of these; the sweep found the others
-  std::uint64_t expired_members_on_access = 0;
+  // Of these, by FoundBy.
+  std::array<std::uint64_t, 3> expired_keys_by{};
+  std::array<std::uint64_t, 3> expired_members_by{};
   std::uint64_t evicted_keys = 0;
   Lateness late_on_access;
   Lateness late_by_sweep;
@@ -100,6 +124,11 @@ class Keyspace {
   const KeyspaceOptions& options() const { return options_; }
   KeyspaceListener& listener() { return listener_; }
   KeyspaceStats& stats() { return stats_; }
+
+  // Null: nobody wants to know, and it costs nothing.
+  ExpiryObserver* observer() { return observer_; }
+  void set_observer(ExpiryObserver* observer) { observer_ = observer; }
+
   LazyFree& lazy_free() { return lazy_free_; }
   Random& random() { return random_; }
   std::vector<Due>& scratch() { return scratch_; }  // for the sweep
@@ -122,6 +151,7 @@ class Keyspace {
   KeyspaceOptions options_;
   KeyspaceListener& listener_;
   KeyspaceStats stats_;
+  ExpiryObserver* observer_ = nullptr;
   LazyFree lazy_free_;
   Random random_;
   std::vector<Due> scratch_;

@@ -35,7 +35,8 @@ void set_deadlines(Call& call, MembersRef& hash, Words fields, Time deadline) {
   const bool is_past = call.context().expires_at_once(deadline);
   MemberNames changed;
   for (const std::string_view field : fields) {
-    const bool is_done = is_past ? hash.expire(field) : hash.set_deadline(field, deadline);
+    const bool is_done =
+        is_past ? hash.expire(field, deadline) : hash.set_deadline(field, deadline);
     if (is_done) changed.push_back(field);
   }
   const MemberChange change = is_past ? MemberChange::expire : MemberChange::set_deadline;

@@ -62,7 +62,7 @@ void hsetex_short(Call& call) {
   MembersRef hash = call.members(slot);
   const PutItems pairs(kHashWords, words);
   if (!is_past) return set_short(call, hash, pairs, *deadline, only_new);
-  remove_items(call, hash, pairs);
+  remove_items(call, hash, pairs, *deadline);
   call.reply().integer(0);
 }
 
@@ -87,7 +87,7 @@ void hsetex(Call& call) {
   if (call.has_failed()) return;
   if (!target) return call.reply().integer(0);
   if (target->is_past) {
-    remove_items(call, target->members, request->items);
+    remove_items(call, target->members, request->items, target->deadline);
   } else {
     set_long(call, target->members, *request, target->deadline);
   }

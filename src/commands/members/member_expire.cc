@@ -38,7 +38,7 @@ std::int64_t expire_member(MembersRef& members, std::string_view name, const Exp
   if (!found) return kNoMember;
   if (!allows(request.conditions, found->deadline, request.deadline)) return kNotAllowed;
   if (is_past) {
-    members.expire(name);
+    members.expire(name, request.deadline);
     return kRemoved;
   }
   members.set_deadline(name, request.deadline);

@@ -74,10 +74,10 @@ std::optional<PutTarget> find_put_target(Call& call, const MemberWords& words,
   return PutTarget{std::move(members), deadline, call.context().expires_at_once(deadline)};
 }
 
-void remove_items(Call& call, MembersRef& members, const PutItems& items) {
+void remove_items(Call& call, MembersRef& members, const PutItems& items, Time deadline) {
   MemberNames removed;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (members.expire(items.name(i))) removed.push_back(items.name(i));
+    if (members.expire(items.name(i), deadline)) removed.push_back(items.name(i));
   }
   // Members that existed, alive or due, have been counted already.
   call.keyspace().stats().expired_members +=

@@ -14,7 +14,7 @@
 //     if (call.has_failed()) return;
 //     if (!target) return call.reply().integer(0);              // a condition does not hold
 //     if (target->is_past) {
-//       remove_items(call, target->members, request->items);    // reports and propagates
+//       remove_items(call, target->members, request->items, target->deadline);
 //       return call.reply().integer(0);
 //     }
 //     ... target->members.put(...) for each of request->items
@@ -88,10 +88,10 @@ struct PutTarget {
 std::optional<PutTarget> find_put_target(Call& call, const MemberWords& words,
                                          const PutRequest& request);
 
-// Ends a command whose time is in the past. The members are removed, and each of them counts as
-// expired, even one that did not exist. Clients see the events of setting the members and of their
-// expiry.
-void remove_items(Call& call, MembersRef& members, const PutItems& items);
+// Ends a command whose deadline is in the past: reports and propagates that. The members are
+// removed, and each of them counts as expired, even one that did not exist. Clients see the events
+// of setting the members and of their expiry.
+void remove_items(Call& call, MembersRef& members, const PutItems& items, Time deadline);
 
 // Ends a command that set members of which `times` were changed, those with these names: reports
 // and propagates them.

@@ -46,7 +46,7 @@ void saddex_long(Call& call) {
   if (call.has_failed()) return;
   if (!target) return call.reply().integer(0);
   if (target->is_past) {
-    remove_items(call, target->members, request->items);
+    remove_items(call, target->members, request->items, target->deadline);
     return call.reply().integer(0);
   }
   const Added added = add_members(target->members, request->items.words(), target->deadline,
@@ -72,7 +72,7 @@ void saddex_short(Call& call, std::size_t seconds) {
   if (slot == kNoSlot) slot = call.make_members(ValueType::set, call.word(1));
   MembersRef set = call.members(slot);
   if (is_past) {
-    remove_items(call, set, PutItems(kSetWords, names));
+    remove_items(call, set, PutItems(kSetWords, names), *deadline);
     return call.reply().integer(0);
   }
   const Added added = add_members(set, names, *deadline, keeps_deadlines);

@@ -267,7 +267,7 @@ void xautoclaim(Call& call) {
 }  // namespace
 
 std::span<const Command> stream_claim_commands() {
-  static constexpr std::uint32_t kFast = flag::write | flag::fast;
+  static constexpr std::uint32_t kFast = flag::write | flag::fast | flag::keeps_entries;
   // clang-format off
   static constexpr Command kRows[] = {
       {"xclaim", xclaim, -6, kFast, one_key(access::rw | access::update), "stream", "5.0.0",

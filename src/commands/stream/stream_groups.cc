@@ -187,7 +187,8 @@ void xgroup_help(Call& call) {
 }  // namespace
 
 std::span<const Command> stream_group_commands() {
-  static constexpr std::uint32_t kMake = flag::write | flag::denyoom;
+  static constexpr std::uint32_t kChange = flag::write | flag::keeps_entries;
+  static constexpr std::uint32_t kMake = kChange | flag::denyoom;
   static constexpr KeyRange kInserted = {2, 2, 1, access::rw | access::insert};
   static constexpr KeyRange kUpdated = {2, 2, 1, access::rw | access::update};
   static constexpr KeyRange kRemoved = {2, 2, 1, access::rw | access::remove};
@@ -198,13 +199,13 @@ std::span<const Command> stream_group_commands() {
        "Creates a group.", {}, "xgroup"},
       {"createconsumer", xgroup_createconsumer, 5, kMake, kInserted, "stream", "6.2.0",
        "key group consumer", "Creates a consumer of a group.", {}, "xgroup"},
-      {"delconsumer", xgroup_delconsumer, 5, flag::write, kRemoved, "stream", "5.0.0",
+      {"delconsumer", xgroup_delconsumer, 5, kChange, kRemoved, "stream", "5.0.0",
        "key group consumer", "Removes a consumer of a group.", {}, "xgroup"},
-      {"destroy", xgroup_destroy, 4, flag::write, kRemoved, "stream", "5.0.0",
+      {"destroy", xgroup_destroy, 4, kChange, kRemoved, "stream", "5.0.0",
        "key group", "Removes a group.", {}, "xgroup"},
       {"help", xgroup_help, 2, flag::loading | flag::stale, {}, "stream", "5.0.0",
        "", "Lists the subcommands of XGROUP.", {}, "xgroup"},
-      {"setid", xgroup_setid, -5, flag::write, kUpdated, "stream", "5.0.0",
+      {"setid", xgroup_setid, -5, kChange, kUpdated, "stream", "5.0.0",
        "key group id-selector:(id | $) [ENTRIESREAD entries-read:int]",
        "Sets the last id that a group has read.", {}, "xgroup"},
   };

@@ -156,8 +156,9 @@ void xpending(Call& call) {
 std::span<const Command> stream_pending_commands() {
   // clang-format off
   static constexpr Command kRows[] = {
-      {"xack", xack, -4, flag::write | flag::fast, one_key(access::rw | access::update), "stream",
-       "5.0.0", "key group id...", "Acknowledges entries that were delivered to a group."},
+      {"xack", xack, -4, flag::write | flag::fast | flag::keeps_entries,
+       one_key(access::rw | access::update), "stream", "5.0.0", "key group id...",
+       "Acknowledges entries that were delivered to a group."},
       {"xpending", xpending, -3, flag::readonly, one_key(access::ro | access::access), "stream",
        "5.0.0", "key group [filters:([IDLE min-idle-time:int] start end count:int [consumer])]",
        "Returns the entries that were delivered to a group and are not acknowledged."},

@@ -175,7 +175,8 @@ void xreadgroup(Call& call) {
 std::span<const Command> stream_readgroup_commands() {
   // clang-format off
   static constexpr Command kRows[] = {
-      {"xreadgroup", xreadgroup, -7, flag::write | flag::blocking | flag::movablekeys,
+      {"xreadgroup", xreadgroup, -7,
+       flag::write | flag::blocking | flag::movablekeys | flag::keeps_entries,
        keys_behind("STREAMS", 4, access::ro | access::access), "stream", "5.0.0",
        "GROUP group-block:(group consumer) [COUNT count:int] [BLOCK milliseconds:int] [NOACK] "
        "STREAMS streams:(key... id...)",

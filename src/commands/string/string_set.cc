@@ -115,7 +115,7 @@ void set_with(Call& call, const SetOptions& options, std::optional<Time> deadlin
     const bool is_exact = *options.expiry.form == kAtMilli && call.count() == 5;
     if (!is_exact) propagate_until(call, key, call.word(2), *deadline);
   } else if (slot != kNoSlot) {
-    expire_at_once(call, slot, key);
+    expire_at_once(call, slot, key, *deadline);
   }
 }
 

@@ -107,7 +107,7 @@ void zaddex(Call& call) {
   if (call.has_failed()) return;
   if (!target) return call.reply().integer(0);
   if (target->is_past) {
-    remove_items(call, target->members, request->items);
+    remove_items(call, target->members, request->items, target->deadline);
     return call.reply().integer(0);
   }
   MembersRef& zset = target->members;

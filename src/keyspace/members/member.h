@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string_view>
 
 #include "mayfly/time.h"
@@ -34,6 +35,9 @@ struct Member {
     return score;
   }
 };
+
+// Is shown members that are about to be removed; may be empty.
+using SeeMember = std::function<void(const Member&)>;
 
 // The order of a sorted set: by score, and by name where scores are equal.
 inline bool is_before(const Member& a, const Member& b) {

@@ -158,7 +158,7 @@ bool MemberTable::erase(std::string_view name) {
 }
 
 std::size_t MemberTable::take_due(Time now, std::size_t limit, std::vector<std::string>& names,
-                                  std::vector<Time>* deadlines) {
+                                  std::vector<Time>* deadlines, const SeeMember& see) {
   if (!index_ || !is_due(index_->next_deadline(), now)) return 0;
   std::vector<Due> due;
   index_->take_due(now, limit, due);
@@ -172,6 +172,10 @@ std::size_t MemberTable::take_due(Time now, std::size_t limit, std::vector<std::
   }
   for (std::size_t i = 0; i < due.size(); ++i) {
     if (i + kAhead < due.size()) table_.prefetch(hashes[i + kAhead]);
+    if (see) {
+      const Member member = (*nodes_)[due[i].slot].read(payload_);
+      see({.name = member.name, .value = member.value, .deadline = due[i].deadline});
+    }
     names.emplace_back((*nodes_)[due[i].slot].name());
     if (deadlines != nullptr) deadlines->push_back(due[i].deadline);
     if (is_ordered(due[i].deadline)) erase_ordered(due[i].slot);

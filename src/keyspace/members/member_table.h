@@ -96,9 +96,9 @@ class MemberTable {
 
   // Removes at most `limit` members that are due, soonest first (but those due within one bucket of
   // the index in any order), and appends their names to `names` and their deadlines to `deadlines`,
-  // unless it is null. Returns how many.
+  // unless it is null. `see` is shown each before it goes. Returns how many.
   std::size_t take_due(Time now, std::size_t limit, std::vector<std::string>& names,
-                       std::vector<Time>* deadlines);
+                       std::vector<Time>* deadlines, const SeeMember& see = {});
 
   bool has_deadlines() const { return index_ != nullptr; }
   std::size_t deadline_count() const { return index_ ? index_->size() : 0; }

@@ -24,6 +24,7 @@ std::optional<Member> MembersRef::find(std::string_view name) {
   std::optional<Member> found = find_stored(name);
   if (!found || !context_.hides(found->deadline)) return found;
   if (context_.policy == Policy::reclaim) {
+    database_.report_expiring(context_, slot_, *found, FoundBy::access);
     record_reclaimed(name, found->deadline);
     erase_stored(name);
   }
@@ -119,7 +120,7 @@ void MembersRef::reclaim_due() {
   // If more are due, they are only hidden: the sweep removes them without a stall.
   constexpr std::size_t kReclaimedAtOnce = 1024;
   std::vector<Time> deadlines;
-  database_.take_due(slot_, context_.now, kReclaimedAtOnce, reclaimed_, deadlines);
+  database_.take_due(context_, slot_, kReclaimedAtOnce, FoundBy::access, reclaimed_, deadlines);
   for (const Time deadline : deadlines) {
     database_.keyspace_.record_expired(context_, FoundBy::access, deadline, 0, 1);
   }
@@ -167,6 +168,9 @@ bool MembersRef::put(std::string_view name, std::string_view value, Time deadlin
     }
   }
   KeyNode*& node = database_.place(slot_);
+  if (database_.keyspace_.observer() != nullptr && node->has_member_deadlines != 0) {
+    report_overwritten(name);
+  }
   bool is_new = true;
   Time before = kNever;
   if (is_packed()) {
@@ -245,8 +249,19 @@ bool MembersRef::erase(std::string_view name) {
   return true;
 }
 
-bool MembersRef::expire(std::string_view name) {
-  if (!erase(name)) return false;
+// A member that is due is about to get another value.
+void MembersRef::report_overwritten(std::string_view name) {
+  const std::optional<Member> found = find_stored(name);
+  if (context_.policy != Policy::reclaim || !found || !context_.hides(found->deadline)) return;
+  database_.report_expiring(context_, slot_, *found, FoundBy::access);
+}
+
+bool MembersRef::expire(std::string_view name, Time deadline) {
+  std::optional<Member> found = find(name);
+  if (!found) return false;
+  found->deadline = deadline;
+  database_.report_expiring(context_, slot_, *found, FoundBy::past);
+  erase_stored(name);
   ++database_.keyspace_.stats().expired_members;
   return true;
 }

@@ -93,7 +93,7 @@ class MembersRef {
 
   // The same, but counted as expired, for a deadline in the past. The listener is not told: the
   // command sends its own notifications.
-  bool expire(std::string_view name);
+  bool expire(std::string_view name, Time deadline);
 
   // Members that were found due and reclaimed since the last finish().
   const std::vector<std::string>& reclaimed() const { return reclaimed_; }
@@ -107,6 +107,7 @@ class MembersRef {
   std::optional<Member> find_stored(std::string_view name) const;
   void record_reclaimed(std::string_view name, Time deadline);
   void reclaim_due();
+  void report_overwritten(std::string_view name);
   void erase_stored(std::string_view name);
   std::optional<bool> put_int(std::string_view name, Time deadline);
   void apply(const PackedPut& plan, std::string_view name, std::string_view value);

@@ -259,7 +259,8 @@ std::size_t packed_erase(char* blob, std::size_t size, std::string_view name) {
 }
 
 std::size_t packed_take_due(char* blob, std::size_t size, Time now, std::size_t limit,
-                            std::vector<std::string>& names, std::vector<Time>* deadlines) {
+                            std::vector<std::string>& names, std::vector<Time>* deadlines,
+                            const SeeMember& see) {
   const PackedView view({blob, size});
   const PackedForm form = view.form();
   if (form.width == 0 || !is_due(form.base, now)) return size;
@@ -273,6 +274,7 @@ std::size_t packed_take_due(char* blob, std::size_t size, Time now, std::size_t 
     from = entry.end;
     if (limit > 0 && is_due(entry.content.deadline, now)) {
       --limit;
+      if (see) see(entry.content);
       names.emplace_back(entry.content.name);
       if (deadlines != nullptr) deadlines->push_back(entry.content.deadline);
       continue;

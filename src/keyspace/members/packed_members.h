@@ -62,9 +62,10 @@ std::size_t packed_apply_deadline(char* blob, std::size_t size, const PackedPut&
 std::size_t packed_erase(char* blob, std::size_t size, std::string_view name);
 
 // Removes at most `limit` members that are due, in the order in which they are stored, and appends
-// their names to `names` and their deadlines to `deadlines`, unless it is null. Returns the new
-// size. O(1) if none is due.
+// their names to `names` and their deadlines to `deadlines`, unless it is null. `see` is shown each
+// before it goes. Returns the new size. O(1) if none is due.
 std::size_t packed_take_due(char* blob, std::size_t size, Time now, std::size_t limit,
-                            std::vector<std::string>& names, std::vector<Time>* deadlines);
+                            std::vector<std::string>& names, std::vector<Time>* deadlines,
+                            const SeeMember& see = {});
 
 }  // namespace mayfly

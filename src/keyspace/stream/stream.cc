@@ -186,6 +186,14 @@ std::size_t Stream::trim(const StreamTrim& trim, const StreamLimits&) {
   return before - size_;
 }
 
+std::size_t Stream::trim_block() {
+  if (blocks_.size() < 2) return 0;
+  const std::size_t before = size_;
+  drop_block(0);
+  find_first();
+  return before - size_;
+}
+
 void Stream::set_last_id(StreamId id) {
   last_id_ = std::max(id, top_id());
   // Entries behind it are deleted ones. New ones may have lower ids, so they have to go.

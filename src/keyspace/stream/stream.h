@@ -63,7 +63,8 @@ class Stream {
   std::size_t size() const { return size_; }
   std::size_t blocks() const { return blocks_.size(); }
   std::size_t bytes() const;  // that it has allocated, itself and its groups included
-  StreamId last_id() const { return last_id_; }  // of all that were ever added
+  std::size_t entry_bytes() const { return block_bytes_; }  // that its entries take; O(1)
+  StreamId last_id() const { return last_id_; }             // of all that were ever added
   StreamId max_deleted_id() const { return max_deleted_id_; }
   std::uint64_t entries_added() const { return entries_added_; }
   StreamId first_id() const { return first_id_; }  // of the first entry; 0-0 if there is none
@@ -86,6 +87,9 @@ class Stream {
   void append(StreamId id, std::span<const std::string_view> words, const StreamLimits& limits);
   bool erase(StreamId id);  // false if it is not there; raises max_deleted_id()
   std::size_t trim(const StreamTrim& trim, const StreamLimits& limits);  // how many were removed
+
+  // Removes the oldest block of entries, unless it is the only one. Returns how many entries.
+  std::size_t trim_block();
 
   void set_last_id(StreamId id);  // top_id() if that is higher
   void set_max_deleted_id(StreamId id) { max_deleted_id_ = id; }

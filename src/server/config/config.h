@@ -158,7 +158,11 @@ struct Config {
   std::int64_t hz = 10;
   std::int64_t active_expire_effort = 1;  // 1 to 10
   std::int64_t expire_slice_us =
-      500;  // expire-slice-microseconds, ours: longest pause a sweep makes
+      500;                  // expire-slice-microseconds, ours: longest pause a sweep makes
+  bool expiry_log = false;  // expiries are written into streams
+  std::int64_t expiry_log_max_entries = 1'000'000;  // of each stream; 0: no limit
+  std::uint64_t expiry_log_max_bytes = 256u << 20;  // likewise
+  bool expiry_log_values = false;                   // with the values that expired
   bool lazyfree_lazy_expire = true;
   bool lazyfree_lazy_server_del = true;
   std::int64_t busy_reply_threshold = 5000;  // ms that a script may run before others get BUSY

@@ -11,6 +11,7 @@
 #include "server/config/config_table.h"
 #include "server/core/clients.h"
 #include "server/core/server_call.h"
+#include "server/expiry/expiry_log.h"
 #include "server/monitoring/stats.h"
 #include "server/persistence/loading.h"
 #include "server/persistence/persistence.h"
@@ -97,6 +98,9 @@ void config_set(Call& call) {
     }
     const std::string error = set_one(here, changed, call.word(i), call.word(i + 1));
     if (!error.empty()) return call.fail(error);
+  }
+  if (Status status = here.server.expiry_log.check_config(changed); !status) {
+    return call.fail(failure("expiry-log", status.error().message));
   }
   const Status prepared = here.server.persistence.prepare_config(changed);
   if (!prepared) return call.fail("ERR CONFIG SET failed - " + prepared.error().message);

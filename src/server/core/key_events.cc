@@ -10,6 +10,7 @@
 #include "commands/members/member_words.h"
 #include "server/blocking/key_waiters.h"
 #include "server/core/reclaimer.h"
+#include "server/expiry/expiry_log.h"
 #include "server/persistence/loading.h"
 #include "server/pubsub/pubsub.h"
 #include "server/replication/replication_stream.h"
@@ -21,6 +22,7 @@ void KeyEvents::notify(Event event, std::string_view name, std::string_view key,
   if (loading_.is_active()) return;  // it happened before the server started
   const Event wanted = config_.notify_keyspace_events;
   if (!any(wanted & event) || !pubsub_.has_listeners()) return;
+  if (config_.expiry_log && key == kExpiryLogKey) return;  // those who want entries read them
   if (any(wanted & Event::keyspace)) {
     pubsub_.publish(fmt::format("__keyspace@{}__:{}", database, key), name);
   }
@@ -115,14 +117,15 @@ void KeyEvents::members_expired(Database& database, const ExpiredMembers& expire
   if (expired.is_whole) return propagate_removal(database, key, expired.by);
   if (!propagation_.is_wanted()) return;
   propagation_.add(database.number(), removal_request(expired.type, key, expired.names));
-  if (is_swept) propagation_.flush();
+  end_removal(expired.by);
 }
 
 void KeyEvents::key_evicted(Database& database, std::string_view key) {
   watches_.key_changed(database.number(), key);
   if (tracking_.any()) tracking_.key_evicted(key);
   notify(Event::evicted, "evicted", key, database.number());
-  propagate_removal(database, key, FoundBy::sweep);
+  propagate_removal(database, key, FoundBy::access);
+  propagation_.flush();
 }
 
 // Members of the key, or the key with its members.
@@ -134,7 +137,12 @@ void KeyEvents::removed(const Database& database, std::string_view key) {
 void KeyEvents::propagate_removal(Database& database, std::string_view key, FoundBy by) {
   if (!propagation_.is_wanted()) return;
   propagation_.add(database.number(), Propagated{std::string(removal_name()), std::string(key)});
-  if (by == FoundBy::sweep) propagation_.flush();
+  end_removal(by);
+}
+
+// A batch of a sweep is one unit with its entries in the expiry log: see ExpiryLog::end_sweep().
+void KeyEvents::end_removal(FoundBy by) {
+  if (by == FoundBy::sweep && !expiry_log_.is_active()) propagation_.flush();
 }
 
 }  // namespace mayfly

@@ -18,6 +18,7 @@
 
 namespace mayfly {
 
+class ExpiryLog;
 class KeyWaiters;
 class Loading;
 class LocalExpiries;
@@ -29,7 +30,8 @@ class KeyEvents final : public Host, public KeyspaceListener {
  public:
   KeyEvents(const Environment& environment, Keyspace& keyspace, Stats& stats, Watches& watches,
             KeyWaiters& key_waiters, PubSub& pubsub, Tracking& tracking, Propagation& propagation,
-            const Loading& loading, const ReplicationStream& stream, LocalExpiries& local_expiries)
+            const Loading& loading, const ReplicationStream& stream, LocalExpiries& local_expiries,
+            const ExpiryLog& expiry_log)
       : config_(environment.config),
         now_(environment.now),
         keyspace_(keyspace),
@@ -41,7 +43,8 @@ class KeyEvents final : public Host, public KeyspaceListener {
         propagation_(propagation),
         loading_(loading),
         stream_(stream),
-        local_expiries_(local_expiries) {}
+        local_expiries_(local_expiries),
+        expiry_log_(expiry_log) {}
 
   // Removes all keys of all databases, before others are loaded.
   void clear_all();
@@ -76,6 +79,7 @@ class KeyEvents final : public Host, public KeyspaceListener {
  private:
   void removed(const Database& database, std::string_view key);
   void propagate_removal(Database& database, std::string_view key, FoundBy by);
+  void end_removal(FoundBy by);
 
   const Config& config_;
   const Time& now_;
@@ -89,6 +93,7 @@ class KeyEvents final : public Host, public KeyspaceListener {
   const Loading& loading_;
   const ReplicationStream& stream_;
   LocalExpiries& local_expiries_;
+  const ExpiryLog& expiry_log_;
   bool is_flushed_ = false;
 };
 

@@ -9,6 +9,7 @@
 #include "commands/command.h"
 #include "mayfly/internal/stopwatch.h"
 #include "server/core/client.h"
+#include "server/expiry/expiry_log.h"
 #include "server/monitoring/latency.h"
 #include "server/monitoring/memory.h"
 #include "server/persistence/loading.h"
@@ -72,7 +73,7 @@ void Reclaimer::sweep_slice() {
   std::size_t swept = 0;
   const ExecContext context = this->context();
   do {
-    swept = keyspace_.sweep(context, kSweptAtOnce);
+    swept = sweep_batch(context, kSweptAtOnce);
     passed = monotonic_ns() - begin;
   } while (swept > 0 && passed < slice_ns);
 
@@ -82,6 +83,13 @@ void Reclaimer::sweep_slice() {
   stats_.sweep_slices_cut += is_behind_ ? 1 : 0;
   stats_.sweep_micros += static_cast<std::uint64_t>(passed / 1000);
   latency_.add("expire-cycle", passed / 1'000'000, config_.latency_monitor_threshold, now_);
+}
+
+// What a batch removes is propagated together with its entries in the expiry log.
+std::size_t Reclaimer::sweep_batch(const ExecContext& context, std::size_t limit) {
+  const std::size_t swept = keyspace_.sweep(context, limit);
+  expiry_log_.end_sweep();
+  return swept;
 }
 
 void Reclaimer::free_slice(std::int64_t micros) {
@@ -104,7 +112,7 @@ bool Reclaimer::evict_keys() {
   now_ = clock_.now();
   const ExecContext context = this->context();
   // First what is due, and what was removed and not freed yet.
-  while (used_memory() > config_.maxmemory && keyspace_.sweep(context, kSweptForRoom) > 0) {
+  while (used_memory() > config_.maxmemory && sweep_batch(context, kSweptForRoom) > 0) {
   }
   while (used_memory() > config_.maxmemory && keyspace_.lazy_free().free_some(kFreedAtOnce) > 0) {
   }

@@ -20,6 +20,7 @@
 namespace mayfly {
 
 class Client;
+class ExpiryLog;
 class Latency;
 class Loading;
 class ReplicationStream;
@@ -27,7 +28,8 @@ class ReplicationStream;
 class Reclaimer {
  public:
   Reclaimer(const Environment& environment, Keyspace& keyspace, Stats& stats, Latency& latency,
-            const Pauses& pauses, const Loading& loading, const ReplicationStream& stream)
+            const Pauses& pauses, const Loading& loading, const ReplicationStream& stream,
+            ExpiryLog& expiry_log)
       : config_(environment.config),
         clock_(environment.clock),
         now_(environment.now),
@@ -36,7 +38,8 @@ class Reclaimer {
         latency_(latency),
         pauses_(pauses),
         loading_(loading),
-        stream_(stream) {}
+        stream_(stream),
+        expiry_log_(expiry_log) {}
 
   // A slice of sweeping and of freeing. REQUIRES: no data is being loaded.
   void run_slice();
@@ -69,6 +72,7 @@ class Reclaimer {
   Policy policy_for(const Client* client) const;
   bool sweeps() const;
   void sweep_slice();
+  std::size_t sweep_batch(const ExecContext& context, std::size_t limit);
   void free_slice(std::int64_t micros);
   bool evict_keys();
 
@@ -81,6 +85,7 @@ class Reclaimer {
   const Pauses& pauses_;
   const Loading& loading_;
   const ReplicationStream& stream_;
+  ExpiryLog& expiry_log_;
   bool is_sweeping_ = true;
   bool is_behind_ = false;  // the last slice ended before all that is due was removed
   int slice_growth_ = 0;    // how many slices in a row did

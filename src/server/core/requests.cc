@@ -14,6 +14,8 @@
 #include "resp/request_peek.h"
 #include "server/blocking/key_waiters.h"
 #include "server/core/reclaimer.h"
+#include "server/expiry/expiry_log.h"
+#include "server/expiry/log_protection.h"
 #include "server/monitoring/command_log.h"
 #include "server/monitoring/latency.h"
 #include "server/monitoring/secrets.h"
@@ -207,7 +209,11 @@ void Requests::run(Client& client, const Command& command, Words words) {
   ServerCall call(events_, parts_, client, context, command, words, reply);
   Tracking& tracking = parts_.tracking;
   const std::uint64_t outer = is_outermost ? tracking.set_current(client.id()) : 0;
-  command.handler(call);
+  if (writes_expiry_log(config_, context, call.database(), command, words)) {
+    call.fail(kLogProtectedReply);
+  } else {
+    command.handler(call);
+  }
   if (client.tracking) tracking.remember(client, command, words);
   if (is_outermost) tracking.set_current(outer);
   if (is_outermost && client.tracking) tracking.request_ended(client, &command);
@@ -272,7 +278,8 @@ void Requests::finish_output(Client& client, std::size_t start, bool is_outermos
 void Requests::finish(Client& client, const Command& command, Words words, const Call& call,
                       std::size_t start, std::int64_t micros) {
   if (call.changes() > 0) stats_.dirty += static_cast<std::uint64_t>(call.changes());
-  if (parts_.propagation.is_wanted()) propagate(client, command, words, call);
+  const bool has_logged = parts_.expiry_log.end_batch();
+  if (parts_.propagation.is_wanted()) propagate(client, command, words, call, has_logged);
   if (client.is_blocked()) {  // it is counted when it is answered
     client.blocked->micros += micros;
     return;
@@ -319,7 +326,10 @@ void Requests::count_call(Client& client, Words words, std::size_t start, std::i
   skips_error_count_ = false;
 }
 
-void Requests::propagate(Client& client, const Command& command, Words words, const Call& call) {
+// `has_logged`: it has found something expired, and removals and their entries in the expiry log
+// belong together.
+void Requests::propagate(Client& client, const Command& command, Words words, const Call& call,
+                         bool has_logged) {
   const int database = client.database();
   if (call.is_replaced()) {
     for (const Propagated& one : call.propagated()) parts_.propagation.add(database, one);
@@ -327,7 +337,7 @@ void Requests::propagate(Client& client, const Command& command, Words words, co
     parts_.propagation.add(database, words);
   }
   if (is_in_transaction_) return;
-  parts_.propagation.flush((command.flags & flag::arbitrary_keys) == 0);
+  parts_.propagation.flush(has_logged || (command.flags & flag::arbitrary_keys) == 0);
   if (call.changes() > 0) set_written(client);
 }
 

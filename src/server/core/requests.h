@@ -125,7 +125,8 @@ class Requests {
                 std::int64_t micros);
   void count_call(Client& client, Words words, std::size_t start, std::int64_t micros);
   void finish_output(Client& client, std::size_t start, bool is_outermost);
-  void propagate(Client& client, const Command& command, Words words, const Call& call);
+  void propagate(Client& client, const Command& command, Words words, const Call& call,
+                 bool has_logged);
   void set_written(Client& client);
   void count_error(std::string_view error);
   void record_peer_error(const Client& client, Words words, std::string_view error);

@@ -13,6 +13,7 @@
 #include "server/core/reclaimer.h"
 #include "server/core/requests.h"
 #include "server/core/server_call.h"
+#include "server/expiry/expiry_log.h"
 #include "server/http/http_server.h"
 #include "server/migration/migration_targets.h"
 #include "server/monitoring/command_log.h"
@@ -82,6 +83,7 @@ struct Server::State {
               clients,
               blocked,
               key_waiters,
+              expiry_log,
               reclaimer,
               requests,
               persistence,
@@ -97,9 +99,10 @@ struct Server::State {
         stream(propagation),
         local_expiries(keyspace),
         events(environment, keyspace, stats, watches, key_waiters, pubsub, tracking, propagation,
-               loading, stream, local_expiries),
+               loading, stream, local_expiries, expiry_log),
         keyspace(keyspace_options(config), events),
-        reclaimer(environment, keyspace, stats, latency, pauses, loading, stream),
+        expiry_log(environment, keyspace, stats, events, propagation, loading, stream),
+        reclaimer(environment, keyspace, stats, latency, pauses, loading, stream, expiry_log),
         requests(parts, events, pauses),
         blocked(requests),
         key_waiters(keyspace, pauses, loading, reclaimer, requests, blocked),
@@ -135,6 +138,7 @@ struct Server::State {
   LocalExpiries local_expiries;
   KeyEvents events;
   Keyspace keyspace;
+  ExpiryLog expiry_log;
   Reclaimer reclaimer;
   Requests requests;
   BlockedClients blocked;
@@ -192,6 +196,7 @@ void Server::apply_config() {
   state_->command_logs.trim(config);
   state_->persistence.apply_config();
   state_->scripting.apply_config();
+  state_->expiry_log.apply_config();
 }
 
 void Server::begin_turn() {
@@ -239,6 +244,7 @@ void Server::State::run_periodic() {
   http.run_periodic(now);
   reclaimer.make_room();  // maxmemory may have been lowered during a pause
   migration_targets.close_idle(now);
+  expiry_log.run_periodic();
 }
 
 }  // namespace mayfly

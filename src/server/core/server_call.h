@@ -20,6 +20,7 @@ class Background;
 class BlockedClients;
 class Clients;
 class CommandLogs;
+class ExpiryLog;
 class HttpServer;
 class KeyEvents;
 class KeyWaiters;
@@ -55,6 +56,7 @@ struct ServerParts : Environment {
   Clients& clients;
   BlockedClients& blocked;
   KeyWaiters& key_waiters;
+  ExpiryLog& expiry_log;
   Reclaimer& reclaimer;
   Requests& requests;
   Persistence& persistence;

@@ -3,15 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <chrono>
 
 #include "base/prometheus_text.h"
 #include "base/version.h"
 #include "server/core/server_call.h"
+#include "server/expiry/expiry_log.h"
 #include "server/http/console_commands.h"
 #include "server/http/http_files.h"
 #include "server/http/http_server.h"
 #include "server/http/readiness.h"
+#include "server/http/reply_json.h"
 #include "server/metrics/metrics.h"
 #include "server/replication/replication.h"
 #include "text/json_reader.h"
@@ -55,6 +59,7 @@ HttpResponse HttpServer::answer(const HttpRequest& request, std::string_view bod
   if (path == "/api/session") return session(request);
   if (path == "/api/login") return log_in(body, link);
   if (path == "/api/logout") return log_out(request);
+  if (path == "/api/expired") return expired(request);
   if (path == "/api/command") return run_console_commands(parts_, link, body);
   if ((path == "/health" || path == "/ready" || path == "/metrics") && !is_read(request)) {
     HttpResponse response = http_error(405, "use GET");
@@ -92,6 +97,37 @@ HttpResponse HttpServer::session(const HttpRequest& request) {
       200, fmt::format(R"({{"login_required":{},"logged_in":{},"version":"{}","read_only":{}}})"
                        "\n",
                        needs_login, is_logged_in(request), kMayflyVersion, is_read_only));
+}
+
+// "last" is what to ask for next by since=. If it is less than what was asked for, the server has
+// restarted.
+HttpResponse HttpServer::expired(const HttpRequest& request) const {
+  constexpr std::size_t kMost = 500;
+  constexpr std::string_view kHow[] = {"access", "sweep", "past"};
+  const std::string_view text = request.parameter("since");
+  std::uint64_t since = 0;
+  const char* const end = text.data() + text.size();
+  if (!text.empty() && std::from_chars(text.data(), end, since).ptr != end) {
+    return http_error(400, "since must be the number of an expiry");
+  }
+  since = std::min(since, parts_.expiry_log.last_recent());
+  std::string json;
+  for (const RecentExpiry& one : parts_.expiry_log.read_recent(since, kMost)) {
+    json += fmt::format(R"({}{{"seq":{},"db":{},"key":)", json.empty() ? "" : ",", one.sequence,
+                        one.database);
+    append_json_bytes(json, one.key);
+    json += ",\"member\":";
+    if (one.member) {
+      append_json_bytes(json, *one.member);
+    } else {
+      json += "null";
+    }
+    json += fmt::format(R"(,"type":"{}","deadline":{},"at":{},"how":"{}"}})", type_name(one.type),
+                        one.deadline.time_since_epoch().count(), one.at.time_since_epoch().count(),
+                        kHow[static_cast<std::size_t>(one.by)]);
+  }
+  return http_json(200, fmt::format("{{\"last\":{},\"expired\":[{}]}}\n",
+                                    parts_.expiry_log.last_recent(), json));
 }
 
 HttpResponse HttpServer::log_in(std::string_view body, const Link& link) {

@@ -116,6 +116,30 @@ TEST(HttpServerTest, RunsCommandsAsAnyClientDoes) {
   EXPECT_EQ(server.server().parts().clients.all().size(), 1u);
 }
 
+TEST(HttpServerTest, ShowsWhatExpired) {
+  HttpFixture server;
+  HttpClient http(server);
+  const auto expired = [&](const std::string& query) {
+    return HttpClient::body_of(http.get("/api/expired" + query, "X-Mayfly: console\r\n"));
+  };
+  EXPECT_EQ(expired(""), "{\"last\":0,\"expired\":[]}\n");  // from now on they are kept
+  server.sweep();
+  TestClient& client = server.connect();
+  EXPECT_EQ(client.run("SET a b PX 10"), "OK");
+  EXPECT_EQ(client.run("HSETEX h PX 20 FIELDS 1 f v"), "(integer) 1");
+  server.advance(30ms);
+  server.sweep();
+  const std::string all = expired("?since=0");
+  EXPECT_TRUE(all.starts_with(R"({"last":2,"expired":[{"seq":1,"db":0,"key":"a","member":null,)"
+                              R"("type":"string","deadline":)"))
+      << all;
+  EXPECT_NE(all.find(R"("how":"sweep"})"), all.npos) << all;
+  EXPECT_NE(all.find(R"({"seq":2,"db":0,"key":"h","member":"f","type":"hash")"), all.npos) << all;
+  EXPECT_EQ(expired("?since=2"), "{\"last\":2,\"expired\":[]}\n");
+  EXPECT_EQ(expired("?since=18446744073709551615"), "{\"last\":2,\"expired\":[]}\n");
+  EXPECT_EQ(status(http.get("/api/expired?since=x", "X-Mayfly: console\r\n")), 400);
+}
+
 TEST(HttpServerTest, NeverLetsTheConsoleWait) {
   HttpFixture server;
   HttpClient http(server);

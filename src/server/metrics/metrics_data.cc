@@ -8,6 +8,7 @@
 
 #include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
+#include "server/expiry/expiry_log.h"
 #include "server/metrics/metric_helpers.h"
 #include "server/metrics/metrics.h"
 #include "server/monitoring/info.h"
@@ -82,16 +83,15 @@ void metrics_of_keys(const ServerParts& server, PrometheusText& out) {
 void metrics_of_expiry(const ServerParts& server, PrometheusText& out) {
   Keyspace& keyspace = server.keyspace;
   const KeyspaceStats& stats = keyspace.stats();
-  const auto by_cause = [&](std::string_view name, std::string_view help, std::uint64_t all,
-                            std::uint64_t on_access) {
+  const auto by_cause = [&](std::string_view name, std::string_view help, const auto& counts) {
     out.family(name, help, MetricType::counter);
-    out.sample({{"cause", "access"}}, on_access);
-    out.sample({{"cause", "sweep"}}, all - on_access);
+    out.sample({{"cause", "access"}}, counts[static_cast<std::size_t>(FoundBy::access)]);
+    out.sample({{"cause", "sweep"}}, counts[static_cast<std::size_t>(FoundBy::sweep)]);
   };
   by_cause("mayfly_expired_keys_total", "Keys that expired, by what found them.",
-           stats.expired_keys, stats.expired_keys_on_access);
+           stats.expired_keys_by);
   by_cause("mayfly_expired_members_total", "Members that expired, by what found them.",
-           stats.expired_members, stats.expired_members_on_access);
+           stats.expired_members_by);
   out.family("mayfly_expiry_lateness_seconds", "How long after its deadline an entry was removed.",
              MetricType::histogram);
   lateness_histogram(out, "access", stats.late_on_access);
@@ -114,6 +114,14 @@ void metrics_of_expiry(const ServerParts& server, PrometheusText& out) {
   for (const auto& [name, length] : kHorizons) {
     out.sample({{"within", name}}, due(now + length) - overdue);
   }
+  const ExpiryLog::Totals log = server.expiry_log.totals();
+  one_gauge(out, "mayfly_expiry_log_entries", "Entries of the expiry logs.", log.entries);
+  one_gauge(out, "mayfly_expiry_log_bytes", "Memory of the expiry logs.", log.bytes);
+  one_counter(out, "mayfly_expiry_log_added_total", "Entries that were logged.",
+              server.expiry_log.added());
+  one_counter(out, "mayfly_expiry_log_dropped_total",
+              "Expiries that could not be logged; the log of the server says why.",
+              server.expiry_log.dropped());
   one_counter(out, "mayfly_expiry_slices_total", "Slices of the sweep.", server.stats.sweep_slices);
   one_counter(out, "mayfly_expiry_slices_cut_total",
               "Slices of the sweep that ended by their time limit, with more to do.",

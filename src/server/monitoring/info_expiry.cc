@@ -6,6 +6,7 @@
 
 #include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
+#include "server/expiry/expiry_log.h"
 #include "server/monitoring/info.h"
 #include "server/monitoring/stats.h"
 
@@ -85,6 +86,15 @@ void info_expiry(const ServerParts& server, std::string& text) {
   info_expiring(text, keyspace, server.now);
   info_lateness(text, "active", keyspace.stats().late_by_sweep);
   info_lateness(text, "lazy", keyspace.stats().late_on_access);
+  const ExpiryLog& log = server.expiry_log;
+  const ExpiryLog::Totals totals = log.totals();
+  info_line(text, "expiry_log", server.config.expiry_log);
+  info_line(text, "expiry_log_entries", totals.entries);
+  info_line(text, "expiry_log_bytes", totals.bytes);
+  info_line(text, "expiry_log_last_id", totals.last_id.text());
+  info_line(text, "expiry_log_added", log.added());
+  info_line(text, "expiry_log_trimmed", log.trimmed());
+  info_line(text, "expiry_log_dropped", log.dropped());
 }
 
 }  // namespace mayfly

@@ -69,7 +69,9 @@ Status Persistence::start() {
     if (status) restore_replication(report);
     return status;
   };
-  return begin_rdb({.keeps_due = !config.replicaof_host.empty()}, loaded,
+  // What is due is kept for the expiry log: the sweep writes it there.
+  const bool keeps_due = !config.replicaof_host.empty() || config.expiry_log;
+  return begin_rdb({.keeps_due = keeps_due}, loaded,
                    [this](const Status& status) { load_ended(status, false); });
 }
 

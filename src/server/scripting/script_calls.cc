@@ -4,6 +4,8 @@
 #include "mayfly/internal/stopwatch.h"
 #include "server/core/reclaimer.h"
 #include "server/core/requests.h"
+#include "server/expiry/expiry_log.h"
+#include "server/expiry/log_protection.h"
 #include "server/persistence/persistence.h"
 #include "server/replication/primary_link.h"
 #include "server/replication/propagation.h"
@@ -64,7 +66,12 @@ void Requests::run_for_script(ScriptRun& run, Client& client, const Command& com
   }
   const std::int64_t begin = monotonic_ns();
   ServerCall call(events_, parts_, client, context, command, words, reply);
-  command.handler(call);
+  if (writes_expiry_log(config_, context, call.database(), command, words)) {
+    call.fail(kLogProtectedReply);
+  } else {
+    command.handler(call);
+  }
+  const bool has_logged = parts_.expiry_log.end_batch();
   if (run.caller.tracking) parts_.tracking.remember(run.caller, command, words);
   const std::int64_t micros = (monotonic_ns() - begin) / 1000;
 
@@ -72,7 +79,7 @@ void Requests::run_for_script(ScriptRun& run, Client& client, const Command& com
   if ((command.flags & flag::write) != 0) run.has_written = true;
   if (parts_.propagation.is_wanted() && run.targets != 0) {
     parts_.propagation.set_targets(run.targets);
-    propagate(client, command, words, call);
+    propagate(client, command, words, call, has_logged);
     parts_.propagation.set_targets(propagate_to::all);
   }
   const std::string_view out = reply.out();

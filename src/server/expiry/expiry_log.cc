@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing entries, their limits, and when the log is on.
+
+#include "server/expiry/expiry_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include "resp/numbers.h"
+#include "server/core/key_events.h"
+#include "server/monitoring/stats.h"
+#include "server/persistence/loading.h"
+#include "server/replication/propagation.h"
+#include "server/replication/replication_stream.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::size_t kLoggedValueMost = 1 << 20;   // a longer value is left out
+constexpr std::size_t kLoggedNamesMost = 64 << 20;  // of key and member together
+
+// From this limit on, a full log loses a whole block of entries (a hundred) at once, which costs
+// next to nothing; below it, exactly what is too much.
+constexpr std::uint64_t kBlocksFrom = 10'000;
+
+// A number as text, without an allocation.
+class NumberText {
+ public:
+  explicit NumberText(std::int64_t number)
+      : end_(std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr) {}
+  std::string_view view() const { return {text_.data(), end_}; }
+
+ private:
+  std::array<char, 24> text_;
+  const char* end_;
+};
+
+std::int64_t in_ms(Time time) { return time.time_since_epoch().count(); }
+
+std::string_view how_name(FoundBy by) {
+  if (by == FoundBy::past) return "past";
+  return by == FoundBy::sweep ? "sweep" : "access";
+}
+
+// Behind the last one; nothing if there are no more ids.
+std::optional<StreamId> next_log_id(StreamId last, Time now) {
+  const auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(in_ms(now), 1));
+  return ms > last.ms ? std::optional(StreamId{ms, 0}) : last.next();
+}
+
+std::string wrong_type_text(int database) {
+  return fmt::format(
+      "The key '{}' of database {} is no stream, and the expiry log needs that name (rename or "
+      "delete the key)",
+      kExpiryLogKey, database);
+}
+
+}  // namespace
+
+// ---- When it is on ----
+
+bool ExpiryLog::is_active() const {
+  return config_.expiry_log && !stream_.is_replica() && !loading_.is_active();
+}
+
+Status ExpiryLog::check_config(const Config& changed) const {
+  if (!changed.expiry_log || config_.expiry_log) return Done{};
+  for (int number = 0; number < keyspace_.count(); ++number) {
+    const Database& database = keyspace_[number];
+    const Slot slot = database.stored_slot(kExpiryLogKey);
+    if (slot == kNoSlot || database.type(slot) == ValueType::stream) continue;
+    return Error{Code::invalid, wrong_type_text(number)};
+  }
+  return Done{};
+}
+
+void ExpiryLog::apply_config() {
+  keyspace_.options().kept_key = config_.expiry_log ? kExpiryLogKey : "";
+  has_warned_ = false;
+  update_observer();
+  if (!is_active()) return;
+  for (int number = 0; number < keyspace_.count(); ++number) {  // limits may be lower now
+    Database& database = keyspace_[number];
+    const Slot slot = database.stored_slot(kExpiryLogKey);
+    if (slot == kNoSlot || database.type(slot) != ValueType::stream) continue;
+    trim(number, database.stream(slot));
+  }
+}
+
+void ExpiryLog::update_observer() {
+  const bool is_watched = recent_.is_watched(environment_.now);
+  if (!is_watched) recent_.clear();
+  keyspace_.set_observer(config_.expiry_log || is_watched ? this : nullptr);
+}
+
+std::vector<RecentExpiry> ExpiryLog::read_recent(std::uint64_t sequence, std::size_t limit) {
+  std::vector<RecentExpiry> read = recent_.read_since(sequence, limit, environment_.now);
+  update_observer();
+  return read;
+}
+
+// ---- Entries ----
+
+void ExpiryLog::expiring(Database& database, const ExpiringEntry& entry) {
+  if (entry.key == kExpiryLogKey) return;
+  if (recent_.is_watched(environment_.now)) recent_.add(database.number(), entry);
+  if (!is_active()) return;
+  if (entry.key.size() + entry.member.value_or("").size() > kLoggedNamesMost) {
+    return drop(database.number(), "A name is too long for the expiry log");
+  }
+  if (batch_database_ != &database) {
+    batch_stream_ = find_or_make(database, entry.at);
+    batch_database_ = &database;
+  }
+  if (batch_stream_ == nullptr) {
+    return drop(database.number(), wrong_type_text(database.number()));
+  }
+  write(database, *batch_stream_, entry);
+}
+
+Stream* ExpiryLog::find_or_make(Database& database, Time now) {
+  Slot slot = database.stored_slot(kExpiryLogKey);
+  if (slot == kNoSlot) {
+    slot = database.put_stream({.now = now}, kExpiryLogKey, std::make_unique<Stream>());
+  }
+  if (database.type(slot) != ValueType::stream) return nullptr;
+  if (database.deadline(slot) != kNever) {  // it was given one while it was a key like others
+    database.set_deadline(slot, kNever);
+    propagation_.add(database.number(), Propagated{"PERSIST", std::string(kExpiryLogKey)});
+  }
+  return &database.stream(slot);
+}
+
+void ExpiryLog::drop(int database, std::string_view why) {
+  ++dropped_;
+  if (std::exchange(has_warned_, true)) return;
+  environment_.log.warning("Expiries in database {} are not logged: {}", database, why);
+}
+
+void ExpiryLog::write(Database& database, Stream& stream, const ExpiringEntry& entry) {
+  const std::optional<StreamId> id = next_log_id(stream.last_id(), entry.at);
+  if (!id) return drop(database.number(), "its stream has no more ids");
+  const NumberText number(database.number());
+  const NumberText deadline(in_ms(entry.deadline));
+  const NumberText at(in_ms(entry.at));
+  std::string score;
+  words_.assign({"XADD", kExpiryLogKey, {}, "db", number.view(), "key", entry.key});
+  if (entry.member) words_.insert(words_.end(), {"member", *entry.member});
+  words_.insert(words_.end(), {"type", type_name(entry.type), "deadline", deadline.view(), "at",
+                               at.view(), "how", how_name(entry.by)});
+  const bool has_value =
+      entry.type == ValueType::string || (entry.member.has_value() && entry.type != ValueType::set);
+  if (config_.expiry_log_values && has_value && entry.value.size() <= kLoggedValueMost) {
+    std::string_view value = entry.value;
+    if (entry.type == ValueType::zset)
+      value = score = format_double(Member{.name = {}, .value = value}.score());
+    words_.insert(words_.end(), {"value", value});
+  }
+  stream.append(*id, std::span(words_).subspan(3), keyspace_.options().stream_limits);
+  if (propagation_.is_wanted()) {
+    const std::string text = id->text();
+    words_[2] = text;
+    propagation_.add(database.number(), Words(words_));
+  }
+  changed_.resize(static_cast<std::size_t>(keyspace_.count()));
+  changed_[static_cast<std::size_t>(database.number())] = 1;
+  has_new_ = true;
+  ++added_;
+  ++stats_.dirty;
+}
+
+// ---- Batches ----
+
+bool ExpiryLog::finish_batch() {
+  batch_database_ = nullptr;
+  batch_stream_ = nullptr;
+  if (!std::exchange(has_new_, false)) return false;
+  for (int number = 0; number < keyspace_.count(); ++number) {
+    if (std::exchange(changed_[static_cast<std::size_t>(number)], 0) == 0) continue;
+    Database& database = keyspace_[number];
+    const Slot slot = database.stored_slot(kExpiryLogKey);
+    if (slot != kNoSlot) trim(number, database.stream(slot));
+    events_.key_changed({.now = environment_.now}, number, kExpiryLogKey);
+  }
+  return true;
+}
+
+void ExpiryLog::end_sweep() {
+  end_batch();
+  if (is_active()) propagation_.flush();
+}
+
+void ExpiryLog::trim(int database, Stream& stream) {
+  const auto most = static_cast<std::uint64_t>(config_.expiry_log_max_entries);
+  const std::size_t before = stream.size();
+  if (most >= kBlocksFrom) {
+    while (stream.size() > most && stream.trim_block() > 0) {
+    }
+  } else if (most > 0) {
+    stream.trim({.keep = most}, keyspace_.options().stream_limits);
+  }
+  const std::uint64_t bytes = config_.expiry_log_max_bytes;
+  while (bytes > 0 && stream.entry_bytes() > bytes && stream.trim_block() > 0) {
+  }
+  if (stream.size() == before) return;
+  trimmed_ += before - stream.size();
+  propagation_.add(database, Propagated{"XTRIM", std::string(kExpiryLogKey), "MAXLEN", "=",
+                                        std::to_string(stream.size())});
+}
+
+ExpiryLog::Totals ExpiryLog::totals() const {
+  Totals totals;
+  for (int number = 0; number < keyspace_.count(); ++number) {
+    const Database& database = keyspace_[number];
+    const Slot slot = database.stored_slot(kExpiryLogKey);
+    if (slot == kNoSlot || database.type(slot) != ValueType::stream) continue;
+    const Stream& stream = database.node(slot).stream();
+    totals.entries += stream.size();
+    totals.bytes += stream.entry_bytes();
+    totals.last_id = std::max(totals.last_id, stream.last_id());
+  }
+  return totals;
+}
+
+}  // namespace mayfly
