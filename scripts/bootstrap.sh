@@ -20,8 +20,10 @@ fuzz=(python3 clang libclang-rt-dev)  # libFuzzer is in the latter
 docs=(python3 mkdocs doxygen python3-pygments)
 
 # Node.js may have come from elsewhere, and then Debian's own packages would be in its way.
-command -v node >/dev/null || test+=(nodejs)
-command -v npm >/dev/null || test+=(npm)
+# The build bundles the web console with it.
+command -v node >/dev/null || build+=(nodejs)
+command -v npm >/dev/null || build+=(npm)
+command -v chromium >/dev/null || test+=(chromium)
 
 wanted=()
 for set in "$@"; do
