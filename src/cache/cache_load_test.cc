@@ -49,7 +49,9 @@ TEST_F(LoadTest, AWindowOfStaleTimeFollowsTheTtl) {
         clock_.advance(std::chrono::seconds(age));
         const auto entry = cache_.find("k");
         ASSERT_EQ(entry.has_value(), age < ttl + window) << ttl << ' ' << window << ' ' << age;
-        if (entry) EXPECT_EQ(entry->is_stale, age >= ttl) << ttl << ' ' << window << ' ' << age;
+        if (entry) {
+          EXPECT_EQ(entry->is_stale, age >= ttl) << ttl << ' ' << window << ' ' << age;
+        }
       }
     }
   }

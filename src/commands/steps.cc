@@ -33,7 +33,7 @@ void remove_key(Call& call, Slot slot, std::string_view key) {
 void expire_at_once(Call& call, Slot slot, std::string_view key, Time deadline) {
   call.database().report_expiring(call.context(), slot, deadline, FoundBy::past);
   call.database().erase(slot);
-  ++call.keyspace().stats().expired_keys;
+  call.keyspace().stats().count_past_key();
   call.changed(key);
   call.propagate_as(call.host().removal_name(), key);
   call.notify(Event::expired, "expired", key);

@@ -107,6 +107,20 @@ struct KeyspaceStats {
   // Of these, by FoundBy.
   std::array<std::uint64_t, 3> expired_keys_by{};
   std::array<std::uint64_t, 3> expired_members_by{};
+
+  // A command gave a key or a member a deadline in the past.
+  void count_past_key() {
+    ++expired_keys;
+    ++expired_keys_by[static_cast<std::size_t>(FoundBy::past)];
+  }
+  void count_past_member() {
+    ++expired_members;
+    ++expired_members_by[static_cast<std::size_t>(FoundBy::past)];
+  }
+  std::uint64_t expired_past() const {
+    constexpr auto kPast = static_cast<std::size_t>(FoundBy::past);
+    return expired_keys_by[kPast] + expired_members_by[kPast];
+  }
   std::uint64_t evicted_keys = 0;
   Lateness late_on_access;
   Lateness late_by_sweep;

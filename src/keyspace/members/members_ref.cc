@@ -286,7 +286,7 @@ bool MembersRef::expire(std::string_view name, Time deadline) {
   expired.deadline = deadline;
   database_.report_expiring(context_, slot_, expired, FoundBy::past);
   erase_stored(*found);
-  ++database_.keyspace_.stats().expired_members;
+  database_.keyspace_.stats().count_past_member();
   return true;
 }
 

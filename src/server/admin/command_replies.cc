@@ -13,7 +13,7 @@ namespace mayfly {
 namespace {
 
 struct Name {
-  std::uint32_t bit;
+  std::uint64_t bit;
   std::string_view text;
 };
 
@@ -39,7 +39,7 @@ constexpr Name kFlagNames[] = {
     {flag::no_mandatory_keys, "no_mandatory_keys"},
 };
 
-constexpr std::uint32_t kIncomplete = 1u << 31;  // not all keys are found in this way
+constexpr std::uint64_t kIncomplete = 1u << 31;  // not all keys are found in this way
 
 constexpr Name kAccessNames[] = {
     {access::ro, "RO"},         {access::rw, "RW"},         {access::ow, "OW"},
@@ -47,7 +47,7 @@ constexpr Name kAccessNames[] = {
     {access::insert, "insert"}, {access::remove, "delete"}, {kIncomplete, "incomplete"},
 };
 
-void reply_names(Reply& reply, std::span<const Name> names, std::uint32_t bits) {
+void reply_names(Reply& reply, std::span<const Name> names, std::uint64_t bits) {
   const std::size_t place = reply.defer();
   std::size_t count = 0;
   for (const Name& name : names) {

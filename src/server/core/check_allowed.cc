@@ -24,13 +24,13 @@ bool runs_queue(const Client& client, const Command& command) {
 }
 
 // Whether the command (`own` are its flags), or any that it runs, has one of these flags.
-bool has_any(const Client& client, const Command& command, std::uint32_t own, std::uint32_t flags) {
-  const std::uint32_t queued = runs_queue(client, command) ? client.transaction.queued_flags : 0;
+bool has_any(const Client& client, const Command& command, std::uint64_t own, std::uint64_t flags) {
+  const std::uint64_t queued = runs_queue(client, command) ? client.transaction.queued_flags : 0;
   return ((own | queued) & flags) != 0;
 }
 
 // Whether the command, and all that it runs, have this flag.
-bool has_all(const Client& client, const Command& command, std::uint32_t own, std::uint32_t flag) {
+bool has_all(const Client& client, const Command& command, std::uint64_t own, std::uint64_t flag) {
   const bool queue_has =
       !runs_queue(client, command) || (client.transaction.queued_lacks & flag) == 0;
   return (own & flag) != 0 && queue_has;
@@ -39,7 +39,7 @@ bool has_all(const Client& client, const Command& command, std::uint32_t own, st
 }  // namespace
 
 // The checks are in the order of Valkey.
-Status Requests::check_allowed(Client& client, const Command& command, std::uint32_t flags) {
+Status Requests::check_allowed(Client& client, const Command& command, std::uint64_t flags) {
   if (client.is_primary) return check_from_primary(command);
   if (!client.is_authenticated() && (command.flags & flag::no_auth) == 0) {
     return denied("NOAUTH Authentication required.");
@@ -91,7 +91,7 @@ Status Requests::check_from_primary(const Command& command) const {
 }
 
 Status Requests::check_writable(const Client& client, const Command& command,
-                                std::uint32_t flags) const {
+                                std::uint64_t flags) const {
   const bool writes = has_any(client, command, flags, flag::write);
   const bool is_health_check = (command.flags & flag::health_check) != 0;
   if ((writes || is_health_check) && !parts_.replication.is_replica()) {
@@ -102,7 +102,7 @@ Status Requests::check_writable(const Client& client, const Command& command,
 }
 
 Status Requests::check_data_ready(const Client& client, const Command& command,
-                                  std::uint32_t flags) const {
+                                  std::uint64_t flags) const {
   if (parts_.replication.is_stale() && !has_all(client, command, flags, flag::stale)) {
     return denied(kStaleReply);
   }
@@ -112,13 +112,13 @@ Status Requests::check_data_ready(const Client& client, const Command& command,
   return Done{};
 }
 
-std::uint32_t Requests::flags_of(const Command& command, Words words) const {
+std::uint64_t Requests::flags_of(const Command& command, Words words) const {
   const bool runs_script = (command.flags & flag::skip_monitor) != 0;  // as few others
   return runs_script ? parts_.scripting.flags_of(command, words) : command.flags;
 }
 
 // Replicas are served during a pause: they have to get what was written before it.
-bool Requests::must_wait(const Client& client, const Command& command, std::uint32_t flags) const {
+bool Requests::must_wait(const Client& client, const Command& command, std::uint64_t flags) const {
   if (!pauses_.any() || client.is_attached_replica()) return false;
   if (pauses_.level() == PauseLevel::all) return (command.flags & flag::unpaused) == 0;
   return has_any(client, command, flags, kReplicated);

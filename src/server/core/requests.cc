@@ -148,7 +148,7 @@ void Requests::forget(Client& client) {
 
 // ---- Queueing ----
 
-void Requests::queue(Client& client, std::uint32_t flags, Words words) {
+void Requests::queue(Client& client, std::uint64_t flags, Words words) {
   Client::Transaction& transaction = client.transaction;
   transaction.queue.emplace_back(words.begin(), words.end());
   transaction.queued_flags |= flags;

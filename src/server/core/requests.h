@@ -106,17 +106,17 @@ class Requests {
 
   // check_allowed.cc. The message of the error is the reply. `flags` are those of the command, or
   // of the script that it runs.
-  Status check_allowed(Client& client, const Command& command, std::uint32_t flags);
+  Status check_allowed(Client& client, const Command& command, std::uint64_t flags);
   bool make_room(bool takes_memory);
   Status check_from_primary(const Command& command) const;
-  Status check_writable(const Client& client, const Command& command, std::uint32_t flags) const;
-  Status check_data_ready(const Client& client, const Command& command, std::uint32_t flags) const;
-  bool must_wait(const Client& client, const Command& command, std::uint32_t flags) const;
-  std::uint32_t flags_of(const Command& command, Words words) const;
+  Status check_writable(const Client& client, const Command& command, std::uint64_t flags) const;
+  Status check_data_ready(const Client& client, const Command& command, std::uint64_t flags) const;
+  bool must_wait(const Client& client, const Command& command, std::uint64_t flags) const;
+  std::uint64_t flags_of(const Command& command, Words words) const;
 
   void refuse_unknown(Client& client, const Command* found, const Command* command, Words words);
   void refuse(Client& client, const Command* command, Words words, std::string_view error);
-  void queue(Client& client, std::uint32_t flags, Words words);
+  void queue(Client& client, std::uint64_t flags, Words words);
   void serve_waiters();
   void set_last_command(Client& client, const Command& command);
   void finish(Client& client, const Command& command, Words words, const Call& call,

@@ -140,7 +140,7 @@ struct Model {
   }
 
  private:
-  static std::uint32_t flags_of(const Server& server, std::string_view line) {
+  static std::uint64_t flags_of(const Server& server, std::string_view line) {
     std::vector<std::string_view> words;
     for (std::size_t at = 0; at < line.size();) {
       const std::size_t end = std::min(line.find(' ', at), line.size());
@@ -155,11 +155,11 @@ struct Model {
   bool runs_queue(const Sample& sample) const {
     return sample.line == "EXEC" && !sample.queued.empty() && is(State::multi);
   }
-  bool has_any(const Server& server, const Sample& sample, std::uint32_t flags) const {
-    const std::uint32_t more = runs_queue(sample) ? flags_of(server, sample.queued) : 0;
+  bool has_any(const Server& server, const Sample& sample, std::uint64_t flags) const {
+    const std::uint64_t more = runs_queue(sample) ? flags_of(server, sample.queued) : 0;
     return ((flags_of(server, sample.line) | more) & flags) != 0;
   }
-  bool has_all(const Server& server, const Sample& sample, std::uint32_t flag) const {
+  bool has_all(const Server& server, const Sample& sample, std::uint64_t flag) const {
     if (runs_queue(sample) && (flags_of(server, sample.queued) & flag) == 0) return false;
     return (flags_of(server, sample.line) & flag) != 0;
   }

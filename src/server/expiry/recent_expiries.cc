@@ -29,7 +29,7 @@ std::vector<RecentExpiry> RecentExpiries::read_since(std::uint64_t sequence, std
   watched_until_ = now + kWatchTime;
   const std::uint64_t oldest = last_ - std::min<std::uint64_t>(last_ - cleared_, kKept);
   const std::uint64_t begin =
-      std::max({sequence, oldest, last_ - std::min<std::uint64_t>(last_, limit)});
+      std::max({std::min(sequence, last_), oldest, last_ - std::min<std::uint64_t>(last_, limit)});
   std::vector<RecentExpiry> read;
   for (std::uint64_t number = begin + 1; number <= last_; ++number) {
     read.push_back(ring_[number % kKept]);

@@ -410,6 +410,7 @@ TEST(ReplyJsonTest, WritesEveryKindOfValue) {
   EXPECT_EQ(json("=7\r\ntxt:a\nb\r\n"), R"("a\nb")");
   EXPECT_EQ(json("%1\r\n$1\r\nk\r\n*2\r\n:1\r\n~0\r\n"), R"({"k":[1,[]]})");
   EXPECT_EQ(json("%1\r\n:1\r\n+a\r\n"), R"({"$map":[[1,"a"]]})");
+  EXPECT_EQ(json("%1\r\n$4\r\n$int\r\n+a\r\n"), R"({"$map":[["$int","a"]]})");
   EXPECT_EQ(json("%1\r\n$1\r\n\xff\r\n+a\r\n"), R"({"$map":[[{"$base64":"/w=="},"a"]]})");
   EXPECT_EQ(json("*1\r\n-ERR x\r\n"), R"([{"error":"ERR x"}])");
   EXPECT_EQ(json("*2\r\n:1\r\n"), "(failed)");

@@ -180,7 +180,7 @@ class ReplyJson {
     if (line->front() == '+') return is_utf8(line->substr(1));
     if (line->front() != '$') return false;
     const std::optional<std::string_view> bytes = take_bulk(line->substr(1));
-    return bytes && is_utf8(*bytes);
+    return bytes && is_utf8(*bytes) && !bytes->starts_with('$');  // those are markers
   }
 
   bool skip(int depth) {

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <string>
+#include <vector>
 
+#include "keyspace/forecast/expiry_forecast.h"
+#include "mayfly/ttl_histogram.h"
 #include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
 #include "server/expiry/expiry_log.h"
@@ -19,17 +21,6 @@
 
 namespace mayfly {
 namespace {
-
-struct Horizon {
-  std::string_view name;
-  std::chrono::seconds length;
-};
-constexpr std::array<Horizon, 6> kHorizons = {{{"1s", std::chrono::seconds(1)},
-                                               {"10s", std::chrono::seconds(10)},
-                                               {"1m", std::chrono::minutes(1)},
-                                               {"10m", std::chrono::minutes(10)},
-                                               {"1h", std::chrono::hours(1)},
-                                               {"1d", std::chrono::hours(24)}}};
 
 // Bounds of 2^n - 1 ms, since that is where the histogram is exact.
 void lateness_histogram(PrometheusText& out, std::string_view cause, const Lateness& lateness) {
@@ -55,6 +46,53 @@ void each_database(const ServerParts& server, See see) {
   }
 }
 
+// Sums from now on, so that a query takes the difference of two.
+void metrics_of_forecast(Keyspace& keyspace, Time now, PrometheusText& out) {
+  std::vector<Time> moments;
+  for (const TtlBound& bound : kTtlBounds) moments.push_back(deadline_after(now, bound.within));
+  const std::vector<ForecastPoint> points = forecast(keyspace, now, moments);
+  const auto each = [&](std::string_view name, std::string_view help, auto value) {
+    out.family(name, help, MetricType::gauge);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const bool is_last = i + 1 == points.size();
+      out.sample({{"within", is_last ? "ever" : kTtlBounds[i].name}}, value(points[i]));
+    }
+  };
+  each("mayfly_expiring_keys", "Keys that expire within this time from now.",
+       [](const ForecastPoint& point) { return point.keys; });
+  each("mayfly_expiring_members", "Members that expire within this time from now.",
+       [](const ForecastPoint& point) { return point.members; });
+  each("mayfly_expiring_bytes", "Memory that expiries will free within this time from now.",
+       [](const ForecastPoint& point) { return point.bytes; });
+  const std::size_t used = used_memory();
+  each("mayfly_memory_forecast_bytes", "Memory in use at this time from now, without new data.",
+       [&](const ForecastPoint& point) { return used - std::min<std::size_t>(used, point.bytes); });
+}
+
+// Keys or members of each type that has some.
+void metrics_by_type(const ServerParts& server, PrometheusText& out) {
+  constexpr ValueType kTypes[] = {ValueType::string, ValueType::list, ValueType::set,
+                                  ValueType::zset,   ValueType::hash, ValueType::stream};
+  out.family("mayfly_stored_keys", "Keys that are stored, by database and type.",
+             MetricType::gauge);
+  each_database(server, [&](const Database& database, const std::string& number) {
+    for (const ValueType type : kTypes) {
+      out.sample({{"db", number}, {"type", type_name(type)}}, database.stored(type));
+    }
+  });
+  out.family("mayfly_stored_members", "Members that are stored, by database and type of key.",
+             MetricType::gauge);
+  each_database(server, [&](const Database& database, const std::string& number) {
+    for (const ValueType type : {ValueType::set, ValueType::zset, ValueType::hash}) {
+      out.sample({{"db", number}, {"type", type_name(type)}}, database.stored_members(type));
+    }
+  });
+  out.family("mayfly_volatile_members", "Members with a deadline, by database.", MetricType::gauge);
+  each_database(server, [&](const Database& database, const std::string& number) {
+    out.sample({{"db", number}}, database.volatile_members());
+  });
+}
+
 }  // namespace
 
 void metrics_of_keys(const ServerParts& server, PrometheusText& out) {
@@ -73,6 +111,7 @@ void metrics_of_keys(const ServerParts& server, PrometheusText& out) {
   each_database(server, [&](const Database& database, const std::string& number) {
     out.sample({{"db", number}}, database.member_deadline_count());
   });
+  metrics_by_type(server, out);
   one_counter(out, "mayfly_keyspace_hits_total", "Look-ups of keys that exist.", server.stats.hits);
   one_counter(out, "mayfly_keyspace_misses_total", "Look-ups of keys that do not exist.",
               server.stats.misses);
@@ -87,6 +126,7 @@ void metrics_of_expiry(const ServerParts& server, PrometheusText& out) {
     out.family(name, help, MetricType::counter);
     out.sample({{"cause", "access"}}, counts[static_cast<std::size_t>(FoundBy::access)]);
     out.sample({{"cause", "sweep"}}, counts[static_cast<std::size_t>(FoundBy::sweep)]);
+    out.sample({{"cause", "past"}}, counts[static_cast<std::size_t>(FoundBy::past)]);
   };
   by_cause("mayfly_expired_keys_total", "Keys that expired, by what found them.",
            stats.expired_keys_by);
@@ -98,22 +138,10 @@ void metrics_of_expiry(const ServerParts& server, PrometheusText& out) {
   lateness_histogram(out, "sweep", stats.late_by_sweep);
 
   const Time now = server.now;
-  const auto due = [&](Time moment) {
-    std::size_t count = 0;
-    for (int i = 0; i < keyspace.count(); ++i) {
-      count += keyspace[i].deadline_count(moment) + keyspace[i].member_deadline_count(moment);
-    }
-    return count;
-  };
-  const std::size_t overdue = due(now);
+  const Overdue late = overdue(keyspace, now);
   one_gauge(out, "mayfly_expiry_backlog_entries",
-            "Keys that are due, or have a member that is due, and wait to be removed.", overdue);
-  out.family("mayfly_expiring_keys",
-             "Keys that expire, or whose next member expires, within this time from now.",
-             MetricType::gauge);
-  for (const auto& [name, length] : kHorizons) {
-    out.sample({{"within", name}}, due(now + length) - overdue);
-  }
+            "Keys and members that are due and wait to be removed.", late.keys + late.members);
+  metrics_of_forecast(keyspace, now, out);
   const ExpiryLog::Totals log = server.expiry_log.totals();
   one_gauge(out, "mayfly_expiry_log_entries", "Entries of the expiry logs.", log.entries);
   one_gauge(out, "mayfly_expiry_log_bytes", "Memory of the expiry logs.", log.bytes);

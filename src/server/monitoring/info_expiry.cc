@@ -23,6 +23,20 @@ std::size_t dead_keys(const ServerParts& server) {
   return dead;
 }
 
+// Of hashes, sets and sorted sets.
+void info_members(std::string& text, Keyspace& keyspace) {
+  std::size_t members = 0;
+  std::size_t with_deadline = 0;
+  for (int i = 0; i < keyspace.count(); ++i) {
+    for (const ValueType type : {ValueType::hash, ValueType::set, ValueType::zset}) {
+      members += keyspace[i].stored_members(type);
+    }
+    with_deadline += keyspace[i].volatile_members();
+  }
+  info_line(text, "members", members);
+  info_line(text, "members_with_deadline", with_deadline);
+}
+
 void info_lateness(std::string& text, std::string_view kind, const Lateness& lateness) {
   text += fmt::format("expiry_lateness_{}_count:{}\r\n", kind, lateness.count());
   text += fmt::format("expiry_lateness_{}_p50_ms:{}\r\n", kind, lateness.percentile_ms(0.5));
@@ -77,6 +91,7 @@ void info_expiry(const ServerParts& server, std::string& text) {
   Keyspace& keyspace = server.keyspace;
   const Time next = keyspace.next_deadline();
   info_line(text, "expiry_active", server.reclaimer.is_sweeping());
+  info_members(text, keyspace);
   info_line(text, "expiry_slices", server.stats.sweep_slices);
   info_line(text, "expiry_slices_cut", server.stats.sweep_slices_cut);
   info_line(text, "expiry_cpu_microseconds", server.stats.sweep_micros);

@@ -47,6 +47,7 @@ void info_stats(const ServerParts& server, std::string& text) {
   info_line(text, "sync_partial_err", stats.refused_partial_syncs);
   info_line(text, "expired_keys", keys.expired_keys);
   info_line(text, "expired_fields", keys.expired_members);
+  info_line(text, "expired_past", keys.expired_past());
   info_line(text, "expired_stale_perc", stale_percent(server));
   info_line(text, "expired_time_cap_reached_count", stats.sweep_slices_cut);
   info_line(text, "expire_cycle_cpu_milliseconds", stats.sweep_micros / 1000);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kDigestSize = 40;
 
 // By the flags that a script declares.
-std::uint32_t with_script_flags(std::uint32_t command_flags, std::uint32_t flags) {
+std::uint64_t with_script_flags(std::uint64_t command_flags, std::uint32_t flags) {
   if ((flags & script_flag::undeclared) != 0) return command_flags;
   command_flags &= ~(flag::stale | flag::denyoom | flag::write | flag::may_replicate);
   if ((flags & script_flag::no_writes) == 0) {
@@ -157,7 +157,7 @@ void Scripting::apply_config() {
   functions_->rebuild();
 }
 
-std::uint32_t Scripting::flags_of(const Command& command, Words words) {
+std::uint64_t Scripting::flags_of(const Command& command, Words words) {
   const std::string_view name = command.name;
   if (command.group != "scripting" || words.size() < 3) return command.flags;
   if (name == "eval" || name == "eval_ro") {

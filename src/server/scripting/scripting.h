@@ -75,7 +75,7 @@ class Scripting {
   void apply_config();
 
   // The flags of EVAL and FCALL are those of what they run. Other commands have their own.
-  std::uint32_t flags_of(const Command& command, Words words);
+  std::uint64_t flags_of(const Command& command, Words words);
 
  private:
   void forget(Script& script);
