@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "commands/ttl_policy.h"
+#include "commands/ttl/ttl_policy.h"
 #include "commands/words.h"
 #include "resp/numbers.h"
 

@@ -26,7 +26,7 @@
 #include "commands/command.h"
 #include "commands/events.h"
 #include "commands/members/member_words.h"
-#include "commands/ttl_policy.h"
+#include "commands/ttl/ttl_policy.h"
 #include "keyspace/keyspace.h"
 #include "mayfly/time.h"
 #include "resp/reply.h"

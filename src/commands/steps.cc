@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "commands/expire_time.h"
+#include "commands/ttl/expire_time.h"
 
 namespace mayfly {
 

@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "commands/command.h"
-#include "commands/expire_time.h"
 #include "commands/members/member_expire.h"
 #include "commands/steps.h"
-#include "commands/ttl_policy.h"
+#include "commands/ttl/expire_time.h"
+#include "commands/ttl/ttl_policy.h"
 #include "mayfly/condition.h"
 
 namespace mayfly {

@@ -8,7 +8,7 @@
 
 #include "commands/call.h"
 #include "commands/command.h"
-#include "commands/ttl_policy.h"
+#include "commands/ttl/ttl_policy.h"
 
 namespace mayfly {
 namespace {

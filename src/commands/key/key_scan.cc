@@ -7,8 +7,8 @@
 
 #include "commands/call.h"
 #include "commands/command.h"
-#include "commands/expire_scan.h"
 #include "commands/scan_options.h"
+#include "commands/ttl/expire_scan.h"
 #include "resp/glob.h"
 
 namespace mayfly {

@@ -28,9 +28,9 @@
 #include <string_view>
 
 #include "commands/call.h"
-#include "commands/expire_time.h"
-#include "commands/jitter.h"
 #include "commands/members/member_steps.h"
+#include "commands/ttl/expire_time.h"
+#include "commands/ttl/jitter.h"
 
 namespace mayfly {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "commands/expire_scan.h"
 #include "commands/scan_options.h"
+#include "commands/ttl/expire_scan.h"
 #include "resp/numbers.h"
 
 namespace mayfly {

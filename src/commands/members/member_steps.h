@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "commands/call.h"
-#include "commands/expire_time.h"
-#include "commands/jitter.h"
 #include "commands/members/member_words.h"
+#include "commands/ttl/expire_time.h"
+#include "commands/ttl/jitter.h"
 
 namespace mayfly {
 

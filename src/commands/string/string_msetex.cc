@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "commands/expire_time.h"
 #include "commands/steps.h"
-#include "commands/ttl_policy.h"
+#include "commands/ttl/expire_time.h"
+#include "commands/ttl/ttl_policy.h"
 
 namespace mayfly {
 namespace {

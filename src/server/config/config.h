@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "commands/events.h"
-#include "commands/ttl_policy.h"
+#include "commands/ttl/ttl_policy.h"
 #include "keyspace/eviction.h"
 #include "mayfly/result.h"
 

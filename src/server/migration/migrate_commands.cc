@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/expire_time.h"
+#include "commands/ttl/expire_time.h"
 #include "persist/rdb/rdb_save.h"
 #include "resp/encode.h"
 #include "resp/numbers.h"

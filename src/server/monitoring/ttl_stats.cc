@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "commands/moment.h"
+#include "commands/ttl/moment.h"
 #include "keyspace/forecast/expiry_forecast.h"
 #include "mayfly/ttl_histogram.h"
 #include "server/core/server_call.h"

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "commands/expire_time.h"
-#include "commands/jitter.h"
-#include "commands/ttl_policy.h"
+#include "commands/ttl/expire_time.h"
+#include "commands/ttl/jitter.h"
+#include "commands/ttl/ttl_policy.h"
 #include "keyspace/eviction.h"
 #include "persist/rdb/rdb_restore.h"
 #include "persist/rdb/rdb_save.h"

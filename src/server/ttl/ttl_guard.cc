@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "commands/ttl_policy.h"
+#include "commands/ttl/ttl_policy.h"
 #include "server/expiry/log_protection.h"
 
 namespace mayfly {

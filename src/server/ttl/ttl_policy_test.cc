@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ttl-policy: which rule applies, what is refused, what gets a default, and what is propagated.
 
+#include "commands/ttl/ttl_policy.h"
+
 #include <gtest/gtest.h>
 
-#include "commands/ttl_policy.h"
 #include "mayfly/random.h"
 #include "server/core/server_fixture.h"
 #include "server/replication/cluster_fixture.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "commands/ttl_policy.h"
+#include "commands/ttl/ttl_policy.h"
 #include "server/core/server_call.h"
 
 namespace mayfly {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/moment.h"
+#include "commands/ttl/moment.h"
 
 #include <fmt/format.h>
 

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "commands/call.h"
-#include "commands/jitter.h"
+#include "commands/ttl/jitter.h"
 #include "mayfly/result.h"
 #include "mayfly/time.h"
 

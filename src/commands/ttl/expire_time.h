@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "commands/call.h"
-#include "commands/jitter.h"
+#include "commands/ttl/jitter.h"
 #include "mayfly/condition.h"
 #include "mayfly/time.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/ttl_policy.h"
+#include "commands/ttl/ttl_policy.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // EXPIRESCAN and its siblings: entries in the order of their deadlines, page by page.
 
-#include "commands/expire_scan.h"
+#include "commands/ttl/expire_scan.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "commands/call_fixture.h"
-#include "commands/moment.h"
+#include "commands/ttl/moment.h"
 
 namespace mayfly {
 namespace expire_scan_test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading times. Every overflow is an error: a deadline that wraps around would be in the past.
 
-#include "commands/expire_time.h"
+#include "commands/ttl/expire_time.h"
 
 #include <fmt/format.h>
 

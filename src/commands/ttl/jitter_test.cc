@@ -2,7 +2,7 @@
 // JITTER on every command that sets a TTL: bounds, a number of its own for each key and member,
 // absolute deadlines to replicas, and what is refused.
 
-#include "commands/jitter.h"
+#include "commands/ttl/jitter.h"
 
 #include <set>
 

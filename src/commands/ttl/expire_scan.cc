@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/expire_scan.h"
+#include "commands/ttl/expire_scan.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "commands/moment.h"
+#include "commands/ttl/moment.h"
 
 namespace mayfly {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/jitter.h"
+#include "commands/ttl/jitter.h"
 
 #include <algorithm>
 #include <cmath>
