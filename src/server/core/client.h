@@ -117,7 +117,7 @@ class Client final : public Peer {
     std::vector<Queued> queue;
     std::size_t queued_bytes = 0;
     std::uint64_t queued_flags = 0;  // that any command in the queue has
-    std::uint32_t queued_lacks = 0;  // that any command in the queue has not
+    std::uint64_t queued_lacks = 0;  // that any command in the queue has not
     bool is_watch_broken = false;    // a watched key was changed: EXEC does nothing
     std::size_t watched_keys = 0;
 

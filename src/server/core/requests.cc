@@ -90,7 +90,7 @@ bool Requests::handle(Client& client, Words words) {
   }
   clients_.update_pauses();
   serve_waiters();  // a pause is over
-  const std::uint32_t flags = flags_of(*command, words);
+  const std::uint64_t flags = flags_of(*command, words);
   if (const Status allowed = check_allowed(client, *command, flags); !allowed) {
     ++stats_.by_command[command].rejected;
     refuse(client, command, words, allowed.error().message);
