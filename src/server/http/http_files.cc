@@ -32,7 +32,8 @@ HttpResponse answer_file(std::span<const HttpFile> files, const HttpRequest& req
     response.headers.emplace_back("Allow", "GET, HEAD");
     return response;
   }
-  const std::string_view path = request.path == "/" ? "/index.html" : request.path;
+  std::string_view path = request.path;
+  if (path == "/") path = "/index.html";
   const auto found =
       std::ranges::find_if(files, [&](const HttpFile& file) { return file.path == path; });
   if (found == files.end()) {
