@@ -60,14 +60,13 @@ void give_default(ServerCall& call, const Judged& judged) {
 
 }  // namespace
 
-void run_handler(ServerCall& call) {
+void run_write_handler(ServerCall& call) {
   const Command& command = call.command();
   if (writes_expiry_log(call.server.config, call.context(), call.database(), command,
                         call.words())) {
     return call.fail(kLogProtectedReply);
   }
-  const bool may_make = (command.flags & flag::write) != 0 &&
-                        (command.flags & (flag::asks_rules | flag::needs_key)) == 0;
+  const bool may_make = (command.flags & (flag::asks_rules | flag::needs_key)) == 0;
   if (!may_make || !call.judges_ttls()) return command.handler(call);
 
   const std::vector<Judged> keys = judged_keys(call);

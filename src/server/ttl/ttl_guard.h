@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the handler of a command under the rules of ttl-policy (commands/ttl/ttl_policy.h).
+// Runs the handler of a command under the rules of ttl-policy (commands/ttl/ttl_policy.h), unless it
+// would write to the expiry log.
 //
 // A command that makes a key cannot say a TTL, except for the few that ask the rules themselves. So
 // its keys are looked at before and after it: before, it is refused if it could make a key without
@@ -11,6 +12,13 @@
 
 namespace mayfly {
 
-void run_handler(ServerCall& call);
+// REQUIRES: it is a write command.
+void run_write_handler(ServerCall& call);
+
+inline void run_handler(ServerCall& call) {
+  const Command& command = call.command();
+  if ((command.flags & flag::write) != 0) return run_write_handler(call);
+  command.handler(call);
+}
 
 }  // namespace mayfly
