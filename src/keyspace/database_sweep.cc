@@ -152,7 +152,6 @@ void Database::take_due(const ExecContext& context, Slot slot, std::size_t limit
   if (form_of(node) == ValueForm::packed) {
     const std::size_t size = packed_take_due(node.value_data(), node.value_size, now, limit, names,
                                              &deadlines, std::cref(see));
-    node.value_size = static_cast<std::uint32_t>(size);
     place(slot) = resize_value(&node, size);
   } else {
     node.member_table().take_due(now, limit, names, &deadlines, std::cref(see));

@@ -36,6 +36,18 @@ TEST_F(DatabaseTest, KeepsTheSlotWhenAValueIsReplaced) {
   EXPECT_EQ(database.string(slot), "");
 }
 
+TEST_F(DatabaseTest, SweptMembersOfASmallHashGiveTheirMemoryBack) {
+  std::vector<std::string> fields;
+  for (int i = 0; i < 20; ++i)
+    fields.push_back("a field of some length, number " + std::to_string(i));
+  const Slot slot = make_hash("key", fields, in(10));
+  database.members(context, slot).put("stays", "v");
+  const std::size_t before = node_bytes(&database.node(slot));
+  advance(10);
+  EXPECT_EQ(keyspace.sweep(context, 100), 20u);
+  EXPECT_LT(node_bytes(&database.node(slot)), before / 4);
+}
+
 TEST_F(DatabaseTest, AStringOverAHashWithDeadlinesLeavesNothingInTheIndex) {
   make_hash("key", {"a", "b"}, in(10));
   EXPECT_EQ(database.member_deadline_count(), 1u);
