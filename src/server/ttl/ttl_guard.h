@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the handler of a command under the rules of ttl-policy (commands/ttl/ttl_policy.h), unless it
-// would write to the expiry log.
+// Runs the handler of a command under the rules of ttl-policy (commands/ttl/ttl_policy.h), unless
+// the command would write to the expiry log.
 //
 // A command that makes a key cannot say a TTL, except for the few that ask the rules themselves. So
 // its keys are looked at before and after it: before, it is refused if it could make a key without
