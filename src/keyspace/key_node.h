@@ -15,6 +15,7 @@
 
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -89,6 +90,13 @@ KeyNode* copy_node(const KeyNode& node, std::string_view key);
 
 // Frees the node, but not the value that it may point to.
 void free_node(KeyNode* node);
+
+// What an allocation of `size` bytes takes with jemalloc: classes of 16 bytes up to 128, then four
+// for each doubling.
+inline std::size_t allocated_size(std::size_t size) {
+  const std::size_t step = size <= 128 ? 16 : std::bit_floor(size - 1) / 4;
+  return (size + step - 1) / step * step;
+}
 
 // How many bytes the allocator gave for it.
 std::size_t node_bytes(const KeyNode* node);

@@ -6,9 +6,6 @@
 namespace mayfly {
 namespace {
 
-// Of a key in the slab, in the table and in the index of its deadline.
-constexpr std::size_t kSlotBytes = 8 + 9 + 15;
-
 // Before a member in packed form: its sizes and its deadline.
 constexpr std::size_t kPackedHead = 6;
 
@@ -18,9 +15,7 @@ DeadlineSum sum_of(const MemberTable& table, std::uint64_t entries) {
 
 // A string is the usual case, and to ask the allocator takes time.
 std::size_t string_bytes(const KeyNode& node) {
-  constexpr std::size_t kStep = 16;  // of small allocations; of large ones it matters less
-  const std::size_t size = sizeof(KeyNode) + node.key_size + node.value_size;
-  return (size + kStep - 1) / kStep * kStep + kSlotBytes;
+  return allocated_size(sizeof(KeyNode) + node.key_size + node.value_size) + kKeyPlaceBytes;
 }
 
 }  // namespace
@@ -35,7 +30,7 @@ std::size_t member_bytes(const KeyNode& node, std::size_t name_size, std::size_t
 
 std::size_t key_bytes(const KeyNode& node) {
   if (node.encoding() == Encoding::string && node.is_raw == 0) return string_bytes(node);
-  const std::size_t whole = allocated_bytes(node) + kSlotBytes;
+  const std::size_t whole = allocated_bytes(node) + kKeyPlaceBytes;
   if (node.has_member_deadlines == 0) return whole;
   std::size_t leaving = 0;  // with the members
   if (form_of(node) == ValueForm::table) {

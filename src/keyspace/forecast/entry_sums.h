@@ -40,6 +40,9 @@ struct EntrySums {
   std::vector<DeadlineSum> members_until(std::span<const Time> moments) const;
 };
 
+// Of a key in the table, and in a bucket of the index of its deadline.
+inline constexpr std::size_t kKeyPlaceBytes = 9 + 7;
+
 // What is freed when the member expires.
 std::size_t member_bytes(const KeyNode& node, std::size_t name_size, std::size_t value_size);
 

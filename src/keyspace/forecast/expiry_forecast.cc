@@ -19,27 +19,10 @@ std::vector<Time> ends_of(std::span<const Time> moments) {
   return ends;
 }
 
-// How many of the ends are at or before the last deadline of the key's members: the key is still
-// there then. All of them if a member has no deadline, or if the key itself has one.
-std::size_t points_before_end(const KeyNode& node, std::span<const Time> ends) {
-  if (node.has_deadline != 0) return ends.size();
-  if (form_of(node) == ValueForm::table) {
-    const MemberTable& table = node.member_table();
-    if (table.deadline_count() < table.count()) return ends.size();
-    const auto is_left = [&](Time end) { return table.count_due(end - Millis(1)) < table.count(); };
-    return static_cast<std::size_t>(std::ranges::partition_point(ends, is_left) - ends.begin());
-  }
-  Time last = Time::min();
-  PackedView(node.value()).each([&](const Member& member) {
-    last = std::max(last, member.deadline);
-    return last != kNever;
-  });
-  if (last == kNever) return ends.size();
-  return static_cast<std::size_t>(std::ranges::upper_bound(ends, last) - ends.begin());
-}
-
-// What is freed besides members when keys lose their last member: the mean of a sample, times the
-// number of such keys.
+// What keys free besides their members: the mean of a sample, times the number of such keys.
+//
+// A table frees each member, and the rest with the last one. Packed members are in the key's node,
+// which shrinks only when half of it is unused: most of them free nothing, and some free much.
 class KeysOfMembers {
  public:
   explicit KeysOfMembers(std::span<const Time> ends) : ends_(ends), freed_(ends.size()) {}
@@ -48,11 +31,12 @@ class KeysOfMembers {
     const std::size_t keys = database.member_deadline_count();
     if (keys == 0) return;
     sample(database);
+    const double share = static_cast<double>(keys) / static_cast<double>(sampled_);
     double sum = 0;
     for (std::size_t i = 0; i < points.size(); ++i) {
       sum += freed_[i];
-      points[i].bytes += static_cast<std::uint64_t>(sum / static_cast<double>(sampled_) *
-                                                    static_cast<double>(keys));
+      const double bytes = static_cast<double>(points[i].bytes) + sum * share;
+      points[i].bytes = static_cast<std::uint64_t>(std::max(bytes, 0.0));
     }
   }
 
@@ -60,36 +44,100 @@ class KeysOfMembers {
   static constexpr int kTries = 1000;
   static constexpr std::size_t kWanted = 256;
   static constexpr std::size_t kFewest = 64;
+  static constexpr std::size_t kMembersMost = 20'000;
+
+  struct Leaving {
+    Time deadline;
+    std::size_t bytes;
+  };
 
   // Random keys; if few keys have members with deadlines, those of them that expire first.
   void sample(const Database& database) {
-    std::fill(freed_.begin(), freed_.end(), 0);
-    sampled_ = 0;
+    begin();
     if (database.member_deadline_count() > kWanted) {
       Random random(database.stored());
-      for (int i = 0; i < kTries && sampled_ < kWanted; ++i) {
+      for (int i = 0; i < kTries && wants_more(); ++i) {
         add(database.node(database.random_stored(random)));
       }
     }
-    if (sampled_ >= kFewest) return;
-    std::fill(freed_.begin(), freed_.end(), 0);
-    sampled_ = 0;
+    if (sampled_ >= kFewest || !wants_more()) return;
+    begin();
     database.visit_member_deadlines(Time::min(), kNever, [&](Slot slot, Time) {
       add(database.node(slot));
-      return sampled_ < kWanted;
+      return wants_more();
     });
   }
+
+  void begin() {
+    std::fill(freed_.begin(), freed_.end(), 0);
+    sampled_ = 0;
+    visited_ = 0;
+  }
+
+  bool wants_more() const { return sampled_ < kWanted && visited_ < kMembersMost; }
 
   void add(const KeyNode& node) {
     if (node.has_member_deadlines == 0) return;
     ++sampled_;
-    const std::size_t i = points_before_end(node, ends_);
-    if (i < freed_.size()) freed_[i] += static_cast<double>(key_bytes(node));
+    if (node.has_deadline != 0) return;  // it goes as a whole
+    if (form_of(node) == ValueForm::table) {
+      add_table(node);
+    } else {
+      add_packed(node);
+    }
+  }
+
+  void add_table(const KeyNode& node) {
+    const MemberTable& table = node.member_table();
+    if (table.deadline_count() < table.count()) return;
+    const auto is_left = [&](Time end) { return table.count_due(end - Millis(1)) < table.count(); };
+    const auto end = std::ranges::partition_point(ends_, is_left);
+    if (end == ends_.end()) return;
+    freed_[static_cast<std::size_t>(end - ends_.begin())] += static_cast<double>(key_bytes(node));
+  }
+
+  void add_packed(const KeyNode& node) {
+    const bool goes = list_leaving(node);
+    const std::size_t capacity_now = node_bytes(&node);
+    std::size_t capacity = capacity_now;
+    std::size_t bytes = sizeof(KeyNode) + node.key_size + node.value_size;
+    std::size_t counted = 0;  // of members
+    std::size_t next = 0;
+    double before = 0;
+    for (std::size_t i = 0; i < ends_.size(); ++i) {
+      for (; next < leaving_.size() && leaving_[next].deadline < ends_[i]; ++next) {
+        counted += leaving_[next].bytes;
+        bytes -= std::min(bytes - 1, leaving_[next].bytes);
+        if (bytes <= capacity / 2) capacity = allocated_size(bytes);
+      }
+      const bool is_gone = goes && next == leaving_.size();
+      const std::size_t freed = is_gone ? capacity_now + kKeyPlaceBytes : capacity_now - capacity;
+      const double besides = static_cast<double>(freed) - static_cast<double>(counted);
+      freed_[i] += besides - before;
+      before = besides;
+    }
+  }
+
+  // Members with deadlines, in order. Returns whether these are all.
+  bool list_leaving(const KeyNode& node) {
+    const PackedView members(node.value());
+    visited_ += members.count();
+    leaving_.clear();
+    members.each([&](const Member& member) {
+      if (member.deadline == kNever) return true;
+      leaving_.push_back(
+          {member.deadline, member_bytes(node, member.name.size(), member.value.size())});
+      return true;
+    });
+    std::ranges::sort(leaving_, {}, &Leaving::deadline);
+    return leaving_.size() == members.count();
   }
 
   std::span<const Time> ends_;
   std::vector<double> freed_;  // between a moment and the one before
   std::size_t sampled_ = 0;
+  std::size_t visited_ = 0;       // members
+  std::vector<Leaving> leaving_;  // of a key
 };
 
 // Members of keys in the index that are due.

@@ -7,8 +7,8 @@
 // is rounded up to a multiple of 128 ms first (see DeadlineSums), and a point says which it is. An
 // entry that is due already does not count; overdue() counts those.
 //
-// The bytes of entries are known. But the key of members goes with the last of them, and that is
-// estimated from a sample of such keys.
+// The bytes of entries are known. What keys free besides their members, and packed members only in
+// steps, is estimated from a sample of keys.
 //
 //   forecast   O(blocks of DeadlineSums), and a sample of some hundred keys
 //   overdue    O(keys that are due), at most some thousand

@@ -3,32 +3,25 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cassert>
 #include <cstring>
 #include <new>
 
 #include "keyspace/hasher.h"
+#include "keyspace/key_node.h"
 
 namespace mayfly {
 
 namespace {
 
-// What an allocation of `size` bytes takes with jemalloc: classes of 16 bytes up to 128, then four
-// for each doubling. We ask for the whole of a class, so that the size of what a node holds tells
-// how much it can hold, with any allocator and without asking it.
-std::size_t class_of(std::size_t size) {
-  const std::size_t step = size <= 128 ? 16 : std::bit_floor(size - 1) / 4;
-  assert(step >= 16);
-  return (size + step - 1) / step * step;
-}
-
 std::size_t node_size(std::size_t name_size, std::size_t value_size, Payload payload) {
   return varint_size(name_size) + name_size + size_bytes(payload, value_size) + value_size;
 }
 
+// Asks for the whole of a size class, so that the size of what a node holds tells how much it can
+// hold, with any allocator and without asking it.
 char* allocate(std::size_t size) {
-  auto* const bytes = static_cast<char*>(std::malloc(class_of(size)));
+  auto* const bytes = static_cast<char*>(std::malloc(allocated_size(size)));
   if (bytes == nullptr) throw std::bad_alloc();
   return bytes;
 }
@@ -61,7 +54,7 @@ Member MemberNode::read(Payload payload) const {
 
 void MemberNode::set_value(std::string_view value, Payload payload) {
   const std::string_view name = this->name();
-  if (class_of(node_size(name.size(), value.size(), payload)) != bytes(payload)) {
+  if (allocated_size(node_size(name.size(), value.size(), payload)) != bytes(payload)) {
     *this = MemberNode(name, value, payload);
     return;
   }
@@ -71,7 +64,7 @@ void MemberNode::set_value(std::string_view value, Payload payload) {
 
 std::size_t MemberNode::bytes(Payload payload) const {
   const Member content = read(payload);
-  return class_of(node_size(content.name.size(), content.value.size(), payload));
+  return allocated_size(node_size(content.name.size(), content.value.size(), payload));
 }
 
 MemberTable::MemberTable(std::uint64_t seed, Payload payload) : seed_(seed), payload_(payload) {
@@ -211,14 +204,17 @@ std::size_t MemberTable::free_some(std::size_t limit, const SeeMember& see) {
 
 std::size_t MemberTable::member_bytes(std::size_t name_size, std::size_t value_size,
                                       Payload payload) {
-  constexpr std::size_t kSlotBytes = 17;   // in the slab and in the table
+  // In the table and in a bucket of the index. What else has a place for each slot is freed with
+  // the table.
+  constexpr std::size_t kPlaceBytes = 9 + 7;
   constexpr std::size_t kOrderBytes = 16;  // of a score
-  return class_of(node_size(name_size, value_size, payload)) + kSlotBytes + kIndexBytes +
+  return allocated_size(node_size(name_size, value_size, payload)) + kPlaceBytes +
          (payload == Payload::score ? kOrderBytes : 0);
 }
 
 std::size_t MemberTable::average_member_bytes() const {
-  const std::size_t fixed = member_bytes(0, 0, payload_) - class_of(node_size(0, 0, payload_));
+  const std::size_t fixed =
+      member_bytes(0, 0, payload_) - allocated_size(node_size(0, 0, payload_));
   return fixed + (count() == 0 ? 0 : node_bytes_ / count());
 }
 

@@ -166,7 +166,7 @@ class MemberTable {
   // About how many members the table has room for before it grows.
   std::size_t table_places() const { return table_.places(); }
 
-  // What a member takes if it has a deadline; the same on average.
+  // What a member frees that has a deadline; the same on average.
   static std::size_t member_bytes(std::size_t name_size, std::size_t value_size, Payload payload);
   std::size_t average_member_bytes() const;
 
