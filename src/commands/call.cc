@@ -113,15 +113,17 @@ void Call::fail_wrong_type() {
 
 void Call::changed(std::string_view key, std::int64_t times) {
   changes_ += times;
-  host_.key_changed(context_, database_, key);
+  key_changed(database_, key);
 }
 
 void Call::key_changed(int database, std::string_view key) {
+  if (!keyspace_.leases().is_empty()) keyspace_.leases().key_changed(database, key);
   host_.key_changed(context_, database, key);
 }
 
 void Call::changed_database(int number) {
   ++changes_;
+  keyspace_.leases().database_changed(number);
   host_.database_changed(context_, number);
 }
 

@@ -165,6 +165,7 @@ std::vector<std::span<const Command>> data_commands();
 std::span<const Command> string_read_commands();
 std::span<const Command> string_set_commands();
 std::span<const Command> string_msetex_commands();
+std::span<const Command> string_stale_commands();
 std::span<const Command> string_change_commands();
 std::span<const Command> string_lcs_commands();
 std::span<const Command> bit_commands();

@@ -12,16 +12,33 @@ void reply_string(Call& call, Slot slot) {
   call.reply().bulk(call.database().string(slot));
 }
 
-Slot replace_value(Call& call, Slot slot, std::string_view key, std::string_view value) {
-  if (slot == kNoSlot || !call.is_string(slot)) return call.put_string(key, value);
-  call.database().set_string(slot, value);
-  call.database().set_deadline(slot, kNever);
+KeyLife life_of(Call& call, Slot slot) {
+  if (slot == kNoSlot) return {};
+  return {call.database().deadline(slot), call.database().stale_time(slot)};
+}
+
+Slot replace_value(Call& call, Slot slot, std::string_view key, std::string_view value,
+                   const KeyLife& life) {
+  if (slot == kNoSlot || !call.is_string(slot)) {
+    slot = call.put_string(key, value);
+  } else {
+    call.database().set_string(slot, value);
+  }
+  call.database().set_deadline(slot, life.deadline, life.stale);
   return slot;
 }
 
 void report_set(Call& call, std::string_view key) {
   call.changed(key);
   call.notify(Event::string, "set", key);
+}
+
+void propagate_set(Call& call, std::string_view key, std::string_view value, const KeyLife& life) {
+  if (life.deadline == kNever) return call.propagate_as("SET", key, value);
+  const std::string fresh_until = in_millis(life.deadline - life.stale);
+  if (life.stale == Millis(0)) return call.propagate_as("SET", key, value, "PXAT", fresh_until);
+  call.propagate_as("SET", key, value, "PXAT", fresh_until, "PSTALE",
+                    std::to_string(life.stale.count()));
 }
 
 void remove_key(Call& call, Slot slot, std::string_view key) {

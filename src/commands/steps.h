@@ -15,12 +15,25 @@ namespace mayfly {
 // Replies with the string at `slot`, or null if that is kNoSlot.
 void reply_string(Call& call, Slot slot);
 
-// Sets a key to a string without a deadline. `slot` is where the key is, or kNoSlot. A string is
-// replaced in place; a value of another type is removed. Notifies of `new` if the key is new.
-Slot replace_value(Call& call, Slot slot, std::string_view key, std::string_view value);
+// How long a key lives, and for which time before that it is stale.
+struct KeyLife {
+  Time deadline = kNever;
+  Millis stale = Millis(0);
+};
+
+// That of the key at `slot`; none if that is kNoSlot.
+KeyLife life_of(Call& call, Slot slot);
+
+// Sets a key to a string. `slot` is where the key is, or kNoSlot. A string is replaced in place; a
+// value of another type is removed. Notifies of `new` if the key is new.
+Slot replace_value(Call& call, Slot slot, std::string_view key, std::string_view value,
+                   const KeyLife& life = {});
 
 // A key was set to a string: notifies of `set`.
 void report_set(Call& call, std::string_view key);
+
+// Propagates that as a SET with an absolute time.
+void propagate_set(Call& call, std::string_view key, std::string_view value, const KeyLife& life);
 
 // Removes a key and notifies of `del`.
 void remove_key(Call& call, Slot slot, std::string_view key);

@@ -75,7 +75,13 @@ Time Database::deadline(Slot slot) const {
   return node(slot).has_deadline != 0 ? contents_->keys.deadline(slot) : kNever;
 }
 
-void Database::set_deadline(Slot slot, Time deadline) {
+void Database::set_stale_time(Slot slot, Millis stale) {
+  internal::SlotColumn<Millis>& times = contents_->stale_times;
+  if (stale == Millis(0)) return times.drop(slot);
+  (stale_time(slot) == Millis(0) ? times.claim(slot) : times.at(slot)) = stale;
+}
+
+void Database::set_deadline(Slot slot, Time deadline, Millis stale) {
   KeyNode& node = *place(slot);
   if (deadline == kNever && node.has_deadline == 0) return;
   EntrySums& sums = contents_->sums;
@@ -83,6 +89,7 @@ void Database::set_deadline(Slot slot, Time deadline) {
     sums.key_deadlines.remove(contents_->keys.deadline(slot), sums.sizes[slot]);
   }
   contents_->keys.schedule(slot, deadline);
+  if (stale != stale_time(slot)) set_stale_time(slot, stale);
   node.has_deadline = deadline != kNever;
   if (node.has_deadline == 0) return;
   const std::uint64_t bytes = SizeColumn::round(key_bytes(node));
@@ -257,6 +264,7 @@ void Database::rename(Slot slot, std::string_view key) {
 Slot Database::move(Slot slot, Database& to, std::string_view key) {
   to.remove_stored(key);
   const Time deadline = this->deadline(slot);
+  const Millis stale = stale_time(slot);
   KeyNode* const moved = copy_node(node(slot), key);
   moved->has_deadline = 0;
   moved->has_member_deadlines = 0;
@@ -267,7 +275,7 @@ Slot Database::move(Slot slot, Database& to, std::string_view key) {
   to.contents_->sums.members_of(to.type(target)) += count;
   to.refresh_deadline(target);
   to.add_members(to.node(target));
-  to.set_deadline(target, deadline);
+  to.set_deadline(target, deadline, stale);
   return target;
 }
 
@@ -302,7 +310,7 @@ Slot Database::copy(const ExecContext& context, Slot slot, Database& to, std::st
       node(slot),
       Overloaded{copy_string, copy_packed_list, copy_list, copy_stream,
                  [&](const MembersValue auto& members) { return copy_members(members); }});
-  to.set_deadline(target, deadline(slot));
+  to.set_deadline(target, deadline(slot), stale_time(slot));
   return target;
 }
 

@@ -29,6 +29,7 @@
 #include "keyspace/table.h"
 #include "keyspace/value.h"
 #include "mayfly/internal/slab.h"
+#include "mayfly/internal/slot_column.h"
 #include "mayfly/random.h"
 #include "mayfly/slot.h"
 #include "mayfly/time.h"
@@ -48,8 +49,9 @@ struct Contents {
 
   Table table;
   internal::Slab<KeyNode*> nodes;
-  VolatileSet keys;     // deadlines of keys
-  VolatileSet members;  // earliest deadlines of members, by key
+  VolatileSet keys;                          // deadlines of keys
+  VolatileSet members;                       // earliest deadlines of members, by key
+  internal::SlotColumn<Millis> stale_times;  // see Database::set_deadline(); claimed unless zero
   EntrySums sums;
   Slot cursor = 0;     // of free_some()
   OutsideValue value;  // of a key that free_some() has freed already
@@ -109,8 +111,18 @@ class Database {
   // kNever if it has none.
   Time deadline(Slot slot) const;
 
-  // kNever removes it. A deadline that is due already hides the key, but does not remove it.
-  void set_deadline(Slot slot, Time deadline);
+  // kNever removes it. A deadline that is due already hides the key, but does not remove it. The
+  // key is stale for this time before the deadline: its value is still served, but a new one is
+  // wanted.
+  void set_deadline(Slot slot, Time deadline, Millis stale = Millis(0));
+  Millis stale_time(Slot slot) const {
+    return slot < contents_->stale_times.extent() ? contents_->stale_times[slot] : Millis(0);
+  }
+  bool knows_stale_times() const { return contents_->stale_times.extent() > 0; }
+  bool is_stale(Slot slot, Time now) const {
+    const Millis stale = stale_time(slot);
+    return stale > Millis(0) && is_due(deadline(slot) - stale, now);
+  }
 
   // The earliest deadline among the members, or an earlier time. kNever if none has a deadline.
   Time earliest_member_deadline(Slot slot) const;
@@ -259,6 +271,7 @@ class Database {
   std::uint64_t hash_of(std::string_view key) const;
   void prefetch_keys(std::span<const LookupHint> hints) const;
   Slot insert(KeyNode* node);
+  void set_stale_time(Slot slot, Millis stale);
   Slot add(const ExecContext& context, KeyNode* node);  // insert(), as used now
   void remove_stored(std::string_view key);             // if there is one
   void unlink(Slot slot);                               // removes the key and frees its value

@@ -214,6 +214,7 @@ std::string Database::check_invariants() const {
     const KeyNode& node = this->node(slot);
     with_deadline += node.has_deadline;
     with_member_deadlines += node.has_member_deadlines;
+    if (node.has_deadline == 0 && stale_time(slot) != Millis(0)) wrong = "stale without a deadline";
     if (stored_slot(node.key()) != slot) wrong = "a key is not found where it is";
     if (const std::string value = check_value(node); !value.empty()) wrong = value;
     if (wrong.empty() && form_of(node) == ValueForm::packed &&

@@ -8,7 +8,10 @@
 namespace mayfly {
 
 Keyspace::Keyspace(const KeyspaceOptions& options, KeyspaceListener& listener)
-    : options_(options), listener_(listener), random_(options.seed) {
+    : options_(options),
+      listener_(listener),
+      random_(options.seed),
+      leases_(Random(random_.next())) {
   for (int i = 0; i < options.databases; ++i) {
     databases_.push_back(std::make_unique<Database>(*this, i));
   }

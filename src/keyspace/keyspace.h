@@ -26,6 +26,7 @@
 #include "keyspace/exec_context.h"
 #include "keyspace/lateness.h"
 #include "keyspace/lazy_free.h"
+#include "keyspace/stale/refresh_leases.h"
 #include "mayfly/random.h"
 #include "mayfly/time.h"
 
@@ -48,6 +49,7 @@ struct KeyspaceOptions {
   std::size_t string_bytes_max = std::size_t{512} << 20;  // proto-max-bulk-len, for growing strings
   std::size_t hll_sparse_max_bytes = 3000;                // of a HyperLogLog until it is dense
   std::uint64_t seed = 0;                                 // of the hash functions
+  Millis stale_lease = std::chrono::seconds(10);          // stale-lease-ms
   bool uses_lfu = false;                                  // access words count frequency, not time
   std::string_view kept_key = {};                         // a key that is never evicted
 
@@ -145,6 +147,7 @@ class Keyspace {
 
   LazyFree& lazy_free() { return lazy_free_; }
   Random& random() { return random_; }
+  RefreshLeases& leases() { return leases_; }
   std::vector<Due>& scratch() { return scratch_; }  // for the sweep
 
   // Removes keys and members that are due, at most `limit`, in all databases in turn, whatever the
@@ -168,6 +171,7 @@ class Keyspace {
   ExpiryObserver* observer_ = nullptr;
   LazyFree lazy_free_;
   Random random_;
+  RefreshLeases leases_;
   std::vector<Due> scratch_;
   std::size_t turn_ = 0;  // the database whose turn it is to be swept
   std::vector<std::unique_ptr<Database>> databases_;

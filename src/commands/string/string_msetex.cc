@@ -91,15 +91,14 @@ bool rules_allow_msetex(Call& call, const MsetexRequest& request, std::optional<
 
 void set_key(Call& call, std::size_t i, const MsetexRequest& request, std::optional<Time> time) {
   const std::string_view key = call.word(i);
-  Slot slot = call.find_to_write(key);
+  const Slot slot = call.find_to_write(key);
+  KeyLife life = request.expiry.is_instead ? life_of(call, slot) : KeyLife{};
   const Time until = msetex_deadline(call, key, slot, request, time).value_or(kNever);
-  slot = replace_value(call, slot, key, call.word(i + 1));
-  call.database().set_deadline(slot, until);
+  if (until != life.deadline) life = {.deadline = until};
+  replace_value(call, slot, key, call.word(i + 1), life);
   report_set(call, key);
   if (time) call.notify(Event::generic, "expire", key);
-  if (!is_each_alone(call, request)) return;
-  if (until == kNever) return call.propagate_as("SET", key, call.word(i + 1));
-  call.propagate_as("SET", key, call.word(i + 1), "PXAT", in_millis(until));
+  if (is_each_alone(call, request)) propagate_set(call, key, call.word(i + 1), life);
 }
 
 // Replicas get the result: no condition, and an absolute time.

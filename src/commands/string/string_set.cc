@@ -9,6 +9,7 @@
 
 #include "commands/command.h"
 #include "commands/steps.h"
+#include "commands/string/stale_option.h"
 #include "commands/ttl/expire_time.h"
 #include "commands/ttl/ttl_policy.h"
 
@@ -19,15 +20,22 @@ struct SetOptions {
   bool if_absent = false;                    // NX
   bool if_present = false;                   // XX
   std::optional<std::string_view> if_equal;  // IFEQ
+  std::optional<std::string_view> token;     // TOKEN
   bool get = false;                          // GET
   ExpiryOption expiry;                       // EX, PX, EXAT, PXAT, or KEEPTTL
+  StaleOption stale;                         // STALE or PSTALE
 
-  int conditions() const { return if_absent + if_present + (if_equal ? 1 : 0); }
+  int conditions() const { return if_absent + if_present + (if_equal ? 1 : 0) + (token ? 1 : 0); }
 };
 
 // Reads the option at word `i` and returns how many words it takes; 0 if it is not allowed there.
 std::size_t read_set_option(Call& call, std::size_t i, SetOptions& options) {
   if (const std::size_t taken = options.expiry.read(call, i, call.count(), "keepttl")) return taken;
+  if (const std::size_t taken = options.stale.read(call, i)) return taken;
+  if (call.is(i, "token") && i + 1 < call.count() && options.conditions() == 0) {
+    options.token = call.word(i + 1);
+    return 2;
+  }
   if (call.is(i, "ifeq") && i + 1 < call.count() && options.conditions() == 0) {
     options.if_equal = call.word(i + 1);
     return 2;
@@ -54,7 +62,9 @@ std::optional<SetOptions> read_set_options(Call& call) {
     }
     i += taken;
   }
-  if (!options.expiry.finish(call)) return std::nullopt;
+  const bool is_fit = !options.token || !options.get;  // no reply would say which value was set
+  if (!is_fit) call.fail_syntax();
+  if (!is_fit || !options.expiry.finish(call)) return std::nullopt;
   return options;
 }
 
@@ -64,27 +74,23 @@ bool is_set_allowed(Call& call, const SetOptions& options, Slot slot) {
   const bool is_there = slot != kNoSlot;
   if (options.if_absent && is_there) return false;
   if (options.if_present && !is_there) return false;
+  if (options.token) return holds_lease(call, call.word(1), *options.token);
   if (!options.if_equal) return true;
   if (is_there && !call.is_string(slot)) call.fail_wrong_type();
   return is_there && !call.has_failed() && call.database().string(slot) == *options.if_equal;
 }
 
-void set_until(Call& call, Slot slot, std::string_view key, std::string_view value, Time deadline) {
-  slot = replace_value(call, slot, key, value);
-  call.database().set_deadline(slot, deadline);
+void set_until(Call& call, Slot slot, std::string_view key, std::string_view value,
+               const KeyLife& life) {
+  replace_value(call, slot, key, value, life);
   report_set(call, key);
   call.notify(Event::generic, "expire", key);
 }
 
-void propagate_until(Call& call, std::string_view key, std::string_view value, Time deadline) {
-  call.propagate_as("SET", key, value, "PXAT", in_millis(deadline));
-}
-
 // Replicas get the result: they need neither the conditions nor GET.
-void set_keeping_deadline(Call& call, Slot slot, Time deadline) {
+void set_keeping_deadline(Call& call, Slot slot) {
   const std::string_view key = call.word(1);
-  slot = replace_value(call, slot, key, call.word(2));
-  call.database().set_deadline(slot, deadline);
+  replace_value(call, slot, key, call.word(2), life_of(call, slot));
   report_set(call, key);
   call.propagate_as("SET", key, call.word(2), "KEEPTTL");
 }
@@ -96,27 +102,40 @@ void set_without_deadline(Call& call, Slot slot) {
   call.propagate_as("SET", key, call.word(2));
 }
 
-// The deadline of the key in the end: what is given, kept, or said by the rule for the key. Nothing
+// What a request says about the life of a key.
+struct GivenLife {
+  std::optional<Time> fresh_until;  // nothing: without a time
+  Millis stale = Millis(0);
+};
+
+// The life of the key in the end: what is given, kept, or said by the rule for the key. Nothing
 // after an error reply.
-std::optional<Time> set_deadline_of(Call& call, Slot slot, const SetOptions& options,
-                                    std::optional<Time> given) {
+std::optional<KeyLife> set_life(Call& call, Slot slot, const SetOptions& options,
+                                const GivenLife& given) {
   const std::string_view key = call.word(1);
-  if (given) return ruled_deadline(call, key, *given, options.expiry.jitter);
-  const bool keeps = options.expiry.is_instead && slot != kNoSlot;
-  return ruled_kept(call, key, keeps ? call.database().deadline(slot) : kNever);
+  if (given.fresh_until) {
+    const std::optional<Time> until =
+        ruled_deadline(call, key, *given.fresh_until, options.expiry.jitter, given.stale);
+    if (!until) return std::nullopt;
+    return stale_life(call, *until, given.stale);
+  }
+  const KeyLife kept = options.expiry.is_instead ? life_of(call, slot) : KeyLife{};
+  const std::optional<Time> until = ruled_kept(call, key, kept.deadline);
+  if (!until) return std::nullopt;
+  return *until == kept.deadline ? kept : KeyLife{.deadline = *until};
 }
 
-void set_with(Call& call, const SetOptions& options, std::optional<Time> given) {
+void set_with(Call& call, const SetOptions& options, const GivenLife& given) {
   const std::string_view key = call.word(1);
   const Slot slot =
       options.get ? call.find_to_read(key, ValueType::string) : call.find_to_write(key);
   if (call.has_failed()) return;
   const bool may = is_set_allowed(call, options, slot);
   if (call.has_failed()) return;
-  const Time before = slot == kNoSlot ? kNever : call.database().deadline(slot);
-  std::optional<Time> deadline = kNever;
-  if (may) deadline = set_deadline_of(call, slot, options, given);
-  if (!deadline) return;
+  const Time before = life_of(call, slot).deadline;
+  std::optional<KeyLife> life = KeyLife{};
+  if (may) life = set_life(call, slot, options, given);
+  if (!life) return;
 
   if (options.get) {
     reply_string(call, slot);
@@ -127,17 +146,17 @@ void set_with(Call& call, const SetOptions& options, std::optional<Time> given) 
   }
   if (!may) return;
 
-  if (options.expiry.is_instead && *deadline == before) {
-    set_keeping_deadline(call, slot, *deadline);
-  } else if (*deadline == kNever) {
+  if (options.expiry.is_instead && life->deadline == before) {
+    set_keeping_deadline(call, slot);
+  } else if (life->deadline == kNever) {
     set_without_deadline(call, slot);
-  } else if (!call.context().expires_at_once(*deadline)) {
-    set_until(call, slot, key, call.word(2), *deadline);
-    const bool is_exact =
-        given == deadline && *options.expiry.form == kAtMilli && call.count() == 5;
-    if (!is_exact) propagate_until(call, key, call.word(2), *deadline);
+  } else if (!call.context().expires_at_once(life->deadline)) {
+    set_until(call, slot, key, call.word(2), *life);
+    const bool is_exact = given.fresh_until == life->deadline && *options.expiry.form == kAtMilli &&
+                          call.count() == 5;
+    if (!is_exact) propagate_set(call, key, call.word(2), *life);
   } else if (slot != kNoSlot) {
-    expire_at_once(call, slot, key, *deadline);
+    expire_at_once(call, slot, key, life->deadline);
   }
 }
 
@@ -151,13 +170,14 @@ void setex(Call& call) {
   const std::string_view key = call.word(1);
   const std::optional<Time> deadline = ruled_deadline(call, key, *time, jitter);
   if (!deadline) return;
-  set_until(call, call.find_to_write(key), key, call.word(3), *deadline);
-  propagate_until(call, key, call.word(3), *deadline);
+  const KeyLife life{.deadline = *deadline};
+  set_until(call, call.find_to_write(key), key, call.word(3), life);
+  propagate_set(call, key, call.word(3), life);
   call.reply().ok();
 }
 
 // SET key value [NX | XX | IFEQ value] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
-//     [JITTER percent]
+//     [JITTER percent] [STALE s | PSTALE ms] [TOKEN token]
 void set(Call& call) {
   if (call.count() == 3 && !call.judges_ttls()) {
     const std::string_view key = call.word(1);
@@ -167,9 +187,11 @@ void set(Call& call) {
   }
   const std::optional<SetOptions> options = read_set_options(call);
   if (!options) return;
-  const std::optional<Time> deadline = options->expiry.deadline(call, 1);
+  GivenLife given{.fresh_until = options->expiry.deadline(call, 1)};
   if (call.has_failed()) return;
-  set_with(call, *options, deadline);
+  given.stale = options->stale.time(call, given.fresh_until);
+  if (call.has_failed()) return;
+  set_with(call, *options, given);
 }
 
 // SETNX key value
@@ -191,13 +213,11 @@ void getset(Call& call) {
   const std::optional<Time> deadline = ruled_kept(call, key, kNever);
   if (!deadline) return;
   reply_string(call, slot);
-  if (*deadline != kNever) {
-    set_until(call, slot, key, call.word(2), *deadline);
-    return propagate_until(call, key, call.word(2), *deadline);
-  }
-  replace_value(call, slot, key, call.word(2));
+  const KeyLife life{.deadline = *deadline};
+  replace_value(call, slot, key, call.word(2), life);
   report_set(call, key);
-  call.propagate_as("SET", key, call.word(2));
+  if (life.deadline != kNever) call.notify(Event::generic, "expire", key);
+  propagate_set(call, key, call.word(2), life);
 }
 
 // MSET key value [key value ...]
@@ -234,7 +254,8 @@ std::span<const Command> string_set_commands() {
       {"set", set, -3, kWrite | flag::asks_rules, kPut, "string", "1.0.0",
        "key value [condition:(NX | XX | IFEQ comparison-value)] [GET] [expiration:(EX seconds:int "
        "| PX milliseconds:int | EXAT unix-time-seconds:time | PXAT unix-time-milliseconds:time | "
-       "KEEPTTL)] [JITTER percent:double]",
+       "KEEPTTL)] [JITTER percent:double] [stale:(STALE seconds:int | PSTALE milliseconds:int)] "
+       "[TOKEN token]",
        "Sets a key to a string, with a TTL or under a condition if given."},
       {"setnx", setnx, 3, kQuickWrite, one_key(access::ow | access::insert), "string", "1.0.0",
        "key value",

@@ -45,7 +45,9 @@ class Rewriter {
       key_ = database.key(slot);
       const Time deadline = database.deadline(slot);
       visit_value(database.node(slot),
-                  Overloaded{[&](std::string_view value) { string(value, deadline); },
+                  Overloaded{[&](std::string_view value) {
+                               string(value, deadline, database.stale_time(slot));
+                             },
                              [&](const MembersValue auto&) { members(database, slot); },
                              [&](const ListValue auto& list) {
                                rewrite_list(out_, key_, list);
@@ -63,12 +65,12 @@ class Rewriter {
   Result<SaveProgress> finish() { return out_.finish(); }
 
  private:
-  void string(std::string_view value, Time deadline) {
-    if (deadline == kNever) {
-      out_.request({"SET", key_, value});
-    } else {
-      out_.request({"SET", key_, value, "PXAT", Digits(deadline).text()});
-    }
+  void string(std::string_view value, Time deadline, Millis stale) {
+    if (deadline == kNever) return out_.request({"SET", key_, value});
+    const Digits fresh_until(deadline - stale);
+    if (stale == Millis(0)) return out_.request({"SET", key_, value, "PXAT", fresh_until.text()});
+    out_.request(
+        {"SET", key_, value, "PXAT", fresh_until.text(), "PSTALE", Digits(stale.count()).text()});
   }
 
   void expire(Time deadline) {

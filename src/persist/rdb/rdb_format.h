@@ -65,6 +65,10 @@ enum class Type : std::uint8_t {
   zset_deadlines = 201,  // ours: a score and a deadline of 8 bytes each after each member
 };
 
+// An auxiliary field of ours, before the opcodes of a key: for how many milliseconds before its
+// deadline the key is stale. Other servers skip it.
+inline constexpr std::string_view kStaleField = "mayfly-stale-ms";
+
 // The first two bits of a length, and what the other six say when they are 11.
 inline constexpr unsigned kLength6 = 0;
 inline constexpr unsigned kLength14 = 1;

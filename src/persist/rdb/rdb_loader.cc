@@ -57,7 +57,11 @@ Status RdbLoader::Handler::admit(const RdbKey& key) {
 
 void RdbLoader::Handler::finish_key(Database& database, Slot slot, const RdbKey& key) {
   ++report.keys;
-  if (key.deadline != kNever) database.set_deadline(slot, key.deadline);
+  if (key.deadline != kNever) {
+    // Before 1970 the beginning of the stale time might be no moment that can be told.
+    const bool is_sane = key.deadline >= Time(Millis(0));
+    database.set_deadline(slot, key.deadline, is_sane ? key.stale : Millis(0));
+  }
   const bool counts_uses = keyspace_.options().uses_lfu;
   if (counts_uses && key.frequency) {
     database.set_access(slot, access_of_frequency(*key.frequency, options_.now));

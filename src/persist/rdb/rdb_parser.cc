@@ -5,6 +5,9 @@
 
 #include <charconv>
 #include <limits>
+#include <optional>
+
+#include "resp/numbers.h"
 
 namespace mayfly {
 namespace {
@@ -161,7 +164,9 @@ Status RdbParser::read_opcode(std::uint8_t code, std::uint64_t begin) {
     case aux: {
       const std::string_view name = reader_.string();
       const std::string_view value = reader_.string();
-      if (!reader_.failed()) handler_.aux(name, value);
+      if (reader_.failed()) return Done{};
+      if (name == rdb::kStaleField) return read_stale(value);
+      handler_.aux(name, value);
       return Done{};
     }
     case select_db:
@@ -200,6 +205,16 @@ Status RdbParser::read_opcode(std::uint8_t code, std::uint64_t begin) {
                                         : fmt::format("entries of the unknown kind {}", code),
                     begin);
   }
+}
+
+Status RdbParser::read_stale(std::string_view value) {
+  const std::optional<std::int64_t> ms = parse_integer(value);
+  if (!ms || *ms < 0) {
+    reader_.fail(Code::corrupt, fmt::format("a stale time of '{}' ms", printable(value)));
+  } else {
+    key_.stale = Millis(*ms);
+  }
+  return Done{};
 }
 
 Status RdbParser::select(std::uint64_t number) {

@@ -39,6 +39,7 @@ struct RdbKey {
   int database = 0;
   std::string_view name = {};
   Time deadline = kNever;
+  Millis stale = Millis(0);  // for so long before its deadline it is stale
   std::optional<std::uint64_t> idle_seconds = {};
   std::optional<unsigned> frequency = {};
   rdb::Type type = rdb::Type::string;
@@ -104,6 +105,7 @@ class RdbParser {
   Result<bool> read_end();
   Status read_key(rdb::Type type);
   Status read_opcode(std::uint8_t code, std::uint64_t begin);
+  Status read_stale(std::string_view value);
   Status select(std::uint64_t number);
   Status refuse(std::string_view what, std::uint64_t begin) const;
   Result<bool> end_part(const Status& status);

@@ -188,6 +188,8 @@ Status RdbWriter::finish() {
 
 void RdbWriter::entry(Database& database, Slot slot, bool access) {
   if (const Time deadline = database.deadline(slot); deadline != kNever) {
+    const Millis stale = database.stale_time(slot);
+    if (stale > Millis(0)) aux(rdb::kStaleField, Digits(stale.count()).text());
     put_byte(static_cast<unsigned>(rdb::Opcode::expire_ms));
     put_deadline(deadline);
   }

@@ -172,6 +172,7 @@ struct Config {
   bool pauses_periodic = false;              // DEBUG PAUSE-CRON
   std::int64_t tracking_table_max_keys = 1'000'000;  // 0: no limit
   TtlPolicy ttl_policy;
+  std::int64_t stale_lease_ms = 10'000;  // of GETSTALE
   bool import_mode = false;  // nothing expires or is evicted by itself
 
   // Monitoring

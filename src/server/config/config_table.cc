@@ -206,6 +206,7 @@ constexpr Directive kDirectives[] = {
     {"hz",                        "", number<&Config::hz, 1, 500>},
     {"active-expire-effort",      "", number<&Config::active_expire_effort, 1, 10>},
     {"ttl-policy",                "", kTtlPolicy, mark::several},
+    {"stale-lease-ms",            "", number<&Config::stale_lease_ms, 1, 86'400'000>},
     {"expire-slice-microseconds", "", number<&Config::expire_slice_us, 50, 100'000>},
     {"expiry-log",                "", boolean<&Config::expiry_log>},
     {"expiry-log-max-entries",    "", number<&Config::expiry_log_max_entries, 0, kLongMax>},

@@ -90,6 +90,7 @@ void KeyEvents::clear_all() {
   const ExecContext context{.now = now_, .policy = Policy::hide};
   for (int number = 0; number < keyspace_.count(); ++number) {
     database_changed(context, number);
+    keyspace_.leases().database_changed(number);
     keyspace_[number].clear();
   }
 }

@@ -188,6 +188,7 @@ void Server::apply_config() {
   options.stream_limits = {config.stream_node_max_bytes,
                            static_cast<std::size_t>(config.stream_node_max_entries)};
   options.hll_sparse_max_bytes = config.hll_sparse_max_bytes;
+  options.stale_lease = Millis(config.stale_lease_ms);
   options.uses_lfu = uses_lfu(config.maxmemory_policy);
   options.string_bytes_max = config.proto_max_bulk_len;
   state_->environment.log.set_level(parse_level(config.loglevel));

@@ -103,6 +103,7 @@ Digest digest_of_value(const ExecContext& context, Database& database, Slot slot
   Digest digest;
   std::string thing;
   append_number(thing, database.deadline(slot).time_since_epoch().count());
+  append_number(thing, database.stale_time(slot).count());
   append_part(thing, type_name(database.type(slot)));
   const auto add_string = [&](std::string_view text) {
     append_part(thing, text);

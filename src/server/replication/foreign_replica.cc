@@ -50,6 +50,27 @@ bool restores_own_type(std::string_view rest) {
          static_cast<unsigned char>(payload[0]) >= static_cast<unsigned>(rdb::Type::set_deadlines);
 }
 
+// SET key value PXAT ms PSTALE ms, of which `rest` begins with the value.
+bool sets_stale_time(std::size_t count, std::string_view rest) {
+  constexpr std::size_t kWords = 7;
+  if (count != kWords) return false;
+  for (int i = 0; i < 3; ++i) take_word(rest);
+  return equals(take_word(rest), "pstale");
+}
+
+// What is wrong about the first key that has a stale time; nothing if no key has.
+std::string stale_key(const Database& database) {
+  std::string about;
+  if (!database.knows_stale_times()) return about;
+  database.visit_deadlines(Time::min(), kNever, [&](Slot slot, Time) {
+    if (database.stale_time(slot) == Millis(0)) return true;
+    about = fmt::format("the key '{}' in database {} has a stale time",
+                        printable(database.key(slot)), database.number());
+    return false;
+  });
+  return about;
+}
+
 }  // namespace
 
 std::string unknown_deadlines(Keyspace& keyspace, KnownDeadlines known) {
@@ -63,20 +84,25 @@ std::string unknown_deadlines(Keyspace& keyspace, KnownDeadlines known) {
                           database.type(slot) == ValueType::hash ? "fields" : "members");
       return false;
     });
+    if (about.empty() && known != KnownDeadlines::all) about = stale_key(database);
   }
   return about;
 }
 
 std::string mayfly_only(std::string_view request) {
-  take_length(request, '*');
+  const std::size_t count = take_length(request, '*');
   const std::string_view name = take_word(request);
   if (name.empty() || (name[0] | 0x20) < 'r' || (name[0] | 0x20) > 'z') return {};
   const std::string_view key = take_word(request);
-  const bool is_own = equals(name, "restore")
-                          ? restores_own_type(request)
-                          : std::ranges::any_of(kOwnCommands, [&](std::string_view own) {
-                              return equals(name, own);
-                            });
+  bool is_own = false;
+  if (equals(name, "restore")) {
+    is_own = restores_own_type(request);
+  } else if (equals(name, "set")) {
+    is_own = sets_stale_time(count, request);
+  } else {
+    is_own =
+        std::ranges::any_of(kOwnCommands, [&](std::string_view own) { return equals(name, own); });
+  }
   return is_own ? fmt::format("{} of the key '{}'", name, printable(key)) : "";
 }
 
