@@ -116,6 +116,7 @@ std::size_t Database::sweep_keys(const ExecContext& context, std::size_t limit) 
   for (const Due& taken : due) {
     sums.key_deadlines.remove(taken.deadline, sums.sizes[taken.slot]);
     place(taken.slot)->has_deadline = 0;
+    if (stale_time(taken.slot) != Millis(0)) set_stale_time(taken.slot, Millis(0));
     const std::string key(this->key(taken.slot));
     report_expiring(context, taken.slot, taken.deadline, FoundBy::sweep);
     unlink(taken.slot);
