@@ -278,9 +278,11 @@ class ShardedCache {
   // Empty if the structure is sound, else what is wrong. For tests: O(n).
   std::string check_invariants() const {
     std::string wrong;
-    for_each_core([&](const Core& core) {
-      if (wrong.empty()) wrong = core.check_invariants();
-    });
+    for (const auto& shard : shards_) {
+      const std::lock_guard lock(shard->lock);
+      if (wrong.empty()) wrong = shard->core.check_invariants();
+      if (wrong.empty() && !shard->loads.is_sound()) wrong = "a load is kept that is finished";
+    }
     return wrong;
   }
 

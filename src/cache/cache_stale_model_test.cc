@@ -197,7 +197,7 @@ class Run {
       got = -1;
     }
     expect(may_load == (flight != flights_.end()), "loads or does not");
-    if (!may_load) return expect(got == old, "the value that was there");
+    if (flight == flights_.end()) return expect(got == old, "the value that was there");
 
     const Flight landed = *flight;
     flights_.erase(flight);

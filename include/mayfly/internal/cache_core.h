@@ -186,6 +186,7 @@ class CacheCore {
     return purged;
   }
 
+  bool knows_stale() const { return times_.knows_stale(); }
   bool is_stale(Slot slot, Time now) const { return times_.is_stale(slot, now); }
 
   // Whether the value is to be loaded anew: it is stale, and no load of it has failed just now.

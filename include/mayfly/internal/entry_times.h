@@ -40,6 +40,9 @@ class EntryTimes {
     return std::min(deadline_after(now, slides_[slot].idle), slides_[slot].cap);
   }
 
+  // False as long as no entry ever had a time at which it becomes stale.
+  bool knows_stale() const { return refresh_.extent() > 0; }
+
   bool is_stale(Slot slot, Time now) const {
     return slot < refresh_.extent() && is_due(refresh_[slot].at, now);
   }

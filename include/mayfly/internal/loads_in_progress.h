@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <exception>
 #include <list>
 #include <optional>
@@ -103,6 +104,12 @@ class LoadsInProgress {
 
   void supersede_all() {
     for (Load& load : loads_) load.is_superseded = true;
+  }
+
+  // Whether each load is under way or waited for. For tests.
+  bool is_sound() const {
+    return std::none_of(loads_.begin(), loads_.end(),
+                        [](const Load& load) { return load.is_finished && load.waiting.empty(); });
   }
 
  private:
