@@ -46,7 +46,7 @@ class _Load:
     def __init__(self, number: int):
         self.number = number  # as the C++ class knows it
         self.done = threading.Event()
-        self.is_replaced = False  # by a later load, for which those who wait have to wait
+        self.is_replaced = False  # those who wait have to look again
         self.thread = threading.get_ident()
         self.value: Any = None
         self.error: Optional[BaseException] = None
@@ -203,8 +203,8 @@ class Cache(_mayfly.Cache):
             if old is _ABSENT:
                 raise
             return old
-        except BaseException as error:  # such as KeyboardInterrupt: not a failure of the source
-            load.error = error
+        except BaseException:  # such as KeyboardInterrupt: of this thread, not of those who wait
+            load.is_replaced = True
             raise
         finally:
             self._end_load(load.number)

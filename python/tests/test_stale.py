@@ -33,7 +33,7 @@ class Loader:
         def ask():
             try:
                 self.got = cache.get_or_load(key, load, **life)
-            except Exception as error:  # noqa: BLE001
+            except BaseException as error:  # noqa: BLE001
                 self.got = error
 
         self.thread = threading.Thread(target=ask)
@@ -222,6 +222,23 @@ def test_an_interrupt_is_no_failure_of_the_source(cache, clock):
     with pytest.raises(KeyboardInterrupt):
         cache.get_or_load("k", interrupt)
     assert cache.get_or_load("k", str.upper) == "K"
+
+
+def test_those_who_wait_for_a_thread_that_is_interrupted_load_themselves(cache):
+    loader = Loader(cache, "k", SystemExit())
+    got = []
+    thread = threading.Thread(target=lambda: got.append(cache.get_or_load("k", str.upper)))
+    thread.start()
+    assert isinstance(loader.land(), SystemExit)
+    thread.join()
+    assert got == ["K"]
+
+
+@pytest.mark.parametrize("loader", [str.upper, fail])
+def test_nothing_is_left_of_a_load(cache, loader):
+    cache.put("k", "old", ttl=0, stale=5)
+    cache.get_or_load("k", loader)
+    assert not cache._is_loading(1) and not cache._loads
 
 
 @pytest.mark.parametrize("change, left", [

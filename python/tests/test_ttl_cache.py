@@ -300,6 +300,7 @@ def test_a_refresh_that_fails_gives_the_old_result_and_rests(clock):
         clock.advance(4)
         with pytest.raises(ValueError):
             await gate.ask()
+        assert not any(gate.ask.cache._is_loading(number) for number in range(1, 5))
 
     asyncio.run(main())
 
@@ -344,6 +345,23 @@ def test_a_task_that_waits_takes_over_when_the_lease_ends(clock):
         assert await asyncio.gather(*others) == [2] * 3 and gate.calls == 2
         gate.go_on.set()
         await first
+        assert not gate.ask.cache._is_loading(1) and not gate.ask.cache._is_loading(2)
+
+    asyncio.run(main())
+
+
+def test_a_task_that_waits_takes_what_was_put_meanwhile(clock):
+    async def main():
+        gate = Gate(clock, ttl=10, stale=5)
+        first = asyncio.create_task(gate.ask())
+        await gate.entered.wait()
+        clock.advance(9.99)
+        other = asyncio.create_task(gate.ask())
+        await asyncio.create_task(gate.nothing())
+        gate.ask.cache.put((), "put")
+        assert await other == "put"
+        gate.go_on.set()
+        assert await first == 1 and await gate.ask() == "put"
 
     asyncio.run(main())
 
