@@ -123,6 +123,7 @@ class Cache {
   bool expire(const Lookup& key, const Expiry& expiry, When when = When::always) {
     const bool is_done =
         with(key, [&](Slot slot, Time now) { return core_.expire(slot, expiry, when, now); });
+    if (is_done) loads_.supersede(key);
     choose_word();
     return is_done;
   }
@@ -130,7 +131,9 @@ class Cache {
   // Makes the entry permanent. Returns whether it was there and had a deadline.
   template <class Lookup>
   bool persist(const Lookup& key) {
-    return with(key, [&](Slot slot, Time now) { return core_.persist(slot, now); });
+    const bool is_done = with(key, [&](Slot slot, Time now) { return core_.persist(slot, now); });
+    if (is_done) loads_.supersede(key);
+    return is_done;
   }
 
   // Returns whether the key was there.
@@ -152,7 +155,7 @@ class Cache {
   }
 
   // The value of `key`; if there is none, the one that `load(key)` returns, which is put, unless
-  // `load` itself has put or erased the key, or cleared the cache. Where the value is stale
+  // `load` itself has changed the key. Where the value is stale
   // (Expiry::stale_for) it is loaded anew; if that throws, the old one is returned, and again for
   // CacheOptions::retry_after. What `load` throws for an absent key goes to the caller, and nothing
   // is put. See docs/stale.md.

@@ -153,6 +153,7 @@ class ShardedCache {
       const Slot slot = shard.core.peek(key, hash, now);
       const bool done = slot != kNoSlot && shard.core.expire(slot, expiry, when, now);
       if (done) filed = shard.core.deadline(slot);
+      if (done) shard.loads.supersede(key);
       return done;
     });
     if (sweeper_ != nullptr) sweeper_->wake_by(filed);
@@ -163,7 +164,9 @@ class ShardedCache {
   bool persist(const Lookup& key) {
     return at(key, [&](Shard& shard, std::uint32_t hash, Time now) {
       const Slot slot = shard.core.peek(key, hash, now);
-      return slot != kNoSlot && shard.core.persist(slot, now);
+      const bool done = slot != kNoSlot && shard.core.persist(slot, now);
+      if (done) shard.loads.supersede(key);
+      return done;
     });
   }
 

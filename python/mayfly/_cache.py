@@ -138,8 +138,8 @@ class Cache(_mayfly.Cache):
         """The value of `key`; if there is none, what `loader(key)` returns, which is put.
 
         Threads that ask for the same key meanwhile wait for it. If `loader` raises, all of them get
-        the exception, and nothing is put. If `key` is put, removed or cleared while `loader` runs,
-        the loaded value is returned but not put, since it may be older than that change.
+        the exception, and nothing is put. If `key` is put, removed or given another expiry while
+        `loader` runs, the loaded value is returned but not put: it may be older than that change.
 
         A value whose TTL is over is stale for `stale` seconds more. Then one caller loads the new
         value, and the others get the old one at once. If `loader` raises, its caller gets the old

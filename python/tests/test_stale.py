@@ -246,7 +246,9 @@ def test_nothing_is_left_of_a_load(cache, loader):
     (lambda cache: cache.pop("k"), None),
     (lambda cache: cache.__delitem__("k"), None),
     (lambda cache: cache.clear(), None),
-    (lambda cache: cache.expire("k", 60), "new"),
+    (lambda cache: cache.expire("k", 60), "old"),
+    (lambda cache: cache.persist("k"), "old"),
+    (lambda cache: cache.expire("other", 60), "new"),
     (lambda cache: cache.put("other", 1), "new"),
 ])
 def test_what_is_done_meanwhile_is_kept(cache, change, left):

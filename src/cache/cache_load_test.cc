@@ -179,7 +179,7 @@ TEST_F(LoadTest, LetsALoaderClearTheCacheWhileItRefreshes) {
   EXPECT_EQ(cache_.check_invariants(), "");
 }
 
-TEST_F(LoadTest, KeepsWhatTheLoaderItselfPutOrErased) {
+TEST_F(LoadTest, KeepsWhatTheLoaderItselfHasChanged) {
   const auto load_after = [&](auto change) {
     return cache_.get_or_load("a", [&](const auto&) {
       change();
@@ -195,6 +195,10 @@ TEST_F(LoadTest, KeepsWhatTheLoaderItselfPutOrErased) {
   EXPECT_FALSE(cache_.contains("a"));
   EXPECT_EQ(load_after([&] { cache_.put("b", 1); }), 9);
   EXPECT_EQ(*cache_.get("a"), 9);
+  cache_.put("a", 5, Expiry(0s).stale_for(5s));
+  EXPECT_EQ(load_after([&] { cache_.expire("a", 1h); }), 9);
+  EXPECT_EQ(*cache_.get("a"), 5);
+  EXPECT_EQ(cache_.find("a")->ttl, 1h);
 }
 
 TEST_F(LoadTest, GivesTheOldValueToALoaderThatAsksForItsOwnKey) {

@@ -74,7 +74,7 @@ class Run {
       case 3:
         return expire(key);
       case 4:
-        return draw_(4) == 0 ? clear() : get(key);
+        return draw_(4) == 0 ? clear() : persist(key);
       case 5:
       case 6:
       case 7:
@@ -142,7 +142,18 @@ class Run {
     Life changed = life == nullptr ? Life() : *life;
     const Expiry expiry = any_expiry(changed);
     expect(cache_.expire(key, expiry) == (life != nullptr), "expire");
-    if (life != nullptr) *life = changed;
+    if (life == nullptr) return;
+    *life = changed;
+    supersede(key);
+  }
+
+  void persist(int key) {
+    Life* const life = alive(key);
+    const bool may = life != nullptr && life->deadline != kNever;
+    expect(cache_.persist(key) == may, "persist");
+    if (!may) return;
+    *life = Life{.value = life->value};
+    supersede(key);
   }
 
   void clear() {

@@ -314,6 +314,16 @@ TEST_F(LoadTest, DoesNotOverwriteWhatWasPutMeanwhile) {
   EXPECT_EQ(cache_.find(1)->ttl, 5s);
 }
 
+TEST_F(LoadTest, KeepsADeadlineThatWasSetMeanwhile) {
+  cache_.put(1, 1);
+  clock_.advance(50s);
+  take_off(1, 10);
+  cache_.expire(1, 1h);
+  EXPECT_EQ(land(), 10);
+  EXPECT_EQ(cache_.find(1)->ttl, 1h);
+  EXPECT_EQ(cache_.get(1), 1);
+}
+
 TEST_F(LoadTest, DoesNotBringBackWhatWasErasedMeanwhile) {
   take_off(1, 10);
   cache_.erase(1);

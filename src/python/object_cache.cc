@@ -203,13 +203,17 @@ bool ObjectCache::expire(py::handle key, py::handle ttl) {
   const Time moment = now();
   const Expiry expiry = to_expiry(ttl.ptr(), moment);
   const Slot slot = peek(key, moment);
-  return slot != kNoSlot && core_.expire(slot, expiry, When::always, moment);
+  if (slot == kNoSlot) return false;
+  supersede(core_[slot].key.hash);
+  return core_.expire(slot, expiry, When::always, moment);
 }
 
 bool ObjectCache::persist(py::handle key) {
   const Time moment = now();
   const Slot slot = peek(key, moment);
-  return slot != kNoSlot && core_.persist(slot, moment);
+  if (slot == kNoSlot || !core_.persist(slot, moment)) return false;
+  supersede(core_[slot].key.hash);
+  return true;
 }
 
 std::int64_t ObjectCache::ttl_ms(py::handle key) {

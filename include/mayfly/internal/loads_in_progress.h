@@ -4,7 +4,7 @@
 //
 // All members except the waiting itself run under the shard's lock. The caller that finds no load
 // for its key starts one, calls the loader without the lock, and finishes it; others wait for the
-// result. A put or an erase of the key meanwhile supersedes the load: those who wait still get its
+// result. A change of the key meanwhile supersedes the load: those who wait still get its
 // result, but it is not put into the cache, since it may be older than what is there. A load has a
 // lease. When that ends, those who wait look again, and the first of them, or of those who come
 // later, supersedes the load and starts another.
