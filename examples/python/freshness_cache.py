@@ -5,7 +5,9 @@
 An answer is an entry with a TTL, so an answer that is found is fresh. A caller that finds
 none asks the service. No age is stored or compared. `ttl_cache` does that for a function. A
 `Cache` can do more: here each answer says how long it is good, threads that ask at the same time
-share one question, and the number of answers is limited.
+share one question, and the number of answers is limited. For some time after that (`stale`) one
+caller asks anew while the others still get the old answer, so that nobody waits, and the service
+may be down for a moment.
 """
 
 import threading
@@ -30,9 +32,12 @@ class Service:
     """Slow and dear. It counts how often it was troubled."""
 
     asked = 0
+    is_down = False
 
     def ask(self, city: str) -> str:
         self.asked += 1
+        if self.is_down:
+            raise ConnectionError("the service is down")
         return f"{city}: answer {self.asked}"
 
 
@@ -93,6 +98,27 @@ def try_the_cache() -> None:
     claim("a listener is told", forecasts.journal == ["oslo expired", "cairo expired"])
 
 
+def try_a_stale_answer() -> None:
+    cache = mayfly.Cache(ttl=45, stale=15, timer=clock)
+    first = cache.get_or_load("lima", service.ask)
+    clock.now += 50
+    seen = []
+
+    def ask_slowly(city: str) -> str:
+        other = threading.Thread(target=lambda: seen.append(cache.get_or_load(city, service.ask)))
+        other.start()
+        other.join()
+        return service.ask(city)
+
+    new = cache.get_or_load("lima", ask_slowly)
+    claim("while one caller asks anew, another gets the old answer", seen == [first] != [new])
+    clock.now += 50
+    service.is_down = True
+    claim("if the service is down, the old answer is still there",
+          cache.get_or_load("lima", service.ask) == new and cache.is_stale("lima"))
+
+
 if __name__ == "__main__":
     try_the_decorator()
     try_the_cache()
+    try_a_stale_answer()

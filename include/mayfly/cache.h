@@ -35,6 +35,7 @@
 #include "mayfly/clock.h"
 #include "mayfly/internal/cache_core.h"
 #include "mayfly/internal/listener_queue.h"
+#include "mayfly/internal/loads_in_progress.h"
 #include "mayfly/volatile_set.h"
 
 namespace mayfly {
@@ -113,11 +114,8 @@ class Cache {
   // Puts a value, replacing the value and the deadline that `key` had. Returns false if it cannot
   // be kept, being heavier than max_weight.
   bool put(Key key, Value value, const Expiry& expiry = {}) {
-    const std::uint32_t hash = core_.hash_of(key);
-    const bool is_kept = core_.put(std::move(key), hash, std::move(value), expiry, clock_.now());
-    choose_word();
-    if (core_.has_removals()) deliver();
-    return is_kept;
+    loads_.supersede(key);
+    return put_now(std::move(key), std::move(value), expiry);
   }
 
   // Changes the deadline, if `when` allows it. Returns whether it did. The value stays.
@@ -125,6 +123,7 @@ class Cache {
   bool expire(const Lookup& key, const Expiry& expiry, When when = When::always) {
     const bool is_done =
         with(key, [&](Slot slot, Time now) { return core_.expire(slot, expiry, when, now); });
+    if (is_done) loads_.supersede(key);
     choose_word();
     return is_done;
   }
@@ -132,12 +131,15 @@ class Cache {
   // Makes the entry permanent. Returns whether it was there and had a deadline.
   template <class Lookup>
   bool persist(const Lookup& key) {
-    return with(key, [&](Slot slot, Time now) { return core_.persist(slot, now); });
+    const bool is_done = with(key, [&](Slot slot, Time now) { return core_.persist(slot, now); });
+    if (is_done) loads_.supersede(key);
+    return is_done;
   }
 
   // Returns whether the key was there.
   template <class Lookup>
   bool erase(const Lookup& key) {
+    loads_.supersede(key);
     const bool was_there = with(key, [&](Slot slot, Time now) {
       core_.remove(slot, Cause::erased, now);
       return true;
@@ -147,33 +149,29 @@ class Cache {
   }
 
   void clear() {
+    loads_.supersede_all();
     core_.clear(clock_.now());
     deliver();
   }
 
-  // The value of `key`; if there is none, the one that `load(key)` returns, which is put. Where the
-  // value is stale (Expiry::stale_for) it is loaded anew; if that throws, the old one is
-  // returned. What `load` throws for an absent key goes to the caller, and nothing is put.
+  // The value of `key`; if there is none, the one that `load(key)` returns, which is put, unless
+  // `load` itself has changed the key. Where the value is stale
+  // (Expiry::stale_for) it is loaded anew; if that throws, the old one is returned, and again for
+  // CacheOptions::retry_after. What `load` throws for an absent key goes to the caller, and nothing
+  // is put. See docs/stale.md.
   template <class Load>
   Value get_or_load(const Key& key, Load load, const Expiry& expiry = {}) {
     const Time now = clock_.now();
     const Slot slot = core_.get(key, core_.hash_of(key), now);
     if (core_.has_removals()) deliver();
-    if (slot != kNoSlot && !core_.is_stale(slot, now)) return core_[slot].value;
+    if (slot != kNoSlot && !core_.wants_load(slot, now)) return core_[slot].value;
 
     std::optional<Value> old;
-    if (slot != kNoSlot) old = core_[slot].value;
-    std::optional<Value> value;
-    try {
-      value.emplace(load(key));
-    } catch (...) {
-      ++core_.stats().load_failures;
-      if (!old) throw;
-      return *std::move(old);
+    if (slot != kNoSlot) {
+      old = core_[slot].value;
+      if (loads_.find(key, Time::min()) != nullptr) return *std::move(old);  // its loader asks
     }
-    ++core_.stats().loads;
-    put(key, *value, expiry);
-    return *std::move(value);
+    return run_load(loads_.start(key, kNever), std::move(old), load, expiry);
   }
 
   // --- Cleaning up.
@@ -236,6 +234,7 @@ class Cache {
  private:
   using Core = internal::CacheCore<Key, Value, Index, Hash, Equal>;
   using Map = typename Core::Map;
+  using Loads = internal::LoadsInProgress<Key, Value, Equal>;
 
   [[gnu::noinline]] const Value* miss() {
     ++core_.stats().misses;
@@ -254,6 +253,35 @@ class Cache {
     if (slot == kNoSlot) slot = core_.get(entry.key, hash, clock_.now());
     if (core_.has_removals()) deliver();
     return slot == kNoSlot ? nullptr : &core_[slot].value;
+  }
+
+  bool put_now(Key key, Value value, const Expiry& expiry) {
+    const std::uint32_t hash = core_.hash_of(key);
+    const bool is_kept = core_.put(std::move(key), hash, std::move(value), expiry, clock_.now());
+    choose_word();
+    if (core_.has_removals()) deliver();
+    return is_kept;
+  }
+
+  template <class Load>
+  Value run_load(typename Loads::Load& own, std::optional<Value> old, Load& load,
+                 const Expiry& expiry) {
+    const Key& key = own.key;
+    const typename Loads::End end(loads_, own);
+    std::optional<Value> value;
+    try {
+      value.emplace(load(key));
+      ++core_.stats().loads;
+      if (!own.is_superseded) put_now(key, *value, expiry);
+      return *std::move(value);
+    } catch (...) {  // also what the weigher throws
+      if (!value) ++core_.stats().load_failures;
+      const Time now = clock_.now();
+      const Slot slot = core_.peek(key, core_.hash_of(key), now);
+      if (slot != kNoSlot && !own.is_superseded) core_.load_failed(slot, now);
+      if (!old) throw;
+      return *std::move(old);
+    }
   }
 
   // The word that get() compares deadlines with: the clock's, as long as a hit need not be noted.
@@ -284,6 +312,7 @@ class Cache {
   Core core_;
   const std::atomic<std::int64_t>* word_;
   internal::ListenerQueue<Key, Value> queue_;
+  Loads loads_;  // one within the other
 };
 
 }  // namespace mayfly

@@ -37,9 +37,15 @@ struct CacheOptions {
   // std::hash gives one and the same number stay together: give the cache a better Hash.)
   std::uint64_t hash_seed = 0;
 
-  // How long one caller of ShardedCache::get_or_load() may take to load a stale value anew, before
-  // the next one loads it, too; then what the first brings is not put.
-  Millis refresh_lease = std::chrono::seconds(30);
+  // How long one caller of ShardedCache::get_or_load() may take to load a value, before the next
+  // one loads it, too; then what the first brings is not put. Choose it longer than a load takes:
+  // where loads are slower and callers never cease, nothing that is loaded would ever be put.
+  Millis refresh_lease = std::chrono::seconds(10);
+
+  // How long after a failed load of a stale value get_or_load() only returns the old one, before
+  // a caller loads again: so a source that is down is not asked by every call. 0: the next call
+  // loads.
+  Millis retry_after = std::chrono::seconds(1);
 
   // The most entries, and the most weight, that the cache holds; 0 means no limit. When it is full,
   // entries that have expired go first, then what was not read for long (see sieve.h).

@@ -34,6 +34,7 @@
 #include "mayfly/cache.h"
 #include "mayfly/internal/background_thread.h"
 #include "mayfly/internal/cache_shard.h"
+#include "mayfly/internal/shard_load.h"
 
 namespace mayfly {
 
@@ -152,6 +153,7 @@ class ShardedCache {
       const Slot slot = shard.core.peek(key, hash, now);
       const bool done = slot != kNoSlot && shard.core.expire(slot, expiry, when, now);
       if (done) filed = shard.core.deadline(slot);
+      if (done) shard.loads.supersede(key);
       return done;
     });
     if (sweeper_ != nullptr) sweeper_->wake_by(filed);
@@ -162,7 +164,9 @@ class ShardedCache {
   bool persist(const Lookup& key) {
     return at(key, [&](Shard& shard, std::uint32_t hash, Time now) {
       const Slot slot = shard.core.peek(key, hash, now);
-      return slot != kNoSlot && shard.core.persist(slot, now);
+      const bool done = slot != kNoSlot && shard.core.persist(slot, now);
+      if (done) shard.loads.supersede(key);
+      return done;
     });
   }
 
@@ -189,10 +193,19 @@ class ShardedCache {
   // The value of `key`; if there is none, the one that `load(key)` returns, which is put. However
   // many threads ask at once, one of them loads and the others wait for it; if it throws, they all
   // get that exception. Where the value is stale (Expiry::stale_for), one caller loads it again,
-  // within its lease, while the others get the old value; if the loader throws then, that one
-  // gets the old value, too. Two loaders that wait for each other's key wait for ever.
+  // while the others get the old value; if the loader throws then, that one gets the old value,
+  // too, and nobody loads it for CacheOptions::retry_after. Who takes longer to load than
+  // CacheOptions::refresh_lease is not waited for any more: the next caller loads. Two loaders that
+  // wait for each other's key wait until then. See docs/stale.md.
   template <class Load>
-  Value get_or_load(const Key& key, Load load, const Expiry& expiry = {});
+  Value get_or_load(const Key& key, Load load, const Expiry& expiry = {}) {
+    const std::uint32_t hash = hash_of(key);
+    internal::ShardLoad<Key, Value, Shard> call(shard_for(hash), options_, clock_, key, hash);
+    if (std::optional<Value> found = call.begin()) return *std::move(found);
+    call.run(load, expiry);
+    if (sweeper_ != nullptr) sweeper_->wake_by(call.filed());
+    return call.take();
+  }
 
   // Removes at most `limit` entries that have expired, and returns how many.
   std::size_t purge(std::size_t limit = ~std::size_t{0}) {
@@ -268,9 +281,11 @@ class ShardedCache {
   // Empty if the structure is sound, else what is wrong. For tests: O(n).
   std::string check_invariants() const {
     std::string wrong;
-    for_each_core([&](const Core& core) {
-      if (wrong.empty()) wrong = core.check_invariants();
-    });
+    for (const auto& shard : shards_) {
+      const std::lock_guard lock(shard->lock);
+      if (wrong.empty()) wrong = shard->core.check_invariants();
+      if (wrong.empty() && !shard->loads.is_sound()) wrong = "a load is kept that is finished";
+    }
     return wrong;
   }
 
@@ -336,65 +351,5 @@ class ShardedCache {
   std::vector<std::unique_ptr<Shard>> shards_;
   std::unique_ptr<internal::BackgroundThread> sweeper_;  // last: it stops before the shards go
 };
-
-template <class Key, class Value, ExpiryIndex Index, class Hash, class Equal>
-template <class Load>
-Value ShardedCache<Key, Value, Index, Hash, Equal>::get_or_load(const Key& key, Load load,
-                                                                const Expiry& expiry) {
-  const std::uint32_t hash = hash_of(key);
-  Shard& shard = shard_for(hash);
-  typename internal::LoadsInProgress<Key, Value, Equal>::Load* own = nullptr;
-  std::optional<Value> old;
-  while (true) {
-    const Time now = clock_.now();
-    Visit visit(shard, options_.listener);
-    const Slot slot = shard.core.get(key, hash, now);
-    if (shard.core.has_removals()) continue;  // call the listener first: a load may take long
-
-    auto* const other = shard.loads.find(key, slot != kNoSlot ? now : Time::min());
-    if (slot != kNoSlot) {
-      if (other != nullptr || !shard.core.is_stale(slot, now)) return shard.core[slot].value;
-      old = shard.core[slot].value;
-    } else if (other != nullptr && other->loader != std::this_thread::get_id()) {
-      return shard.loads.wait(*other, visit.lock);
-    }
-    // A loader that asks for the very key it is loading would wait for itself: it loads again.
-    if (other == nullptr)
-      own = &shard.loads.start(key, deadline_after(now, options_.refresh_lease));
-    break;
-  }
-
-  std::optional<Value> value;
-  std::exception_ptr failure;
-  try {
-    value.emplace(load(key));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-
-  Time filed = kNever;
-  {
-    const Visit visit(shard, options_.listener);
-    CacheStats& stats = shard.core.stats();
-    ++(value ? stats.loads : stats.load_failures);
-    if (value && (own == nullptr || !own->is_superseded)) {
-      try {
-        shard.core.put(key, hash, *value, expiry, clock_.now());
-      } catch (...) {  // the weigher, for example: those who wait must not wait for ever
-        failure = std::current_exception();
-        value.reset();
-      }
-      if (sweeper_ != nullptr) filed = shard.core.next_deadline();
-    }
-    if (own != nullptr) {
-      // Not the old value: those who wait came when that had expired or was erased.
-      shard.loads.finish(*own, value, failure);
-    }
-  }
-  if (sweeper_ != nullptr) sweeper_->wake_by(filed);
-  if (value) return *std::move(value);
-  if (old) return *std::move(old);
-  std::rethrow_exception(failure);
-}
 
 }  // namespace mayfly

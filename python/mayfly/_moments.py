@@ -9,6 +9,8 @@ from typing import Optional, Tuple, Union
 
 #: How long, or until when: seconds, a timedelta, or a datetime.
 TTL = Union[int, float, timedelta, datetime]
+#: A length of time: seconds, or a timedelta.
+Duration = Union[int, float, timedelta]
 #: A range of time: from now on for so long, or from one time to another.
 Between = Union[TTL, Tuple[Optional[TTL], Optional[TTL]]]
 

@@ -6,9 +6,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import math
 from typing import Any, Callable, NamedTuple, Optional
 
 from ._cache import Cache
+from ._moments import Duration
 
 _ABSENT = object()
 
@@ -29,6 +31,9 @@ def ttl_cache(
     typed: bool = False,
     *,
     timer: Optional[Callable[[], float]] = None,
+    stale: Optional[Duration] = None,
+    refresh_lease: Duration = 10,
+    retry_after: Duration = 1,
 ) -> Callable:
     """Memoizes the calls of a function for `ttl` seconds or a timedelta.
 
@@ -41,6 +46,11 @@ def ttl_cache(
     >>> square(4), square(4), square.cache_info().hits
     (16, 16, 1)
 
+    With `stale`, a result stays for so long after its TTL. Then one caller calls the function anew,
+    and the others, or all if the function raises, get the old result at once. See
+    Cache.get_or_load(), also for `refresh_lease` and `retry_after`. Threads wait for a running call
+    with the same arguments, too.
+
     The function has `cache_info()`, `cache_clear()`, `cache_parameters()`, `cache` (the Cache) and
     `__wrapped__`. `maxsize` None means no limit, 0 memoizes nothing. The arguments must be
     hashable. With `typed`, 3 and 3.0 are different.
@@ -49,22 +59,26 @@ def ttl_cache(
         return ttl_cache()(ttl)
 
     def decorate(function):
-        cache = Cache(1 if maxsize == 0 else maxsize, ttl, timer=timer)
-        make = _async_wrapper if inspect.iscoroutinefunction(function) else _sync_wrapper
-        put = _forget if maxsize == 0 else cache.put
-        wrapper = functools.update_wrapper(make(function, cache, put, typed), function)
+        # Without a stale time, a running call is waited for as long as it takes.
+        lease = math.inf if stale is None else refresh_lease
+        cache = Cache(1 if maxsize == 0 else maxsize, ttl, timer=timer, stale=stale,
+                      refresh_lease=lease, retry_after=retry_after)
+        if inspect.iscoroutinefunction(function):
+            wrapper = _async_wrapper(function, cache, maxsize != 0, typed)
+        elif stale is None or maxsize == 0:
+            wrapper = _sync_wrapper(function, cache, maxsize != 0, typed)
+        else:
+            wrapper = _loading_wrapper(function, cache, typed)
+        functools.update_wrapper(wrapper, function)
         counted = _Counted(cache, maxsize)
         wrapper.cache = cache
         wrapper.cache_clear = counted.clear
         wrapper.cache_info = counted.info
-        wrapper.cache_parameters = lambda: {"ttl": ttl, "maxsize": maxsize, "typed": typed}
+        wrapper.cache_parameters = lambda: {
+            "ttl": ttl, "maxsize": maxsize, "typed": typed, "stale": stale}
         return wrapper
 
     return decorate
-
-
-def _forget(key, value) -> None:
-    """Replaces put() where nothing is memoized."""
 
 
 class _Counted:
@@ -87,52 +101,91 @@ class _Counted:
         return CacheInfo(hits, misses, self._maxsize, len(self._cache), expired)
 
 
-def _sync_wrapper(function, cache, put, typed):
-    get, make_key, absent = cache.get, _make_key, _ABSENT
+def _sync_wrapper(function, cache, keeps, typed):
+    get, put, make_key, absent = cache.get, cache.put, _make_key, _ABSENT
 
     def wrapper(*args, **keywords):
         key = make_key(args, keywords, typed)
         value = get(key, absent)
         if value is absent:
             value = function(*args, **keywords)
-            put(key, value)
+            if keeps:
+                put(key, value)
         return value
 
     return wrapper
 
 
-def _async_wrapper(function, cache, put, typed):
-    loads: dict[Any, asyncio.Future] = {}
+def _loading_wrapper(function, cache, typed):
+    """For results that become stale."""
 
-    async def wrapper(*args, **keywords):
+    def wrapper(*args, **keywords):
         key = _make_key(args, keywords, typed)
-        value = cache.get(key, _ABSENT)
-        if value is not _ABSENT:
-            return value
-        loop = asyncio.get_running_loop()
-        load = loads.get(key)
-        if load is not None and load.get_loop() is loop and not load.cancelled():
-            return await asyncio.shield(load)
-        # A task of its own: if the first caller is cancelled, the others still get the value.
-        load = loop.create_task(_load(function, args, keywords, put, key))
-        loads[key] = load
-        load.add_done_callback(lambda done: _finish(loads, key, done))
-        return await asyncio.shield(load)
+        return cache.get_or_load(key, lambda _: function(*args, **keywords))
 
     return wrapper
 
 
-async def _load(function, args, keywords, put, key):
-    value = await function(*args, **keywords)
-    put(key, value)
+def _async_wrapper(function, cache, keeps, typed):
+    loads: dict[Any, _Load] = {}
+
+    async def wrapper(*args, **keywords):
+        key = _make_key(args, keywords, typed)
+        old = cache.get(key, _ABSENT)
+        loop = asyncio.get_running_loop()
+        while True:
+            if old is not _ABSENT and not cache._wants_load(key):
+                return old
+            load = loads.get(key)
+            if load is None or load.task.cancelled() or not cache._is_loading(load.number):
+                break
+            if old is not _ABSENT:
+                return old
+            if load.task.get_loop() is not loop:
+                break
+            left = cache._lease_left(load.number)
+            if (await asyncio.wait([load.task], timeout=left))[0]:
+                return load.task.result()
+            old = cache._peek(key, _ABSENT)
+        # A task of its own: if the first caller is cancelled, the others still get the value.
+        number = cache._begin_load(key, None, None)
+        task = loop.create_task(_load(function, args, keywords, cache, number, key, keeps))
+        load = loads[key] = _Load(number, task)
+        task.add_done_callback(lambda _: _finish(loads, cache, key, load))
+        try:
+            return await asyncio.shield(task)
+        except Exception:
+            if old is _ABSENT:
+                raise
+            return old
+
+    return wrapper
+
+
+class _Load(NamedTuple):
+    """A call that is running."""
+
+    number: int  # as the cache knows it
+    task: asyncio.Task
+
+
+async def _load(function, args, keywords, cache, number, key, keeps):
+    try:
+        value = await function(*args, **keywords)
+    except Exception:
+        cache._load_failed(number, key)
+        raise
+    if keeps:
+        cache._put_loaded(number, key, value, None, None)
     return value
 
 
-def _finish(loads, key, load) -> None:
+def _finish(loads, cache, key, load) -> None:
+    cache._end_load(load.number)
     if loads.get(key) is load:
         del loads[key]
-    if not load.cancelled():
-        load.exception()  # marks it as retrieved: there may be no caller left
+    if not load.task.cancelled():
+        load.task.exception()  # marks it as retrieved: there may be no caller left
 
 
 _KEYWORDS = ("keywords",)  # stands before the keywords in a key; no argument is this object

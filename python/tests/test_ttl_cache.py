@@ -2,6 +2,7 @@
 """ttl_cache: functions and coroutines that remember for a while."""
 
 import asyncio
+import threading
 
 import pytest
 
@@ -53,7 +54,8 @@ def test_is_like_lru_cache_to_look_at(clock):
         function(number)
     info = function.cache_info()
     assert (info.hits, info.misses, info.maxsize, info.currsize) == (1, 3, 2, 2)
-    assert function.cache_parameters() == {"ttl": 5, "maxsize": 2, "typed": False}
+    assert function.cache_parameters() == {
+        "ttl": 5, "maxsize": 2, "typed": False, "stale": None}
     assert isinstance(function.cache, mayfly.Cache)
     clock.advance(5)
     assert function.cache_info().currsize == 0
@@ -172,3 +174,207 @@ def test_clearing_begins_to_count_anew_and_no_size_remembers_nothing(clock):
     never(1)
     never(1)
     assert calls == [1, 1] and never.cache_info() == (0, 2, 0, 0, 0)
+
+
+# --- Stale results
+
+def test_a_stale_result_is_computed_anew_by_one_thread(clock):
+    function, calls = counting(clock, ttl=10, stale=5)
+    assert function(1) == function(1) == 1
+    clock.advance(10)
+    assert function.cache.is_stale(1) and function(1) == 2 and not function.cache.is_stale(1)
+    clock.advance(15)
+    assert function(1) == 3 and len(calls) == 3
+    assert function.cache_parameters()["stale"] == 5
+
+    entered, go_on, got = threading.Event(), threading.Event(), []
+
+    @mayfly.ttl_cache(ttl=10, stale=5, timer=clock)
+    def slow(number):
+        got.append(number)
+        if len(got) > 1:
+            entered.set()
+            go_on.wait()
+        return len(got)
+
+    slow(1)
+    clock.advance(10)
+    thread = threading.Thread(target=slow, args=(1,))
+    thread.start()
+    entered.wait()
+    assert slow(1) == 1
+    go_on.set()
+    thread.join()
+    assert slow(1) == 2
+
+
+def test_a_stale_result_is_kept_if_the_function_fails(clock):
+    calls = []
+
+    @mayfly.ttl_cache(ttl=10, stale=5, timer=clock, retry_after=2)
+    def function():
+        calls.append(1)
+        if len(calls) > 1:
+            raise ValueError
+        return "old"
+
+    function()
+    clock.advance(10)
+    assert function() == function() == "old" and len(calls) == 2
+    clock.advance(2)
+    assert function() == "old" and len(calls) == 3
+    clock.advance(3)
+    with pytest.raises(ValueError):
+        function()
+
+
+def test_no_size_keeps_nothing_stale_either(clock):
+    function, calls = counting(clock, ttl=10, stale=5, maxsize=0)
+    assert function(1) == 1 and function(1) == 2
+
+    @mayfly.ttl_cache(ttl=10, stale=5, maxsize=0, timer=clock)
+    async def coroutine():
+        calls.append(1)
+
+    async def main():
+        await coroutine()
+        await coroutine()
+
+    asyncio.run(main())
+    assert len(calls) == 4
+
+
+class Gate:
+    """A coroutine that says when it was entered, and goes on when it is let."""
+
+    def __init__(self, clock, **options):
+        self.entered, self.go_on, self.calls = asyncio.Event(), asyncio.Event(), 0
+        self.is_waiting, self.is_failing = True, False
+        self.ask = mayfly.ttl_cache(timer=clock, **options)(self._ask)
+
+    async def nothing(self):
+        pass
+
+    async def _ask(self):
+        self.calls += 1
+        number = self.calls
+        if self.is_waiting:
+            self.entered.set()
+            await self.go_on.wait()
+        if self.is_failing:
+            raise ValueError
+        return number
+
+
+def test_one_task_refreshes_and_the_others_get_the_old_result(clock):
+    async def main():
+        gate = Gate(clock, ttl=10, stale=5)
+        gate.is_waiting = False
+        assert await gate.ask() == 1
+        gate.is_waiting = True
+        clock.advance(10)
+        first = asyncio.create_task(gate.ask())
+        await gate.entered.wait()
+        assert [await gate.ask() for _ in range(3)] == [1] * 3
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert await gate.ask() == 1, "the refresh goes on without the one who began it"
+        gate.go_on.set()
+        await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
+        assert await gate.ask() == 2 and gate.calls == 2
+
+    asyncio.run(main())
+
+
+def test_a_refresh_that_fails_gives_the_old_result_and_rests(clock):
+    async def main():
+        gate = Gate(clock, ttl=10, stale=5)
+        gate.is_waiting = False
+        await gate.ask()
+        gate.is_failing = True
+        clock.advance(10)
+        assert await gate.ask() == await gate.ask() == 1 and gate.calls == 2
+        clock.advance(1)
+        assert await gate.ask() == 1 and gate.calls == 3
+        clock.advance(4)
+        with pytest.raises(ValueError):
+            await gate.ask()
+        assert not any(gate.ask.cache._is_loading(number) for number in range(1, 5))
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("stale, was_there", [(100, True), (100, False), (None, False)])
+def test_the_lease_of_a_coroutine_ends_only_with_a_stale_time(clock, stale, was_there):
+    async def main():
+        gate = Gate(clock, ttl=10, stale=stale)
+        if was_there:
+            gate.is_waiting = False
+            await gate.ask()
+            gate.is_waiting = True
+            clock.advance(10)
+        first = asyncio.create_task(gate.ask())
+        await gate.entered.wait()
+        gate.is_waiting = False
+        clock.advance(10)
+        second = asyncio.create_task(gate.ask())
+        if stale is None:
+            gate.go_on.set()
+            assert await first == await second == 1
+            return
+        assert await second == was_there + 2
+        gate.go_on.set()
+        assert await first == was_there + 1
+        assert await gate.ask() == was_there + 2, "what comes late is not kept"
+
+    asyncio.run(main())
+
+
+def test_a_task_that_waits_takes_over_when_the_lease_ends(clock):
+    async def main():
+        gate = Gate(clock, ttl=10, stale=5)
+        first = asyncio.create_task(gate.ask())
+        await gate.entered.wait()
+        gate.is_waiting = False
+        clock.advance(9.99)
+        others = [asyncio.create_task(gate.ask()) for _ in range(3)]
+        await asyncio.create_task(gate.nothing())  # which runs after they have begun to wait
+        assert gate.calls == 1
+        clock.advance(0.01)
+        assert await asyncio.gather(*others) == [2] * 3 and gate.calls == 2
+        gate.go_on.set()
+        await first
+        assert not gate.ask.cache._is_loading(1) and not gate.ask.cache._is_loading(2)
+
+    asyncio.run(main())
+
+
+def test_a_task_that_waits_takes_what_was_put_meanwhile(clock):
+    async def main():
+        gate = Gate(clock, ttl=10, stale=5)
+        first = asyncio.create_task(gate.ask())
+        await gate.entered.wait()
+        clock.advance(9.99)
+        other = asyncio.create_task(gate.ask())
+        await asyncio.create_task(gate.nothing())
+        gate.ask.cache.put((), "put")
+        assert await other == "put"
+        gate.go_on.set()
+        assert await first == 1 and await gate.ask() == "put"
+
+    asyncio.run(main())
+
+
+def test_what_was_cleared_while_it_was_computed_is_not_kept(clock):
+    async def main():
+        gate = Gate(clock, ttl=10)
+        first = asyncio.create_task(gate.ask())
+        await gate.entered.wait()
+        gate.ask.cache_clear()
+        gate.is_waiting = False
+        assert await gate.ask() == 2
+        gate.go_on.set()
+        assert await first == 1 and await gate.ask() == 2
+
+    asyncio.run(main())

@@ -66,11 +66,64 @@ TEST_F(LoadTest, WhatFailsToRefreshStaysStaleUntilItsWindowEnds) {
   clock_.advance(10s);
   is_failing_ = true;
   EXPECT_EQ(load("a"), 7);
-  EXPECT_EQ(load("a"), 7);
-  EXPECT_EQ(cache_.stats().load_failures, 2u) << "each call tries again";
   EXPECT_TRUE(cache_.find("a")->is_stale);
   clock_.advance(5s);
   EXPECT_THROW(load("a"), std::runtime_error);
+}
+
+TEST_F(LoadTest, ASourceThatFailedIsLeftAloneForASecond) {
+  cache_.put("a", 7, Expiry(10s).stale_for(20s));
+  clock_.advance(10s);
+  is_failing_ = true;
+  for (int tries = 1; tries < 4; ++tries) {
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(load("a"), 7);
+    EXPECT_EQ(cache_.stats().load_failures, tries);
+    clock_.advance(1s - 1ms);
+    EXPECT_EQ(load("a"), 7);
+    EXPECT_EQ(cache_.stats().load_failures, tries) << "a millisecond is missing";
+    clock_.advance(1ms);
+  }
+  is_failing_ = false;
+  EXPECT_EQ(load("a"), 1);
+  EXPECT_FALSE(cache_.find("a")->is_stale);
+}
+
+TEST_F(LoadTest, AFailureIsForgottenWithItsValue) {
+  const auto fail = [&] {
+    cache_.put("a", 7, Expiry(0s).stale_for(20s));
+    is_failing_ = true;
+    EXPECT_EQ(load("a"), 7);
+    is_failing_ = false;
+    EXPECT_EQ(load("a"), 7) << "it rests";
+  };
+  fail();
+  cache_.put("a", 8, Expiry(0s).stale_for(20s));
+  EXPECT_EQ(load("a"), 1) << "a put";
+  fail();
+  cache_.expire("a", Expiry(0s).stale_for(20s));
+  EXPECT_EQ(load("a"), 2) << "another expiry";
+  fail();
+  cache_.erase("a");
+  cache_.put("b", 8, Expiry(0s).stale_for(20s));
+  EXPECT_EQ(load("b"), 3) << "another key in the same place";
+  fail();
+  cache_.clear();
+  EXPECT_EQ(load("a"), 4);
+}
+
+TEST_F(LoadTest, TriesAgainAtOnceIfToldSoAndNeverIfToldSo) {
+  const auto failures = [&](Millis retry_after) {
+    Cache<int, int> cache(clock_, {.retry_after = retry_after});
+    cache.put(1, 7, Expiry(0s).stale_for(Millis::max()));
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(cache.get_or_load(1, [](int) -> int { throw std::runtime_error("down"); }), 7);
+      clock_.advance(1h);
+    }
+    return cache.stats().load_failures;
+  };
+  EXPECT_EQ(failures(0s), 5u);
+  EXPECT_EQ(failures(90min), 3u);
+  EXPECT_EQ(failures(Millis::max()), 1u);
 }
 
 TEST_F(LoadTest, LoadsAnewWhatHasExpired) {
@@ -124,6 +177,48 @@ TEST_F(LoadTest, LetsALoaderClearTheCacheWhileItRefreshes) {
   });
   EXPECT_EQ(loaded, 9);
   EXPECT_EQ(cache_.check_invariants(), "");
+}
+
+TEST_F(LoadTest, KeepsWhatTheLoaderItselfHasChanged) {
+  const auto load_after = [&](auto change) {
+    return cache_.get_or_load("a", [&](const auto&) {
+      change();
+      return 9;
+    });
+  };
+  EXPECT_EQ(load_after([&] { cache_.put("a", 5); }), 9);
+  EXPECT_EQ(*cache_.get("a"), 5);
+  clock_.advance(50s);
+  EXPECT_EQ(load_after([&] { cache_.erase("a"); }), 9);
+  EXPECT_FALSE(cache_.contains("a"));
+  EXPECT_EQ(load_after([&] { cache_.clear(); }), 9);
+  EXPECT_FALSE(cache_.contains("a"));
+  EXPECT_EQ(load_after([&] { cache_.put("b", 1); }), 9);
+  EXPECT_EQ(*cache_.get("a"), 9);
+  cache_.put("a", 5, Expiry(0s).stale_for(5s));
+  EXPECT_EQ(load_after([&] { cache_.expire("a", 1h); }), 9);
+  EXPECT_EQ(*cache_.get("a"), 5);
+  EXPECT_EQ(cache_.find("a")->ttl, 1h);
+}
+
+TEST_F(LoadTest, GivesTheOldValueToALoaderThatAsksForItsOwnKey) {
+  load("a");
+  clock_.advance(50s);
+  EXPECT_EQ(cache_.get_or_load("a", [&](const auto& key) { return 10 + load(key); }), 11);
+  EXPECT_EQ(cache_.stats().loads, 2u);
+}
+
+TEST_F(LoadTest, AValueThatCannotBeWeighedIsAFailure) {
+  CacheOptions<int, int> options{.max_weight = 1'000};
+  options.weigher = [](const int&, const int& value) -> std::size_t {
+    return value == 13 ? throw std::runtime_error("heavy") : 1;
+  };
+  Cache<int, int> cache(clock_, options);
+  const auto heavy = [](int) { return 13; };
+  EXPECT_THROW(cache.get_or_load(1, heavy), std::runtime_error);
+  cache.put(1, 7, Expiry(0s).stale_for(20s));
+  EXPECT_EQ(cache.get_or_load(1, heavy), 7);
+  EXPECT_EQ(cache.get_or_load(1, [](int) { return 8; }), 7) << "it rests";
 }
 
 TEST_F(LoadTest, TakesAnExpiryOfItsOwn) {

@@ -136,6 +136,73 @@ TEST_F(LoadTest, ALoaderThatHangsKeepsOthersFromRefreshingOnlyForItsLease) {
   EXPECT_EQ(cache.get(1), 12) << "what comes late is not put";
 }
 
+TEST_F(LoadTest, ALoaderOfAnAbsentKeyThatHangsIsWaitedForOnlyForItsLease) {
+  take_off(1, 10);
+  clock_.advance(10s);
+  EXPECT_EQ(cache_.get_or_load(1, [](int) { return 20; }), 20) << "10 s is the default";
+  EXPECT_EQ(land(), 10);
+  EXPECT_EQ(cache_.get(1), 20) << "what comes late is not put";
+}
+
+TEST_F(LoadTest, WhatComesLateIsPutIfNobodyElseHasLoaded) {
+  take_off(1, 10);
+  clock_.advance(1h);
+  EXPECT_EQ(land(), 10);
+  EXPECT_EQ(cache_.get(1), 10);
+}
+
+// However the threads are scheduled: who comes after the lease loads as those do who waited.
+TEST_F(LoadTest, OneOfThoseWhoWaitLoadsWhenTheLeaseEnds) {
+  take_off(1, 10);
+  std::atomic<int> asking = 0;
+  std::atomic<int> loads = 0;
+  std::vector<std::thread> threads;
+  threads.reserve(kThreads);
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      ++asking;
+      const int got = cache_.get_or_load(1, [&](int) { return 20 + ++loads; });
+      EXPECT_EQ(got, 21);
+    });
+  }
+  while (asking < kThreads) std::this_thread::yield();
+  for (int i = 0; i < 1'000; ++i) std::this_thread::yield();  // most likely they wait by now
+  EXPECT_EQ(loads, 0);
+  clock_.advance(10s);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(loads, 1);
+  EXPECT_EQ(land(), 10);
+  EXPECT_EQ(cache_.get(1), 21);
+}
+
+TEST_F(LoadTest, WaitsForEverIfTheLeaseIsForEver) {
+  IntCache cache(clock_, {.refresh_lease = Millis::max()});
+  std::thread hangs([&] {
+    cache.get_or_load(1, [&](int) {
+      airborne_.count_down();
+      landing_.wait();
+      return 11;
+    });
+  });
+  airborne_.wait();
+  clock_.advance(1'000h);
+  std::thread waits([&] { EXPECT_EQ(cache.get_or_load(1, [](int) { return 12; }), 11); });
+  for (int i = 0; i < 1'000; ++i) std::this_thread::yield();
+  landing_.count_down();
+  hangs.join();
+  waits.join();
+}
+
+// A failed load says nothing about a value that came meanwhile.
+TEST_F(LoadTest, AFailureDoesNotKeepOthersFromLoadingWhatWasPutMeanwhile) {
+  cache_.put(1, 1);
+  clock_.advance(45s);
+  take_off(1, -1);
+  cache_.put(1, 2, Expiry(0s).stale_for(1h));
+  EXPECT_EQ(land(), 1);
+  EXPECT_EQ(cache_.get_or_load(1, [](int) { return 3; }), 3);
+}
+
 TEST_F(LoadTest, LoadsOnceInEachOfManyRounds) {
   std::atomic<int> loads = 0;
   std::vector<std::thread> threads;
@@ -217,7 +284,10 @@ TEST_F(LoadTest, GivesTheOldValueToTheOneWhoseRefreshFailed) {
   take_off(1, -1);
   EXPECT_EQ(land(), 1);
   EXPECT_EQ(cache_.stats().load_failures, 1u);
-  EXPECT_EQ(cache_.get_or_load(1, [](int) { return 2; }), 2) << "the next one tries again";
+  const auto load = [](int) { return 2; };
+  EXPECT_EQ(cache_.get_or_load(1, load), 1) << "the source is left alone for a second";
+  clock_.advance(1s);
+  EXPECT_EQ(cache_.get_or_load(1, load), 2) << "then the next one tries again";
 }
 
 TEST_F(LoadTest, GivesNoExpiredValueToAWaiterWhenARefreshFails) {
@@ -242,6 +312,16 @@ TEST_F(LoadTest, DoesNotOverwriteWhatWasPutMeanwhile) {
   EXPECT_EQ(land(), 10);
   EXPECT_EQ(cache_.get(1), 20);
   EXPECT_EQ(cache_.find(1)->ttl, 5s);
+}
+
+TEST_F(LoadTest, KeepsADeadlineThatWasSetMeanwhile) {
+  cache_.put(1, 1);
+  clock_.advance(50s);
+  take_off(1, 10);
+  cache_.expire(1, 1h);
+  EXPECT_EQ(land(), 10);
+  EXPECT_EQ(cache_.find(1)->ttl, 1h);
+  EXPECT_EQ(cache_.get(1), 1);
 }
 
 TEST_F(LoadTest, DoesNotBringBackWhatWasErasedMeanwhile) {

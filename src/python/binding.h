@@ -64,6 +64,23 @@ inline Expiry expiry_of(py::handle ttl) {
   return expiry;
 }
 
+// A length of time: seconds or a timedelta. Infinity is the longest there is.
+inline Millis duration_of(py::handle time) {
+  const Expiry expiry = expiry_of(time);
+  if (expiry.is_ttl()) return expiry.ttl();
+  if (expiry.is_default() || expiry.deadline(Time()) != kNever) {
+    throw py::type_error("a length of time must be a number of seconds or a timedelta");
+  }
+  return Millis::max();
+}
+
+// How long a value may be served after its TTL.
+inline Millis stale_of(py::handle time) {
+  const Millis stale = duration_of(time);
+  if (stale < Millis::zero()) throw py::value_error("stale must not be negative");
+  return stale;
+}
+
 // The number that `work(cf)` returns, which is called without the GIL.
 template <class Work>
 int run_code(FamilyHandle& family, Work work) {

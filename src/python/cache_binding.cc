@@ -21,6 +21,8 @@ Result guarded(PyObject* self, Result failed, Work work) {
     return work(*cache);
   } catch (py::error_already_set& error) {
     error.restore();
+  } catch (const py::builtin_exception& error) {
+    error.set_error();
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& error) {
@@ -51,20 +53,26 @@ PyObject* get_item(PyObject* self, PyObject* key) {
 }
 
 PyObject* put(PyObject* self, PyObject* const* given, Py_ssize_t positional, PyObject* keywords) {
-  static constexpr const char* kNames[] = {"key", "value", "ttl"};
-  PyObject* args[3] = {};
-  if (!sort_arguments({"put", kNames, 3, 2}, given, positional, keywords, args)) return nullptr;
+  static constexpr const char* kNames[] = {"key", "value", "ttl", "stale"};
+  PyObject* args[4] = {};
+  if (!sort_arguments({"put", kNames, 4, 2}, given, positional, keywords, args)) return nullptr;
   return guarded(self, no_object, [&](ObjectCache& cache) {
-    cache.put(args[0], args[1], args[2]);
+    cache.put(args[0], args[1], {args[2], args[3]});
     return Py_NewRef(Py_None);
   });
+}
+
+// For get_or_load(), which asks this after each hit.
+PyObject* wants_load(PyObject* self, PyObject* key) {
+  return guarded(self, no_object,
+                 [&](ObjectCache& cache) { return PyBool_FromLong(cache.wants_load(key)); });
 }
 
 // cache[key] = value, del cache[key].
 int set_item(PyObject* self, PyObject* key, PyObject* value) {
   return guarded(self, -1, [&](ObjectCache& cache) {
     if (value != nullptr) {
-      cache.put(key, value, nullptr);
+      cache.put(key, value, {});
     } else if (!cache.erase(key)) {
       PyErr_SetObject(PyExc_KeyError, key);
       return -1;
@@ -107,12 +115,14 @@ PyMethodDef methods[] = {
      "get($self, key, default=None)\n--\n\n"
      "The value of `key`, or `default` if there is none or it has expired.\n"},
     {"put", as_method(put), kWithKeywords,
-     "put($self, key, value, ttl=None)\n--\n\n"
+     "put($self, key, value, ttl=None, stale=None)\n--\n\n"
      "Puts a value, replacing the value and the expiry that `key` had.\n\n"
      "`ttl` is a number of seconds, a timedelta or a datetime; None is the default of the cache,\n"
-     "math.inf is never.\n"},
+     "math.inf is never. After it the value is stale, and still there, for `stale` seconds or a\n"
+     "timedelta; None is the default of the cache.\n"},
     {"set", as_method(put), kWithKeywords,
-     "set($self, key, value, ttl=None)\n--\n\nThe same as put().\n"},
+     "set($self, key, value, ttl=None, stale=None)\n--\n\nThe same as put().\n"},
+    {"_wants_load", wants_load, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -128,16 +138,21 @@ void set_up(PyHeapTypeObject* type) {
 }
 
 std::unique_ptr<ObjectCache> make(std::size_t capacity, py::object ttl, bool sliding, double jitter,
-                                  py::object timer, py::object listener) {
+                                  py::object timer, py::object listener, py::object stale,
+                                  py::object refresh_lease, py::object retry_after) {
   ObjectCache::Options options;
   options.max_entries = capacity;
   options.jitter_percent = jitter * 100;
+  options.refresh_lease = duration_of(refresh_lease);
+  options.retry_after = duration_of(retry_after);
   if (!ttl.is_none()) {
     const Expiry expiry = expiry_of(ttl);
     const Millis length = expiry.deadline(Time(), kNever, Millis::max()) - Time();
     options.default_expiry = sliding ? Expiry::sliding(length) : Expiry(length);
   }
-  return std::make_unique<ObjectCache>(std::move(options), std::move(timer), std::move(listener));
+  const Millis window = stale.is_none() ? Millis::zero() : stale_of(stale);
+  return std::make_unique<ObjectCache>(std::move(options), window, std::move(timer),
+                                       std::move(listener));
 }
 
 py::dict stats(const ObjectCache& cache) {
@@ -149,6 +164,8 @@ py::dict stats(const ObjectCache& cache) {
   result["expirations"] = counted.expired;
   result["replacements"] = counted.replaced;
   result["deletions"] = counted.erased + counted.cleared;
+  result["loads"] = counted.loads;
+  result["load_failures"] = counted.load_failures;
   result["listener_failures"] = counted.listener_failures;
   return result;
 }
@@ -165,7 +182,7 @@ void bind_cache(py::module_& module) {
   using py::arg;
   py::class_<ObjectCache>(module, "Cache", py::custom_type_setup(set_up))
       .def(py::init(&make), arg("capacity"), arg("ttl"), arg("sliding"), arg("jitter"),
-           arg("timer"), arg("listener"))
+           arg("timer"), arg("listener"), arg("stale"), arg("refresh_lease"), arg("retry_after"))
       .def("expire", &ObjectCache::expire, arg("key"), arg("ttl"),
            "Changes when `key` expires. Returns whether it was there.\n")
       .def("persist", &ObjectCache::persist, arg("key"),
@@ -184,11 +201,20 @@ void bind_cache(py::module_& module) {
            })
       .def("_set_default", [](ObjectCache& cache, py::handle key, py::handle value,
                               py::handle ttl) { return cache.set_default(key, value, ttl.ptr()); })
-      .def("_begin_load", &ObjectCache::begin_load)
+      .def("is_stale", &ObjectCache::is_stale, arg("key"),
+           "Whether `key` is there and its TTL is over, so that get_or_load() would load it.\n")
+      .def("_begin_load",
+           [](ObjectCache& cache, py::handle key, py::handle ttl, py::handle stale) {
+             return cache.begin_load(key, {ttl.ptr(), stale.ptr()});
+           })
       .def("_is_loading", &ObjectCache::is_loading)
+      .def("_lease_ms", &ObjectCache::lease_ms)
       .def("_put_loaded",
            [](ObjectCache& cache, std::uint64_t load, py::handle key, py::handle value,
-              py::handle ttl) { return cache.put_loaded(load, key, value, ttl.ptr()); })
+              py::handle ttl, py::handle stale) {
+             return cache.put_loaded(load, key, value, {ttl.ptr(), stale.ptr()});
+           })
+      .def("_load_failed", &ObjectCache::load_failed)
       .def("_end_load", &ObjectCache::end_load)
       .def("_ttl_ms", &ObjectCache::ttl_ms)
       .def("_purge",

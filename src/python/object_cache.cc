@@ -61,10 +61,12 @@ bool ObjectEqual::operator()(const ObjectKey& stored, const Sought& key) const {
   return false;
 }
 
-ObjectCache::ObjectCache(Options options, py::object timer, py::object listener)
+ObjectCache::ObjectCache(Options options, Millis stale, py::object timer, py::object listener)
     : timer_(std::move(timer)),
       listener_(std::move(listener)),
       default_expiry_(options.default_expiry),
+      default_stale_(stale),
+      lease_(options.refresh_lease),
       core_(with_listener(std::move(options)), VolatileSet()) {}
 
 ObjectCache::~ObjectCache() = default;
@@ -82,6 +84,18 @@ Expiry ObjectCache::to_expiry(PyObject* ttl, Time now) const {
   const Expiry expiry = expiry_of(ttl);
   const bool slides = default_expiry_.is_sliding() && expiry.is_ttl();
   return slides && expiry.deadline(now) != kNever ? Expiry::sliding(expiry.ttl()) : expiry;
+}
+
+Expiry ObjectCache::to_expiry(const Life& life, Time now) const {
+  const Expiry expiry = to_expiry(life.ttl, now);
+  const bool is_own = life.stale != nullptr && life.stale != Py_None;
+  const Millis stale = is_own ? stale_of(life.stale) : default_stale_;
+  if (stale == Millis::zero()) return expiry;
+  const bool can_be_stale = !expiry.is_sliding() && expiry.deadline(now) != kNever;
+  if (!can_be_stale && is_own) {
+    throw py::value_error("stale needs a TTL that ends and does not slide (give ttl=, too)");
+  }
+  return can_be_stale ? expiry.stale_for(stale) : expiry;
 }
 
 ObjectKey ObjectCache::resolve(py::handle key) {
@@ -131,9 +145,9 @@ bool ObjectCache::contains(py::handle key) {
   return peek(key, moment) != kNoSlot;
 }
 
-void ObjectCache::put(py::handle key, py::handle value, PyObject* ttl) {
+void ObjectCache::put(py::handle key, py::handle value, const Life& life) {
   const Time moment = now();
-  const Expiry expiry = to_expiry(ttl, moment);
+  const Expiry expiry = to_expiry(life, moment);
   put_resolved(resolve(key), value, expiry, moment);
 }
 
@@ -146,47 +160,13 @@ void ObjectCache::put_resolved(ObjectKey key, py::handle value, const Expiry& ex
 
 py::object ObjectCache::set_default(py::handle key, py::handle value, PyObject* ttl) {
   const Time moment = now();
-  const Expiry expiry = to_expiry(ttl, moment);
+  const Expiry expiry = to_expiry(Life{.ttl = ttl}, moment);
   ObjectKey stored = resolve(key);
   // No Python code runs until the value is put, so nothing can change the cache in between.
   const Slot slot = core_.get(stored, core_.hash_of(stored), moment);
   if (slot != kNoSlot) return core_[slot].value;
   put_resolved(std::move(stored), value, expiry, moment);
   return py::reinterpret_borrow<py::object>(value);
-}
-
-std::uint64_t ObjectCache::begin_load(py::handle key) {
-  const Py_hash_t hash = hash_of(key);
-  loads_.push_back({++last_load_, hash});
-  return last_load_;
-}
-
-bool ObjectCache::is_loading(std::uint64_t number) const {
-  for (const Load& load : loads_) {
-    if (load.number == number) return !load.is_superseded;
-  }
-  return false;
-}
-
-bool ObjectCache::put_loaded(std::uint64_t number, py::handle key, py::handle value,
-                             PyObject* ttl) {
-  const Time moment = now();
-  const Expiry expiry = to_expiry(ttl, moment);
-  ObjectKey stored = resolve(key);
-  if (!is_loading(number)) return false;
-  end_load(number);
-  put_resolved(std::move(stored), value, expiry, moment);
-  return true;
-}
-
-void ObjectCache::end_load(std::uint64_t number) {
-  std::erase_if(loads_, [number](const Load& load) { return load.number == number; });
-}
-
-void ObjectCache::supersede(Py_hash_t hash) {
-  for (Load& load : loads_) {
-    if (load.hash == hash) load.is_superseded = true;
-  }
 }
 
 py::object ObjectCache::value_of(py::handle key) {
@@ -223,13 +203,17 @@ bool ObjectCache::expire(py::handle key, py::handle ttl) {
   const Time moment = now();
   const Expiry expiry = to_expiry(ttl.ptr(), moment);
   const Slot slot = peek(key, moment);
-  return slot != kNoSlot && core_.expire(slot, expiry, When::always, moment);
+  if (slot == kNoSlot) return false;
+  supersede(core_[slot].key.hash);
+  return core_.expire(slot, expiry, When::always, moment);
 }
 
 bool ObjectCache::persist(py::handle key) {
   const Time moment = now();
   const Slot slot = peek(key, moment);
-  return slot != kNoSlot && core_.persist(slot, moment);
+  if (slot == kNoSlot || !core_.persist(slot, moment)) return false;
+  supersede(core_[slot].key.hash);
+  return true;
 }
 
 std::int64_t ObjectCache::ttl_ms(py::handle key) {

@@ -55,8 +55,8 @@ class ObjectCache {
  public:
   using Options = CacheOptions<ObjectKey, pybind11::object>;
 
-  // A timer and a listener may be None.
-  ObjectCache(Options options, pybind11::object timer, pybind11::object listener);
+  // Entries that are put without a stale time get `stale`. A timer and a listener may be None.
+  ObjectCache(Options options, Millis stale, pybind11::object timer, pybind11::object listener);
   ~ObjectCache();
   ObjectCache(const ObjectCache&) = delete;
   ObjectCache& operator=(const ObjectCache&) = delete;
@@ -66,20 +66,36 @@ class ObjectCache {
   PyObject* get(pybind11::handle key);
   bool contains(pybind11::handle key);
 
-  // A null TTL is the default.
-  void put(pybind11::handle key, pybind11::handle value, PyObject* ttl);
+  // How long an entry is fresh, and how long it is stale then. Null, or None, is the default.
+  struct Life {
+    PyObject* ttl = nullptr;
+    PyObject* stale = nullptr;
+  };
+  void put(pybind11::handle key, pybind11::handle value, const Life& life);
 
   // The value of `key`; if there is none, `value`, which is put. Counts as a hit or a miss.
   pybind11::object set_default(pybind11::handle key, pybind11::handle value, PyObject* ttl);
 
-  // A load of `key` begins, and gets a number. put_loaded() puts what it brought, unless the key
-  // was put, removed or cleared meanwhile; it returns whether it did. Every load must be ended.
-  // Keys with the same hash are taken for the same: then a value may not be put that could be.
-  std::uint64_t begin_load(pybind11::handle key);
-  bool is_loading(std::uint64_t number) const;  // it has not ended, and is not superseded
+  // Loading (object_loads.cc). A load of `key` begins, and gets a number. put_loaded() puts what it
+  // brought, unless the key was put, removed or cleared meanwhile; it returns whether it did. Every
+  // load must be ended. Keys with the same hash are taken for the same: then a value may not be put
+  // that could be. What is wrong with `life` is said when the load begins.
+  std::uint64_t begin_load(pybind11::handle key, const Life& life);
   bool put_loaded(std::uint64_t number, pybind11::handle key, pybind11::handle value,
-                  PyObject* ttl);
+                  const Life& life);
+  void load_failed(std::uint64_t number, pybind11::handle key);
   void end_load(std::uint64_t number);
+
+  // Whether another caller has to leave the key to it: it has not ended, is not superseded, and its
+  // lease has not ended. If only that has, it is superseded now: the caller has to begin a load.
+  bool is_loading(std::uint64_t number);
+
+  // The milliseconds until the lease ends; 0 if the load or its lease has ended, -1 if it never
+  // ends.
+  std::int64_t lease_ms(std::uint64_t number) const;
+
+  bool is_stale(pybind11::handle key);    // false if it is not there
+  bool wants_load(pybind11::handle key);  // it is stale, and no load of it has failed just now
 
   // The value without counting; null if there is none.
   pybind11::object value_of(pybind11::handle key);
@@ -110,6 +126,7 @@ class ObjectCache {
 
   Time now() const;
   Expiry to_expiry(PyObject* ttl, Time now) const;
+  Expiry to_expiry(const Life& life, Time now) const;
 
   // The key as it is stored, if an equal one is; else the key itself.
   ObjectKey resolve(pybind11::handle key);
@@ -118,8 +135,10 @@ class ObjectCache {
   struct Load {
     std::uint64_t number;
     Py_hash_t hash;
+    Time lease;
     bool is_superseded = false;
   };
+  const Load* find_load(std::uint64_t number) const;
 
   // What loads of this hash bring may be older than what is done to the key now.
   void supersede(Py_hash_t hash);
@@ -133,6 +152,8 @@ class ObjectCache {
   pybind11::object timer_;
   pybind11::object listener_;
   Expiry default_expiry_;
+  Millis default_stale_;
+  Millis lease_;
   Core core_;
   std::vector<Load> loads_{};  // few at a time
   std::uint64_t last_load_ = 0;

@@ -3,7 +3,7 @@
 //
 // A map, an expiry index, and the time handed in: it asks no clock, takes no lock and calls no
 // listener. Removals are collected, and the owner of the core delivers them when it may. What few
-// caches use (eviction order, weights, sliding TTLs, refresh times) is in columns of its own, which
+// caches use (eviction order, weights, the times of entry_times.h) is in columns of its own, which
 // cost nothing until they are used.
 
 #pragma once
@@ -17,6 +17,7 @@
 #include "mayfly/cache_options.h"
 #include "mayfly/condition.h"
 #include "mayfly/expiry_index.h"
+#include "mayfly/internal/entry_times.h"
 #include "mayfly/internal/sieve.h"
 #include "mayfly/internal/slot_map.h"
 #include "mayfly/random.h"
@@ -49,6 +50,7 @@ class CacheCore {
         purge_per_write_(options.purge_per_write),
         default_expiry_(options.default_expiry),
         jitter_percent_(options.jitter_percent),
+        retry_after_(options.retry_after),
         random_(options.seed),
         is_listening_(static_cast<bool>(options.listener)),
         is_bounded_(max_entries_ > 0 || max_weight_ > 0),
@@ -87,7 +89,7 @@ class CacheCore {
   template <class Lookup, class HasPassed>
   Slot get_live(const Lookup& key, std::uint32_t hash, HasPassed has_passed) {
     const Slot slot = map_.find(key, hash);
-    if (slot == kNoSlot || is_sliding(slot) || has_passed(deadline(slot))) return kNoSlot;
+    if (slot == kNoSlot || times_.is_sliding(slot) || has_passed(deadline(slot))) return kNoSlot;
     if (is_bounded_) order_.touch(slot);
     ++stats_.hits;
     return slot;
@@ -104,7 +106,7 @@ class CacheCore {
   SharedRead read(const Lookup& key, std::uint32_t hash, HasPassed has_passed) const {
     const Slot slot = map_.find(key, hash);
     if (slot == kNoSlot) return {};
-    if (is_sliding(slot) || has_passed(deadline(slot))) return {slot, true};
+    if (times_.is_sliding(slot) || has_passed(deadline(slot))) return {slot, true};
     if (is_bounded_) order_.touch_shared(slot);
     return {slot, false};
   }
@@ -184,8 +186,15 @@ class CacheCore {
     return purged;
   }
 
-  bool is_stale(Slot slot, Time now) const {
-    return slot < refresh_.extent() && is_due(refresh_[slot].at, now);
+  bool knows_stale() const { return times_.knows_stale(); }
+  bool is_stale(Slot slot, Time now) const { return times_.is_stale(slot, now); }
+
+  // Whether the value is to be loaded anew: it is stale, and no load of it has failed just now.
+  bool wants_load(Slot slot, Time now) const {
+    return times_.is_stale(slot, now) && !times_.is_resting(slot, now);
+  }
+  void load_failed(Slot slot, Time now) {
+    if (is_stale(slot, now)) times_.rest(slot, deadline_after(now, retry_after_));
   }
 
   typename Map::Entry& operator[](Slot slot) { return map_[slot]; }
@@ -236,13 +245,6 @@ class CacheCore {
   struct Weight {
     std::size_t amount = 0;
   };
-  struct Slide {
-    Millis idle{0};  // zero: the entry does not slide
-    Time cap = kNever;
-  };
-  struct Refresh {
-    Time at = kNever;
-  };
 
   // The map's table has grown: tells the index where the cells are now.
   void attach() {
@@ -257,29 +259,13 @@ class CacheCore {
   void set_expiry(Slot slot, const Expiry& expiry, Time now) {
     if constexpr (requires { index_.start_at(now); }) index_.start_at(now);
     index_.schedule(slot, expiry.deadline(now));
-    drop_attributes(slot);
-    if (expiry.is_sliding()) {
-      slides_.claim(slot) = {expiry.idle(), expiry.cap(now)};
-      works_on_hit_ = true;
-    }
-    const Time refresh_at = expiry.refresh_at(now);
-    if (refresh_at != kNever) refresh_.claim(slot).at = refresh_at;
-  }
-
-  bool is_sliding(Slot slot) const {
-    return slot < slides_.extent() && slides_[slot].idle != Millis::zero();
-  }
-
-  void drop_attributes(Slot slot) {
-    if (is_sliding(slot)) slides_.drop(slot);
-    if (slot < refresh_.extent() && refresh_[slot].at != kNever) refresh_.drop(slot);
+    times_.set(slot, expiry, now);
+    if (expiry.is_sliding()) works_on_hit_ = true;
   }
 
   void touch(Slot slot, Time now) {
     if (is_bounded_) order_.touch(slot);
-    if (!is_sliding(slot)) return;
-    const Slide slide = slides_[slot];
-    index_.schedule(slot, std::min(deadline_after(now, slide.idle), slide.cap));
+    if (times_.is_sliding(slot)) index_.schedule(slot, times_.slid(slot, now));
   }
 
   // Puts a new value into an entry. If the old one had expired, that is why it goes.
@@ -361,7 +347,7 @@ class CacheCore {
   }
 
   void remove_unscheduled(Slot slot, Cause cause, Time deadline, Time now) {
-    drop_attributes(slot);
+    times_.drop(slot);
     drop_weight(slot);
     if (is_bounded_) order_.remove(slot);
     stats_.count(cause);
@@ -379,6 +365,7 @@ class CacheCore {
   const std::size_t purge_per_write_;
   const Expiry default_expiry_;
   const double jitter_percent_;
+  const Millis retry_after_;
   Random random_;
   const bool is_listening_;
   const bool is_bounded_;
@@ -388,9 +375,8 @@ class CacheCore {
   Sieve order_;                 // of a bounded cache
   SlotColumn<Weight> weights_;  // of a cache with max_weight
   std::size_t total_weight_ = 0;
-  SlotColumn<Slide> slides_;     // of sliding entries
-  SlotColumn<Refresh> refresh_;  // of entries with a refresh time
-  std::vector<Due> due_;         // scratch
+  EntryTimes times_;      // of entries that slide or become stale
+  std::vector<Due> due_;  // scratch
   Removals removals_;
   CacheStats stats_;
 };

@@ -19,12 +19,14 @@ namespace mayfly::internal {
 // On cache lines of its own, so that threads at work in different shards do not disturb each other.
 template <class Key, class Value, ExpiryIndex Index, class Hash, class Equal>
 struct alignas(64) CacheShard {
+  using Loads = LoadsInProgress<Key, Value, Equal>;
+
   CacheShard(const CacheOptions<Key, Value>& options, Index index)
       : core(options, std::move(index)) {}
 
   mutable ReaderLock lock;
   CacheCore<Key, Value, Index, Hash, Equal> core;  // guarded by lock
-  LoadsInProgress<Key, Value, Equal> loads;        // guarded by lock
+  Loads loads;                                     // guarded by lock
 
   // Looks for a key beside other readers, and calls `use(slot)` if it is there; counts a hit or a
   // miss. False: neither, and core.get() has to be called under the lock.
