@@ -117,7 +117,7 @@ void Call::changed(std::string_view key, std::int64_t times) {
 }
 
 void Call::key_changed(int database, std::string_view key) {
-  if (!keyspace_.leases().is_empty()) keyspace_.leases().key_changed(database, key);
+  end_lease(database, key);
   host_.key_changed(context_, database, key);
 }
 

@@ -192,6 +192,8 @@ class Call {
   // The same for a key of any database, without counting.
   void key_changed(int database, std::string_view key);
   void changed_database(int number);
+  // Ends the lease of GETSTALE on a key. A change does so, too.
+  void end_lease(std::string_view key) { end_lease(database_, key); }
   void count_changes(std::int64_t times) { changes_ += times; }
   void notify(Event event, std::string_view name, std::string_view key);
   void notify(Event event, std::string_view name, std::string_view key, int database);
@@ -227,6 +229,10 @@ class Call {
 
  private:
   Slot checked(Slot slot, ValueType type);
+  void end_lease(int database, std::string_view key) {
+    RefreshLeases& leases = keyspace_.leases();
+    if (!leases.is_empty()) leases.key_changed(database, key);
+  }
   const TtlRule* rule_of(std::string_view key) const;
 
   Host& host_;

@@ -15,7 +15,10 @@ void del(Call& call) {
   std::int64_t removed = 0;
   for (const std::string_view key : call.words().subspan(1)) {
     const Slot slot = call.find(key);
-    if (slot == kNoSlot) continue;
+    if (slot == kNoSlot) {
+      call.end_lease(key);  // a value that is being computed was not to be stored any more
+      continue;
+    }
     remove_key(call, slot, key);
     ++removed;
   }

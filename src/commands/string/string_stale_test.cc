@@ -133,6 +133,15 @@ TEST_F(StaleTest, EveryChangeEndsTheLease) {
   }
 }
 
+TEST_F(StaleTest, RemovingAMissingKeyEndsItsLease) {
+  for (const std::string change : {"DEL page", "UNLINK other page", "FLUSHDB", "FLUSHALL"}) {
+    const std::string token = take("page");
+    ASSERT_NE(token, "") << change;
+    run(change);
+    EXPECT_EQ(run("SET page late TOKEN " + token), "(nil)") << change;
+  }
+}
+
 TEST_F(StaleTest, ReadsAndOtherKeysEndNoLease) {
   run("SET page html PX 1 PSTALE 100000");
   advance(Millis(1));
@@ -321,7 +330,7 @@ TEST_F(StaleTest, BehavesLikeAModel) {
       case 2:
         if (random.below(4) != 0) break;
         ASSERT_EQ(run("DEL " + key), is_there ? "(integer) 1" : "(integer) 0");
-        if (is_there) page = {};
+        page = {};
         break;
       case 3:
         ASSERT_EQ(run("PEXPIRE " + key + " " + fresh), is_there ? "(integer) 1" : "(integer) 0");
