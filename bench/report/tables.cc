@@ -155,6 +155,12 @@ std::vector<Table> server_tables() {
        {{"off_per_second", "without", "k/s", kThousand},
         {"on_per_second", "with", "k/s", kThousand},
         {"ratio", "ratio"}}},
+      {"server", "ttlstats", "How long does it take to say what expires when?",
+       "Keys with deadlines within a day. Mayfly: TTLSTATS, and TTLSTATS FORECAST; a peer: a\n"
+       "  client that asks for the TTL of each key. Median, and the longest of 200.",
+       {{"answers_per_second", "answers", "/s", 1, true},
+        {"median_us", "median", "us"},
+        {"max_us", "max", "us"}}, true},
       {"server", "stall", "Do clients wait while very many members expire at once?",
        "GETs of another client in a row, in the second before the deadline and from it until all\n"
        "  fields or members are removed.",
