@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""ttl-policy in files and between servers: rules are written by CONFIG REWRITE and read again, wrong
-ones are refused at the start, and only a primary judges, and only what clients send."""
+"""ttl-policy in files and between servers: rules are written by CONFIG REWRITE and read again,
+wrong ones are refused at the start, and only a primary judges, and only what clients send."""
 
 import os
 import subprocess
