@@ -81,6 +81,7 @@ constexpr const char* kServerExamples =
     "  ontime   how late 1,000 entries are removed, among up to 1 M that are not due\n"
     "  expired  how many expired entries are still in memory, over 80 seconds\n"
     "  expirylog  how fast 1 M keys expire without and with the expiry log\n"
+    "  ttlstats  TTLSTATS with 1 M keys, beside SCAN and PTTL of all of them\n"
     "  stall    what other clients wait while 1 M members expire, and while a database grows\n"
     "  hlen     HLEN of a hash of which half is due, but not removed\n"
     "  persist  5 M fields saved, loaded and sent to a replica; clients meanwhile; the AOF\n"

@@ -134,14 +134,14 @@ class BenchTest(unittest.TestCase):
         self.assertGreater(churn["compact_bytes"], churn["live_bytes"])
 
     def test_any_server_is_a_peer(self):
-        document = self.data("server", "--quick", "--only", "memory,expired,hlen", "--mayfly",
-                             MAYFLY, "--peer", f"same={MAYFLY} serve")
+        document = self.data("server", "--quick", "--only", "memory,expired,ttlstats,hlen",
+                             "--mayfly", MAYFLY, "--peer", f"same={MAYFLY} serve")
         self.assertEqual(set(document["systems"]), {"mayfly", "same"})
         for one in document["runs"]:
             if one["part"] == "expired":
                 self.assertEqual(one["metrics"]["left_entries"], 0)
         parts = {(one["part"], one["system"]) for one in document["runs"]}
-        both = {(part, system) for part in ("memory", "set_memory", "expired")
+        both = {(part, system) for part in ("memory", "set_memory", "expired", "ttlstats")
                 for system in ("mayfly", "same")}
         self.assertEqual(parts, both | {("hlen", "mayfly")})
         self.assertLessEqual({"sets of 100 integers", "one sorted set, TTLs"},

@@ -65,6 +65,9 @@ void measure_expired(ServerBench& bench);
 // How fast very many keys expire without and with the expiry log.
 void measure_expiry_log(ServerBench& bench);
 
+// How long it takes to say what expires when: TTLSTATS, or SCAN and PTTL of all keys.
+void measure_ttl_stats(ServerBench& bench);
+
 // What other clients wait while very many members expire at once, and while a database grows.
 void measure_stalls(ServerBench& bench);
 void measure_growth(ServerBench& bench);

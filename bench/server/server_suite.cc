@@ -30,6 +30,7 @@ constexpr Part kParts[] = {{"speed", 170, measure_speed},
                            {"ontime", 90, measure_on_time},
                            {"expired", 180, measure_expired},
                            {"expirylog", 60, measure_expiry_log},
+                           {"ttlstats", 30, measure_ttl_stats},
                            {"stall", 90,
                             [](ServerBench& bench) {
                               measure_stalls(bench);

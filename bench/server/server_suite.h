@@ -63,7 +63,8 @@ struct ServerPlan {
   }
 };
 
-// speed, sets, types, scripts, tracking, memory, ontime, expired, expirylog, stall, hlen, persist.
+// speed, sets, types, scripts, tracking, memory, ontime, expired, expirylog, ttlstats,
+// stall, hlen, persist.
 std::vector<std::string_view> server_parts();
 
 // Throws Failure if an option is wrong. Looks for no program.

@@ -10,6 +10,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <numeric>
 
 #include "mayfly/time.h"
 
@@ -23,15 +24,21 @@ class Lateness {
     const auto from = static_cast<std::uint64_t>(deadline.time_since_epoch().count());
     const auto to = static_cast<std::uint64_t>(now.time_since_epoch().count());
     const std::uint64_t ms = is_due(deadline, now) ? to - from : 0;
-    ++counts_[bucket_of(ms)];
-    ++count_;
-    sum_ += static_cast<double>(ms);
-    max_ = std::max(max_, ms);
+    if (ms != last_) {  // many that are due at once are late by the same
+      last_ = ms;
+      last_bucket_ = bucket_of(ms);
+      max_ = std::max(max_, ms);
+    }
+    ++counts_[last_bucket_];
+    sum_ += ms;
+    carry_ += sum_ < ms ? 1 : 0;
   }
 
-  std::uint64_t count() const { return count_; }
+  std::uint64_t count() const {
+    return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+  }
   std::uint64_t max_ms() const { return max_; }
-  double sum_ms() const { return sum_; }
+  double sum_ms() const { return static_cast<double>(carry_) * 0x1p64 + static_cast<double>(sum_); }
 
   // How many were at most `ms` late. Exact if `ms` is 2^n - 1, or less than 8.
   std::uint64_t count_until(std::uint64_t ms) const {
@@ -42,7 +49,7 @@ class Lateness {
 
   // The lateness that `share` of all entries (0.5, 0.99) did not exceed; 0 if there are none.
   std::uint64_t percentile_ms(double share) const {
-    std::uint64_t left = static_cast<std::uint64_t>(share * static_cast<double>(count_));
+    std::uint64_t left = static_cast<std::uint64_t>(share * static_cast<double>(count()));
     for (std::size_t i = 0; i < counts_.size(); ++i) {
       if (counts_[i] > left) return std::min(upper_of(i), max_);
       left -= counts_[i];
@@ -68,9 +75,11 @@ class Lateness {
   }
 
   std::array<std::uint64_t, kBuckets> counts_{};
-  std::uint64_t count_ = 0;
+  std::uint64_t last_ = 0;
+  std::size_t last_bucket_ = 0;
   std::uint64_t max_ = 0;
-  double sum_ = 0;
+  std::uint64_t sum_ = 0;    // its lower half
+  std::uint64_t carry_ = 0;  // and the upper one
 };
 
 }  // namespace mayfly

@@ -50,7 +50,10 @@ TEST(LatenessTest, MomentsMayBeAsFarApartAsCanBe) {
   late.add(Time::min(), Time::max());
   EXPECT_EQ(late.max_ms(), UINT64_MAX);
   EXPECT_EQ(late.percentile_ms(0.99), UINT64_MAX);
+  late.add(Time::min(), Time::max());
+  EXPECT_EQ(late.sum_ms(), 0x1p65);
   late.add(Time::max(), Time::min());
+  EXPECT_EQ(late.count(), 3u);
   EXPECT_EQ(late.percentile_ms(0), 0u);
 }
 

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "text/json.h"
+
 namespace mayfly {
 namespace {
 
@@ -102,18 +104,9 @@ Result<std::string> from_hex(std::string_view text) {
 
 std::string bytes_as_json(std::string_view bytes) {
   if (!is_utf8(bytes)) return R"({"base64": ")" + base64(bytes) + "\"}";
-  std::string text = "\"";
-  for (const char letter : bytes) {
-    if (letter == '"' || letter == '\\') {
-      text += '\\';
-      text += letter;
-    } else if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7F) {
-      text += fmt::format("\\u{:04x}", static_cast<unsigned>(letter));
-    } else {
-      text += letter;
-    }
-  }
-  return text + "\"";
+  std::string text;
+  append_json_text(text, bytes);
+  return text;
 }
 
 }  // namespace mayfly

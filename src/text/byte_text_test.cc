@@ -31,7 +31,7 @@ TEST(ByteText, SaysWhatIsWrong) {
 }
 
 TEST(ByteText, JsonHasAStringWhereThatCanHoldIt) {
-  EXPECT_EQ(bytes_as_json("a\"b\n"), "\"a\\\"b\\u000a\"");
+  EXPECT_EQ(bytes_as_json("a\"b\n"), "\"a\\\"b\\n\"");
   EXPECT_EQ(bytes_as_json("\xFF"), R"({"base64": "/w=="})");
 }
 

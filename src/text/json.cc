@@ -7,6 +7,29 @@
 
 namespace mayfly {
 
+void append_json_text(std::string& out, std::string_view text) {
+  out += '"';
+  std::size_t plain = 0;  // where what needs no escape begins
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7F) continue;
+    out += text.substr(plain, i - plain);
+    plain = i + 1;
+    if (byte == '"' || byte == '\\') {
+      out += '\\';
+      out += text[i];
+    } else if (byte == '\n') {
+      out += "\\n";
+    } else if (byte == '\r') {
+      out += "\\r";
+    } else {
+      out += fmt::format("\\u{:04x}", byte);
+    }
+  }
+  out += text.substr(plain);
+  out += '"';
+}
+
 void Json::open(char bracket) {
   separate();
   text_ += bracket;
@@ -28,7 +51,7 @@ void Json::key(std::string_view name) {
   if (text_.back() != '{') text_ += ',';
   text_ += '\n';
   text_.append(2 * depth_, ' ');
-  quote(name);
+  append_json_text(text_, name);
   text_ += ": ";
 }
 
@@ -54,7 +77,7 @@ void Json::value(bool truth) {
 
 void Json::value(std::string_view text) {
   separate();
-  quote(text);
+  append_json_text(text_, text);
 }
 
 void Json::separate() {
@@ -62,21 +85,6 @@ void Json::separate() {
   const char last = text_.back();
   if (last == ' ' || last == '[') return;
   text_ += ", ";
-}
-
-void Json::quote(std::string_view text) {
-  text_ += '"';
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') {
-      text_ += '\\';
-      text_ += letter;
-    } else if (static_cast<unsigned char>(letter) < 0x20) {
-      text_ += fmt::format("\\u{:04x}", static_cast<unsigned>(letter));
-    } else {
-      text_ += letter;
-    }
-  }
-  text_ += '"';
 }
 
 }  // namespace mayfly

@@ -20,6 +20,9 @@
 
 namespace mayfly {
 
+// A string in quotes, on one line. REQUIRES: `text` is UTF-8.
+void append_json_text(std::string& out, std::string_view text);
+
 class Json {
  public:
   void open(char bracket);  // { or [
@@ -52,7 +55,6 @@ class Json {
 
  private:
   void separate();  // what is needed between the piece before and the next one
-  void quote(std::string_view text);
 
   std::string text_;
   std::size_t depth_ = 0;

@@ -50,7 +50,7 @@ TEST(Json, SeparatesObjectsInAnArray) {
 }
 
 TEST(Json, EscapesWhatWouldEndAString) {
-  EXPECT_EQ(written("a\"b\\c\nd"), "[\"a\\\"b\\\\c\\u000ad\"]\n");
+  EXPECT_EQ(written("a\"b\\c\nd"), "[\"a\\\"b\\\\c\\nd\"]\n");
 }
 
 TEST(Json, WritesNumbersInFull) {

@@ -84,7 +84,8 @@ class HelpTest(program.TestCase):
                      "--requirepass", "--dir",
                      "--save", "--appendonly", "--appendfsync", "--maxmemory ",
                      "--maxmemory-policy", "--replicaof", "--strict", "--any-port", "valkey.conf",
-                     "Examples:"]:
+                     "--http-port", "--http-bind", "--expiry-log", "--ttl-policy",
+                     "--notify-keyspace-events", "Examples:"]:
             self.assertIn(part, text)
         self.assertTrue(all(len(line) <= 100 for line in text.splitlines()))
 

@@ -10,6 +10,9 @@ import unittest
 
 from program import TestCase
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SERVE_PAGE = os.path.join(ROOT, "share/man/mayfly-serve.1")
+
 
 class ManualTest(TestCase):
     def commands(self, *above):
@@ -46,6 +49,19 @@ class ManualTest(TestCase):
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             self.assertEqual(shown.stderr, b"", page)
             self.assertIn("SYNOPSIS", re.sub(".\b|\x1b\\[[0-9;]*m", "", shown.stdout.decode()))
+
+    def test_the_page_of_serve_has_the_options_of_its_help_and_man_understands_it(self):
+        with open(SERVE_PAGE, encoding="utf-8") as file:
+            page = file.read()
+        shown = set(re.findall(r"--[a-z][a-z-]+", page.replace("\\-", "-")))
+        said = set(re.findall(r"(?m)^  (--[a-z-]+)", self.program.run("serve", "--help").text))
+        self.assertGreater(len(said), 15)
+        self.assertEqual(said - shown, set())
+        self.assertLessEqual({"--expiry-log-values", "--expiry-log-max-entries"}, shown)
+        if shutil.which("groff"):
+            done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", SERVE_PAGE],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual(done.stderr, b"")
 
     def test_the_page_of_an_unknown_command_is_refused_with_advice(self):
         done = self.program.run("manual", "expirring")

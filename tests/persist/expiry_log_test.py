@@ -11,13 +11,13 @@ import os
 import random
 import sys
 import threading
-import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "server"))
 
 from mayfly_server import Mayfly  # noqa: E402
+from random_options import take_options  # noqa: E402
 from resp_client import Closed, Failure, await_that  # noqa: E402
 
 KILLS, KILLS_LONG = 4, 50
@@ -143,14 +143,6 @@ class ExpiryLogTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    words = sys.argv[1:]
-    if "--long" in words:
-        words.remove("--long")
-        kills = KILLS_LONG
-    if "--seed" in words:
-        seed = int(words[words.index("--seed") + 1])
-        del words[words.index("--seed"):words.index("--seed") + 2]
-    else:
-        seed = time.time_ns() % 1_000_000
-    print(f"seed {seed}")
-    unittest.main(argv=[sys.argv[0], *words])
+    seed, is_long = take_options()
+    kills = KILLS_LONG if is_long else KILLS
+    unittest.main()

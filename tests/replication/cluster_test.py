@@ -7,7 +7,6 @@ random: whenever it is quiet, all have the same data, deadlines included.
 """
 
 import random
-import sys
 import time
 import unittest
 
@@ -16,6 +15,7 @@ from replicas import (ReplicationCase, ask, await_caught_up, await_same, await_u
 from contents import now_ms
 from mayfly_server import Mayfly
 from proxy import Proxy
+from random_options import take_options
 from resp_client import Client, await_that
 from workload import Writer, modelled
 
@@ -239,14 +239,6 @@ class MemoryTest(ReplicationCase):
 
 
 if __name__ == "__main__":
-    words = sys.argv[1:]
-    if "--long" in words:
-        words.remove("--long")
-        rounds = ROUNDS_LONG
-    if "--seed" in words:
-        seed = int(words[words.index("--seed") + 1])
-        del words[words.index("--seed"):words.index("--seed") + 2]
-    else:
-        seed = time.time_ns() % 1_000_000
-    print(f"seed {seed}")
-    unittest.main(argv=[sys.argv[0], *words])
+    seed, is_long = take_options()
+    rounds = ROUNDS_LONG if is_long else ROUNDS
+    unittest.main()

@@ -3,10 +3,10 @@
 """Replication with Debian's redis-server: it follows us, we follow it, and both in a chain."""
 
 import random
-import threading
 import unittest
 
-from replicas import ReplicationCase, ask, await_caught_up, await_up, follow, info_of, is_up
+from replicas import (Background, ReplicationCase, ask, await_caught_up, await_up, follow, info_of,
+                      is_up)
 from contents import now_ms
 from mayfly_server import Mayfly, Redis
 from proxy import Proxy
@@ -40,35 +40,19 @@ def fill(server, count=2_000):
             raise AssertionError(reply)
 
 
-class Writing:
+class Writing(Background):
     """Random writes of another thread, until the block ends."""
 
     def __init__(self, server):
+        super().__init__()
         self.seed = random.randrange(1_000_000)
         print(f"seed {self.seed}")
         self.client = server.client()
         self.writer = Writer(random.Random(self.seed), "w", PLAIN)
-        self.is_over = False
-        self.error = None
-        self.thread = threading.Thread(target=self.run)
 
-    def run(self):
-        try:
-            while not self.is_over:
-                self.writer.send(self.client, 20)
-                self.writer.receive(self.client)
-        except BaseException as error:  # it is told by the thread that waits
-            self.error = error
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.is_over = True
-        self.thread.join()
-        if self.error:
-            raise self.error
+    def work(self):
+        self.writer.send(self.client, 20)
+        self.writer.receive(self.client)
 
 
 class PeersTest(ReplicationCase):

@@ -9,12 +9,12 @@ makes the same data of it, deadlines included. Redis understands it, too, and we
 import os
 import random
 import sys
-import time
 import unittest
 
 from replicas import HERE, ReplicationCase, ask, await_same, held_by
 from contents import difference, now_ms
 from mayfly_server import Mayfly, Redis
+from random_options import take_options
 from resp_client import await_that, request
 
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "conformance"))
@@ -184,10 +184,5 @@ class PropagationTest(ReplicationCase):
 
 
 if __name__ == "__main__":
-    words = sys.argv[1:]
-    seed = time.time_ns() % 1_000_000
-    if "--seed" in words:
-        seed = int(words[words.index("--seed") + 1])
-        del words[words.index("--seed"):words.index("--seed") + 2]
-    print(f"seed {seed}")
-    unittest.main(argv=[sys.argv[0], *words])
+    seed, _ = take_options()
+    unittest.main()

@@ -3,6 +3,7 @@
 
 import os
 import sys
+import threading
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -111,3 +112,30 @@ class ReplicationCase(unittest.TestCase):
         """(full, partial) synchronisations that it gave."""
         info = info_of(server, "stats")
         return info["sync_full"], info["sync_partial_ok"]
+
+
+class Background:
+    """Calls work() again and again in another thread, until the block ends. What it raises, the
+    block does."""
+
+    def __init__(self):
+        self.is_over = False
+        self.error = None
+        self.thread = threading.Thread(target=self.run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.is_over = True
+        self.thread.join()
+        if self.error:
+            raise self.error
+
+    def run(self):
+        try:
+            while not self.is_over:
+                self.work()
+        except BaseException as error:  # it is told by the thread that waits
+            self.error = error

@@ -6,11 +6,11 @@ then how a replica hides, counts and takes over, how writers wait for it, and ho
 The numbers are those of the regression list in the users' demands (part 4).
 """
 
-import threading
 import time
 import unittest
 
-from replicas import ReplicationCase, ask, await_caught_up, await_same, await_up, follow, info_of
+from replicas import (Background, ReplicationCase, ask, await_caught_up, await_same, await_up,
+                      follow, info_of)
 from contents import now_ms
 from mayfly_server import Mayfly
 from proxy import Proxy
@@ -279,37 +279,18 @@ class WaitTest(PairCase):
         return str(self.left.ask("SET", "a", value)).startswith("NOREPLICAS ")
 
 
-class WaitingWriter:
+class WaitingWriter(Background):
     """Writes numbers to whoever is the primary, and remembers those that a replica had, too."""
 
     def __init__(self, *servers):
+        super().__init__()
         self.servers = servers
         self.at = 0
         self.client = servers[0].client()
         self.count = 0
         self.safe = []
-        self.is_over = False
-        self.error = None
-        self.thread = threading.Thread(target=self.run)
 
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.is_over = True
-        self.thread.join()
-        if self.error:
-            raise self.error
-
-    def run(self):
-        try:
-            while not self.is_over:
-                self.write()
-        except BaseException as error:  # it is told by the thread that waits
-            self.error = error
-
-    def write(self):
+    def work(self):
         self.count += 1
         try:
             written = self.client.ask("HSETEX", f"key:{self.count}", "PXAT", FAR + self.count,

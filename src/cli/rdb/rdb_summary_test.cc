@@ -49,7 +49,7 @@ TEST(RdbBytes, KnowsUtf8) {
 }
 
 TEST(RdbBytes, WritesJson) {
-  EXPECT_EQ(bytes_as_json("a\"b\\c\n"), R"("a\"b\\c\u000a")");
+  EXPECT_EQ(bytes_as_json("a\"b\\c\n"), R"("a\"b\\c\n")");
   EXPECT_EQ(bytes_as_json("\xFF"), R"({"base64": "/w=="})");
   EXPECT_EQ(base64("\xFF\xFE"), "//4=");
   EXPECT_EQ(base64("abc"), "YWJj");

@@ -4,45 +4,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "commands/ttl/duration.h"
 #include "commands/words.h"
 #include "resp/numbers.h"
 
 namespace mayfly {
 namespace {
 
-struct TtlUnit {
-  std::string_view name;
-  std::int64_t ms;
-};
-constexpr TtlUnit kTtlUnits[] = {{"w", 604'800'000}, {"d", 86'400'000}, {"h", 3'600'000},
-                                 {"m", 60'000},      {"s", 1000},       {"ms", 1}};
-constexpr std::int64_t kLongestMs = std::int64_t{1000} * 366 * 86'400'000;  // a thousand years
+constexpr Millis kLongestTtl = 1000 * std::chrono::years(1);
 
 Error bad_rule(std::string message) { return {Code::invalid, std::move(message)}; }
 
 // 30s, 5m, 2h, 1d, 1w, 500ms; seconds without a unit.
 Result<Millis> read_ttl(std::string_view text) {
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  const std::string_view name(stop, static_cast<std::size_t>(end - stop));
-  const auto unit = std::ranges::find_if(
-      kTtlUnits, [&](const TtlUnit& row) { return equals(name.empty() ? "s" : name, row.name); });
-  if (error != std::errc() || unit == std::end(kTtlUnits) || number < 1 ||
-      number > kLongestMs / unit->ms) {
+  const bool has_unit = text.find_first_not_of("0123456789") != text.npos;
+  const auto ttl = duration_of(has_unit ? std::string(text) : fmt::format("{}s", text));
+  if (!ttl || *ttl < Millis(1) || *ttl > kLongestTtl) {
     return bad_rule(fmt::format("'{}' is no TTL: write 30s, 5m, 2h, 1d, 1w or 500ms", text));
   }
-  return Millis(number * unit->ms);
-}
-
-std::string ttl_text(Millis ttl) {
-  for (const TtlUnit& unit : kTtlUnits) {
-    if (ttl.count() % unit.ms == 0) return fmt::format("{}{}", ttl.count() / unit.ms, unit.name);
-  }
-  return {};
+  return *ttl;
 }
 
 Status read_rule_option(TtlRule& rule, std::string_view name, std::string_view value) {
@@ -148,8 +130,8 @@ Result<TtlPolicy> TtlPolicy::parse(std::span<const std::string> words) {
 
 std::string options_text(const TtlRule& rule) {
   std::string text;
-  if (rule.default_ttl) text += " default " + ttl_text(*rule.default_ttl);
-  if (rule.max_ttl) text += " max " + ttl_text(*rule.max_ttl);
+  if (rule.default_ttl) text += " default " + duration_text(*rule.default_ttl);
+  if (rule.max_ttl) text += " max " + duration_text(*rule.max_ttl);
   if (rule.is_required) text += " required yes";
   if (rule.jitter > 0) text += fmt::format(" jitter {}", rule.jitter);
   return text.empty() ? "required no" : text.substr(1);
@@ -157,11 +139,11 @@ std::string options_text(const TtlRule& rule) {
 
 void refuse_no_ttl(Call& call, std::string_view key, const TtlRule& rule) {
   call.host().count_ttl_violation();
-  call.fail(
-      fmt::format("TTLPOLICY key '{}' must have a TTL{}: the rule for '{}' says so (give one "
-                  "with SET ... EX or the like)",
-                  key, rule.max_ttl ? fmt::format(" of at most {}", ttl_text(*rule.max_ttl)) : "",
-                  shown_prefix(rule)));
+  call.fail(fmt::format(
+      "TTLPOLICY key '{}' must have a TTL{}: the rule for '{}' says so (give one "
+      "with SET ... EX or the like)",
+      key, rule.max_ttl ? fmt::format(" of at most {}", duration_text(*rule.max_ttl)) : "",
+      shown_prefix(rule)));
 }
 
 std::optional<Time> ruled_deadline(Call& call, std::string_view key, Time deadline,
@@ -180,7 +162,7 @@ std::optional<Time> ruled_deadline(Call& call, std::string_view key, Time deadli
   if (rule->max_ttl && is_future && deadline - call.now() > *rule->max_ttl - late) {
     call.host().count_ttl_violation();
     call.fail(fmt::format("TTLPOLICY the TTL of key '{}' is too long: the rule for '{}' allows {}",
-                          key, shown_prefix(*rule), ttl_text(*rule->max_ttl)));
+                          key, shown_prefix(*rule), duration_text(*rule->max_ttl)));
     return std::nullopt;
   }
   return with_rule(call, *rule, deadline, jitter, late);

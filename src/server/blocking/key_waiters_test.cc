@@ -8,30 +8,16 @@
 #include <string>
 
 #include "server/blocking/blocked_clients.h"
+#include "server/blocking/waiters_fixture.h"
 #include "server/core/reclaimer.h"
-#include "server/core/server_fixture.h"
 
 namespace mayfly {
 namespace key_waiters_test {
 
 using namespace std::chrono_literals;
 
-class KeyWaitersTest : public testing::Test, public ServerFixture {
+class KeyWaitersTest : public testing::Test, public WaitersFixture {
  protected:
-  TestClient& writer = connect("127.0.0.1:5001");
-  TestClient& a = connect("127.0.0.1:5002");
-  TestClient& b = connect("127.0.0.1:5003");
-  TestClient& c = connect("127.0.0.1:5004");
-
-  // The requests wait: none is answered.
-  void block(TestClient& client, std::string_view line) {
-    EXPECT_EQ(client.run(line), "");
-    EXPECT_TRUE(is_waiting(client));
-  }
-  static bool is_waiting(TestClient& client) {
-    EXPECT_EQ(client.link().paused(), client.client().blocked.has_value());
-    return client.client().blocked.has_value();
-  }
   std::string info(std::string_view name) {
     const std::string text = writer.send("INFO everything\r\n");
     const std::string line = "\n" + std::string(name) + ":";
@@ -40,22 +26,12 @@ class KeyWaitersTest : public testing::Test, public ServerFixture {
     const std::size_t begin = at + line.size();
     return text.substr(begin, text.find('\r', begin) - begin);
   }
-  // A transaction of these commands.
-  std::string transact(std::initializer_list<std::string> requests) {
-    writer.run("MULTI");
-    for (const std::string& request : requests) writer.run(request);
-    return writer.run("EXEC");
-  }
   void set_deadline(std::string_view key, std::string_view member, Millis from_now) {
     const ExecContext context{.now = wall().now()};
     Database& database = server().parts().keyspace[0];
     MembersRef members = database.members(context, database.find(context, key));
     EXPECT_TRUE(members.set_deadline(member, context.now + from_now));
     members.finish();
-  }
-  Millis turn() {
-    server().begin_turn();
-    return server().before_sleep();
   }
 };
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "server/blocking/key_waiters.h"
+#include "server/blocking/waiters_fixture.h"
 #include "server/core/reclaimer.h"
-#include "server/core/server_fixture.h"
 
 namespace mayfly {
 namespace list_waiters_test {
@@ -21,23 +21,8 @@ using namespace std::chrono_literals;
 constexpr const char* kWrongType =
     "(error) WRONGTYPE Operation against a key holding the wrong kind of value";
 
-class ListWaitersTest : public testing::Test, public ServerFixture {
+class ListWaitersTest : public testing::Test, public WaitersFixture {
  protected:
-  TestClient& writer = connect("127.0.0.1:5001");
-  TestClient& a = connect("127.0.0.1:5002");
-  TestClient& b = connect("127.0.0.1:5003");
-  TestClient& c = connect("127.0.0.1:5004");
-
-  void block(TestClient& client, std::string_view line) {
-    EXPECT_EQ(client.run(line), "");
-    EXPECT_TRUE(is_waiting(client));
-  }
-  static bool is_waiting(TestClient& client) { return client.client().blocked.has_value(); }
-  std::string transact(std::initializer_list<std::string> requests) {
-    writer.run("MULTI");
-    for (const std::string& request : requests) writer.run(request);
-    return writer.run("EXEC");
-  }
   // How many changes these requests count for the next snapshot.
   std::uint64_t changes(std::initializer_list<std::string> requests) {
     const std::uint64_t before = server().parts().stats.dirty;
@@ -45,10 +30,6 @@ class ListWaitersTest : public testing::Test, public ServerFixture {
     return server().parts().stats.dirty - before;
   }
   std::string elements(const std::string& key) { return writer.run("LRANGE " + key + " 0 -1"); }
-  void turn() {
-    server().begin_turn();
-    server().before_sleep();
-  }
 };
 
 // ---- Serving ----

@@ -403,7 +403,10 @@ TEST(ReplyJsonTest, WritesEveryKindOfValue) {
   EXPECT_EQ(json(":9007199254740992\r\n"), "9007199254740992");
   EXPECT_EQ(json(":9007199254740993\r\n"), R"({"$int":"9007199254740993"})");
   EXPECT_EQ(json("(123\r\n"), R"({"$int":"123"})");
+  EXPECT_EQ(json("(1\"x\r\n"), R"("1\"x")");
+  EXPECT_EQ(json("(1.5\r\n"), R"("1.5")");
   EXPECT_EQ(json(",1.5\r\n"), "1.5");
+  EXPECT_EQ(json(",-1e+20\r\n"), "-1e+20");
   EXPECT_EQ(json(",-inf\r\n"), R"("-inf")");
   EXPECT_EQ(json("_\r\n"), "null");
   EXPECT_EQ(json("#t\r\n"), "true");

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
 
 #include "text/byte_text.h"
+#include "text/json.h"
 
 namespace mayfly {
 namespace {
@@ -15,8 +17,33 @@ namespace {
 constexpr int kDepthMax = 128;
 constexpr std::int64_t kExactMost = std::int64_t{1} << 53;
 
-// Reads a reply from the front of `rest` and writes it. It is our own reply, so that an error in it
-// is only possible where it is cut off.
+// As JSON writes them: RESP3 has inf and nan too, and a client can have a script reply with any
+// text as a big number.
+bool is_json_number(std::string_view text) {
+  const auto take_digits = [&] {
+    const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+    text.remove_prefix(count);
+    return count;
+  };
+  const auto take_one_of = [&](std::string_view letters) {
+    const bool has = !text.empty() && letters.find(text.front()) != letters.npos;
+    if (has) text.remove_prefix(1);
+    return has;
+  };
+  take_one_of("-");
+  const bool has_zero = text.starts_with('0');
+  const std::size_t whole = take_digits();
+  if (whole == 0 || (has_zero && whole > 1)) return false;
+  if (take_one_of(".") && take_digits() == 0) return false;
+  if (take_one_of("eE")) {
+    take_one_of("+-");
+    if (take_digits() == 0) return false;
+  }
+  return text.empty();
+}
+
+// Reads a reply from the front of `rest` and writes it. Whatever the bytes are: what is written is
+// JSON, or the reply is refused.
 class ReplyJson {
  public:
   ReplyJson(std::string& out, std::string_view bytes, std::size_t most)
@@ -98,24 +125,23 @@ class ReplyJson {
     const std::optional<std::int64_t> number = read(text);
     if (!number) return false;
     if (*number > kExactMost || *number < -kExactMost) return big_number(text);
-    out_ += text;
+    out_ += fmt::format("{}", *number);
     return true;
   }
 
   bool big_number(std::string_view text) {
-    out_ += "{\"$int\":\"";
-    out_ += text;
-    out_ += "\"}";
+    const bool is_whole = text.find_first_of(".eE") == text.npos && is_json_number(text);
+    if (is_whole) out_ += "{\"$int\":";
+    append_json_bytes(out_, text);
+    if (is_whole) out_ += '}';
     return true;
   }
 
-  // JSON has no inf and nan; all else that RESP3 writes is a number there too.
   bool number(std::string_view text) {
-    const bool is_finite = text.find_first_not_of("0123456789+-.eE") == text.npos;
-    if (is_finite) {
+    if (is_json_number(text)) {
       out_ += text;
     } else {
-      append_json_text(out_, text);
+      append_json_bytes(out_, text);
     }
     return true;
   }
@@ -150,7 +176,11 @@ class ReplyJson {
 
   bool map(std::string_view length, int depth) {
     const std::optional<std::int64_t> count = read(length);
-    if (!count || *count < 0) return false;
+    if (!count) return false;
+    if (*count < 0) {
+      out_ += "null";
+      return true;
+    }
     const bool is_object = has_text_keys(*count, depth);
     out_ += is_object ? "{" : "{\"$map\":[";
     for (std::int64_t i = 0; i < *count; ++i) {
@@ -177,9 +207,10 @@ class ReplyJson {
   bool skip_text() {
     const std::optional<std::string_view> line = take_line();
     if (!line || line->empty()) return false;
-    if (line->front() == '+') return is_utf8(line->substr(1));
-    if (line->front() != '$') return false;
-    const std::optional<std::string_view> bytes = take_bulk(line->substr(1));
+    const bool is_bulk = line->front() == '$';
+    if (!is_bulk && line->front() != '+') return false;
+    const std::optional<std::string_view> bytes =
+        is_bulk ? take_bulk(line->substr(1)) : line->substr(1);
     return bytes && is_utf8(*bytes) && !bytes->starts_with('$');  // those are markers
   }
 
@@ -192,9 +223,8 @@ class ReplyJson {
     if (kind != '*' && kind != '~' && kind != '>' && kind != '%') return true;
     const std::optional<std::int64_t> count = read(text);
     if (!count) return false;
-    const std::int64_t parts = kind == '%' ? *count * 2 : *count;
-    for (std::int64_t i = 0; i < parts; ++i) {
-      if (!skip(depth + 1)) return false;
+    for (std::int64_t i = 0; i < *count; ++i) {
+      if (!skip(depth + 1) || (kind == '%' && !skip(depth + 1))) return false;
     }
     return true;
   }
@@ -205,29 +235,6 @@ class ReplyJson {
 };
 
 }  // namespace
-
-void append_json_text(std::string& out, std::string_view text) {
-  out += '"';
-  std::size_t plain = 0;  // where what needs no escape begins
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7F) continue;
-    out += text.substr(plain, i - plain);
-    plain = i + 1;
-    if (byte == '"' || byte == '\\') {
-      out += '\\';
-      out += text[i];
-    } else if (byte == '\n') {
-      out += "\\n";
-    } else if (byte == '\r') {
-      out += "\\r";
-    } else {
-      out += fmt::format("\\u{:04x}", byte);
-    }
-  }
-  out += text.substr(plain);
-  out += '"';
-}
 
 void append_json_bytes(std::string& out, std::string_view bytes) {
   if (is_utf8(bytes)) return append_json_text(out, bytes);

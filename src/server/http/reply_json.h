@@ -2,7 +2,8 @@
 // Replies of RESP3 as JSON, and arguments of JSON as words of a request.
 //
 //   string            "text", or {"$base64": "..."} if it is not UTF-8
-//   integer           a number, or {"$int": "..."} beyond 2^53; a big number likewise
+//   integer           a number, or {"$int": "..."} beyond 2^53
+//   big number        {"$int": "..."}, or as a string if it is none (a script can reply so)
 //   double            a number; "inf", "-inf" and "nan"
 //   array, set, push  an array
 //   map               an object if all keys are texts, else {"$map": [[key, value], ...]}
@@ -26,9 +27,6 @@ bool append_reply_json(std::string& out, std::string_view bytes, std::size_t mos
 
 // A string, a number as it is written, or {"$base64": "..."}.
 Result<std::string> word_of_json(const JsonValue& value);
-
-// A text in quotes. REQUIRES: it is UTF-8.
-void append_json_text(std::string& out, std::string_view text);
 
 // A string of bytes: a text, or {"$base64": "..."}.
 void append_json_bytes(std::string& out, std::string_view bytes);

@@ -106,7 +106,7 @@ std::optional<std::vector<Insertion>> find_tail_calls(std::string_view code) {
       }
       open.pop_back();
     }
-    std::ranges::rotate(before, before.begin() + 1);
+    std::rotate(before.begin(), before.begin() + 1, before.end());
     before.back() = {token, tokens.begin()};
   }
   if (tokens.is_broken() || !open.empty()) return std::nullopt;

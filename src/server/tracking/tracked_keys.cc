@@ -88,7 +88,7 @@ std::size_t TrackedKey::remove_if(const std::function<bool(std::uint64_t)>& is_g
   const auto gone = static_cast<std::size_t>(std::ranges::count_if(readers(), is_gone));
   if (gone == 0 || gone * 4 < before) return 0;
   const std::span<std::uint64_t> all = ids();
-  std::ignore = std::ranges::remove_if(all, is_gone);
+  std::ignore = std::remove_if(all.begin(), all.end(), is_gone);
   set_count(before - gone);
   resize(std::bit_ceil(std::max<std::size_t>(before - gone, 1)));
   return gone;
