@@ -22,6 +22,7 @@ struct ModelKey {
   ValueType type = ValueType::hash;  // if it is no string
   std::map<std::string, ModelMember> members;
   Time deadline = kNever;
+  Millis stale{0};
 };
 
 class Model {
@@ -105,7 +106,7 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
     const std::string name = key();
     const std::string text = this->text();
     fixture_.database.put_string(fixture_.context, name, text);
-    model_.keys[name] = {.string = text, .members = {}, .deadline = kNever};
+    model_.keys[name] = {.string = text, .members = {}, .deadline = kNever, .stale = {}};
   }
 
   void erase_key() {
@@ -118,11 +119,13 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
   void expire_key() {
     const std::string name = key();
     const Time when = deadline();
+    const Millis stale(when == kNever || random_.below(2) == 0 ? 0 : random_.below(100));
     const Slot slot = fixture_.database.find(fixture_.context, name);
     ASSERT_EQ(slot != kNoSlot, model_.keys.contains(name)) << name;
     if (slot == kNoSlot) return;
-    fixture_.database.set_deadline(slot, when);
+    fixture_.database.set_deadline(slot, when, stale);
     model_.keys[name].deadline = when;
+    model_.keys[name].stale = stale;
   }
 
   // The key's slot; one of a random type is made if there is none. kNoSlot if the key is a string.
@@ -213,6 +216,7 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
       const Slot slot = database.peek(fixture_.context, name);
       ASSERT_NE(slot, kNoSlot) << name;
       ASSERT_EQ(database.deadline(slot), expected.deadline);
+      ASSERT_EQ(database.stale_time(slot), expected.stale);
       if (expected.string) {
         ASSERT_EQ(database.string(slot), *expected.string);
         continue;

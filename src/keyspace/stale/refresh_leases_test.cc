@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// RefreshLeases: who has a lease, what ends it, and random calls against a list.
+
 #include "keyspace/stale/refresh_leases.h"
 
 #include <gtest/gtest.h>

@@ -49,6 +49,11 @@ TEST_F(AofRewriteTest, StringsAreOneCommandWithTheirDeadline) {
   EXPECT_EQ(commands(), (Lines{"SELECT 0", "SET a 1", "SELECT 3", "SET b 2 PXAT 2000000"}));
 }
 
+TEST_F(AofRewriteTest, AStringHasItsStaleTime) {
+  database.set_deadline(database.put_string(context, "a", "1"), at(2'000'000), Millis(500));
+  EXPECT_EQ(commands(), (Lines{"SELECT 0", "SET a 1 PXAT 1999500 PSTALE 500"}));
+}
+
 TEST_F(AofRewriteTest, FieldsWithTheSameDeadlineShareACommand) {
   const Slot slot = make_hash("h", {"a", "b", "c", "d", "e"});
   MembersRef hash = keyspace[0].members(context, slot);

@@ -71,6 +71,41 @@ TEST_F(RdbLoaderTest, LeavesOutWhatIsDueAndCountsIt) {
   EXPECT_TRUE(recorder.events.empty());
 }
 
+TEST_F(RdbLoaderTest, AKeyHasItsStaleTime) {
+  database.set_deadline(database.put_string(context, "page", "html"), in(50), Millis(20));
+  database.set_deadline(database.put_string(context, "plain", "v"), in(50));
+  StringSink sink;
+  ASSERT_TRUE(save_rdb(keyspace, sink, {}, {}));
+  database.clear();
+  ASSERT_EQ(load(sink.bytes), "");
+  EXPECT_EQ(database.deadline(database.find(context, "page")), in(50));
+  EXPECT_EQ(database.stale_time(database.find(context, "page")), Millis(20));
+  EXPECT_EQ(database.stale_time(database.find(context, "plain")), Millis(0));
+  EXPECT_FALSE(report.aux.contains(std::string(rdb::kStaleField)));
+}
+
+TEST_F(RdbLoaderTest, AStrangeStaleTimeIsAnErrorOrNothing) {
+  const auto file_with = [&](std::string_view stale, std::int64_t deadline) {
+    TestFile file("REDIS0010");
+    file.op(Opcode::aux).text(rdb::kStaleField).text(stale);
+    file.op(Opcode::expire_ms).number(deadline).string_key("page", "v");
+    return file.end();
+  };
+  EXPECT_NE(load(file_with("-1", now() + 5)).find("a stale time of '-1' ms"), std::string::npos);
+  EXPECT_NE(load(file_with("x", now() + 5)).find("a stale time of 'x' ms"), std::string::npos);
+  ASSERT_EQ(load(file_with("9223372036854775807", INT64_MIN), {.keeps_due = true}), "");
+  EXPECT_EQ(database.stale_time(database.stored_slot("page")), Millis(0));
+  database.clear();
+  ASSERT_EQ(load(file_with("9223372036854775807", now() + 5)), "");
+  EXPECT_TRUE(database.is_stale(database.find(context, "page"), context.now));
+
+  TestFile without("REDIS0010");
+  without.op(Opcode::aux).text(rdb::kStaleField).text("5").string_key("key", "v");
+  database.clear();
+  ASSERT_EQ(load(without.end()), "");
+  EXPECT_EQ(database.stale_time(database.find(context, "key")), Millis(0));
+}
+
 TEST_F(RdbLoaderTest, KeepsWhatIsDueForAReplica) {
   TestFile file("VALKEY080");
   file.op(Opcode::expire_ms).number(now()).string_key("due", "v");

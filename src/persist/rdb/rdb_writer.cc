@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cassert>
 #include <optional>
+#include <string>
 
 #include "keyspace/eviction.h"
 #include "keyspace/keyspace.h"
@@ -189,7 +190,7 @@ Status RdbWriter::finish() {
 void RdbWriter::entry(Database& database, Slot slot, bool access) {
   if (const Time deadline = database.deadline(slot); deadline != kNever) {
     const Millis stale = database.stale_time(slot);
-    if (stale > Millis(0)) aux(rdb::kStaleField, Digits(stale.count()).text());
+    if (stale > Millis(0)) aux(rdb::kStaleField, std::to_string(stale.count()));
     put_byte(static_cast<unsigned>(rdb::Opcode::expire_ms));
     put_deadline(deadline);
   }

@@ -103,6 +103,7 @@ void info_expiry(const ServerParts& server, std::string& text) {
   info_lateness(text, "lazy", keyspace.stats().late_on_access);
   const ExpiryLog& log = server.expiry_log;
   const ExpiryLog::Totals totals = log.totals();
+  info_line(text, "stale_leases", server.keyspace.leases().size());
   info_line(text, "expiry_log", server.config.expiry_log);
   info_line(text, "expiry_log_entries", totals.entries);
   info_line(text, "expiry_log_bytes", totals.bytes);

@@ -29,6 +29,10 @@ TEST(MayflyOnly, NamesCommandAndKey) {
             "zpexpireat of the key 'z\\x0a'");
   EXPECT_EQ(mayfly_only(request({"RESTORE", "s", "0", "\xC8..."})), "RESTORE of the key 's'");
   EXPECT_EQ(mayfly_only(request({"RESTORE", "s", "0", "\x02..."})), "");
+  EXPECT_EQ(mayfly_only(request({"SET", "k", "v", "PXAT", "5", "PSTALE", "9"})),
+            "SET of the key 'k'");
+  EXPECT_EQ(mayfly_only(request({"SET", "k", "v", "PXAT", "5"})), "");
+  EXPECT_EQ(mayfly_only(request({"SET", "k", "pstale", "PXAT", "5", "pxat", "pstale"})), "");
   for (const char* name : {"SET", "SADD", "ZADD", "HPEXPIREAT", "HSETEX", "RENAME", "SELECT"}) {
     EXPECT_EQ(mayfly_only(request({name, "k", "v"})), "") << name;
   }
@@ -110,6 +114,18 @@ TEST_F(ForeignReplica, IsToldTheKeyThatItWouldNotUnderstand) {
   EXPECT_TRUE(is_taken(kRedis));
 }
 
+TEST_F(ForeignReplica, UnderstandsNoStaleTimes) {
+  run("SET plain v EX 50");
+  EXPECT_TRUE(is_taken(kValkey9));
+  run("SET page html EX 100 STALE 10");
+  Foreign replica(cluster_, kValkey9);
+  EXPECT_EQ(replica.synchronise(),
+            "-ERR Only a replica that is Mayfly can follow: the key 'page' in database 0 has a "
+            "stale time");
+  run("EXPIRE page 100");
+  EXPECT_TRUE(is_taken(kRedis));
+}
+
 TEST_F(ForeignReplica, OfValkey9UnderstandsDeadlinesOfFields) {
   run("HSETEX h EX 100 FIELDS 1 f v");
   EXPECT_FALSE(is_taken(kRedis));
@@ -123,6 +139,7 @@ TEST_F(ForeignReplica, OfOursUnderstandsEverything) {
   ASSERT_TRUE(cluster_.run_until_quiet());
   run("SADDEX online EX 200 MEMBERS 1 bob");
   run("SEXPIRE online 300 MEMBERS 1 ann");
+  run("SET page html EX 100 STALE 10");
   ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(cluster_.digest(0), cluster_.digest(1));
   EXPECT_EQ(cluster_.server(0).parts().stats.full_syncs, 1u);
