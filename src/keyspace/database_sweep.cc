@@ -116,7 +116,6 @@ std::size_t Database::sweep_keys(const ExecContext& context, std::size_t limit) 
     move_deadline(taken.slot, taken.deadline, kNever);
     if (stale_time(taken.slot) != Millis(0)) set_stale_time(taken.slot, Millis(0));
     place(taken.slot)->has_deadline = 0;
-    if (stale_time(taken.slot) != Millis(0)) set_stale_time(taken.slot, Millis(0));
     const std::string key(this->key(taken.slot));
     report_expiring(context, taken.slot, taken.deadline, FoundBy::sweep);
     unlink(taken.slot);

@@ -57,7 +57,7 @@ void DeadlineBlock::turn_into_arrays() {
     wide->entries[cell.number] = cell.entries;
     wide->bytes[cell.number / kGroupCells] += cell.bytes();
   }
-  list_ = {};
+  list_ = std::vector<Cell>();  // gives its memory back
   const bool is_narrow =
       std::ranges::max(wide->entries) <= UINT8_MAX && std::ranges::max(wide->bytes) <= UINT32_MAX;
   if (!is_narrow) {

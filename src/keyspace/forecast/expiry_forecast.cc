@@ -44,13 +44,17 @@ DatabaseForecast forecast_of(const Database& database, std::span<const Time> end
   members.sample(database);
   found.freed = key_places(database, ends, found.keys, members);
   constexpr double kTablePlaces = Table::kSparseBytes + kIndexBucketBytes;
+  constexpr double kAllPlaces = kTablePlaces + 18;  // with the last member
+  const Time all[] = {kNever};
+  const DeadlineSum in_tables = database.table_members_until(all).front();
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const MemberForecast::Point& point = members.points()[i];
-    found.freed[i] += static_cast<double>(found.keys[i].bytes + found.tables[i].bytes) +
-                      scaled(point.packed_freed, point.packed_bytes,
-                             static_cast<double>(found.packed[i].bytes), 1) +
-                      scaled(point.table_freed, point.table_members,
-                             static_cast<double>(found.tables[i].entries), kTablePlaces);
+    found.freed[i] +=
+        static_cast<double>(found.keys[i].bytes + found.tables[i].bytes) +
+        scaled(point.packed_freed, point.packed_bytes, static_cast<double>(found.packed[i].bytes),
+               1) +
+        scaled(point.table_freed, point.table_members, static_cast<double>(found.tables[i].entries),
+               found.tables[i] == in_tables ? kAllPlaces : kTablePlaces);
   }
   return found;
 }

@@ -68,7 +68,8 @@ class ExpiryForecastTest : public testing::Test, protected KeyspaceFixture {
     return forecast(keyspace, context.now, moments).front();
   }
 
-  // Compares what is forecast for moments with what is freed until then.
+  // Compares what is forecast for moments with what is freed until then. What a sample cannot tell
+  // is a small part of all.
   void expect_within(double tolerance, std::initializer_list<std::int64_t> ms) {
     std::vector<Time> moments;
     for (const std::int64_t each : ms) moments.push_back(in(each));
@@ -86,7 +87,7 @@ class ExpiryForecastTest : public testing::Test, protected KeyspaceFixture {
       }
       sums_before += sums;
       const double freed = before - bytes_of(database) + static_cast<double>(sums_before);
-      EXPECT_NEAR(static_cast<double>(point.bytes), freed, tolerance * freed)
+      EXPECT_NEAR(static_cast<double>(point.bytes), freed, tolerance * freed + 0.005 * before)
           << "until " << point.until.time_since_epoch().count();
       EXPECT_EQ(point.entries(),
                 volatile_before - database.deadline_count() - database.volatile_members());

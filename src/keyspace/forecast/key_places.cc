@@ -10,7 +10,7 @@
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kChunksMost = 64;
+constexpr std::size_t kKeyChunks = 64;
 constexpr std::size_t kNodesMost = 4'000;  // keys with members that are looked at
 
 struct SlotEnds {
@@ -21,7 +21,7 @@ struct SlotEnds {
 // Of a key whose members have deadlines. Of a large one the first members are looked at: the last
 // deadline may be later.
 SlotEnds ends_of_members(const KeyNode& node, Time deadline) {
-  constexpr std::size_t kMembersMost = 1'000;
+  constexpr std::size_t kFirstMembers = 1'000;
   Time last = Time::min();
   bool is_lasting = false;
   std::size_t seen = 0;
@@ -29,15 +29,15 @@ SlotEnds ends_of_members(const KeyNode& node, Time deadline) {
     members.each([&](const Member& member) {
       if (member.deadline == kNever) is_lasting = true;
       if (member.deadline != kNever) last = std::max(last, member.deadline);
-      return ++seen < kMembersMost;
+      return ++seen < kFirstMembers;
     });
   });
   return {.key = is_lasting ? deadline : std::min(deadline, last),
           .members = std::min(deadline, last)};
 }
 
-struct Chunks {
-  explicit Chunks(std::span<const Time> ends) : nodes(ends), keys(ends), members(ends) {}
+struct SampledKeys {
+  explicit SampledKeys(std::span<const Time> ends) : nodes(ends), keys(ends), members(ends) {}
 
   ChunkSample nodes;
   ChunkSample keys;     // the index of their deadlines
@@ -45,7 +45,7 @@ struct Chunks {
 };
 
 // Returns how many keys with members it looked at.
-std::size_t look_at(const Database& database, std::size_t chunk, Chunks& found) {
+std::size_t look_at_keys(const Database& database, std::size_t chunk, SampledKeys& found) {
   std::size_t nodes = 0;
   Time last = ChunkSample::kNotInUse;
   Time last_key = ChunkSample::kNotInUse;
@@ -73,11 +73,11 @@ std::size_t look_at(const Database& database, std::size_t chunk, Chunks& found) 
 
 std::vector<double> key_places(const Database& database, std::span<const Time> ends,
                                std::span<const DeadlineSum> keys, const MemberForecast& members) {
-  Chunks found(ends);
+  SampledKeys found(ends);
   Random random(database.stored());
   std::size_t nodes_seen = 0;
-  for (const std::size_t chunk : ChunkSample::choose(database.slot_extent(), kChunksMost, random)) {
-    nodes_seen += look_at(database, chunk, found);
+  for (const std::size_t chunk : ChunkSample::choose(database.slot_extent(), kKeyChunks, random)) {
+    nodes_seen += look_at_keys(database, chunk, found);
     if (nodes_seen >= kNodesMost) break;
   }
   const std::size_t chunks = database.slot_extent() / kChunkSlots;
@@ -94,8 +94,8 @@ std::vector<double> key_places(const Database& database, std::span<const Time> e
     const MemberForecast::Point& point = members.points()[i];
     const double gone = due + point.emptied * share;
     const double left = std::max(0.0, static_cast<double>(database.stored()) - gone);
-    freed[i] = freed_of_table(database.table_bytes(), left) + of_nodes[i] * kSlabChunkBytes +
-               (of_keys[i] + of_members[i]) * kIndexChunkBytes +
+    freed[i] = freed_of_table(database.table_bytes(), database.stored(), left) +
+               of_nodes[i] * kSlabChunkBytes + (of_keys[i] + of_members[i]) * kIndexChunkBytes +
                (due + point.settled * share) * kIndexBucketBytes + static_cast<double>(of_sums[i]);
   }
   return freed;

@@ -10,10 +10,11 @@
 namespace mayfly {
 namespace {
 
-constexpr int kTries = 4'000;
-constexpr std::size_t kWanted = 256;
-constexpr std::size_t kFewest = 64;
-constexpr std::size_t kMembersMost = 20'000;
+constexpr int kKeyTries = 4'000;
+constexpr std::size_t kKeysWanted = 768;
+constexpr std::size_t kTablesWanted = 32;
+constexpr std::size_t kKeysFewest = 64;
+constexpr std::size_t kMembersVisited = 20'000;
 
 // In packed form: the header, of which a part is there only with deadlines, and the width of one.
 constexpr std::size_t kPackedHeader = 12;
@@ -25,27 +26,40 @@ constexpr std::size_t kPackedWidth = 4;
 void MemberForecast::begin() {
   std::ranges::fill(points_, Point{});
   keys_ = 0;
+  tables_ = 0;
   visited_ = 0;
 }
 
-bool MemberForecast::wants_more() const { return keys_ < kWanted && visited_ < kMembersMost; }
+bool MemberForecast::wants_more() const {
+  return keys_ - tables_ < kKeysWanted && visited_ < kMembersVisited;
+}
+
+// Tables are few, and each is a large part of the whole.
+bool MemberForecast::wants(const KeyNode& node) const {
+  if (form_of(node) == ValueForm::table) return tables_ < kTablesWanted;
+  return wants_more();
+}
 
 // Random keys; if few keys have members with deadlines, those of them that expire first.
 void MemberForecast::sample(const Database& database) {
   begin();
   if (database.member_deadline_count() == 0) return;
-  if (database.member_deadline_count() > kWanted) {
+  int tries = kKeyTries;
+  if (database.member_deadline_count() > kKeysWanted) {
     random_ = Random(database.stored());
-    for (int i = 0; i < kTries && wants_more(); ++i) {
+    for (; tries > 0; --tries) {
       const auto slot = static_cast<Slot>(random_.below(database.slot_extent()));
-      if (database.has_member_deadlines(slot)) add(database.node(slot));
+      if (!database.has_member_deadlines(slot)) continue;
+      if (const KeyNode& node = database.node(slot); wants(node)) add(node);
     }
   }
-  if (keys_ >= kFewest || !wants_more()) return;
-  begin();
+  const Time all[] = {kNever};
+  const bool has_tables = tables_ > 0 || database.table_members_until(all).front().entries == 0;
+  if (keys_ >= kKeysFewest && has_tables) return;
+  if (keys_ < kKeysFewest) begin();
   database.visit_member_deadlines(Time::min(), kNever, [&](Slot slot, Time) {
-    add(database.node(slot));
-    return wants_more();
+    if (const KeyNode& node = database.node(slot); wants(node)) add(node);
+    return ++tries < kKeyTries;
   });
 }
 
@@ -59,6 +73,7 @@ void MemberForecast::add(const KeyNode& node) {
 }
 
 void MemberForecast::add_table(const KeyNode& node) {
+  ++tables_;
   const MemberTable& table = node.member_table();
   const std::vector<TablePlaces> places = table_places(table, ends_, random_);
   visited_ += std::min<std::size_t>(table.count(), 4096);

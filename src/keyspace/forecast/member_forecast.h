@@ -54,6 +54,7 @@ class MemberForecast {
 
   void begin();
   bool wants_more() const;
+  bool wants(const KeyNode& node) const;
   void add_table(const KeyNode& node);
   void add_packed(const KeyNode& node);
   void list_leaving(const KeyNode& node);
@@ -61,6 +62,7 @@ class MemberForecast {
   std::span<const Time> ends_;
   std::vector<Point> points_;
   std::size_t keys_ = 0;
+  std::size_t tables_ = 0;        // of the keys
   std::size_t visited_ = 0;       // members
   std::vector<Leaving> leaving_;  // of a key, in order
   Random random_{1};

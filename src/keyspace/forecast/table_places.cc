@@ -8,14 +8,15 @@
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kChunksMost = 16;  // looked at, of a table
+constexpr std::size_t kTableChunks = 16;  // looked at, of a table
 
-// Of an entry in an order of which many entries were erased: its leaves are less than half full.
-constexpr double kSparseOrderBytes = 27;
+// Of an entry in an order of which many entries were erased: its leaves are half full.
+constexpr double kSparseOrderBytes = 25.4;
 
 // What a chunk's slots say, until each moment.
-struct Deadlines {
-  explicit Deadlines(std::span<const Time> ends) : due(ends.size()), nodes(ends), index(ends) {}
+struct SampledMembers {
+  explicit SampledMembers(std::span<const Time> ends)
+      : due(ends.size()), nodes(ends), index(ends) {}
 
   std::vector<std::size_t> due;  // between a moment and the one before
   std::size_t members = 0;
@@ -23,8 +24,8 @@ struct Deadlines {
   ChunkSample index;
 };
 
-void look_at(const MemberTable& table, std::size_t chunk, std::span<const Time> ends,
-             Deadlines& found) {
+void look_at_members(const MemberTable& table, std::size_t chunk, std::span<const Time> ends,
+                     SampledMembers& found) {
   Time last = ChunkSample::kNotInUse;
   Time last_due = ChunkSample::kNotInUse;
   for (std::size_t i = 0; i < kChunkSlots; ++i) {
@@ -44,16 +45,24 @@ void look_at(const MemberTable& table, std::size_t chunk, std::span<const Time> 
 
 }  // namespace
 
-double freed_of_table(std::size_t bytes, double left) {
-  return std::max(0.0, static_cast<double>(bytes) - left * Table::kSparseBytes);
+// The table becomes sparse, and shrinks in proportion when a fifth of its slots is gone. Some
+// buckets are kept in hand.
+double freed_of_table(std::size_t bytes, std::size_t slots, double left) {
+  if (slots == 0) return 0;
+  constexpr double kInHand = 700;
+  const auto now = static_cast<double>(bytes);
+  const double dense = now / static_cast<double>(slots);
+  const double gone = 1 - left / static_cast<double>(slots);
+  const double way = std::min(1.0, gone * 5);  // from dense to sparse
+  return std::max(0.0, now - left * (dense + (Table::kSparseBytes - dense) * way) - kInHand * way);
 }
 
 std::vector<TablePlaces> table_places(const MemberTable& table, std::span<const Time> ends,
                                       Random& random) {
-  Deadlines found(ends);
+  SampledMembers found(ends);
   const std::size_t extent = table.slot_extent();
-  for (const std::size_t chunk : ChunkSample::choose(extent, kChunksMost, random)) {
-    look_at(table, chunk, ends, found);
+  for (const std::size_t chunk : ChunkSample::choose(extent, kTableChunks, random)) {
+    look_at_members(table, chunk, ends, found);
   }
   const std::size_t chunks = extent / kChunkSlots;
   const std::vector<double> nodes = found.nodes.emptied(chunks);
@@ -68,9 +77,9 @@ std::vector<TablePlaces> table_places(const MemberTable& table, std::span<const 
     const double left = count - members;
     const auto order = static_cast<double>(table.order_bytes());
     places[i].members = members;
-    places[i].freed = freed_of_table(table.table_bytes(), left) + nodes[i] * kSlabChunkBytes +
-                      index[i] * kIndexChunkBytes + members * kIndexBucketBytes +
-                      std::max(0.0, order - left * kSparseOrderBytes);
+    places[i].freed = freed_of_table(table.table_bytes(), table.count(), left) +
+                      nodes[i] * kSlabChunkBytes + index[i] * kIndexChunkBytes +
+                      members * kIndexBucketBytes + std::max(0.0, order - left * kSparseOrderBytes);
     // A sample does not tell about the last ones.
     const bool may_end = members + 1 > static_cast<double>(table.deadline_count());
     places[i].has_deadlines =

@@ -26,7 +26,7 @@ struct TablePlaces {
 std::vector<TablePlaces> table_places(const MemberTable& table, std::span<const Time> ends,
                                       Random& random);
 
-// What is freed of a Table with so many bytes when so many slots are left.
-double freed_of_table(std::size_t bytes, double left);
+// What is freed of a Table with so many bytes and slots when so many slots are left.
+double freed_of_table(std::size_t bytes, std::size_t slots, double left);
 
 }  // namespace mayfly
