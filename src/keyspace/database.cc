@@ -121,11 +121,13 @@ Slot Database::put_string(const ExecContext& context, std::string_view key,
 void Database::set_string(Slot slot, std::string_view value) {
   assert(type(slot) == ValueType::string);
   KeyNode*& node = place(slot);
-  const std::uint64_t size_before = counted_size(slot);
+  const bool was_plain = is_plain_string(*node);
+  const std::uint64_t size_before = was_plain ? plain_string_bytes(*node) : counted_size(slot);
   node = resize_value(node, value.size());
   node->is_raw = 0;
   fill(*node, value);
-  if (node->has_deadline != 0) refresh_size(slot, size_before);
+  if (node->has_deadline == 0 || plain_string_bytes(*node) == size_before) return;
+  refresh_size(slot, size_before);
 }
 
 char* Database::resize_string(Slot slot, std::size_t size) {

@@ -36,7 +36,11 @@ void DeadlineBlock::add_listed(std::size_t cell, std::uint64_t bytes) {
   }
   ++at->entries;
   at->set_bytes(at->bytes() + bytes);
-  if (list_.size() > kListed) turn_into_arrays();
+  // With many entries arrays are faster, and small for each.
+  constexpr std::size_t kBusyCells = 4;
+  constexpr std::uint64_t kBusyEntries = 128;
+  const bool is_busy = list_.size() > kBusyCells && total_.entries > kBusyEntries;
+  if (is_busy || list_.size() > kListed) turn_into_arrays();
 }
 
 void DeadlineBlock::remove_narrow(std::size_t cell, std::uint64_t bytes) {

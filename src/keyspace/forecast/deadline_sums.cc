@@ -28,7 +28,7 @@ Time DeadlineSums::round_up(Time moment) {
   return Time(Millis((ms_of(moment) + kMask) & ~kMask));
 }
 
-DeadlineSums::Block* DeadlineSums::find(std::int64_t number) {
+inline DeadlineSums::Block* DeadlineSums::find(std::int64_t number) {
   std::uint32_t& recent = recent_[static_cast<std::size_t>(number) % recent_.size()];
   if (recent < blocks_.size() && blocks_[recent].number == number) return &blocks_[recent];
   const auto found = numbers_.find(number);
@@ -37,7 +37,7 @@ DeadlineSums::Block* DeadlineSums::find(std::int64_t number) {
   return &blocks_[recent];
 }
 
-DeadlineSums::Block& DeadlineSums::find_or_make(std::int64_t number) {
+inline DeadlineSums::Block& DeadlineSums::find_or_make(std::int64_t number) {
   if (Block* const found = find(number)) return *found;
   numbers_.emplace(number, static_cast<std::uint32_t>(blocks_.size()));
   return blocks_.emplace_back(Block{.number = number, .cells = {}});
@@ -68,10 +68,20 @@ void DeadlineSums::remove(Time deadline, std::uint64_t bytes) {
   if (block->cells.total().entries == 0) erase(*block);
 }
 
-// First the entry is added, so that a block with no other is not made anew.
 void DeadlineSums::change(Entry before, Entry after) {
-  if (after.deadline != kNever) add(after.deadline, after.bytes);
-  if (before.deadline != kNever) remove(before.deadline, before.bytes);
+  if (before.deadline == kNever) return add(after.deadline, after.bytes);
+  if (after.deadline == kNever) return remove(before.deadline, before.bytes);
+  total_.bytes += after.bytes - before.bytes;
+  Block* from = find(block_of(before.deadline));
+  assert(from != nullptr);
+  if (block_of(after.deadline) == from->number) {
+    from->cells.add(cell_of(after.deadline), after.bytes);
+    from->cells.remove(cell_of(before.deadline), before.bytes);
+    return;
+  }
+  from->cells.remove(cell_of(before.deadline), before.bytes);
+  if (from->cells.total().entries == 0) erase(*from);
+  find_or_make(block_of(after.deadline)).cells.add(cell_of(after.deadline), after.bytes);
 }
 
 std::vector<DeadlineSum> DeadlineSums::until(std::span<const Time> moments) const {
