@@ -65,6 +65,9 @@ TEST(DeadlineSumsTest, TakesLittleMemoryForSparseDeadlines) {
   for (int i = 0; i < 300; ++i) sums.add(at(1), 100);  // too many for small numbers
   EXPECT_LT(sums.allocated_bytes(), 3000u);
   EXPECT_EQ(sums.until(std::vector{at(65'536)}).front(), (DeadlineSum{450, 45'000}));
+  EXPECT_EQ(sums.check_invariants(), "");
+  for (int i = 0; i < 300; ++i) sums.remove(at(1), 100);
+  EXPECT_EQ(sums.check_invariants(), "");
 }
 
 TEST(DeadlineSumsTest, CountsManyBytesExactly) {
