@@ -63,6 +63,7 @@ class VolatileSet {
   void clear() { *this = VolatileSet(); }
 
   Time deadline(Slot slot) const { return slots_[slot]; }
+  Time find(Slot slot) const { return slots_.find(slot); }  // of any slot; kNever if it has none
   Time next_deadline() const;
   std::size_t size() const { return slots_.size(); }
   std::size_t count_due(Time now) const;

@@ -84,17 +84,12 @@ void Database::set_stale_time(Slot slot, Millis stale) {
 void Database::set_deadline(Slot slot, Time deadline, Millis stale) {
   KeyNode& node = *place(slot);
   if (deadline == kNever && node.has_deadline == 0) return;
-  EntrySums& sums = contents_->sums;
-  if (node.has_deadline != 0) {
-    sums.key_deadlines.remove(contents_->keys.deadline(slot), sums.sizes[slot]);
-  }
-  contents_->keys.schedule(slot, deadline);
+  const Time before = this->deadline(slot);
   if (stale != stale_time(slot)) set_stale_time(slot, stale);
+  if (deadline == before) return;
+  contents_->keys.schedule(slot, deadline);
   node.has_deadline = deadline != kNever;
-  if (node.has_deadline == 0) return;
-  const std::uint64_t bytes = SizeColumn::round(key_bytes(node));
-  sums.sizes.set(slot, bytes);
-  sums.key_deadlines.add(deadline, bytes);
+  move_deadline(slot, before, deadline);
 }
 
 Time Database::earliest_member_deadline(Slot slot) const {
@@ -126,20 +121,24 @@ Slot Database::put_string(const ExecContext& context, std::string_view key,
 void Database::set_string(Slot slot, std::string_view value) {
   assert(type(slot) == ValueType::string);
   KeyNode*& node = place(slot);
+  const bool was_plain = is_plain_string(*node);
+  const std::uint64_t size_before = was_plain ? plain_string_bytes(*node) : counted_size(slot);
   node = resize_value(node, value.size());
   node->is_raw = 0;
   fill(*node, value);
-  record_size(slot);
+  if (node->has_deadline == 0 || plain_string_bytes(*node) == size_before) return;
+  refresh_size(slot, size_before);
 }
 
 char* Database::resize_string(Slot slot, std::size_t size) {
   assert(type(slot) == ValueType::string);
   KeyNode*& node = place(slot);
+  const std::uint64_t size_before = counted_size(slot);
   const std::size_t before = node->value_size;
   node = resize_value(node, size, true);
   node->is_raw = 1;
   if (size > before) std::memset(node->value_data() + before, 0, size - before);
-  record_size(slot);
+  if (node->has_deadline != 0) refresh_size(slot, size_before);
   return node->value_data();
 }
 
@@ -255,9 +254,10 @@ void Database::rename(Slot slot, std::string_view key) {
   remove_stored(key);
   const auto hash_of_slot = [this](Slot other) { return hash_of(this->key(other)); };
   contents_->table.erase(hash_of(this->key(slot)), slot, hash_of_slot);
+  const std::uint64_t size_before = counted_size(slot);
   KeyNode* const renamed = copy_node(*place(slot), key);
   free_node(std::exchange(place(slot), renamed));
-  record_size(slot);
+  if (renamed->has_deadline != 0) refresh_size(slot, size_before);
   contents_->table.insert(hash_of(key), slot, hash_of_slot);
 }
 
@@ -268,6 +268,7 @@ Slot Database::move(Slot slot, Database& to, std::string_view key) {
   KeyNode* const moved = copy_node(node(slot), key);
   moved->has_deadline = 0;
   moved->has_member_deadlines = 0;
+  set_deadline(slot, kNever);
   const std::size_t count = forget_value(slot);
   unlink(slot);
 

@@ -200,20 +200,39 @@ class Database {
   // Keys and members that are stored, dead ones included, by type; members that have a deadline.
   std::size_t stored(ValueType type) const { return contents_->sums.keys_of(type); }
   std::size_t stored_members(ValueType type) const { return contents_->sums.members_of(type); }
-  std::size_t volatile_members() const { return contents_->sums.member_total().entries; }
+  std::size_t volatile_members() const {
+    const EntrySums& sums = contents_->sums;
+    return sums.packed_members.total().entries + sums.table_total().entries;
+  }
 
   // Keys and members with a deadline before each moment, dead ones included, and how many bytes
-  // are freed when they expire. REQUIRES: see DeadlineSums::until().
+  // they have for themselves: see key_bytes() and member_bytes(). REQUIRES: see
+  // DeadlineSums::until().
   std::vector<DeadlineSum> keys_until(std::span<const Time> moments) const {
     return contents_->sums.key_deadlines.until(moments);
   }
-  std::vector<DeadlineSum> members_until(std::span<const Time> moments) const {
-    return contents_->sums.members_until(moments);
+  std::vector<DeadlineSum> packed_members_until(std::span<const Time> moments) const {
+    return contents_->sums.packed_members.until(moments);
+  }
+  std::vector<DeadlineSum> table_members_until(std::span<const Time> moments) const {
+    return contents_->sums.tables_until(moments);
   }
 
+  // How many bytes the sums of deadlines free until each moment.
+  std::vector<std::size_t> sums_freed_until(std::span<const Time> moments) const {
+    return contents_->sums.freed_until(moments);
+  }
+
+  // Every slot in use is below it. These take any slot below it.
+  std::size_t slot_extent() const { return contents_->nodes.extent(); }
+  bool is_used(Slot slot) const { return contents_->nodes.is_used(slot); }
+  Time indexed_deadline(Slot slot) const { return contents_->keys.find(slot); }
+  bool has_member_deadlines(Slot slot) const { return contents_->members.find(slot) != kNever; }
+
   // After a change of a stream: its size may be another one. Other values report it themselves.
+  // REQUIRES: the key is no string.
   void record_size(Slot slot) {
-    if (node(slot).has_deadline != 0) refresh_size(slot);
+    if (node(slot).has_deadline != 0) refresh_size(slot, contents_->sums.sizes[slot]);
   }
 
   // A random key alive, each as likely as any other, or kNoSlot.
@@ -286,7 +305,11 @@ class Database {
   void refresh_deadline(Slot slot);  // after a change of the members' deadlines
 
   // ---- Sums: database_sums.cc ----
-  void refresh_size(Slot slot);  // REQUIRES: the key has a deadline
+  // What a key counts for, before a change of its value or its name; 0 if it has no deadline. And
+  // after that change. REQUIRES: it has a deadline.
+  std::uint64_t counted_size(Slot slot) const;
+  void refresh_size(Slot slot, std::uint64_t before);
+  void move_deadline(Slot slot, Time before, Time deadline);  // kNever: it had, or has, none
   void add_member(const KeyNode& node, const Member& member);
   void remove_member(const KeyNode& node, const Member& member);
   void add_members(const KeyNode& node);  // all of them

@@ -8,24 +8,48 @@
 
 namespace mayfly {
 
-void Database::refresh_size(Slot slot) {
+std::uint64_t Database::counted_size(Slot slot) const {
+  const KeyNode& node = this->node(slot);
+  if (node.has_deadline == 0) return 0;
+  return is_plain_string(node) ? plain_string_bytes(node) : contents_->sums.sizes[slot];
+}
+
+void Database::refresh_size(Slot slot, std::uint64_t before) {
   EntrySums& sums = contents_->sums;
-  const std::uint64_t bytes = SizeColumn::round(key_bytes(node(slot)));
-  const std::uint64_t before = sums.sizes[slot];
+  std::uint64_t bytes = key_bytes(node(slot));
+  if (!is_plain_string(node(slot))) {
+    bytes = SizeColumn::round(bytes);
+    sums.sizes.set(slot, bytes);
+  }
   if (bytes == before) return;
-  sums.key_deadlines.change(contents_->keys.deadline(slot), before, bytes);
-  sums.sizes.set(slot, bytes);
+  const Time deadline = contents_->keys.deadline(slot);
+  sums.key_deadlines.replace({deadline, before}, {deadline, bytes});
+}
+
+void Database::move_deadline(Slot slot, Time before, Time deadline) {
+  EntrySums& sums = contents_->sums;
+  const KeyNode& node = this->node(slot);
+  std::uint64_t bytes = 0;
+  if (is_plain_string(node)) {
+    bytes = plain_string_bytes(node);
+  } else if (before != kNever) {
+    bytes = sums.sizes[slot];
+  } else {
+    bytes = SizeColumn::round(key_bytes(node));
+    sums.sizes.set(slot, bytes);
+  }
+  sums.key_deadlines.replace({before, bytes}, {deadline, bytes});
 }
 
 void Database::add_member(const KeyNode& node, const Member& member) {
   if (member.deadline == kNever) return;
-  contents_->sums.member_deadlines.add(member.deadline,
+  contents_->sums.members_in(node).add(member.deadline,
                                        member_bytes(node, member.name.size(), member.value.size()));
 }
 
 void Database::remove_member(const KeyNode& node, const Member& member) {
   if (member.deadline == kNever) return;
-  contents_->sums.member_deadlines.remove(
+  contents_->sums.members_in(node).remove(
       member.deadline, member_bytes(node, member.name.size(), member.value.size()));
 }
 
@@ -72,13 +96,13 @@ std::string Database::check_sums() const {
   each([&](Slot slot) {
     const KeyNode& node = this->node(slot);
     ++found.keys_of(type_of(node));
-    if (node.has_deadline != 0) found.key_deadlines.add(deadline(slot), sums.sizes[slot]);
+    if (node.has_deadline != 0) found.key_deadlines.add(deadline(slot), counted_size(slot));
     if (!has_members(node)) return true;
     visit_members(node, [&](const auto& members) {
       found.members_of(type_of(node)) += members.count();
       members.each([&](const Member& member) {
         if (member.deadline == kNever) return true;
-        found.member_deadlines.add(member.deadline,
+        found.members_in(node).add(member.deadline,
                                    member_bytes(node, member.name.size(), member.value.size()));
         return true;
       });
@@ -88,13 +112,16 @@ std::string Database::check_sums() const {
   if (found.keys != sums.keys) return "a wrong number of keys of a type";
   if (found.members != sums.members) return "a wrong number of members of a type";
   if (found.key_deadlines.total() != sums.key_deadlines.total()) return "sums of keys";
-  if (std::string wrong = sums.key_deadlines.check_invariants(); !wrong.empty()) return wrong;
-  if (std::string wrong = sums.member_deadlines.check_invariants(); !wrong.empty()) return wrong;
-  if (sums.leaving.empty() && found.member_deadlines.total() != sums.member_deadlines.total()) {
-    return "sums of members";
+  for (const DeadlineSums* const part :
+       {&sums.key_deadlines, &sums.packed_members, &sums.table_members}) {
+    if (std::string wrong = part->check_invariants(); !wrong.empty()) return wrong;
+  }
+  if (found.packed_members.total() != sums.packed_members.total()) return "sums of packed members";
+  if (sums.leaving.empty() && found.table_members.total() != sums.table_members.total()) {
+    return "sums of members in tables";
   }
   const Time moments[] = {Time(Millis(0)), kNever};
-  if (found.members_until(moments).back().entries != sums.members_until(moments).back().entries) {
+  if (found.tables_until(moments).back().entries != sums.tables_until(moments).back().entries) {
     return "a wrong number of members with deadlines";
   }
   return "";

@@ -112,11 +112,10 @@ std::size_t Database::sweep_keys(const ExecContext& context, std::size_t limit) 
   std::vector<Due>& due = keyspace_.scratch();
   due.clear();
   contents_->keys.take_due(context.now, limit, due);
-  EntrySums& sums = contents_->sums;
   for (const Due& taken : due) {
-    sums.key_deadlines.remove(taken.deadline, sums.sizes[taken.slot]);
-    place(taken.slot)->has_deadline = 0;
+    move_deadline(taken.slot, taken.deadline, kNever);
     if (stale_time(taken.slot) != Millis(0)) set_stale_time(taken.slot, Millis(0));
+    place(taken.slot)->has_deadline = 0;
     const std::string key(this->key(taken.slot));
     report_expiring(context, taken.slot, taken.deadline, FoundBy::sweep);
     unlink(taken.slot);

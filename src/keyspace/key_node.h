@@ -94,8 +94,8 @@ void free_node(KeyNode* node);
 // What an allocation of `size` bytes takes with jemalloc: classes of 16 bytes up to 128, then four
 // for each doubling.
 inline std::size_t allocated_size(std::size_t size) {
-  const std::size_t step = size <= 128 ? 16 : std::bit_floor(size - 1) / 4;
-  return (size + step - 1) / step * step;
+  const std::size_t step = size <= 128 ? 16 : std::bit_floor(size - 1) / 4;  // a power of two
+  return (size + step - 1) & ~(step - 1);
 }
 
 // How many bytes the allocator gave for it.

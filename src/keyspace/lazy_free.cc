@@ -54,7 +54,7 @@ std::size_t LazyFree::free_some(Deferred& deferred, std::size_t limit) {
   const std::size_t left = table->free_some(limit, [&](const Member& member) {
     const std::size_t bytes =
         MemberTable::member_bytes(member.name.size(), member.value.size(), table->payload());
-    sums.member_deadlines.remove(member.deadline, bytes);
+    sums.table_members.remove(member.deadline, bytes);
   });
   if (!table->has_deadlines()) {
     std::erase(sums.leaving, table.get());

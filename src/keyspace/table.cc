@@ -15,6 +15,7 @@ constexpr std::size_t kSparse = 7;
 
 // Half of the places of a line at the least, so that pick() finds one soon.
 static_assert(kSparse < kDense && kSparse * 2 > 12);
+static_assert(Table::kSparseBytes == 64.0 / kSparse);
 
 }  // namespace
 

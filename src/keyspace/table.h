@@ -127,7 +127,8 @@ class Table {
   // How many slots its buckets have room for, overflow buckets apart.
   std::size_t places() const { return buckets_.size() * kPlaces; }
 
-  // What it has allocated.
+  // What it has allocated. While it shrinks, at most so many bytes a slot.
+  static constexpr double kSparseBytes = 64.0 / 7;
   std::size_t bytes() const { return buckets_.bytes() + overflow_.bytes(); }
 
   // Empty if the structure is valid, else what is wrong with it. For tests.

@@ -8,26 +8,27 @@
 namespace mayfly {
 namespace {
 
-constexpr int kCellBits = 7;    // 128 ms
-constexpr int kBlockBits = 16;  // 65,536 ms
-static_assert(DeadlineSums::kCell.count() == 1 << kCellBits);
-static_assert(DeadlineBlock::kCells == 1 << (kBlockBits - kCellBits));
+constexpr int kBlockBits = 16;         // 65,536 ms
+constexpr std::size_t kHashNode = 40;  // of a block's number
+constexpr std::int64_t kCellMs = DeadlineSums::kCell.count();
+static_assert(DeadlineBlock::kCells * kCellMs == 1 << kBlockBits);
 
 std::int64_t ms_of(Time moment) { return moment.time_since_epoch().count(); }
 std::int64_t block_of(Time moment) { return ms_of(moment) >> kBlockBits; }
 std::size_t cell_of(Time moment) {
-  return static_cast<std::size_t>(ms_of(moment) >> kCellBits) & (DeadlineBlock::kCells - 1);
+  constexpr std::uint64_t kBlockMask = (1 << kBlockBits) - 1;
+  return (static_cast<std::uint64_t>(ms_of(moment)) & kBlockMask) / std::uint64_t{kCellMs};
 }
 
 }  // namespace
 
 Time DeadlineSums::round_up(Time moment) {
-  constexpr std::int64_t kMask = (1 << kCellBits) - 1;
+  constexpr std::int64_t kMask = kCellMs - 1;
   if (ms_of(moment) > ms_of(kNever) - kMask) return kNever;
   return Time(Millis((ms_of(moment) + kMask) & ~kMask));
 }
 
-DeadlineSums::Block* DeadlineSums::find(std::int64_t number) {
+inline DeadlineSums::Block* DeadlineSums::find(std::int64_t number) {
   std::uint32_t& recent = recent_[static_cast<std::size_t>(number) % recent_.size()];
   if (recent < blocks_.size() && blocks_[recent].number == number) return &blocks_[recent];
   const auto found = numbers_.find(number);
@@ -36,7 +37,7 @@ DeadlineSums::Block* DeadlineSums::find(std::int64_t number) {
   return &blocks_[recent];
 }
 
-DeadlineSums::Block& DeadlineSums::find_or_make(std::int64_t number) {
+inline DeadlineSums::Block& DeadlineSums::find_or_make(std::int64_t number) {
   if (Block* const found = find(number)) return *found;
   numbers_.emplace(number, static_cast<std::uint32_t>(blocks_.size()));
   return blocks_.emplace_back(Block{.number = number, .cells = {}});
@@ -67,10 +68,20 @@ void DeadlineSums::remove(Time deadline, std::uint64_t bytes) {
   if (block->cells.total().entries == 0) erase(*block);
 }
 
-void DeadlineSums::change(Time deadline, std::uint64_t old_bytes, std::uint64_t new_bytes) {
-  if (old_bytes == new_bytes) return;
-  add(deadline, new_bytes);
-  remove(deadline, old_bytes);
+void DeadlineSums::change(Entry before, Entry after) {
+  if (before.deadline == kNever) return add(after.deadline, after.bytes);
+  if (after.deadline == kNever) return remove(before.deadline, before.bytes);
+  total_.bytes += after.bytes - before.bytes;
+  Block* from = find(block_of(before.deadline));
+  assert(from != nullptr);
+  if (block_of(after.deadline) == from->number) {
+    from->cells.add(cell_of(after.deadline), after.bytes);
+    from->cells.remove(cell_of(before.deadline), before.bytes);
+    return;
+  }
+  from->cells.remove(cell_of(before.deadline), before.bytes);
+  if (from->cells.total().entries == 0) erase(*from);
+  find_or_make(block_of(after.deadline)).cells.add(cell_of(after.deadline), after.bytes);
 }
 
 std::vector<DeadlineSum> DeadlineSums::until(std::span<const Time> moments) const {
@@ -96,8 +107,18 @@ std::vector<DeadlineSum> DeadlineSums::until(std::span<const Time> moments) cons
   return sums;
 }
 
+std::vector<std::size_t> DeadlineSums::freed_until(std::span<const Time> moments) const {
+  std::vector<std::size_t> freed(moments.size());
+  for (const Block& block : blocks_) {
+    const auto i = std::ranges::upper_bound(moments, block.number, {}, block_of) - moments.begin();
+    if (static_cast<std::size_t>(i) == freed.size()) continue;
+    freed[static_cast<std::size_t>(i)] += sizeof(Block) + kHashNode + block.cells.allocated_bytes();
+  }
+  for (std::size_t i = 1; i < freed.size(); ++i) freed[i] += freed[i - 1];
+  return freed;
+}
+
 std::size_t DeadlineSums::allocated_bytes() const {
-  constexpr std::size_t kHashNode = 40;
   std::size_t bytes = blocks_.capacity() * sizeof(Block) + numbers_.size() * kHashNode;
   for (const Block& block : blocks_) bytes += block.cells.allocated_bytes();
   return bytes;

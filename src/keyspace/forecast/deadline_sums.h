@@ -12,8 +12,8 @@
 //
 //   add, remove   O(1)
 //   until         O(blocks in use): 1,300 for each day in which something expires
-//   memory        at most 2.5 KiB for each 65.5 s in which something expires; some 100 bytes if
-//                 that is one entry
+//   memory        for each 65.5 s in which something expires some 100 bytes, and 12 for each entry
+//                 or 768; 2.5 KiB if that is thousands of entries
 
 #pragma once
 
@@ -42,8 +42,15 @@ class DeadlineSums {
   // REQUIRES: an entry with this deadline and so many bytes was added, and not removed since.
   void remove(Time deadline, std::uint64_t bytes);
 
-  // Replaces the bytes of an entry.
-  void change(Time deadline, std::uint64_t old_bytes, std::uint64_t new_bytes);
+  // Gives an entry another deadline and other bytes. kNever: it is added, or removed.
+  struct Entry {
+    Time deadline;
+    std::uint64_t bytes;
+  };
+  void replace(Entry before, Entry after) {
+    if (before.bytes == after.bytes && is_same_cell(before.deadline, after.deadline)) return;
+    change(before, after);
+  }
 
   const DeadlineSum& total() const { return total_; }
 
@@ -51,15 +58,27 @@ class DeadlineSums {
   // rounded up.
   std::vector<DeadlineSum> until(std::span<const Time> moments) const;
 
+  // For each moment how many bytes these sums themselves free until then. REQUIRES: the same.
+  std::vector<std::size_t> freed_until(std::span<const Time> moments) const;
+
   std::size_t allocated_bytes() const;
   std::string check_invariants() const;
 
  private:
+  static constexpr int kCellBits = 7;  // of milliseconds
+  static_assert(kCell.count() == 1 << kCellBits);
+
+  static bool is_same_cell(Time a, Time b) {
+    const std::int64_t bits = a.time_since_epoch().count() ^ b.time_since_epoch().count();
+    return bits >> kCellBits == 0 && (a == kNever) == (b == kNever);
+  }
+
   struct Block {
     std::int64_t number = 0;
     DeadlineBlock cells;
   };
 
+  void change(Entry before, Entry after);
   Block* find(std::int64_t number);
   Block& find_or_make(std::int64_t number);
   void erase(Block& block);

@@ -14,10 +14,7 @@
 namespace mayfly {
 namespace {
 
-struct Entry {
-  Time deadline;
-  std::uint64_t bytes;
-};
+using Entry = DeadlineSums::Entry;
 
 DeadlineSum sum_of(const std::vector<Entry>& entries, Time end) {
   DeadlineSum sum;
@@ -55,6 +52,33 @@ TEST(DeadlineSumsTest, KeepsDeadlinesOutsideOfAllCalendars) {
   EXPECT_EQ(found[0].entries, 1u);
   EXPECT_EQ(found[1].entries, 2u);
   EXPECT_EQ(found[2].bytes, 5u);
+  EXPECT_EQ(sums.check_invariants(), "");
+}
+
+TEST(DeadlineSumsTest, TakesLittleMemoryForSparseDeadlines) {
+  DeadlineSums sums;
+  Random random(1);
+  for (int i = 0; i < 150; ++i) {
+    sums.add(at(static_cast<std::int64_t>(random.below(65'536))), 100);
+  }
+  EXPECT_LT(sums.allocated_bytes(), 1000u);
+  for (int i = 0; i < 300; ++i) sums.add(at(1), 100);  // too many for small numbers
+  EXPECT_LT(sums.allocated_bytes(), 3000u);
+  EXPECT_EQ(sums.until(std::vector{at(65'536)}).front(), (DeadlineSum{450, 45'000}));
+  EXPECT_EQ(sums.check_invariants(), "");
+  for (int i = 0; i < 300; ++i) sums.remove(at(1), 100);
+  EXPECT_EQ(sums.check_invariants(), "");
+}
+
+TEST(DeadlineSumsTest, CountsManyBytesExactly) {
+  constexpr std::uint64_t kLarge = std::uint64_t{3} << 30;
+  DeadlineSums sums;
+  for (int i = 0; i < 100; ++i) sums.add(at(i * 128), kLarge);
+  EXPECT_EQ(sums.total(), (DeadlineSum{100, 100 * kLarge}));
+  EXPECT_EQ(sums.until(std::vector{at(50 * 1024)}).front(), sums.total());
+  EXPECT_EQ(sums.check_invariants(), "");
+  for (int i = 0; i < 99; ++i) sums.remove(at(i * 128), kLarge);
+  EXPECT_EQ(sums.until(std::vector{kNever}).front(), (DeadlineSum{1, kLarge}));
   EXPECT_EQ(sums.check_invariants(), "");
 }
 
@@ -116,8 +140,10 @@ TEST_P(DeadlineSumsModelTest, EqualsAListOfEntries) {
       std::swap(entries[random_.below(entries.size())], entries.back());
       Entry& last = entries.back();
       if (random_.below(4) == 0) {
-        const std::uint64_t bytes = random_.below(1000);
-        sums_.change(last.deadline, std::exchange(last.bytes, bytes), bytes);
+        const Entry before = last;
+        if (random_.below(2) == 0) last.deadline = random_deadline();
+        if (random_.below(2) == 0) last.bytes = random_.below(1000);
+        sums_.replace(before, last);
       } else {
         sums_.remove(last.deadline, last.bytes);
         entries.pop_back();

@@ -13,11 +13,6 @@ DeadlineSum sum_of(const MemberTable& table, std::uint64_t entries) {
   return {entries, entries * table.average_member_bytes()};
 }
 
-// A string is the usual case, and to ask the allocator takes time.
-std::size_t string_bytes(const KeyNode& node) {
-  return allocated_size(sizeof(KeyNode) + node.key_size + node.value_size) + kKeyPlaceBytes;
-}
-
 }  // namespace
 
 std::size_t member_bytes(const KeyNode& node, std::size_t name_size, std::size_t value_size) {
@@ -29,8 +24,8 @@ std::size_t member_bytes(const KeyNode& node, std::size_t name_size, std::size_t
 }
 
 std::size_t key_bytes(const KeyNode& node) {
-  if (node.encoding() == Encoding::string && node.is_raw == 0) return string_bytes(node);
-  const std::size_t whole = allocated_bytes(node) + kKeyPlaceBytes;
+  if (is_plain_string(node)) return plain_string_bytes(node);
+  const std::size_t whole = allocated_bytes(node);
   if (node.has_member_deadlines == 0) return whole;
   std::size_t leaving = 0;  // with the members
   if (form_of(node) == ValueForm::table) {
@@ -47,8 +42,12 @@ std::size_t key_bytes(const KeyNode& node) {
   return leaving < whole ? whole - leaving : 0;
 }
 
-DeadlineSum EntrySums::member_total() const {
-  DeadlineSum total = member_deadlines.total();
+DeadlineSums& EntrySums::members_in(const KeyNode& node) {
+  return form_of(node) == ValueForm::table ? table_members : packed_members;
+}
+
+DeadlineSum EntrySums::table_total() const {
+  DeadlineSum total = table_members.total();
   for (const MemberTable* const table : leaving) {
     const DeadlineSum gone = sum_of(*table, table->deadline_count());
     total.entries -= gone.entries;
@@ -57,8 +56,8 @@ DeadlineSum EntrySums::member_total() const {
   return total;
 }
 
-std::vector<DeadlineSum> EntrySums::members_until(std::span<const Time> moments) const {
-  std::vector<DeadlineSum> sums = member_deadlines.until(moments);
+std::vector<DeadlineSum> EntrySums::tables_until(std::span<const Time> moments) const {
+  std::vector<DeadlineSum> sums = table_members.until(moments);
   for (const MemberTable* const table : leaving) {
     for (std::size_t i = 0; i < sums.size(); ++i) {
       const DeadlineSum gone = sum_of(*table, table->count_due(moments[i] - Millis(1)));
@@ -67,6 +66,15 @@ std::vector<DeadlineSum> EntrySums::members_until(std::span<const Time> moments)
     }
   }
   return sums;
+}
+
+std::vector<std::size_t> EntrySums::freed_until(std::span<const Time> moments) const {
+  std::vector<std::size_t> freed(moments.size());
+  for (const DeadlineSums* const sums : {&key_deadlines, &packed_members, &table_members}) {
+    const std::vector<std::size_t> part = sums->freed_until(moments);
+    for (std::size_t i = 0; i < freed.size(); ++i) freed[i] += part[i];
+  }
+  return freed;
 }
 
 }  // namespace mayfly

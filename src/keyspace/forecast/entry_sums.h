@@ -24,8 +24,9 @@ struct EntrySums {
   std::array<std::size_t, kValueTypes> keys{};     // stored, by type
   std::array<std::size_t, kValueTypes> members{};  // stored, by the type of their key
   DeadlineSums key_deadlines;
-  DeadlineSums member_deadlines;  // those of `leaving` included
-  SizeColumn sizes;               // of keys with deadlines, as in key_deadlines
+  DeadlineSums packed_members;  // those of keys whose members are packed
+  DeadlineSums table_members;   // those of the other keys, and of `leaving`
+  SizeColumn sizes;             // of keys with deadlines, as in key_deadlines; not of plain strings
 
   // Tables that were removed and are freed later. Their members leave the sums one by one.
   std::vector<const MemberTable*> leaving;
@@ -35,18 +36,30 @@ struct EntrySums {
   std::size_t keys_of(ValueType type) const { return keys[static_cast<std::size_t>(type)]; }
   std::size_t members_of(ValueType type) const { return members[static_cast<std::size_t>(type)]; }
 
-  // Members with a deadline, without those of `leaving`; for each moment, see DeadlineSums.
-  DeadlineSum member_total() const;
-  std::vector<DeadlineSum> members_until(std::span<const Time> moments) const;
+  // Of members in a key like this one.
+  DeadlineSums& members_in(const KeyNode& node);
+
+  // Members in tables, without those of `leaving`; for each moment, see DeadlineSums.
+  DeadlineSum table_total() const;
+  std::vector<DeadlineSum> tables_until(std::span<const Time> moments) const;
+
+  // Of all sums of deadlines: see DeadlineSums.
+  std::vector<std::size_t> freed_until(std::span<const Time> moments) const;
 };
 
-// Of a key in the table, and in a bucket of the index of its deadline.
-inline constexpr std::size_t kKeyPlaceBytes = 9 + 7;
-
-// What is freed when the member expires.
+// What the member has for itself: about so many bytes of the key's node, or a node of its own.
 std::size_t member_bytes(const KeyNode& node, std::size_t name_size, std::size_t value_size);
 
-// What is freed when the key expires, without its members that have deadlines of their own.
+// A string whose node has the size that the value needs.
+inline bool is_plain_string(const KeyNode& node) {
+  return node.encoding() == Encoding::string && node.is_raw == 0;
+}
+inline std::size_t plain_string_bytes(const KeyNode& node) {
+  return allocated_size(sizeof(KeyNode) + node.key_size + node.value_size);
+}
+
+// What is freed when the key expires, without its members that have deadlines of their own, and
+// without its places in the structures of the database.
 std::size_t key_bytes(const KeyNode& node);
 
 }  // namespace mayfly

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "keyspace/forecast/chunk_sample.h"
+#include "keyspace/forecast/key_places.h"
+#include "keyspace/forecast/member_forecast.h"
 #include "keyspace/value.h"
 
 namespace mayfly {
@@ -19,126 +22,42 @@ std::vector<Time> ends_of(std::span<const Time> moments) {
   return ends;
 }
 
-// What keys free besides their members: the mean of a sample, times the number of such keys.
-//
-// A table frees each member, and the rest with the last one. Packed members are in the key's node,
-// which shrinks only when half of it is unused: most of them free nothing, and some free much.
-class KeysOfMembers {
- public:
-  explicit KeysOfMembers(std::span<const Time> ends) : ends_(ends), freed_(ends.size()) {}
-
-  void add_to(std::vector<ForecastPoint>& points, const Database& database) {
-    const std::size_t keys = database.member_deadline_count();
-    if (keys == 0) return;
-    sample(database);
-    const double share = static_cast<double>(keys) / static_cast<double>(sampled_);
-    double sum = 0;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      sum += freed_[i];
-      const double bytes = static_cast<double>(points[i].bytes) + sum * share;
-      points[i].bytes = static_cast<std::uint64_t>(std::max(bytes, 0.0));
-    }
-  }
-
- private:
-  static constexpr int kTries = 1000;
-  static constexpr std::size_t kWanted = 256;
-  static constexpr std::size_t kFewest = 64;
-  static constexpr std::size_t kMembersMost = 20'000;
-
-  struct Leaving {
-    Time deadline;
-    std::size_t bytes;
-  };
-
-  // Random keys; if few keys have members with deadlines, those of them that expire first.
-  void sample(const Database& database) {
-    begin();
-    if (database.member_deadline_count() > kWanted) {
-      Random random(database.stored());
-      for (int i = 0; i < kTries && wants_more(); ++i) {
-        add(database.node(database.random_stored(random)));
-      }
-    }
-    if (sampled_ >= kFewest || !wants_more()) return;
-    begin();
-    database.visit_member_deadlines(Time::min(), kNever, [&](Slot slot, Time) {
-      add(database.node(slot));
-      return wants_more();
-    });
-  }
-
-  void begin() {
-    std::fill(freed_.begin(), freed_.end(), 0);
-    sampled_ = 0;
-    visited_ = 0;
-  }
-
-  bool wants_more() const { return sampled_ < kWanted && visited_ < kMembersMost; }
-
-  void add(const KeyNode& node) {
-    if (node.has_member_deadlines == 0) return;
-    ++sampled_;
-    if (node.has_deadline != 0) return;  // it goes as a whole
-    if (form_of(node) == ValueForm::table) {
-      add_table(node);
-    } else {
-      add_packed(node);
-    }
-  }
-
-  void add_table(const KeyNode& node) {
-    const MemberTable& table = node.member_table();
-    if (table.deadline_count() < table.count()) return;
-    const auto is_left = [&](Time end) { return table.count_due(end - Millis(1)) < table.count(); };
-    const auto end = std::ranges::partition_point(ends_, is_left);
-    if (end == ends_.end()) return;
-    freed_[static_cast<std::size_t>(end - ends_.begin())] += static_cast<double>(key_bytes(node));
-  }
-
-  void add_packed(const KeyNode& node) {
-    const bool goes = list_leaving(node);
-    const std::size_t capacity_now = node_bytes(&node);
-    std::size_t capacity = capacity_now;
-    std::size_t bytes = sizeof(KeyNode) + node.key_size + node.value_size;
-    std::size_t counted = 0;  // of members
-    std::size_t next = 0;
-    double before = 0;
-    for (std::size_t i = 0; i < ends_.size(); ++i) {
-      for (; next < leaving_.size() && leaving_[next].deadline < ends_[i]; ++next) {
-        counted += leaving_[next].bytes;
-        bytes -= std::min(bytes - 1, leaving_[next].bytes);
-        if (bytes <= capacity / 2) capacity = allocated_size(bytes);
-      }
-      const bool is_gone = goes && next == leaving_.size();
-      const std::size_t freed = is_gone ? capacity_now + kKeyPlaceBytes : capacity_now - capacity;
-      const double besides = static_cast<double>(freed) - static_cast<double>(counted);
-      freed_[i] += besides - before;
-      before = besides;
-    }
-  }
-
-  // Members with deadlines, in order. Returns whether these are all.
-  bool list_leaving(const KeyNode& node) {
-    const PackedView members(node.value());
-    visited_ += members.count();
-    leaving_.clear();
-    members.each([&](const Member& member) {
-      if (member.deadline == kNever) return true;
-      leaving_.push_back(
-          {member.deadline, member_bytes(node, member.name.size(), member.value.size())});
-      return true;
-    });
-    std::ranges::sort(leaving_, {}, &Leaving::deadline);
-    return leaving_.size() == members.count();
-  }
-
-  std::span<const Time> ends_;
-  std::vector<double> freed_;  // between a moment and the one before
-  std::size_t sampled_ = 0;
-  std::size_t visited_ = 0;       // members
-  std::vector<Leaving> leaving_;  // of a key
+// What is forecast of one database.
+struct DatabaseForecast {
+  std::vector<DeadlineSum> keys;
+  std::vector<DeadlineSum> packed;  // members
+  std::vector<DeadlineSum> tables;  // members in tables
+  std::vector<double> freed;        // bytes
 };
+
+// In proportion to what is known of all; `otherwise` if the sample does not tell.
+double scaled(double freed, double counted, double total, double otherwise) {
+  return counted > 0 ? freed / counted * total : otherwise * total;
+}
+
+DatabaseForecast forecast_of(const Database& database, std::span<const Time> ends) {
+  DatabaseForecast found{.keys = database.keys_until(ends),
+                         .packed = database.packed_members_until(ends),
+                         .tables = database.table_members_until(ends),
+                         .freed = {}};
+  MemberForecast members(ends);
+  members.sample(database);
+  found.freed = key_places(database, ends, found.keys, members);
+  constexpr double kTablePlaces = Table::kSparseBytes + kIndexBucketBytes;
+  constexpr double kAllPlaces = kTablePlaces + 18;  // with the last member
+  const Time all[] = {kNever};
+  const DeadlineSum in_tables = database.table_members_until(all).front();
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const MemberForecast::Point& point = members.points()[i];
+    found.freed[i] +=
+        static_cast<double>(found.keys[i].bytes + found.tables[i].bytes) +
+        scaled(point.packed_freed, point.packed_bytes, static_cast<double>(found.packed[i].bytes),
+               1) +
+        scaled(point.table_freed, point.table_members, static_cast<double>(found.tables[i].entries),
+               found.tables[i] == in_tables ? kAllPlaces : kTablePlaces);
+  }
+  return found;
+}
 
 // Members of keys in the index that are due.
 std::uint64_t overdue_members(const Database& database, Time now) {
@@ -152,7 +71,8 @@ std::uint64_t overdue_members(const Database& database, Time now) {
   });
   if (keys < kKeysMost) return due;
   const Time whole_cells[] = {end_of(now) - DeadlineSums::kCell};
-  return database.members_until(whole_cells).front().entries;
+  return database.packed_members_until(whole_cells).front().entries +
+         database.table_members_until(whole_cells).front().entries;
 }
 
 Overdue overdue_in(const Database& database, Time now) {
@@ -166,19 +86,16 @@ Overdue overdue_in(const Database& database, Time now) {
 std::vector<ForecastPoint> forecast(Keyspace& keyspace, Time now, std::span<const Time> moments) {
   const std::vector<Time> ends = ends_of(moments);
   std::vector<ForecastPoint> points(ends.size());
-  KeysOfMembers keys_of_members(ends);
   for (int number = 0; number < keyspace.count(); ++number) {
     const Database& database = keyspace[number];
     if (database.stored() == 0) continue;
-    const std::vector<DeadlineSum> keys = database.keys_until(ends);
-    const std::vector<DeadlineSum> members = database.members_until(ends);
+    const DatabaseForecast found = forecast_of(database, ends);
     const Overdue due = overdue_in(database, now);
     for (std::size_t i = 0; i < points.size(); ++i) {
-      points[i].keys += keys[i].entries - due.keys;
-      points[i].members += members[i].entries - due.members;
-      points[i].bytes += keys[i].bytes + members[i].bytes;
+      points[i].keys += found.keys[i].entries - due.keys;
+      points[i].members += found.packed[i].entries + found.tables[i].entries - due.members;
+      points[i].bytes += static_cast<std::uint64_t>(std::max(found.freed[i], 0.0));
     }
-    keys_of_members.add_to(points, database);
   }
   for (std::size_t i = 0; i < points.size(); ++i) points[i].until = ends[i];
   return points;
@@ -188,23 +105,27 @@ std::vector<ForecastPoint> forecast(const Database& database, Slot slot, Time no
                                     std::span<const Time> moments) {
   const KeyNode& node = database.node(slot);
   const Time deadline = database.deadline(slot);
-  std::vector<ForecastPoint> points;
-  for (const Time end : ends_of(moments)) {
-    ForecastPoint& point = points.emplace_back(ForecastPoint{.until = end});
-    const bool goes = deadline < end;
+  const std::vector<Time> ends = ends_of(moments);
+  MemberForecast freed(ends);
+  if (node.has_member_deadlines != 0) freed.add(node);
+  std::vector<ForecastPoint> points(ends.size());
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    ForecastPoint& point = points[i];
+    point.until = ends[i];
+    const bool goes = deadline < ends[i];
     point.keys = goes && !is_due(deadline, now) ? 1 : 0;
-    if (!has_members(node)) {
-      if (goes) point.bytes = key_bytes(node);
-      continue;
+    if (node.has_member_deadlines != 0) {
+      visit_members(node, [&](const auto& members) {
+        point.members = members.count_due(ends[i] - Millis(1)) - members.count_due(now);
+      });
     }
-    visit_members(node, [&](const auto& members) {
-      const std::size_t until = members.count_due(end - Millis(1));
-      point.members = until - members.count_due(now);
-      // As members go, so do their parts of the value.
-      const bool is_whole = goes || until == members.count();
-      const std::size_t whole = allocated_bytes(node);
-      point.bytes = is_whole ? whole : whole * until / members.count();
-    });
+    const MemberForecast::Point& part = freed.points()[i];
+    double bytes = part.packed_freed + part.table_freed;
+    if (form_of(node) == ValueForm::table) {
+      const auto average = static_cast<double>(node.member_table().average_member_bytes());
+      bytes += part.table_members * average;
+    }
+    point.bytes = goes ? allocated_bytes(node) : static_cast<std::uint64_t>(bytes);
   }
   return points;
 }

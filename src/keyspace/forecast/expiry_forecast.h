@@ -7,10 +7,10 @@
 // is rounded up to a multiple of 128 ms first (see DeadlineSums), and a point says which it is. An
 // entry that is due already does not count; overdue() counts those.
 //
-// The bytes of entries are known. What keys free besides their members, and packed members only in
-// steps, is estimated from a sample of keys.
+// The bytes of entries are known. What structures free that have a place for each entry, and packed
+// members only in steps, is estimated from samples: see key_places.h and member_forecast.h.
 //
-//   forecast   O(blocks of DeadlineSums), and a sample of some hundred keys
+//   forecast   O(blocks of DeadlineSums), and samples of some hundred keys and some thousand slots
 //   overdue    O(keys that are due), at most some thousand
 
 #pragma once

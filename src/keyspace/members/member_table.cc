@@ -76,7 +76,8 @@ std::optional<Member> MemberTable::find(std::string_view name) const {
   return slot == kNoSlot ? std::nullopt : std::optional(at(slot));
 }
 
-bool MemberTable::put(std::string_view name, std::string_view value, Time deadline) {
+bool MemberTable::put(std::string_view name, std::string_view value, Time deadline,
+                      Replaced* replaced) {
   const std::uint64_t hash = hash_of(name);
   const Slot slot = slot_of(name, hash);
   if (slot == kNoSlot) {
@@ -84,11 +85,13 @@ bool MemberTable::put(std::string_view name, std::string_view value, Time deadli
     return true;
   }
   MemberNode& node = (*nodes_)[slot];
-  const bool moves = order_ && node.read(payload_).value != value;
-  if (moves && is_ordered(at(slot).deadline)) erase_ordered(slot);
-  node_bytes_ -= node.bytes(payload_);
+  const Member present = at(slot);
+  if (replaced != nullptr) *replaced = {present.deadline, present.value.size()};
+  const bool moves = order_ && present.value != value;
+  if (moves && is_ordered(present.deadline)) erase_ordered(slot);
+  node_bytes_ -= member_bytes(name.size(), present.value.size(), payload_);
   node.set_value(value, payload_);
-  node_bytes_ += node.bytes(payload_);
+  node_bytes_ += member_bytes(name.size(), value.size(), payload_);
   if (moves && is_ordered(at(slot).deadline)) insert_ordered(slot);
   change_deadline(slot, deadline);
   return false;
@@ -204,18 +207,11 @@ std::size_t MemberTable::free_some(std::size_t limit, const SeeMember& see) {
 
 std::size_t MemberTable::member_bytes(std::size_t name_size, std::size_t value_size,
                                       Payload payload) {
-  // In the table and in a bucket of the index. What else has a place for each slot is freed with
-  // the table.
-  constexpr std::size_t kPlaceBytes = 9 + 7;
-  constexpr std::size_t kOrderBytes = 16;  // of a score
-  return allocated_size(node_size(name_size, value_size, payload)) + kPlaceBytes +
-         (payload == Payload::score ? kOrderBytes : 0);
+  return allocated_size(node_size(name_size, value_size, payload));
 }
 
 std::size_t MemberTable::average_member_bytes() const {
-  const std::size_t fixed =
-      member_bytes(0, 0, payload_) - allocated_size(node_size(0, 0, payload_));
-  return fixed + (count() == 0 ? 0 : node_bytes_ / count());
+  return count() == 0 ? 0 : node_bytes_ / count();
 }
 
 std::size_t MemberTable::bytes() const {

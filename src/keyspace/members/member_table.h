@@ -78,9 +78,14 @@ class MemberTable {
   // Whatever its deadline: the caller asks is_due().
   std::optional<Member> find(std::string_view name) const;
 
-  // Sets the member's payload and its deadline; kNever means none. Returns whether it is new.
-  // REQUIRES: the value is not a view into this table.
-  bool put(std::string_view name, std::string_view value, Time deadline);
+  // Sets the member's payload and its deadline; kNever means none. Returns whether it is new; if
+  // not, `replaced` is what it had before. REQUIRES: the value is not a view into this table.
+  struct Replaced {
+    Time deadline = kNever;
+    std::size_t value_size = 0;
+  };
+  bool put(std::string_view name, std::string_view value, Time deadline,
+           Replaced* replaced = nullptr);
 
   // Puts a member that does not exist. Returns false, and changes nothing, if it exists.
   bool add(std::string_view name, std::string_view value, Time deadline);
@@ -166,12 +171,20 @@ class MemberTable {
   // About how many members the table has room for before it grows.
   std::size_t table_places() const { return table_.places(); }
 
-  // What a member frees that has a deadline; the same on average.
+  // The size of a member's node; the same on average.
   static std::size_t member_bytes(std::size_t name_size, std::size_t value_size, Payload payload);
   std::size_t average_member_bytes() const;
 
   // What it has allocated. The part of the index is an estimate, 15 bytes a deadline.
   std::size_t bytes() const;
+  std::size_t table_bytes() const { return table_.bytes(); }
+  std::size_t order_bytes() const { return order_ ? order_->bytes() : 0; }
+
+  // Slots of members are below it.
+  std::size_t slot_extent() const { return nodes_->extent(); }
+  bool is_used(Slot slot) const { return nodes_->is_used(slot); }
+  // REQUIRES: the slot is in use.
+  Time deadline_at(Slot slot) const { return index_ ? index_->deadline(slot) : kNever; }
 
   // Empty if the structure is valid, else what is wrong with it. For tests.
   std::string check_invariants() const;
@@ -182,7 +195,6 @@ class MemberTable {
   std::uint64_t hash_at(Slot slot) const { return hash_of((*nodes_)[slot].name()); }
   Slot slot_of(std::string_view name, std::uint64_t hash) const;
   void insert(const Member& member, std::uint64_t hash);
-  Time deadline_at(Slot slot) const { return index_ ? index_->deadline(slot) : kNever; }
   void schedule(Slot slot, Time deadline);
   void change_deadline(Slot slot, Time deadline);
   void drop_empty_index();

@@ -192,18 +192,17 @@ bool MembersRef::put(std::string_view name, std::string_view value, Time deadlin
       apply(plan, name, value);
     }
   } else {
-    if (node->has_member_deadlines != 0) {
-      if (const auto found = node->member_table().find(name)) {
-        before = found->deadline;
-        value_before = found->value.size();
-      }
-    }
-    is_new = node->member_table().put(name, value, deadline);
+    MemberTable::Replaced replaced;
+    is_new = node->member_table().put(name, value, deadline, &replaced);
+    before = replaced.deadline;
+    value_before = replaced.value_size;
   }
   if (is_new) ++database_.contents_->sums.members_of(type_of(*node));
-  DeadlineSums& sums = database_.contents_->sums.member_deadlines;
-  if (before != kNever) sums.remove(before, member_bytes(*node, name.size(), value_before));
-  if (deadline != kNever) sums.add(deadline, member_bytes(*node, name.size(), value.size()));
+  if (before != kNever || deadline != kNever) {
+    database_.contents_->sums.members_in(*node).replace(
+        {before, member_bytes(*node, name.size(), value_before)},
+        {deadline, member_bytes(*node, name.size(), value.size())});
+  }
   if (deadline != kNever || node->has_member_deadlines != 0) database_.refresh_deadline(slot_);
   database_.record_size(slot_);
   if (is_new || !context_.hides(before)) return is_new;
@@ -256,10 +255,8 @@ bool MembersRef::set_deadline(std::string_view name, Time deadline) {
   } else {
     node->member_table().set_deadline(name, deadline);
   }
-  DeadlineSums& sums = database_.contents_->sums.member_deadlines;
   const std::size_t bytes = member_bytes(*node, name.size(), value_size);
-  if (before != kNever) sums.remove(before, bytes);
-  if (deadline != kNever) sums.add(deadline, bytes);
+  database_.contents_->sums.members_in(*node).replace({before, bytes}, {deadline, bytes});
   database_.refresh_deadline(slot_);
   database_.record_size(slot_);
   return true;

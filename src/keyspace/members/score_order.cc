@@ -125,7 +125,7 @@ class ScoreOrder::Changes {
     const std::size_t first = i > 0 ? i - 1 : i;
     Node& left = child_of<Node>(parent, first);
     Node& right = child_of<Node>(parent, first + 1);
-    if (left.count + right.count > Node::kMost * 3 / 4) return share<Node>(parent, first);
+    if (left.count + right.count > Node::kMost * 7 / 8) return share<Node>(parent, first);
     move_left(left, right, right.count);
     order.count_node(right, -1);
     delete &right;
@@ -237,7 +237,7 @@ void ScoreOrder::erase(Entry entry, NameOfSlot name_of) {
     std::size_t i = child_for();
     Changes::at_level(level - 1, [&]<class Node>(Node*) {
       const std::size_t count = Changes::child_of<Node>(inner, i).count;
-      if (count > Node::kMost / 4 || inner.count == 1) return;
+      if (count > Node::kMost * 3 / 8 || inner.count == 1) return;
       Changes::refill<Node>(*this, inner, i);
       i = child_for();
     });
