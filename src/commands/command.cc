@@ -103,7 +103,8 @@ std::vector<std::span<const Command>> data_commands() {
           list_move_commands(),     stream_write_commands(),     stream_read_commands(),
           stream_group_commands(),  stream_readgroup_commands(), stream_pending_commands(),
           stream_claim_commands(),  stream_info_commands(),      hyperloglog_commands(),
-          geo_commands(),           geo_search_commands(),       geo_radius_commands()};
+          geo_commands(),           geo_search_commands(),       geo_radius_commands(),
+          stream_expired_commands()};
 }
 
 CommandTable::CommandTable() : cells_(kCells, nullptr) {}
