@@ -135,6 +135,7 @@ std::vector<std::span<const Command>> data_commands() {
           stream_pending_commands(),
           stream_claim_commands(),
           stream_info_commands(),
+          stream_expired_commands(),
           hyperloglog_commands(),
           geo_commands(),
           geo_search_commands(),

@@ -204,6 +204,7 @@ std::span<const Command> list_read_commands();
 std::span<const Command> list_change_commands();
 std::span<const Command> list_move_commands();
 std::span<const Command> stream_write_commands();
+std::span<const Command> stream_expired_commands();
 std::span<const Command> stream_read_commands();
 std::span<const Command> stream_group_commands();
 std::span<const Command> stream_readgroup_commands();

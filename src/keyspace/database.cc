@@ -106,6 +106,7 @@ Slot Database::put_string(const ExecContext& context, std::string_view key,
   }
   set_deadline(slot, kNever);
   if (type(slot) != ValueType::string) {
+    report_removal(slot);
     KeyNode* const node = make_node(Encoding::string, key, value.size());
     node->access = place(slot)->access;
     if (place(slot)->has_member_deadlines != 0) contents_->members.cancel(slot);
@@ -144,7 +145,7 @@ char* Database::resize_string(Slot slot, std::size_t size) {
 
 void Database::remove_stored(std::string_view key) {
   const Slot slot = stored_slot(key);
-  if (slot != kNoSlot) unlink(slot);
+  if (slot != kNoSlot) erase(slot);
 }
 
 KeyNode* Database::new_members_node(ValueType type, std::string_view key) const {

@@ -164,7 +164,10 @@ class Database {
   // ---- Whole keys ----
 
   // Large values are freed later, in slices.
-  void erase(Slot slot) { unlink(slot); }
+  void erase(Slot slot) {
+    report_removal(slot);
+    unlink(slot);
+  }
 
   // REQUIRES: no key alive has the new name.
   void rename(Slot slot, std::string_view key);
@@ -277,6 +280,9 @@ class Database {
   void report_expiring(const ExecContext& context, Slot slot, Time deadline, FoundBy by);
   void report_expiring(const ExecContext& context, Slot slot, const Member& member, FoundBy by);
 
+  // The same for all members of a key that are due. REQUIRES: the key has members.
+  void report_overdue(const ExecContext& context, Slot slot, FoundBy by);
+
   std::size_t average_ttl_ms(Time now) const;
   std::size_t table_bytes() const { return contents_->table.bytes(); }
   std::size_t table_places() const { return contents_->table.places(); }
@@ -293,7 +299,11 @@ class Database {
   void set_stale_time(Slot slot, Millis stale);
   Slot add(const ExecContext& context, KeyNode* node);  // insert(), as used now
   void remove_stored(std::string_view key);             // if there is one
-  void unlink(Slot slot);                               // removes the key and frees its value
+  void report_removal(Slot slot) {
+    if (node(slot).has_member_deadlines != 0) report_removal_with_members(slot);
+  }
+  void report_removal_with_members(Slot slot);
+  void unlink(Slot slot);  // removes the key and frees its value
   KeyNode*& place(Slot slot) { return contents_->nodes[slot]; }
   void free_value(KeyNode& node);  // and forgets its members
   Slot put_outside(const ExecContext& context, Encoding encoding, std::string_view key,
@@ -324,8 +334,8 @@ class Database {
   std::size_t sweep_members(const ExecContext& context, std::size_t limit);
   void take_due(const ExecContext& context, Slot slot, std::size_t limit, FoundBy by,
                 std::vector<std::string>& names, std::vector<Time>& deadlines);
-  std::size_t sweep_members_of(const ExecContext& context, Slot slot, std::size_t limit,
-                               FoundBy by);
+  std::size_t sweep_members_of(const ExecContext& context, Slot slot, std::size_t limit, FoundBy by,
+                               bool keeps_key = false);  // even without members
 
   Keyspace& keyspace_;
   const int number_;

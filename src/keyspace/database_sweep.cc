@@ -45,10 +45,26 @@ void Database::report_expiring(const ExecContext& context, Slot slot, const Memb
                              .by = by});
 }
 
+void Database::report_overdue(const ExecContext& context, Slot slot, FoundBy by) {
+  if (!is_due(earliest_member_deadline(slot), context.now)) return;
+  visit_members(node(slot), [&](const auto& members) {
+    members.each([&](const Member& member) {
+      if (is_due(member.deadline, context.now)) report_expiring(context, slot, member, by);
+      return true;
+    });
+  });
+}
+
+void Database::report_removal_with_members(Slot slot) {
+  ExpiryObserver* const observer = keyspace_.observer();
+  if (observer != nullptr) observer->removing(*this, slot);
+}
+
 void Database::reclaim(const ExecContext& context, Slot slot) {
   const std::string key(this->key(slot));
   const Time own = deadline(slot);
   if (is_due(own, context.now)) {
+    if (keyspace_.observer() != nullptr) report_overdue(context, slot, FoundBy::access);
     report_expiring(context, slot, own, FoundBy::access);
     unlink(slot);
     keyspace_.record_expired(context, FoundBy::access, own, 1, 0);
@@ -112,17 +128,29 @@ std::size_t Database::sweep_keys(const ExecContext& context, std::size_t limit) 
   std::vector<Due>& due = keyspace_.scratch();
   due.clear();
   contents_->keys.take_due(context.now, limit, due);
+  std::size_t members = 0;
   for (const Due& taken : due) {
     move_deadline(taken.slot, taken.deadline, kNever);
-    if (stale_time(taken.slot) != Millis(0)) set_stale_time(taken.slot, Millis(0));
     place(taken.slot)->has_deadline = 0;
+    if (keyspace_.observer() != nullptr) {
+      // Members that were due before their key are expiries of their own.
+      if (is_due(earliest_member_deadline(taken.slot), context.now)) {
+        members += sweep_members_of(context, taken.slot, limit, FoundBy::sweep, true);
+      }
+      // More than the limit: its turn comes again.
+      if (is_due(earliest_member_deadline(taken.slot), context.now)) {
+        set_deadline(taken.slot, taken.deadline);
+        continue;
+      }
+    }
+    if (stale_time(taken.slot) != Millis(0)) set_stale_time(taken.slot, Millis(0));
     const std::string key(this->key(taken.slot));
     report_expiring(context, taken.slot, taken.deadline, FoundBy::sweep);
     unlink(taken.slot);
     keyspace_.record_expired(context, FoundBy::sweep, taken.deadline, 1, 0);
     keyspace_.listener().key_expired(*this, key, FoundBy::sweep);
   }
-  return due.size();
+  return due.size() + members;
 }
 
 std::size_t Database::sweep_members(const ExecContext& context, std::size_t limit) {
@@ -162,7 +190,7 @@ void Database::take_due(const ExecContext& context, Slot slot, std::size_t limit
 }
 
 std::size_t Database::sweep_members_of(const ExecContext& context, Slot slot, std::size_t limit,
-                                       FoundBy by) {
+                                       FoundBy by, bool keeps_key) {
   std::vector<std::string> names;
   std::vector<Time> deadlines;
   take_due(context, slot, limit, by, names, deadlines);
@@ -170,6 +198,7 @@ std::size_t Database::sweep_members_of(const ExecContext& context, Slot slot, st
 
   const bool is_empty = members(context, slot).stored() == 0;
   if (names.empty()) return 0;
+  if (is_empty && keeps_key) return names.size();  // the listener is told of the key
   const std::string key(this->key(slot));
   const ValueType type = this->type(slot);
   if (is_empty) unlink(slot);

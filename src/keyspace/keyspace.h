@@ -101,6 +101,10 @@ class ExpiryObserver {
  public:
   virtual ~ExpiryObserver() = default;
   virtual void expiring(Database& database, const ExpiringEntry& entry) = 0;
+
+  // A command removes a key, some of whose members may be due; Database::report_overdue() tells
+  // which.
+  virtual void removing(Database& database, Slot slot) = 0;
 };
 
 struct KeyspaceStats {

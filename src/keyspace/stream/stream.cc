@@ -131,18 +131,42 @@ void Stream::append(StreamId id, std::span<const std::string_view> words,
       return true;
     });
   } else {
-    // A stream that has filled a block will fill the next one, too.
-    std::size_t room = 0;
-    if (!blocks_.empty()) {
-      const std::size_t most = limits.block_bytes == 0 ? kBlockRoomMost : limits.block_bytes;
-      room = std::min(most, kBlockRoomMost);
-      change_block(blocks_.size() - 1, [](StreamBlock& block) {
-        block.shrink_to_fit();
-        return true;
-      });
-    }
-    push_block(StreamBlock(id, words, room));
+    push_block(StreamBlock(id, words, close_block(limits)));
   }
+  count_added(id);
+}
+
+Stream::Place Stream::append(StreamId id, const EncodedStreamEntry& entry,
+                             const StreamLimits& limits) {
+  assert(id > last_id_);
+  std::size_t begin = 0;
+  if (!blocks_.empty() && blocks_.back().takes(entry.text_bytes, limits)) {
+    StreamBlock& block = blocks_.back();
+    const std::size_t before = block.allocated();
+    begin = block.append(id, entry);
+    block_bytes_ += block.allocated() - before;
+  } else {
+    push_block(StreamBlock(id, entry, close_block(limits)));
+    StreamBlockCursor cursor(blocks_.back());
+    cursor.next();
+    begin = cursor.offset();
+  }
+  count_added(id);
+  return {blocks_.back(), begin};
+}
+
+// A stream that has filled a block will fill the next one, too.
+std::size_t Stream::close_block(const StreamLimits& limits) {
+  if (blocks_.empty()) return 0;
+  change_block(blocks_.size() - 1, [](StreamBlock& block) {
+    block.shrink_to_fit();
+    return true;
+  });
+  const std::size_t most = limits.block_bytes == 0 ? kBlockRoomMost : limits.block_bytes;
+  return std::min(most, kBlockRoomMost);
+}
+
+void Stream::count_added(StreamId id) {
   if (++size_ == 1) first_id_ = id;
   last_id_ = id;
   ++entries_added_;

@@ -85,6 +85,13 @@ class Stream {
   // REQUIRES: id > last_id(), the words are fields and values in turn, and they have at most
   // kStreamBlockBytesMax bytes in all.
   void append(StreamId id, std::span<const std::string_view> words, const StreamLimits& limits);
+  // The same; returns the block that got the entry, which is the last one, and where it begins
+  // there.
+  struct Place {
+    const StreamBlock& block;
+    std::size_t begin;
+  };
+  Place append(StreamId id, const EncodedStreamEntry& entry, const StreamLimits& limits);
   bool erase(StreamId id);  // false if it is not there; raises max_deleted_id()
   std::size_t trim(const StreamTrim& trim, const StreamLimits& limits);  // how many were removed
 
@@ -127,6 +134,8 @@ class Stream {
   template <class Change>
   auto change_block(std::size_t index, Change change);
   void push_block(StreamBlock block);
+  std::size_t close_block(const StreamLimits& limits);  // the last one; room for the next
+  void count_added(StreamId id);
   void drop_block(std::size_t index);
   // The last one that begins at this id or before it, or the first.
   std::size_t block_of(StreamId id) const;

@@ -17,6 +17,7 @@ namespace mayfly {
 namespace {
 
 constexpr std::size_t kEntryFixedPieces = 3;  // flags, ms, seq
+constexpr std::size_t kGrowMost = 4096;       // that a block gets at once
 
 void set_block_bytes(char* listpack, std::size_t bytes) { write_little(listpack, bytes, 4); }
 
@@ -28,6 +29,19 @@ void add_pieces(char* listpack, std::size_t added) {
 
 char* write_piece(char* to, std::uint64_t number) {
   return ListpackText(static_cast<std::int64_t>(number)).write(to);
+}
+
+// The same, inline for small numbers.
+char* write_short(char* to, std::uint64_t number) {
+  if (number > 127) return write_piece(to, number);
+  to[0] = static_cast<char>(number);
+  to[1] = 1;
+  return to + 2;
+}
+
+char* copy_encoded(char* to, std::string_view bytes) {
+  std::memcpy(to, bytes.data(), bytes.size());
+  return to + bytes.size();
 }
 
 std::size_t piece_bytes(std::uint64_t number) {
@@ -43,6 +57,35 @@ bool has_block_fields(const char* at, std::size_t count, StreamBlock::Words word
     if (!field.equals(ListpackText(words[i]))) return false;
   }
   return true;
+}
+
+// ---- Encoded entries: equal texts have equal bytes ----
+
+std::size_t encoded_bytes_most(const EncodedStreamEntry& entry) {
+  constexpr std::size_t kNumbers = 2 + kEntryFixedPieces;  // of fields, of pieces
+  return kNumbers * kListpackEntryOverhead + entry.fields.size() + entry.values.size();
+}
+
+// Whether these are the fields of the block, whose number is at `at`.
+bool has_encoded_fields(std::string_view listpack, const char* at,
+                        const EncodedStreamEntry& entry) {
+  if (read_piece_size(at) != entry.count) return false;
+  const auto skipped = static_cast<std::size_t>(at - listpack.data());
+  return listpack.substr(skipped).starts_with(entry.fields);
+}
+
+// Fields and values in turn.
+char* write_pairs(char* to, const EncodedStreamEntry& entry) {
+  const char* field = entry.fields.data();
+  const char* value = entry.values.data();
+  for (std::size_t i = 0; i < entry.count; ++i) {
+    for (const char** const from : {&field, &value}) {
+      const char* const end = skip_piece(*from);
+      to = copy_encoded(to, {*from, end});
+      *from = end;
+    }
+  }
+  return to;
 }
 
 // An entry that is to be written.
@@ -122,9 +165,8 @@ void StreamBlock::reallocate(std::size_t bytes) {
   void* const moved = std::realloc(listpack_, bytes);
   if (moved == nullptr) throw std::bad_alloc();
   listpack_ = static_cast<char*>(moved);
+  room_ = malloc_usable_size(moved);
 }
-
-std::size_t StreamBlock::allocated() const { return malloc_usable_size(listpack_); }
 
 std::string_view StreamBlock::listpack() const {
   return {listpack_, stream_listpack_bytes(listpack_)};
@@ -151,11 +193,13 @@ bool StreamBlock::takes(std::size_t text_bytes, const StreamLimits& limits) cons
   const std::size_t most =
       wanted == 0 ? kStreamBlockBytesMax : std::min(wanted, kStreamBlockBytesMax);
   if (stream_listpack_bytes(listpack_) + text_bytes >= most) return false;
-  return limits.block_entries == 0 || live() + deleted() < limits.block_entries;
+  if (limits.block_entries == 0) return true;
+  const char* at = listpack_ + kListpackHeader;
+  const std::size_t live = read_piece_size(at);
+  return live + read_piece_size(at) < limits.block_entries;
 }
 
 void StreamBlock::append(StreamId id, Words words) {
-  constexpr std::size_t kGrowMost = 4096;
   const char* at = skip_piece(skip_piece(listpack_ + kListpackHeader));
   const std::size_t fields = read_piece_size(at);
   const StreamId delta = {id.ms - first_.ms, id.seq - first_.seq};
@@ -166,8 +210,60 @@ void StreamBlock::append(StreamId id, Words words) {
     const std::size_t needed = bytes + entry.bytes();
     if (needed > room) reallocate(std::max(needed, bytes + std::min(bytes, kGrowMost)));
   }
-  set_number(kListpackHeader, live() + 1);
+  count_one();
   entry.write(listpack_);
+}
+
+// ---- Encoded entries ----
+
+StreamBlock::StreamBlock(StreamId id, const EncodedStreamEntry& entry, std::size_t room)
+    : first_(id), listpack_(nullptr) {
+  constexpr std::size_t kPieces = 4;  // beside the fields
+  reallocate(std::max(room, kListpackEmpty + kPieces * kListpackEntryOverhead +
+                                entry.fields.size() + encoded_bytes_most(entry)));
+  char* at = write_piece(write_piece(listpack_ + kListpackHeader, 0), 0);
+  at = copy_encoded(write_piece(at, entry.count), entry.fields);
+  at = write_piece(at, 0);
+  *at = kListpackEnd;
+  set_block_bytes(listpack_, static_cast<std::size_t>(at + 1 - listpack_));
+  write_little(listpack_ + 4, kPieces + entry.count, 2);
+  append(id, entry);
+}
+
+std::size_t StreamBlock::append(StreamId id, const EncodedStreamEntry& entry) {
+  const std::size_t most = encoded_bytes_most(entry) + kListpackEntryOverhead;  // `live` may grow
+  const std::size_t bytes = stream_listpack_bytes(listpack_) + most;
+  if (bytes > room_) reallocate(bytes + std::min(bytes, kGrowMost));
+  count_one();
+
+  const char* const own = skip_piece(skip_piece(listpack_ + kListpackHeader));
+  const bool has_same_fields = has_encoded_fields(listpack(), own, entry);
+  const std::size_t begin = stream_listpack_bytes(listpack_) - 1;
+  char* at = listpack_ + begin;
+  at = write_short(at, has_same_fields ? kStreamEntrySameFields : 0);
+  at = write_short(at, id.ms - first_.ms);
+  at = write_short(at, id.seq - first_.seq);
+  std::size_t pieces = kEntryFixedPieces + entry.count;
+  if (has_same_fields) {
+    at = copy_encoded(at, entry.values);
+  } else {
+    pieces += 1 + entry.count;
+    at = write_pairs(write_piece(at, entry.count), entry);
+  }
+  at = write_short(at, pieces);
+  *at = kListpackEnd;
+  set_block_bytes(listpack_, static_cast<std::size_t>(at + 1 - listpack_));
+  add_pieces(listpack_, pieces + 1);
+  return begin;
+}
+
+void StreamBlock::count_one() {
+  char& live = listpack_[kListpackHeader];
+  if (static_cast<unsigned char>(live) < 127) {
+    ++live;
+  } else {
+    set_number(kListpackHeader, this->live() + 1);
+  }
 }
 
 bool StreamBlock::erase(StreamId id) {

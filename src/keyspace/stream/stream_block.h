@@ -14,6 +14,8 @@
 //
 // A deleted entry is marked, and its bytes stay until the whole block goes.
 //
+// Who adds many entries with the same fields encodes these once (EncodedStreamEntry).
+//
 //   append     O(fields); moves bytes only if the block has no spare room
 //   look-up    O(entries)
 
@@ -44,20 +46,32 @@ struct StreamLimits {
   std::size_t block_entries = 100;
 };
 
+// An entry whose fields and values are listpack entries already, `count` each.
+struct EncodedStreamEntry {
+  std::string_view fields;
+  std::string_view values;
+  std::size_t count;
+  std::size_t text_bytes;  // of all of them as texts, for the limits
+};
+
 class StreamBlock {
  public:
   using Words = std::span<const std::string_view>;  // field, value, field, value ...
 
   // A block with a first entry, and `room` bytes for it and for more.
   StreamBlock(StreamId id, Words words, std::size_t room);
+  StreamBlock(StreamId id, const EncodedStreamEntry& entry, std::size_t room);
   // A copy of these bytes. REQUIRES: they are a block; check_stream_block() tells.
   StreamBlock(StreamId first, std::string_view listpack);
   ~StreamBlock();
   StreamBlock(StreamBlock&& other) noexcept
-      : first_(other.first_), listpack_(std::exchange(other.listpack_, nullptr)) {}
+      : first_(other.first_),
+        listpack_(std::exchange(other.listpack_, nullptr)),
+        room_(other.room_) {}
   StreamBlock& operator=(StreamBlock&& other) noexcept {
     std::swap(first_, other.first_);
     std::swap(listpack_, other.listpack_);
+    std::swap(room_, other.room_);
     return *this;
   }
 
@@ -66,13 +80,14 @@ class StreamBlock {
   std::size_t live() const;
   std::size_t deleted() const;
   std::string_view listpack() const;
-  std::size_t allocated() const;
+  std::size_t allocated() const { return room_; }
 
   // Whether an entry whose texts have so many bytes is to be added here.
   bool takes(std::size_t text_bytes, const StreamLimits& limits) const;
 
   // REQUIRES: id > last().
   void append(StreamId id, Words words);
+  std::size_t append(StreamId id, const EncodedStreamEntry& entry);  // returns where it begins
   // Marks the entry as deleted; false if it is not there.
   bool erase(StreamId id);
   // The same with the first live entries: at most `most`, and only those below `end`. Before
@@ -84,11 +99,13 @@ class StreamBlock {
 
  private:
   void reallocate(std::size_t bytes);
+  void count_one();  // more that is live
   void set_counts(std::size_t live, std::size_t deleted);
   void set_number(std::size_t offset, std::size_t number);
 
   StreamId first_;
   char* listpack_;
+  std::size_t room_ = 0;  // that is allocated
 };
 
 // What is wrong with these bytes as a block with that id; empty if nothing is. Safe for any bytes.

@@ -139,6 +139,74 @@ TEST(StreamBlockTest, SeekFindsTheFirstEntryFromAnId) {
   }
 }
 
+// ---- Encoded entries ----
+
+// The words as an encoded entry, which refers to the strings.
+struct Encoded {
+  std::string fields;
+  std::string values;
+  std::size_t text_bytes = 0;
+  std::size_t count = 0;
+
+  explicit Encoded(const Words& words) : count(words.size() / 2) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const ListpackText text(words[i]);
+      std::string piece(text.bytes(), ' ');
+      text.write(piece.data());
+      (i % 2 == 0 ? fields : values) += piece;
+      text_bytes += words[i].size();
+    }
+  }
+  EncodedStreamEntry view() const { return {fields, values, count, text_bytes}; }
+};
+
+TEST(StreamBlockTest, AnEncodedEntryHasTheSameBytes) {
+  const std::string longer(200, 'l');
+  const std::vector<Words> entries = {{"a", "1", "b", "hello"}, {"a", "-2", "b", ""},
+                                      {"a", "x", "c", "y"},     {"b", "5000000000", "a", "z"},
+                                      {"a", longer, "b", "x"},  {"abc", "1"}};
+  for (std::size_t first = 0; first < entries.size(); ++first) {
+    const StreamId begin = {1000, 5};
+    StreamBlock block = make_block(begin, entries[first]);
+    StreamBlock encoded(begin, Encoded(entries[first]).view(), 0);
+    ASSERT_EQ(encoded.listpack(), block.listpack());
+    for (std::uint64_t i = 1; i < 300; ++i) {
+      const Words& words = entries[(first + i * i) % entries.size()];
+      const StreamId id = i % 3 == 0 ? StreamId{1000 + i * 100, 0} : StreamId{1000 + i * 100, i};
+      block.append(id, words);
+      const std::size_t before = encoded.listpack().size();
+      const std::size_t at = encoded.append(id, Encoded(words).view());
+      ASSERT_EQ(encoded.listpack(), block.listpack()) << i;
+      ASSERT_GE(at + 2, before) << "the entry is the last one";
+    }
+    EXPECT_EQ(check(encoded), "");
+  }
+}
+
+TEST(StreamBlockTest, AStreamOfEncodedEntriesIsTheSame) {
+  Random random(7);
+  const StreamLimits limits = {.block_bytes = 300, .block_entries = 7};
+  Stream one;
+  Stream two;
+  for (std::uint64_t i = 1; i < 2'000; ++i) {
+    const std::string value(random.below(60), 'v');
+    const Words words = random.below(5) == 0 ? Words{"other", value} : Words{"a", value, "b", "7"};
+    one.append({i, 0}, words, limits);
+    const Stream::Place place = two.append({i, 0}, Encoded(words).view(), limits);
+    ASSERT_EQ(place.block.last(), (StreamId{i, 0}));
+    StreamBlockCursor cursor(place.block);
+    cursor.to_end();
+    ASSERT_TRUE(cursor.previous());
+    ASSERT_EQ(place.begin, cursor.offset());
+  }
+  EXPECT_EQ(two.check_invariants(), "");
+  std::vector<std::string> blocks;
+  one.each_block([&](StreamId, std::string_view bytes) { blocks.emplace_back(bytes); });
+  std::size_t at = 0;
+  two.each_block([&](StreamId, std::string_view bytes) { ASSERT_EQ(bytes, blocks.at(at++)); });
+  EXPECT_EQ(at, blocks.size());
+}
+
 // ---- Changes ----
 
 TEST(StreamBlockTest, DeletedEntriesAreMarked) {

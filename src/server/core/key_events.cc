@@ -116,7 +116,7 @@ void KeyEvents::members_expired(Database& database, const ExpiredMembers& expire
   }
   if (expired.emptied) notify(Event::generic, "del", key, database.number());
   if (expired.is_whole) return propagate_removal(database, key, expired.by);
-  if (!propagation_.is_wanted()) return;
+  if (!propagation_.is_wanted() || is_logged(expired.by)) return;
   propagation_.add(database.number(), removal_request(expired.type, key, expired.names));
   end_removal(expired.by);
 }
@@ -136,10 +136,13 @@ void KeyEvents::removed(const Database& database, std::string_view key) {
 }
 
 void KeyEvents::propagate_removal(Database& database, std::string_view key, FoundBy by) {
-  if (!propagation_.is_wanted()) return;
+  if (!propagation_.is_wanted() || is_logged(by)) return;
   propagation_.add(database.number(), Propagated{std::string(removal_name()), std::string(key)});
   end_removal(by);
 }
+
+// Whether the request that adds entries to the expiry log removes what they are about, too.
+bool KeyEvents::is_logged(FoundBy by) { return by == FoundBy::sweep && expiry_log_.take_removal(); }
 
 // A batch of a sweep is one unit with its entries in the expiry log: see ExpiryLog::end_sweep().
 void KeyEvents::end_removal(FoundBy by) {

@@ -31,7 +31,7 @@ class KeyEvents final : public Host, public KeyspaceListener {
   KeyEvents(const Environment& environment, Keyspace& keyspace, Stats& stats, Watches& watches,
             KeyWaiters& key_waiters, PubSub& pubsub, Tracking& tracking, Propagation& propagation,
             const Loading& loading, const ReplicationStream& stream, LocalExpiries& local_expiries,
-            const ExpiryLog& expiry_log)
+            ExpiryLog& expiry_log)
       : config_(environment.config),
         now_(environment.now),
         keyspace_(keyspace),
@@ -83,6 +83,7 @@ class KeyEvents final : public Host, public KeyspaceListener {
  private:
   void removed(const Database& database, std::string_view key);
   void propagate_removal(Database& database, std::string_view key, FoundBy by);
+  bool is_logged(FoundBy by);
   void end_removal(FoundBy by);
 
   const Config& config_;
@@ -97,7 +98,7 @@ class KeyEvents final : public Host, public KeyspaceListener {
   const Loading& loading_;
   const ReplicationStream& stream_;
   LocalExpiries& local_expiries_;
-  const ExpiryLog& expiry_log_;
+  ExpiryLog& expiry_log_;
   bool is_flushed_ = false;
 };
 

@@ -116,6 +116,12 @@ bool Reclaimer::evict_keys() {
   }
   while (used_memory() > config_.maxmemory && keyspace_.lazy_free().free_some(kFreedAtOnce) > 0) {
   }
+  const bool has_room = evict_until_room(context);
+  expiry_log_.end_sweep();  // of members that were due when their key was evicted
+  return has_room;
+}
+
+bool Reclaimer::evict_until_room(const ExecContext& context) {
   while (used_memory() > config_.maxmemory) {
     if (!evict_one(context, keyspace_, config_.maxmemory_policy,
                    static_cast<int>(config_.maxmemory_samples))) {

@@ -72,6 +72,7 @@ class Reclaimer {
   Policy policy_for(const Client* client) const;
   bool sweeps() const;
   void sweep_slice();
+  bool evict_until_room(const ExecContext& context);
   std::size_t sweep_batch(const ExecContext& context, std::size_t limit);
   void free_slice(std::int64_t micros);
   bool evict_keys();

@@ -15,6 +15,7 @@
 #include "server/blocking/key_waiters.h"
 #include "server/core/reclaimer.h"
 #include "server/expiry/expiry_log.h"
+#include "server/expiry/log_protection.h"
 #include "server/monitoring/command_log.h"
 #include "server/monitoring/latency.h"
 #include "server/monitoring/secrets.h"
@@ -98,6 +99,11 @@ bool Requests::handle(Client& client, Words words) {
   }
   if (must_wait(client, *command, flags)) return false;
   if (client.transaction.is_open && (command->flags & flag::unqueued) == 0) {
+    if (queues_log_write(config_, parts_.reclaimer.context(&client), keyspace_, *command, words)) {
+      ++stats_.by_command[command].rejected;
+      refuse(client, command, words, kLogProtectedReply);
+      return true;
+    }
     queue(client, flags, words);
   } else {
     run(client, *command, words);

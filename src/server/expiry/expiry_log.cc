@@ -6,12 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <memory>
 #include <utility>
 
-#include "resp/numbers.h"
 #include "server/core/key_events.h"
 #include "server/monitoring/stats.h"
 #include "server/persistence/loading.h"
@@ -21,31 +18,13 @@
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kLoggedValueMost = 1 << 20;   // a longer value is left out
 constexpr std::size_t kLoggedNamesMost = 64 << 20;  // of key and member together
 
 // From this limit on, a full log loses a whole block of entries (a hundred) at once, which costs
 // next to nothing; below it, exactly what is too much.
 constexpr std::uint64_t kBlocksFrom = 10'000;
 
-// A number as text, without an allocation.
-class NumberText {
- public:
-  explicit NumberText(std::int64_t number)
-      : end_(std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr) {}
-  std::string_view view() const { return {text_.data(), end_}; }
-
- private:
-  std::array<char, 24> text_;
-  const char* end_;
-};
-
 std::int64_t in_ms(Time time) { return time.time_since_epoch().count(); }
-
-std::string_view how_name(FoundBy by) {
-  if (by == FoundBy::past) return "past";
-  return by == FoundBy::sweep ? "sweep" : "access";
-}
 
 // Behind the last one; nothing if there are no more ids.
 std::optional<StreamId> next_log_id(StreamId last, Time now) {
@@ -107,20 +86,31 @@ std::vector<RecentExpiry> ExpiryLog::read_recent(std::uint64_t sequence, std::si
 // ---- Entries ----
 
 void ExpiryLog::expiring(Database& database, const ExpiringEntry& entry) {
-  if (entry.key == kExpiryLogKey) return;
+  if (entry.key == kExpiryLogKey) {  // it has a deadline from before the log was on
+    propagate_batch();
+    batch_database_ = nullptr;
+    return;
+  }
   if (recent_.is_watched(environment_.now)) recent_.add(database.number(), entry);
   if (!is_active()) return;
   if (entry.key.size() + entry.member.value_or("").size() > kLoggedNamesMost) {
-    return drop(database.number(), "A name is too long for the expiry log");
+    return drop(database.number(), entry.by, "A name is too long for the expiry log");
   }
   if (batch_database_ != &database) {
+    changed_.resize(static_cast<std::size_t>(keyspace_.count()));
     batch_stream_ = find_or_make(database, entry.at);
     batch_database_ = &database;
   }
   if (batch_stream_ == nullptr) {
-    return drop(database.number(), wrong_type_text(database.number()));
+    return drop(database.number(), entry.by, wrong_type_text(database.number()));
   }
   write(database, *batch_stream_, entry);
+}
+
+// Nothing expires on a replica, nor while writes are paused.
+void ExpiryLog::removing(Database& database, Slot slot) {
+  if (stream_.is_replica() || loading_.is_active()) return;
+  database.report_overdue({.now = environment_.now}, slot, FoundBy::access);
 }
 
 Stream* ExpiryLog::find_or_make(Database& database, Time now) {
@@ -136,47 +126,54 @@ Stream* ExpiryLog::find_or_make(Database& database, Time now) {
   return &database.stream(slot);
 }
 
-void ExpiryLog::drop(int database, std::string_view why) {
+void ExpiryLog::drop(int database, FoundBy by, std::string_view why) {
   ++dropped_;
+  if (by == FoundBy::sweep) has_other_removals_ = true;
   if (std::exchange(has_warned_, true)) return;
   environment_.log.warning("Expiries in database {} are not logged: {}", database, why);
 }
 
 void ExpiryLog::write(Database& database, Stream& stream, const ExpiringEntry& entry) {
   const std::optional<StreamId> id = next_log_id(stream.last_id(), entry.at);
-  if (!id) return drop(database.number(), "its stream has no more ids");
-  const NumberText number(database.number());
-  const NumberText deadline(in_ms(entry.deadline));
-  const NumberText at(in_ms(entry.at));
-  std::string score;
-  words_.assign({"XADD", kExpiryLogKey, {}, "db", number.view(), "key", entry.key});
-  if (entry.member) words_.insert(words_.end(), {"member", *entry.member});
-  words_.insert(words_.end(), {"type", type_name(entry.type), "deadline", deadline.view(), "at",
-                               at.view(), "how", how_name(entry.by)});
-  const bool has_value =
-      entry.type == ValueType::string || (entry.member.has_value() && entry.type != ValueType::set);
-  if (config_.expiry_log_values && has_value && entry.value.size() <= kLoggedValueMost) {
-    std::string_view value = entry.value;
-    if (entry.type == ValueType::zset)
-      value = score = format_double(Member{.name = {}, .value = value}.score());
-    words_.insert(words_.end(), {"value", value});
-  }
-  stream.append(*id, std::span(words_).subspan(3), keyspace_.options().stream_limits);
-  if (propagation_.is_wanted()) {
-    const std::string text = id->text();
-    words_[2] = text;
-    propagation_.add(database.number(), Words(words_));
-  }
-  changed_.resize(static_cast<std::size_t>(keyspace_.count()));
+  if (!id) return drop(database.number(), entry.by, "its stream has no more ids");
+  const EncodedStreamEntry encoded =
+      encoder_.encode(database.number(), entry, config_.expiry_log_values);
+  const Stream::Place place = stream.append(*id, encoded, keyspace_.options().stream_limits);
+  if (propagation_.is_wanted()) propagate(database.number(), place, *id, encoded, entry.by);
   changed_[static_cast<std::size_t>(database.number())] = 1;
   has_new_ = true;
   ++added_;
   ++stats_.dirty;
 }
 
+// ---- Propagation ----
+
+void ExpiryLog::propagate(int database, const Stream::Place& place, StreamId id,
+                          const EncodedStreamEntry& encoded, FoundBy by) {
+  if (by == FoundBy::sweep && !stream_.has_foreign()) {
+    if (!batch_.is_empty() && !batch_.takes(database, place)) propagate_batch();
+    batch_.add(database, place);
+    has_removals_ = true;
+    return;
+  }
+  if (by == FoundBy::sweep) has_other_removals_ = true;
+  Propagated words = {"XADD", std::string(kExpiryLogKey), id.text()};
+  add_words(encoded, words);
+  propagation_.add(database, words);
+}
+
+void ExpiryLog::propagate_batch() {
+  if (batch_.is_empty()) return;
+  const LogBatch::Request request = batch_.take();
+  const std::string_view words[] = {"XEXPIRED", kExpiryLogKey, request.first_id, request.block};
+  propagation_.add(batch_.database(), Words(words));
+}
+
 // ---- Batches ----
 
 bool ExpiryLog::finish_batch() {
+  propagate_batch();
+  encoder_.shrink();
   batch_database_ = nullptr;
   batch_stream_ = nullptr;
   if (!std::exchange(has_new_, false)) return false;

@@ -18,8 +18,8 @@
 namespace mayfly {
 namespace expiry_log_model_test {
 
-// A key has a deadline of its own, or its members have, never both: which of them expires first
-// would depend on the sweep.
+// A key whose members have deadlines gets one of its own only together with a member that has none:
+// else it would depend on the sweep whether the key expires, or goes with its last member.
 struct Value {
   std::string type;
   std::string text;                             // of a string
@@ -126,17 +126,15 @@ class LogModel {
 
   // What is due of this key. Returns whether the key is gone.
   bool collect(int db, const std::string& key, Value& value) {
-    if (value.deadline && *value.deadline <= now()) {
-      expect(db, key, value, {}, *value.deadline, "time");
-      return true;
-    }
+    const bool is_due = value.deadline && *value.deadline <= now();
+    if (is_due) expect(db, key, value, {}, *value.deadline, "time");
     const std::size_t before = value.members.size();
     std::erase_if(value.members, [&](const auto& member) {
       const bool is_gone = member.second != 0 && member.second <= now();
       if (is_gone) expect(db, key, value, member.first, member.second, "time");
       return is_gone;
     });
-    return before > 0 && value.members.empty();
+    return is_due || (before > 0 && value.members.empty());
   }
 
   void expect(int db, const std::string& key, const Value& value, const std::string& member,
@@ -165,9 +163,8 @@ class LogModel {
     const std::string key = some_key();
     const std::string text = "v" + std::to_string(random_.below(1000));
     const auto found = data_[db_].find(key);
-    const std::uint64_t kind = random_.below(5);
+    const std::uint64_t kind = random_.below(6);
     if (kind == 0) {
-      catch_up();
       const long deadline = later();
       run(fmt::format("SET {} {} PXAT {}", key, text, deadline));
       data_[db_][key] = {"string", text, deadline, {}, {}};
@@ -176,9 +173,26 @@ class LogModel {
       run(fmt::format("RPUSH {} a b", key));
       run(fmt::format("PEXPIREAT {} {}", key, deadline));
       data_[db_][key] = {"list", "", deadline, {}, {}};
+    } else if (kind == 5) {
+      expire_whole(key);
     } else {
       put_member(key, kind, text);
     }
+  }
+
+  void expire_whole(const std::string& key) {
+    const auto found = data_[db_].find(key);
+    if (found == data_[db_].end() || found->second.members.empty()) return;
+    Value& value = found->second;
+    const std::string& type = value.type;
+    run(fmt::format(fmt::runtime(type == "hash"  ? "HSET {} zz 1.5"
+                                 : type == "set" ? "SADD {} zz"
+                                                 : "ZADD {} 1.5 zz"),
+                    key));
+    value.members["zz"] = 0;
+    value.payloads["zz"] = "1.5";
+    value.deadline = later();
+    run(fmt::format("PEXPIREAT {} {}", key, *value.deadline));
   }
 
   void put_member(const std::string& key, std::uint64_t kind, const std::string& text) {
@@ -230,8 +244,7 @@ class LogModel {
   void remove() {
     const std::string key = existing();
     if (key.empty()) return;
-    catch_up();
-    run("DEL " + key);
+    run((random_.below(2) == 0 ? "DEL " : "UNLINK ") + key);
     data_[db_].erase(key);
   }
 
@@ -251,8 +264,7 @@ class LogModel {
     run("SCAN 0");
   }
 
-  // Members that are due and not removed yet go with a key that is deleted or replaced, and are
-  // logged by the new name of one that is renamed.
+  // Members that are due and not removed yet are logged by the new name of a key that is renamed.
   void catch_up() {
     run("DEBUG SET-ACTIVE-EXPIRE 1", false);
     sweep();

@@ -99,6 +99,32 @@ TEST_F(ExpiryLogRestartTest, WhatExpiredBeforeAndDuringAStopIsLoggedOnce) {
   EXPECT_EQ(log_of(server()), all) << "nothing twice";
 }
 
+// A request of an append-only file that changes nothing is an error; so nothing is removed twice.
+TEST_F(ExpiryLogRestartTest, KeysThatExpireWithTheirMembersAreRead) {
+  ASSERT_EQ(start(config(true)), "");
+  for (const bool is_foreign : {false, true}) {
+    server().parts().replication.stream().set_foreign(is_foreign);
+    for (int i = 0; i < 5; ++i) {
+      const std::string key = "h" + std::to_string(i);
+      run("HSETEX " + key + " PX 100 FIELDS 2 f v g v");
+      if (i % 2 == 0) run("HSET " + key + " stays v");
+      run("PEXPIRE " + key + " 100");
+    }
+    run("SADDEX s PX 100 MEMBERS 2 a b");
+    run("SADD s stays");
+    clock_.advance(100ms);
+    if (is_foreign) run("DEL h3");
+    fixture_->sweep();
+  }
+  const Lines all = log_of(server());
+  EXPECT_EQ(all.size(), 2u * (5 * 3 + 2));
+  turn();
+  ASSERT_EQ(restart(config(true)), "");
+  EXPECT_EQ(log_of(server()), all);
+  EXPECT_EQ(run("SMEMBERS s"), "[\"stays\"]");
+  EXPECT_EQ(run("DBSIZE"), "(integer) 2");
+}
+
 TEST_F(ExpiryLogRestartTest, WhatIsDueInASnapshotIsLoggedAfterTheLoad) {
   ASSERT_EQ(start(config(false)), "");
   run("SET a v PX 10");

@@ -86,6 +86,98 @@ TEST_F(ExpiryLogTest, NothingIsLoggedForWhatDidNotExistOrWasDeleted) {
   EXPECT_EQ(client.run("EXISTS __expired__"), "(integer) 0") << "made by the first entry";
 }
 
+// ---- Members that are due when their key goes ----
+
+TEST_F(ExpiryLogTest, MembersThatAreDueWhenTheirKeyGoesAreLogged) {
+  const char* const removals[] = {"DEL k",          "UNLINK k", "SET k v",
+                                  "RENAME other k", "MOVE k 2", "COPY other k REPLACE",
+                                  "GETDEL k",       "MSET k v", "SUNIONSTORE k other",
+                                  "PEXPIREAT k 1"};
+  for (const std::string line : removals) {
+    SCOPED_TRACE(line);
+    client.run("FLUSHALL");
+    client.run("SADD other x");
+    client.run("HSETEX k PX 10 FIELDS 2 due1 x due2 y");
+    client.run("HSET k stays z");
+    client.run("HSETEX k PX 100 FIELDS 1 later z");
+    advance(10ms);
+    units();
+    client.run(line);
+    const bool keeps = line == "MOVE k 2" || line == "GETDEL k";  // GETDEL: of another type
+    Lines seen = log();
+    std::erase_if(seen, [](const std::string& entry) { return !entry.starts_with("0 k/"); });
+    std::ranges::sort(seen);
+    EXPECT_EQ(seen,
+              keeps ? Lines{} : (Lines{"0 k/due1 hash access +0", "0 k/due2 hash access +0"}));
+    if (!keeps) {
+      const std::string sent = units();
+      EXPECT_TRUE(sent.starts_with("MULTI XADD XADD ")) << sent;
+    }
+    sweep_now();
+    if (!keeps) {
+      EXPECT_EQ(log().size(), line == "PEXPIREAT k 1" ? 3u : 2u) << "nothing twice";
+    }
+    if (line == "MOVE k 2") EXPECT_EQ(log(2).size(), 2u) << "by the database that it has now";
+  }
+}
+
+TEST_F(ExpiryLogTest, AKeyExpiresAfterItsMembers) {
+  for (const bool is_swept : {false, true}) {
+    client.run("FLUSHALL");
+    client.run("ZADDEX z PX 10 MEMBERS 2 1 a 2 b");
+    client.run("ZADD z 3 stays");
+    client.run("PEXPIRE z 10");
+    advance(10ms);
+    if (is_swept) sweep_now();
+    EXPECT_EQ(client.run("EXISTS z"), "(integer) 0");
+    const std::string how = is_swept ? "sweep +0" : "access +0";
+    EXPECT_EQ(log(), (Lines{"0 z/a zset " + how, "0 z/b zset " + how, "0 z zset " + how}));
+  }
+}
+
+// A sweep has a budget, also for members of a key that is due itself.
+TEST_F(ExpiryLogTest, ALargeKeyExpiresInSteps) {
+  constexpr int kMembers = 1000;
+  std::string line = "SADDEX s PX 10 MEMBERS " + std::to_string(kMembers);
+  for (int i = 0; i < kMembers; ++i) line += " m" + std::to_string(i);
+  client.run(line);
+  client.run("PEXPIRE s 10");
+  advance(10ms);
+  Keyspace& keyspace = server().parts().keyspace;
+  const std::size_t swept = keyspace.sweep({.now = wall().now()}, 32);
+  EXPECT_GE(swept, 32u);
+  EXPECT_LE(swept, 64u);
+  EXPECT_EQ(keyspace[0].check_invariants(), "");
+  EXPECT_NE(keyspace[0].stored_slot("s"), kNoSlot);
+  sweep_now();
+  EXPECT_EQ(log().size(), kMembers + 1u);
+  EXPECT_EQ(log().back(), "0 s set sweep +0");
+  EXPECT_EQ(keyspace[0].check_invariants(), "");
+}
+
+TEST_F(ExpiryLogTest, RestoreWithATimeInThePastIsAnExpiryOfTheOldValue) {
+  client.run("SET a old");
+  client.run("CONFIG SET expiry-log-values yes");
+  const std::string script =
+      "local v = redis.call('DUMP', 'a') redis.call('SET', 'a', 'older') "
+      "return redis.call('RESTORE', KEYS[1], 1, v, 'REPLACE', 'ABSTTL')";
+  EXPECT_EQ(client.run({"EVAL", script, "1", "a"}), "OK");
+  EXPECT_EQ(log().size(), 1u);
+  EXPECT_TRUE(log().at(0).starts_with("0 a string past ")) << log().at(0);
+  EXPECT_TRUE(log().at(0).ends_with("=older")) << log().at(0);
+  client.run("SET a old");
+  EXPECT_EQ(client.run({"EVAL", script, "1", "new"}), "OK");
+  EXPECT_EQ(log().size(), 1u) << "there was none";
+}
+
+TEST_F(ExpiryLogTest, FlushallForgetsTheLogToo) {
+  client.run("HSETEX h PX 10 FIELDS 1 f v");
+  client.run("EXPIRE h -1");
+  EXPECT_EQ(log().size(), 1u);
+  client.run("FLUSHALL");
+  EXPECT_EQ(log(), Lines{});
+}
+
 // ---- Propagation ----
 
 TEST_F(ExpiryLogTest, AnEntryAndItsRemovalAreOneUnit) {
@@ -103,7 +195,7 @@ TEST_F(ExpiryLogTest, AnEntryAndItsRemovalAreOneUnit) {
                                "0: UNLINK a", "0: EXEC"}));
   units();
   sweep_now();
-  EXPECT_EQ(units(), "MULTI XADD UNLINK XADD XADD HDEL EXEC ");
+  EXPECT_EQ(units(), "XEXPIRED ") << "entries and removals, as one request";
   EXPECT_EQ(log().size(), 4u);
 }
 

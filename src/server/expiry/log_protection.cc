@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "keyspace/database.h"
+#include "keyspace/keyspace.h"
 #include "server/expiry/expiry_log.h"
 
 namespace mayfly {
@@ -21,6 +21,15 @@ bool names_expiry_log(const Command& command, Words words) {
     const std::uint32_t access = is_target || is_option ? keys.target_access : keys.access;
     return (access & access::ro) == 0;
   });
+}
+
+bool queues_log_write(const Config& config, const ExecContext& context, Keyspace& keyspace,
+                      const Command& command, Words words) {
+  if (!config.expiry_log) return false;
+  for (int number = 0; number < keyspace.count(); ++number) {
+    if (!writes_expiry_log(config, context, keyspace[number], command, words)) return false;
+  }
+  return true;
 }
 
 bool is_protected(const Database& database) {

@@ -17,6 +17,7 @@
 namespace mayfly {
 
 class Database;
+class Keyspace;
 
 inline constexpr char kLogProtectedReply[] =
     "ERR '__expired__' is the expiry log, which only the server writes (read it with XREAD, "
@@ -35,5 +36,10 @@ inline bool writes_expiry_log(const Config& config, const ExecContext& context,
          context.policy != Policy::show && names_expiry_log(command, words) &&
          is_protected(database);
 }
+
+// Whether the request is to be refused when it is queued: it would be in any database that is
+// selected when it runs.
+bool queues_log_write(const Config& config, const ExecContext& context, Keyspace& keyspace,
+                      const Command& command, Words words);
 
 }  // namespace mayfly

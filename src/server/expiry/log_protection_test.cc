@@ -97,14 +97,32 @@ TEST_F(LogProtectionTest, WhatReadsItOrItsGroupsIsAllowed) {
 
 TEST_F(LogProtectionTest, TransactionsAndScriptsAreNoWayAround) {
   client.run("MULTI");
-  EXPECT_EQ(client.run("DEL __expired__"), "QUEUED");
-  client.run("SET x 1");
-  EXPECT_EQ(client.run("EXEC"), std::string("[(error) ") + kLogProtectedReply + ", OK]");
+  EXPECT_EQ(client.run("SET x 1"), "QUEUED");
+  EXPECT_TRUE(is_refused("DEL __expired__")) << "when it is queued";
+  EXPECT_EQ(client.run("XLEN __expired__"), "QUEUED");
+  EXPECT_EQ(client.run("EXEC"),
+            "(error) EXECABORT Transaction discarded because of previous errors.");
+  EXPECT_EQ(client.run("EXISTS x"), "(integer) 0");
   const std::string refused =
       client.run({"EVAL", "return redis.call('DEL', KEYS[1])", "1", "__expired__"});
   EXPECT_NE(refused.find("is the expiry log"), std::string::npos) << refused;
   EXPECT_EQ(client.run({"EVAL", "return redis.call('XLEN', KEYS[1])", "1", "__expired__"}),
             "(integer) 1");
+}
+
+// A key of another type, which came before the log, may be changed; so EXEC finds out.
+TEST_F(LogProtectionTest, ATransactionMaySelectADatabaseWithAnotherKeyOfThatName) {
+  client.run("CONFIG SET expiry-log no");
+  client.run("SELECT 3");
+  client.run("SET __expired__ v");
+  client.run("SELECT 0");
+  server().parts().config.expiry_log = true;  // as if the key had come with the data
+  client.run("MULTI");
+  EXPECT_EQ(client.run("DEL __expired__"), "QUEUED");
+  client.run("SELECT 3");
+  EXPECT_EQ(client.run("DEL __expired__"), "QUEUED");
+  EXPECT_EQ(client.run("EXEC"),
+            std::string("[(error) ") + kLogProtectedReply + ", OK, (integer) 1]");
 }
 
 TEST_F(LogProtectionTest, AGroupCanBeMadeBeforeTheFirstEntry) {

@@ -89,7 +89,8 @@ void fail_restore(Call& call, const Error& error) {
 
 // Stores the value of the payload under the key; kNoSlot after an error, which leaves an old value
 // in place. So the value gets another name first, unless there can be no old one.
-Slot restore_over(Call& call, Slot old, std::string_view key, std::string_view payload) {
+// An old value that a deadline in the past removes is an expiry.
+Slot restore_over(Call& call, Slot old, std::string_view key, Time deadline) {
   Database& database = call.database();
   const bool may_hide_one = call.context().policy == Policy::hide;
   std::string name(key);
@@ -97,13 +98,18 @@ Slot restore_over(Call& call, Slot old, std::string_view key, std::string_view p
     name += fmt::format(":restored:{:016x}", call.keyspace().random().next());
   }
   const RdbChecks checks = rdb_checks(parts_of(call).config);
-  const Result<Slot> made = restore_value(call.context(), database, name, payload, checks);
+  const Result<Slot> made = restore_value(call.context(), database, name, call.word(3), checks);
   if (!made) {
     fail_restore(call, made.error());
     return kNoSlot;
   }
   if (name == key) return *made;
-  if (old != kNoSlot) database.erase(old);
+  if (old != kNoSlot) {
+    if (deadline != kNever && call.context().expires_at_once(deadline)) {
+      database.report_expiring(call.context(), old, deadline, FoundBy::past);
+    }
+    database.erase(old);
+  }
   database.rename(*made, key);
   return *made;
 }
@@ -150,7 +156,7 @@ void restore(Call& call) {
   const Time given = *deadline;
   deadline = ruled_deadline(call, key, given, options->jitter);
   if (!deadline) return;
-  const Slot slot = restore_over(call, old, key, call.word(3));
+  const Slot slot = restore_over(call, old, key, *deadline);
   if (slot == kNoSlot) return;
 
   call.reply().ok();

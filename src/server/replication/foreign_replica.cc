@@ -14,8 +14,8 @@
 namespace mayfly {
 namespace {
 
-constexpr std::array<std::string_view, 6> kOwnCommands = {"spexpireat", "saddex", "spersist",
-                                                          "zpexpireat", "zaddex", "zpersist"};
+constexpr std::array<std::string_view, 7> kOwnCommands = {
+    "spexpireat", "saddex", "spersist", "zpexpireat", "zaddex", "zpersist", "xexpired"};
 
 bool is_known(ValueType type, KnownDeadlines known) {
   return known == KnownDeadlines::all ||

@@ -171,5 +171,26 @@ TEST_F(ForeignReplica, IsCutOffBeforeARequestThatItDoesNotKnow) {
   EXPECT_TRUE(fourth.synchronise(id + " " + before).starts_with("+FULLRESYNC"));
 }
 
+// The removals of a sweep and their entries in the expiry log are XEXPIRED, but not to such a one.
+TEST_F(ForeignReplica, GetsTheExpiryLogInWordsThatItKnows) {
+  run("CONFIG SET expiry-log yes");
+  const auto expire_one = [this] {
+    run("SET k v PX 10");
+    cluster_.advance(std::chrono::milliseconds(20));
+    cluster_.turn();
+    return stream().mayfly_only().what;
+  };
+  {
+    Foreign replica(cluster_, kValkey9);
+    ASSERT_TRUE(replica.synchronise().starts_with("+FULLRESYNC"));
+    EXPECT_EQ(expire_one(), "");
+    EXPECT_EQ(run("XLEN __expired__"), "(integer) 1");
+    EXPECT_TRUE(replica.is_connected());
+  }
+  EXPECT_EQ(expire_one(), "XEXPIRED of the key '__expired__'") << "it has gone";
+  EXPECT_EQ(run("XLEN __expired__"), "(integer) 2");
+  EXPECT_TRUE(is_taken(kValkey9)) << "it gets all data";
+}
+
 }  // namespace foreign_replica_test
 }  // namespace mayfly

@@ -52,7 +52,7 @@ void Replicas::synchronise(Client& client, std::string_view id, std::int64_t off
                       client.link().address(), offset, stream.log().end() - from);
   client.output() +=
       client.replica->knows_ids ? fmt::format("+CONTINUE {}\r\n", ids.id) : "+CONTINUE\r\n";
-  if (std::ranges::find(all_, &client) == all_.end()) all_.push_back(&client);
+  attach(client);
   client.replica->cursor = from;
   ++context_.stats.partial_syncs;
   enter_online(client, context_.clock.now());
@@ -74,7 +74,7 @@ bool Replicas::refuse_foreign(Client& client) {
 void Replicas::synchronise_fully(Client& client) {
   if (refuse_foreign(client)) return;
   context_.stream.open();
-  if (std::ranges::find(all_, &client) == all_.end()) all_.push_back(&client);
+  attach(client);
   ++context_.stats.full_syncs;
   context_.log.notice("Replica {} asks for a full synchronisation", client.link().address());
   full_sync_.add(client, context_.clock.now());
@@ -125,8 +125,21 @@ std::size_t Replicas::acked_aof(std::uint64_t offset) const {
   }));
 }
 
+void Replicas::attach(Client& client) {
+  if (std::ranges::find(all_, &client) == all_.end()) all_.push_back(&client);
+  find_foreign();
+}
+
 void Replicas::forget(Client& client) {
-  if (std::erase(all_, &client) > 0 && all_.empty()) alone_since_ = context_.clock.now();
+  if (std::erase(all_, &client) == 0) return;
+  if (all_.empty()) alone_since_ = context_.clock.now();
+  find_foreign();
+}
+
+void Replicas::find_foreign() {
+  context_.stream.set_foreign(std::ranges::any_of(all_, [](const Client* one) {
+    return one->replica->known_deadlines() != KnownDeadlines::all;
+  }));
 }
 
 void Replicas::disconnect_all(std::string_view why) {

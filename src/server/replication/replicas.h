@@ -58,6 +58,8 @@ class Replicas {
   void enter_online(Client& client, Time now);
 
  private:
+  void attach(Client& client);
+  void find_foreign();
   bool is_beyond(const Client& client) const;
   void keep_alive(Time now);
   void drop_silent(Time now);

@@ -109,6 +109,10 @@ class ReplicationStream final : public PropagationSink {
   const MayflyOnly& mayfly_only() const { return mayfly_only_; }
   void note_mayfly_only(std::string what) { mayfly_only_ = {log_.end(), std::move(what)}; }
 
+  // Whether a replica that is not Mayfly is attached. Then writes should be such that it knows.
+  bool has_foreign() const { return has_foreign_; }
+  void set_foreign(bool is_there) { has_foreign_ = is_there; }
+
   // The database of the last command in the log; -1: the next command must select one.
   int selected() const { return selected_; }
   void set_selected(int database) { selected_ = database; }
@@ -123,6 +127,7 @@ class ReplicationStream final : public PropagationSink {
   bool is_open_ = false;
   bool is_replica_ = false;
   int selected_ = -1;
+  bool has_foreign_ = false;
   MayflyOnly mayfly_only_;
 };
 
