@@ -26,7 +26,7 @@ class StreamExpiredTest : public StreamFixture {
     return std::string(block.listpack());
   }
   std::string send(const std::string& block, std::string_view id = "5-0") {
-    return run(std::vector<std::string_view>{"XEXPIRED", "log", id, block});
+    return run({"XEXPIRED", "log", id, block});
   }
 };
 
@@ -46,7 +46,7 @@ TEST_F(StreamExpiredTest, AddsEntriesAndRemovesWhatTheyAreAbout) {
                                       {"key", "none", "member", "m"},
                                       {"key", "stays", "member", "m"}});
   EXPECT_EQ(send(block), "OK");
-  EXPECT_EQ(events(), "g:del:a h:hdel:h g:del:12 s:srem:s g:del:s t:xadd:log");
+  EXPECT_EQ(events(), "n:new:log g:del:a h:hdel:h g:del:12 s:srem:s g:del:s t:xadd:log");
   EXPECT_EQ(run("HKEYS h"), "[\"g\"]");
   EXPECT_EQ(run("EXISTS a 12 s stays"), "(integer) 1");
   EXPECT_EQ(run("XLEN log"), "(integer) 8");
