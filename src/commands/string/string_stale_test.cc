@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "commands/call_fixture.h"
 #include "mayfly/random.h"
@@ -296,6 +297,20 @@ TEST_F(StaleTest, BehavesLikeAModel) {
     Time deadline = kNever;
     std::string token;
     Time lease = Time(Millis(0));
+
+    // The value is gone, the lease is not.
+    void expire() {
+      value.clear();
+      fresh_until = kNever;
+      deadline = kNever;
+    }
+    // A change ends the lease.
+    void set(std::string text, Time fresh, Time end) {
+      *this = Page();
+      value = std::move(text);
+      fresh_until = fresh;
+      deadline = end;
+    }
   };
   std::map<std::string, Page> pages;
   Random random(19);
@@ -304,7 +319,7 @@ TEST_F(StaleTest, BehavesLikeAModel) {
     advance(Millis(random.below(30)));
     const std::string key(1, static_cast<char>('a' + random.below(4)));
     Page& page = pages[key];
-    if (is_due(page.deadline, now())) page = {.token = page.token, .lease = page.lease};
+    if (is_due(page.deadline, now())) page.expire();
     const bool is_there = !page.value.empty();
     const std::string value = "v" + std::to_string(step);
     const std::string fresh = number(200);
@@ -312,7 +327,7 @@ TEST_F(StaleTest, BehavesLikeAModel) {
     const std::string times = " PX " + fresh + " PSTALE " + stale;
     const auto put = [&] {
       const Time fresh_until = now() + Millis(std::stoll(fresh));
-      page = {value, fresh_until, fresh_until + Millis(std::stoll(stale))};
+      page.set(value, fresh_until, fresh_until + Millis(std::stoll(stale)));
     };
     switch (random.below(8)) {
       case 0:
@@ -330,11 +345,11 @@ TEST_F(StaleTest, BehavesLikeAModel) {
       case 2:
         if (random.below(4) != 0) break;
         ASSERT_EQ(run("DEL " + key), is_there ? "(integer) 1" : "(integer) 0");
-        page = {};
+        page = Page();
         break;
       case 3:
         ASSERT_EQ(run("PEXPIRE " + key + " " + fresh), is_there ? "(integer) 1" : "(integer) 0");
-        if (is_there) page = {page.value, kNever, now() + Millis(std::stoll(fresh))};
+        if (is_there) page.set(page.value, kNever, now() + Millis(std::stoll(fresh)));
         break;
       default: {
         const bool is_fresh = is_there && now() < page.fresh_until;
