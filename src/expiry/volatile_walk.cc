@@ -110,7 +110,11 @@ std::size_t VolatileTree::take_bucket(PlacedColumn& slots, Branch at, unsigned d
     }
     if (i == 0) bucket.set_earliest(earliest);  // every slot was looked at
   }
-  if (bucket.size() == 0) unset(nodes_[at.node], digit);
+  if (bucket.size() == 0) {
+    unset(nodes_[at.node], digit);
+  } else if (taken > 0) {
+    bucket.fit();
+  }
   return taken;
 }
 

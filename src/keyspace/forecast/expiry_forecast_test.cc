@@ -159,7 +159,7 @@ TEST_F(ExpiryForecastTest, KnowsWhatSmallKeysWithLastingMembersFree) {
 }
 
 TEST_F(ExpiryForecastTest, KnowsThePlacesOfLargeHashes) {
-  put_members(ValueType::hash, 20, 2'000);
+  put_members(ValueType::hash, 20, 5'000);
   expect_within(0.05, {1'000, 3'000, 5'000, 9'000, 12'000});
 }
 
@@ -169,12 +169,12 @@ TEST_F(ExpiryForecastTest, KnowsThePlacesOfAVeryLargeHash) {
 }
 
 TEST_F(ExpiryForecastTest, KnowsThePlacesOfLargeHashesWithLastingFields) {
-  put_members(ValueType::hash, 20, 2'000, true);
+  put_members(ValueType::hash, 20, 5'000, true);
   expect_within(0.05, {1'000, 3'000, 5'000, 9'000, 12'000});
 }
 
 TEST_F(ExpiryForecastTest, KnowsThePlacesOfLargeSortedSets) {
-  put_members(ValueType::zset, 20, 2'000);
+  put_members(ValueType::zset, 20, 5'000);
   expect_within(0.08, {1'000, 3'000, 5'000, 9'000, 12'000});
 }
 

@@ -43,6 +43,18 @@ void look_at_members(const MemberTable& table, std::size_t chunk, std::span<cons
   found.index.add(last_due);
 }
 
+// Of the buckets of an index. A single one is halved when half of it is empty; of many, those that
+// are due go.
+double freed_of_buckets(std::size_t deadlines, double due) {
+  constexpr std::size_t kOneBucket = 2'000;
+  const auto all = static_cast<double>(deadlines);
+  double room = all - due;
+  if (deadlines <= kOneBucket && room > 0) {
+    for (room = all; room > 2 * (all - due);) room /= 2;
+  }
+  return (all - room) * kIndexBucketBytes;
+}
+
 }  // namespace
 
 // The table becomes sparse, and shrinks in proportion when a fifth of its slots is gone. Some
@@ -79,7 +91,8 @@ std::vector<TablePlaces> table_places(const MemberTable& table, std::span<const 
     places[i].members = members;
     places[i].freed = freed_of_table(table.table_bytes(), table.count(), left) +
                       nodes[i] * kSlabChunkBytes + index[i] * kIndexChunkBytes +
-                      members * kIndexBucketBytes + std::max(0.0, order - left * kSparseOrderBytes);
+                      freed_of_buckets(table.deadline_count(), members) +
+                      std::max(0.0, order - left * kSparseOrderBytes);
     // A sample does not tell about the last ones.
     const bool may_end = members + 1 > static_cast<double>(table.deadline_count());
     places[i].has_deadlines =
