@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 3> kCauses = {"access", "sweep", "past"};
 static_assert(static_cast<int>(FoundBy::access) == 0 && static_cast<int>(FoundBy::sweep) == 1 &&
               static_cast<int>(FoundBy::past) == 2);
 
-std::int64_t in_ms(Time time) { return time.time_since_epoch().count(); }
+std::int64_t unix_ms(Time time) { return time.time_since_epoch().count(); }
 
 // Inline for short texts that are no numbers.
 char* write_text(char* to, std::string_view text) {
@@ -45,7 +45,7 @@ std::size_t digits_of(std::int64_t number) {
 
 // Inline for times of today.
 char* write_time(char* to, Time time) {
-  const std::int64_t ms = in_ms(time);
+  const std::int64_t ms = unix_ms(time);
   if (ms <= INT32_MAX) return ListpackText(ms).write(to);
   *to = static_cast<char>(0xF4);
   std::memcpy(to + 1, &ms, sizeof ms);
@@ -102,7 +102,7 @@ EncodedStreamEntry LogEntryEncoder::encode(int database, const ExpiringEntry& en
     at_ = entry.at;
     for (std::size_t i = 0; i < ends_.size(); ++i) {
       ends_[i] = {};
-      ends_[i].append(in_ms(at_));
+      ends_[i].append(unix_ms(at_));
       ends_[i].append(kCauses[i]);
     }
   }
@@ -128,7 +128,7 @@ EncodedStreamEntry LogEntryEncoder::encode(int database, const ExpiringEntry& en
   const Fields& fields = fields_[entry.member.has_value()][with_value];
   const std::size_t text_bytes = fields.text_bytes + number_.text_bytes + entry.key.size() +
                                  member.size() + type.text_bytes +
-                                 digits_of(in_ms(entry.deadline)) + end.text_bytes + value.size();
+                                 digits_of(unix_ms(entry.deadline)) + end.text_bytes + value.size();
   return {fields.names, {values_.data(), at}, fields.count, text_bytes};
 }
 
