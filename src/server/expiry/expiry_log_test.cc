@@ -117,7 +117,9 @@ TEST_F(ExpiryLogTest, MembersThatAreDueWhenTheirKeyGoesAreLogged) {
     if (!keeps) {
       EXPECT_EQ(log().size(), line == "PEXPIREAT k 1" ? 3u : 2u) << "nothing twice";
     }
-    if (line == "MOVE k 2") EXPECT_EQ(log(2).size(), 2u) << "by the database that it has now";
+    if (line == "MOVE k 2") {
+      EXPECT_EQ(log(2).size(), 2u) << "by the database that it has now";
+    }
   }
 }
 
