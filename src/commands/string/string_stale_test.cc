@@ -289,29 +289,31 @@ TEST_F(StaleTest, BadRequestsAreRefused) {
             "(error) WRONGTYPE Operation against a key holding the wrong kind of value");
 }
 
+// What the model knows of a key.
+struct Page {
+  std::string value;
+  Time fresh_until = kNever;
+  Time deadline = kNever;
+  std::string token;
+  Time lease = Time(Millis(0));
+
+  // The value is gone, the lease is not.
+  void expire() {
+    value.clear();
+    fresh_until = kNever;
+    deadline = kNever;
+  }
+  // A change ends the lease.
+  void set(std::string text, Time fresh, Time end) {
+    *this = Page();
+    value = std::move(text);
+    fresh_until = fresh;
+    deadline = end;
+  }
+};
+
 // Random requests against three numbers for each key.
 TEST_F(StaleTest, BehavesLikeAModel) {
-  struct Page {
-    std::string value;
-    Time fresh_until = kNever;
-    Time deadline = kNever;
-    std::string token;
-    Time lease = Time(Millis(0));
-
-    // The value is gone, the lease is not.
-    void expire() {
-      value.clear();
-      fresh_until = kNever;
-      deadline = kNever;
-    }
-    // A change ends the lease.
-    void set(std::string text, Time fresh, Time end) {
-      *this = Page();
-      value = std::move(text);
-      fresh_until = fresh;
-      deadline = end;
-    }
-  };
   std::map<std::string, Page> pages;
   Random random(19);
   const auto number = [&](std::uint64_t below) { return std::to_string(random.below(below) + 1); };
