@@ -11,7 +11,7 @@ Keyspace::Keyspace(const KeyspaceOptions& options, KeyspaceListener& listener)
     : options_(options),
       listener_(listener),
       random_(options.seed),
-      leases_(Random(random_.next())) {
+      leases_(random_.next()) {
   for (int i = 0; i < options.databases; ++i) {
     databases_.push_back(std::make_unique<Database>(*this, i));
   }

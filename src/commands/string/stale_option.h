@@ -35,6 +35,7 @@ struct StaleOption {
 };
 
 // The life of a key that is fresh until then. Nothing after an error reply: too far in the future.
+// REQUIRES: fresh_until is after 1970, and not kNever.
 std::optional<KeyLife> stale_life(Call& call, Time fresh_until, Millis stale);
 
 // Whether the token is that of the lease of this key, and the lease is not over.

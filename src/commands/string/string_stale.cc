@@ -96,11 +96,10 @@ Millis StaleOption::time(Call& call, std::optional<Time> fresh_until) const {
 }
 
 std::optional<KeyLife> stale_life(Call& call, Time fresh_until, Millis stale) {
-  if (fresh_until != kNever && stale >= kNever - fresh_until && stale > Millis(0)) {
+  if (stale > Millis(0) && stale >= kNever - fresh_until) {
     call.fail("ERR invalid stale time in 'set' command");
     return std::nullopt;
   }
-  if (fresh_until == kNever) return KeyLife{};
   return KeyLife{.deadline = fresh_until + stale, .stale = stale};
 }
 

@@ -33,8 +33,9 @@ class RefreshLeases {
   // With more leases, those that end first are dropped: their keys get a second caller.
   static constexpr std::size_t kLeasesMost = 100'000;
 
-  explicit RefreshLeases(Random random, std::size_t most = kLeasesMost)
-      : random_(random), most_(most) {}
+  // The seed is that of tokens and hashes.
+  explicit RefreshLeases(std::uint64_t seed, std::size_t most = kLeasesMost)
+      : seed_(seed), random_(seed), most_(most) {}
 
   bool is_empty() const { return leases_.empty(); }
   std::size_t size() const { return leases_.size(); }  // those that are over may be counted
@@ -54,29 +55,23 @@ class RefreshLeases {
   std::string check_invariants() const;
 
  private:
-  using Key = std::pair<int, std::string>;
-  using KeyView = std::pair<int, std::string_view>;
+  // A database and the hash of a key, so that long keys take no more memory than short ones. Two
+  // keys with one hash would share a lease: one of them is computed later, or twice.
+  using Key = std::pair<int, std::uint64_t>;
   struct Lease {
     Token token;
     Time deadline;
   };
-  // Compares keys with views of keys.
-  struct ByKey {
-    using is_transparent = void;
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const {
-      return a.first != b.first ? a.first < b.first
-                                : std::string_view(a.second) < std::string_view(b.second);
-    }
-  };
-  using Table = std::map<Key, Lease, ByKey>;
+  using Table = std::map<Key, Lease>;
 
+  Key key_of(int database, std::string_view key) const;
   void erase(Table::iterator lease);
 
+  const std::uint64_t seed_;
   Random random_;
   const std::size_t most_;
   Table leases_;
-  std::set<std::pair<Time, KeyView>> order_;  // by deadline; the views are of keys in leases_
+  std::set<std::pair<Time, Key>> order_;  // by deadline
 };
 
 }  // namespace mayfly

@@ -16,7 +16,7 @@ constexpr Time kStart{Millis(1'000'000)};
 constexpr Time kEnd = kStart + seconds(10);
 
 TEST(RefreshLeases, OneCallerHasTheLeaseOfAKey) {
-  RefreshLeases leases(Random(1));
+  RefreshLeases leases(1);
   const auto token = leases.take(0, "page", kStart, kEnd);
   ASSERT_TRUE(token);
   EXPECT_FALSE(leases.take(0, "page", kStart, kEnd));
@@ -28,7 +28,7 @@ TEST(RefreshLeases, OneCallerHasTheLeaseOfAKey) {
 }
 
 TEST(RefreshLeases, ALeaseEndsAtItsDeadline) {
-  RefreshLeases leases(Random(1));
+  RefreshLeases leases(1);
   const auto token = leases.take(0, "page", kStart, kEnd);
   EXPECT_TRUE(leases.is_held(0, "page", *token, kEnd - Millis(1)));
   EXPECT_FALSE(leases.is_held(0, "page", *token, kEnd));
@@ -40,7 +40,7 @@ TEST(RefreshLeases, ALeaseEndsAtItsDeadline) {
 }
 
 TEST(RefreshLeases, ALeaseThatIsGivenBackCanBeTakenAgain) {
-  RefreshLeases leases(Random(1));
+  RefreshLeases leases(1);
   const auto token = leases.take(0, "page", kStart, kEnd);
   EXPECT_FALSE(leases.release(0, "page", *token + 2, kStart));
   EXPECT_TRUE(leases.release(0, "page", *token, kStart));
@@ -49,13 +49,13 @@ TEST(RefreshLeases, ALeaseThatIsGivenBackCanBeTakenAgain) {
 }
 
 TEST(RefreshLeases, ALeaseOfNoTimeIsNotGiven) {
-  RefreshLeases leases(Random(1));
+  RefreshLeases leases(1);
   EXPECT_FALSE(leases.take(0, "page", kStart, kStart));
   EXPECT_TRUE(leases.is_empty());
 }
 
 TEST(RefreshLeases, AChangeEndsTheLeases) {
-  RefreshLeases leases(Random(1));
+  RefreshLeases leases(1);
   const auto page = leases.take(2, "page", kStart, kEnd);
   const auto empty = leases.take(2, "", kStart, kEnd);
   const auto other = leases.take(3, "", kStart, kEnd);
@@ -69,7 +69,7 @@ TEST(RefreshLeases, AChangeEndsTheLeases) {
 }
 
 TEST(RefreshLeases, WithTooManyTheFirstToEndIsDropped) {
-  RefreshLeases leases(Random(1), 2);
+  RefreshLeases leases(1, 2);
   const auto late = leases.take(0, "late", kStart, kEnd + seconds(1));
   const auto soon = leases.take(0, "soon", kStart, kEnd);
   const auto third = leases.take(0, "third", kStart, kEnd);
@@ -88,7 +88,7 @@ TEST(RefreshLeases, BehavesLikeAList) {
     Time deadline;
     bool is_over = false;
   };
-  RefreshLeases leases(Random(7));
+  RefreshLeases leases(7);
   std::vector<Given> list;
   Random random(11);
   Time now = kStart;
