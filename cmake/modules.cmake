@@ -9,6 +9,10 @@ function(mayfly_test name)
   add_test(NAME ${preset}/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${preset}/${name} PROPERTIES TIMEOUT 300 ENVIRONMENT
     "MAYFLY=$<TARGET_FILE:mayfly>;MAYFLY_BUILD=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+  # The longest ones begin first, so that no core waits for them at the end.
+  if(name MATCHES "^(server|store|expiry)\\.tests$|^tests\\.(bench|console|states)_test$")
+    set_tests_properties(${preset}/${name} PROPERTIES COST 100)
+  endif()
 endfunction()
 
 # mayfly_module(NAME [FOLDER folder] [DEPENDS target...] [PROGRAM name])
@@ -42,8 +46,11 @@ function(mayfly_module name)
     target_compile_options(mayfly_${name} PRIVATE -fno-semantic-interposition)
     # Several sources at a time: most of the time of one goes into the headers that all include. In
     # a large unit the compiler inlines less, so what must be fast is compiled alone in the product.
-    if(NOT MAYFLY_TESTS STREQUAL product OR name MATCHES "^(tools|cli|bench|capi|python)$")
+    if(NOT MAYFLY_TESTS STREQUAL product OR name MATCHES
+       "^(tools|cli|bench|capi|python|cluster|etcd)$")
       set_target_properties(mayfly_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    elseif(name STREQUAL server)
+      mayfly_group_sources(mayfly_${name} ${sources})
     endif()
     set(scope PUBLIC)
   else()
@@ -60,6 +67,20 @@ function(mayfly_module name)
   mayfly_unit_tests(${name} ${test} ${c_test})
   mayfly_benches(${name} ${bench})
   mayfly_fuzzers(${name} ${fuzz})
+endfunction()
+
+# Of the server in the product, what no request passes through is compiled by folder.
+function(mayfly_group_sources target)
+  set(slow ${ARGN})
+  set(folders "admin|cluster|config|http|metrics|migration|monitoring")
+  list(FILTER slow INCLUDE REGEX "/src/server/(${folders})/")
+  list(FILTER slow EXCLUDE REGEX "/cluster_requests\\.cc$")
+  foreach(file IN LISTS slow)
+    cmake_path(GET file PARENT_PATH folder)
+    cmake_path(GET folder FILENAME group)
+    set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
 # The store once more, with the hooks of src/store/log/test_hooks.h, for tests that stop it, kill it

@@ -26,6 +26,9 @@ set(soname ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
 set(CPACK_DEBIAN_SERVER_PACKAGE_NAME mayfly)
 set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION database)
+if(MAYFLY_CLUSTER)
+  set(CPACK_DEBIAN_SERVER_PACKAGE_RECOMMENDS libcurl4)  # loaded by servers of a cluster only
+endif()
 set(CPACK_COMPONENT_SERVER_DESCRIPTION
     "The program mayfly: a server for clients of Redis and Valkey with expiry of
 hash fields, and commands that work on a store in a file.")

@@ -8,12 +8,13 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build make pkg-config libfmt-dev libcli11-dev liblmdb-dev libxxhash-dev
-       libjemalloc-dev libedit-dev libluajit-5.1-dev)
+       libjemalloc-dev libedit-dev libluajit-5.1-dev libcurl4-openssl-dev)
 python=(pybind11-dev python3-dev python3-venv python3-pip)
 package=(dpkg-dev file)
 test=("${python[@]}" "${package[@]}" python3 python3-pytest python3-hypothesis python3-gdbm
       libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev valgrind redis-server redis-tools
-      libhiredis-dev python3-redis python3-celery python3-rq bash zsh fish prometheus)
+      libhiredis-dev python3-redis python3-celery python3-rq bash zsh fish prometheus etcd-server
+      etcd-client iproute2)
 bench=(libsqlite3-dev librocksdb-dev redis-server redis-tools python3-matplotlib)
 check=(python3 clang-format clang-tidy)
 fuzz=(python3 clang libclang-rt-dev)  # libFuzzer is in the latter
@@ -82,8 +83,8 @@ allow_services() {
   if [[ -n "$ours" ]]; then "${as_root[@]}" rm -f "$policy"; fi
 }
 services=()
-for service in redis-server prometheus; do
-  if [[ " ${missing[*]} " == *" $service "* ]]; then services+=("$service"); fi
+for peer in redis-server prometheus etcd-server=etcd; do  # a package, and its service if it differs
+  if [[ " ${missing[*]} " == *" ${peer%=*} "* ]]; then services+=("${peer#*=}"); fi
 done
 if ((${#services[@]} > 0)) && [[ ! -e "$policy" && ! -L "$policy" ]]; then
   trap allow_services EXIT

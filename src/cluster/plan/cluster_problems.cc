@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/plan/cluster_problems.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace mayfly {
+namespace {
+
+class ProblemFinder {
+ public:
+  explicit ProblemFinder(const ClusterView& view) : view_(view) {}
+
+  std::vector<ClusterProblem> find() {
+    look_at_cluster();
+    look_at_slots();
+    for (const ClusterShard& shard : view_.shards()) look_at_shard(shard);
+    look_at_nodes();
+    look_at_moves();
+    std::ranges::stable_sort(problems_, std::ranges::greater(), &ClusterProblem::severity);
+    return std::move(problems_);
+  }
+
+ private:
+  void add(Severity severity, std::string what, std::string advice = "") {
+    problems_.push_back({severity, std::move(what), std::move(advice)});
+  }
+  std::string label(std::string_view id) const { return node_label(view_, id); }
+
+  void look_at_cluster();
+  void look_at_slots();
+  void look_at_shard(const ClusterShard& shard);
+  void look_at_replicas(const ClusterShard& shard);
+  void look_at_nodes();
+  void look_at_moves();
+
+  const ClusterView& view_;
+  std::vector<ClusterProblem> problems_;
+};
+
+void ProblemFinder::look_at_cluster() {
+  for (const auto& [key, broken] : view_.broken()) {
+    add(Severity::fault, "the record " + broken.error, "look at it with etcdctl get");
+  }
+  if (view_.config()) return;
+  if (view_.shards().empty()) {
+    add(Severity::fault, "there is no cluster yet", "mayfly cluster init HOST:PORT ...");
+  } else {
+    add(Severity::fault, "there are shards, but no config: an init was not finished",
+        "mayfly cluster init with the same nodes again");
+  }
+}
+
+void ProblemFinder::look_at_slots() {
+  if (view_.shards().empty()) return;
+  if (const SlotSet uncovered = view_.uncovered(); !uncovered.empty()) {
+    add(Severity::fault,
+        std::to_string(uncovered.count()) + " slots belong to no shard: " + uncovered.text(),
+        "init gives out all slots, and moves never lose one: tell us how this came about");
+  }
+  if (const SlotSet& twice = view_.owned_twice(); !twice.empty()) {
+    add(Severity::fault,
+        std::to_string(twice.count()) + " slots belong to several shards: " + twice.text(),
+        "moves change both records at once: was a record written by hand?");
+  }
+}
+
+void ProblemFinder::look_at_shard(const ClusterShard& shard) {
+  const NodeMemory& primary = shard.record.primary;
+  if (view_.node(primary.node) == nullptr) {
+    add(Severity::fault,
+        "shard " + shard.id + " is led by a node without a record: " + primary.node,
+        "start that node again; it registers itself");
+  }
+  if (view_.is_alive(primary)) return look_at_replicas(shard);
+
+  const bool was_restarted = view_.live(primary.node) != nullptr;
+  std::string what = "shard " + shard.id + ": its primary " + label(primary.node) +
+                     (was_restarted ? " has lost its memory" : " is not alive");
+  std::vector<std::string> missing;
+  bool has_heir = false;
+  for (const NodeMemory& member : shard.record.insync) {
+    if (view_.is_alive(member)) has_heir = true;
+    if (view_.live(member.node) == nullptr) missing.push_back(label(member.node));
+  }
+  if (has_heir) {
+    return add(Severity::fault, what + "; a replica that is in sync takes over",
+               "wait some seconds");
+  }
+  if (!was_restarted) missing.insert(missing.begin(), label(primary.node));
+  if (missing.empty()) {
+    return add(Severity::fault, what + "; so has every replica that was in sync",
+               "the one with the latest data on disk takes over by itself in some seconds");
+  }
+  what += "; the shard waits for";
+  for (const std::string& node : missing) what += " " + node;
+  add(Severity::fault, what,
+      "start " + missing.front() + " again, or give up what only it has: mayfly cluster recover " +
+          shard.id + " --accept-loss");
+}
+
+void ProblemFinder::look_at_replicas(const ClusterShard& shard) {
+  if (!view_.config()) return;
+  const auto wanted = static_cast<std::size_t>(std::max(view_.config()->record.replicas, 0));
+  const std::size_t in_sync = shard.record.insync.size();
+  const std::size_t nodes = view_.members(shard).size();
+  if (wanted == 0) return;
+  const std::string here = "shard " + shard.id;
+  const std::string advice = nodes <= wanted
+                                 ? "mayfly cluster add HOST:PORT --replica-of " + shard.id
+                                 : "look at the log of its replicas";
+  if (in_sync == 0) {
+    if (shard.record.slots.empty()) return;  // nothing to lose
+    return add(Severity::risk,
+               here + " would not survive the loss of " + label(shard.record.primary.node), advice);
+  }
+  if (in_sync < wanted) {
+    add(Severity::risk,
+        here + " has " + std::to_string(in_sync) + " of " + std::to_string(wanted) +
+            " replicas in sync",
+        advice);
+  }
+}
+
+void ProblemFinder::look_at_nodes() {
+  std::map<std::pair<std::string, int>, std::string> addresses;
+  for (const auto& [id, node] : view_.nodes()) {
+    const NodeRecord& record = node.record;
+    const auto [first, is_new] = addresses.try_emplace({record.host, record.port}, id);
+    if (!is_new) {
+      add(Severity::risk,
+          "two nodes have the address " + label(id) + ": " + first->second + " and " + id,
+          "mayfly cluster remove the one that is gone, by its id");
+    }
+    if (record.shard.empty()) {
+      add(Severity::info, label(id) + " is registered and belongs to no shard",
+          "mayfly cluster add " + label(id) + ", or remove it");
+    } else if (view_.shard(record.shard) == nullptr) {
+      add(Severity::fault, label(id) + " belongs to shard " + record.shard + ", which is not there",
+          "mayfly cluster remove " + label(id) + ", and add it again");
+    }
+    if (record.state == NodeState::leaving) add(Severity::info, label(id) + " is leaving");
+    const bool is_primary = view_.led_by(id) != nullptr;  // told with its shard
+    if (view_.live(id) == nullptr && !is_primary) {
+      add(Severity::risk, label(id) + " is not alive", "start it again, or remove it");
+    }
+  }
+  for (const auto& [id, live] : view_.lives()) {
+    if (view_.node(id) == nullptr) {
+      add(Severity::info, "node " + id.substr(0, 8) + " is alive and has no record",
+          "it was removed: stop it");
+    }
+  }
+}
+
+void ProblemFinder::look_at_moves() {
+  for (const auto& [id, move] : view_.moves()) {
+    const MoveRecord& record = move.record;
+    if (record.state == MoveState::failed) {
+      add(Severity::risk,
+          "move " + id + " from " + record.source + " to " + record.target +
+              " failed: " + record.error,
+          "the slots are where they were; plan it again, or mayfly cluster cancel " + id);
+    }
+    if (!is_active(record.state)) continue;
+    for (const std::string& shard : {record.source, record.target}) {
+      if (view_.shard(shard) != nullptr) continue;
+      add(Severity::fault, "move " + id + " names shard " + shard + ", which is not there",
+          "mayfly cluster cancel " + id);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ClusterProblem> find_problems(const ClusterView& view) {
+  return ProblemFinder(view).find();
+}
+
+std::string_view name_of(Severity severity) {
+  switch (severity) {
+    case Severity::info:
+      return "info";
+    case Severity::risk:
+      return "risk";
+    case Severity::fault:
+      return "fault";
+  }
+  return "";
+}
+
+std::string node_label(const ClusterView& view, std::string_view id) {
+  const NodeRecord* const node = view.node(id);
+  if (node == nullptr) return std::string(id.substr(0, 8));
+  const std::string& host = node->hostname.empty() ? node->host : node->hostname;
+  const bool is_ipv6 = host.find(':') != std::string::npos;
+  return (is_ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(node->port);
+}
+
+}  // namespace mayfly

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// For shard_model_test.cc: one process of a node, as the server around a ShardMachine. Its data is
+// a log of writes with a history; replicas continue it (partially, by the history they have), or
+// drop all they have and copy it: see shard_model_stream.h.
+
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/shard_model.h"
+
+namespace mayfly {
+
+class ModelProcess : public ShardHost {
+ public:
+  using Log = std::vector<std::uint32_t>;
+
+  // What a file has, and when it is loaded.
+  struct Stored {
+    Log writes;
+    std::string history;
+    std::uint64_t epoch = 0;
+  };
+
+  ModelProcess(ModelWorld& world, int its_node, NodeMemory its_memory, Stored stored)
+      : memory(std::move(its_memory)),
+        node(its_node),
+        machine(memory, ShardTimes(Millis(2000)), Millis(500), *this, world.options().faults),
+        world_(world),
+        register_(world.records()),
+        rate_(world.between(0.95, 1.05)),
+        clock_offset_(world.millis(0, 1'000'000)),
+        wall_offset_(world.millis(-200, 200)),
+        stored_(std::move(stored)) {
+    register_.weather = [this] { return world_.weather(node); };
+    register_.watch([this](const std::vector<RegisterEntry>& entries) { take_in(entries); });
+    announce(0, 0);
+  }
+
+  // The data has been read from the file.
+  void loaded() {
+    if (is_dead) return;
+    is_complete_ = is_loaded_ = true;
+    writes = stored_.writes;
+    history_ = stored_.history.empty() ? world_.new_history() : stored_.history;
+    loaded_epoch_ = stored_.epoch;
+    announce(loaded_epoch_, writes.size());
+    step();
+  }
+
+  const NodeMemory memory;
+  const int node;
+  bool is_dead = false;
+  bool is_paused = false;
+  bool is_write_paused = false;
+  std::vector<std::function<void()>> inbox;  // while it is paused
+  Log writes;
+  ShardMachine machine;
+
+  // By its own clock.
+  Time own_time() const {
+    const double ms = static_cast<double>((world_.now() - Time{}).count()) * rate_;
+    return Time(clock_offset_ + Millis(static_cast<std::int64_t>(ms)));
+  }
+  bool is_serving() const { return !is_dead && !is_paused && machine.is_serving(own_time()); }
+
+  void write(std::uint32_t id) {
+    writes.push_back(id);
+    changed();
+  }
+
+  void die() {
+    is_dead = true;
+    register_.end();
+  }
+
+  Stored stored(double part) const {
+    if (!is_complete_) return is_loaded_ ? Stored{} : stored_;
+    const auto kept = static_cast<std::ptrdiff_t>(static_cast<double>(writes.size()) * part);
+    // What is kept of it may end within any epoch: the model notes the last one.
+    return {Log(writes.begin(), writes.begin() + kept), history_, machine.record().epoch};
+  }
+
+  // Everything that is due. Called again and again.
+  void tick() {
+    is_tick_due_ = is_paused;
+    if (is_dead || is_paused) return;
+    step();
+    const Millis rest =
+        machine.next_tick() == Time::min() ? Millis(0) : machine.next_tick() - own_time();
+    const Millis wait = std::clamp(rest, Millis(5), Millis(100)) + world_.millis(0, 20);
+    world_.after(wait, [this] { tick(); });
+  }
+
+  void resume() {
+    is_paused = false;
+    if (is_dead) return;
+    auto box = std::exchange(inbox, {});
+    for (const auto& act : box) act();
+    if (is_tick_due_) tick();
+  }
+
+  void deliver() {
+    if (is_dead || is_paused || !register_.has_answers()) return;
+    register_.deliver();
+    changed();
+  }
+
+  // ---- ShardHost ----
+  std::string history() const override { return history_; }
+  std::uint64_t log_end() const override { return writes.size(); }
+  Time wall() const override { return std::max(world_.now() + wall_offset_, floor_); }
+  bool is_data_complete() const override { return is_complete_; }
+
+  void commit(std::uint64_t version, const ShardRecord& record,
+              const std::map<std::string, std::uint64_t>& lives) override {
+    RegisterCommit commit{{{"shards/s", version}}, {{"shards/s", to_text(record)}}};
+    for (const auto& [name, live] : lives) commit.compares.push_back({live_key(name), live});
+    const int number = ++commits_;
+    register_.commit(std::move(commit), [this, number](const CommitAnswer& answer) {
+      if (number == commits_) machine.committed(answer, own_time());
+    });
+  }
+
+  void send_pulse(const NodeMemory& primary, const Pulse& pulse) override {
+    world_.send(node, primary, [pulse](ModelProcess& to) {
+      const auto reply = to.machine.pulsed(pulse, to.own_time());
+      to.changed();
+      if (!reply) return;
+      to.world_.send(to.node, pulse.from, [reply = *reply, from = to.memory](ModelProcess& back) {
+        back.machine.pulse_answered(from, reply, back.own_time());
+        back.changed();
+      });
+    });
+  }
+
+  void send_canvass(const NodeMemory& member, const Canvass& canvass) override {
+    world_.send(node, member, [canvass](ModelProcess& to) {
+      const auto reply = to.machine.canvassed(canvass, to.own_time());
+      if (!reply) return;
+      to.world_.send(to.node, canvass.from, [reply = *reply](ModelProcess& back) {
+        back.machine.canvass_answered(reply, back.own_time());
+      });
+    });
+  }
+
+  void lead(const ShardRecord& record, Time floor) override {
+    floor_ = std::max(floor_, floor);
+    disconnect();
+    is_detached_ = false;
+    primary_.reset();
+    if (record.epoch == led_epoch_) return;
+    led_epoch_ = record.epoch;
+    former_ = {history_, writes.size()};
+    history_ = world_.new_history();
+    links_.clear();
+    safe_ = 0;
+    needs_full_ = false;
+  }
+
+  void follow(const ShardRecord& record) override {
+    primary_ = record.primary;
+    is_detached_ = false;
+    links_.clear();
+    if (needs_full_) stop_leaving();
+    connect();
+  }
+
+  void detach() override {
+    disconnect();
+    is_detached_ = true;
+  }
+  void pause_writes(bool is_paused_now) override { is_write_paused = is_paused_now; }
+  void announce_again() override { announce(loaded_epoch_, writes.size()); }
+  void log(const std::string& line) override {
+    world_.trace(memory.node.substr(0, 1) + " " + line);
+  }
+
+ private:
+  struct Link {
+    int connection = 0;
+    std::uint64_t position = 0;
+  };
+
+  void step();
+  void changed();
+  void take_in(const std::vector<RegisterEntry>& entries);
+  void announce(std::uint64_t epoch, std::uint64_t offset);
+
+  // At the replica.
+  void connect();
+  void disconnect() {
+    ++connection_;
+    is_connected_ = false;
+  }
+  void stop_leaving();
+  void drop_data();
+  void continued(int connection, const std::string& history);
+  void must_copy(int connection);
+  void copied(int connection, const std::string& history, const Log& all);
+  void received(int connection, std::uint64_t from, const Log& part);
+
+  // At the primary.
+  void asked(const NodeMemory& from, int connection, const std::string& history,
+             std::uint64_t offset, bool is_all_wanted);
+  void stream();
+
+  ModelWorld& world_;
+  FakeRegister register_;
+  const double rate_;
+  const Millis clock_offset_;
+  const Millis wall_offset_;
+  Stored stored_;
+  std::uint64_t loaded_epoch_ = 0;
+  Time floor_{};
+  Time read_{};
+  bool is_tick_due_ = false;  // it was paused then
+  int commits_ = 0;
+  std::uint64_t version_ = 0;
+
+  bool is_loaded_ = false;
+  bool is_complete_ = false;
+  std::string history_;
+  std::pair<std::string, std::uint64_t> former_;
+
+  std::map<NodeMemory, Link> links_;
+  std::uint64_t led_epoch_ = 0;
+  std::uint64_t safe_ = 0;
+
+  std::optional<NodeMemory> primary_;
+  bool is_detached_ = false;
+  int connection_ = 0;
+  bool is_connected_ = false;  // the primary has said that it continues
+  Time heard_{};               // of it
+  bool needs_full_ = false;
+  Time needs_since_{};
+};
+
+// ---- All ----
+
+inline void ModelProcess::step() {
+  machine.tick(own_time());
+  if (world_.now() >= read_) {
+    read_ = world_.now() + (world_.is_read_seldom() ? Millis(5000) : Millis(1000));
+    register_.read([this](const Result<RegisterSnapshot>& snapshot) {
+      if (snapshot) {
+        take_in(snapshot->entries);
+      } else {
+        read_ = world_.now() + Millis(200);
+      }
+    });
+  }
+  if (machine.is_leading()) {
+    stream();
+  } else if (primary_ && !is_detached_) {
+    const bool is_late = world_.now() > heard_ + Millis(600);
+    if (needs_full_ && world_.now() > needs_since_ + Millis(2500)) stop_leaving();
+    if ((is_late || (world_.one_in(40) && !world_.is_quiet())) && (!needs_full_ || !is_complete_)) {
+      connect();
+    }
+  }
+  changed();
+}
+
+// After whatever may have changed the machine.
+inline void ModelProcess::changed() {
+  if (machine.version() < version_) throw ModelViolation{"V: a version runs back"};
+  version_ = machine.version();
+  if (needs_full_ && is_complete_ && !machine.in_record()) drop_data();
+  if (!machine.is_leading() || !machine.has_set()) return;
+  // Where files are lost, a primary that was replaced may learn too late that a write was safe.
+  if (world_.disk() != ModelWorld::Disk::all && !is_serving()) return;
+  world_.note_safe(writes, safe_, machine.safe_offset());
+  safe_ = std::max(safe_, machine.safe_offset());
+}
+
+inline void ModelProcess::take_in(const std::vector<RegisterEntry>& entries) {
+  for (const RegisterEntry& entry : entries) {
+    if (!entry.value || !is_loaded_) continue;
+    if (entry.key == "shards/s") {
+      machine.record_seen(entry.version, *parse_shard_record(*entry.value), own_time());
+    } else {
+      machine.live_seen(entry.key.substr(5), entry.version, *parse_live_record(*entry.value),
+                        own_time());
+    }
+  }
+}
+
+inline void ModelProcess::announce(std::uint64_t epoch, std::uint64_t offset) {
+  LiveRecord live;
+  live.incarnation = memory.incarnation;
+  live.epoch = epoch;
+  live.offset = offset;
+  register_.announce(live_key(memory.node), to_text(live));
+}
+
+}  // namespace mayfly

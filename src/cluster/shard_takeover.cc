@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// ShardMachine on its way to be the primary: the canvass, the commit, and recovery when all
+// memories that the record names are gone. Safety rests on the promise that has ended and on the
+// version that the commit compares; the canvass finds the best successor and its set.
+
+#include <algorithm>
+#include <tuple>
+
+#include "cluster/shard_machine.h"
+
+namespace mayfly {
+
+namespace {
+
+constexpr int kWaitsMax = 2;
+
+}  // namespace
+
+bool ShardMachine::may_take_over(Time now) const {
+  if (commit_ || leaves_ || !record_.has(self_) || !host_.is_data_complete()) return false;
+  if (role_ != ShardRole::following || now < canvass_from_) return false;
+  if (grant_ && now < grant_->until && !is_proven_dead(grant_->to)) return false;
+  if (faults_.forced_early && is_forced(now)) return true;
+  return now >= promised_until_ || is_proven_dead(record_.primary);
+}
+
+void ShardMachine::start_canvass(Time now) {
+  asking_ = Asking{{.version = version_,
+                    .epoch = record_.epoch,
+                    .from = self_,
+                    .offset = host_.log_end(),
+                    .token = now},
+                   0,
+                   {}};
+  change_role(ShardRole::canvassing, is_proven_dead(record_.primary)
+                                         ? "the primary's process has been replaced"
+                                         : "the primary is silent");
+  for (const NodeMemory& member : record_.insync) {
+    if (member == self_ || is_proven_dead(member)) continue;
+    ++asking_->asked;
+    host_.send_canvass(member, asking_->question);
+  }
+  end_canvass(now);
+}
+
+void ShardMachine::canvass_answered(const CanvassReply& reply, Time now) {
+  if (!asking_ || role_ != ShardRole::canvassing) return;
+  if (reply.version != version_ || reply.token != asking_->question.token) return;
+  asking_->replies[reply.from] = reply;
+  wake(now);
+}
+
+void ShardMachine::end_canvass(Time now) {
+  const Time end = asking_->question.token + times_.canvass;
+  if (asking_->replies.size() < asking_->asked && now < end) {
+    wake(end);
+    return;
+  }
+  std::map<NodeMemory, Time> grants;
+  bool is_refused = false;
+  for (const auto& [member, reply] : asking_->replies) {
+    // One that is ahead of what we said has promised nothing.
+    const bool is_granted = reply.is_granted && reply.offset <= asking_->question.offset;
+    if (is_granted) grants[member] = reply.token;
+    if (!is_granted) is_refused = true;
+  }
+  asking_.reset();
+  if (is_refused && waits_ < kWaitsMax && !is_forced(now)) {
+    ++waits_;
+    canvass_from_ = now + times_.canvass_wait;
+    change_role(ShardRole::following, "another one hears the primary, or is ahead");
+    wake(canvass_from_);
+    return;
+  }
+  ShardRecord record = record_;
+  record.epoch = record_.epoch + 1;
+  record.primary = self_;
+  record.insync.clear();
+  for (const auto& [member, token] : grants) record.insync.push_back(member);
+  record.since = floor(now);
+  grants_ = std::move(grants);
+  take(record, CommitKind::take, now);
+}
+
+void ShardMachine::stop_canvass(const std::string& why) {
+  asking_.reset();
+  change_role(ShardRole::following, why);
+}
+
+// From now on nothing is promised or acknowledged to anybody until version_ is history.
+void ShardMachine::take(const ShardRecord& record, CommitKind kind, Time now,
+                        std::map<std::string, std::uint64_t> lives) {
+  const Time since = is_proven_dead(record_.primary) ? now : promised_until_;
+  stats_.last_takeover = promised_until_ == Time::min() ? Millis(0) : now - std::min(since, now);
+  change_role(ShardRole::taking, "commits epoch " + std::to_string(record.epoch) + " with " +
+                                     std::to_string(record.insync.size()) + " in sync");
+  if (!faults_.grants_taking) host_.detach();
+  send_commit(kind, record, now, std::move(lives));
+}
+
+// All memories that the record names have been replaced. Each of their nodes has announced what it
+// has loaded; the one with the most goes on. The commit compares what was announced.
+bool ShardMachine::recover(Time now) {
+  if (leaves_ || !host_.is_data_complete() || record_.has(self_)) return false;
+  std::map<std::string, std::uint64_t> lives;
+  std::string best;
+  const auto rank = [&](const std::string& node) {
+    const LiveRecord& live = lives_.at(node).record;
+    return std::tuple(live.epoch, live.offset);
+  };
+  for (const NodeMemory& memory : named()) {
+    if (!is_proven_dead(memory) || !lives_.contains(memory.node)) return false;
+    lives[memory.node] = lives_.at(memory.node).version;
+    if (best.empty() || rank(memory.node) > rank(best)) best = memory.node;
+  }
+  if (best != self_.node || lives_.at(best).record.incarnation != self_.incarnation) return false;
+  ShardRecord record = record_;
+  record.epoch = record_.epoch + 1;
+  record.primary = self_;
+  record.insync.clear();
+  record.since = floor(now);
+  if (faults_.any_lives) lives.clear();
+  log("all processes that the record names have ended, and this node has the most data");
+  take(record, CommitKind::recover, now, std::move(lives));
+  return true;
+}
+
+Status ShardMachine::take_when_safe(Time now) {
+  const std::string failed = "cannot take over: ";
+  if (version_ == 0) return Error{Code::busy, failed + "the record is not known yet (try again)"};
+  if (role_ == ShardRole::leading) {
+    return Error{Code::invalid, failed + "this node is the primary already"};
+  }
+  if (leaves_) return Error{Code::invalid, failed + "this node is leaving the set"};
+  if (!record_.has(self_)) {
+    return Error{Code::invalid,
+                 failed + "this node is not in sync, so it may lack writes (see CLUSTER INFO)"};
+  }
+  if (!host_.is_data_complete()) {
+    return Error{Code::busy, failed + "its data is not complete (wait for the synchronisation)"};
+  }
+  if (role_ == ShardRole::taking) return Done{};  // it does already
+  Time promised = std::max(now, promised_until_);
+  if (grant_) promised = std::max(promised, grant_->until);
+  forced_until_ = promised + times_.grace;
+  canvass_from_ = Time::min();
+  log("takes over as soon as its promise to the primary ends");
+  wake(now);
+  return Done{};
+}
+
+Status ShardMachine::take_by_force(Time now) {
+  const std::string failed = "cannot take over: ";
+  if (version_ == 0) return Error{Code::busy, failed + "the record is not known yet (try again)"};
+  if (role_ == ShardRole::leading) {
+    return Error{Code::invalid, failed + "this node is the primary already"};
+  }
+  if (commit_) return Error{Code::busy, failed + "a change is under way (try again)"};
+  if (!host_.is_data_complete()) {
+    return Error{Code::busy, failed + "its data is not complete (wait for the synchronisation)"};
+  }
+  ShardRecord record = record_;
+  record.epoch = record_.epoch + 1;
+  record.primary = self_;
+  record.insync.clear();
+  record.since = floor(now);
+  asking_.reset();
+  grants_.clear();
+  log("takes over by force: writes that were safe may be lost");
+  take(record, CommitKind::take, now);
+  return Done{};
+}
+
+// No less than any time by which the last primary may have served. After a reading of its wall
+// clock (which came with a token) it serves for L at most, and not longer than it has had. Our
+// clock may be slower than its own by a tenth.
+Time ShardMachine::floor(Time now) const {
+  const Time least = std::max(host_.wall(), record_.since);
+  if (primary_wall_.at == Time::min()) return least;
+  const Millis passed = now - primary_wall_.at;
+  const Millis may_have = (std::min(passed, times_.lease) * 11 + Millis(9)) / 10;
+  return std::max(least, primary_wall_.wall + may_have);
+}
+
+}  // namespace mayfly

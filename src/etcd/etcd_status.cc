@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "etcd/etcd_status.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "etcd/etcd_calls.h"
+#include "etcd/etcd_meter.h"
+#include "etcd/gateway/replies.h"
+#include "etcd/gateway/requests.h"
+#include "etcd/http/curl_library.h"
+#include "etcd/http/http_loop.h"
+#include "etcd/http/quiet_thread.h"
+#include "mayfly/internal/stopwatch.h"
+
+namespace mayfly {
+namespace {
+
+void take_status(EtcdEndpointStatus& endpoint, const Result<std::string>& body) {
+  const Result<StatusReply> status =
+      body ? parse_status_reply(*body) : Result<StatusReply>(body.error());
+  if (!status) {
+    endpoint.error = status.error().message;
+    return;
+  }
+  endpoint.version = status->version;
+  endpoint.member = status->member;
+  endpoint.leader = status->leader;
+  endpoint.is_leader = status->leader != 0 && status->leader == status->member;
+  endpoint.database_bytes = status->database_bytes;
+  endpoint.database_bytes_in_use = status->database_bytes_in_use;
+  endpoint.alarms = status->errors;
+}
+
+void take_names(std::vector<EtcdEndpointStatus>& endpoints, std::string_view body) {
+  const Result<std::vector<EtcdMember>> members = parse_members_reply(body);
+  if (!members) return;  // then they have no names
+  for (EtcdEndpointStatus& endpoint : endpoints) {
+    const auto is_it = [&](const EtcdMember& member) { return member.id == endpoint.member; };
+    const auto found = std::find_if(members->begin(), members->end(), is_it);
+    if (found != members->end()) endpoint.name = found->name;
+  }
+}
+
+std::vector<EtcdEndpointStatus> ask_all(const CurlLibrary& curl, const EtcdOptions& options) {
+  HttpLoop loop(curl, {options.ca, options.cert, options.key});
+  EtcdMeter meter;
+  std::string members;
+  std::size_t open = options.endpoints.size() + 1;
+  std::vector<EtcdEndpointStatus> endpoints(options.endpoints.size());
+  // Calls of one endpoint each, so that no other one answers in its place.
+  std::vector<EtcdOptions> lone(options.endpoints.size(), options);
+  std::vector<std::unique_ptr<EtcdCalls>> askers;
+  for (std::size_t i = 0; i < endpoints.size(); ++i) {
+    endpoints[i].endpoint = options.endpoints[i];
+    lone[i].endpoints = {options.endpoints[i]};
+    askers.push_back(std::make_unique<EtcdCalls>(loop, lone[i], meter));
+    const std::int64_t begun = monotonic_ns();
+    askers[i]->call(kStatusPath, "{}", [&, i, begun](const EtcdReply& reply) {
+      endpoints[i].latency_ms = static_cast<double>(monotonic_ns() - begun) / 1e6;
+      take_status(endpoints[i], reply.body);
+      --open;
+    });
+  }
+  EtcdCalls any(loop, options, meter);
+  any.call(kMembersPath, "{}", [&](const EtcdReply& reply) {
+    if (reply.body) members = *reply.body;
+    --open;
+  });
+  while (open > 0) loop.run_once();
+  take_names(endpoints, members);
+  return endpoints;
+}
+
+}  // namespace
+
+Result<std::vector<EtcdEndpointStatus>> etcd_status(const EtcdOptions& options) {
+  if (const Status status = check(options); !status) return status.error();
+  const Result<const CurlLibrary*> curl = curl_library();
+  if (!curl) return curl.error();
+  std::vector<EtcdEndpointStatus> endpoints;
+  start_quiet_thread([&] { endpoints = ask_all(**curl, options); }).join();
+  return endpoints;
+}
+
+}  // namespace mayfly

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the members of etcd are, for `mayfly cluster status` and `check`.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "etcd/etcd_options.h"
+#include "mayfly/result.h"
+
+namespace mayfly {
+
+struct EtcdEndpointStatus {
+  std::string endpoint;
+  std::string error;  // empty: it has answered, and the rest is known
+  std::string name;   // of the member: "etcd-b"; empty if nobody knows
+  std::string version;
+  std::uint64_t member = 0;
+  std::uint64_t leader = 0;  // the member that leads; 0: it knows of none
+  bool is_leader = false;
+  std::uint64_t database_bytes = 0;
+  std::uint64_t database_bytes_in_use = 0;
+  double latency_ms = 0;            // of this question
+  std::vector<std::string> alarms;  // "memberID:123 alarm:NOSPACE", "etcdserver: no leader"
+};
+
+// Asks all endpoints at once, each by itself, and waits 2 s at most. In the order of the endpoints.
+// Fails only if nothing can be asked: for a wrong option, or without libcurl.
+Result<std::vector<EtcdEndpointStatus>> etcd_status(const EtcdOptions& options);
+
+}  // namespace mayfly
