@@ -68,6 +68,12 @@ inline constexpr std::uint64_t keeps_entries = 1u << 30;
 // For ttl-policy; not shown: its handler asks the rules itself; it makes no keys.
 inline constexpr std::uint64_t asks_rules = std::uint64_t{1} << 31;
 inline constexpr std::uint64_t needs_key = std::uint64_t{1} << 32;
+// Its first word is a shard channel, which belongs to a hash slot as keys do; all of its words, if
+// it takes any number of them. Not shown.
+inline constexpr std::uint64_t shard_channels = std::uint64_t{1} << 33;
+// Refused in a cluster; its options BY and GET name keys of any slot. Not shown.
+inline constexpr std::uint64_t not_in_cluster = std::uint64_t{1} << 40;
+inline constexpr std::uint64_t names_other_keys = std::uint64_t{1} << 41;
 }  // namespace flag
 
 // What a command does to its keys.
@@ -133,6 +139,30 @@ std::string full_name(const Command& command);
 
 // The positions of the keys in a request.
 std::vector<std::size_t> key_positions(const Command& command, Words words);
+
+// Whether the keys are those of a range, whatever the other words are.
+constexpr bool has_plain_keys(const Command& command) {
+  const KeyRange& keys = command.keys;
+  return keys.count_at == 0 && keys.target == 0 && keys.keyword.empty() &&
+         (command.flags & (flag::store_option | flag::keys_option)) == 0;
+}
+
+// Visits the keys of a request in their order, without an allocation if they are a range.
+template <class Visit>
+void each_key(const Command& command, Words words, Visit visit) {
+  const KeyRange& keys = command.keys;
+  if (keys.first == 0) return;
+  if (!has_plain_keys(command)) {
+    for (const std::size_t at : key_positions(command, words)) visit(words[at]);
+    return;
+  }
+  const auto count = static_cast<int>(words.size());
+  const int last = keys.last < 0 ? count + keys.last : keys.last;
+  const int step = keys.step > 0 ? keys.step : 1;
+  for (int i = keys.first; i <= last && i < count; i += step) {
+    visit(words[static_cast<std::size_t>(i)]);
+  }
+}
 
 // All commands, found by name in any case. Small, open addressing, filled once.
 class CommandTable {

@@ -19,6 +19,10 @@ std::string keys_in(const std::vector<std::string_view>& words) {
   for (const std::size_t position : key_positions(*table.find(words[0]), words)) {
     keys.append(keys.empty() ? "" : " ").append(words[position]);
   }
+  std::string visited;
+  each_key(*table.find(words[0]), words,
+           [&](std::string_view key) { visited.append(visited.empty() ? "" : " ").append(key); });
+  EXPECT_EQ(visited, keys) << words[0];
   return keys;
 }
 
@@ -62,6 +66,22 @@ TEST(DataCommands, OnFieldDeadlinesHaveTheFlagsOfValkey) {
       EXPECT_EQ(row.keys.first, 1) << row.name;
     }
   }
+}
+
+TEST(KeyPositions, OfARangeGoToItsEnd) {
+  EXPECT_EQ(keys_in({"GET", "a"}), "a");
+  EXPECT_EQ(keys_in({"MSET", "a", "1", "b", "2"}), "a b");
+  EXPECT_EQ(keys_in({"MSET", "a", "1", "b"}), "a b");
+  EXPECT_EQ(keys_in({"DEL", "a", "b", "c"}), "a b c");
+  EXPECT_EQ(keys_in({"BLPOP", "a", "b", "0"}), "a b");
+  EXPECT_EQ(keys_in({"BITOP", "AND", "a", "b", "c"}), "a b c");
+  EXPECT_EQ(keys_in({"DBSIZE"}), "");
+}
+
+TEST(KeyPositions, AreCounted) {
+  EXPECT_EQ(keys_in({"ZUNIONSTORE", "t", "2", "a", "b"}), "t a b");
+  EXPECT_EQ(keys_in({"ZUNION", "2", "a", "b", "WEIGHTS", "1", "2"}), "a b");
+  EXPECT_EQ(keys_in({"ZUNION", "3", "a", "b"}), "");
 }
 
 TEST(KeyPositions, OfStreamsAreTheFirstHalfBehindTheKeyword) {

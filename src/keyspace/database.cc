@@ -26,9 +26,16 @@ void fill(KeyNode& node, std::string_view value) {
 }  // namespace
 
 Database::Database(Keyspace& keyspace, int number)
-    : keyspace_(keyspace), number_(number), contents_(std::make_unique<Contents>()) {}
+    : keyspace_(keyspace), number_(number), contents_(new_contents()) {}
 
 Database::~Database() = default;
+
+std::unique_ptr<Contents> Database::new_contents() const {
+  auto contents = std::make_unique<Contents>();
+  const HashSlotOf slot_of = keyspace_.options().hash_slot_of;
+  if (slot_of != nullptr) contents->hash_slots = std::make_unique<HashSlotCounts>(slot_of);
+  return contents;
+}
 
 std::uint64_t Database::hash_of(std::string_view key) const {
   return hash_bytes(key, keyspace_.options().seed);
@@ -53,6 +60,7 @@ Slot Database::peek(const ExecContext& context, std::string_view key) const {
 Slot Database::insert(KeyNode* node) {
   const Slot slot = contents_->nodes.emplace(node);
   ++contents_->sums.keys_of(type_of(*node));
+  if (contents_->hash_slots) contents_->hash_slots->add(node->key());
   contents_->table.insert(hash_of(node->key()), slot,
                           [this](Slot other) { return hash_of(key(other)); });
   return slot;
@@ -246,6 +254,7 @@ void Database::unlink(Slot slot) {
   if (node->has_deadline != 0) set_deadline(slot, kNever);
   if (node->has_member_deadlines != 0) contents_->members.cancel(slot);
   --contents_->sums.keys_of(type_of(*node));
+  if (contents_->hash_slots) contents_->hash_slots->remove(node->key());
   free_value(*node);
   free_node(node);
   contents_->nodes.erase(slot);
@@ -255,6 +264,10 @@ void Database::rename(Slot slot, std::string_view key) {
   remove_stored(key);
   const auto hash_of_slot = [this](Slot other) { return hash_of(this->key(other)); };
   contents_->table.erase(hash_of(this->key(slot)), slot, hash_of_slot);
+  if (contents_->hash_slots) {
+    contents_->hash_slots->remove(this->key(slot));
+    contents_->hash_slots->add(key);
+  }
   const std::uint64_t size_before = counted_size(slot);
   KeyNode* const renamed = copy_node(*place(slot), key);
   free_node(std::exchange(place(slot), renamed));
@@ -321,7 +334,22 @@ void Database::fit() {
 }
 
 void Database::clear() {
-  keyspace_.lazy_free().defer_free(std::exchange(contents_, std::make_unique<Contents>()));
+  keyspace_.lazy_free().defer_free(std::exchange(contents_, new_contents()));
+}
+
+std::vector<std::string_view> Database::keys_in_hash_slot(const ExecContext& context,
+                                                          std::uint16_t hash_slot,
+                                                          std::size_t limit) const {
+  const HashSlotCounts& counts = *contents_->hash_slots;
+  std::vector<std::string_view> keys;
+  std::size_t left = counts.count(hash_slot);
+  if (left == 0 || limit == 0) return keys;
+  each([&](Slot slot) {
+    if (counts.slot_of(key(slot)) != hash_slot) return true;
+    if (is_alive(context, slot)) keys.push_back(key(slot));
+    return --left > 0 && keys.size() < limit;
+  });
+  return keys;
 }
 
 Slot Database::random(const ExecContext& context, Random& random) const {

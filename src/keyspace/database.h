@@ -23,6 +23,7 @@
 
 #include "keyspace/exec_context.h"
 #include "keyspace/forecast/entry_sums.h"
+#include "keyspace/hash_slot_counts.h"
 #include "keyspace/key_node.h"
 #include "keyspace/list/list_ref.h"
 #include "keyspace/members/members_ref.h"
@@ -53,8 +54,9 @@ struct Contents {
   VolatileSet members;                       // earliest deadlines of members, by key
   internal::SlotColumn<Millis> stale_times;  // see Database::set_deadline(); claimed unless zero
   EntrySums sums;
-  Slot cursor = 0;     // of free_some()
-  OutsideValue value;  // of a key that free_some() has freed already
+  std::unique_ptr<HashSlotCounts> hash_slots;  // null: not counted
+  Slot cursor = 0;                             // of free_some()
+  OutsideValue value;                          // of a key that free_some() has freed already
 };
 
 // What a request will look up: a key, and maybe members of it.
@@ -169,6 +171,9 @@ class Database {
     unlink(slot);
   }
 
+  // The same without telling the observer: the key lives on elsewhere.
+  void forget(Slot slot) { unlink(slot); }
+
   // REQUIRES: no key alive has the new name.
   void rename(Slot slot, std::string_view key);
 
@@ -238,6 +243,18 @@ class Database {
     if (node(slot).has_deadline != 0) refresh_size(slot, contents_->sums.sizes[slot]);
   }
 
+  // ---- Hash slots of a cluster ----
+
+  // Keys of the hash slot, dead ones included. REQUIRES: KeyspaceOptions::hash_slot_of is given, as
+  // for keys_in_hash_slot().
+  std::size_t stored_in_hash_slot(std::uint16_t hash_slot) const {
+    return contents_->hash_slots->count(hash_slot);
+  }
+
+  // Some `limit` keys alive of the hash slot. O(all keys) unless it finds them before.
+  std::vector<std::string_view> keys_in_hash_slot(const ExecContext& context,
+                                                  std::uint16_t hash_slot, std::size_t limit) const;
+
   // A random key alive, each as likely as any other, or kNoSlot.
   Slot random(const ExecContext& context, Random& random) const;
 
@@ -294,6 +311,7 @@ class Database {
   friend class MembersRef;
 
   std::uint64_t hash_of(std::string_view key) const;
+  std::unique_ptr<Contents> new_contents() const;
   void prefetch_keys(std::span<const LookupHint> hints) const;
   Slot insert(KeyNode* node);
   void set_stale_time(Slot slot, Millis stale);

@@ -239,7 +239,9 @@ std::string Database::check_invariants() const {
   if (contents_->table.size() != stored()) return "the table and the slab differ in size";
   std::size_t with_deadline = 0;
   std::size_t with_member_deadlines = 0;
+  const std::unique_ptr<Contents> counted = new_contents();
   each([&](Slot slot) {
+    if (counted->hash_slots) counted->hash_slots->add(key(slot));
     const KeyNode& node = this->node(slot);
     with_deadline += node.has_deadline;
     with_member_deadlines += node.has_member_deadlines;
@@ -256,6 +258,9 @@ std::string Database::check_invariants() const {
   if (wrong.empty() && with_member_deadlines != contents_->members.size()) {
     wrong = "member deadlines: count";
   };
+  if (wrong.empty() && counted->hash_slots && *counted->hash_slots != *contents_->hash_slots) {
+    wrong = "hash slots: count";
+  }
   return wrong.empty() ? check_sums() : wrong;
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "keyspace/eviction.h"
 #include "keyspace/keyspace_fixture.h"
 
 namespace mayfly {
@@ -229,6 +230,88 @@ TEST_F(DatabaseTest, AHashIsPackedHoweverHighTheLimitIsSet) {
   MembersRef hash = database.members(context, slot);
   for (int i = 0; i < 10; ++i) hash.put(std::to_string(i), std::string(2000, 'x'), kNever);
   EXPECT_EQ(form_of(database.node(slot)), ValueForm::packed);
+}
+
+class HashSlotTest : public KeyspaceFixture, public testing::Test {
+ protected:
+  HashSlotTest() : KeyspaceFixture(options()) {}
+
+  // The first letter of a key says which slot it belongs to.
+  static KeyspaceOptions options() {
+    KeyspaceOptions options;
+    options.hash_slot_of = [](std::string_view key) {
+      return static_cast<std::uint16_t>(static_cast<unsigned char>(key[0]));
+    };
+    options.staging = 1;
+    return options;
+  }
+
+  Slot put(std::string_view key, Time deadline = kNever) {
+    const Slot slot = database.put_string(context, key, "value");
+    database.set_deadline(slot, deadline);
+    return slot;
+  }
+  std::size_t count(char letter, int number = 0) {
+    EXPECT_EQ(keyspace[number].check_invariants(), "");
+    return keyspace[number].stored_in_hash_slot(static_cast<std::uint16_t>(letter));
+  }
+};
+
+TEST_F(HashSlotTest, CountsKeysThatComeAndGo) {
+  put("a1");
+  put("a2");
+  put("b1");
+  EXPECT_EQ(count('a'), 2u);
+  EXPECT_EQ(count('b'), 1u);
+  database.erase(database.find(context, "a1"));
+  EXPECT_EQ(count('a'), 1u);
+  database.rename(database.find(context, "a2"), "b1");
+  EXPECT_EQ(count('a'), 0u);
+  EXPECT_EQ(count('b'), 1u);
+}
+
+TEST_F(HashSlotTest, CountsEachDatabase) {
+  put("a1");
+  put("a2");
+  database.move(database.find(context, "a1"), keyspace[1], "a1");
+  EXPECT_EQ(count('a'), 1u);
+  EXPECT_EQ(count('a', 1), 1u);
+  put("a3");
+  keyspace.swap(0, 1);
+  EXPECT_EQ(count('a'), 1u);
+  EXPECT_EQ(count('a', 1), 2u);
+  keyspace[1].clear();
+  EXPECT_EQ(count('a', 1), 0u);
+}
+
+TEST_F(HashSlotTest, ListsSomeKeysThatAreAlive) {
+  for (const std::string_view key : {"a1", "b1", "a2", "b2", "a3"}) put(key);
+  put("a4", in(10));
+  advance(10);
+  EXPECT_EQ(database.keys_in_hash_slot(context, 'a', 10),
+            (std::vector<std::string_view>{"a1", "a2", "a3"}));
+  EXPECT_EQ(database.keys_in_hash_slot(context, 'a', 2).size(), 2u);
+  EXPECT_EQ(database.keys_in_hash_slot(context, 'a', 0).size(), 0u);
+  EXPECT_EQ(database.keys_in_hash_slot(context, 'c', 10).size(), 0u);
+}
+
+TEST_F(HashSlotTest, StagedKeysAreNotSwept) {
+  put("a1", in(10));
+  put("a2", in(100'000));
+  database.move(database.find(context, "a1"), keyspace[1], "a1");
+  advance(200'000);
+  EXPECT_EQ(keyspace.sweep(context, 10), 1u);
+  EXPECT_EQ(keyspace.sweep(context, 10), 0u);
+  EXPECT_EQ(count('a', 1), 1u);
+}
+
+TEST_F(HashSlotTest, StagedKeysAreNotEvicted) {
+  put("a1");
+  put("a2");
+  database.move(database.find(context, "a1"), keyspace[1], "a1");
+  EXPECT_TRUE(evict_one(context, keyspace, Eviction::allkeys_random, 5));
+  EXPECT_FALSE(evict_one(context, keyspace, Eviction::allkeys_random, 5));
+  EXPECT_EQ(count('a', 1), 1u);
 }
 
 // A node has 32 bits for each. What is longer was cut off in silence.

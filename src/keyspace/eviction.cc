@@ -149,7 +149,7 @@ bool evict_one(const ExecContext& context, Keyspace& keyspace, Eviction policy, 
   Victim victim;
   for (int i = 0; i < keyspace.count(); ++i) {
     Database& database = keyspace[i];
-    if (database.stored() == 0) continue;
+    if (database.stored() == 0 || i == keyspace.options().staging) continue;
     if (policy == Eviction::volatile_ttl) {
       consider_soonest(victim, database, policy, 1, context.now);
     } else {

@@ -8,10 +8,7 @@
 namespace mayfly {
 
 Keyspace::Keyspace(const KeyspaceOptions& options, KeyspaceListener& listener)
-    : options_(options),
-      listener_(listener),
-      random_(options.seed),
-      leases_(random_.next()) {
+    : options_(options), listener_(listener), random_(options.seed), leases_(random_.next()) {
   for (int i = 0; i < options.databases; ++i) {
     databases_.push_back(std::make_unique<Database>(*this, i));
   }
@@ -23,16 +20,19 @@ std::size_t Keyspace::sweep(const ExecContext& context, std::size_t limit) {
   std::size_t swept = 0;
   for (std::size_t i = 0; i < databases_.size() && swept < limit; ++i) {
     Database& database = *databases_[turn_];
+    turn_ = (turn_ + 1) % databases_.size();
+    if (database.number() == options_.staging) continue;
     // A database that was cut short continues in the next round; so all get their turn.
     swept += database.sweep(context, limit - swept);
-    turn_ = (turn_ + 1) % databases_.size();
   }
   return swept;
 }
 
 Time Keyspace::next_deadline() const {
   Time next = kNever;
-  for (const auto& database : databases_) next = std::min(next, database->next_deadline());
+  for (const auto& database : databases_) {
+    if (database->number() != options_.staging) next = std::min(next, database->next_deadline());
+  }
   return next;
 }
 

@@ -53,6 +53,11 @@ struct KeyspaceOptions {
   bool uses_lfu = false;                                  // access words count frequency, not time
   std::string_view kept_key = {};                         // a key that is never evicted
 
+  // Of a cluster: keys are counted by hash slot, if this is given. Keys of the database `staging`
+  // belong to another server yet: they are neither swept nor evicted here. -1: there is none.
+  HashSlotOf hash_slot_of = nullptr;
+  int staging = -1;
+
   const PackedLimits& packed(ValueType type) const {
     if (type == ValueType::set) return packed_set;
     return type == ValueType::zset ? packed_zset : packed_hash;

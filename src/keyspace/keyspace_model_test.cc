@@ -51,6 +51,9 @@ class KeyspaceModelTest : public testing::TestWithParam<int> {
     options.packed_set = {.members = 6, .text_bytes = 20};
     options.packed_zset = {.members = 6, .text_bytes = 20};
     options.intset_members = 8;
+    options.hash_slot_of = [](std::string_view name) {
+      return static_cast<std::uint16_t>(static_cast<unsigned char>(name.back()) % 5);
+    };
     return options;
   }
 

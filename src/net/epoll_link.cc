@@ -43,10 +43,22 @@ std::string& EpollLink::output() {
   return output_;
 }
 
+void EpollLink::hold_output(std::uint64_t position) {
+  hold_ = position;
+  touch();
+}
+
+std::size_t EpollLink::sendable() const {
+  if (hold_ == kNoHold) return pending();
+  const std::uint64_t before_hold = hold_ - std::min(hold_, sent_ever_);
+  return static_cast<std::size_t>(std::min<std::uint64_t>(pending(), before_hold));
+}
+
 void EpollLink::flush() {
-  if (gone_ || pending() == 0) return;
+  const std::size_t size = sendable();
+  if (gone_ || size == 0) return;
   const ssize_t taken =
-      ::send(fd_.get(), output_.data() + sent_, pending(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      ::send(fd_.get(), output_.data() + sent_, size, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (taken < 0) {
     if (errno != EAGAIN && errno != EINTR) close_now(errno_text(errno));
     return;
@@ -164,7 +176,7 @@ void EpollLink::finish_turn() {
 
 void EpollLink::watch() {
   const std::uint32_t in = reading() ? EPOLLIN : 0u;
-  const std::uint32_t out = pending() > 0 && !touched_ ? EPOLLOUT : 0u;  // touched: tried anyway
+  const std::uint32_t out = sendable() > 0 && !touched_ ? EPOLLOUT : 0u;  // touched: tried anyway
   const std::uint32_t end = paused_ && watches_close_ && !closing() ? EPOLLRDHUP : 0u;
   const std::uint32_t wanted = in | out | end;
   epoll_event event{};

@@ -58,6 +58,7 @@ class EpollLink final : public Link, public Watched {
   void close_after_flush() override;
   void close_now(std::string_view why) override;
   bool closing() const override { return closing_ || gone_; }
+  void hold_output(std::uint64_t position) override;
   void pause_reading() override;
   void resume_reading() override;
   void watch_for_close() override;
@@ -85,6 +86,7 @@ class EpollLink final : public Link, public Watched {
   void read();
   void touch();
   void watch();
+  std::size_t sendable() const;  // of pending()
 
   LinkLists& lists_;
   Fd fd_;
@@ -95,6 +97,7 @@ class EpollLink final : public Link, public Watched {
   std::string output_;
   std::size_t sent_ = 0;  // bytes of output_ that the kernel has taken
   std::uint64_t sent_ever_ = 0;
+  std::uint64_t hold_ = kNoHold;
   std::string why_;  // the connection is gone
 
   bool added_ = false;         // to epoll

@@ -197,6 +197,20 @@ Result<std::string> numeric_address(const std::string& host) {
   return std::string(text);
 }
 
+Result<std::string> local_address_towards(const std::string& host) {
+  const auto found = resolve(host, 9, 0);
+  if (!found) return found.error();
+  const addrinfo& address = **found;
+  // Connecting a datagram socket sends nothing.
+  const Fd fd(::socket(address.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!fd.valid() || ::connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0) {
+    return io_error(std::string("no way to ").append(host), errno);
+  }
+  const std::string text = local_end(fd.get()).text;
+  const std::string host_part = text.substr(0, text.rfind(':'));
+  return host_part.starts_with('[') ? host_part.substr(1, host_part.size() - 2) : host_part;
+}
+
 Result<Fd> begin_connect(std::string_view host, int port) {
   const auto found = resolve(host, port, AI_NUMERICHOST);
   if (!found) return found.error();

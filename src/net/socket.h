@@ -41,6 +41,9 @@ Result<Fd> listen_at_unix(const std::string& path, const ListenOptions& options)
 // A numeric address of a host. Asks the system, which may take its time for a name.
 Result<std::string> numeric_address(const std::string& host);
 
+// The address of this machine that is used to reach a host.
+Result<std::string> local_address_towards(const std::string& host);
+
 // A socket that is connecting to a numeric address, or is connected already.
 Result<Fd> begin_connect(std::string_view host, int port);
 

@@ -61,6 +61,12 @@ class Link {
   // Hands the output to the kernel now, as much as it takes.
   virtual void flush() = 0;
 
+  // Sends nothing from this byte of the output on, counted from the first that was ever sent, until
+  // it is called again. Both closing functions work as ever: a link that closes after all output
+  // has been sent waits for the end of the hold.
+  static constexpr std::uint64_t kNoHold = UINT64_MAX;
+  virtual void hold_output(std::uint64_t position) = 0;
+
   // How many bytes the kernel has not taken yet. If it only grows, the other side does not read.
   virtual std::size_t pending() const = 0;
 

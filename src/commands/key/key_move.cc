@@ -192,10 +192,12 @@ std::span<const Command> key_move_commands() {
        {1, 1, 1, access::ro | access::access, 0, 2}, "generic", "6.2.0",
        "source:key destination:key [DB destination-db:int] [REPLACE]",
        "Copies the value and the TTLs of a key to another key."},
-      {"move", move, -3, flag::write | flag::fast | flag::asks_rules,
+      {"move", move, -3,
+       flag::write | flag::fast | flag::asks_rules | flag::not_in_cluster,
        one_key(access::rw | access::access | access::remove), "generic", "1.0.0",
        "key db:int [REPLACE]", "Moves a key to another database."},
-      {"swapdb", swapdb, 3, flag::write | flag::fast | flag::dangerous, {}, "server", "4.0.0",
+      {"swapdb", swapdb, 3,
+       flag::write | flag::fast | flag::dangerous | flag::not_in_cluster, {}, "server", "4.0.0",
        "index1:int index2:int", "Exchanges the contents of two databases."},
   };
   // clang-format on

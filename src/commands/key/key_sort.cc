@@ -306,7 +306,8 @@ void sort(Call& call) {
 }  // namespace
 
 std::span<const Command> key_sort_commands() {
-  static constexpr std::uint64_t kFlags = flag::movablekeys | flag::dangerous;
+  static constexpr std::uint64_t kFlags =
+      flag::movablekeys | flag::dangerous | flag::names_other_keys;
   static constexpr KeyRange kSorted = one_key(access::ro | access::access);
   static constexpr Command kRows[] = {
       {"sort", sort, -2, flag::write | flag::denyoom | flag::store_option | kFlags, kSorted,

@@ -57,6 +57,7 @@ Result<bool> AofLoader::step(std::size_t commands) {
   if (!is_done) return is_done;
   if (*is_done) {
     bytes_before_ += file().bytes;
+    if (reader_ && !reader_->note().empty()) report_.note = reader_->note();
     reader_.reset();
     rdb_.reset();
     source_.reset();

@@ -55,6 +55,7 @@ struct AofLoadReport {
   std::uint64_t commands = 0;      // applied
   std::uint64_t transactions = 0;  // whole ones
   std::optional<RdbReport> base;   // if the base is or begins with an RDB file
+  std::string note;                // the last one, see AofReader::note()
 
   // What was cut off the end of the last file.
   std::uint64_t truncated_bytes = 0;

@@ -38,6 +38,10 @@ Result<AofReader::Found> AofReader::next() {
       length_ = size;
       return Found::command;
     }
+    if (std::string_view(buffer_).substr(at_, size).starts_with(kNoteMark)) {
+      note_ = buffer_.substr(at_ + kNoteMark.size(), size - kNoteMark.size());
+      note_.resize(std::min(note_.find_first_of("\r\n"), note_.size()));
+    }
     at_ += size;
   }
   if (io_error_) return *io_error_;

@@ -50,6 +50,11 @@ class AofReader {
   std::uint64_t begin() const { return offset_ + at_; }
   std::uint64_t end() const { return offset_ + at_ + length_; }
 
+  // An annotation that begins with this mark is a note about what the log has up to there. The last
+  // one so far, without the mark; empty: there was none.
+  static constexpr std::string_view kNoteMark = "#cluster ";
+  const std::string& note() const { return note_; }
+
   // What is wrong, and where.
   const std::string& error() const { return error_; }
   std::uint64_t error_offset() const { return error_offset_; }
@@ -89,6 +94,7 @@ class AofReader {
   std::size_t length_ = 0;  // of the command
   std::vector<Place> places_;
   std::vector<std::string_view> words_;
+  std::string note_;
   std::string error_;
   std::uint64_t error_offset_ = 0;
   std::optional<Error> io_error_;

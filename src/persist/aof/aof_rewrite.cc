@@ -41,8 +41,13 @@ class Rewriter {
   void database(Database& database) {
     if (database.stored() == 0) return;
     out_.request({"SELECT", Digits(database.number()).text()});
+    keys(database, nullptr);
+  }
+
+  void keys(Database& database, const KeyFilter& wants) {
     database.each([&](Slot slot) {
       key_ = database.key(slot);
+      if (wants && !wants(key_)) return true;
       const Time deadline = database.deadline(slot);
       visit_value(database.node(slot),
                   Overloaded{[&](std::string_view value) {
@@ -160,6 +165,13 @@ Result<SaveProgress> write_aof_base(Keyspace& keyspace, ByteSink& sink, const Sa
   Rewriter rewriter(options.format.now, sink, progress);
   for (const std::string& code : options.libraries) rewriter.library(code);
   for (int i = 0; i < keyspace.count(); ++i) rewriter.database(keyspace[i]);
+  return rewriter.finish();
+}
+
+Result<SaveProgress> write_keys(Database& database, ByteSink& sink, Time now,
+                                const KeyFilter& wants, const OnSaveProgress& progress) {
+  Rewriter rewriter(now, sink, progress);
+  rewriter.keys(database, wants);
   return rewriter.finish();
 }
 

@@ -20,7 +20,9 @@
 
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "keyspace/keyspace.h"
 #include "mayfly/result.h"
@@ -38,5 +40,13 @@ Result<SaveProgress> write_aof_base(Keyspace& keyspace, ByteSink& sink, const Sa
 Result<SaveProgress> write_aof_base_file(Disk& disk, const std::string& path, Keyspace& keyspace,
                                          const SaveOptions& options, bool rdb_preamble,
                                          const OnSaveProgress& progress);
+
+// Whether a key is wanted.
+using KeyFilter = std::function<bool(std::string_view key)>;
+
+// The commands for some keys of one database, without SELECT: for another server that shall have
+// them.
+Result<SaveProgress> write_keys(Database& database, ByteSink& sink, Time now,
+                                const KeyFilter& wants, const OnSaveProgress& progress);
 
 }  // namespace mayfly

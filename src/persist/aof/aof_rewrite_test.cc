@@ -26,8 +26,12 @@ class AofRewriteTest : public ::testing::Test, protected KeyspaceFixture {
         write_aof_base(keyspace, sink, {.format = {.now = context.now}}, false, {});
     EXPECT_TRUE(done);
     EXPECT_EQ(done->bytes, sink.bytes.size());
-    StringSource source(sink.bytes);
-    AofReader reader(source, 0, sink.bytes.size());
+    return lines_of(sink.bytes);
+  }
+
+  static std::vector<std::string> lines_of(const std::string& bytes) {
+    StringSource source(bytes);
+    AofReader reader(source, 0, bytes.size());
     std::vector<std::string> lines;
     while (*reader.next() == AofReader::Found::command) {
       std::string line;
@@ -170,6 +174,19 @@ TEST_F(AofRewriteTest, TellsHowFarItIs) {
   ASSERT_EQ(keys.size(), 3'000u);
   EXPECT_EQ(keys.front(), 1u);
   EXPECT_EQ(keys.back(), 3'000u);
+}
+
+TEST_F(AofRewriteTest, SomeKeysOfOneDatabase) {
+  keyspace[0].put_string(context, "a1", "1");
+  keyspace[0].set_deadline(make_hash("b1", {"f"}), at(2'000'000));
+  keyspace[0].put_string(context, "a2", "2");
+  keyspace[1].put_string(context, "b2", "3");
+  StringSink sink;
+  const Result<SaveProgress> done = write_keys(
+      keyspace[0], sink, context.now, [](std::string_view key) { return key[0] == 'b'; }, {});
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->keys, 1u);
+  EXPECT_EQ(lines_of(sink.bytes), (Lines{"HSET b1 f f", "PEXPIREAT b1 2000000"}));
 }
 
 TEST_F(AofRewriteTest, AFullDiskIsToldAndEndsIt) {
