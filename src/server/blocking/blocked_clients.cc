@@ -58,8 +58,12 @@ bool BlockedClients::unblock(Client& client, bool with_error) {
 }
 
 void BlockedClients::fail_all() {
-  while (!clients_.empty()) {
-    Client& client = *clients_.begin()->second;
+  std::vector<Client*> failed;
+  for (const auto& [id, client] : clients_) {
+    if (!client->blocked->reason->is_about_cluster()) failed.push_back(client);
+  }
+  for (Client* const one : failed) {
+    Client& client = *one;
     fail(client,
          "UNBLOCKED force unblock from blocking operation, instance state changed "
          "(master -> replica?)");

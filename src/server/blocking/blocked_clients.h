@@ -29,6 +29,9 @@ class WaitReason {
   // Writes the reply of a request that is not run again: its time is over, for example.
   virtual void reply_at_end(Client& client, Reply& reply) = 0;
   virtual void forget(Client& client) = 0;  // it waits no more
+
+  // Whether it goes on when this server becomes a replica.
+  virtual bool is_about_cluster() const { return false; }
 };
 
 // The part of a client's state that belongs to its wait.
@@ -59,7 +62,7 @@ class BlockedClients {
   // CLIENT UNBLOCK. False if the client does not wait.
   bool unblock(Client& client, bool with_error);
 
-  // This server becomes a replica: everybody gets an error, and is disconnected.
+  // This server becomes a replica: those who wait for data get an error, and are disconnected.
   void fail_all();
 
   std::size_t size() const { return clients_.size(); }

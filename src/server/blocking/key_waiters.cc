@@ -74,6 +74,18 @@ void KeyWaiters::database_changed(int database) {
   }
 }
 
+void KeyWaiters::recheck(const std::function<bool(std::string_view key)>& is_affected) {
+  std::vector<Client*> clients;
+  for (const auto& [key, queue] : queues_) {
+    if (!is_affected(key.key)) continue;
+    for (const auto& [arrival, client] : queue.clients) clients.push_back(client);
+  }
+  for (Client* const client : clients) {
+    const auto waiting = waiting_.find(client);
+    if (waiting != waiting_.end() && !client->link().closing()) run_again(*client, waiting->second);
+  }
+}
+
 // ---- Serving ----
 
 bool KeyWaiters::can_serve() const {

@@ -48,6 +48,10 @@ class KeyWaiters final : public WaitReason {
   void key_changed(int database, std::string_view key);
   void database_changed(int database);
 
+  // Runs the requests again that wait for a key for which this is true, though it has not changed:
+  // they are not answered here any more.
+  void recheck(const std::function<bool(std::string_view key)>& is_affected);
+
   // Serves the clients that wait for ready keys, until no key is ready. Does nothing if a request
   // that is served calls it.
   void serve();

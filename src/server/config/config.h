@@ -128,6 +128,24 @@ struct Config {
   EndFlags shutdown_on_sigint;
   EndFlags shutdown_on_sigterm;
 
+  // Cluster: docs/cluster.md
+  bool cluster_enabled = false;
+  std::string cluster_name = "main";
+  std::vector<std::string> cluster_etcd = {"http://127.0.0.1:2379"};  // endpoints
+  std::string cluster_etcd_user;
+  std::string cluster_etcd_password;
+  std::string cluster_etcd_ca;  // files
+  std::string cluster_etcd_cert;
+  std::string cluster_etcd_key;
+  std::string cluster_replies = "at-once";  // at-once, in-sync
+  std::int64_t cluster_lease = 2000;        // ms; of a cluster that this node creates
+  std::int64_t cluster_max_clock_difference = 500;  // ms
+  std::string cluster_announce_ip;
+  std::int64_t cluster_announce_port = 0;
+  std::string cluster_announce_hostname;
+  bool cluster_require_full_coverage = false;
+  bool cluster_allow_reads_when_down = false;
+
   // Limits
   std::uint64_t maxmemory = 0;
   Eviction maxmemory_policy = Eviction::none;

@@ -137,11 +137,11 @@ TEST_F(ConfigFileTest, AWordAndAFileGiveOneWarningTogether) {
 }
 
 TEST_F(ConfigFileTest, WhatWouldChangeSafetyHasAWarningOfItsOwn) {
-  EXPECT_EQ(load("tls-port 6380\nio-threads 4\ncluster-enabled yes\n"), "");
+  EXPECT_EQ(load("tls-port 6380\nio-threads 4\ntls-cluster yes\n"), "");
   ASSERT_EQ(warnings_.size(), 3u);
   EXPECT_EQ(warnings_[0], "Settings without effect here: io-threads");
   EXPECT_TRUE(warnings_[1].starts_with("tls-port 6380 has no effect in Mayfly")) << warnings_[1];
-  EXPECT_TRUE(warnings_[2].starts_with("cluster-enabled yes has no effect")) << warnings_[2];
+  EXPECT_TRUE(warnings_[2].starts_with("tls-cluster yes has no effect")) << warnings_[2];
 }
 
 TEST_F(ConfigFileTest, StrictRefusesOnlyWhatWouldChangeSafety) {

@@ -252,7 +252,8 @@ std::span<const Directive> directives() {
   static const std::vector<Directive> all = [] {
     std::vector<Directive> rows(std::begin(kDirectives), std::end(kDirectives));
     for (const auto more :
-         {persistence_directives(), replication_directives(), http_directives()}) {
+         {persistence_directives(), replication_directives(), http_directives(),
+          cluster_directives()}) {
       rows.insert(rows.end(), more.begin(), more.end());
     }
     return rows;

@@ -56,10 +56,11 @@ struct RefusedDirective {
   std::string_view why;
 };
 
-std::span<const Directive> directives();  // all of them, the next three included
+std::span<const Directive> directives();  // all of them, the next four included
 std::span<const Directive> persistence_directives();
 std::span<const Directive> replication_directives();
 std::span<const Directive> http_directives();
+std::span<const Directive> cluster_directives();
 std::span<const InertDirective> inert_directives();
 std::span<const RefusedDirective> refused_directives();
 

@@ -41,6 +41,7 @@ bool has_all(const Client& client, const Command& command, std::uint64_t own, st
 // The checks are in the order of Valkey.
 Status Requests::check_allowed(Client& client, const Command& command, std::uint64_t flags) {
   if (client.is_primary) return check_from_primary(command);
+  if (client.is_import) return check_from_source(client, command, flags);
   if (!client.is_authenticated() && (command.flags & flag::no_auth) == 0) {
     return denied("NOAUTH Authentication required.");
   }
@@ -88,6 +89,18 @@ bool Requests::make_room(bool takes_memory) {
 Status Requests::check_from_primary(const Command& command) const {
   if ((command.flags & (kReplicated | flag::from_primary)) != 0) return Done{};
   return denied(fmt::format("ERR '{}' is not accepted from a primary", full_name(command)));
+}
+
+// The source of slots that come to this shard has checked its requests, too; memory and disk are
+// ours.
+Status Requests::check_from_source(const Client& client, const Command& command,
+                                   std::uint64_t flags) {
+  if (command.parent == "cluster") return Done{};
+  if (Status status = check_from_primary(command); !status) return status;
+  if ((flags & flag::denyoom) != 0 && !make_room(true)) {
+    return denied("OOM command not allowed when used memory > 'maxmemory'.");
+  }
+  return check_writable(client, command, flags);
 }
 
 Status Requests::check_writable(const Client& client, const Command& command,

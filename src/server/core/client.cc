@@ -32,6 +32,7 @@ void Client::received(InputBuffer& input) {
   const std::size_t waiting_before = link_.pending();
   const auto consume = [&](std::size_t count) {
     if (is_primary) requests_.applied(input.view().substr(0, count));
+    if (is_import) import_bytes += count;
     input.consume(count);
   };
   requests_.begin_batch();
@@ -88,6 +89,7 @@ void Client::Transaction::clear_queue() {
   queued_bytes = 0;
   queued_flags = 0;
   queued_lacks = 0;
+  slot = {};
 }
 
 void Client::reset(bool is_authenticated) {

@@ -18,6 +18,7 @@
 #include "resp/reply.h"
 #include "resp/request.h"
 #include "server/blocking/blocked_clients.h"
+#include "server/cluster/request_slot.h"
 #include "server/replication/replica_state.h"
 #include "server/tracking/client_tracking.h"
 
@@ -107,7 +108,7 @@ class Client final : public Peer {
     bool no_touch = false;
     bool is_import_source = false;  // in import mode, nothing is expired for it
     bool can_redirect = false;      // CLIENT CAPA redirect
-    bool is_readonly = false;       // READONLY: shown only, as there is no cluster
+    bool is_readonly = false;       // READONLY: a replica of a cluster answers reads
   };
 
   // MULTI, EXEC and WATCH.
@@ -120,6 +121,7 @@ class Client final : public Peer {
     std::uint64_t queued_lacks = 0;  // that any command in the queue has not
     bool is_watch_broken = false;    // a watched key was changed: EXEC does nothing
     std::size_t watched_keys = 0;
+    RequestSlot slot;  // of all its commands, in a cluster
 
     void clear_queue();
   };
@@ -155,6 +157,8 @@ class Client final : public Peer {
   Written written;
   Limits limits;
   bool is_primary = false;                 // it sends the replication stream that we follow
+  bool is_import = false;                  // it moves slots to this server (cluster/moves)
+  std::uint64_t import_bytes = 0;          // of its requests, which have been run
   std::unique_ptr<ReplicaState> replica;   // if it follows us
   std::optional<Blocked> blocked;          // its last request waits; blocked_clients.h
   std::optional<ClientTracking> tracking;  // it caches replies; tracking.h

@@ -74,7 +74,8 @@ void Clients::count_memory(Client& client) {
   std::size_t& counted = client.limits.counted_memory;
   if (config_.maxmemory_clients == 0 && counted == 0) return;
   const bool counts =
-      config_.maxmemory_clients != 0 && !client.is_primary && !client.is_attached_replica();
+      config_.maxmemory_clients != 0 && !client.is_primary && !client.is_import &&
+      !client.is_attached_replica();
   memory_ -= counted;
   counted = counts ? memory_of(client) : 0;
   memory_ += counted;

@@ -63,7 +63,7 @@ void Clients::run_periodic(Time now) {
   for (Client* const client : clients) {
     check_output(*client);
     const bool may_idle = client->is_subscriber() || client->options.is_monitor ||
-                          client->limits.is_paused || client->is_primary ||
+                          client->limits.is_paused || client->is_primary || client->is_import ||
                           client->is_attached_replica() || client->blocked;
     if (config_.timeout > 0 && !may_idle &&
         is_due(client->info.used + std::chrono::seconds(config_.timeout), now)) {
@@ -100,14 +100,18 @@ void Clients::update_pauses() {
   resume_after_pause();
 }
 
-// If fewer requests have to wait than before, all requests that wait are checked again.
-void Clients::resume_after_pause() {
-  const PauseLevel before = std::exchange(enforced_pause_, pauses_.level());
-  if (enforced_pause_ >= before) return;
+void Clients::resume_waiting() {
   for (const auto& [id, client] : all_) {
     if (!std::exchange(client->limits.is_paused, false)) continue;
     client->link().resume_reading();
   }
+}
+
+// If fewer requests have to wait than before, all requests that wait are checked again.
+void Clients::resume_after_pause() {
+  const PauseLevel before = std::exchange(enforced_pause_, pauses_.level());
+  if (enforced_pause_ >= before) return;
+  resume_waiting();
   if (!pauses_.any()) on_resume_();
 }
 

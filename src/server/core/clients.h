@@ -26,12 +26,12 @@ class Requests;
 class Clients {
  public:
   // `on_resume` is called when a pause has ended and no other is left.
-  Clients(const Environment& environment, Stats& stats, Pauses& pauses,
+  Clients(const ServerContext& context, Stats& stats, Pauses& pauses,
           const ReplicationStream& stream, Requests& requests, std::function<void()> on_resume)
-      : config_(environment.config),
-        clock_(environment.clock),
-        log_(environment.log),
-        now_(environment.now),
+      : config_(context.config),
+        clock_(context.clock),
+        log_(context.log),
+        now_(context.now),
         stats_(stats),
         pauses_(pauses),
         stream_(stream),
@@ -89,6 +89,9 @@ class Clients {
   void pause(PauseReason reason, Time until, PauseLevel level);
   void unpause(PauseReason reason);
   void update_pauses();  // ends the pauses that are over
+
+  // All requests that wait are checked again.
+  void resume_waiting();
 
  private:
   void enforce_output_limit(Client& client);

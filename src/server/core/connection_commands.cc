@@ -105,7 +105,7 @@ void reply_hello(ServerCall& call) {
   reply.bulk("id");
   reply.integer(static_cast<std::int64_t>(call.client.id()));
   reply.bulk("mode");
-  reply.bulk("standalone");
+  reply.bulk(call.server.config.cluster_enabled ? "cluster" : "standalone");
   reply.bulk("role");
   reply.bulk(call.server.replication.is_replica() ? "replica" : "master");
   reply.bulk("modules");
@@ -141,6 +141,10 @@ void select(Call& call) {
   if (!number) return;
   if (*number < 0 || *number >= call.keyspace().count()) {
     return call.fail("ERR DB index is out of range");
+  }
+  ServerCall& here = server_call(call);
+  if (here.server.config.cluster_enabled && *number != 0 && !here.client.is_primary) {
+    return call.fail("ERR SELECT is not allowed in cluster mode");
   }
   client_of(call).select(static_cast<int>(*number));
   call.reply().ok();

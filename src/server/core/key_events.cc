@@ -20,6 +20,7 @@ namespace mayfly {
 
 void KeyEvents::notify(Event event, std::string_view name, std::string_view key, int database) {
   if (loading_.is_active()) return;  // it happened before the server started
+  if (database == keyspace_.options().staging) return;  // nobody sees those keys
   const Event wanted = config_.notify_keyspace_events;
   if (!any(wanted & event) || !pubsub_.has_listeners()) return;
   if (config_.expiry_log && key == kExpiryLogKey) return;  // those who want entries read them

@@ -28,12 +28,12 @@ class Tracking;
 
 class KeyEvents final : public Host, public KeyspaceListener {
  public:
-  KeyEvents(const Environment& environment, Keyspace& keyspace, Stats& stats, Watches& watches,
+  KeyEvents(const ServerContext& context, Keyspace& keyspace, Stats& stats, Watches& watches,
             KeyWaiters& key_waiters, PubSub& pubsub, Tracking& tracking, Propagation& propagation,
             const Loading& loading, const ReplicationStream& stream, LocalExpiries& local_expiries,
             ExpiryLog& expiry_log)
-      : config_(environment.config),
-        now_(environment.now),
+      : config_(context.config),
+        now_(context.now),
         keyspace_(keyspace),
         stats_(stats),
         watches_(watches),

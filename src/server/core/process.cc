@@ -17,6 +17,7 @@
 
 #include "base/version.h"
 #include "net/socket.h"
+#include "server/cluster/cluster.h"
 #include "server/core/server_call.h"
 #include "server/persistence/child.h"
 #include "server/persistence/persistence.h"
@@ -68,7 +69,8 @@ bool is_taken(const Error& error) { return error.code == Code::busy; }
 ServerProcess::ServerProcess(Config config, std::string executable)
     : log_([this](Level level, std::string_view text) { write_line(stdout, clock_, level, text); }),
       executable_(std::move(executable)),
-      server_(clock_, std::move(config), log_, *this),
+      server_(config.cluster_enabled ? static_cast<const Clock&>(floored_clock_) : clock_,
+              std::move(config), log_, *this),
       loop_(clock_, {.log = [this](std::string_view line) { log_.write(Level::warning, line); }}),
       http_(loop_, [this](Link& link) { return server_.accept_http(link); }) {
   const Config& given = server_.parts().config;
@@ -222,6 +224,11 @@ Result<std::unique_ptr<BlockingStream>> ServerProcess::connect_blocking(const st
   return mayfly::connect_blocking(host, port, longest);
 }
 
+Result<std::unique_ptr<Register>> ServerProcess::open_register(const Config& config) {
+  if (!open_register_) return ServerHost::open_register(config);
+  return open_register_(config, [this] { loop_.wake(); });
+}
+
 // The first signal lets replicas catch up and saves the data. The second one ends at once.
 void ServerProcess::end_if_asked() {
   const int number = signal_to_end.exchange(0);
@@ -285,7 +292,11 @@ Status ServerProcess::run() {
   catch_signals();
   loop_.on_turn_begin([this] { server_.begin_turn(); });
   loop_.before_sleep([this] { return server_.before_sleep(); });
-  loop_.on_wake([this] { end_if_asked(); });
+  loop_.on_wake([this] {
+    end_if_asked();
+    server_.wake();
+  });
+  if (Status status = server_.parts().cluster.start(); !status) return status;
   if (!config.replicaof_host.empty()) {
     server_.parts().replication.follow(config.replicaof_host,
                                        static_cast<int>(config.replicaof_port));

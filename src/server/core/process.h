@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/floored_clock.h"
 #include "mayfly/clock.h"
 #include "mayfly/result.h"
 #include "net/epoll_loop.h"
@@ -61,6 +62,16 @@ class ServerProcess final : public ServerHost {
   const std::vector<std::string>& addresses() const { return addresses_; }
   Log& log() { return log_; }
 
+  // Opens the register of a cluster. `wake` may be called from any thread. Without one there are no
+  // clusters.
+  using OpenRegister = std::function<Result<std::unique_ptr<Register>>(const Config& config,
+                                                                       std::function<void()> wake)>;
+  void set_register(OpenRegister open) { open_register_ = std::move(open); }
+  Result<std::unique_ptr<Register>> open_register(const Config& config) override;
+  const Clock& lease_clock() const override { return lease_clock_; }
+  void raise_clock(Time floor) override { floored_clock_.raise(floor); }
+  Millis clock_ahead() const override { return floored_clock_.ahead(); }
+
  private:
   Persistence& persistence();
   Status listen_at(const std::string& host, int port);
@@ -72,6 +83,9 @@ class ServerProcess final : public ServerHost {
   void end_if_asked();
 
   SystemClock clock_;
+  FlooredClock floored_clock_{clock_};  // of the node of a cluster
+  SteadyClock lease_clock_;
+  OpenRegister open_register_;
   SystemDisk disk_;
   Log log_;
   std::string executable_;

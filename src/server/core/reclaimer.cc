@@ -8,6 +8,7 @@
 
 #include "commands/command.h"
 #include "mayfly/internal/stopwatch.h"
+#include "server/cluster/cluster.h"
 #include "server/core/client.h"
 #include "server/expiry/expiry_log.h"
 #include "server/monitoring/latency.h"
@@ -28,7 +29,8 @@ constexpr std::size_t kLocalKeysAtOnce = 128;  // and fields of each
 }  // namespace
 
 Policy Reclaimer::policy_for(const Client* client) const {
-  if (loading_.is_active() || (client != nullptr && client->is_primary)) return Policy::show;
+  if (loading_.is_active()) return Policy::show;
+  if (client != nullptr && (client->is_primary || client->is_import)) return Policy::show;
   if (config_.import_mode && !stream_.is_replica()) {
     if (client != nullptr && client->options.is_import_source) return Policy::show;
     // Other clients do not see what is due. Only a write removes it: replicas, which would find the
@@ -37,13 +39,16 @@ Policy Reclaimer::policy_for(const Client* client) const {
                         (client->info.last->flags & flag::write) != 0;
     if (!writes) return Policy::hide;
   }
-  return stream_.is_replica() || pauses_.any() ? Policy::hide : Policy::reclaim;
+  return stream_.is_replica() || pauses_.any() || is_fenced() ? Policy::hide : Policy::reclaim;
 }
+
+// In a cluster a primary may have to stop for a while: another one may have taken over.
+bool Reclaimer::is_fenced() const { return cluster_.is_enabled() && !cluster_.may_reclaim(); }
 
 // Only a primary decides what expires.
 bool Reclaimer::sweeps() const {
-  return is_sweeping_ && !pauses_.any() && !stream_.is_replica() && !loading_.is_active() &&
-         !config_.import_mode;
+  return is_sweeping_ && !is_fenced() && !pauses_.any() && !stream_.is_replica() &&
+         !loading_.is_active() && !config_.import_mode;
 }
 
 void Reclaimer::run_slice() {
@@ -103,6 +108,7 @@ void Reclaimer::free_slice(std::int64_t micros) {
 bool Reclaimer::is_full() const {
   if (config_.maxmemory == 0) return false;
   if (stream_.is_replica() || loading_.is_active()) return false;  // the primary evicts
+  if (is_fenced()) return false;
   return !pauses_.any() && used_memory() > config_.maxmemory;
 }
 

@@ -20,6 +20,7 @@
 namespace mayfly {
 
 class Client;
+class Cluster;
 class ExpiryLog;
 class Latency;
 class Loading;
@@ -27,19 +28,20 @@ class ReplicationStream;
 
 class Reclaimer {
  public:
-  Reclaimer(const Environment& environment, Keyspace& keyspace, Stats& stats, Latency& latency,
+  Reclaimer(const ServerContext& context, Keyspace& keyspace, Stats& stats, Latency& latency,
             const Pauses& pauses, const Loading& loading, const ReplicationStream& stream,
-            ExpiryLog& expiry_log)
-      : config_(environment.config),
-        clock_(environment.clock),
-        now_(environment.now),
+            ExpiryLog& expiry_log, const Cluster& cluster)
+      : config_(context.config),
+        clock_(context.clock),
+        now_(context.now),
         keyspace_(keyspace),
         stats_(stats),
         latency_(latency),
         pauses_(pauses),
         loading_(loading),
         stream_(stream),
-        expiry_log_(expiry_log) {}
+        expiry_log_(expiry_log),
+        cluster_(cluster) {}
 
   // A slice of sweeping and of freeing. REQUIRES: no data is being loaded.
   void run_slice();
@@ -71,6 +73,7 @@ class Reclaimer {
  private:
   Policy policy_for(const Client* client) const;
   bool sweeps() const;
+  bool is_fenced() const;
   void sweep_slice();
   bool evict_until_room(const ExecContext& context);
   std::size_t sweep_batch(const ExecContext& context, std::size_t limit);
@@ -87,6 +90,7 @@ class Reclaimer {
   const Loading& loading_;
   const ReplicationStream& stream_;
   ExpiryLog& expiry_log_;
+  const Cluster& cluster_;
   bool is_sweeping_ = true;
   bool is_behind_ = false;  // the last slice ended before all that is due was removed
   int slice_growth_ = 0;    // how many slices in a row did

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "server/admin/missing_types.h"
+#include "server/cluster/cluster.h"
 #include "server/core/requests.h"
 #include "server/tracking/tracking.h"
 
@@ -49,7 +50,12 @@ void Requests::refuse_unknown(Client& client, const Command* found, const Comman
 // An EXEC that is refused ends its transaction. Any other command breaks the one it belongs to.
 void Requests::refuse(Client& client, const Command* command, Words words, std::string_view error) {
   std::string text(error);
-  if (command != nullptr && (command->flags & flag::runs_queue) != 0) {
+  // A client of a cluster knows what to do by the first word.
+  const bool is_redirected = text.starts_with("MOVED ") || text.starts_with("CLUSTERDOWN ") ||
+                             text.starts_with("TRYAGAIN ") || text.starts_with("CROSSSLOT ");
+  if (is_redirected && command != nullptr && (command->flags & flag::runs_queue) != 0) {
+    leave_multi(client);
+  } else if (command != nullptr && (command->flags & flag::runs_queue) != 0) {
     if (text.starts_with("ERR ")) text.erase(0, 4);
     text.insert(0, "EXECABORT Transaction discarded because of: ");
     leave_multi(client);
@@ -89,6 +95,7 @@ void Requests::count_error(std::string_view error) {
 }
 
 void Requests::record_peer_error(const Client& client, Words words, std::string_view error) {
+  if (client.is_import) parts_.cluster.moves().import_failed(client, error);
   if (!client.is_primary && !client.is_attached_replica()) return;
   ++stats_.unexpected_errors;
   peer_errors_.add(parts_.log, parts_.clock.now(),

@@ -13,6 +13,7 @@
 #include "mayfly/internal/stopwatch.h"
 #include "resp/request_peek.h"
 #include "server/blocking/key_waiters.h"
+#include "server/cluster/cluster.h"
 #include "server/core/reclaimer.h"
 #include "server/expiry/expiry_log.h"
 #include "server/expiry/log_protection.h"
@@ -37,44 +38,26 @@ constexpr std::size_t kLookAheadAgain = 64;
 // A browser can be made to send a request whose lines are commands.
 bool is_http(std::string_view word) { return equals(word, "post") || equals(word, "host:"); }
 
-// A word as MONITOR shows it.
-void append_quoted(std::string& line, std::string_view word) {
-  line += '"';
-  for (const char c : word) {
-    switch (c) {
-      case '\\':
-      case '"':
-        line += {'\\', c};
-        break;
-      case '\n':
-        line += "\\n";
-        break;
-      case '\r':
-        line += "\\r";
-        break;
-      case '\t':
-        line += "\\t";
-        break;
-      case '\a':
-        line += "\\a";
-        break;
-      case '\b':
-        line += "\\b";
-        break;
-      default:
-        if (c >= ' ' && c <= '~') {
-          line += c;
-        } else {
-          line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-        }
-    }
+// Whether a command that is about other databases or other slots can run in a cluster.
+Status check_for_cluster(const Command& command, Words words) {
+  if ((command.flags & flag::not_in_cluster) != 0) {
+    std::string name(command.name);
+    for (char& c : name) c = static_cast<char>(std::toupper(c));
+    return Error{Code::denied, fmt::format("ERR {} is not allowed in cluster mode", name)};
   }
-  line += '"';
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    const bool is_by = equals(words[i], "by");
+    if (!is_by && !equals(words[i], "get")) continue;
+    return Error{Code::denied,
+                 fmt::format("ERR {} option of SORT denied in cluster mode", is_by ? "BY" : "GET")};
+  }
+  return Done{};
 }
 
 }  // namespace
 
 bool Requests::handle(Client& client, Words words) {
+  has_read_clock_ = false;
   const Command* const found = parts_.commands.find(words[0]);
   if (found == nullptr && is_http(words[0])) {
     parts_.log.warning(
@@ -92,6 +75,15 @@ bool Requests::handle(Client& client, Words words) {
   clients_.update_pauses();
   serve_waiters();  // a pause is over
   const std::uint64_t flags = flags_of(*command, words);
+  if (parts_.cluster.is_enabled() && !client.is_primary && client.is_authenticated() &&
+      !client.is_import) {
+    if (const Status here = check_cluster(client, *command, flags, words); !here) {
+      if (here.error().code == Code::busy) return false;  // its slot is moving
+      ++stats_.by_command[command].rejected;
+      refuse(client, command, words, here.error().message);
+      return true;
+    }
+  }
   if (const Status allowed = check_allowed(client, *command, flags); !allowed) {
     ++stats_.by_command[command].rejected;
     refuse(client, command, words, allowed.error().message);
@@ -109,6 +101,35 @@ bool Requests::handle(Client& client, Words words) {
     run(client, *command, words);
   }
   return true;
+}
+
+// Whether this node of a cluster answers. A transaction has one slot: that of all its commands.
+Status Requests::check_cluster(Client& client, const Command& command, std::uint64_t flags,
+                               Words words) {
+  if ((command.flags & (flag::not_in_cluster | flag::names_other_keys)) != 0) {
+    if (Status status = check_for_cluster(command, words); !status) return status;
+  }
+  RequestSlot& slot = slot_;
+  slot = request_slot(command, words);
+  Client::Transaction& transaction = client.transaction;
+  if (transaction.is_open && (command.flags & flag::runs_queue) != 0) {
+    slot = transaction.slot;
+    flags |= transaction.queued_flags;
+  }
+  if (!is_in_transaction_) {
+    parts_.now = parts_.clock.now();
+    has_read_clock_ = true;
+    log_before_ = parts_.replication.stream().log().end();
+  }
+  if (!transaction.is_open && parts_.cluster.answers(slot, parts_.now)) return Done{};
+  Status here = parts_.cluster.check_request(client, flags, slot, parts_.now);
+  if (here && transaction.is_open && slot.kind != RequestSlot::none) transaction.slot.join(slot);
+  return here;
+}
+
+// Keys that have come with their slots are still being merged into database 0.
+void Requests::prepare_keys(const Client& client, const Command& command, Words words) {
+  if (client.database() == 0) parts_.cluster.moves().prepare(command, words);
 }
 
 std::size_t Requests::look_ahead(const Client& client, std::string_view bytes) const {
@@ -144,11 +165,13 @@ void Requests::closed(Client& client) {
 }
 
 void Requests::forget(Client& client) {
+  if (client.is_import) parts_.cluster.moves().import_closed(client);
   parts_.pubsub.unsubscribe_all(client);
   parts_.watches.unwatch_all(client);
   parts_.tracking.disable(client);
   parts_.replication.replicas().forget(client);
   parts_.blocked.forget(client);
+  parts_.cluster.forget(client);
   clients_.remove(client);
 }
 
@@ -204,7 +227,9 @@ void Requests::run(Client& client, const Command& command, Words words) {
   const std::int64_t begin = batch_ns_ != 0 ? batch_ns_ : monotonic_ns();
   const bool is_outermost = client.begin_request();
   set_last_command(client, command);
-  if (!is_in_transaction_) parts_.now = parts_.clock.now();
+  if (!is_in_transaction_ && !std::exchange(has_read_clock_, false)) {
+    parts_.now = parts_.clock.now();
+  }
   ExecContext context = parts_.reclaimer.context(&client);
   context.records_use = !client.options.no_touch || (command.flags & flag::records_use) != 0;
   const bool is_shown = !client.blocked;  // else it has been
@@ -215,6 +240,7 @@ void Requests::run(Client& client, const Command& command, Words words) {
   ServerCall call(events_, parts_, client, context, command, words, reply);
   Tracking& tracking = parts_.tracking;
   const std::uint64_t outer = is_outermost ? tracking.set_current(client.id()) : 0;
+  if (parts_.cluster.moves().is_active()) prepare_keys(client, command, words);
   run_handler(call);
   if (client.tracking) tracking.remember(client, command, words);
   if (is_outermost) tracking.set_current(outer);
@@ -239,6 +265,15 @@ void Requests::serve_waiters() {
 
 void Requests::run_again(Client& client, const Command& command, Words words) {
   begin_batch();
+  if (parts_.cluster.is_enabled()) {
+    if (const Status here = check_cluster(client, command, command.flags, words); !here) {
+      if (here.error().code == Code::busy) {  // it waits on
+        client.blocked->is_answered = false;
+        return;
+      }
+      return refuse(client, &command, words, here.error().message);
+    }
+  }
   if (const Status allowed = check_allowed(client, command, command.flags); !allowed) {
     ++stats_.by_command[&command].rejected;
     return refuse(client, &command, words, allowed.error().message);
@@ -272,6 +307,10 @@ void Requests::finish_output(Client& client, std::size_t start, bool is_outermos
       if (mode == ReplyMode::skip_next) mode = ReplyMode::skip;
     }
     client.end_request();
+    if (parts_.cluster.is_enabled()) {
+      parts_.cluster.reply_added(client, slot_, start, log_before_);
+      log_before_ = parts_.replication.stream().log().end();
+    }
   }
   clients_.check_output(client);
   if (client.limits.drops_output && client.output().size() > start) client.output().resize(start);
@@ -348,21 +387,7 @@ void Requests::propagate(Client& client, const Command& command, Words words, co
 void Requests::set_written(Client& client) {
   client.written = {parts_.replication.stream().log().end(),
                     parts_.persistence.aof().appended_offset()};
-}
-
-void Requests::feed_monitors(const Client& client, Words words) {
-  const std::int64_t ms = parts_.now.time_since_epoch().count();
-  std::string line = fmt::format("+{}.{:06} [{} {}]", ms / 1000, ms % 1000 * 1000,
-                                 client.database(), client.link().address());
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    line += ' ';
-    append_quoted(line, is_secret(words, i) ? kRedacted : words[i]);
-  }
-  line += "\r\n";
-  for (Client* const monitor : clients_.monitors()) {
-    monitor->messages() += line;
-    clients_.check_output(*monitor);
-  }
+  if (parts_.cluster.is_enabled()) parts_.cluster.record_write(client);
 }
 
 }  // namespace mayfly

@@ -86,7 +86,7 @@ class Requests {
   void end_unit(Client& client, bool is_outermost, bool has_written);
 
   // Whether a script may run the command now.
-  Status check_for_script(const ScriptRun& run, const Command& command);
+  Status check_for_script(const ScriptRun& run, const Command& command, Words words);
 
   // Shows MONITOR a script before the commands that it calls.
   void show_script(const Client& client, Words words);
@@ -102,11 +102,14 @@ class Requests {
   void serve_others(Client& busy);
 
  private:
-  Status check_script_command(const ScriptRun& run, const Command& command) const;
+  Status check_script_command(const ScriptRun& run, const Command& command, Words words) const;
 
   // check_allowed.cc. The message of the error is the reply. `flags` are those of the command, or
   // of the script that it runs.
   Status check_allowed(Client& client, const Command& command, std::uint64_t flags);
+  void prepare_keys(const Client& client, const Command& command, Words words);
+  Status check_from_source(const Client& client, const Command& command, std::uint64_t flags);
+  Status check_cluster(Client& client, const Command& command, std::uint64_t flags, Words words);
   bool make_room(bool takes_memory);
   Status check_from_primary(const Command& command) const;
   Status check_writable(const Client& client, const Command& command, std::uint64_t flags) const;
@@ -142,7 +145,10 @@ class Requests {
   bool is_in_transaction_ = false;
   bool skips_error_count_ = false;
   bool looks_ahead_ = false;
-  std::int64_t batch_ns_ = 0;  // when the last request of this batch ended; 0: there was none
+  bool has_read_clock_ = false;   // for the request that runs next
+  RequestSlot slot_;              // of that request, in a cluster
+  std::uint64_t log_before_ = 0;  // the end of the log when it began
+  std::int64_t batch_ns_ = 0;     // when the last request of this batch ended; 0: there was none
   PeerErrors peer_errors_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "keyspace/members/packed_view.h"
 #include "server/blocking/key_waiters.h"
+#include "server/cluster/cluster.h"
 #include "server/core/clients.h"
 #include "server/core/key_events.h"
 #include "server/core/reclaimer.h"
@@ -39,7 +40,12 @@ constexpr std::size_t kLookAheadMemory = 16 << 20;  // less data is in the proce
 KeyspaceOptions keyspace_options(const Config& config) {
   std::random_device device;
   KeyspaceOptions options;
-  options.databases = static_cast<int>(config.databases);
+  // In a cluster clients use database 0 only; the second one has keys of slots that are imported.
+  options.databases = config.cluster_enabled ? 2 : static_cast<int>(config.databases);
+  if (config.cluster_enabled) {
+    options.hash_slot_of = &hash_slot;
+    options.staging = kStagingDatabase;
+  }
   options.seed = std::uint64_t{device()} << 32 | device();
   return options;
 }
@@ -66,9 +72,9 @@ CommandTable all_commands() {
 struct Server::State {
   State(Server& server, const Clock& clock, Config given, Log& log, ServerHost& host)
       : config(std::move(given)),
-        environment{clock, now, config, log, host},
-        storage{environment, keyspace, stats, background, loading, stream, scripting},
-        parts{environment,
+        context{clock, now, config, log, host},
+        storage{context, keyspace, stats, background, loading, stream, scripting},
+        parts{context,
               commands,
               keyspace,
               events,
@@ -89,6 +95,7 @@ struct Server::State {
               requests,
               persistence,
               replication,
+              cluster,
               migration_targets,
               scripting,
               tracking,
@@ -96,18 +103,18 @@ struct Server::State {
               run_id,
               [&server] { server.apply_config(); }},
         tracking(config, clients),
-        background(environment, latency),
+        background(context, latency),
         stream(propagation),
         local_expiries(keyspace),
-        events(environment, keyspace, stats, watches, key_waiters, pubsub, tracking, propagation,
+        events(context, keyspace, stats, watches, key_waiters, pubsub, tracking, propagation,
                loading, stream, local_expiries, expiry_log),
         keyspace(keyspace_options(config), events),
-        expiry_log(environment, keyspace, stats, events, propagation, loading, stream),
-        reclaimer(environment, keyspace, stats, latency, pauses, loading, stream, expiry_log),
+        expiry_log(context, keyspace, stats, events, propagation, loading, stream),
+        reclaimer(context, keyspace, stats, latency, pauses, loading, stream, expiry_log, cluster),
         requests(parts, events, pauses),
         blocked(requests),
         key_waiters(keyspace, pauses, loading, reclaimer, requests, blocked),
-        clients(environment, stats, pauses, stream, requests,
+        clients(context, stats, pauses, stream, requests,
                 [this] {  // maxmemory may have been lowered. In a transaction time stands still:
                           // the next write makes room.
                   if (!requests.is_in_transaction()) reclaimer.make_room();
@@ -115,12 +122,13 @@ struct Server::State {
         persistence(storage, propagation, clients, events, replication,
                     [this] { return std::make_unique<AofReplay>(parts, events); }),
         replication(storage, pauses, clients, blocked, events, local_expiries, persistence.aof()),
+        cluster(parts),
         scripting(parts),
         http(parts) {}
 
   Time now{};
   Config config;
-  const Environment environment;
+  const ServerContext context;
   const StorageContext storage;
   const ServerParts parts;
   const std::string run_id = random_id();
@@ -147,7 +155,8 @@ struct Server::State {
   Clients clients;
   Persistence persistence;
   Replication replication;
-  MigrationTargets migration_targets{environment.host};
+  Cluster cluster;
+  MigrationTargets migration_targets{context.host};
   Scripting scripting;
   HttpServer http;
 
@@ -191,18 +200,22 @@ void Server::apply_config() {
   options.stale_lease = Millis(config.stale_lease_ms);
   options.uses_lfu = uses_lfu(config.maxmemory_policy);
   options.string_bytes_max = config.proto_max_bulk_len;
-  state_->environment.log.set_level(parse_level(config.loglevel));
+  state_->context.log.set_level(parse_level(config.loglevel));
   // In a transaction time stands still, and it may yet pause the server: room is made later.
   if (!state_->requests.is_in_transaction()) state_->reclaimer.make_room();
   state_->clients.apply_config();
   state_->command_logs.trim(config);
   state_->persistence.apply_config();
   state_->scripting.apply_config();
+  state_->cluster.apply_config();
   state_->expiry_log.apply_config();
 }
 
+void Server::wake() { state_->cluster.deliver(); }
+
 void Server::begin_turn() {
-  state_->now = state_->environment.clock.now();
+  state_->now = state_->context.clock.now();
+  state_->cluster.begin_turn();
   if (!state_->loading.is_active()) return state_->reclaimer.run_slice();
   // The old data is freed first: else both would be in memory at the same time.
   state_->keyspace.lazy_free().is_empty() ? state_->loading.slice(state_->config.key_load_delay)
@@ -211,10 +224,11 @@ void Server::begin_turn() {
 
 Millis Server::before_sleep() {
   State& state = *state_;
-  const Time now = state.now = state.environment.clock.now();
+  const Time now = state.now = state.context.clock.now();
   state.clients.update_pauses();
   state.background.poll();
   state.replication.before_sleep(now);
+  state.cluster.before_sleep();
   state.key_waiters.serve();
   state.persistence.before_sleep(now);  // late, since the steps before may have written something
   state.replication.waiters().check();
@@ -225,12 +239,13 @@ Millis Server::before_sleep() {
   }
   state.tracking.before_sleep();  // the steps before may have changed, expired or evicted something
   state.clients.evict();
+  state.cluster.check_replies();
   if (state.loading.is_active() || state.reclaimer.has_backlog() || state.key_waiters.can_serve()) {
     return Millis(0);
   }
   const Time next = std::min({state.next_periodic, state.blocked.next_timeout(),
                               state.reclaimer.next_deadline(), state.pauses.next_end()});
-  return remaining(next, now);
+  return std::min(remaining(next, now), state.cluster.longest_sleep());
 }
 
 void Server::State::run_periodic() {

@@ -42,6 +42,9 @@ class Server {
   // Periodic tasks. Returns how long the loop may sleep.
   Millis before_sleep();
 
+  // Something that is not a connection has an answer: the register of a cluster.
+  void wake();
+
   // For the process and for tests.
   const ServerParts& parts() const;
 

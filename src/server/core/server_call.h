@@ -19,6 +19,7 @@ namespace mayfly {
 class Background;
 class BlockedClients;
 class Clients;
+class Cluster;
 class CommandLogs;
 class ExpiryLog;
 class HttpServer;
@@ -40,7 +41,7 @@ class Watches;
 struct Stats;
 
 // References only. Parts do not get this: they get what they need when they are made.
-struct ServerParts : Environment {
+struct ServerParts : ServerContext {
   const CommandTable& commands;
   Keyspace& keyspace;
   KeyEvents& events;
@@ -61,6 +62,7 @@ struct ServerParts : Environment {
   Requests& requests;
   Persistence& persistence;
   Replication& replication;
+  Cluster& cluster;
   MigrationTargets& migration_targets;
   Scripting& scripting;
   Tracking& tracking;

@@ -35,9 +35,10 @@ class TestLink final : public Link {
   explicit TestLink(std::string address) : address_(std::move(address)) {}
 
   std::string& output() override { return output_; }
+  void hold_output(std::uint64_t position) override { hold_ = position; }
   void flush() override {}
   std::size_t pending() const override { return output_.size(); }
-  std::uint64_t sent() const override { return 0; }
+  std::uint64_t sent() const override { return sent_; }
   std::size_t output_capacity() const override { return output_.capacity(); }
   void close_after_flush() override { is_closing_ = true; }
   void close_now(std::string_view why) override {
@@ -54,17 +55,29 @@ class TestLink final : public Link {
   const std::string& local_address() const override { return local_; }
   bool is_unix() const override { return false; }
   bool is_loopback() const override { return address_.starts_with("127."); }
-  int fd() const override { return 7; }
+  int fd() const override { return fd_; }
+
+  // What may be sent, as if the other end had read it.
+  std::string take(std::size_t most = std::string::npos) {
+    const std::uint64_t before_hold = hold_ - std::min(hold_, sent_);
+    const std::string bytes = output_.substr(0, std::min<std::uint64_t>(most, before_hold));
+    output_.erase(0, bytes.size());
+    sent_ += bytes.size();
+    return bytes;
+  }
 
   InputBuffer input_;
   std::string output_;
   std::string why_;
+  int fd_ = 7;  // what a child may write to
 
  private:
   std::string address_;
   std::string local_ = "127.0.0.1:6379";
   bool is_closing_ = false;
   bool is_paused_ = false;
+  std::uint64_t sent_ = 0;
+  std::uint64_t hold_ = kNoHold;
 };
 
 // Bytes arrive at a connection, as a loop would hand them over.
@@ -132,7 +145,7 @@ class TestClient {
   bool is_connected() const { return peer_ != nullptr && !link_.closing(); }
 
  private:
-  std::string take() { return std::exchange(link_.output_, {}); }
+  std::string take() { return link_.take(); }
 
   // See ReplyValue::to_text(); several replies with spaces between them.
   static std::string readable(std::string_view bytes) {
@@ -236,6 +249,12 @@ class ServerFixture : public ServerHost {
     return Error{Code::io, "nobody listens at " + host};
   }
 
+  const Clock& lease_clock() const override { return clock_; }
+  Result<std::unique_ptr<Register>> open_register(const Config& config) override {
+    if (make_register) return make_register();
+    return ServerHost::open_register(config);
+  }
+
   Server& server() { return *server_; }
   const Clock& wall() const { return clock_; }
   FakeDisk& fake_disk() { return disk_; }
@@ -243,6 +262,7 @@ class ServerFixture : public ServerHost {
   std::vector<std::string> lines;  // of the log
   bool is_shut_down = false;
   std::function<Result<std::unique_ptr<BlockingStream>>(int port)> dial;  // who is there
+  std::function<std::unique_ptr<Register>()> make_register;               // of a cluster
   std::function<void()> when_busy;  // what other clients do while a script runs for long
   bool holds_children = false;      // a child that is started does not end until this is false
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ServerHost: the process around a server. Environment: what nearly every part of a server needs.
+// ServerHost: the process around a server. ServerContext: what nearly every part of a server needs.
 
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/register.h"
 #include "mayfly/clock.h"
 #include "mayfly/result.h"
 #include "net/blocking_stream.h"
@@ -51,9 +52,25 @@ class ServerHost {
   // See net/blocking_stream.h.
   virtual Result<std::unique_ptr<BlockingStream>> connect_blocking(const std::string& host,
                                                                    int port, Millis longest) = 0;
+
+  // ---- For a cluster ----
+
+  // The register that the configuration names. When it has something to deliver, Server::wake() is
+  // called in the loop's thread.
+  virtual Result<std::unique_ptr<Register>> open_register(const Config&) {
+    return Error{Code::unsupported,
+                 "this program was built without support for clusters (MAYFLY_CLUSTER)"};
+  }
+
+  // A clock that is immune to steps and counts the time that the machine sleeps.
+  virtual const Clock& lease_clock() const = 0;
+
+  // The clock of the server shows this moment at least, from now on.
+  virtual void raise_clock(Time) {}
+  virtual Millis clock_ahead() const { return Millis(0); }  // of the machine's, by that
 };
 
-struct Environment {
+struct ServerContext {
   const Clock& clock;
   Time& now;  // when this request, or this turn of the loop, began
   Config& config;

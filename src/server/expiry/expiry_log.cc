@@ -72,13 +72,13 @@ void ExpiryLog::apply_config() {
 }
 
 void ExpiryLog::update_observer() {
-  const bool is_watched = recent_.is_watched(environment_.now);
+  const bool is_watched = recent_.is_watched(context_.now);
   if (!is_watched) recent_.clear();
   keyspace_.set_observer(config_.expiry_log || is_watched ? this : nullptr);
 }
 
 std::vector<RecentExpiry> ExpiryLog::read_recent(std::uint64_t sequence, std::size_t limit) {
-  std::vector<RecentExpiry> read = recent_.read_since(sequence, limit, environment_.now);
+  std::vector<RecentExpiry> read = recent_.read_since(sequence, limit, context_.now);
   update_observer();
   return read;
 }
@@ -91,7 +91,7 @@ void ExpiryLog::expiring(Database& database, const ExpiringEntry& entry) {
     batch_database_ = nullptr;
     return;
   }
-  if (recent_.is_watched(environment_.now)) recent_.add(database.number(), entry);
+  if (recent_.is_watched(context_.now)) recent_.add(database.number(), entry);
   if (!is_active()) return;
   if (entry.key.size() + entry.member.value_or("").size() > kLoggedNamesMost) {
     return drop(database.number(), entry.by, "A name is too long for the expiry log");
@@ -110,7 +110,7 @@ void ExpiryLog::expiring(Database& database, const ExpiringEntry& entry) {
 // Nothing expires on a replica, nor while writes are paused.
 void ExpiryLog::removing(Database& database, Slot slot) {
   if (stream_.is_replica() || loading_.is_active()) return;
-  database.report_overdue({.now = environment_.now}, slot, FoundBy::access);
+  database.report_overdue({.now = context_.now}, slot, FoundBy::access);
 }
 
 Stream* ExpiryLog::find_or_make(Database& database, Time now) {
@@ -130,7 +130,7 @@ void ExpiryLog::drop(int database, FoundBy by, std::string_view why) {
   ++dropped_;
   if (by == FoundBy::sweep) has_other_removals_ = true;
   if (std::exchange(has_warned_, true)) return;
-  environment_.log.warning("Expiries in database {} are not logged: {}", database, why);
+  context_.log.warning("Expiries in database {} are not logged: {}", database, why);
 }
 
 void ExpiryLog::write(Database& database, Stream& stream, const ExpiringEntry& entry) {
@@ -182,7 +182,7 @@ bool ExpiryLog::finish_batch() {
     Database& database = keyspace_[number];
     const Slot slot = database.stored_slot(kExpiryLogKey);
     if (slot != kNoSlot) trim(number, database.stream(slot));
-    events_.key_changed({.now = environment_.now}, number, kExpiryLogKey);
+    events_.key_changed({.now = context_.now}, number, kExpiryLogKey);
   }
   return true;
 }

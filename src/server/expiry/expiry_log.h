@@ -41,10 +41,10 @@ inline constexpr std::string_view kExpiryLogKey = "__expired__";
 
 class ExpiryLog final : public ExpiryObserver {
  public:
-  ExpiryLog(const Environment& environment, Keyspace& keyspace, Stats& stats, KeyEvents& events,
+  ExpiryLog(const ServerContext& context, Keyspace& keyspace, Stats& stats, KeyEvents& events,
             Propagation& propagation, const Loading& loading, const ReplicationStream& stream)
-      : environment_(environment),
-        config_(environment.config),
+      : context_(context),
+        config_(context.config),
         keyspace_(keyspace),
         stats_(stats),
         events_(events),
@@ -105,7 +105,7 @@ class ExpiryLog final : public ExpiryObserver {
   void trim(int database, Stream& stream);
   void update_observer();
 
-  const Environment& environment_;
+  const ServerContext& context_;
   const Config& config_;
   Keyspace& keyspace_;
   Stats& stats_;

@@ -11,6 +11,7 @@
 
 #include "server/blocking/blocked_clients.h"
 #include "server/core/clients.h"
+#include "server/core/pauses.h"
 #include "server/core/requests.h"
 #include "server/core/server_call.h"
 #include "server/http/console_link.h"
@@ -126,7 +127,10 @@ class ConsoleClient {
     }
     parts_.requests.begin_batch();
     if (!parts_.requests.handle(*client_, words)) {
-      return "-ERR clients are paused (CLIENT PAUSE), and this command would have to wait\r\n";
+      return parts_.pauses.any()
+                 ? "-ERR clients are paused (CLIENT PAUSE), and this command would have to wait\r\n"
+                 : "-TRYAGAIN slots of this shard are moving, and this command would have to "
+                   "wait\r\n";
     }
     if (client_->is_blocked()) parts_.blocked.end(*client_);
     return std::exchange(link_.output(), {});

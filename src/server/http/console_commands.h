@@ -4,8 +4,9 @@
 //
 // They are requests of a client as any other: checked, counted, logged, propagated, shown by
 // MONITOR and, while they run, by CLIENT LIST. The client lives as long as the HTTP request. It
-// never waits: BLPOP replies as if its time were over, and while clients are paused a command that
-// would have to wait gets an error. Commands that change how the connection works are refused.
+// never waits: BLPOP replies as if its time were over, and while clients are paused or slots of a
+// cluster move a command that would have to wait gets an error. Commands that change how the
+// connection works are refused.
 
 #pragma once
 

@@ -18,6 +18,7 @@ class ConsoleLink final : public Link {
   explicit ConsoleLink(Link& http) : http_(http) {}
 
   std::string& output() override { return output_; }
+  void hold_output(std::uint64_t) override {}  // what is in it is not sent anywhere
   void flush() override {}
   std::size_t pending() const override { return output_.size(); }
   std::uint64_t sent() const override { return 0; }

@@ -9,6 +9,7 @@
 
 #include "base/prometheus_text.h"
 #include "base/version.h"
+#include "server/cluster/cluster.h"
 #include "server/core/server_call.h"
 #include "server/expiry/expiry_log.h"
 #include "server/http/console_commands.h"
@@ -69,6 +70,16 @@ HttpResponse HttpServer::answer(const HttpRequest& request, std::string_view bod
   if (path == "/health" || path == "/ready") return health(request);
   if (path == "/metrics") return metrics();
   return answer_file(parts_.host.web_files(), request);
+}
+
+std::optional<HttpServer::BeforeCommand> HttpServer::before_command(const HttpRequest& request,
+                                                                    const Link& link) const {
+  if (request.path != "/api/command" || !parts_.cluster.is_enabled()) return std::nullopt;
+  return BeforeCommand{link.sent() + link.pending(), parts_.replication.stream().log().end()};
+}
+
+void HttpServer::command_answered(Link& link, const BeforeCommand& before) {
+  parts_.cluster.answer_added(link, before.from, before.log_end);
 }
 
 // Who gets an answer knows that the process serves; a server that stops says so.

@@ -47,8 +47,10 @@ void HttpConnection::received(InputBuffer& input) {
     // A copy, as others may be served while a script of it runs, and the input may move then.
     const std::string body(parser_.body(input.view()));
     input.consume(parser_.consumed());
+    const auto before = server_.before_command(request, link_);
     const HttpResponse response = server_.answer(request, body, link_);
     answer(response, request.is_keep_alive);
+    if (before) server_.command_answered(link_, *before);
   }
 }
 

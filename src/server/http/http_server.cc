@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "server/cluster/cluster.h"
 #include "server/core/server_call.h"
 #include "server/http/http_connection.h"
 #include "server/http/http_origin.h"
@@ -74,7 +75,10 @@ std::unique_ptr<Peer> HttpServer::accept(Link& link) {
   return connection;
 }
 
-void HttpServer::remove(HttpConnection& connection) { std::erase(connections_, &connection); }
+void HttpServer::remove(HttpConnection& connection) {
+  parts_.cluster.forget(connection.link());
+  std::erase(connections_, &connection);
+}
 
 void HttpServer::run_periodic(Time now) {
   const std::vector<HttpConnection*> all = connections_;

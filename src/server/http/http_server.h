@@ -64,6 +64,15 @@ class HttpServer {
   // REQUIRES: it is not refused.
   HttpResponse answer(const HttpRequest& request, std::string_view body, Link& link);
 
+  // The answer to a command of the console has been written: it may have to be kept for a while.
+  // `from` is where it begins in the connection's stream.
+  struct BeforeCommand {
+    std::uint64_t from = 0;
+    std::uint64_t log_end = 0;
+  };
+  std::optional<BeforeCommand> before_command(const HttpRequest& request, const Link& link) const;
+  void command_answered(Link& link, const BeforeCommand& before);
+
   void answered(int status);
   void remove(HttpConnection& connection);
   Time now() const;

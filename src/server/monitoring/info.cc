@@ -94,8 +94,6 @@ void info_cpu(const ServerParts&, std::string& text) {
   info_line(text, "used_active_time_main_thread", static_cast<std::int64_t>(active * 1e6));
 }
 
-void info_cluster(const ServerParts&, std::string& text) { info_line(text, "cluster_enabled", 0); }
-
 void info_keyspace(const ServerParts& server, std::string& text) {
   Keyspace& keyspace = server.keyspace;
   const ExecContext context = server.reclaimer.context();

@@ -70,8 +70,9 @@ void info_server(const ServerParts& server, std::string& text) {
   info_line(text, "redis_version", kCompatibleVersion);  // first: some clients read this line only
   info_line(text, "server_name", "mayfly");
   info_line(text, "mayfly_version", kMayflyVersion);
-  info_line(text, "redis_mode", "standalone");
-  info_line(text, "server_mode", "standalone");
+  const std::string_view mode = server.config.cluster_enabled ? "cluster" : "standalone";
+  info_line(text, "redis_mode", mode);
+  info_line(text, "server_mode", mode);
   info_line(text, "os", fmt::format("{} {} {}", system.sysname, system.release, system.machine));
   info_line(text, "arch_bits", sizeof(void*) * 8);
   info_line(text, "monotonic_clock", "POSIX clock_gettime");

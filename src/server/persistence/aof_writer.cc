@@ -8,17 +8,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "persist/aof/aof_reader.h"
 #include "persist/aof/aof_rewrite.h"
 #include "server/core/clients.h"
 #include "server/persistence/background.h"
 #include "server/persistence/data_directory.h"
 #include "server/persistence/loading.h"
+#include "server/replication/replication_stream.h"
 
 namespace mayfly {
 namespace {
 
 constexpr Millis kFlushRetryDelay{100};  // between attempts to write
 constexpr Millis kRewriteDelay{5000};
+constexpr Millis kNoteInterval{1000};
 constexpr std::uint64_t kDoublings = 6;  // of that delay: at most 5 min 20 s
 
 AofSync sync_of(std::string_view name) {
@@ -160,8 +163,21 @@ void AofWriter::before_sleep(Time now) {
   if (Status status = start_rewrite(now); !status) is_scheduled_ = false;
 }
 
+// For the recovery of a cluster: which writes the file has up to here.
+void AofWriter::add_note(Time now) {
+  const ReplicationStream& stream = context_.stream;
+  if (stream.epoch() == 0 || stream.log().end() == noted_offset_) return;
+  const bool is_always = aof_->options().sync == AofSync::always;
+  if (!is_always && is_due(noted_at_, now) && !is_due(noted_at_ + kNoteInterval, now)) return;
+  noted_offset_ = stream.log().end();
+  noted_at_ = now;
+  aof_->append(kAnyDatabase, fmt::format("{}{} {} {}\r\n", AofReader::kNoteMark, stream.epoch(),
+                                         stream.ids().id, noted_offset_));
+}
+
 void AofWriter::flush(Time now) {
   if (!is_on_ || !aof_->is_open()) return;
+  add_note(now);
   // A clock that was set back must not keep it waiting.
   if (failure_ && is_due(failed_at_, now) && !is_due(failed_at_ + kFlushRetryDelay, now)) return;
   const Status status = aof_->flush(now);

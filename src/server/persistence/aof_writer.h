@@ -130,6 +130,7 @@ class AofWriter final : public PropagationSink {
   Status write_first_base();
   Status link_files_aside();
   void close_unsafe_clients();
+  void add_note(Time now);
   bool is_time_to_rewrite(Time now) const;
   void rewritten(const Status& status, const ChildProgress& progress);
   void record_rewrite_failure(const Error& error, Time now);
@@ -149,6 +150,10 @@ class AofWriter final : public PropagationSink {
   // While it cannot be written: why, and when it was tried last.
   std::optional<std::string> failure_;
   Time failed_at_{};
+
+  // The last note: see add_note().
+  std::uint64_t noted_offset_ = 0;
+  Time noted_at_ = Time::min();
 
   // Rewriting.
   bool is_scheduled_ = false;

@@ -29,9 +29,9 @@ Status Background::start(Job job, Time now, const ChildWork& work, Ended ended,
                          const std::vector<int>& kept) {
   assert(!is_busy());
   const std::int64_t begin = monotonic_ns();
-  const std::int64_t delay = environment_.config.rdb_key_save_delay;
+  const std::int64_t delay = context_.config.rdb_key_save_delay;
   Result<std::unique_ptr<Child>> child =
-      environment_.host.start_child(delay == 0 ? work : slowed(work, delay), kept);
+      context_.host.start_child(delay == 0 ? work : slowed(work, delay), kept);
   fork_micros_ = (monotonic_ns() - begin) / 1000;
   ++forks_;
   if (!child) return child.error();
@@ -39,7 +39,7 @@ Status Background::start(Job job, Time now, const ChildWork& work, Ended ended,
   job_ = job;
   since_ = now;
   ended_ = std::move(ended);
-  latency_.add("fork", fork_micros_ / 1000, environment_.config.latency_monitor_threshold, now);
+  latency_.add("fork", fork_micros_ / 1000, context_.config.latency_monitor_threshold, now);
   return Done{};
 }
 

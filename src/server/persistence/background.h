@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Background: the one child that a server may have at a time, for saving, rewriting or
-// synchronising a replica. Two would copy twice the memory and compete for the disk.
+// Background: the one child that a server may have at a time, for saving, rewriting, synchronising
+// a replica or moving slots. Two would copy twice the memory and compete for the disk.
 //
 //   background.start(Job::save, work, [](const Status& status, const ChildProgress& at_end) {...});
 //   background.poll();       // in every turn; calls the callback when the child has ended
@@ -20,14 +20,14 @@ namespace mayfly {
 
 class Latency;
 
-enum class Job { save, rewrite, sync };
+enum class Job { save, rewrite, sync, move };
 
 class Background {
  public:
   using Ended = std::function<void(const Status&, const ChildProgress&)>;
 
-  Background(const Environment& environment, Latency& latency)
-      : environment_(environment), latency_(latency) {}
+  Background(const ServerContext& context, Latency& latency)
+      : context_(context), latency_(latency) {}
 
   // The child keeps these descriptors open, and no others. REQUIRES: !is_busy().
   Status start(Job job, Time now, const ChildWork& work, Ended ended,
@@ -48,7 +48,7 @@ class Background {
   void stop();
 
  private:
-  const Environment environment_;
+  const ServerContext context_;
   Latency& latency_;
   std::unique_ptr<Child> child_;
   Job job_ = Job::save;

@@ -18,21 +18,21 @@ std::string unused_name(const Disk& disk, const std::string& path) {
 }
 
 std::string DataDirectory::owner() const {
-  const std::int64_t port = environment_.host.port();
+  const std::int64_t port = context_.host.port();
   if (port > 0) return fmt::format("process {}, port {}", getpid(), port);
-  return fmt::format("process {}, socket {}", getpid(), environment_.config.unixsocket);
+  return fmt::format("process {}, socket {}", getpid(), context_.config.unixsocket);
 }
 
 Result<std::unique_ptr<DirectoryLock>> DataDirectory::lock(const std::string& directory,
                                                            std::string_view settings) {
-  Result<std::unique_ptr<DirectoryLock>> lock = environment_.host.disk().lock(directory, owner());
+  Result<std::unique_ptr<DirectoryLock>> lock = context_.host.disk().lock(directory, owner());
   if (lock) return lock;
   const Error& error = lock.error();
   if (error.code == Code::busy) {
     return Error{Code::busy, fmt::format("{} (stop that server, or choose another folder: {})",
                                          error.message, settings)};
   }
-  environment_.log.warning(
+  context_.log.warning(
       "Cannot lock the folder '{}' against other servers: {}. Nothing can be saved there until "
       "this "
       "is fixed",
@@ -42,7 +42,7 @@ Result<std::unique_ptr<DirectoryLock>> DataDirectory::lock(const std::string& di
 
 Status DataDirectory::take() {
   if (lock_) return Done{};
-  Result<std::unique_ptr<DirectoryLock>> taken = lock(environment_.config.dir, "--dir");
+  Result<std::unique_ptr<DirectoryLock>> taken = lock(context_.config.dir, "--dir");
   if (!taken) return taken.error();
   lock_ = std::move(*taken);
   return Done{};
@@ -54,7 +54,7 @@ void DataDirectory::renew_owner() {
 
 Status DataDirectory::prepare_move(const std::string& next) {
   cancel_move();
-  if (next == environment_.config.dir) return Done{};
+  if (next == context_.config.dir) return Done{};
   Result<std::unique_ptr<DirectoryLock>> taken = lock(next, "dir");
   if (!taken) return taken.error();
   next_lock_ = std::move(*taken);
@@ -75,13 +75,13 @@ bool DataDirectory::finish_move() {
 }
 
 void DataDirectory::remove_temporary_files() {
-  const Config& config = environment_.config;
-  const std::int64_t port = environment_.host.port();
+  const Config& config = context_.config;
+  const std::int64_t port = context_.host.port();
   for (const std::string& name :
        {fmt::format("temp-{}-{}", port, config.dbfilename),
         fmt::format("temp-primary-{}.rdb", port), fmt::format("sync-{}.rdb", port),
         fmt::format("temp-sync-{}.rdb", port)}) {
-    (void)environment_.host.disk().remove(config.dir + "/" + name);
+    (void)context_.host.disk().remove(config.dir + "/" + name);
   }
 }
 

@@ -16,7 +16,7 @@ namespace mayfly {
 
 class DataDirectory {
  public:
-  explicit DataDirectory(const Environment& environment) : environment_(environment) {}
+  explicit DataDirectory(const ServerContext& context) : context_(context) {}
 
   // Locks `dir` for as long as the server lives. An error if another server has it. A directory
   // that cannot be written to is not locked: that is a warning in the log.
@@ -44,7 +44,7 @@ class DataDirectory {
  private:
   std::string owner() const;
 
-  const Environment environment_;
+  const ServerContext context_;
   std::unique_ptr<DirectoryLock> lock_;
   bool is_moving_ = false;
   std::unique_ptr<DirectoryLock> next_lock_;

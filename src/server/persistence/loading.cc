@@ -27,7 +27,7 @@ RdbChecks rdb_checks(const Config& config) {
           .checksum = !config.skips_checksums};
 }
 
-Status check_skipped(const Environment& environment,
+Status check_skipped(const ServerContext& context,
                      const std::map<std::string, std::uint64_t>& skipped, const std::string& file) {
   if (skipped.empty()) return Done{};
   std::string counts;  // "3 of type list, 1 of type set"
@@ -35,13 +35,13 @@ Status check_skipped(const Environment& environment,
     counts += fmt::format("{}{} of type {}", counts.empty() ? "" : ", ", count, type);
   }
   const std::string what = fmt::format("{} has keys of unsupported types: {}", file, counts);
-  if (!environment.config.drop_unsupported) {
+  if (!context.config.drop_unsupported) {
     return Error{Code::unsupported,
                  what +
                      " (to leave them out: --drop-unsupported, or CONFIG SET drop-unsupported "
                      "yes)"};
   }
-  environment.log.warning("{}. They are left out (drop-unsupported)", what);
+  context.log.warning("{}. They are left out (drop-unsupported)", what);
   return Done{};
 }
 

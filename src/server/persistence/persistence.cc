@@ -17,6 +17,27 @@
 namespace mayfly {
 namespace {
 
+// "EPOCH ID OFFSET", as AofWriter notes it.
+std::optional<LoadedHistory> parse_note(std::string_view note) {
+  const std::size_t first = note.find(' ');
+  const std::size_t second = note.find(' ', first + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
+  const auto epoch = parse_integer(note.substr(0, first));
+  const auto offset = parse_integer(note.substr(second + 1));
+  if (!epoch || !offset || *epoch < 0 || *offset < 0) return std::nullopt;
+  return LoadedHistory{std::string(note.substr(first + 1, second - first - 1)),
+                       static_cast<std::uint64_t>(*epoch), static_cast<std::uint64_t>(*offset)};
+}
+
+// The same from the aux fields of an RDB file.
+std::optional<LoadedHistory> history_of(const RdbReport& report) {
+  const auto value = [&](const char* name) {
+    const auto found = report.aux.find(name);
+    return found == report.aux.end() ? std::string() : found->second;
+  };
+  return parse_note(value("cluster-epoch") + " " + value("repl-id") + " " + value("repl-offset"));
+}
+
 std::string loading_time(Time begin, Time end) {
   return fmt::format("{:.3f} seconds", std::chrono::duration<double>(end - begin).count());
 }
@@ -70,7 +91,8 @@ Status Persistence::start() {
     return status;
   };
   // What is due is kept for the expiry log: the sweep writes it there.
-  const bool keeps_due = !config.replicaof_host.empty() || config.expiry_log;
+  const bool keeps_due =
+      !config.replicaof_host.empty() || config.expiry_log || config.cluster_enabled;
   return begin_rdb({.keeps_due = keeps_due}, loaded,
                    [this](const Status& status) { load_ended(status, false); });
 }
@@ -115,6 +137,7 @@ void Persistence::begin_aof(const Loading::Ended& ended) {
 Status Persistence::rdb_loaded(const RdbReport& report) {
   loaded_keys_ = report.keys;
   due_keys_ = report.due_keys;
+  if (auto history = history_of(report)) loaded_history_ = *history;
   report.skipped.empty() ? snapshots_.forget_partly_loaded() : snapshots_.keep_file_aside();
   return check_skipped(context_, report.skipped, fmt::format("'{}'", snapshots_.path()));
 }
@@ -132,7 +155,9 @@ Status Persistence::aof_loaded(const AofTask& task) {
     loaded_keys_ = report.base->keys;
     due_keys_ = report.base->due_keys;
     for (const auto& [type, count] : report.base->skipped) skipped[type] += count;
+    if (auto history = history_of(*report.base)) loaded_history_ = *history;
   }
+  if (auto history = parse_note(report.note)) loaded_history_ = *history;
   if (!skipped.empty()) aof_.keep_files_aside();
   return check_skipped(context_, skipped, "the append-only file");
 }

@@ -40,6 +40,14 @@ struct ReloadPlan {
   bool merges = false;  // keys that exist are replaced; else they are an error
 };
 
+// Of the data that was loaded at the start: of which replication stream, and up to where. For the
+// recovery of a cluster.
+struct LoadedHistory {
+  std::string id;  // empty: unknown
+  std::uint64_t epoch = 0;
+  std::uint64_t offset = 0;
+};
+
 class Persistence {
  public:
   using MakeReplay = std::function<std::unique_ptr<AofReplay>()>;
@@ -85,6 +93,13 @@ class Persistence {
   AofWriter& aof() { return aof_; }
   const AofWriter& aof() const { return aof_; }
 
+  // Whether the data on disk at the start is loaded.
+  bool is_ready() const { return is_ready_; }
+  const LoadedHistory& loaded_history() const { return loaded_history_; }
+
+  // The server cannot go on: it ends with this error.
+  void fail(const Error& error);
+
   // Of the last RDB file that was loaded, for INFO.
   std::uint64_t loaded_keys() const { return loaded_keys_; }
   std::uint64_t due_keys() const { return due_keys_; }
@@ -105,7 +120,6 @@ class Persistence {
   Status aof_loaded(const AofTask& task);
   void restore_replication(const RdbReport& report);
   void load_ended(const Status& status, bool goes_on);
-  void fail(const Error& error);
   void stop_child();
   void save_flushed(Time now);
 
@@ -122,6 +136,7 @@ class Persistence {
   bool is_ready_ = false;          // the data on disk at the start is loaded
   std::uint64_t loaded_keys_ = 0;
   std::uint64_t due_keys_ = 0;
+  LoadedHistory loaded_history_;
 };
 
 }  // namespace mayfly

@@ -25,28 +25,36 @@ bool Shutdown::has_lagging_replica(std::uint64_t end) const {
   });
 }
 
+// Nobody waits for what this server has.
+bool Shutdown::is_ready() const {
+  if (const ClusterRole* const cluster = replication_.cluster()) return cluster->has_left();
+  return !has_lagging_replica(end_);
+}
+
 Status Shutdown::begin(const ShutdownPlan& plan, const Client* asker) {
   plan_ = plan;
   end_ = replication_.stream().log().end();
-  if (plan.is_now || environment_.config.shutdown_timeout == 0 || !has_lagging_replica(end_)) {
-    return finish();
-  }
+  const auto longest = std::chrono::seconds(context_.config.shutdown_timeout);
+  ClusterRole* const cluster = replication_.cluster();
+  if (cluster != nullptr && !plan.is_now) cluster->leave(longest);
+  if (plan.is_now || longest.count() == 0 || is_ready()) return finish();
   if (asker != nullptr) askers_.push_back(asker->id());
   replication_.replicas().ask_for_acks();
   if (is_waiting_) return Done{};
   is_waiting_ = true;
-  until_ = environment_.clock.now() + std::chrono::seconds(environment_.config.shutdown_timeout);
-  clients_.pause(PauseReason::shutdown, kNever, PauseLevel::writes);
-  environment_.log.notice("Shutting down: waiting up to {} seconds for replicas to catch up",
-                          environment_.config.shutdown_timeout);
+  until_ = context_.clock.now() + longest;
+  // In a cluster writes pause only while they are handed over: then clients are sent elsewhere.
+  if (cluster == nullptr) clients_.pause(PauseReason::shutdown, kNever, PauseLevel::writes);
+  context_.log.notice("Shutting down: waiting up to {} seconds for replicas to catch up",
+                      context_.config.shutdown_timeout);
   return Done{};
 }
 
 void Shutdown::before_sleep(Time now) {
   if (!is_waiting_) return;
-  const bool lags = has_lagging_replica(end_);
-  if (lags && !is_due(until_, now)) return;
-  if (lags) environment_.log.warning("Shutting down although a replica has not caught up");
+  const bool is_ready = this->is_ready();
+  if (!is_ready && !is_due(until_, now)) return;
+  if (!is_ready) context_.log.warning("Shutting down although a replica has not caught up");
   if (Status status = finish(); !status) cancel();
 }
 
@@ -55,14 +63,14 @@ Status Shutdown::finish() {
   if (!status) return Error{status.error().code, std::string(kShutdownFailed)};
   is_waiting_ = false;
   askers_.clear();
-  environment_.host.shut_down();
+  context_.host.shut_down();
   return Done{};
 }
 
 bool Shutdown::abort() {
   if (!is_waiting_) return false;
   cancel();
-  environment_.log.notice("The shutdown was aborted");
+  context_.log.notice("The shutdown was aborted");
   return true;
 }
 

@@ -26,9 +26,9 @@ struct ShutdownPlan {
 
 class Shutdown {
  public:
-  Shutdown(const Environment& environment, Persistence& persistence, Replication& replication,
+  Shutdown(const ServerContext& context, Persistence& persistence, Replication& replication,
            Clients& clients)
-      : environment_(environment),
+      : context_(context),
         persistence_(persistence),
         replication_(replication),
         clients_(clients) {}
@@ -46,10 +46,11 @@ class Shutdown {
 
  private:
   bool has_lagging_replica(std::uint64_t end) const;
+  bool is_ready() const;
   Status finish();
   void cancel();
 
-  const Environment environment_;
+  const ServerContext context_;
   Persistence& persistence_;
   Replication& replication_;
   Clients& clients_;

@@ -21,7 +21,7 @@ class ReplicationStream;
 class Scripting;
 struct Stats;
 
-struct StorageContext : Environment {
+struct StorageContext : ServerContext {
   Keyspace& keyspace;
   Stats& stats;
   Background& background;
@@ -41,7 +41,7 @@ void clear_data(const StorageContext& context, KeyEvents& events);
 
 // An error if keys of a file could not be loaded, unless `drop-unsupported` allows that. The error
 // counts them by type.
-Status check_skipped(const Environment& environment,
+Status check_skipped(const ServerContext& context,
                      const std::map<std::string, std::uint64_t>& skipped, const std::string& file);
 
 // All keys that are stored, including those that are due.

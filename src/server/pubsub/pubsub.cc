@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "resp/glob.h"
+#include "server/cluster/cluster.h"
 #include "server/core/server_call.h"
 
 namespace mayfly {
@@ -78,6 +79,21 @@ void PubSub::unsubscribe_all(Client& client) {
     while (!subscriptions(client, kind).empty()) {
       unsubscribe(client, kind, std::string(*subscriptions(client, kind).begin()));
     }
+  }
+}
+
+void PubSub::end_shard_channel(std::string_view channel) {
+  const auto found = shard_channels_.find(channel);
+  if (found == shard_channels_.end()) return;
+  const std::string name(channel);
+  for (Client* const client : Listeners(found->second)) {
+    unsubscribe(*client, Kind::shard, name);
+    Reply reply(client->messages(), client->protocol());
+    reply.push(3);
+    reply.bulk("sunsubscribe");
+    reply.bulk(name);
+    reply.integer(static_cast<std::int64_t>(client->subscriptions.shard_channels.size()));
+    client->check_output();
   }
 }
 
@@ -160,6 +176,10 @@ void publish_to(Call& call, bool shard) {
   const std::size_t receivers = shard ? pubsub.publish_shard(call.word(1), call.word(2))
                                       : pubsub.publish(call.word(1), call.word(2));
   call.reply().integer(static_cast<std::int64_t>(receivers));
+  if (!shard && here.server.cluster.is_enabled()) {
+    if (!here.client.is_primary) here.server.cluster.publish(call.word(1), call.word(2));
+    return;  // replicas are nodes as any other
+  }
   if (call.wants_propagation()) {
     call.propagate_list(Propagated(call.words().begin(), call.words().end()));
   }
@@ -230,14 +250,14 @@ constexpr Command kPubsubCommands[] = {
      "Subscribes to channels that match patterns."},
     {"punsubscribe", punsubscribe, -1, kListen, {}, "pubsub", "2.0.0", "[pattern:pattern...]",
      "Unsubscribes from patterns."},
-    {"ssubscribe", ssubscribe, -2, kListen, {}, "pubsub", "7.0.0", "shardchannel...",
-     "Subscribes to shard channels."},
+    {"ssubscribe", ssubscribe, -2, kListen | flag::shard_channels, {}, "pubsub", "7.0.0",
+     "shardchannel...", "Subscribes to shard channels."},
     {"sunsubscribe", sunsubscribe, -1, kListen, {}, "pubsub", "7.0.0", "[shardchannel...]",
      "Unsubscribes from shard channels."},
     {"publish", publish, 3, kAsk | flag::fast | flag::may_replicate, {}, "pubsub", "2.0.0",
      "channel message", "Sends a message to a channel."},
-    {"spublish", spublish, 3, kAsk | flag::fast | flag::may_replicate, {}, "pubsub", "7.0.0",
-     "shardchannel message", "Sends a message to a shard channel."},
+    {"spublish", spublish, 3, kAsk | flag::fast | flag::may_replicate | flag::shard_channels, {},
+     "pubsub", "7.0.0", "shardchannel message", "Sends a message to a shard channel."},
     {"pubsub", nullptr, -2, kAsk, {}, "pubsub", "2.8.0", "",
      "Shows channels and their subscribers.", kPubsubRows},
 };

@@ -25,6 +25,9 @@ class PubSub {
   bool unsubscribe(Client& client, Kind kind, std::string_view channel);
   void unsubscribe_all(Client& client);  // without a message
 
+  // Unsubscribes everybody, with a message: its slot has moved.
+  void end_shard_channel(std::string_view channel);
+
   // Sends a message; returns the number of receivers. A client that is subscribed to the channel
   // and to patterns that match gets it several times.
   std::size_t publish(std::string_view channel, std::string_view message);

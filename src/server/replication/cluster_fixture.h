@@ -10,6 +10,11 @@
 
 #pragma once
 
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -76,10 +81,18 @@ class ClusterFixture {
   }
 
   void advance(Millis step) { clock_.advance(step); }
+  int size() const { return static_cast<int>(nodes_.size()); }
+
+  // A server that is stopped, as by SIGSTOP, takes no turns, and nothing is delivered to it.
+  void set_stopped(int number, bool is) {
+    nodes_[static_cast<std::size_t>(number)]->is_stopped = is;
+  }
+  bool is_stopped(int number) const { return nodes_[static_cast<std::size_t>(number)]->is_stopped; }
 
   // One turn of every server, and what it sends is delivered.
   void turn() {
     for (auto& node : nodes_) {
+      if (node->is_stopped) continue;
       node->server().begin_turn();
       node->server().before_sleep();
     }
@@ -131,6 +144,7 @@ class ClusterFixture {
     ClusterFixture& cluster;
     int number;
     bool is_reachable = true;
+    bool is_stopped = false;
   };
 
   struct Connecting {
@@ -146,11 +160,34 @@ class ClusterFixture {
         : from(its_from),
           to(its_to),
           near("127.0.0.1:" + std::to_string(kFirstPort + its_to)),
-          far("127.0.0.1:" + std::to_string(40'000 + its_from)) {}
+          far("127.0.0.1:" + std::to_string(40'000 + its_from)) {
+      int ends[2] = {-1, -1};
+      if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) != 0) std::abort();
+      near.fd_ = ends[0];
+      of_child = ends[1];
+    }
+    ~Wire() {
+      ::close(near.fd_);
+      ::close(of_child);
+    }
+    Wire(const Wire&) = delete;
+    Wire& operator=(const Wire&) = delete;
+
+    // What a child has written to the near end.
+    std::string take_of_child() const {
+      std::string bytes;
+      std::array<char, 4096> piece;
+      for (ssize_t count = 0; (count = ::read(of_child, piece.data(), piece.size())) > 0;) {
+        bytes.append(piece.data(), static_cast<std::size_t>(count));
+      }
+      return bytes;
+    }
+
     int from;
     int to;
     TestLink near;
     TestLink far;
+    int of_child = -1;
     std::unique_ptr<Peer> near_peer;
     std::unique_ptr<Peer> far_peer;
     bool is_closed = false;
@@ -172,15 +209,14 @@ class ClusterFixture {
       auto wire = std::make_unique<Wire>(one.from, one.to);
       wire->far_peer = target.server().accept(wire->far);
       wire->near_peer = one.connected(wire->near);
-      wire->is_closed = wire->near_peer == nullptr || wire->far_peer == nullptr;
+      if (wire->near_peer == nullptr || wire->far_peer == nullptr) close_wire(*wire);
       wires_.push_back(std::move(wire));
     }
   }
 
   void move_bytes(TestLink& from, TestLink& to, Peer& peer) {
     if (to.closing()) return;
-    const std::string bytes = from.output_.substr(0, piece_);
-    from.output_.erase(0, bytes.size());
+    const std::string bytes = from.take(piece_);
     if (bytes.empty() && !to.input_.empty() && !to.paused()) {  // left over from a pause
       peer.received(to.input_);
       to.input_.keep_rest();
@@ -193,8 +229,11 @@ class ClusterFixture {
     for (std::size_t i = 0; i < wires_.size(); ++i) {
       Wire& wire = *wires_[i];
       if (wire.is_closed) continue;
-      move_bytes(wire.near, wire.far, *wire.far_peer);
-      move_bytes(wire.far, wire.near, *wire.near_peer);
+      if (!is_stopped(wire.to)) {
+        move_bytes(wire.near, wire.far, *wire.far_peer);
+        if (!wire.far.closing()) arrive(wire.far, wire.far_peer.get(), wire.take_of_child());
+      }
+      if (!is_stopped(wire.from)) move_bytes(wire.far, wire.near, *wire.near_peer);
       if (wire.far.output_.empty() && !wire.far.closing()) wire.far_peer->drained();
       if (wire.near.closing() || wire.far.closing()) close_wire(wire);
     }

@@ -32,9 +32,9 @@ class Failover {
  public:
   enum class State { none, waiting_for_sync, in_progress };
 
-  Failover(const Environment& environment, Replication& replication, Replicas& replicas,
+  Failover(const ServerContext& context, Replication& replication, Replicas& replicas,
            const ReplicationStream& stream, Clients& clients)
-      : log_(environment.log),
+      : log_(context.log),
         replication_(replication),
         replicas_(replicas),
         stream_(stream),

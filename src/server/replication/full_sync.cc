@@ -4,18 +4,15 @@
 #include "server/replication/full_sync.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <utility>
 
-#include "persist/disk/byte_sink.h"
 #include "persist/rdb/rdb_save.h"
 #include "server/core/client.h"
 #include "server/persistence/background.h"
+#include "server/replication/socket_sink.h"
 #include "server/replication/replicas.h"
 #include "server/replication/replication_stream.h"
 
@@ -24,44 +21,6 @@ namespace {
 
 constexpr std::size_t kOutputRoom = 1 << 20;    // of a connection
 constexpr std::size_t kPieceBytes = 64 * 1024;  // of a file
-
-// The same bytes to several connections, by a child process that has nothing else to do. One that
-// fails, or takes nothing for too long, is shut down and left out.
-class SocketSink final : public ByteSink {
- public:
-  SocketSink(std::vector<int> sockets, Millis timeout)
-      : sockets_(std::move(sockets)), timeout_(timeout) {}
-
-  // Fails when no connection is left.
-  Status write(std::string_view bytes) override {
-    std::erase_if(sockets_, [&](int socket) {
-      if (write_to(socket, bytes)) return false;
-      ::shutdown(socket, SHUT_RDWR);  // the parent process notices
-      return true;
-    });
-    if (sockets_.empty()) return Error{Code::io, "no replica is left to send to"};
-    return Done{};
-  }
-
- private:
-  bool write_to(int socket, std::string_view bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent > 0) {
-        bytes.remove_prefix(static_cast<std::size_t>(sent));
-        continue;
-      }
-      if (errno == EINTR) continue;
-      if (errno != EAGAIN && errno != EWOULDBLOCK) return false;
-      pollfd wanted{socket, POLLOUT, 0};
-      if (::poll(&wanted, 1, static_cast<int>(timeout_.count())) == 0) return false;
-    }
-    return true;
-  }
-
-  std::vector<int> sockets_;
-  Millis timeout_;
-};
 
 OnSaveProgress report_to(const OnChildProgress& progress) {
   return [&progress](const SaveProgress& at) { progress({at.keys, at.bytes, 0}); };

@@ -16,7 +16,7 @@ namespace mayfly {
 namespace {
 
 // The steps of the handshake, in order.
-enum Step : int { kPing, kAuth, kPort, kIp, kCapabilities, kVersion, kPsync };
+enum Step : int { kPing, kAuth, kPort, kIp, kCapabilities, kVersion, kNode, kPsync };
 
 std::vector<std::string_view> split_line(std::string_view line) {
   std::vector<std::string_view> words;
@@ -51,6 +51,9 @@ std::vector<std::string> PrimaryLink::words_of_step() const {
       return {"REPLCONF", "capa", "eof", "capa", "psync2", "capa", std::string(kMemberDeadlines)};
     case kVersion:
       return {"REPLCONF", "version", std::string(kMayflyVersion)};
+    case kNode:
+      if (context_.replication.cluster() == nullptr) return {};
+      return {"REPLCONF", "cluster-node", context_.replication.cluster()->node_word()};
     default:
       break;
   }
@@ -125,6 +128,11 @@ void PrimaryLink::synchronise(std::string_view line) {
   if (words[0] == "+FULLRESYNC" && offset >= 0 && words[1].size() == 40) {
     if (takes_over_) context_.replication.failover().accepted();
     takes_over_ = false;
+    ClusterRole* const cluster = context_.replication.cluster();
+    if (cluster != nullptr && !cluster->may_drop_data()) {
+      context_.log.notice("A full synchronisation waits: this node is still in the in-sync set");
+      return disconnect("this node is still in the in-sync set");
+    }
     return begin_transfer(words[1], static_cast<std::uint64_t>(offset));
   }
   context_.log.warning("The primary refused to synchronise: {}", line);

@@ -19,6 +19,7 @@ namespace mayfly {
 namespace {
 
 constexpr Millis kRetryInterval{1000};
+constexpr Millis kClusterRetryInterval{100};  // a primary that has just taken over may not be ready
 constexpr Millis kAckInterval{1000};
 
 // The link with this number, if it is still the current one.
@@ -71,7 +72,8 @@ PrimaryLink::~PrimaryLink() {
 void PrimaryLink::connect(Time now) {
   state_ = LinkState::connecting;
   last_received_ = now;
-  next_attempt_ = now + kRetryInterval;
+  const bool is_in_cluster = context_.replication.cluster() != nullptr;
+  next_attempt_ = now + (is_in_cluster ? kClusterRetryInterval : kRetryInterval);
   context_.log.notice("Connecting to the primary {}:{}", host_, port_);
   Replication& replication = context_.replication;
   const std::uint64_t number = number_;
@@ -164,6 +166,7 @@ void PrimaryLink::applied(std::string_view bytes) {
     held_ += bytes;
     return;
   }
+  if (context_.replication.cluster() != nullptr) owes_ack_ = true;  // each turn
   if (client_) context_.stream.set_selected(client_->database());
   if (!held_.empty()) context_.stream.log().append(std::exchange(held_, {}));
   context_.stream.log().append(bytes);

@@ -41,6 +41,8 @@ struct ReplicaState {
   std::uint64_t acked_aof = 0;
   Time acked_at{};
   std::unique_ptr<ByteSource> file;
+  std::string node;         // of a cluster; empty: none
+  std::string incarnation;  // of that node
 
   // A program that asks for the data by SYNC, such as `redis-cli --rdb`, need not understand it.
   // Valkey announces its version, 9 or more; so did Mayfly, 1 or less, before it knew sets.

@@ -10,6 +10,7 @@
 #include "resp/encode.h"
 #include "server/core/client.h"
 #include "server/monitoring/stats.h"
+#include "server/replication/cluster_role.h"
 #include "server/replication/failover.h"
 #include "server/replication/replication_stream.h"
 
@@ -99,6 +100,7 @@ void Replicas::acknowledged(Client& client, std::uint64_t offset, std::uint64_t 
     enter_online(client, now);
     pump(client);
   }
+  if (cluster_ != nullptr) cluster_->acknowledged(replica);
 }
 
 std::size_t Replicas::online() const {
@@ -184,7 +186,8 @@ void Replicas::before_sleep(Time now) {
     return trim();
   }
   alone_since_ = Time::min();
-  if (asks_for_acks_ && !context_.stream.is_replica()) {
+  // Replicas of a cluster acknowledge without being asked.
+  if (asks_for_acks_ && !context_.stream.is_replica() && cluster_ == nullptr) {
     append_words(context_.stream.log(), {"REPLCONF", "GETACK", "*"});
   }
   asks_for_acks_ = false;
@@ -202,7 +205,8 @@ void Replicas::before_sleep(Time now) {
 void Replicas::keep_alive(Time now) {
   if (is_due(next_ping_, now) && !context_.stream.is_replica()) {
     // While we hand over, the replica must be able to get to the end of the log.
-    const bool is_handing_over = failover_.state() != Failover::State::none;
+    const bool is_handing_over = failover_.state() != Failover::State::none ||
+                                 (cluster_ != nullptr && cluster_->is_handing_over());
     if (next_ping_ != Time::min() && online() > 0 && !is_handing_over) {
       append_words(context_.stream.log(), {"PING"});
     }

@@ -16,6 +16,7 @@
 namespace mayfly {
 
 class Client;
+class ClusterRole;
 class Failover;
 
 // Where a replica can be reached: as it announces itself, or the address it came from.
@@ -54,6 +55,8 @@ class Replicas {
   // told so and disconnected.
   bool refuse_foreign(Client& client);
 
+  void set_cluster(ClusterRole* cluster) { cluster_ = cluster; }
+
   // It has the data set: the log follows.
   void enter_online(Client& client, Time now);
 
@@ -73,6 +76,7 @@ class Replicas {
   Time next_ping_ = Time::min();
   Time next_newline_ = Time::min();
   Time alone_since_ = Time::min();  // no replica since then
+  ClusterRole* cluster_ = nullptr;
 };
 
 }  // namespace mayfly

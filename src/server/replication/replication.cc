@@ -29,20 +29,45 @@ Replication::~Replication() = default;
 
 void Replication::follow(const std::string& host, int port) {
   const bool takes_over = failover_.state() == Failover::State::in_progress;
-  const std::uint64_t number = primary_ ? primary_->number() + 1 : 1;
   primary_ = nullptr;  // the old one first: it closes its connection
   primary_ = std::make_unique<PrimaryLink>(
-      PrimaryContext{context_, *this, clients_, events_, local_expiries_, aof_}, host, port, number,
-      takes_over);
-  context_.stream.set_replica(true);
-  context_.stream.set_selected(std::max(context_.stream.selected(), 0));
-  context_.config.replicaof_host = host;
-  context_.config.replicaof_port = port;
-  blocked_.fail_all();
+      PrimaryContext{context_, *this, clients_, events_, local_expiries_, aof_}, host, port,
+      ++links_, takes_over);
+  become_replica();
+  if (cluster_ == nullptr) {
+    context_.config.replicaof_host = host;
+    context_.config.replicaof_port = port;
+  }
   // Replicas learn that the replication id may change; most can go on. The one that is to take over
   // keeps its link until it has: without one it might not even answer a PING.
   if (!takes_over) replicas_.disconnect_all("this server follows another one");
   context_.log.notice("Following the primary {}:{} now", host, port);
+}
+
+void Replication::become_replica() {
+  context_.stream.set_replica(true);
+  context_.stream.set_selected(std::max(context_.stream.selected(), 0));
+  blocked_.fail_all();
+}
+
+void Replication::detach() {
+  if (is_replica() && primary_ == nullptr) return;
+  primary_ = nullptr;
+  become_replica();
+  replicas_.disconnect_all("this server follows nobody");
+}
+
+void Replication::resume() {
+  if (!is_replica()) return;
+  primary_ = nullptr;
+  context_.stream.set_replica(false);
+  context_.stream.set_selected(-1);
+}
+
+void Replication::set_cluster(ClusterRole* cluster) {
+  cluster_ = cluster;
+  replicas_.set_cluster(cluster);
+  waiters_.set_cluster(cluster);
 }
 
 void Replication::follow_nobody() {
@@ -62,7 +87,8 @@ void Replication::follow_nobody() {
 }
 
 bool Replication::is_stale() const {
-  return is_replica() && !primary_->is_up() && !context_.config.replica_serve_stale_data;
+  const bool is_up = primary_ != nullptr && primary_->is_up();
+  return is_replica() && !is_up && !context_.config.replica_serve_stale_data;
 }
 
 Status Replication::check_writable(const Clock& clock) const {
@@ -71,8 +97,11 @@ Status Replication::check_writable(const Clock& clock) const {
     if (!config.replica_read_only) return Done{};
     return Error{Code::denied, "READONLY You can't write against a read only replica."};
   }
+  const auto good = [&] {
+    return cluster_ != nullptr ? cluster_->in_sync() : replicas_.good(clock.now());
+  };
   if (config.min_replicas_to_write > 0 && config.min_replicas_max_lag > 0 &&
-      replicas_.good(clock.now()) < static_cast<std::size_t>(config.min_replicas_to_write)) {
+      good() < static_cast<std::size_t>(config.min_replicas_to_write)) {
     return Error{Code::denied, "NOREPLICAS Not enough good replicas to write."};
   }
   return Done{};

@@ -16,6 +16,7 @@
 #include "mayfly/time.h"
 #include "server/core/reclaimer.h"
 #include "server/persistence/storage_context.h"
+#include "server/replication/cluster_role.h"
 #include "server/replication/failover.h"
 #include "server/replication/replicas.h"
 #include "server/replication/replication_stream.h"
@@ -37,18 +38,28 @@ class Replication {
               AofWriter& aof);
   ~Replication();
 
-  bool is_replica() const { return primary_ != nullptr; }
+  bool is_replica() const { return context_.stream.is_replica(); }
   ReplicationStream& stream() { return context_.stream; }
   const ReplicationStream& stream() const { return context_.stream; }
 
   void follow(const std::string& host, int port);
-  void follow_nobody();
+  void follow_nobody();  // becomes a primary
+
+  // A primary again after detach(), which goes on with its stream.
+  void resume();
+
+  // A replica without a primary: nothing is applied, and nothing acknowledged.
+  void detach();
+
+  // In a cluster, who decides about the role. Null outside of one.
+  ClusterRole* cluster() const { return cluster_; }
+  void set_cluster(ClusterRole* cluster);
 
   Replicas& replicas() { return replicas_; }
   Waiters& waiters() { return waiters_; }
   Failover& failover() { return failover_; }
   const LocalExpiries& local_expiries() const { return local_expiries_; }
-  PrimaryLink* primary() { return primary_.get(); }
+  PrimaryLink* primary() { return primary_.get(); }  // null: a primary, or detached
   const PrimaryLink* primary() const { return primary_.get(); }
 
   // Whether clients may write. The message of the error is the reply ("READONLY ...").
@@ -63,6 +74,8 @@ class Replication {
   void before_sleep(Time now);
 
  private:
+  void become_replica();
+
   const StorageContext context_;
   const Pauses& pauses_;
   Clients& clients_;
@@ -74,6 +87,8 @@ class Replication {
   Waiters waiters_;
   Failover failover_;
   std::unique_ptr<PrimaryLink> primary_;
+  std::uint64_t links_ = 0;  // made so far
+  ClusterRole* cluster_ = nullptr;
 };
 
 }  // namespace mayfly

@@ -45,7 +45,9 @@ void replicaof(Call& call) {
 // Whether a replica can be served; if not, the reply is an error.
 bool can_serve(ServerCall& call) {
   Replication& replication = call.server.replication;
-  if (replication.is_replica() && !replication.primary()->is_up()) {
+  const PrimaryLink* const primary = replication.primary();
+  const bool can_relay = primary != nullptr && primary->is_up() && replication.cluster() == nullptr;
+  if (replication.is_replica() && !can_relay) {
     call.fail("NOMASTERLINK Can't SYNC while not connected with my master");
     return false;
   }
@@ -106,6 +108,11 @@ void set_replica_option(ReplicaState& replica, std::string_view name, std::strin
   if (equals(name, "capa") && equals(value, "eof")) replica.takes_eof = true;
   if (equals(name, "capa") && equals(value, "psync2")) replica.knows_ids = true;
   if (equals(name, "capa") && equals(value, kMemberDeadlines)) replica.is_mayfly = true;
+  if (equals(name, "cluster-node")) {
+    const std::size_t colon = std::min(value.find(':'), value.size());
+    replica.node = value.substr(0, colon);
+    replica.incarnation = value.substr(std::min(colon + 1, value.size()));
+  }
   if (equals(name, "version")) {
     replica.announces_version = true;
     replica.version = parse_integer(value.substr(0, value.find('.'))).value_or(0);
@@ -285,13 +292,14 @@ void failover(Call& call) {
 constexpr std::uint64_t kReplicationFlags = flag::loading | flag::stale;
 constexpr std::uint64_t kReplicationAdmin = flag::admin | flag::noscript;
 constexpr std::uint64_t kSyncFlags = kReplicationAdmin | flag::no_async_loading;
+constexpr std::uint64_t kRoleFlags = kSyncFlags | flag::stale | flag::not_in_cluster;
 
 // clang-format off
 constexpr Command kReplicationCommands[] = {
-    {"replicaof", replicaof, 3, kSyncFlags | flag::stale, {}, "server", "5.0.0",
+    {"replicaof", replicaof, 3, kRoleFlags, {}, "server", "5.0.0",
      "primary:((host port:int) | (NO ONE))",
      "Makes the server a replica of another one, or a primary."},
-    {"slaveof", replicaof, 3, kSyncFlags | flag::stale, {}, "server", "1.0.0",
+    {"slaveof", replicaof, 3, kRoleFlags, {}, "server", "1.0.0",
      "primary:((host port:int) | (NO ONE))", "REPLICAOF by its old name."},
     {"psync", psync, -3, kSyncFlags | flag::no_multi, {}, "server", "2.8.0",
      "replicationid offset:int [FAILOVER]",
@@ -308,7 +316,8 @@ constexpr Command kReplicationCommands[] = {
     {"waitaof", waitaof, 4, flag::blocking, {}, "generic", "7.2.0",
      "numlocal:int numreplicas:int timeout:int",
      "Waits until all writes of this client are on disk, here or at replicas."},
-    {"failover", failover, -1, kReplicationAdmin | flag::stale, {}, "server", "6.2.0",
+    {"failover", failover, -1, kReplicationAdmin | flag::stale | flag::not_in_cluster,
+     {}, "server", "6.2.0",
      "[TO host port:int [FORCE]] [ABORT] [TIMEOUT milliseconds:int]",
      "Hands over to a replica without losing a write."},
 };

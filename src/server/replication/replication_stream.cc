@@ -62,9 +62,11 @@ void ReplicationStream::take(int database, std::string_view command) {
 
 RdbAux ReplicationStream::aux() const {
   if (!is_open_) return {};
-  return {{"repl-stream-db", std::to_string(std::max(selected_, 0))},
-          {"repl-id", ids_.id},
-          {"repl-offset", std::to_string(log_.end())}};
+  RdbAux aux = {{"repl-stream-db", std::to_string(std::max(selected_, 0))},
+                {"repl-id", ids_.id},
+                {"repl-offset", std::to_string(log_.end())}};
+  if (epoch_ > 0) aux.emplace_back("cluster-epoch", std::to_string(epoch_));
+  return aux;
 }
 
 // ---- The log ----

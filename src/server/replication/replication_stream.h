@@ -117,6 +117,10 @@ class ReplicationStream final : public PropagationSink {
   int selected() const { return selected_; }
   void set_selected(int database) { selected_ = database; }
 
+  // Of a cluster: the epoch of the primary whose stream this is. 0: there is no cluster.
+  std::uint64_t epoch() const { return epoch_; }
+  void set_epoch(std::uint64_t epoch) { epoch_ = epoch; }
+
   // Saved with the data, for going on after a restart.
   RdbAux aux() const;
 
@@ -127,6 +131,7 @@ class ReplicationStream final : public PropagationSink {
   bool is_open_ = false;
   bool is_replica_ = false;
   int selected_ = -1;
+  std::uint64_t epoch_ = 0;
   bool has_foreign_ = false;
   MayflyOnly mayfly_only_;
 };

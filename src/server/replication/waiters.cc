@@ -8,14 +8,20 @@
 #include "server/config/config.h"
 #include "server/core/client.h"
 #include "server/persistence/aof_writer.h"
+#include "server/replication/cluster_role.h"
 #include "server/replication/replicas.h"
 
 namespace mayfly {
 
 bool Waiters::is_met(const Wait& wait) const {
   const auto wanted = static_cast<std::size_t>(wait.replicas);
-  if (!wait.is_aof) return replicas_.acked(wait.offset) >= wanted;
+  if (!wait.is_aof) return acked(wait) >= wanted;
   return (wait.local == 0 || is_safe_here(wait)) && replicas_.acked_aof(wait.offset) >= wanted;
+}
+
+std::size_t Waiters::acked(const Wait& wait) const {
+  const auto wanted = static_cast<std::size_t>(wait.replicas);
+  return cluster_ != nullptr ? cluster_->acked(wait.offset, wanted) : replicas_.acked(wait.offset);
 }
 
 // Nothing is safe while no append-only file is in force.
@@ -31,7 +37,7 @@ bool Waiters::has_lost_its_file(const Wait& wait) const {
 
 void Waiters::reply_to(const Wait& wait, Reply& reply) const {
   if (!wait.is_aof) {
-    return reply.integer(static_cast<std::int64_t>(replicas_.acked(wait.offset)));
+    return reply.integer(static_cast<std::int64_t>(acked(wait)));
   }
   if (has_lost_its_file(wait)) {
     return reply.error(

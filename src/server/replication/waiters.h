@@ -14,6 +14,7 @@ namespace mayfly {
 
 class AofWriter;
 class Client;
+class ClusterRole;
 class Replicas;
 struct Config;
 
@@ -35,6 +36,8 @@ class Waiters final : public WaitReason {
   // Replies at once if there is nothing to wait for.
   void add(Client& client, const Wait& wait, bool may_block);
 
+  void set_cluster(const ClusterRole* cluster) { cluster_ = cluster; }
+
   // Replies to clients whose condition is met.
   void check();
 
@@ -47,11 +50,13 @@ class Waiters final : public WaitReason {
   bool is_safe_here(const Wait& wait) const;
   bool has_lost_its_file(const Wait& wait) const;
   void reply_to(const Wait& wait, Reply& reply) const;
+  std::size_t acked(const Wait& wait) const;
 
   const Config& config_;
   Replicas& replicas_;
   const AofWriter& aof_;
   BlockedClients& blocked_;
+  const ClusterRole* cluster_ = nullptr;
   std::vector<std::pair<Client*, Wait>> waits_;
 };
 

@@ -2,6 +2,7 @@
 // The commands that scripts call: whether they may run, and running them.
 
 #include "mayfly/internal/stopwatch.h"
+#include "server/cluster/cluster.h"
 #include "server/core/reclaimer.h"
 #include "server/core/requests.h"
 #include "server/expiry/expiry_log.h"
@@ -20,8 +21,8 @@ Error refused(std::string reply) { return {Code::denied, std::move(reply)}; }
 
 }  // namespace
 
-Status Requests::check_for_script(const ScriptRun& run, const Command& command) {
-  Status status = check_script_command(run, command);
+Status Requests::check_for_script(const ScriptRun& run, const Command& command, Words words) {
+  Status status = check_script_command(run, command, words);
   if (status) return status;
   ++stats_.by_command[&command].rejected;
   count_error(status.error().message);
@@ -29,7 +30,8 @@ Status Requests::check_for_script(const ScriptRun& run, const Command& command) 
 }
 
 // The order is Valkey's.
-Status Requests::check_script_command(const ScriptRun& run, const Command& command) const {
+Status Requests::check_script_command(const ScriptRun& run, const Command& command,
+                                      Words words) const {
   if (parts_.replication.is_stale() && (command.flags & flag::stale) == 0) {
     return refused("ERR Can not execute the command on a stale replica");
   }
@@ -48,6 +50,17 @@ Status Requests::check_script_command(const ScriptRun& run, const Command& comma
       !run.has_written) {
     return refused("OOM command not allowed when used memory > 'maxmemory'.");
   }
+  // Keys that a script does not name may belong to another node, or be about to.
+  if (parts_.cluster.is_enabled() && !run.caller.is_primary) {
+    const RequestSlot slot = request_slot(command, words);
+    if (slot.kind == RequestSlot::cross) {
+      return refused("ERR Script attempted to access keys that do not hash to the same slot");
+    }
+    if (slot.kind == RequestSlot::one &&
+        !parts_.cluster.check_request(run.caller, command.flags, slot, parts_.now)) {
+      return refused("ERR Script attempted to access a non local key in a cluster node");
+    }
+  }
   return Done{};
 }
 
@@ -64,6 +77,7 @@ void Requests::run_for_script(ScriptRun& run, Client& client, const Command& com
   if (!clients_.monitors().empty() && (command.flags & (flag::skip_monitor | flag::admin)) == 0) {
     feed_monitors(client, words);
   }
+  if (parts_.cluster.moves().is_active()) prepare_keys(client, command, words);
   const std::int64_t begin = monotonic_ns();
   ServerCall call(events_, parts_, client, context, command, words, reply);
   run_handler(call);

@@ -72,6 +72,7 @@ class TickingServer : public ServerHost {
                                                            Millis) override {
     return Error{Code::io, "nobody is there"};
   }
+  const Clock& lease_clock() const override { return clock_; }
 
   TickingClock clock_;
   FakeDisk disk_;

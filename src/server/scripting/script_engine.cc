@@ -176,7 +176,7 @@ bool ScriptEngine::push_refusal(lua_State* lua, const Command* found, const Comm
   } else if (is_denied(*command)) {
     push_error(lua, "This Mayfly command is not allowed from script");
   } else {
-    const Status allowed = parts_.requests.check_for_script(*run_, *command);
+    const Status allowed = parts_.requests.check_for_script(*run_, *command, words);
     if (allowed) return false;
     push_error(lua, "-" + allowed.error().message);
     lua_pushboolean(lua, 1);

@@ -59,6 +59,13 @@ void Watches::key_expired(int database, std::string_view key) {
   }
 }
 
+void Watches::break_watches(const std::function<bool(std::string_view key)>& is_affected) {
+  for (const auto& [name, clients] : by_key_) {
+    if (!is_affected(key_of(name))) continue;
+    for (Client* const client : clients) client->transaction.is_watch_broken = true;
+  }
+}
+
 void Watches::database_changed(const ExecContext& context, int database, Keyspace& keyspace) {
   // A key that was not there and is not there now has not changed.
   for (auto& [client, watched] : by_client_) {

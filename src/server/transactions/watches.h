@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,6 +26,8 @@ class Watches {
   void key_changed(int database, std::string_view key);
   // The same for a key that was found expired, but for clients that knew it as expired.
   void key_expired(int database, std::string_view key);
+  // The same for all keys for which this is true.
+  void break_watches(const std::function<bool(std::string_view key)>& is_affected);
   void database_changed(const ExecContext& context, int database, Keyspace& keyspace);
 
   // Whether a watched key has expired meanwhile, though it is not removed yet.

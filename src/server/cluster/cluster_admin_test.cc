@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands that change the cluster, and wait for the register.
+
+#include "server/cluster/cluster_admin.h"
+
+#include <gtest/gtest.h>
+
+#include "server/cluster/cluster_nodes_fixture.h"
+
+namespace mayfly {
+namespace cluster_admin_test {
+
+using namespace std::chrono_literals;
+
+class ClusterAdminTest : public ClusterNodesFixture {};
+
+TEST_F(ClusterAdminTest, MeetWaitsForANodeThatHasJustStarted) {
+  start(2, config(), 1);
+  EXPECT_EQ(servers_->run(0, "CLUSTER MEET 127.0.0.1 7001"), "");
+  run(3s);
+  EXPECT_EQ(servers_->client(0).messages(), "");
+  begin(1);
+  run(300ms);
+  EXPECT_EQ(servers_->client(0).messages(), "OK");
+  EXPECT_EQ(parse_node_record(*records_.find(node_key(id(1)))->value)->state, NodeState::in);
+}
+
+TEST_F(ClusterAdminTest, MeetOfANodeThatDoesNotComeIsRefused) {
+  start(1);
+  EXPECT_EQ(servers_->run(0, "CLUSTER MEET 127.0.0.1 7001"), "");
+  run(11s);
+  EXPECT_EQ(servers_->client(0).messages(),
+            "(error) ERR no node is registered at 127.0.0.1:7001 (start it with cluster-enabled "
+            "yes and the same cluster-etcd and cluster-name)");
+}
+
+TEST_F(ClusterAdminTest, ResetTakesAReplicaOutAndKeepsItRegistered) {
+  start_shard(2);
+  EXPECT_EQ(ask(1, "CLUSTER RESET"), "OK");
+  run(2s);
+  const NodeRecord node = *parse_node_record(*records_.find(node_key(id(1)))->value);
+  EXPECT_EQ(node.state, NodeState::fresh);
+  EXPECT_EQ(node.shard, "");
+  EXPECT_EQ(node.port, servers_->port(1));
+  EXPECT_TRUE(record().insync.empty());
+}
+
+TEST_F(ClusterAdminTest, ResetOfAPrimaryWithKeysOrSlotsIsRefused) {
+  start_shard(1);
+  ask(0, "SET a 1");
+  EXPECT_EQ(ask(0, "CLUSTER RESET HARD"),
+            "(error) ERR CLUSTER RESET can't be called with master nodes containing keys");
+  ask(0, "DEL a");
+  EXPECT_EQ(ask(0, "CLUSTER RESET HARD"),
+            "(error) ERR this node leads shard a, which has 16384 slots (move them first: mayfly "
+            "cluster reshard)");
+  EXPECT_EQ(ask(0, "CLUSTER RESET NOW"), "(error) ERR syntax error");
+  EXPECT_TRUE(serves(0));
+}
+
+}  // namespace cluster_admin_test
+}  // namespace mayfly

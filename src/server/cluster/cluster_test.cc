@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node as its clients see it, and a shard that loses a server or the register.
+
+#include "server/cluster/cluster.h"
+
+#include <gtest/gtest.h>
+
+#include "server/cluster/cluster_nodes_fixture.h"
+#include "server/cluster/cluster_replies.h"
+
+namespace mayfly {
+namespace cluster_test {
+
+using namespace std::chrono_literals;
+
+class ClusterTest : public ClusterNodesFixture {};
+
+TEST_F(ClusterTest, ANodeAnswersForItsSlotsAndNamesTheOwnerOfOthers) {
+  start(2);
+  EXPECT_EQ(ask(0, "GET a"), "(error) CLUSTERDOWN Hash slot not served");
+  EXPECT_EQ(ask(0, "CLUSTER ADDSLOTSRANGE 0 8000"), "OK");
+  EXPECT_EQ(ask(1, "CLUSTER ADDSLOTSRANGE 8001 16383"), "OK");
+  EXPECT_EQ(ask(0, "CLUSTER MEET 127.0.0.1 7001"), "OK");
+  run(100ms);
+  EXPECT_EQ(ask(1, "SET a 1"), "OK");
+  EXPECT_EQ(ask(0, "SET a 1"), moved(15495, 1));
+  EXPECT_EQ(ask(0, "SET b 1"), "OK");
+  EXPECT_EQ(ask(1, "GET b"), moved(3300, 0));
+  EXPECT_EQ(ask(0, "MGET a b"), "(error) CROSSSLOT Keys in request don't hash to the same slot");
+  EXPECT_EQ(ask(0, "PING"), "PONG");
+  EXPECT_EQ(ask(1, "CLUSTER ADDSLOTS 5"), "(error) ERR Slot 5 is already busy");
+}
+
+TEST_F(ClusterTest, ATransactionHasOneSlot) {
+  start_shard(1);
+  ask(0, "MULTI");
+  EXPECT_EQ(ask(0, "SET {x}1 1"), "QUEUED");
+  EXPECT_EQ(ask(0, "SET {x}2 1"), "QUEUED");
+  EXPECT_EQ(ask(0, "EXEC"), "[OK, OK]");
+  ask(0, "MULTI");
+  ask(0, "SET a 1");
+  ask(0, "SET b 1");
+  EXPECT_EQ(ask(0, "EXEC"), "(error) CROSSSLOT Keys in request don't hash to the same slot");
+  EXPECT_EQ(ask(0, "GET a"), "(nil)");
+}
+
+TEST_F(ClusterTest, WhatIsAboutOtherDatabasesOrServersIsRefused) {
+  start_shard(1);
+  EXPECT_EQ(ask(0, "SELECT 1"), "(error) ERR SELECT is not allowed in cluster mode");
+  EXPECT_EQ(ask(0, "SELECT 0"), "OK");
+  for (const std::string line : {"SWAPDB 0 1", "MOVE a 1", "REPLICAOF NO ONE", "FAILOVER"}) {
+    EXPECT_TRUE(ask(0, line).ends_with("is not allowed in cluster mode")) << line;
+  }
+  EXPECT_EQ(ask(0, "SORT l BY w_*"), "(error) ERR BY option of SORT denied in cluster mode");
+}
+
+TEST_F(ClusterTest, AReplicaSendsClientsToItsPrimaryUnlessTheyReadOnly) {
+  start_shard(2);
+  ask(0, "SET a 1");
+  run(100ms);
+  EXPECT_EQ(ask(1, "GET a"), moved(15495, 0));
+  EXPECT_EQ(ask(1, "READONLY"), "OK");
+  EXPECT_EQ(ask(1, "GET a"), "\"1\"");
+  EXPECT_EQ(ask(1, "SET a 2"), moved(15495, 0));
+  EXPECT_EQ(ask(1, "READWRITE"), "OK");
+  EXPECT_EQ(ask(1, "GET a"), moved(15495, 0));
+}
+
+TEST_F(ClusterTest, AReplicaTakesOverFromASilentPrimaryAndHasItsData) {
+  start_shard(3);
+  ask(0, "SET a 1");
+  run(100ms);
+  servers_->set_stopped(0, true);
+  run(4s);
+  ASSERT_EQ(record().epoch, 2u);
+  const int successor = serves(1) ? 1 : 2;
+  ASSERT_TRUE(serves(successor));
+  EXPECT_EQ(ask(successor, "GET a"), "\"1\"");
+  EXPECT_EQ(ask(successor, "SET a 2"), "OK");
+}
+
+// Its record names the process that it was before it started again; a replica has yet to take over.
+TEST_F(ClusterTest, APrimaryThatStartedAgainDoesNotFollowItself) {
+  start_shard(2);
+  servers_->set_stopped(1, true);
+  const std::string key = shard_key("a");
+  ShardRecord former = record();
+  former.primary.incarnation = std::string(16, 'e');
+  records_.apply({{{key, records_.find(key)->version}}, {{key, to_text(former)}}});
+  run(500ms);
+  EXPECT_EQ(parts(0).replication.primary(), nullptr);
+  EXPECT_TRUE(parts(0).replication.is_replica());
+  EXPECT_FALSE(parts(0).cluster.is_ok());
+  EXPECT_EQ(ask(0, "SET a 1"), "(error) CLUSTERDOWN The cluster is down");
+  servers_->set_stopped(1, false);
+  run(4s);
+  EXPECT_TRUE(serves(1));
+  EXPECT_EQ(record().insync.size(), 1u) << "it follows its successor";
+}
+
+TEST_F(ClusterTest, AServerThatWasReplacedAnswersNothing) {
+  start_shard(2);
+  EXPECT_EQ(ask(0, "SET a 1"), "OK");
+  run(kStep);  // its reply leaves
+  servers_->set_stopped(0, true);
+  run(4s);
+  ASSERT_TRUE(serves(1));
+  // Not one turn has gone by since it was stopped: it must look at the clock by itself.
+  EXPECT_EQ(servers_->run(0, "SET a 2"), "(error) CLUSTERDOWN The cluster is down");
+  EXPECT_EQ(servers_->run(0, "GET a"), "(error) CLUSTERDOWN The cluster is down");
+  servers_->set_stopped(0, false);
+  run(2s);
+  EXPECT_EQ(ask(0, "SET a 2"), moved(15495, 1));
+  EXPECT_EQ(record().insync.size(), 1u) << "it follows now";
+}
+
+TEST_F(ClusterTest, AWriteWhoseReplyWouldLeaveTooLateIsNotAnswered) {
+  start_shard(2);
+  TestClient client(servers_->server(0), "127.0.0.1:9000");
+  arrive(client.link(), &client.client(), "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\n2\r\n");
+  servers_->advance(3s);  // the turn takes that long
+  servers_->server(0).before_sleep();
+  EXPECT_TRUE(client.link().closing());
+}
+
+TEST_F(ClusterTest, AFencedPrimaryExpiresNothing) {
+  start_shard(2);
+  ask(0, "SET a 1 PX 2500");
+  servers_->set_stopped(1, true);
+  records_.is_down = true;  // so the replica cannot be taken out
+  run(5s);
+  EXPECT_FALSE(serves(0));
+  EXPECT_EQ(parts(0).keyspace[0].stored(), 1u);
+  records_.is_down = false;
+  run(3s);
+  EXPECT_TRUE(serves(0)) << "the replica is out of the set";
+  EXPECT_EQ(parts(0).keyspace[0].stored(), 0u);
+}
+
+TEST_F(ClusterTest, AFencedPrimaryAnswersOnlyThoseWhoAcceptOldData) {
+  Config reads = config();
+  reads.cluster_allow_reads_when_down = true;
+  start_shard(2, reads);
+  ask(0, "SET a 1");
+  run(kStep);
+  servers_->set_stopped(1, true);
+  records_.is_down = true;
+  run(4s);
+  EXPECT_EQ(servers_->run(0, "GET a"), "(error) CLUSTERDOWN The cluster is down");
+  servers_->run(0, "READONLY");
+  EXPECT_EQ(servers_->run(0, "GET a"), "\"1\"");
+  EXPECT_EQ(servers_->run(0, "SET a 2"), "(error) CLUSTERDOWN The cluster is down");
+}
+
+TEST_F(ClusterTest, WithoutTheRegisterAHealthyShardGoesOn) {
+  start_shard(2);
+  records_.is_down = true;
+  for (int i = 0; i < 60; ++i) {
+    run(1s);
+    ASSERT_EQ(servers_->run(0, "INCR n"), "(integer) " + std::to_string(i + 1));
+  }
+}
+
+TEST_F(ClusterTest, WaitCountsAReplicaOnlyWhenAllOfTheSetHaveTheWrite) {
+  start_shard(3);
+  servers_->set_stopped(2, true);
+  servers_->run(0, "SET a 1");
+  EXPECT_EQ(servers_->run(0, "WAIT 1 100"), "");
+  run(50ms);
+  EXPECT_EQ(servers_->client(0).messages(), "") << "one of two has it";
+  run(100ms);
+  EXPECT_EQ(servers_->client(0).messages(), "(integer) 0");
+  servers_->set_stopped(2, false);
+  run(200ms);
+  EXPECT_EQ(servers_->run(0, "WAIT 2 100"), "(integer) 2");
+}
+
+TEST_F(ClusterTest, MinReplicasToWriteCountsTheInSyncSet) {
+  Config careful = config();
+  careful.min_replicas_to_write = 1;
+  start_shard(2, careful);
+  EXPECT_EQ(ask(0, "SET a 1"), "OK");
+  servers_->set_stopped(1, true);
+  run(3s);
+  ASSERT_TRUE(serves(0)) << "the replica is out of the set";
+  EXPECT_EQ(ask(0, "SET a 2"), "(error) NOREPLICAS Not enough good replicas to write.");
+  EXPECT_EQ(ask(0, "GET a"), "\"1\"");
+}
+
+TEST_F(ClusterTest, InSyncRepliesWaitForTheReplicas) {
+  Config in_sync = config();
+  in_sync.cluster_replies = "in-sync";
+  start_shard(2, in_sync);
+  run(200ms);
+  TestClient other(servers_->server(0), "127.0.0.1:9000");
+  servers_->set_stopped(1, true);
+  EXPECT_EQ(servers_->run(0, "SET a 1"), "");
+  EXPECT_EQ(other.run("GET a"), "") << "nobody may see it yet";
+  EXPECT_EQ(servers_->run(0, "PING"), "") << "replies stay in order";
+  TestClient third(servers_->server(0), "127.0.0.1:9001");
+  EXPECT_EQ(third.run("GET b"), "(nil)") << "another slot";
+  servers_->set_stopped(1, false);
+  run(100ms);
+  EXPECT_EQ(servers_->client(0).messages(), "OK PONG");
+  EXPECT_EQ(other.messages(), "\"1\"");
+}
+
+TEST_F(ClusterTest, APlannedFailoverLosesNothingAndTakesLittleTime) {
+  start_shard(3);
+  ask(0, "SET a 1");
+  EXPECT_EQ(ask(1, "CLUSTER FAILOVER"), "OK");
+  run(100ms);
+  EXPECT_TRUE(serves(1));
+  EXPECT_FALSE(serves(0));
+  EXPECT_EQ(ask(1, "GET a"), "\"1\"");
+  EXPECT_EQ(ask(0, "SET a 2"), moved(15495, 1));
+  run(3s);
+  EXPECT_EQ(record().insync.size(), 2u);
+  EXPECT_EQ(servers_->digest(0), servers_->digest(1));
+}
+
+TEST_F(ClusterTest, APrimaryThatShutsDownHandsOverAndLeavesTheSet) {
+  start_shard(2);
+  ask(0, "SET a 1");
+  parts(0).replication.cluster()->leave(10s);
+  run(1s);
+  EXPECT_TRUE(parts(0).replication.cluster()->has_left());
+  EXPECT_TRUE(serves(1));
+  EXPECT_TRUE(record().insync.empty());
+  EXPECT_EQ(ask(1, "GET a"), "\"1\"");
+}
+
+TEST_F(ClusterTest, AReplicaThatIsForgottenLeavesTheSet) {
+  start_shard(2);
+  EXPECT_EQ(ask(0, "CLUSTER FORGET " + id(1)), "OK");
+  run(2s);
+  EXPECT_TRUE(record().insync.empty());
+  EXPECT_TRUE(serves(0));
+  EXPECT_EQ(parts(1).cluster.node().machine(), nullptr);
+}
+
+TEST_F(ClusterTest, AFolderOfAnotherClusterIsRefused) {
+  start(1);
+  ask(0, "CLUSTER ADDSLOTSRANGE 0 16383");
+  run(100ms);
+  ClusterRecord other;
+  other.id = std::string(40, 'f');
+  const std::string key(kConfigKey);
+  records_.apply({{{key, records_.find(key)->version}}, {{key, to_text(other)}}});
+  run(100ms);
+  ASSERT_TRUE(parts(0).persistence.fatal());
+  EXPECT_NE(parts(0).persistence.fatal()->message.find("belongs to cluster"), std::string::npos);
+}
+
+TEST_F(ClusterTest, ClusterNodesHasTheFormOfRedis) {
+  start_shard(2);
+  const std::string nodes = nodes_text(parts(0).cluster);
+  EXPECT_NE(nodes.find(id(0) + " 127.0.0.1:7000@7000 myself,master - 0 0 1 connected 0-16383\n"),
+            std::string::npos)
+      << nodes;
+  EXPECT_NE(nodes.find(id(1) + " 127.0.0.1:7001@7001 slave " + id(0) + " 0 0 1 connected\n"),
+            std::string::npos)
+      << nodes;
+}
+
+}  // namespace cluster_test
+}  // namespace mayfly

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// `cluster-replies in-sync`: what leaves when, in which order, and what never does.
+
+#include "server/cluster/held_replies.h"
+
+#include <gtest/gtest.h>
+
+#include "server/cluster/cluster_nodes_fixture.h"
+
+namespace mayfly {
+namespace held_replies_test {
+
+using namespace std::chrono_literals;
+
+class HeldRepliesTest : public ClusterNodesFixture {
+ protected:
+  static Config in_sync() {
+    Config config = ClusterNodesFixture::config();
+    config.cluster_replies = "in-sync";
+    return config;
+  }
+  std::size_t held(int node) { return parts(node).cluster.held().clients(); }
+};
+
+TEST_F(HeldRepliesTest, EachReplyLeavesWhenItsOwnWriteIsSafe) {
+  start_shard(2, in_sync());
+  servers_->set_stopped(1, true);
+  EXPECT_EQ(servers_->run(0, "SET a 1"), "");
+  servers_->set_stopped(1, false);
+  for (int i = 0; i < 2; ++i) servers_->turn();  // the replica gets it, and says so
+  servers_->set_stopped(1, true);
+  EXPECT_EQ(servers_->run(0, "SET a 2"), "");
+  servers_->turn();
+  EXPECT_EQ(servers_->client(0).messages(), "OK") << "the reply to the first";
+  EXPECT_EQ(servers_->run(0, "GET b"), "") << "stands behind a held one";
+  EXPECT_EQ(held(0), 1u);
+  servers_->set_stopped(1, false);
+  run(100ms);
+  EXPECT_EQ(servers_->client(0).messages(), "OK (nil)");
+  EXPECT_EQ(held(0), 0u);
+}
+
+TEST_F(HeldRepliesTest, AFencedPrimaryKeepsThemUntilTheReplicaIsBack) {
+  start_shard(2, in_sync());
+  servers_->set_stopped(1, true);
+  records_.is_down = true;  // so the replica cannot be taken out
+  EXPECT_EQ(servers_->run(0, "SET a 1"), "");
+  run(2200ms);  // longer than the lease, and shorter than the promise of the replica
+  ASSERT_FALSE(serves(0));
+  EXPECT_EQ(servers_->client(0).messages(), "");
+  EXPECT_FALSE(servers_->client(0).link().closing());
+  servers_->set_stopped(1, false);
+  run(1s);
+  EXPECT_EQ(servers_->client(0).messages(), "OK") << "the replica has it now";
+}
+
+TEST_F(HeldRepliesTest, AServerThatIsReplacedClosesConnectionsWithHeldReplies) {
+  start_shard(2, in_sync());
+  TestClient other(servers_->server(0), "127.0.0.1:9000");
+  EXPECT_EQ(other.run("PING"), "PONG");
+  servers_->cut(1);  // so that the replica gets nothing of it
+  EXPECT_EQ(servers_->run(0, "SET a 1"), "");
+  servers_->server(0).before_sleep();
+  ASSERT_FALSE(servers_->client(0).link().closing());
+  servers_->set_stopped(0, true);
+  run(4s);
+  ASSERT_TRUE(serves(1));
+  servers_->set_stopped(0, false);
+  run(1s);
+  EXPECT_TRUE(servers_->client(0).link().closing());
+  EXPECT_EQ(servers_->client(0).messages(), "");
+  EXPECT_FALSE(other.link().closing()) << "nothing of it was held";
+  EXPECT_EQ(held(0), 0u);
+}
+
+TEST_F(HeldRepliesTest, AWriteThatComesTooLateClosesConnectionsWithHeldReplies) {
+  start_shard(2, in_sync());
+  servers_->set_stopped(1, true);
+  EXPECT_EQ(servers_->run(0, "SET a 1"), "");
+  servers_->turn();
+  TestClient other(servers_->server(0), "127.0.0.1:9000");
+  EXPECT_EQ(other.run("SET b 1"), "");
+  servers_->advance(3s);  // the turn takes that long
+  servers_->server(0).before_sleep();
+  EXPECT_TRUE(other.link().closing());
+  EXPECT_TRUE(servers_->client(0).link().closing());
+}
+
+TEST_F(HeldRepliesTest, ANewPrimaryShowsWhatItFoundOnlyWhenItIsSafe) {
+  start_shard(3, in_sync());
+  EXPECT_EQ(servers_->run(0, "SET a 1"), "");
+  run(100ms);
+  servers_->set_stopped(0, true);
+  while (!serves(1) && !serves(2)) run(kStep);
+  const int successor = serves(1) ? 1 : 2;
+  servers_->set_stopped(3 - successor, true);
+  EXPECT_EQ(servers_->run(successor, "GET a"), "");
+  servers_->set_stopped(3 - successor, false);
+  run(1s);
+  EXPECT_EQ(servers_->client(successor).messages(), "\"1\"");
+}
+
+// ---- The console, by HTTP ----
+
+class ConsoleAnswersTest : public HeldRepliesTest {
+ protected:
+  ~ConsoleAnswersTest() override {
+    if (peer_) peer_->closed("the test ends");
+  }
+
+  void post(int node, const std::string& body) {
+    if (!peer_) peer_ = servers_->server(node).accept_http(link_);
+    arrive(link_, peer_.get(),
+           "POST /api/command HTTP/1.1\r\nHost: 127.0.0.1:8379\r\nX-Mayfly: console\r\n"
+           "Content-Length: " +
+               std::to_string(body.size()) + "\r\n\r\n" + body);
+  }
+  // The body of what has been sent.
+  std::string taken() {
+    const std::string all = link_.take();
+    if (!all.empty()) peer_->drained();
+    return all.empty() ? all : all.substr(all.find("\r\n\r\n") + 4);
+  }
+
+  TestLink link_{"127.0.0.1:6000"};
+  std::unique_ptr<Peer> peer_;
+};
+
+TEST_F(ConsoleAnswersTest, AreHeldUntilTheirWritesAreSafe) {
+  start_shard(2, in_sync());
+  servers_->set_stopped(1, true);
+  post(0, R"({"commands":[["SET","a","1"]]})");
+  EXPECT_EQ(taken(), "");
+  servers_->set_stopped(1, false);
+  run(100ms);
+  EXPECT_EQ(taken(), "{\"replies\":[{\"ok\":\"OK\"}]}\n");
+}
+
+TEST_F(ConsoleAnswersTest, AreNotHeldWhenAllIsSafeNorAtOnce) {
+  start_shard(2, in_sync());
+  servers_->set_stopped(1, true);
+  post(0, R"({"commands":[["GET","a"]]})");
+  EXPECT_EQ(taken(), "{\"replies\":[{\"ok\":null}]}\n");
+}
+
+TEST_F(ConsoleAnswersTest, AreNotGivenByAServerThatWasReplaced) {
+  start_shard(2, in_sync());
+  servers_->cut(1);
+  post(0, R"({"commands":[["SET","a","1"]]})");
+  servers_->set_stopped(0, true);
+  run(4s);
+  servers_->set_stopped(0, false);
+  run(1s);
+  EXPECT_TRUE(link_.closing());
+  EXPECT_EQ(taken(), "");
+}
+
+TEST_F(ConsoleAnswersTest, ToWritesAreNotGivenTooLate) {
+  start_shard(2);
+  post(0, R"({"commands":[["SET","a","1"]]})");
+  servers_->advance(3s);  // the turn takes that long
+  servers_->server(0).before_sleep();
+  EXPECT_TRUE(link_.closing());
+}
+
+TEST_F(ConsoleAnswersTest, NameTheReasonIfTheyWouldHaveToWait) {
+  start_shard(2);
+  ask(0, "SET a 1");
+  run(100ms);
+  servers_->set_stopped(0, true);
+  take_slots(SlotSet({{15000, 16383}}));
+  run(50ms);
+  post(1, R"({"commands":[["DBSIZE"]]})");
+  EXPECT_NE(taken().find("TRYAGAIN slots of this shard are moving"), std::string::npos);
+}
+
+TEST_F(ConsoleAnswersTest, AreForgottenWithTheirConnection) {
+  start_shard(2, in_sync());
+  servers_->set_stopped(1, true);
+  post(0, R"({"commands":[["SET","a","1"]]})");
+  peer_->closed("the page was closed");
+  peer_.reset();
+  servers_->set_stopped(1, false);
+  run(100ms);
+}
+
+}  // namespace held_replies_test
+}  // namespace mayfly

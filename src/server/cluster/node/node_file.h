@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file `cluster-node` in the data directory: which node this is, and of which cluster. The
+// directory is locked while the process lives, so that no two processes are the same node.
+
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "mayfly/result.h"
+#include "persist/disk/disk.h"
+
+namespace mayfly {
+
+inline constexpr std::size_t kIdDigits = 40;  // of a node and of a cluster
+
+struct NodeFile {
+  std::string node;     // 40 hexadecimal digits
+  std::string cluster;  // the same; empty: it belongs to none yet
+};
+
+// Makes one with a random id if there is none.
+Result<NodeFile> read_node_file(Disk& disk, const std::string& directory);
+
+// Replaces it, durably.
+Status write_node_file(Disk& disk, const std::string& directory, const NodeFile& file);
+
+}  // namespace mayfly
