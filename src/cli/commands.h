@@ -12,6 +12,7 @@ class StoreFile;
 
 void add_serve_command(Program& program);                       // serve_command.cc
 void add_copy_commands(Program& program, StoreFile* file);      // import/copy_commands.cc
+void add_cluster_commands(Program& program);                    // cluster/cluster_commands.cc
 void add_top_command(Program& program, const StoreFile* file);  // top/top_command.cc
 
 void add_key_commands(Program& program, StoreFile* file);          // store/store_keys.cc

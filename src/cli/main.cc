@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
   add_serve_command(program);
   add_copy_commands(program, file);
   add_top_command(program, file);
+  add_cluster_commands(program);
   program.begin_group("Store file");
   add_key_commands(program, file);
   add_expiry_commands(program, file);

@@ -84,8 +84,8 @@ class CliCommand {
 };
 
 // The exit code. An Error is Exit::failed. not_found: the key does not exist or, with --exit-code,
-// nothing was set.
-enum class Exit { ok = 0, failed = 1, not_found = 2 };
+// nothing was set. problems: `mayfly cluster check` has found some.
+enum class Exit { ok = 0, failed = 1, not_found = 2, problems = 3 };
 
 inline Result<Exit> exit_of(const Status& status) {
   if (!status) return status.error();

@@ -13,6 +13,10 @@
 #include "server/config/config.h"
 #include "server/core/process.h"
 
+#ifdef MAYFLY_HAS_ETCD
+#include "etcd/etcd_register.h"
+#endif
+
 namespace mayfly {
 namespace {
 
@@ -47,12 +51,18 @@ constexpr const char* kServeHelp =
     "                             see --expiry-log-values, -max-entries, -max-bytes\n"
     "  --ttl-policy 'PREFIX max 1d ...'    rule about TTLs of keys: default TTL, max TTL,\n"
     "                             required yes, jitter PERCENT\n"
+    "Cluster\n"
+    "  --cluster-enabled yes      be a node of a cluster; its records are in etcd\n"
+    "  --cluster-etcd URL ...     where etcd is (default http://127.0.0.1:2379)\n"
+    "  --cluster-name NAME        name of the cluster in etcd (default main)\n"
+    "  --cluster-replies in-sync  replies leave when no failover can lose what they tell of\n"
+    "                             (default at-once)\n"
     "More\n"
     "  --replicaof HOST PORT      replicate that server\n"
     "  --drop-unsupported         when loading a file, skip keys of unsupported types instead of\n"
     "                             refusing the file; a copy of the file is kept\n"
     "  --strict                   refuse directives that have no effect here but change safety\n"
-    "                             (TLS, cluster); otherwise they are warnings\n"
+    "                             (TLS); otherwise they are warnings\n"
     "\n"
     "Examples:\n"
     "  mayfly serve                                     port 6379, local only\n"
@@ -103,6 +113,19 @@ Status check_first_word(const std::vector<std::string>& words) {
                                           word, word)};
 }
 
+#ifdef MAYFLY_HAS_ETCD
+Result<std::unique_ptr<Register>> open_register(const Config& config, std::function<void()> wake) {
+  return open_etcd_register({.endpoints = config.cluster_etcd,
+                             .prefix = etcd_prefix(config.cluster_name),
+                             .user = config.cluster_etcd_user,
+                             .password = config.cluster_etcd_password,
+                             .ca = config.cluster_etcd_ca,
+                             .cert = config.cluster_etcd_cert,
+                             .key = config.cluster_etcd_key},
+                            std::move(wake));
+}
+#endif
+
 Status serve(std::vector<std::string> words) {
   const bool strict = take_flag(words, "--strict");
   const bool any_port = take_flag(words, "--any-port");
@@ -114,6 +137,9 @@ Status serve(std::vector<std::string> words) {
   const bool is_quiet = config.daemonize || config.loglevel == "nothing";
   ServerProcess process(std::move(config), "mayfly");
   process.set_web_files(embedded_web_files());
+#ifdef MAYFLY_HAS_ETCD
+  process.set_register(open_register);
+#endif
   for (const std::string& warning : warnings) process.log().write(Level::warning, warning);
   if (Status status = process.listen(any_port); !status) return status;
   if (Status status = process.take_directory(); !status) return status;

@@ -2,9 +2,6 @@
 // `mayfly top`: monitors a running server.
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/ioctl.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +14,7 @@
 #include "mayfly/internal/stopwatch.h"
 #include "tools/resp_client.h"
 #include "tools/server_address.h"
+#include "tools/terminal/live_screen.h"
 #include "tools/terminal/terminal.h"
 
 namespace mayfly {
@@ -43,66 +41,6 @@ struct TopArgs {
   double interval_s = 1;
   bool is_once = false;
 };
-
-// The whole terminal, while it lives; restores it afterwards.
-class TopScreen {
- public:
-  TopScreen();
-  ~TopScreen();
-  TopScreen(const TopScreen&) = delete;
-  TopScreen& operator=(const TopScreen&) = delete;
-
-  struct Size {
-    std::size_t rows;
-    std::size_t columns;
-  };
-  Size size() const;
-
-  // Draws as many lines as fit.
-  void draw(const std::vector<std::string>& lines) const;
-
- private:
-  termios saved_{};
-  bool has_keys_ = false;  // stdin is a terminal, too
-};
-
-void write_terminal(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
-
-TopScreen::TopScreen() {
-  if (tcgetattr(STDIN_FILENO, &saved_) == 0) {
-    has_keys_ = true;
-    termios keys = saved_;
-    keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
-    keys.c_cc[VMIN] = 0;
-    keys.c_cc[VTIME] = 0;
-    keys.c_cc[VSUSP] = _POSIX_VDISABLE;  // no Ctrl-Z: it would leave our screen to the shell
-    tcsetattr(STDIN_FILENO, TCSANOW, &keys);
-  }
-  write_terminal("\x1b[?1049h\x1b[?25l\x1b[2J");  // alternate screen, no cursor
-}
-
-TopScreen::~TopScreen() {
-  write_terminal("\x1b[?25h\x1b[?1049l");
-  if (has_keys_) tcsetattr(STDIN_FILENO, TCSANOW, &saved_);
-}
-
-TopScreen::Size TopScreen::size() const {
-  winsize window{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_row == 0) return {24, 80};
-  return {window.ws_row, window.ws_col};
-}
-
-void TopScreen::draw(const std::vector<std::string>& lines) const {
-  const std::size_t shown = std::min(lines.size(), size().rows);
-  std::string text = "\x1b[H";
-  for (std::size_t i = 0; i < shown; ++i) {
-    text += fmt::format("{}{}\x1b[K", i == 0 ? "" : "\r\n", lines[i]);
-  }
-  write_terminal(text + "\x1b[J");
-}
 
 // The server being monitored.
 class MonitoredServer {
@@ -172,19 +110,6 @@ Result<ServerAddress> address_of(const TopArgs& args) {
   return parse_server_address(args.server);
 }
 
-// Waits for a key, a signal or the time. Returns the key, or 0.
-char wait_for_key(StopSignals& stop, bool has_keys, std::int64_t until_ns) {
-  const std::int64_t left_ms = (until_ns - monotonic_ns() + 999'999) / 1'000'000;
-  std::array<pollfd, 2> waits = {{{stop.descriptor(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}}};
-  const int ready =
-      ::poll(waits.data(), has_keys ? 2 : 1, static_cast<int>(std::max<std::int64_t>(left_ms, 0)));
-  char key = 0;
-  if (ready > 0 && has_keys && waits[1].revents != 0) {
-    if (::read(STDIN_FILENO, &key, 1) != 1) return 'q';  // the terminal was closed
-  }
-  return key;
-}
-
 std::int64_t ns_of(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
 
 // Returns false if it was interrupted.
@@ -224,7 +149,7 @@ Result<Exit> stream(MonitoredServer& server, const TopArgs& args, StopSignals& s
   return Exit::ok;
 }
 
-void draw(const TopScreen& screen, const MonitoredServer& server, const Status& status,
+void draw(const LiveScreen& screen, const MonitoredServer& server, const Status& status,
           bool is_paused) {
   const std::size_t width = screen.size().columns;
   std::vector<std::string> lines =
@@ -238,7 +163,7 @@ void draw(const TopScreen& screen, const MonitoredServer& server, const Status& 
 }
 
 Result<Exit> live(MonitoredServer& server, const TopArgs& args, StopSignals& stop) {
-  const TopScreen screen;
+  const LiveScreen screen;
   Status status = Done{};
   bool is_paused = false;
   std::int64_t next_ns =

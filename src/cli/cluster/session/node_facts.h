@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// NodeFacts: what a node says about itself.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/cluster/session/cluster_session.h"
+
+namespace mayfly {
+
+// A replica, as its primary sees it.
+struct MemberFacts {
+  bool is_in_record = false;
+  std::uint64_t lag_bytes = 0;
+  Millis clock_ahead{0};         // of the primary's clock
+  bool has_wrong_clock = false;  // so it does not get in sync
+};
+
+struct NodeFacts {
+  std::string error;  // empty: it has answered, and is a node of a cluster
+
+  std::string id;
+  std::string incarnation;
+  std::string cluster_name;
+  std::string cluster_id;
+  std::string shard;
+  std::string role;  // "leading", "following", "outside", "canvassing", "taking", "none"
+  bool is_serving = false;
+  std::uint64_t epoch = 0;
+  std::uint64_t record_version = 0;
+  bool is_register_connected = true;
+  std::string register_error;
+  std::map<std::string, MemberFacts> members;  // by node; of a primary
+
+  std::optional<std::uint64_t> keys;
+  std::optional<std::uint64_t> staged_keys;  // that have come, of slots that move to it
+  std::optional<std::uint64_t> memory_bytes;
+  std::uint64_t followed_offset = 0;   // of what it has got of a primary, in this process
+  std::optional<double> loaded_share;  // it loads its files: 0 to 1
+  bool is_loading = false;
+  bool is_syncing = false;  // it receives all data of its primary
+  std::optional<double> synced_share;
+  Millis clock_ahead{0};  // of the clock here
+  double round_trip_ms = 0;
+
+  bool is_up() const { return error.empty(); }
+};
+
+NodeFacts ask_facts(ClusterSession& session, const NodeAddress& node);
+
+// All at once, in the order of the addresses.
+std::vector<NodeFacts> ask_facts(ClusterSession& session, const std::vector<NodeAddress>& nodes);
+
+// Of all nodes of the view, by id.
+std::map<std::string, NodeFacts> ask_facts(ClusterSession& session, const ClusterView& view);
+
+// The reply of CLUSTER INFO and INFO as facts.
+void read_cluster_info(NodeFacts& facts, std::string_view info);
+void read_server_info(NodeFacts& facts, std::string_view info);
+
+// One request, of which an error is one.
+Result<ReplyValue> call_node(ClusterSession& session, const NodeAddress& node,
+                             ClusterNodes::Request request);
+
+// How many keys each of these slots has at that node, in the order of the slots.
+Result<std::vector<std::uint64_t>> count_keys(ClusterSession& session, const NodeAddress& node,
+                                              const SlotSet& slots);
+
+// The greatest difference between two clocks.
+Millis clock_spread(const std::vector<NodeFacts>& facts);
+
+inline constexpr Millis kClockSpreadMax{500};
+
+}  // namespace mayfly

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cluster/session/resp_nodes.h"
+
+#include <fmt/format.h>
+
+#include "tools/server_address.h"
+
+namespace mayfly {
+namespace {
+
+// How a password is given to these commands.
+Error no_entry(const NodeAddress& node, const Error& why) {
+  const auto says = [&](const char* word) { return why.message.find(word) != std::string::npos; };
+  if (says("NOAUTH")) {
+    return {why.code, node.text() + " wants a password: use --password or MAYFLY_PASSWORD"};
+  }
+  if (says("WRONGPASS")) {
+    return {why.code,
+            node.text() + " has another password than --password or MAYFLY_PASSWORD says"};
+  }
+  return why;
+}
+
+}  // namespace
+
+RespNodes::Link& RespNodes::link_to(const NodeAddress& node) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Link>& link = links_[node];
+  if (link == nullptr) link = std::make_unique<Link>();
+  return *link;
+}
+
+Result<std::vector<ReplyValue>> RespNodes::call(const NodeAddress& node,
+                                                const std::vector<Request>& requests,
+                                                Millis patience) {
+  Link& link = link_to(node);
+  const std::lock_guard lock(link.mutex);
+  // A connection that was kept may be to a process that has ended since: a second one is tried.
+  for (const bool is_kept : {link.client.has_value(), false}) {
+    if (!is_kept) {
+      ServerAddress address;
+      address.host = node.host;
+      address.port = node.port;
+      address.password = password_;
+      Result<RespClient> client = RespClient::connect(address);
+      if (!client) {
+        link.client.reset();
+        return no_entry(node, client.error());
+      }
+      link.client.emplace(std::move(*client));
+    }
+    auto replies = call(*link.client, requests, patience);
+    if (replies) return replies;
+    link.client.reset();
+    if (!is_kept)
+      return Error{Code::io, fmt::format("{}: {}", node.text(), replies.error().message)};
+  }
+  return Error{Code::io, fmt::format("{} does not respond", node.text())};
+}
+
+Result<std::vector<ReplyValue>> RespNodes::call(RespClient& client,
+                                                const std::vector<Request>& requests,
+                                                Millis patience) {
+  for (const Request& request : requests) {
+    const std::vector<std::string_view> words(request.begin(), request.end());
+    client.add(Words(words));
+  }
+  if (const Status status = client.send(); !status) return status.error();
+  std::vector<ReplyValue> replies;
+  while (replies.size() < requests.size()) {
+    Result<std::optional<ReplyValue>> reply = client.read_within(patience);
+    if (!reply) return reply.error();
+    if (!*reply) return Error{Code::io, "does not respond"};
+    replies.push_back(std::move(**reply));
+  }
+  return replies;
+}
+
+}  // namespace mayfly

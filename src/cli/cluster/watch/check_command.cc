@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cluster/watch/check_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "text/json.h"
+
+namespace mayfly {
+namespace {
+
+constexpr std::uint64_t kDatabaseLarge = 1'500'000'000;  // of the 2 GiB that etcd takes by default
+
+CheckResult check_records(const ClusterPicture& picture) {
+  const ClusterView& view = picture.view;
+  const std::size_t covered = kHashSlots - view.uncovered().count();
+  return {"records",
+          fmt::format("{} of {} slots have an owner, {}, {}", covered, kHashSlots,
+                      plural(view.shards().size(), "shard"), plural(view.nodes().size(), "node")),
+          find_problems(view)};
+}
+
+CheckResult check_nodes(const ClusterPicture& picture) {
+  CheckResult result{"nodes", "", {}};
+  std::size_t up = 0;
+  const ClusterView& view = picture.view;
+  for (const auto& [id, facts] : picture.facts) {
+    const std::string label = node_label(view, id);
+    if (!facts.is_up()) {
+      if (view.live(id) != nullptr) {
+        result.problems.push_back({Severity::risk,
+                                   label + " lives, but does not answer here: " + facts.error,
+                                   "is there a password (--password), or a firewall?"});
+      }
+      continue;
+    }
+    ++up;
+    if (view.config() && !facts.cluster_id.empty() &&
+        facts.cluster_id != view.config()->record.id) {
+      result.problems.push_back({Severity::fault,
+                                 label + " belongs to another cluster, " + facts.cluster_id,
+                                 "has it another cluster-etcd?"});
+    }
+    if (!facts.is_register_connected) {
+      result.problems.push_back({Severity::risk,
+                                 label + " cannot reach etcd: " + facts.register_error,
+                                 "it goes on; but its shard stops if another node fails, too"});
+    }
+  }
+  result.detail = fmt::format("{} of {} answer", up, picture.facts.size());
+  return result;
+}
+
+// That the primary of each record leads with its epoch, and nobody else believes to serve.
+CheckResult check_epochs(const ClusterPicture& picture) {
+  CheckResult result{"epochs", "", {}};
+  const ClusterView& view = picture.view;
+  std::size_t serving = 0;
+  for (const auto& [id, facts] : picture.facts) {
+    if (!facts.is_up() || !facts.is_serving) continue;
+    const ClusterShard* const shard = view.shard(facts.shard);
+    if (shard == nullptr || shard->record.primary != NodeMemory{id, facts.incarnation}) {
+      result.problems.push_back(
+          {Severity::fault,
+           fmt::format("{} serves shard {}, but the record names another primary",
+                       node_label(view, id), facts.shard),
+           "look again: it may have taken over just now. If it stays so, stop that node"});
+    } else if (facts.epoch != shard->record.epoch) {
+      result.problems.push_back(
+          {Severity::fault,
+           fmt::format("{} serves shard {} with epoch {}, the record has {}", node_label(view, id),
+                       facts.shard, facts.epoch, shard->record.epoch),
+           "look again: it may have changed just now"});
+    } else {
+      ++serving;
+    }
+  }
+  for (const ClusterShard& shard : view.shards()) {
+    const std::string state = shard_state(picture, shard);
+    if (state == "fenced" || state == "not leading") {
+      result.problems.push_back(
+          {Severity::fault,
+           fmt::format("the primary of shard {}, {}, does not serve: it is {}", shard.id,
+                       node_label(view, shard.record.primary.node), state),
+           "can it reach its replicas that are in sync, or etcd to remove them?"});
+    }
+  }
+  result.detail = fmt::format("{} of {} primaries serve, with the epochs of their records", serving,
+                              view.shards().size());
+  return result;
+}
+
+CheckResult check_clocks(const ClusterPicture& picture) {
+  std::vector<NodeFacts> facts;
+  for (const auto& [id, one] : picture.facts) facts.push_back(one);
+  const Millis spread = clock_spread(facts);
+  CheckResult result{"clocks", fmt::format("within {} ms", spread.count()), {}};
+  if (spread > kClockSpreadMax) {
+    result.problems.push_back(
+        {Severity::risk,
+         fmt::format("the clocks of the nodes differ by {} ms; {} are allowed", spread.count(),
+                     kClockSpreadMax.count()),
+         "let NTP or chrony set them: replicas do not get in sync so"});
+  }
+  for (const ClusterProblem& problem : clock_problems(picture)) result.problems.push_back(problem);
+  return result;
+}
+
+CheckResult check_etcd(const ClusterPicture& picture) {
+  CheckResult result{"etcd", "", {}};
+  std::size_t up = 0;
+  std::string versions;
+  const auto add = [&](Severity severity, std::string what, std::string advice) {
+    result.problems.push_back({severity, std::move(what), std::move(advice)});
+  };
+  for (const EtcdEndpointStatus& member : picture.etcd) {
+    const std::string label = member.name.empty() ? member.endpoint : member.name;
+    if (!member.error.empty()) {
+      add(Severity::risk, label + ": " + member.error, "start it again");
+      continue;
+    }
+    ++up;
+    if (versions.find(member.version) == versions.npos) versions += " " + member.version;
+    if (member.version.starts_with("3.4") || member.version.starts_with("3.3")) {
+      add(Severity::info, label + " is version " + member.version + ", which gets no fixes",
+          "3.5 or later is recommended");
+    }
+    if (member.database_bytes > kDatabaseLarge) {
+      add(Severity::risk, label + " has " + short_bytes(static_cast<double>(member.database_bytes)),
+          "it refuses writes at 2 GiB: start it with --auto-compaction-retention=1, and "
+          "defragment");
+    }
+    if (member.leader == 0) add(Severity::risk, label + " knows of no leader", "");
+    for (const std::string& alarm : member.alarms) add(Severity::fault, label + ": " + alarm, "");
+  }
+  if (picture.etcd.size() < 3) {
+    add(Severity::info, fmt::format("{} of etcd given", plural(picture.etcd.size(), "member")),
+        "three survive the loss of one; name all of them in --etcd");
+  }
+  result.detail = fmt::format("{} of {} answer,{}", up, picture.etcd.size(),
+                              versions.empty() ? " no version" : versions);
+  return result;
+}
+
+bool is_problem(const ClusterProblem& problem) { return problem.severity != Severity::info; }
+
+std::string results_text(const std::vector<CheckResult>& results, const Colours& colours) {
+  std::string text;
+  for (const CheckResult& result : results) {
+    const bool is_fine = std::ranges::none_of(result.problems, is_problem);
+    text += fmt::format(
+        "{}  {:<8} {}\n",
+        is_fine ? colours.apply("ok   ", Emphasis::good) : colours.apply("WRONG", Emphasis::bad),
+        result.what, result.detail);
+    for (const ClusterProblem& problem : result.problems) {
+      text += fmt::format("       {}: {}\n", name_of(problem.severity), problem.what);
+      if (!problem.advice.empty()) text += fmt::format("         do: {}\n", problem.advice);
+    }
+  }
+  return text;
+}
+
+std::string results_json(const std::vector<CheckResult>& results, bool is_fine) {
+  Json json;
+  json.open('{');
+  json.member("is_fine", is_fine);
+  json.key("checks");
+  json.open('[');
+  for (const CheckResult& result : results) {
+    json.open('{');
+    json.member("what", std::string_view(result.what));
+    json.member("detail", std::string_view(result.detail));
+    json.key("problems");
+    json.open('[');
+    for (const ClusterProblem& problem : result.problems) {
+      json.open('{');
+      json.member("severity", name_of(problem.severity));
+      json.member("what", std::string_view(problem.what));
+      json.member("advice", std::string_view(problem.advice));
+      json.close('}');
+    }
+    json.close(']');
+    json.close('}');
+  }
+  json.close(']');
+  json.close('}');
+  return json.text();
+}
+
+// Asks every node for its map.
+CheckResult check_maps(ClusterSession& session, const ClusterPicture& picture) {
+  CheckResult result{"maps", "", {}};
+  std::size_t asked = 0;
+  for (const auto& [id, facts] : picture.facts) {
+    const auto address = address_of(picture.view, id);
+    if (!facts.is_up() || facts.shard.empty() || !address) continue;
+    const auto reply = call_node(session, *address, {"CLUSTER", "SLOTS"});
+    if (!reply) {
+      result.problems.push_back({Severity::risk, reply.error().message, ""});
+      continue;
+    }
+    ++asked;
+    for (ClusterProblem& problem : check_map(picture.view, id, *reply)) {
+      result.problems.push_back(std::move(problem));
+    }
+  }
+  result.detail = fmt::format("{} compared with etcd", plural(asked, "node"));
+  return result;
+}
+
+}  // namespace
+
+std::vector<CheckResult> check_picture(const ClusterPicture& picture) {
+  return {check_records(picture), check_nodes(picture), check_epochs(picture),
+          check_clocks(picture), check_etcd(picture)};
+}
+
+std::vector<ClusterProblem> check_map(const ClusterView& view, const std::string& node,
+                                      const ReplyValue& slots) {
+  // The primary that the node names for each slot.
+  std::vector<std::string> named(kHashSlots);
+  for (const ReplyValue& range : slots.items) {
+    if (range.items.size() < 3 || range.items[2].items.size() < 3) continue;
+    const std::int64_t first = std::clamp<std::int64_t>(range.items[0].integer, 0, kHashSlots - 1);
+    const std::int64_t last = std::clamp<std::int64_t>(range.items[1].integer, 0, kHashSlots - 1);
+    for (std::int64_t slot = first; slot <= last; ++slot) {
+      named[static_cast<std::size_t>(slot)] = range.items[2].items[2].text;
+    }
+  }
+  SlotSet differs;
+  for (int slot = 0; slot < kHashSlots; ++slot) {
+    const ClusterShard* const owner = view.owner(static_cast<HashSlot>(slot));
+    const std::string expected = owner == nullptr ? "" : owner->record.primary.node;
+    if (named[static_cast<std::size_t>(slot)] != expected) differs.add(static_cast<HashSlot>(slot));
+  }
+  if (differs.empty()) return {};
+  return {
+      {Severity::risk,
+       fmt::format("{} tells clients another map than etcd has, for {}: {}", node_label(view, node),
+                   plural(differs.count(), "slot"), short_slots(differs)),
+       "nodes read it every 5 s: look again; if it stays so, look at that node's log"}};
+}
+
+Result<Exit> run_cluster_check(const ClusterCheckArgs&, ClusterSession& session) {
+  MoveRates rates;
+  const ClusterPicture picture = take_picture(session, nullptr, rates);
+  if (!picture.error.empty()) return Error{Code::io, picture.error};
+  std::vector<CheckResult> results = check_picture(picture);
+  if (picture.view.config()) {
+    results.insert(results.begin() + 3, check_maps(session, picture));
+  }
+  const bool is_fine = std::ranges::all_of(results, [](const CheckResult& result) {
+    return std::ranges::none_of(result.problems, is_problem);
+  });
+  const Colours colours(session.talk.has_colours());
+  session.talk.print(session.is_json ? results_json(results, is_fine)
+                                     : results_text(results, colours));
+  return is_fine ? Exit::ok : Exit::problems;
+}
+
+}  // namespace mayfly

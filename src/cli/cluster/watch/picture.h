@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The picture of a cluster, as `mayfly cluster status` draws it:
+//
+//   main   6 nodes, 3 shards, 16384 slots ok        etcd 3/3, leader etcd-b, 2.1 ms, 3.5.16
+//     0           2048        4096        6144        8192        10240       12288       16383
+//     |aaaaaaaaaaaaaaaaaaaaaaaaaaaaa|bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb|ccccccccccccc>>>>aaaaaaa|
+//     a  10.0.0.1:6379  serving  epoch 7   5461 slots  1.9 M keys  412 MB   in sync: 10.0.0.4 ...
+//     move c -> a  1024 slots  stream  71 %  212 K keys/s  about 4 s left
+//     ! shard b would not survive the loss of 10.0.0.2
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/cluster/moves/move_jobs.h"
+#include "cli/cluster/session/cluster_session.h"
+#include "cli/cluster/session/node_facts.h"
+#include "cluster/plan/cluster_problems.h"
+#include "tools/terminal/text_table.h"
+
+namespace mayfly {
+
+struct ClusterPicture {
+  std::string name;
+  ClusterView view;
+  std::string error;  // why etcd cannot be read: then the view is the last one that was
+  std::map<std::string, NodeFacts> facts;  // by node
+  std::vector<EtcdEndpointStatus> etcd;
+  std::map<std::string, MoveProgress> progress;  // by job
+  std::map<std::string, MoveRates::Rate> rates;  // the same
+  Time now{};
+};
+
+// Asks etcd and all nodes. `before` is the picture before, for what cannot be read now.
+ClusterPicture take_picture(ClusterSession& session, const ClusterPicture* before,
+                            MoveRates& rates);
+
+// Replicas that their clocks keep out of the set.
+std::vector<ClusterProblem> clock_problems(const ClusterPicture& picture);
+
+std::vector<std::string> picture_lines(const ClusterPicture& picture, const Colours& colours);
+std::string picture_json(const ClusterPicture& picture);
+
+// Letters by which shards are drawn: their ids if those are single ones.
+std::map<std::string, char> shard_letters(const ClusterView& view);
+
+// A character for each of `width` equal parts of the slots.
+std::string slot_bar(const ClusterView& view, std::size_t width);
+
+// What the primary of a shard does: "serving", "fenced", "down", "no answer", ...
+std::string shard_state(const ClusterPicture& picture, const ClusterShard& shard);
+
+std::string short_bytes(double bytes);  // "1.2 KB"
+std::string short_count(double count);  // "1.9 M"
+
+}  // namespace mayfly
