@@ -57,10 +57,21 @@ docs: ## Make build/docs/index.html: guides and API as a site, checked for dead 
 	@scripts/bootstrap.sh docs
 	$(PYTHON) scripts/site/build.py
 
+torture: build/dev/build.ninja
 torture: test-packages build ## Kill servers and cut links many more times than the tests do
 	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/persist/kill_test.py --long
 	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/persist/expiry_log_test.py --long
 	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/replication/cluster_test.py --long
+	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/cluster/torture.py --long
+	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/cluster/torture.py --long --in-sync
+	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/cluster/torture.py --long --kills
+	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/cluster/torture.py --long --kills \
+	    --appendonly
+	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/cluster/frozen_test.py --long
+	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/cluster/clock_test.py --long
+	cmake --build build/dev --target cluster.tests
+	MAYFLY_MODEL_SCHEDULES=10000 MAYFLY_MODEL_VERSIONS=4 \
+	    build/dev/tests/cluster.tests --gtest_filter='*Model.*'
 
 # SECONDS=60 is for each; ONLY="rdb aof" for some of them. New inputs go to build/fuzz/corpus.
 SECONDS ?= 60

@@ -67,6 +67,12 @@ class PackageTest(unittest.TestCase):
         self.assertIn(f"libmayfly0.1 (= {version()})", self.field("libmayfly-dev", "Depends"))
         self.assertIn("python3", self.field("python3-mayfly", "Depends"))
 
+    def test_only_a_cluster_needs_libcurl(self):
+        self.assertEqual(self.field("mayfly", "Recommends"), "libcurl4")
+        for package in self.packages:
+            self.assertNotIn("libcurl", self.field(package, "Depends"))
+        self.assertNotIn("libcurl", run("ldd", self.at("bin/mayfly")))
+
     def test_each_says_under_which_license_it_comes(self):
         for package in self.packages:
             with open(self.at("share/doc", package, "copyright"), encoding="utf-8") as file:

@@ -56,6 +56,7 @@ class Server:
 
     name = ""
     command = []
+    host = "127.0.0.1"
 
     def __init__(self, *options):
         self.options = options
@@ -93,8 +94,11 @@ class Server:
             self.process.wait()
 
     def words(self):
-        return [*self.command, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
+        return [*self.command, "--port", str(self.port), "--bind", self.host, "--save", "",
                 "--dir", self.folder, *self.options]
+
+    def address(self):
+        return self.host, self.port
 
     def spawn(self):
         """Runs the program without waiting for it."""
@@ -121,7 +125,7 @@ class Server:
             if self.process.poll() is not None:
                 return False
             try:
-                with Client(self.port) as client:
+                with Client(self.address()) as client:
                     client.ask("PING")
                 return True
             except (ConnectionError, Closed):
@@ -130,7 +134,7 @@ class Server:
 
     def await_loaded(self):
         """Until it no longer says LOADING."""
-        with Client(self.port) as client:
+        with Client(self.address()) as client:
             await_that(lambda: not str(client.ask("PING")).startswith("LOADING"),
                        lambda: f"{self.name} has loaded its data:\n{self.log()}")
 
@@ -169,7 +173,7 @@ class Server:
         return os.path.join(self.folder, *parts)
 
     def client(self, **options):
-        client = Client(self.port, **options)
+        client = Client(self.address(), **options)
         self.clients.append(client)
         return client
 

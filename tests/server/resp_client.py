@@ -90,13 +90,14 @@ def connected(address):
         connection.settimeout(PATIENCE_S)
         connection.connect(address)
         return connection
-    connection = socket.create_connection(("127.0.0.1", address), PATIENCE_S)
+    place = address if isinstance(address, tuple) else ("127.0.0.1", address)
+    connection = socket.create_connection(place, PATIENCE_S)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 
 
 class Client:
-    """One connection, to a port or to the path of a socket."""
+    """One connection, to a port, to (host, port), or to the path of a socket."""
 
     def __init__(self, address, resp3=False):
         self.socket = connected(address)
