@@ -23,7 +23,8 @@ from differential_test import FAMILIES, LISTS, in_scripts, templates, words_for 
 
 ROUNDS, LENGTH, CLIENTS = 10, 150, 3
 NEAR_MS = 150
-LONGEST_TTL_MS = 100  # of the short ones in the commands
+LONGEST_TTL_MS = 120  # of the short ones in the commands, with the stale time behind it
+LONGEST_STALE_MS = 50  # behind a moment
 # In the words of differential_test.py. @h is a hash, @s a set, @z a sorted set, @l a list, @t a
 # stream, @p a HyperLogLog; @x and @y are a longitude and a latitude, @m is a moment near or far.
 MEMBER_COMMANDS = """
@@ -145,7 +146,7 @@ class PropagationTest(ReplicationCase):
                 client.receive()
             client.close()
         primary.clients.clear()
-        near = max(near, now_ms() + LONGEST_TTL_MS)
+        near = max(near + LONGEST_STALE_MS, now_ms() + LONGEST_TTL_MS)
         await_that(lambda: now_ms() > near + 10, "time passes")
 
     def test_a_replica_and_a_log_of_ours(self):
