@@ -17,7 +17,7 @@ inline constexpr int kHashSlots = 16'384;
 // The part of the key that decides its slot.
 std::string_view hash_tag(std::string_view key);
 
-// Eight bytes at a time: about 10 ns for a key of 16 bytes.
+// Sixteen bytes at a time: some 90 instructions for a key of 16 bytes.
 HashSlot hash_slot(std::string_view key);
 
 }  // namespace mayfly

@@ -101,8 +101,13 @@ struct KeyRange {
   int target = 0;    // 0: none
   std::uint32_t target_access = access::ow | access::update;
   std::string_view keyword = {};
+  bool is_one = false;  // one_key()
 };
-constexpr KeyRange one_key(std::uint32_t access) { return {1, 1, 1, access}; }
+constexpr KeyRange one_key(std::uint32_t access) {
+  KeyRange keys{1, 1, 1, access};
+  keys.is_one = true;
+  return keys;
+}
 // The key that is used in another way, as a range of its own.
 constexpr KeyRange target_key(const KeyRange& keys) {
   return {keys.target, keys.target, 1, keys.target_access};
@@ -145,6 +150,11 @@ constexpr bool has_plain_keys(const Command& command) {
   const KeyRange& keys = command.keys;
   return keys.count_at == 0 && keys.target == 0 && keys.keyword.empty() &&
          (command.flags & (flag::store_option | flag::keys_option)) == 0;
+}
+
+// Whether the first word behind the name is the only key, whatever the other words are.
+constexpr bool has_one_key(const Command& command) {
+  return command.keys.is_one && (command.flags & (flag::store_option | flag::keys_option)) == 0;
 }
 
 // Visits the keys of a request in their order, without an allocation if they are a range.

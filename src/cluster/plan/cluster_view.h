@@ -92,6 +92,7 @@ class ClusterView {
 
   // Index into shards(), valid until the next change; kNobody.
   std::uint16_t owner_index(HashSlot slot) const { return owners_[slot]; }
+  std::uint16_t only_owner() const { return only_owner_; }  // of all slots; kNobody
   const ClusterShard* owner(HashSlot slot) const;
   SlotSet uncovered() const;
 
@@ -131,6 +132,7 @@ class ClusterView {
   std::uint64_t version_ = 0;
 
   std::array<std::uint16_t, kHashSlots> owners_;
+  std::uint16_t only_owner_ = kNobody;
   SlotSet owned_twice_;
 };
 

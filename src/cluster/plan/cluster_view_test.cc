@@ -73,6 +73,17 @@ TEST(ClusterViewTest, KnowsTheOwnerOfEverySlot) {
   EXPECT_EQ(view.version_of("config"), 10u);
 }
 
+TEST(ClusterViewTest, KnowsAShardThatHasAllSlots) {
+  ClusterView view = view_of_two();
+  EXPECT_EQ(view.only_owner(), ClusterView::kNobody);
+  ASSERT_TRUE(*view.apply(entry("shards/b", to_text(led_by(kNodeTwo, {{0, 16383}})), 11)));
+  EXPECT_EQ(view.only_owner(), 1) << "the newer record owns what two have";
+  ASSERT_TRUE(*view.apply(entry("shards/b", to_text(led_by(kNodeTwo, {{0, 16382}})), 12)));
+  ASSERT_TRUE(*view.apply(entry("shards/a", to_text(led_by(kNodeOne, {})), 12)));
+  EXPECT_EQ(view.only_owner(), ClusterView::kNobody) << "nobody has the last one";
+  EXPECT_EQ(ClusterView().only_owner(), ClusterView::kNobody);
+}
+
 TEST(ClusterViewTest, IgnoresWhatIsOlderThanKnown) {
   ClusterView view = view_of_two();
   EXPECT_FALSE(*view.apply(entry("shards/a", to_text(led_by(kNodeTwo, {})), 5)));

@@ -56,6 +56,7 @@ Time Cluster::steady_now() const { return parts_.host.lease_clock().now(); }
 
 void Cluster::apply_config() {
   holds_replies_ = is_enabled_ && parts_.config.cluster_replies == "in-sync";
+  needs_all_slots_ = parts_.config.cluster_require_full_coverage;
 }
 
 Status Cluster::start() {

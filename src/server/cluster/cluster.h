@@ -76,28 +76,35 @@ class Cluster {
                        Time now);
 
   // A request of this client has changed data.
-  void record_write(const Client& client) { writers_.push_back(client.id()); }
+  void record_write(const Client& client) {
+    if (writers_.empty() || writers_.back() != client.id()) writers_.push_back(client.id());
+  }
 
-  // The reply to a request is complete; see HeldReplies::add().
+  // The reply to a request is complete; see HeldReplies::add(). REQUIRES: holds_replies()
   void reply_added(Client& client, const RequestSlot& slot, std::size_t start,
                    std::uint64_t log_before) {
-    if (holds_replies_ && is_serving_ && !client.is_import)
-      held_.add(client, slot, start, log_before);
+    if (is_serving_ && !client.is_import) held_.add(client, slot, start, log_before);
   }
+  bool holds_replies() const { return holds_replies_; }
   void forget(const Client& client) { held_.forget(client); }
 
   // The same for an answer of the console, which begins at this position of the stream.
   void answer_added(Link& link, std::uint64_t from, std::uint64_t log_before);
   void forget(Link& link);
 
-  // Whether due entries may be removed: only by a primary that serves.
-  // Nearly every request: for a slot of this primary, which serves, and nothing moves.
-  bool answers(const RequestSlot& slot, Time now) const {
-    return slot.kind == RequestSlot::one && is_serving_ && !moves_.is_active() &&
-           view_.owner_index(slot.slot) == own_shard_ && now >= looked_at_ &&
-           now - looked_at_ <= kLookAgain && !parts_.config.cluster_require_full_coverage;
+  // Nearly every request: of this key, whose slot is this primary's, which serves, and nothing
+  // moves. False: ask check_request(). Sets the slot, unless nobody needs it.
+  bool answers_at_once(std::string_view key, Time now, RequestSlot& slot) const {
+    const auto age_ms = static_cast<std::uint64_t>((now - looked_at_).count());  // below 0: huge
+    if (!is_serving_ || moves_.is_active() || age_ms > kLookAgain.count() || needs_all_slots_) {
+      return false;
+    }
+    if (view_.only_owner() == own_shard_ && !holds_replies_) return true;
+    slot = {RequestSlot::one, hash_slot(key)};
+    return view_.owner_index(slot.slot) == own_shard_;
   }
 
+  // Whether due entries may be removed: only by a primary that serves.
   bool may_reclaim() const { return is_serving_ && !moves_.is_paused(); }
 
   // ---- For its parts ----
@@ -156,7 +163,8 @@ class Cluster {
 
   const ServerParts& parts_;
   const bool is_enabled_;
-  bool holds_replies_ = false;  // cluster-replies in-sync
+  bool holds_replies_ = false;    // cluster-replies in-sync
+  bool needs_all_slots_ = false;  // cluster-require-full-coverage
   NodeFile file_;
   ClusterView view_;
   PeerLinks links_;

@@ -13,8 +13,6 @@
 namespace mayfly {
 namespace {
 
-// How old the last look at the clock may be when a request is answered.
-
 // How long a replica keeps requests about all keys waiting for its primary.
 constexpr Millis kForeignMost{5000};
 
@@ -140,7 +138,7 @@ Status Cluster::check_request(const Client& client, std::uint64_t flags, const R
     if (moves_.is_active()) {
       if (Status status = check_moving(slot); !status) return status;
     }
-    if (parts_.config.cluster_require_full_coverage && !view_.uncovered().empty()) {
+    if (needs_all_slots_ && !view_.uncovered().empty()) {
       return refusal("CLUSTERDOWN The cluster is down");
     }
     return Done{};
@@ -204,7 +202,7 @@ bool Cluster::is_ok() const {
   if (machine->is_leading() && !is_serving_) return false;
   const PrimaryLink* const primary = parts_.replication.primary();
   if (!machine->is_leading() && (primary == nullptr || primary->link() == nullptr)) return false;
-  return !parts_.config.cluster_require_full_coverage || view_.uncovered().empty();
+  return !needs_all_slots_ || view_.uncovered().empty();
 }
 
 SlotSet Cluster::own_slots() const {

@@ -45,10 +45,7 @@ struct RequestSlot {
 
 // REQUIRES: the number of words fits the command.
 inline RequestSlot request_slot(const Command& command, Words words) {
-  const KeyRange& keys = command.keys;
-  if (keys.first == 1 && keys.last == 1 && has_plain_keys(command) && words.size() > 1) {
-    return {RequestSlot::one, hash_slot(words[1])};
-  }
+  if (has_one_key(command)) return {RequestSlot::one, hash_slot(words[1])};
   RequestSlot result;
   each_key(command, words, [&](std::string_view key) { result.add(key); });
   if ((command.flags & flag::shard_channels) != 0) {

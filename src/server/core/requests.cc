@@ -56,6 +56,26 @@ Status check_for_cluster(const Command& command, Words words) {
 
 }  // namespace
 
+// The time of the request that runs next, and the end of the log before it.
+inline Time Requests::read_clock() {
+  const Time now = parts_.clock.now();
+  parts_.now = now;
+  has_read_clock_ = true;
+  if (parts_.cluster.holds_replies()) log_before_ = parts_.replication.stream().log().end();
+  return now;
+}
+
+// In a cluster: nearly every request is about one key, and nothing stands in its way.
+inline bool Requests::is_answered_at_once(const Client& client, const Command& command,
+                                          Words words) {
+  constexpr std::uint64_t kSpecial = flag::not_in_cluster | flag::names_other_keys;
+  if (client.transaction.is_open || is_in_transaction_ || !has_one_key(command) ||
+      (command.flags & kSpecial) != 0) {
+    return false;
+  }
+  return parts_.cluster.answers_at_once(words[1], read_clock(), slot_);
+}
+
 bool Requests::handle(Client& client, Words words) {
   has_read_clock_ = false;
   const Command* const found = parts_.commands.find(words[0]);
@@ -75,8 +95,8 @@ bool Requests::handle(Client& client, Words words) {
   clients_.update_pauses();
   serve_waiters();  // a pause is over
   const std::uint64_t flags = flags_of(*command, words);
-  if (parts_.cluster.is_enabled() && !client.is_primary && client.is_authenticated() &&
-      !client.is_import) {
+  if (parts_.cluster.is_enabled() && !is_answered_at_once(client, *command, words) &&
+      !client.is_primary && client.is_authenticated() && !client.is_import) {
     if (const Status here = check_cluster(client, *command, flags, words); !here) {
       if (here.error().code == Code::busy) return false;  // its slot is moving
       ++stats_.by_command[command].rejected;
@@ -116,12 +136,7 @@ Status Requests::check_cluster(Client& client, const Command& command, std::uint
     slot = transaction.slot;
     flags |= transaction.queued_flags;
   }
-  if (!is_in_transaction_) {
-    parts_.now = parts_.clock.now();
-    has_read_clock_ = true;
-    log_before_ = parts_.replication.stream().log().end();
-  }
-  if (!transaction.is_open && parts_.cluster.answers(slot, parts_.now)) return Done{};
+  if (!is_in_transaction_ && !has_read_clock_) read_clock();
   Status here = parts_.cluster.check_request(client, flags, slot, parts_.now);
   if (here && transaction.is_open && slot.kind != RequestSlot::none) transaction.slot.join(slot);
   return here;
@@ -265,6 +280,7 @@ void Requests::serve_waiters() {
 
 void Requests::run_again(Client& client, const Command& command, Words words) {
   begin_batch();
+  has_read_clock_ = false;
   if (parts_.cluster.is_enabled()) {
     if (const Status here = check_cluster(client, command, command.flags, words); !here) {
       if (here.error().code == Code::busy) {  // it waits on
@@ -307,7 +323,7 @@ void Requests::finish_output(Client& client, std::size_t start, bool is_outermos
       if (mode == ReplyMode::skip_next) mode = ReplyMode::skip;
     }
     client.end_request();
-    if (parts_.cluster.is_enabled()) {
+    if (parts_.cluster.holds_replies()) {
       parts_.cluster.reply_added(client, slot_, start, log_before_);
       log_before_ = parts_.replication.stream().log().end();
     }

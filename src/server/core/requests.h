@@ -109,6 +109,8 @@ class Requests {
   Status check_allowed(Client& client, const Command& command, std::uint64_t flags);
   void prepare_keys(const Client& client, const Command& command, Words words);
   Status check_from_source(const Client& client, const Command& command, std::uint64_t flags);
+  bool is_answered_at_once(const Client& client, const Command& command, Words words);
+  Time read_clock();
   Status check_cluster(Client& client, const Command& command, std::uint64_t flags, Words words);
   bool make_room(bool takes_memory);
   Status check_from_primary(const Command& command) const;
