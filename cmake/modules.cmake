@@ -7,7 +7,7 @@
 # at once (see the Makefile) and still say which one failed.
 function(mayfly_test name)
   add_test(NAME ${preset}/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${preset}/${name} PROPERTIES TIMEOUT 300 ENVIRONMENT
+  set_tests_properties(${preset}/${name} PROPERTIES TIMEOUT 900 ENVIRONMENT
     "MAYFLY=$<TARGET_FILE:mayfly>;MAYFLY_BUILD=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
   # The longest ones begin first, so that no core waits for them at the end.
   if(name MATCHES "^(server|store|expiry)\\.tests$|^tests\\.(bench|console|states)_test$")
