@@ -11,6 +11,7 @@ struct ShardFaults {
   bool need_nothing = false;     // a taker does not inherit: what it found may be missing elsewhere
   bool early_removal = false;    // a member is out when its removal is sent
   bool early_addition = false;   // a member is in before it has what is safe
+  bool joins_without = false;    // one that joins an empty set may lack what was answered before
   bool gives_up = false;         // a taker that has no answer follows again
   bool grants_taking = false;    // a taker goes on promising and acknowledging
   bool any_lives = false;        // recovery does not compare the lives it was decided by

@@ -67,8 +67,8 @@ void ShardMachine::tick_following(Time now) {
         record_.primary.node == self_.node ||
         std::any_of(record_.insync.begin(), record_.insync.end(),
                     [&](const NodeMemory& memory) { return memory.node == self_.node; });
-    if (is_named && !record_.has(self_) && is_announced_ && live->second.version < version_ &&
-        announced_for_ != version_) {
+    if (is_named && !record_.has(self_) && is_announced_ && live != lives_.end() &&
+        live->second.version < version_ && announced_for_ != version_) {
       announced_for_ = version_;
       host_.announce_again();
     }

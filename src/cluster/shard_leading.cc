@@ -149,12 +149,17 @@ void ShardMachine::acknowledged(const NodeMemory& from, std::uint64_t offset) {
 }
 
 void ShardMachine::raise_safe() {
-  if (!has_set()) return;
+  if (!has_active()) return;
   std::uint64_t least = UINT64_MAX;
   for (const auto& [memory, member] : members_) {
     if (is_active(member)) least = std::min(least, member.acked);
   }
   safe_ = std::max(safe_, least);
+}
+
+bool ShardMachine::has_active() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [this](const auto& entry) { return is_active(entry.second); });
 }
 
 std::size_t ShardMachine::set_size() const {
@@ -316,6 +321,7 @@ void ShardMachine::add_members(Time now) {
           " to the set: " + clock_text(member.clock_ahead, clock_difference_max_));
     }
     if (member.phase == MemberPhase::candidate && may_join(memory, member, now)) {
+      if (!has_active() && !faults_.joins_without) inherited_ = host_.log_end();
       member.phase = MemberPhase::joining;
     }
     if (member.phase != MemberPhase::joining || !may_be_added(member, now)) continue;

@@ -207,6 +207,10 @@ class ShardMachine {
   // Up to here the log is held by all of the set. Without a set nothing is safe: see has_set().
   std::uint64_t safe_offset() const { return safe_; }
   bool has_set() const { return set_size() > 0; }
+
+  // Whether another process is in the set, or may soon be. If not, nobody else can take over: what
+  // is answered then need not be safe, and whoever joins must have it first.
+  bool has_active() const;
   std::size_t set_size() const;  // members that the record names
 
   // How far the wall clock of each member is ahead of ours, in milliseconds; for people.
@@ -366,7 +370,9 @@ class ShardMachine {
   std::map<NodeMemory, Member> members_;
   std::deque<std::pair<Time, std::uint64_t>> log_ends_;  // some in the last L, oldest first
   Time led_since_{};
-  std::uint64_t inherited_ = 0;  // the end of the log at takeover
+  // What a new member must have: the log that was found at takeover, and what was answered while
+  // nobody else was in the set.
+  std::uint64_t inherited_ = 0;
   std::uint64_t safe_ = 0;
   std::optional<Handover> handover_;
   bool was_serving_ = false;  // for the log

@@ -273,11 +273,14 @@ inline void ModelProcess::changed() {
   if (machine.version() < version_) throw ModelViolation{"V: a version runs back"};
   version_ = machine.version();
   if (needs_full_ && is_complete_ && !machine.in_record()) drop_data();
-  if (!machine.is_leading() || !machine.has_set()) return;
+  if (!machine.is_leading()) return;
   // Where files are lost, a primary that was replaced may learn too late that a write was safe.
-  if (world_.disk() != ModelWorld::Disk::all && !is_serving()) return;
-  world_.note_safe(writes, safe_, machine.safe_offset());
-  safe_ = std::max(safe_, machine.safe_offset());
+  const bool is_alone = !machine.has_active();
+  if ((is_alone || world_.disk() != ModelWorld::Disk::all) && !is_serving()) return;
+  // What a client may know of, if replies wait until they are safe: all, if nobody can take over.
+  const std::uint64_t end = is_alone ? log_end() : machine.safe_offset();
+  world_.note_safe(writes, safe_, end);
+  safe_ = std::max(safe_, end);
 }
 
 inline void ModelProcess::take_in(const std::vector<RegisterEntry>& entries) {

@@ -454,6 +454,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"NeedNothing", &ShardFaults::need_nothing},
                     Fault{"EarlyRemoval", &ShardFaults::early_removal},
                     Fault{"EarlyAddition", &ShardFaults::early_addition},
+                    Fault{"JoinsWithout", &ShardFaults::joins_without},
                     Fault{"GivesUp", &ShardFaults::gives_up, &ModelOptions::is_register_slow},
                     Fault{"GrantsTaking", &ShardFaults::grants_taking,
                           &ModelOptions::is_register_slow},

@@ -171,8 +171,8 @@ void ClusterView::map_slots() {
       }
     });
   }
-  const bool has_one = std::ranges::all_of(owners_, [&](auto owner) { return owner == owners_[0]; });
-  only_owner_ = has_one ? owners_[0] : kNobody;
+  const auto is_first = [&](std::uint16_t owner) { return owner == owners_[0]; };
+  only_owner_ = std::ranges::all_of(owners_, is_first) ? owners_[0] : kNobody;
 }
 
 const NodeRecord* ClusterView::node(std::string_view id) const {
