@@ -75,7 +75,10 @@ void flushdb(Call& call) {
 // FLUSHALL [SYNC | ASYNC]
 void flushall(Call& call) {
   if (!check_flush_mode(call)) return;
-  for (int i = 0; i < call.keyspace().count(); ++i) flush_database(call, i);
+  for (int i = 0; i < call.keyspace().count(); ++i) {
+    // Keys that are on their way to this server belong to another one.
+    if (i != call.keyspace().options().staging) flush_database(call, i);
+  }
   call.host().all_flushed();
   call.reply().ok();
 }

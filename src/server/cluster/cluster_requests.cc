@@ -33,7 +33,8 @@ void Cluster::look_at_clock(Time wall) {
   looked_at_ = wall;
   const Time now = steady_now();
   const ShardMachine* const machine = node_.machine();
-  is_serving_ = machine != nullptr && machine->is_serving(now);
+  is_serving_ =
+      machine != nullptr && own_shard_ != ClusterView::kNobody && machine->is_serving(now);
   const bool is_fenced = machine != nullptr && machine->is_leading() && !is_serving_;
   if (is_fenced && fenced_since_ == Time::min()) {
     fenced_since_ = now;
@@ -70,9 +71,10 @@ Status Cluster::check_moving(const RequestSlot& slot) {
   return Done{};
 }
 
-// At a replica: keys of slots that have moved away, which its primary has not removed yet. The log
-// of expiries stays where it is.
+// At a replica: keys of slots that have moved away, which its primary has not removed yet, or of
+// slots that have come and are not merged yet. The log of expiries stays where it is.
 bool Cluster::has_foreign_keys() {
+  if (moves_.has_staged_own()) return true;
   ForeignKeys& foreign = moves_.foreign();
   if (!foreign.may_have_any()) return false;
   const bool has_kept =
@@ -84,7 +86,7 @@ bool Cluster::has_foreign_keys() {
 Status Cluster::check_foreign_keys() {
   if (!has_foreign_keys()) return Done{};
   if (is_foreign_late_) {
-    return refusal("TRYAGAIN Keys of slots that have moved away are not removed yet");
+    return refusal("TRYAGAIN Keys of slots that have moved are not all removed or merged yet");
   }
   if (!foreign_since_) foreign_since_ = steady_now();
   return kWait;
@@ -127,7 +129,8 @@ Status Cluster::check_request(const Client& client, std::uint64_t flags, const R
     }
     if (!is_leading) {
       const bool reads_here = client.options.is_readonly && !writes;
-      const bool may_read = machine != nullptr && node_.is_data_complete();
+      const bool may_read =
+          machine != nullptr && node_.is_data_complete() && !moves_.is_staged(slot.slot);
       if (reads_here && may_read) return Done{};
       if (owner.record.primary.node == file_.node)
         return refusal("CLUSTERDOWN The cluster is down");

@@ -40,7 +40,7 @@ TEST_F(ClusterRequestsTest, AReplicaDoesNotWaitForeverToHideKeys) {
   EXPECT_EQ(servers_->run(1, "KEYS *"), "");
   run(6s);
   EXPECT_EQ(servers_->client(1).resume(),
-            "-TRYAGAIN Keys of slots that have moved away are not removed yet\r\n");
+            "-TRYAGAIN Keys of slots that have moved are not all removed or merged yet\r\n");
   records_.is_down = false;
   run(3s);
   ASSERT_TRUE(serves(1));

@@ -90,6 +90,7 @@ void Client::Transaction::clear_queue() {
   queued_flags = 0;
   queued_lacks = 0;
   slot = {};
+  sees_all = false;
 }
 
 void Client::reset(bool is_authenticated) {

@@ -121,7 +121,8 @@ class Client final : public Peer {
     std::uint64_t queued_lacks = 0;  // that any command in the queue has not
     bool is_watch_broken = false;    // a watched key was changed: EXEC does nothing
     std::size_t watched_keys = 0;
-    RequestSlot slot;  // of all its commands, in a cluster
+    RequestSlot slot;       // of all its commands, in a cluster
+    bool sees_all = false;  // likewise: one of them is about all keys
 
     void clear_queue();
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handling requests: running and queueing them, and what follows. refusals.cc refuses them.
+// Handling requests: running them, and what follows. refusals.cc refuses them, and
+// transactions/queued_requests.cc queues them.
 
 #include "server/core/requests.h"
 
@@ -138,7 +139,14 @@ Status Requests::check_cluster(Client& client, const Command& command, std::uint
   }
   if (!is_in_transaction_ && !has_read_clock_) read_clock();
   Status here = parts_.cluster.check_request(client, flags, slot, parts_.now);
-  if (here && transaction.is_open && slot.kind != RequestSlot::none) transaction.slot.join(slot);
+  if (!here || !transaction.is_open) return here;
+  if ((command.flags & flag::runs_queue) != 0) {
+    if (!transaction.sees_all || slot.kind == RequestSlot::none) return here;
+    return parts_.cluster.check_request(client, flags, RequestSlot{}, parts_.now);
+  }
+  transaction.slot.join(slot);
+  const bool uses_keys = (flags & (flag::readonly | flag::write)) != 0;
+  if (slot.kind == RequestSlot::none && uses_keys) transaction.sees_all = true;
   return here;
 }
 
@@ -188,51 +196,6 @@ void Requests::forget(Client& client) {
   parts_.blocked.forget(client);
   parts_.cluster.forget(client);
   clients_.remove(client);
-}
-
-// ---- Queueing ----
-
-void Requests::queue(Client& client, std::uint64_t flags, Words words) {
-  Client::Transaction& transaction = client.transaction;
-  transaction.queue.emplace_back(words.begin(), words.end());
-  transaction.queued_flags |= flags;
-  transaction.queued_lacks |= ~flags;
-  for (const std::string_view word : words) {
-    transaction.queued_bytes += word.size() + sizeof(std::string);
-  }
-  if (transaction.queued_bytes > config_.client_query_buffer_limit) {
-    ++stats_.query_limit_disconnections;
-    return client.link().close_now("transaction exceeds client-query-buffer-limit");
-  }
-  if (client.options.reply_mode == ReplyMode::on) {
-    Reply(client.output(), client.protocol()).simple("QUEUED");
-  }
-}
-
-void Requests::leave_multi(Client& client) {
-  client.transaction.is_open = false;
-  client.transaction.is_broken = false;
-  client.transaction.clear_queue();
-  parts_.watches.unwatch_all(client);
-}
-
-void Requests::end_unit(Client& client, bool is_outermost, bool has_written) {
-  if (!is_outermost) return;
-  is_in_transaction_ = false;
-  parts_.propagation.flush();
-  if (has_written) set_written(client);
-}
-
-void Requests::run_queue(Client& client, const std::vector<Queued>& queue) {
-  const std::uint64_t changes = stats_.dirty;
-  begin_unit();
-  std::vector<std::string_view> words;
-  for (const Queued& queued : queue) {
-    words.assign(queued.begin(), queued.end());
-    const Command* const found = parts_.commands.find(words[0]);
-    run(client, *parts_.commands.resolve(*found, words), words);
-  }
-  end_unit(client, true, stats_.dirty != changes);
 }
 
 // ---- Running ----

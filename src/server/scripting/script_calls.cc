@@ -60,6 +60,10 @@ Status Requests::check_script_command(const ScriptRun& run, const Command& comma
         !parts_.cluster.check_request(run.caller, command.flags, slot, parts_.now)) {
       return refused("ERR Script attempted to access a non local key in a cluster node");
     }
+    if (slot.kind == RequestSlot::none && (command.flags & flag::write) != 0 &&
+        parts_.cluster.moves().is_paused()) {
+      return refused("TRYAGAIN Slots of this shard are moving, and a script cannot wait for them");
+    }
   }
   return Done{};
 }
@@ -107,6 +111,7 @@ void Requests::run_for_script(ScriptRun& run, Client& client, const Command& com
 // waits: its data must not change under the script.
 void Requests::serve_others(Client& busy) {
   parts_.persistence.aof().flush(parts_.now);
+  parts_.cluster.check_replies();
   const auto pause = [](Link* link) {
     if (link == nullptr || link->paused()) return false;
     link->pause_reading();

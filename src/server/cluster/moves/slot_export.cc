@@ -77,6 +77,7 @@ void SlotExport::before_sleep() {
 
 void SlotExport::start_snapshot() {
   link_->flush();
+  ping();  // a child of another kind may take long, and the target waits
   if (parts_.background.is_busy() || link_->pending() > 0 || link_->closing()) return;
   filter_.emplace(parts_.commands, move_.slots, output_limit(), kExpiryLogKey);
   parts_.propagation.add_sink(*filter_);
@@ -117,6 +118,10 @@ void SlotExport::snapshot_ended(const Status& status, std::uint64_t keys, std::u
   stream();
 }
 
+void SlotExport::ping() {
+  if (is_due(last_sent_ + kPingInterval, steady_now())) send({"CLUSTER", "IMPORT", "PING", job_});
+}
+
 void SlotExport::stream() {
   const std::string bytes = filter_->take_bytes();
   if (!bytes.empty()) {
@@ -129,7 +134,7 @@ void SlotExport::stream() {
         "more is written than the target takes (see client-output-buffer-limit, class "
         "replica)");
   }
-  if (is_due(last_sent_ + kPingInterval, steady_now())) send({"CLUSTER", "IMPORT", "PING", job_});
+  ping();
   // Without the register the slots would stand still until it is back.
   const bool can_commit = parts_.cluster.is_serving() && parts_.cluster.reg()->stats().is_connected;
   if (safe_ > 0 && can_commit && !parts_.requests.is_in_transaction()) {

@@ -81,6 +81,7 @@ class SlotExport final : private MoveSourceHost {
   void start_snapshot();
   void snapshot_ended(const Status& status, std::uint64_t keys, std::uint64_t bytes);
   void stream();
+  void ping();  // if nothing was sent for a while
   void committed(const CommitAnswer& answer);
   Time steady_now() const;
 

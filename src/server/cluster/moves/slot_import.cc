@@ -38,7 +38,7 @@ SlotImport::SlotImport(const ServerParts& parts, Begin begin, Client& client, st
 Time SlotImport::steady_now() const { return parts_.host.lease_clock().now(); }
 
 void SlotImport::last(Time now) {
-  floor_ = std::max(floor_, now);
+  parts_.host.raise_clock(now);  // a successor inherits it, and may be the one to show the keys
   needed_ = parts_.replication.stream().log().end();
   awaits_safety_ = true;
 }
@@ -149,10 +149,6 @@ void SlotImport::raised(const CommitAnswer& answer) {
   if (own == nullptr || own->record.primary != parts_.cluster.node().self()) return;
   machine_.committed(answer.outcome, own->version, own->record.slots.contains(begin_.slots),
                      steady_now());
-}
-
-void SlotImport::show_staging() {
-  if (floor_ != Time::min()) parts_.host.raise_clock(floor_);
 }
 
 void SlotImport::fail(std::string_view error) {

@@ -60,7 +60,7 @@ class SlotImport final : private MoveTargetHost {
   void send_ready(std::uint64_t version) override;
   void raise(std::uint64_t version) override;
   void drop_staging() override {}  // by SlotMoves, when it is over
-  void show_staging() override;
+  void show_staging() override {}  // likewise
 
   bool is_safe() const;
   void acknowledge(Client& client);
@@ -86,7 +86,6 @@ class SlotImport final : private MoveTargetHost {
   Time last_received_{};
   bool awaits_safety_ = false;  // LAST has come, or the set has changed: READY is to be said
   std::uint64_t needed_ = 0;    // the end of the log that must be safe before it is ready
-  Time floor_ = Time::min();    // the clock of the other primary
   Time ready_since_{};
 };
 

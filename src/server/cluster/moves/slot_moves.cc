@@ -75,13 +75,10 @@ void SlotMoves::became_primary() {
   records_changed();
   foreign_.look_again();
   if (staging_.size() == 0) return;
-  std::size_t ours = 0;
-  own_.each([&](HashSlot slot) {
-    ours += parts_.keyspace[SlotStaging::kDatabase].stored_in_hash_slot(slot);
-  });
+  const bool has_ours = has_staged_own();
   parts_.log.notice("Cluster: {} keys of slots that were moving here are {}", staging_.size(),
-                    ours > 0 ? "merged" : "dropped");
-  ours > 0 ? staging_.adopt(own_) : staging_.drop();
+                    has_ours ? "merged" : "dropped");
+  has_ours ? staging_.adopt(own_) : staging_.drop();
   update_active();
 }
 
@@ -114,7 +111,10 @@ void SlotMoves::slots_left(const SlotSet& slots) {
 // ---- Turns ----
 
 void SlotMoves::begin_turn() {
-  if (!parts_.cluster.is_serving() || is_paused()) return;
+  // A successor must get all of the log: nothing is added to it meanwhile.
+  if (!parts_.cluster.is_serving() || is_paused() || parts_.cluster.node().is_handing_over()) {
+    return;
+  }
   const std::int64_t begin = monotonic_ns();
   if (staging_.is_merging()) {
     while (staging_.is_merging() && monotonic_ns() - begin < kSliceNs) {
@@ -157,7 +157,8 @@ void SlotMoves::before_sleep() {
 }
 
 Millis SlotMoves::longest_sleep() const {
-  const bool can_work = parts_.cluster.is_serving() && !is_paused();
+  const bool can_work =
+      parts_.cluster.is_serving() && !is_paused() && !parts_.cluster.node().is_handing_over();
   if (can_work && (staging_.is_merging() || foreign_.may_have_any())) return Millis(0);
   return export_ || import_ ? kTick : Millis::max();
 }
@@ -179,6 +180,17 @@ SlotMoves::Answer SlotMoves::when_answered(HashSlot slot) const {
 bool SlotMoves::awaits(HashSlot slot) const {
   return import_ && import_->is_ready() && import_->slots().contains(slot) &&
          !is_due(import_->ready_since() + kAwaitMost, steady_now());
+}
+
+bool SlotMoves::is_staged(HashSlot slot) const {
+  return parts_.keyspace[SlotStaging::kDatabase].stored_in_hash_slot(slot) > 0;
+}
+
+bool SlotMoves::has_staged_own() const {
+  if (parts_.keyspace[SlotStaging::kDatabase].stored() == 0) return false;
+  bool has_any = false;
+  own_.each([&](HashSlot slot) { has_any = has_any || is_staged(slot); });
+  return has_any;
 }
 
 void SlotMoves::prepare(const Command& command, Words words) {

@@ -55,6 +55,10 @@ class SlotMoves {
   }
   bool is_paused() const { return export_ && export_->is_paused(); }
 
+  // Whether keys of this slot, or of any slot of ours, have come and are not merged yet.
+  bool is_staged(HashSlot slot) const;
+  bool has_staged_own() const;
+
   // Merges the keys that a command names, before it runs.
   void prepare(const Command& command, Words words);
 

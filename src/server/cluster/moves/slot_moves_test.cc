@@ -64,6 +64,24 @@ class SlotMovesTest : public ClusterNodesFixture {
     return "none";
   }
 
+  // Until the target has all of it: the source cannot commit before its weather ends.
+  void hold_ready() {
+    const auto is_ready = [this] {
+      const SlotImport* const import = parts(1).cluster.moves().incoming();
+      return import != nullptr && import->is_ready();
+    };
+    EXPECT_EQ(ask(0, kMove + id(1)), "OK");
+    for (int i = 0; i < 100 && !is_ready(); ++i) {
+      reg(0).weather = [this] {
+        FakeWeather is;
+        is.is_lost = parts(0).cluster.moves().is_paused();
+        return is;
+      };
+      run(kStep);
+    }
+    ASSERT_TRUE(is_ready());
+  }
+
   void revive() {
     for (int i = 0; i < servers_->size(); ++i) {
       servers_->set_stopped(i, false);
@@ -175,6 +193,72 @@ TEST_F(SlotMovesTest, ATargetThatIsReadyKeepsTheKeysUntilTheSourceCannotCommit) 
   EXPECT_EQ(parts(1).keyspace[SlotStaging::kDatabase].stored(), 0u);
   revive();
   expect_value("\"1\"");
+}
+
+TEST_F(SlotMovesTest, FlushingTheTargetLeavesWhatIsOnItsWay) {
+  start_shards();
+  ask(0, "SET b 1");
+  ask(1, "SET a 1");
+  hold_ready();
+  EXPECT_EQ(ask(1, "FLUSHALL"), "OK");
+  EXPECT_EQ(reply_of(1, "GET a"), "(nil)");
+  reg(0).weather = nullptr;
+  expect_value("\"1\"");
+  EXPECT_EQ(owner(), 1);
+  EXPECT_EQ(servers_->digest(1), servers_->digest(3));
+}
+
+TEST_F(SlotMovesTest, ATransactionAboutAllKeysWaitsForTheMove) {
+  start_shards();
+  ask(0, "SET b 1");
+  TestClient client(servers_->server(0), "127.0.0.1:9001");
+  EXPECT_EQ(client.run("MULTI"), "OK");
+  EXPECT_EQ(client.run("SET {7} 1"), "QUEUED");
+  EXPECT_EQ(client.run("FLUSHALL"), "QUEUED");
+  hold_ready();
+  ASSERT_TRUE(parts(0).cluster.moves().is_paused());
+  EXPECT_EQ(client.run("EXEC"), "") << "else the moved keys would live on";
+  const std::string script = "return redis.pcall('FLUSHALL').err";
+  EXPECT_EQ(servers_->run(0, {"EVAL", script, "1", "{7}"}).substr(0, 10), "\"TRYAGAIN ");
+  reg(0).weather = nullptr;
+  run(1s);
+  EXPECT_EQ(client.resume(), "*2\r\n+OK\r\n+OK\r\n");
+  expect_value("\"1\"");
+}
+
+TEST_F(SlotMovesTest, AReplicaOfTheTargetSendsReadersToItsPrimaryUntilTheKeysAreMerged) {
+  start_shards();
+  ask(0, "SET b 1");
+  hold_ready();
+  servers_->set_stopped(1, true);  // so that it merges nothing
+  reg(0).weather = nullptr;
+  for (int i = 0; i < 100 && !record("b").slots.contains(3300); ++i) run(kStep);
+  ASSERT_TRUE(record("b").slots.contains(3300));
+  run(50ms);
+  TestClient reader(servers_->server(3), "127.0.0.1:9001");
+  EXPECT_EQ(reader.run("READONLY"), "OK");
+  EXPECT_EQ(reader.run("GET b"), moved(3300, 1));
+  EXPECT_EQ(reply_of(3, "DBSIZE"), "") << "it waits";
+  servers_->set_stopped(1, false);
+  run(1s);
+  EXPECT_EQ(reader.run("GET b"), "\"1\"");
+  EXPECT_EQ(reply_of(3, "DBSIZE"), "(integer) 1");
+}
+
+TEST_F(SlotMovesTest, ATargetWaitsForAChildOfTheSource) {
+  Config with = config();
+  with.repl_timeout = 5;
+  start_shards(with);
+  ask(0, "SET b 1");
+  (*servers_)[0].holds_children = true;
+  ask(0, "BGSAVE");
+  EXPECT_EQ(ask(0, kMove + id(1)), "OK");
+  run(30s);
+  EXPECT_EQ(state_of_job(), "active");
+  EXPECT_EQ(parts(0).cluster.view().moves().begin()->second.record.attempts, 0);
+  (*servers_)[0].holds_children = false;
+  expect_value("\"1\"");
+  EXPECT_EQ(owner(), 1);
 }
 
 TEST_F(SlotMovesTest, AJobThatIsCancelledDoesNotHappen) {
