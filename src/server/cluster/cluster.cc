@@ -50,12 +50,15 @@ Cluster::Cluster(const ServerParts& parts)
       moves_(parts),
       held_(parts) {}
 
-Cluster::~Cluster() = default;
+// Requests to other nodes end before those who made them.
+Cluster::~Cluster() { links_.close_all(); }
 
 Time Cluster::steady_now() const { return parts_.host.lease_clock().now(); }
 
 void Cluster::apply_config() {
-  holds_replies_ = is_enabled_ && parts_.config.cluster_replies == "in-sync";
+  const bool holds = is_enabled_ && parts_.config.cluster_replies == "in-sync";
+  if (holds && !std::exchange(holds_replies_, holds)) held_.begin();
+  holds_replies_ = holds;
   needs_all_slots_ = parts_.config.cluster_require_full_coverage;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "server/cluster/cluster.h"
 #include "server/core/clients.h"
@@ -17,7 +18,7 @@ constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
 
 std::uint64_t HeldReplies::safe() const {
   const ShardMachine* const machine = parts_.cluster.node().machine();
-  if (machine == nullptr || !machine->is_leading() || !machine->has_set()) return kAll;
+  if (machine == nullptr || !machine->is_leading() || !machine->has_active()) return kAll;
   return machine->safe_offset();
 }
 
@@ -27,11 +28,18 @@ std::uint64_t HeldReplies::needed(const Client& client, const RequestSlot& slot,
   const std::uint64_t end = parts_.replication.stream().log().end();
   if (written_.empty()) written_.assign(kHashSlots, written_before_);
   const bool has_written = end != begin;
+  const bool is_script = (client.info.last->flags & flag::may_replicate) != 0;
+  const std::uint64_t evicted = parts_.keyspace.stats().evicted_keys;
+  const bool has_evicted = std::exchange(evicted_, evicted) != evicted;
+  if (begin > seen_end_) elsewhere_ = begin;
+  if (has_evicted || (has_written && is_script)) elsewhere_ = end;
+  seen_end_ = end;
   if (slot.kind == RequestSlot::one) {
     if (has_written) written_[slot.slot] = end;
-    return written_[slot.slot];
+    return std::max(written_[slot.slot], elsewhere_);
   }
-  const bool sees_data = (client.info.last->flags & (flag::write | flag::readonly)) != 0;
+  const bool sees_data =
+      is_script || (client.info.last->flags & (flag::write | flag::readonly)) != 0;
   return has_written || sees_data ? end : 0;
 }
 
@@ -94,6 +102,8 @@ void HeldReplies::release() {
 void HeldReplies::begin() {
   written_before_ = parts_.replication.stream().log().end();
   written_.clear();
+  seen_end_ = written_before_;
+  elsewhere_ = 0;
 }
 
 void HeldReplies::drop() {

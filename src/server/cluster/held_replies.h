@@ -4,8 +4,9 @@
 // linearizable.
 //
 // A reply to a write needs the log up to its end; a reply to a read needs the last write of its
-// slot. What is behind a held reply waits with it. Without in-sync replicas nothing is held: nobody
-// else can take over.
+// slot, or the last one of those that may be of any slot: removals between requests, evictions, and
+// writes of scripts, which need not name their keys. What is behind a held reply waits with it.
+// While nobody else is in the set, or about to be, nothing is held: nobody else can take over.
 
 #pragma once
 
@@ -34,7 +35,7 @@ class HeldReplies {
   // Lets replies go that are safe by now.
   void release();
 
-  // This server is a primary now: what it has found may not be safe yet.
+  // This server is a primary now, or replies wait from now on: what there is may not be safe yet.
   void begin();
 
   // It may not answer any more: clients whose replies are held must ask another server whether
@@ -62,6 +63,9 @@ class HeldReplies {
   const ServerParts& parts_;
   std::vector<std::uint64_t> written_;  // by slot: where its last write ends; empty: not used yet
   std::uint64_t written_before_ = 0;    // of slots without a write since
+  std::uint64_t seen_end_ = 0;          // of the log, after the last request
+  std::uint64_t elsewhere_ = 0;         // where the last write ends that any slot may have
+  std::uint64_t evicted_ = 0;           // keys, when this was last looked at
   std::map<std::uint64_t, Held> held_;  // by client
   std::map<Link*, std::uint64_t> answers_;  // of the console: the offset that each needs
 };

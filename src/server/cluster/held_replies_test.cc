@@ -100,6 +100,46 @@ TEST_F(HeldRepliesTest, ANewPrimaryShowsWhatItFoundOnlyWhenItIsSafe) {
   EXPECT_EQ(servers_->client(successor).messages(), "\"1\"");
 }
 
+// What is removed between requests, or by another one, may be of any slot.
+TEST_F(HeldRepliesTest, AReadWaitsForAnEvictionOfItsKey) {
+  start_shard(2, in_sync());
+  ask(0, "SET a 1");
+  run(100ms);
+  servers_->set_stopped(1, true);
+  ask(0, "CONFIG SET maxmemory-policy allkeys-random");
+  ask(0, "CONFIG SET maxmemory 1");
+  servers_->turn();
+  ASSERT_EQ(parts(0).keyspace.stats().evicted_keys, 1u);
+  TestClient other(servers_->server(0), "127.0.0.1:9000");
+  EXPECT_EQ(other.run("GET a"), "") << "the replica has it still, and may take over";
+  servers_->set_stopped(1, false);
+  run(100ms);
+  EXPECT_EQ(other.resume(), "$-1\r\n");
+}
+
+TEST_F(HeldRepliesTest, AReadWaitsForAScriptThatDoesNotNameItsKeys) {
+  start_shard(2, in_sync());
+  servers_->set_stopped(1, true);
+  EXPECT_EQ(servers_->run(0, {"EVAL", "return redis.call('SET', 'a', 1)", "1", "b"}), "");
+  TestClient other(servers_->server(0), "127.0.0.1:9000");
+  EXPECT_EQ(other.run("GET a"), "");
+  servers_->set_stopped(1, false);
+  run(100ms);
+  EXPECT_EQ(other.resume(), "$1\r\n1\r\n");
+}
+
+TEST_F(HeldRepliesTest, WhatWasWrittenBeforeTheyAreSwitchedOnIsHeldToo) {
+  start_shard(2);
+  servers_->set_stopped(1, true);
+  EXPECT_EQ(servers_->run(0, "SET a 1"), "OK");
+  servers_->run(0, "CONFIG SET cluster-replies in-sync");
+  TestClient other(servers_->server(0), "127.0.0.1:9000");
+  EXPECT_EQ(other.run("GET a"), "");
+  servers_->set_stopped(1, false);
+  run(100ms);
+  EXPECT_EQ(other.resume(), "$1\r\n1\r\n");
+}
+
 // ---- The console, by HTTP ----
 
 class ConsoleAnswersTest : public HeldRepliesTest {
