@@ -175,6 +175,22 @@ TEST_F(ClusterTest, WaitCountsAReplicaOnlyWhenAllOfTheSetHaveTheWrite) {
   EXPECT_EQ(servers_->run(0, "WAIT 2 100"), "(integer) 2");
 }
 
+TEST_F(ClusterTest, WaitAofCountsAReplicaOnlyWhenAllOfTheSetHaveTheWrite) {
+  Config with = config();
+  with.appendonly = true;
+  start_shard(3, with);
+  servers_->set_stopped(2, true);
+  records_.is_down = true;  // so that it cannot be taken out of the set
+  ask(0, "SET a 1");
+  EXPECT_EQ(servers_->run(0, "WAITAOF 0 1 0"), "");
+  run(1500ms);
+  EXPECT_EQ(servers_->client(0).messages(), "") << "one of the set has not got it";
+  records_.is_down = false;
+  servers_->set_stopped(2, false);
+  run(3s);
+  EXPECT_NE(servers_->client(0).messages(), "");
+}
+
 TEST_F(ClusterTest, MinReplicasToWriteCountsTheInSyncSet) {
   Config careful = config();
   careful.min_replicas_to_write = 1;
@@ -228,6 +244,43 @@ TEST_F(ClusterTest, APrimaryThatShutsDownHandsOverAndLeavesTheSet) {
   EXPECT_TRUE(serves(1));
   EXPECT_TRUE(record().insync.empty());
   EXPECT_EQ(ask(1, "GET a"), "\"1\"");
+}
+
+TEST_F(ClusterTest, AShutdownThatIsAbortedLeavesTheNodeInTheSet) {
+  start_shard(3);
+  servers_->set_stopped(0, true);  // so that the replica cannot leave at once
+  EXPECT_EQ(servers_->run(1, "SHUTDOWN NOSAVE"), "");
+  TestClient other(servers_->server(1), "127.0.0.1:9000");
+  EXPECT_EQ(other.run("SHUTDOWN ABORT"), "OK");
+  servers_->set_stopped(0, false);
+  run(4s);
+  EXPECT_EQ(record().insync.size(), 2u);
+  servers_->run(1, "SHUTDOWN NOSAVE");
+  run(1s);
+  EXPECT_EQ(record().insync.size(), 1u) << "the next one leaves it again";
+}
+
+TEST_F(ClusterTest, APrimaryWhoseShardIsRemovedServesNoMore) {
+  start(2);
+  ask(0, "CLUSTER ADDSLOTSRANGE 0 100");
+  ask(1, "CLUSTER ADDSLOTSRANGE 101 16383");
+  run(1s);
+  const std::string key = shard_key("a");
+  records_.apply({{{key, records_.find(key)->version}}, {{key, std::nullopt}}});
+  run(1s);
+  EXPECT_FALSE(serves(0));
+  EXPECT_EQ(ask(0, "SET b 1"), moved(3300, 1));
+  EXPECT_EQ(ask(0, "SET 49407 1").substr(0, 19), "(error) CLUSTERDOWN");  // slot 50
+}
+
+TEST_F(ClusterTest, MessagesOfClientsDoNotKeepPulsesBack) {
+  start_shard(2);
+  TestClient client(servers_->server(1), "127.0.0.1:9000");
+  for (int i = 0; i < 500; ++i) {
+    for (int j = 0; j < 8; ++j) client.run("PUBLISH channel message");
+    run(kStep);
+    ASSERT_EQ(record().insync.size(), 1u) << i;
+  }
 }
 
 TEST_F(ClusterTest, AReplicaThatIsForgottenLeavesTheSet) {

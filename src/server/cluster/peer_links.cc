@@ -24,7 +24,6 @@ class PeerLinks::Peer {
   }
 
   const PeerAddress& address() const { return address_; }
-  std::size_t waiting() const { return waiting_.size(); }
   bool is_stuck(Time now, Millis longest) const {
     return !waiting_.empty() && is_due(waiting_.front().since + longest, now);
   }
@@ -159,11 +158,6 @@ void PeerLinks::send(const std::string& node, const PeerAddress& address,
     }
   }
   found->second->send(words, std::move(replied), now);
-}
-
-std::size_t PeerLinks::waiting(const std::string& node) const {
-  const auto found = peers_.find(node);
-  return found == peers_.end() ? 0 : found->second->waiting();
 }
 
 std::vector<std::string> PeerLinks::nodes() const {

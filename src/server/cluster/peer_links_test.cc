@@ -54,9 +54,7 @@ TEST_F(PeerLinksTest, OneConnectionServesAllRequestsInOrder) {
   start();
   send({"PING"});
   send({"ECHO", "1"});
-  EXPECT_EQ(links_->waiting("node"), 2u);
   EXPECT_EQ(take(), "PONG;\"1\";");
-  EXPECT_EQ(links_->waiting("node"), 0u);
   send({"ECHO", "2"});
   EXPECT_EQ(take(), "\"2\";");
   EXPECT_EQ(links_->count(), 1u);

@@ -12,9 +12,9 @@
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kPulsesWaiting = 4;  // for a node that does not answer, no more are sent
-constexpr Millis kLeaveTime{2500};         // after it, a node that was to leave may take over again
-constexpr Millis kRedirectTime{100};       // for clients to learn who serves now
+constexpr int kPulsesWaiting = 4;     // for a node that does not answer, no more are sent
+constexpr Millis kLeaveTime{2500};    // after it, a node that was to leave may take over again
+constexpr Millis kRedirectTime{100};  // for clients to learn who serves now
 
 }  // namespace
 
@@ -44,6 +44,7 @@ void ShardNode::view_changed(const std::string& shard, Millis lease) {
     machine_->leave();  // it must not be needed there any more
     if (!machine_->in_record()) end();
   }
+  if (machine_ && view_.shard(shard_) == nullptr) end();  // the shard has been removed
   if (!machine_ && found != nullptr) begin(shard, lease);
   if (!machine_) return;
   feed_machine();
@@ -120,9 +121,13 @@ std::optional<CanvassReply> ShardNode::canvassed(const ForShard<Canvass>& canvas
 
 void ShardNode::send_pulse(const NodeMemory& primary, const Pulse& pulse) {
   const auto address = address_of(primary.node);
-  if (!address || links_.waiting(primary.node) >= kPulsesWaiting) return;
+  // Messages of clients go the same way, and must not keep a pulse back.
+  int& waiting = pulses_waiting_[primary.node];
+  if (!address || waiting >= kPulsesWaiting) return;
+  ++waiting;
   links_.send(primary.node, *address, to_request(shard_, pulse),
               [this, primary, number = machines_](const ReplyValue* reply) {
+                --pulses_waiting_[primary.node];
                 if (reply == nullptr || !machine_ || number != machines_) return;
                 const auto answer = read_pulse_reply(*reply);
                 if (answer) machine_->pulse_answered(primary, *answer, steady_now());
@@ -261,6 +266,13 @@ void ShardNode::leave(Millis longest) {
     if (status) return;
     parts_.log.warning("Cluster: cannot hand over: {}", status.error().message);
   }
+}
+
+void ShardNode::stay() {
+  if (!leaves_until_) return;
+  leaves_until_.reset();
+  left_at_.reset();
+  if (machine_) machine_->stay();
 }
 
 bool ShardNode::has_left() const {

@@ -52,6 +52,7 @@ class ShardNode final : public ShardHost, public ClusterRole {
   std::size_t acked(std::uint64_t offset, std::size_t wanted) const override;
   void leave(Millis longest) override;
   bool has_left() const override;
+  void stay() override;
 
   // ---- ShardHost ----
   std::string history() const override;
@@ -90,7 +91,8 @@ class ShardNode final : public ShardHost, public ClusterRole {
   std::uint64_t led_epoch_ = 0;
   std::string followed_;  // the node that is followed; empty: none
   PeerAddress followed_address_;
-  std::optional<Time> leaves_until_;  // the process ends
+  std::map<std::string, int> pulses_waiting_;  // by node, for their answers
+  std::optional<Time> leaves_until_;           // the process ends
   std::optional<Time> left_at_;
   std::optional<Time> leaves_for_sync_;  // since when it leaves the set for a full synchronisation
 };

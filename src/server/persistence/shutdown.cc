@@ -76,6 +76,7 @@ bool Shutdown::abort() {
 
 void Shutdown::cancel() {
   is_waiting_ = false;
+  if (ClusterRole* const cluster = replication_.cluster()) cluster->stay();
   clients_.unpause(PauseReason::shutdown);
   for (const std::uint64_t id : askers_) {
     Client* const client = clients_.find(id);

@@ -34,6 +34,7 @@ class ClusterRole {
   // has left when nobody needs it any more.
   virtual void leave(Millis longest) = 0;
   virtual bool has_left() const = 0;
+  virtual void stay() = 0;  // it does not end after all
 
   // How many replicas could take over without losing a safe write.
   virtual std::size_t in_sync() const = 0;

@@ -16,12 +16,18 @@ namespace mayfly {
 bool Waiters::is_met(const Wait& wait) const {
   const auto wanted = static_cast<std::size_t>(wait.replicas);
   if (!wait.is_aof) return acked(wait) >= wanted;
-  return (wait.local == 0 || is_safe_here(wait)) && replicas_.acked_aof(wait.offset) >= wanted;
+  return (wait.local == 0 || is_safe_here(wait)) && acked_aof(wait) >= wanted;
 }
 
 std::size_t Waiters::acked(const Wait& wait) const {
   const auto wanted = static_cast<std::size_t>(wait.replicas);
   return cluster_ != nullptr ? cluster_->acked(wait.offset, wanted) : replicas_.acked(wait.offset);
+}
+
+// In a cluster, as with WAIT: a replica outside of the in-sync set does not count alone.
+std::size_t Waiters::acked_aof(const Wait& wait) const {
+  const std::size_t on_disk = replicas_.acked_aof(wait.offset);
+  return cluster_ != nullptr ? std::min(on_disk, acked(wait)) : on_disk;
 }
 
 // Nothing is safe while no append-only file is in force.
@@ -45,7 +51,7 @@ void Waiters::reply_to(const Wait& wait, Reply& reply) const {
   }
   reply.array(2);
   reply.integer(config_.appendonly && is_safe_here(wait) ? 1 : 0);
-  reply.integer(static_cast<std::int64_t>(replicas_.acked_aof(wait.offset)));
+  reply.integer(static_cast<std::int64_t>(acked_aof(wait)));
 }
 
 void Waiters::add(Client& client, const Wait& wait, bool may_block) {

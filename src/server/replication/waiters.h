@@ -51,6 +51,7 @@ class Waiters final : public WaitReason {
   bool has_lost_its_file(const Wait& wait) const;
   void reply_to(const Wait& wait, Reply& reply) const;
   std::size_t acked(const Wait& wait) const;
+  std::size_t acked_aof(const Wait& wait) const;
 
   const Config& config_;
   Replicas& replicas_;
