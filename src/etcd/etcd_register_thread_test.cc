@@ -57,7 +57,9 @@ TEST(EtcdRegister, CommitsOnceWhateverBecomesOfTheFirstAttempt) {
       const std::size_t attempts = etcd.requests(kTxnPath).size();
       EXPECT_GE(attempts, 2u) << static_cast<int>(fault);
       // A busy machine may let an attempt time out that does not hang.
-      if (!is_hang) EXPECT_EQ(attempts, 2u) << static_cast<int>(fault);
+      if (!is_hang) {
+        EXPECT_EQ(attempts, 2u) << static_cast<int>(fault);
+      }
     }
   }
 }
