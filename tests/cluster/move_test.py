@@ -116,7 +116,7 @@ class MoveTest(ClusterCase):
                 key = f"{name}:{number % 100}"
                 before = written.get(key, 0)
                 replies = client.ask(key, ("INCR", key)).replies
-                if not replies:  # in a second: it was done, or will be, or not
+                if not replies:  # in time: it was done, or will be, or not
                     unknown[key] = unknown.get(key, 0) + 1
                 elif not before < replies[0] <= before + 1 + unknown.get(key, 0):
                     wrong.append((key, before, replies))
