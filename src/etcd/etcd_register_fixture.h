@@ -38,7 +38,7 @@ class EtcdFixture {
 
   explicit EtcdFixture(std::size_t members = 1) {
     options.prefix = "/m/";
-    // Nothing is repeated because the machine is busy. A test in which a member hangs says how long.
+    // Nothing is repeated since the machine is busy. A test in which a member hangs says how long.
     options.call_timeout = Millis(30'000);
     options.give_up_after = Millis(60'000);
     options.retry_pause = Millis(5);

@@ -34,8 +34,8 @@ HURT = re.compile(r"Sanitizer|runtime error:|Assertion|terminate called|CHECK fa
 
 
 def hold(port):
-    """Whether no test has this port, in this process or another. It is kept by a name that goes away
-    with the process: most ports are bound by a server only later, or are free while it is down."""
+    """Whether no test has this port, in this process or another. It is kept by a name that goes
+    away with the process: a server binds its port only later, and not while it is down."""
     claim = socket.socket(socket.AF_UNIX)
     try:
         claim.bind(f"\0mayfly-test-port-{port}")
