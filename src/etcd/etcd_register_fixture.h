@@ -38,8 +38,9 @@ class EtcdFixture {
 
   explicit EtcdFixture(std::size_t members = 1) {
     options.prefix = "/m/";
-    options.call_timeout = Millis(1000);
-    options.give_up_after = Millis(5000);
+    // Nothing is repeated since the machine is busy. A test in which a member hangs says how long.
+    options.call_timeout = Millis(30'000);
+    options.give_up_after = Millis(60'000);
     options.retry_pause = Millis(5);
     options.watch_pause_min = Millis(1);
     options.watch_pause_max = Millis(5);

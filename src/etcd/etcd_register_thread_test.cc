@@ -43,6 +43,8 @@ TEST(EtcdRegister, CommitsOnceWhateverBecomesOfTheFirstAttempt) {
                             Fault::error_before, Fault::error_after}) {
     for (const std::size_t members : {1u, 3u}) {
       EtcdFixture etcd(members);
+      const bool is_hang = fault == Fault::hang || fault == Fault::hang_after;
+      if (is_hang) etcd.options.call_timeout = Millis(1000);
       etcd.open();
       ASSERT_TRUE(etcd.read());  // the connection is kept: libcurl would repeat a request on it
       etcd.set_faults(first(1, kTxnPath, fault));
@@ -52,7 +54,12 @@ TEST(EtcdRegister, CommitsOnceWhateverBecomesOfTheFirstAttempt) {
       const auto history = etcd.model.history();
       ASSERT_EQ(history.size(), 1u) << static_cast<int>(fault);
       EXPECT_EQ(answer.version, history[0].version);
-      EXPECT_EQ(etcd.requests(kTxnPath).size(), 2u) << static_cast<int>(fault);
+      const std::size_t attempts = etcd.requests(kTxnPath).size();
+      EXPECT_GE(attempts, 2u) << static_cast<int>(fault);
+      // A busy machine may let an attempt time out that does not hang.
+      if (!is_hang) {
+        EXPECT_EQ(attempts, 2u) << static_cast<int>(fault);
+      }
     }
   }
 }

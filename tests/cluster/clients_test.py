@@ -111,7 +111,7 @@ class Program:
     def end(self):
         """What it saw."""
         try:
-            said, errors = self.process.communicate(timeout=40)
+            said, errors = self.process.communicate(timeout=90)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise AssertionError(f"{self.name} hangs: {self.process.communicate()}") from None
@@ -161,9 +161,8 @@ class LibrariesTest(ClusterCase):
         cluster = self.start(shards=3, replicas=1, etcd=1)
         programs = self.begin(cluster)
         pause(1)
-        before = cluster.shard_of("redis:0")
-        node = cluster.primary_of("redis:0")
-        node.kill()
+        before = cluster.kill_primary(cluster.shard_of("redis:0").name)
+        node = cluster.node_at(before.primary)
         await_that(lambda: cluster.shard_of("redis:0").epoch > before.epoch, cluster.told)
         pause(0.5)
         node.restart()
@@ -172,8 +171,9 @@ class LibrariesTest(ClusterCase):
         pause(0.5)
         before = cluster.shard_of("ioredis:0")
         node = cluster.primary_of("ioredis:0")
+        cluster.replica_of("ioredis:0")  # to whom it can hand over
         node.process.send_signal(signal.SIGTERM)
-        node.process.wait(20)
+        node.process.wait(30)
         node.ended = True
         self.assertGreater(cluster.shard_of("ioredis:0").epoch, before.epoch)
         pause(0.5)

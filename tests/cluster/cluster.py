@@ -20,15 +20,17 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "server"))
 
-from cluster_client import ClusterClient, Recorder, slot_of, told  # noqa: E402
+from cluster_client import (CHECK_REPLY_S, ClusterClient, Recorder, now, slot_of,  # noqa: E402
+                            told)
 from etcd_servers import EtcdServers  # noqa: E402
 from mayfly_server import HURT, Mayfly, Redis  # noqa: E402
 from register_watch import RegisterWatch, parse_shards  # noqa: E402
-from resp_client import Failure, await_that  # noqa: E402
+from resp_client import Failure, await_that, pause  # noqa: E402
 
 LOOPBACK = ("127.0.0.1", [])
 SLOTS = 16_384
 ANSWER_S = 10
+HAND_OVER_S = 3  # far more than a handover takes that begins at all
 
 
 class NodeControl:
@@ -122,8 +124,8 @@ class Nodes:
     def node_at(self, place):
         return next(node for node in self.nodes if node.place() == place)
 
-    def client(self, **options):
-        return ClusterClient(self.addresses(), **options)
+    def client(self, reply_s=CHECK_REPLY_S, **options):
+        return ClusterClient(self.addresses(), reply_s=reply_s, **options)
 
     def recorder(self, name, **options):
         return Recorder(name, self.addresses(), **options)
@@ -234,8 +236,9 @@ class Cluster(Nodes):
         return self.node_at(self.shard_of(key).primary)
 
     def replica_of(self, key):
-        """One that may take over."""
-        return self.node_at(self.shard_of(key).insync[0])
+        """One that may take over. When the machine has stood still for a second, there is none for
+        a moment."""
+        return self.node_at(await_that(lambda: self.shard_of(key).insync, self.told)[0])
 
     def is_in_sync(self):
         """Whether every shard has as many members in its set as it should. A process that is named
@@ -274,6 +277,51 @@ class Cluster(Nodes):
 
     def status_json(self):
         return json.loads(self.mayfly("status", "--json"))
+
+    # ---- What is done to a shard
+
+    def freeze_primary(self, name):
+        """Stops the primary of this shard while a replica may take over. Returns the record, which
+        only the frozen process would change before it is replaced."""
+        def attempt():
+            before = self.records()[name]
+            if not before.insync:
+                return None
+            node = self.node_at(before.primary)
+            node.freeze()
+            record = self.records()[name]
+            if record.insync and record.primary == before.primary:
+                return record
+            return node.thaw()
+
+        return await_that(attempt, lambda: f"{name} has a replica in sync:\n{self.told()}")
+
+    def kill_primary(self, name):
+        """As freeze_primary(), and then it dies."""
+        record = self.freeze_primary(name)
+        node = self.node_at(record.primary)
+        node.kill()
+        node.is_frozen = False
+        return record
+
+    def hand_over(self, name, replica):
+        """Asks the replica to lead the shard until it has another epoch: when the replica is out of
+        the set, a request is accepted and nothing comes of it."""
+        epoch = self.records()[name].epoch
+
+        def is_done():
+            return self.records()[name].epoch > epoch
+
+        def attempt():
+            said = replica.told("CLUSTER", "FAILOVER")
+            end = now() + HAND_OVER_S
+            while now() < end and not is_done():
+                pause(0.01)
+            if not is_done() and isinstance(said, Failure):
+                raise AssertionError(f"{replica.place()} does not take over: {said}")
+            return is_done()
+
+        await_that(attempt, self.told)
 
 
 class RedisCluster(Nodes):

@@ -18,6 +18,7 @@ from resp_client import Client, Closed, Failure, pause
 
 SLOTS = 16_384
 REPLY_S = 1.0  # then the outcome is unknown
+CHECK_REPLY_S = 20  # for checks, where a reply that comes late is as good as any
 PATIENCE_S = 30  # to find somebody who does not refuse
 AGAIN_S = 0.01
 WAIT_MS = 900
@@ -86,9 +87,10 @@ class Answer:
 class ClusterClient:
     """One thread's. Counts what a library would hide."""
 
-    def __init__(self, addresses, patience=PATIENCE_S, seed=None):
+    def __init__(self, addresses, patience=PATIENCE_S, seed=None, reply_s=REPLY_S):
         self.addresses = list(addresses)
         self.patience = patience
+        self.reply_s = reply_s
         self.chance = random.Random(seed)
         self.connections = {}
         self.map = {}  # slot: address
@@ -104,7 +106,7 @@ class ClusterClient:
 
     def connection(self, address):
         if address not in self.connections:
-            self.connections[address] = Connection(address)
+            self.connections[address] = Connection(address, self.reply_s)
         return self.connections[address]
 
     def count(self, word):

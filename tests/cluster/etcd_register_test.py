@@ -28,7 +28,8 @@ from resp_client import PATIENCE_S, await_that  # noqa: E402
 PROGRAM = os.path.join(os.environ["MAYFLY_BUILD"], "tests", "cluster", "etcd_register")
 etcd_servers.CALL_S = 10  # what prepares a test may take longer than a cluster would wait
 LIVE_S = 20  # after its process, an announced record
-ANSWER_S = 4  # of a question: 2 s of attempts, and what a busy machine adds
+ANSWER_S = 6.5  # of a question: 2 s of attempts, and what a busy machine adds
+GONE_S = 8  # after a clean end: at least 10 s of its lease are left then
 
 
 class Helper:
@@ -65,6 +66,17 @@ class Helper:
     def ask(self, line):
         self.say(line)
         return self.answers.get(timeout=PATIENCE_S)
+
+    def commit(self, words):
+        """The answer to a commit, which is repeated while a slow disk makes it unknown."""
+        said = []
+
+        def is_known():
+            said[:] = self.ask(f"commit {words}")
+            return said[0] != "unknown" or "did not answer" not in said[1]
+
+        await_that(is_known, lambda: f"etcd answers: {said}")
+        return tuple(said)
 
     def seen(self, change):
         with self.lock:
@@ -114,38 +126,38 @@ class OneMemberTest(unittest.TestCase):
 
     def test_a_commit_is_done_if_all_versions_are_as_compared(self):
         helper = self.helper()
-        done, first = helper.ask("commit a=0 b=0 : a=one b=two")
+        done, first = helper.commit("a=0 b=0 : a=one b=two")
         self.assertEqual(done, "done")
         self.assertEqual(helper.ask("read"), ("read", f"{first} a=one@{first} b=two@{first}"))
-        self.assertEqual(helper.ask("commit a=0 : a=other"), ("refused", f"a=one@{first}"))
-        self.assertEqual(helper.ask(f"commit a={first} c=7 : a=other"),
+        self.assertEqual(helper.commit("a=0 : a=other"), ("refused", f"a=one@{first}"))
+        self.assertEqual(helper.commit(f"a={first} c=7 : a=other"),
                          ("refused", f"a=one@{first} c@0"))
-        done, second = helper.ask(f"commit a={first} b={first} : a c=three")
+        done, second = helper.commit(f"a={first} b={first} : a c=three")
         self.assertEqual(done, "done")
         self.assertGreater(int(second), int(first))
         self.assertEqual(helper.ask("read"), ("read", f"{second} b=two@{first} c=three@{second}"))
 
     def test_a_commit_that_etcd_does_not_take_says_why(self):
-        kind, why = self.helper().ask("commit : a=one a=two")
+        kind, why = self.helper().commit(": a=one a=two")
         self.assertEqual(kind, "unknown")
         self.assertIn("duplicate key", why)
 
     def test_changes_are_told(self):
         helper = self.helper()
-        helper.ask("commit old=0 : old=1")
+        helper.commit("old=0 : old=1")
         helper.say("watch")
         await_that(lambda: any(word.startswith("old=1@") for word in helper.changes), "no reading")
         with Helper(self.prefix, self.etcd.urls()) as other:
-            _, put = other.ask("commit new=0 : new=2")
+            _, put = other.commit("new=0 : new=2")
             helper.await_change(f"new=2@{put}")
-            _, deleted = other.ask(f"commit new={put} : new")
+            _, deleted = other.commit(f"new={put} : new")
             helper.await_change(f"new@{deleted}")
         self.assertEqual(helper.restarts(), 0)
 
     def test_a_compaction_under_the_watch_loses_no_record(self):
         helper = self.helper()
         helper.say("watch")
-        helper.ask("commit first=0 : first=1")
+        helper.commit("first=0 : first=1")
         await_that(lambda: helper.changes, "no change")
         helper.process.send_signal(signal.SIGSTOP)
         client = self.etcd.client
@@ -164,8 +176,9 @@ class OneMemberTest(unittest.TestCase):
         await_that(lambda: client.read(self.prefix), "nothing was announced")
         helper.say("announce live/1 two")
         await_that(lambda: client.read(self.prefix)["live/1"].text == "two", "no change")
-        self.assertLess(helper.close(), 1000)
-        self.assertEqual(client.read(self.prefix), {})
+        self.assertLess(helper.close(), 5000)
+        # It does not wait for etcd, which may still be writing to its disk.
+        await_that(lambda: not client.read(self.prefix), "it is still there", GONE_S)
 
     def test_the_members_tell_of_themselves(self):
         kind, told = self.helper().ask("status")
@@ -262,18 +275,18 @@ class RefusalTest(unittest.TestCase):
                     kind, said = helper.ask("read")
                     self.assertEqual(kind, "failed")
                     self.assertIn(why, said)
-                    kind, said = helper.ask("commit a=0 : a=1")
+                    kind, said = helper.commit("a=0 : a=1")
                     self.assertEqual(kind, "unknown")
                     self.assertIn(why, said)
             with Helper("/a/", etcd.urls(), user="root", password="secret") as helper:
                 helper.say("watch")
-                done, version = helper.ask("commit a=0 : a=1")
+                done, version = helper.commit("a=0 : a=1")
                 self.assertEqual(done, "done")
                 helper.await_change(f"a=1@{version}")
                 etcd.members[0].kill()  # which forgets all tokens
                 etcd.members[0].start()
                 await_that(lambda: helper.ask("read")[0] == "read", "no answer after its restart")
-                _, version = helper.ask(f"commit a={version} : a=2")
+                _, version = helper.commit(f"a={version} : a=2")
                 helper.await_change(f"a=2@{version}")
 
     def test_etcd_is_full(self):
@@ -283,7 +296,7 @@ class RefusalTest(unittest.TestCase):
             with self.assertRaisesRegex(NoAnswer, "space exceeded"):
                 for _ in range(100):
                     etcd.client.call("/v3/kv/put", asked)
-            kind, why = helper.ask("commit a=0 : a=1")
+            kind, why = helper.commit("a=0 : a=1")
             self.assertEqual(kind, "unknown")
             self.assertTrue(why.startswith("etcd is full: "), why)
             self.assertEqual(helper.ask("read")[0], "read")
@@ -337,7 +350,7 @@ class TlsTest(unittest.TestCase):
         with Helper("/a/", url, ca=self.file("ca.pem"), **own) as helper:
             await_that(lambda: helper.ask("read")[0] == "read", "etcd does not start")
             helper.say("watch")
-            _, version = helper.ask("commit a=0 : a=1")
+            _, version = helper.commit("a=0 : a=1")
             helper.await_change(f"a=1@{version}")
         with Helper("/a/", url, ca=self.file("other.pem"), **own) as helper:
             self.assertIn("see cluster-etcd-ca", helper.ask("read")[1])

@@ -188,6 +188,14 @@ class EtcdServers:
         return ",".join(member.url() for member in self.members)
 
     def leader(self):
+        """Waits until there is one."""
+        def look():
+            with contextlib.suppress(NoAnswer):
+                return self.find_leader()
+
+        return await_that(look, "etcd has a leader")
+
+    def find_leader(self):
         for member in self.members:
             with contextlib.suppress(NoAnswer):
                 status = self.client.ask((member.host, member.port), "/v3/maintenance/status", {})

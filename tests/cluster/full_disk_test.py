@@ -72,11 +72,10 @@ class FullDiskTest(clusters.ClusterCase):
         for words in (("SET", "key:0", "other"), ("DEL", "key:0"), ("INCR", "counter")):
             self.assertRegex(str(self.primary.told(*words)), "^MISCONF ", words)
         self.check_contents(self.primary)
-        before = self.record()
-        self.assertEqual(before.insync, (self.replica.place(),))
+        self.cluster.await_in_sync()
 
-        self.assertEqual(self.replica.told("CLUSTER", "FAILOVER"), "OK")
-        await_that(lambda: self.record().primary == self.replica.place(), self.cluster.told)
+        self.cluster.hand_over(self.record().name, self.replica)
+        self.assertEqual(self.record().primary, self.replica.place())
         await_that(lambda: self.replica.told("SET", "after", 1) == "OK", self.cluster.told)
         self.check_contents(self.replica)
 
@@ -86,8 +85,9 @@ class FullDiskTest(clusters.ClusterCase):
         client = self.replica.client()
         client.ask("INCR", "after")
         self.assertEqual(client.ask("WAIT", 1, 20_000), 1)
-        self.replica.kill()  # the one whose disk was full takes over
-        await_that(lambda: self.record().epoch > before.epoch + 1, self.cluster.told)
+        before = self.cluster.kill_primary(self.record().name)
+        self.assertEqual(before.insync, (self.primary.place(),))  # whose disk was full
+        await_that(lambda: self.record().epoch > before.epoch, self.cluster.told)
         await_that(lambda: self.primary.told("GET", "after") == b"2", self.cluster.told)
         self.check_contents(self.primary)
         print(f"{len(self.acknowledged)} writes were accepted before the disk was full")

@@ -5,7 +5,7 @@ old primary, and becomes a node with the data that it has then."""
 import unittest
 
 from cluster import LOOPBACK, RedisCluster, run
-from cluster_client import ClusterClient
+from cluster_client import CHECK_REPLY_S, ClusterClient
 from etcd_servers import EtcdServers
 from mayfly_server import Mayfly
 from resp_client import await_that
@@ -58,7 +58,7 @@ class ImportTest(unittest.TestCase):
         await_that(lambda: client.ask("CLUSTER", "ADDSLOTSRANGE", *slots) == "OK", server.log)
 
     def check(self, servers, etcd):
-        client = ClusterClient([server.address() for server in servers])
+        client = ClusterClient([server.address() for server in servers], reply_s=CHECK_REPLY_S)
         for number in range(KEYS + LATE_KEYS):
             key = f"key:{number}"
             self.assertEqual(client.one(key, "GET", key), str(number).encode())

@@ -22,7 +22,7 @@ HAS_FIELD_DEADLINES = os.environ.get("PEER") != "redis"
 SEEDS = [place.split(":") for place in os.environ["SEEDS"].split(",")]
 SHARDS = int(os.environ.get("SHARDS", "3"))
 WORKERS = 3
-PATIENCE_S = 10
+PATIENCE_S = 30
 SCRIPT = "redis.call('SET', KEYS[1], ARGV[1]) return redis.call('GET', KEYS[1])"
 
 
@@ -74,11 +74,13 @@ class Worker(threading.Thread):
             self.last += 1
             if (self.tally.note("set", lambda: self.again(self.set_safe)) or 0) >= 1:
                 self.safe = self.last
-            read = lambda: self.client.get(self.key) or 0
-            seen = self.tally.note("get", lambda: self.again(read))
+            seen = self.tally.note("get", lambda: self.again(self.read))
             if seen is not None and int(seen) < self.safe:
                 self.tally.lost.append(f"{self.key} is {seen} after {self.safe} was safe")
             self.others()
+
+    def read(self):
+        return self.client.get(self.key) or 0
 
     def again(self, ask):
         """This version cannot ask for the map again once a node was down (it copies its lock): who
@@ -194,7 +196,7 @@ def main():
     is_over.set()
     for worker in workers:
         worker.join()
-        seen = int(client.get(worker.key) or 0)
+        seen = int(worker.again(worker.read))
         if seen < worker.safe:
             tally.lost.append(f"in the end, {worker.key} is {seen}; {worker.safe} was safe")
         if worker.safe == 0:

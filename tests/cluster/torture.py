@@ -132,7 +132,7 @@ class Torture:
         return True
 
     def etcd_leader(self):
-        leader = self.cluster.etcd.leader()
+        leader = self.cluster.etcd.find_leader()
         leader.kill()
         self.undo.append((now() + self.seconds(), self.cluster.etcd.start_all))
         return True
@@ -153,7 +153,7 @@ class Torture:
 
     def etcd_disk(self):
         """It answers, but writes nothing."""
-        leader = self.cluster.etcd.leader()
+        leader = self.cluster.etcd.find_leader()
         if leader.disk.is_frozen:
             return False
         leader.disk.freeze()

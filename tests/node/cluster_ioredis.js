@@ -8,9 +8,10 @@ import { soon, until } from "./wait.js";
 
 const { Cluster } = await import(process.env.CLIENT ?? "ioredis");
 
-// A takeover lasts up to 3.5 s. By default, it gives up after 16 times 100 ms.
+// A takeover lasts up to 3.5 s, and longer on a busy machine. By default, it gives up after 16 times
+// 100 ms.
 const options = {
-  maxRedirections: 64,
+  maxRedirections: 300,
   retryDelayOnFailover: 100,
   retryDelayOnClusterDown: 100,
   slotsRefreshTimeout: 2000,

@@ -30,7 +30,7 @@ const input = new Promise((resolve) => {
 /** Whoever gets CLUSTERDOWN tries again, and so for a part of a pipeline that is elsewhere now: some
     libraries leave that to their users. */
 export async function again(ask) {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 30_000;
   for (;;) {
     try {
       return await ask();

@@ -13,8 +13,8 @@ from resp_client import pause, request
 
 DUE = 1_000
 IDLE = 10_000
-AHEAD_MS = 2_000
-GENEROUS_MS = 2_000
+AHEAD_MS = 4_000
+GENEROUS_MS = 10_000
 FAR_MS = 3_600_000
 
 

@@ -10,6 +10,7 @@ What it has written stays in its folder until the end, so it can be ended and st
         server.restart("--appendonly", "yes")
 """
 
+import collections
 import contextlib
 import ctypes
 import os
@@ -27,7 +28,24 @@ ATTEMPTS = 20
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
 PORTS = range(15_000, 32_000)
+HELD = collections.deque()  # of ports that were given out, a socket each
+HELD_MAX = 300
 HURT = re.compile(r"Sanitizer|runtime error:|Assertion|terminate called|CHECK failed|BUG REPORT")
+
+
+def hold(port):
+    """Whether no test has this port, in this process or another. It is kept by a name that goes
+    away with the process: a server binds its port only later, and not while it is down."""
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(f"\0mayfly-test-port-{port}")
+    except OSError:
+        claim.close()
+        return False
+    HELD.append(claim)
+    if len(HELD) > HELD_MAX:
+        HELD.popleft().close()
+    return True
 
 
 def free_port():
@@ -38,7 +56,8 @@ def free_port():
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(("127.0.0.1", port))
-            return port
+            if hold(port):
+                return port
 
 
 def environment(server):

@@ -153,8 +153,8 @@ class PythonRedisTest(unittest.TestCase):
         with self.redis.pubsub(ignore_subscribe_messages=False) as events:
             events.psubscribe("__keyevent@0__:*")
             self.assertEqual(events.get_message(timeout=10)["type"], "psubscribe")
-            self.redis.set("a", 1, px=20)
-            self.redis.execute_command("HSETEX", "h", "PX", 20, "FIELDS", 1, "f", "v")
+            self.redis.set("a", 1, px=500)
+            self.redis.execute_command("HSETEX", "h", "PX", 500, "FIELDS", 1, "f", "v")
             seen = []
             while len(seen) < 7:
                 message = events.get_message(timeout=10)
@@ -164,7 +164,7 @@ class PythonRedisTest(unittest.TestCase):
         self.redis.config_set("notify-keyspace-events", "")
 
     def test_locks(self):
-        first = redis.lock.Lock(self.redis, "lock", timeout=0.05)
+        first = redis.lock.Lock(self.redis, "lock", timeout=1)
         second = redis.lock.Lock(self.redis, "lock", timeout=5, blocking_timeout=10)
         self.assertTrue(first.acquire())
         self.assertTrue(first.locked() and first.owned())

@@ -169,7 +169,10 @@ class Client:
         return line[:-2]
 
     def exactly(self, length):
-        data = self.stream.read(length + 2)
+        try:
+            data = self.stream.read(length + 2)
+        except OSError as error:
+            raise Closed(str(error)) from error
         if len(data) != length + 2 or data[-2:] != b"\r\n":
             raise Closed(f"closed inside a string of {length} bytes")
         return data[:-2]

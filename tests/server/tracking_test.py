@@ -15,7 +15,7 @@ from mayfly_server import Mayfly, Redis
 from resp_client import Client, Push, await_that, request
 
 CHANNEL = b"__redis__:invalidate"
-TTL_MS = 1000
+TTL_MS = 3000
 
 
 class TrackingCase(unittest.TestCase):
