@@ -77,6 +77,7 @@ class Cluster {
 
   // A request of this client has changed data.
   void record_write(const Client& client) {
+    if (node_.machine() == nullptr && is_outside()) return wrote_outside();
     if (writers_.empty() || writers_.back() != client.id()) writers_.push_back(client.id());
   }
 
@@ -126,6 +127,8 @@ class Cluster {
   SlotMoves& moves() { return moves_; }
   const SlotMoves& moves() const { return moves_; }
   void read_soon() { next_read_ = Time::min(); }  // all records
+  // It belongs to no shard, as far as etcd knows: its data is nobody's.
+  bool is_outside() const;
   bool is_leading() const { return node_.machine() != nullptr && node_.machine()->is_leading(); }
   const HeldReplies& held() const { return held_; }
   ClusterChanges& changes() { return changes_; }
@@ -160,6 +163,7 @@ class Cluster {
   bool has_foreign_keys();
   Status check_foreign_keys();
   void watch_foreign_keys();
+  void wrote_outside();
 
   const ServerParts& parts_;
   const bool is_enabled_;
