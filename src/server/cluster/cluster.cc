@@ -147,6 +147,9 @@ void Cluster::records_changed() {
         "cluster-node and all data from the copy)");
   }
   const NodeRecord* const own = view_.node(file_.node);
+  if (own == nullptr && stage_ == Stage::registered) {  // it was removed, but its process lives
+    stage_ = Stage::registering;
+  }
   const auto& config = view_.config();
   own_shard_ = ClusterView::kNobody;
   if (is_announced_ && config) {

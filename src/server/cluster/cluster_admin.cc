@@ -121,7 +121,7 @@ void cluster_forget(ServerCall& call, Cluster& cluster) {
   const std::string id(call.word(2));
   if (id == cluster.id()) return call.fail("ERR I tried hard but I can't forget myself...");
   cluster.changes().run(call, [id](const ClusterView& view) -> Changed {
-    // redis-cli asks every node to forget it: it is gone after the first.
+    // redis-cli asks every node to forget it: it may be gone after the first.
     if (view.node(id) == nullptr) return std::optional<RegisterCommit>();
     return forget_node(view, id);
   });
@@ -137,6 +137,7 @@ void cluster_reset(ServerCall& call, Cluster& cluster) {
   }
   const NodeRecord fresh = cluster.own_record();
   cluster.changes().run(call, [id = cluster.id(), fresh](const ClusterView& view) -> Changed {
+    if (view.node(id) == nullptr) return std::optional<RegisterCommit>();  // it registers again
     Changed commit = forget_node(view, id);
     if (!commit || !commit->has_value()) return commit;
     NodeRecord node = fresh;  // registered, but in nobody's cluster

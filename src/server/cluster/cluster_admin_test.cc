@@ -45,6 +45,31 @@ TEST_F(ClusterAdminTest, ResetTakesAReplicaOutAndKeepsItRegistered) {
   EXPECT_TRUE(record().insync.empty());
 }
 
+// redis-cli --cluster del-node: FORGET at all others, then RESET at the node itself.
+TEST_F(ClusterAdminTest, AForgottenNodeThatLivesCanBeResetAndComeBack) {
+  start_shard(2);
+  EXPECT_EQ(ask(0, "CLUSTER FORGET " + id(1)), "OK");
+  EXPECT_EQ(ask(1, "CLUSTER RESET"), "OK");
+  run(2s);
+  EXPECT_TRUE(record().insync.empty());
+  EXPECT_EQ(ask(0, "CLUSTER MEET 127.0.0.1 7001"), "OK");
+  EXPECT_EQ(ask(1, "FLUSHALL"), "OK");
+  EXPECT_EQ(ask(1, "CLUSTER REPLICATE " + id(0)), "OK");
+  run(3s);
+  EXPECT_EQ(record().insync.size(), 1u);
+}
+
+// As `mayfly cluster remove` does.
+TEST_F(ClusterAdminTest, ANodeWhoseRecordIsDeletedRegistersAgain) {
+  start(2);
+  const std::string key = node_key(id(1));
+  records_.apply({{{key, records_.find(key)->version}}, {{key, std::nullopt}}});
+  run(300ms);
+  ASSERT_TRUE(records_.find(key) && records_.find(key)->value);
+  EXPECT_EQ(parse_node_record(*records_.find(key)->value)->state, NodeState::fresh);
+  EXPECT_EQ(ask(0, "CLUSTER MEET 127.0.0.1 7001"), "OK");
+}
+
 TEST_F(ClusterAdminTest, ResetOfAPrimaryWithKeysOrSlotsIsRefused) {
   start_shard(1);
   ask(0, "SET a 1");

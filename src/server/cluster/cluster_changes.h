@@ -81,7 +81,7 @@ Result<std::optional<RegisterCommit>> add_slots(const ClusterView& view, const S
 Result<std::optional<RegisterCommit>> join_shard(const ClusterView& view, const std::string& id,
                                                  const std::string& primary);
 
-// Takes a node out of the cluster: FORGET, RESET.
+// Takes a node out of the cluster: FORGET, RESET. While its process lives it stays registered.
 Result<std::optional<RegisterCommit>> forget_node(const ClusterView& view, const std::string& id);
 
 }  // namespace mayfly

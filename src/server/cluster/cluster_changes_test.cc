@@ -170,8 +170,8 @@ TEST_F(ClusterChangesTest, AForgottenNodeIsGone) {
   EXPECT_EQ(commit(forget_node(view(), node_id('b'))), "ERR Unknown node " + node_id('b'));
 }
 
-// Its process must learn that it belongs to no shard: it leaves the set then.
-TEST_F(ClusterChangesTest, AForgottenMemberOfASetKeepsAFreshRecordWhileItLives) {
+// Its process must learn that it belongs to no shard: it leaves the set then. And it can come back.
+TEST_F(ClusterChangesTest, AForgottenNodeKeepsAFreshRecordWhileItLives) {
   add_node('a', "x", NodeState::in);
   add_node('b', "x", NodeState::in);
   add_shard("x", 'a', SlotSet({{0, 9}}), {memory('b')});
@@ -179,6 +179,11 @@ TEST_F(ClusterChangesTest, AForgottenMemberOfASetKeepsAFreshRecordWhileItLives) 
   EXPECT_EQ(commit(forget_node(view(), node_id('b'))), "");
   EXPECT_EQ(node('b').state, NodeState::fresh);
   EXPECT_EQ(node('b').shard, "");
+  EXPECT_EQ(commit(forget_node(view(), node_id('b'))), "nothing");
+  add_node('c', "", NodeState::in);  // by MEET
+  add_live('c');
+  EXPECT_EQ(commit(forget_node(view(), node_id('c'))), "");
+  EXPECT_EQ(node('c').state, NodeState::fresh);
 }
 
 TEST_F(ClusterChangesTest, APrimaryIsForgottenWithItsShardOnceThatHasNoSlots) {
