@@ -34,6 +34,27 @@ TEST_F(ClusterAdminTest, MeetOfANodeThatDoesNotComeIsRefused) {
             "yes and the same cluster-etcd and cluster-name)");
 }
 
+// Their replies come later, and would be out of order there.
+TEST_F(ClusterAdminTest, WhatWaitsForTheRegisterIsNotForTransactionsAndScripts) {
+  start_shard(1);
+  for (const std::string line : {"MEET 127.0.0.1 7000", "ADDSLOTS 1", "ADDSLOTSRANGE 1 2",
+                                 "FORGET x", "REPLICATE x", "RESET", "FAILOVER TAKEOVER",
+                                 "MIGRATESLOTS SLOTSRANGE 1 2 NODE x", "CANCELSLOTMIGRATIONS"}) {
+    ask(0, "MULTI");
+    EXPECT_TRUE(ask(0, "CLUSTER " + line).ends_with("not allowed inside a transaction")) << line;
+    EXPECT_TRUE(ask(0, "EXEC").starts_with("(error) EXECABORT"));
+    std::string words = "'cluster'";
+    for (std::size_t at = 0; at < line.size();) {
+      const std::size_t end = std::min(line.find(' ', at), line.size());
+      words += ",'" + line.substr(at, end - at) + "'";
+      at = end + 1;
+    }
+    EXPECT_NE(ask(0, "EVAL return(redis.call(" + words + ")) 0").find("not allowed from script"),
+              std::string::npos)
+        << line;
+  }
+}
+
 TEST_F(ClusterAdminTest, ResetTakesAReplicaOutAndKeepsItRegistered) {
   start_shard(2);
   EXPECT_EQ(ask(1, "CLUSTER RESET"), "OK");
