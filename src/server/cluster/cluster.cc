@@ -276,18 +276,32 @@ bool Cluster::may_register() {
   return false;
 }
 
+std::string_view Cluster::role() const {
+  if (is_leading()) return "primary";
+  const NodeRecord* const own = view_.node(file_.node);
+  return own == nullptr || own->shard.empty() ? "none" : "replica";
+}
+
+// Not if it is another process that etcd has for this node.
+void Cluster::announce_role() {
+  if (!is_announced_ || announced_role_ == role()) return;
+  const LiveRecord* const live = view_.live(file_.node);
+  if (live != nullptr && live->incarnation == node_.self().incarnation) announce();
+}
+
 void Cluster::announce() {
   const ShardNode& node = node_;
   LiveRecord live;
   live.incarnation = node.self().incarnation;
   live.version = kMayflyVersion;
-  live.role = "none";
+  live.role = role();
   const LoadedHistory loaded =
       has_loaded_data_ ? parts_.persistence.loaded_history() : LoadedHistory{};
   live.history = loaded.id;
   live.epoch = loaded.epoch;
   live.offset = loaded.offset;
   live.is_durable = parts_.config.appendonly;
+  announced_role_ = live.role;
   register_->announce(live_key(file_.node), to_text(live));
 }
 
@@ -307,6 +321,7 @@ void Cluster::before_sleep() {
   if (stage_ == Stage::registering && parts_.persistence.is_ready() && !is_committing_) {
     if (may_register()) register_node();
   }
+  announce_role();
   links_.close_stuck(now, kPeerStuck);
   node_.tick(now);
   look_at_clock(parts_.clock.now());

@@ -154,6 +154,8 @@ class Cluster {
   void records_read(const Result<RegisterSnapshot>& snapshot);
   Status check_identity() const;
   void register_node();
+  std::string_view role() const;  // for people
+  void announce_role();
   Former find_former();
   bool may_register();
   void fail(const std::string& why);
@@ -182,9 +184,10 @@ class Cluster {
   Stage stage_ = Stage::reading;
   bool is_reading_ = false;
   bool is_announced_ = false;
-  bool has_seen_itself_ = false;  // its own live record
-  bool has_loaded_data_ = true;   // that was on disk at the start
-  bool is_committing_ = false;    // its own record
+  std::string announced_role_;
+  bool has_seen_itself_ = false;            // its own live record
+  bool has_loaded_data_ = true;             // that was on disk at the start
+  bool is_committing_ = false;              // its own record
   Time next_read_ = Time::min();
   Time next_warning_ = Time::min();
   Time next_probe_ = Time::min();  // of the former process
