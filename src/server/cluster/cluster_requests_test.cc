@@ -88,5 +88,40 @@ TEST_F(ClusterRequestsTest, AFormerReplicaThatWasEmptiedGetsAllDataWhenItComesBa
   EXPECT_EQ(parts(1).keyspace[0].stored(), 1u);
 }
 
+TEST_F(ClusterRequestsTest, AScriptThatIsNotForClustersIsRefused) {
+  start_shard(1);
+  TestClient& client = servers_->client(0);
+  EXPECT_EQ(client.run({"EVAL", "#!lua flags=no-cluster\nreturn 1", "0"}),
+            "(error) ERR Can not run script on cluster, 'no-cluster' flag is set.");
+  EXPECT_EQ(client.run({"EVAL", "#!lua\nreturn 1", "0"}), "(integer) 1");
+}
+
+// Each primary has a log of its own: requests for it go to no slot.
+TEST_F(ClusterRequestsTest, EachPrimaryAnswersForItsOwnExpiryLog) {
+  Config logs = config();
+  logs.expiry_log = true;
+  start(2, logs);
+  ask(0, "CLUSTER ADDSLOTSRANGE 0 8000");
+  ask(1, "CLUSTER ADDSLOTSRANGE 8001 16383");
+  run(500ms);
+  EXPECT_EQ(ask(0, "SET b 1 PX 10"), "OK");
+  EXPECT_EQ(ask(1, "SET a 1 PX 10"), "OK");
+  run(500ms);
+  for (const int node : {0, 1}) {
+    EXPECT_EQ(ask(node, "GET " + std::string(node == 0 ? "b" : "a")), "(nil)");
+    EXPECT_EQ(ask(node, "XLEN __expired__"), "(integer) 1");
+    EXPECT_EQ(ask(node, "XGROUP CREATE __expired__ g 0"), "OK");
+    const std::string read = ask(node, "XREADGROUP GROUP g me STREAMS __expired__ >");
+    EXPECT_NE(read.find(node == 0 ? "\"b\"" : "\"a\""), read.npos) << read;
+    EXPECT_EQ(ask(node, "XACK __expired__ g 1-1"), "(integer) 0");
+    EXPECT_TRUE(ask(node, "XREAD STREAMS __expired__ 0").starts_with("["));
+    EXPECT_TRUE(ask(node, "DEL __expired__").starts_with("(error) "));
+  }
+  ask(0, "MULTI");
+  EXPECT_EQ(ask(0, "XLEN __expired__"), "QUEUED");
+  EXPECT_EQ(ask(0, "SET b 2"), "QUEUED");
+  EXPECT_EQ(ask(0, "EXEC"), "[(integer) 1, OK]");
+}
+
 }  // namespace cluster_requests_test
 }  // namespace mayfly
