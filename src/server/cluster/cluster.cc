@@ -57,6 +57,9 @@ Time Cluster::steady_now() const { return parts_.host.lease_clock().now(); }
 void Cluster::apply_config() {
   holds_replies_ = is_enabled_ && parts_.config.cluster_replies == "in-sync";
   needs_all_slots_ = parts_.config.cluster_require_full_coverage;
+  if (stage_ == Stage::registered && registered_as_ != announced_words()) {
+    stage_ = Stage::registering;
+  }
 }
 
 Status Cluster::start() {
@@ -201,7 +204,15 @@ NodeRecord Cluster::own_record() const {
   return record;
 }
 
+// All of the configuration that is in its record.
+std::vector<std::string> Cluster::announced_words() const {
+  const Config& config = parts_.config;
+  return {config.cluster_announce_ip, std::to_string(config.cluster_announce_port),
+          config.cluster_announce_hostname, config.availability_zone};
+}
+
 void Cluster::register_node() {
+  registered_as_ = announced_words();
   const NodeRecord wanted = own_record();
   const NodeRecord* const known = view_.node(file_.node);
   if (known != nullptr && *known == wanted) {
@@ -319,7 +330,8 @@ void Cluster::before_sleep() {
   const Time now = steady_now();
   if (!is_reading_ && is_due(next_read_, now)) read_records();
   if (stage_ == Stage::registering && parts_.persistence.is_ready() && !is_committing_) {
-    if (may_register()) register_node();
+    // One that has announced itself knows that it is the only process of its node.
+    if (is_announced_ || may_register()) register_node();
   }
   announce_role();
   links_.close_stuck(now, kPeerStuck);

@@ -153,6 +153,7 @@ class Cluster {
   void read_records();
   void records_read(const Result<RegisterSnapshot>& snapshot);
   Status check_identity() const;
+  std::vector<std::string> announced_words() const;
   void register_node();
   std::string_view role() const;  // for people
   void announce_role();
@@ -185,6 +186,7 @@ class Cluster {
   bool is_reading_ = false;
   bool is_announced_ = false;
   std::string announced_role_;
+  std::vector<std::string> registered_as_;  // announced_words() of its record
   bool has_seen_itself_ = false;            // its own live record
   bool has_loaded_data_ = true;             // that was on disk at the start
   bool is_committing_ = false;              // its own record

@@ -47,9 +47,11 @@ void add_slots_of(ServerCall& call, Cluster& cluster, bool are_ranges) {
   config.id = random_id();
   config.lease = Millis(call.server.config.cluster_lease);
   config.created = call.now();
-  const SlotsFor wanted{cluster.node().self(), *slots, config};
-  cluster.changes().run(call, [wanted, now = call.now()](const ClusterView& view) {
-    return add_slots(view, wanted, now);
+  SlotsFor wanted{cluster.node().self(), *slots, config};
+  cluster.changes().run(call, [wanted, now = call.now()](const ClusterView& view) mutable {
+    Changed changed = add_slots(view, wanted, now);
+    wanted.is_repetition = true;
+    return changed;
   });
 }
 

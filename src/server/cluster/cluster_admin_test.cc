@@ -66,6 +66,14 @@ TEST_F(ClusterAdminTest, ResetTakesAReplicaOutAndKeepsItRegistered) {
   EXPECT_TRUE(record().insync.empty());
 }
 
+TEST_F(ClusterAdminTest, SlotsDoNotMoveToANodeOfNoShard) {
+  start(2);
+  ask(0, "CLUSTER ADDSLOTSRANGE 0 16383");
+  EXPECT_EQ(ask(0, "CLUSTER MEET 127.0.0.1 7001"), "OK");
+  EXPECT_EQ(ask(0, "CLUSTER MIGRATESLOTS SLOTSRANGE 1 2 NODE " + id(1)),
+            "(error) ERR Target node has no shard yet (mayfly cluster add 127.0.0.1:7001)");
+}
+
 // redis-cli --cluster del-node: FORGET at all others, then RESET at the node itself.
 TEST_F(ClusterAdminTest, AForgottenNodeThatLivesCanBeResetAndComeBack) {
   start_shard(2);
@@ -89,6 +97,21 @@ TEST_F(ClusterAdminTest, ANodeWhoseRecordIsDeletedRegistersAgain) {
   ASSERT_TRUE(records_.find(key) && records_.find(key)->value);
   EXPECT_EQ(parse_node_record(*records_.find(key)->value)->state, NodeState::fresh);
   EXPECT_EQ(ask(0, "CLUSTER MEET 127.0.0.1 7001"), "OK");
+}
+
+TEST_F(ClusterAdminTest, WhatANodeAnnouncesChangesWithItsConfiguration) {
+  start_shard(2);
+  EXPECT_EQ(ask(0, "CONFIG SET cluster-announce-ip 10.0.0.9"), "OK");
+  EXPECT_EQ(ask(0, "CONFIG SET cluster-announce-hostname one.example"), "OK");
+  run(300ms);
+  const auto node = [this] { return *parse_node_record(*records_.find(node_key(id(0)))->value); };
+  EXPECT_EQ(node().host, "10.0.0.9");
+  EXPECT_EQ(node().hostname, "one.example");
+  EXPECT_EQ(node().shard, "a") << "the rest stays";
+  EXPECT_EQ(ask(0, "CONFIG SET cluster-announce-ip 127.0.0.1"), "OK");
+  run(3s);
+  EXPECT_EQ(node().host, "127.0.0.1");
+  EXPECT_EQ(record().insync.size(), 1u);
 }
 
 TEST_F(ClusterAdminTest, ResetOfAPrimaryWithKeysOrSlotsIsRefused) {

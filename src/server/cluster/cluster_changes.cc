@@ -155,6 +155,10 @@ Result<std::optional<RegisterCommit>> add_slots(const ClusterView& view, const S
                                                 Time now) {
   const NodeRecord* const known = view.node(wanted.primary.node);
   if (known == nullptr) return denied("ERR this node is not registered yet");
+  const ClusterShard* const led = view.led_by(wanted.primary.node);
+  if (wanted.is_repetition && led != nullptr && led->record.slots.contains(wanted.slots)) {
+    return std::optional<RegisterCommit>();
+  }
   std::optional<HashSlot> taken;
   wanted.slots.each([&](HashSlot slot) {
     if (!taken && view.owner(slot) != nullptr) taken = slot;

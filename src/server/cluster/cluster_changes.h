@@ -72,7 +72,8 @@ Result<std::optional<RegisterCommit>> join_node(const ClusterView& view, const s
 struct SlotsFor {
   NodeMemory primary;
   SlotSet slots;
-  ClusterRecord config;  // if there is no cluster yet
+  ClusterRecord config;        // if there is no cluster yet
+  bool is_repetition = false;  // an earlier attempt, whose outcome was unknown, may have done it
 };
 Result<std::optional<RegisterCommit>> add_slots(const ClusterView& view, const SlotsFor& wanted,
                                                 Time now);

@@ -53,7 +53,7 @@ class ClusterChangesTest : public testing::Test {
   }
   ShardRecord shard(const std::string& id) const { return view().shard(id)->record; }
   SlotsFor slots_for(char primary, const SlotSet& slots) const {
-    return {memory(primary), slots, config_};
+    return {.primary = memory(primary), .slots = slots, .config = config_};
   }
 
   // Commits it; "": done, or there was nothing to do. Every record that is put must be compared, or
@@ -120,6 +120,20 @@ TEST_F(ClusterChangesTest, SlotsThatCannotBeGivenAreRefused) {
   EXPECT_EQ(commit(add_slots(view(), slots_for('a', slots), Time{})), "ERR Slot 5 is already busy");
   EXPECT_EQ(commit(add_slots(view(), slots_for('b', SlotSet({{6, 6}})), Time{})),
             "ERR this node is a replica: slots are given to primaries");
+}
+
+// An attempt whose answer was lost is made again.
+TEST_F(ClusterChangesTest, SlotsThatAnEarlierAttemptHasGivenAreNotRefused) {
+  add_node('a');
+  add_node('b');
+  SlotsFor wanted = slots_for('a', SlotSet({{0, 100}}));
+  EXPECT_EQ(commit(add_slots(view(), wanted, Time{})), "");
+  EXPECT_EQ(commit(add_slots(view(), wanted, Time{})), "ERR Slot 0 is already busy");
+  wanted.is_repetition = true;
+  EXPECT_EQ(commit(add_slots(view(), wanted, Time{})), "nothing");
+  SlotsFor others = slots_for('b', SlotSet({{0, 100}}));
+  others.is_repetition = true;
+  EXPECT_EQ(commit(add_slots(view(), others, Time{})), "ERR Slot 0 is already busy");
 }
 
 // Two nodes take the same slots at once: both have looked at the same records.
