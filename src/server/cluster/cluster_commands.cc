@@ -134,7 +134,7 @@ void publish(ServerCall& call, Cluster&) {
 constexpr std::uint64_t kOfRecords = flag::loading | flag::stale;
 constexpr std::uint64_t kClusterAdmin = flag::admin | flag::stale | flag::no_async_loading;
 constexpr std::uint64_t kRecordsAdmin = kClusterAdmin | flag::loading;
-// Those that wait for etcd reply later: not within MULTI or a script, whose replies are due at once.
+// They wait for etcd and reply later: not within MULTI or a script, whose replies are due at once.
 constexpr std::uint64_t kWaits = flag::noscript | flag::no_multi;
 constexpr std::uint64_t kNodeMessage =
     kClusterAdmin | flag::noscript | flag::loading | flag::unpaused | flag::allow_busy;

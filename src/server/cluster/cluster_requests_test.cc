@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests about all keys: at a server that has keys of slots that have moved away, and at a node of
-// no shard.
+// Requests about all keys, at a server that has keys of slots that have moved away and at a node of
+// no shard; and requests for the expiry log.
 
 #include <gtest/gtest.h>
 
