@@ -71,7 +71,8 @@ inline constexpr std::uint64_t needs_key = std::uint64_t{1} << 32;
 // Its first word is a shard channel, which belongs to a hash slot as keys do; all of its words, if
 // it takes any number of them. Not shown.
 inline constexpr std::uint64_t shard_channels = std::uint64_t{1} << 33;
-// Refused in a cluster; its options BY and GET name keys of any slot. Not shown.
+// Refused in a cluster; its options (BY, GET, DB) name keys of any slot or another database. Not
+// shown.
 inline constexpr std::uint64_t not_in_cluster = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t names_other_keys = std::uint64_t{1} << 41;
 }  // namespace flag

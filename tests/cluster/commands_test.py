@@ -137,6 +137,23 @@ class CommandsTest(ClusterCase):
         self.assertEqual(self.shards(cluster)["b"]["in_sync"], [])
         self.assertEqual(len(self.shards(cluster)["b"]["nodes"]), 1)
 
+    def test_redis_cli_adds_a_node_and_deletes_it_and_adds_it_again(self):
+        cluster = self.start(shards=2, replicas=0, how="init")
+        first = cluster.nodes[0]
+        library = "#!lua name=lib\nredis.register_function('one', function() return 1 end)"
+        self.assertEqual(first.told("FUNCTION", "LOAD", library), b"lib")
+        node = cluster.add_node()
+        name = node.told("CLUSTER", "MYID").decode()
+        for _ in range(2):
+            said = run(["redis-cli", "--cluster", "add-node", node.place(), first.place()])
+            self.assertIn("New node added correctly", said)
+            await_that(lambda: name in first.told("CLUSTER", "NODES").decode(), cluster.told)
+            self.assertIn(b"lib", node.told("FUNCTION", "LIST")[0])
+            run(["redis-cli", "--cluster", "del-node", first.place(), name])
+            self.assertNotIn(name, first.told("CLUSTER", "NODES").decode())
+            self.assertEqual(node.told("FUNCTION", "FLUSH"), "OK")
+            self.assertEqual(node.told("FLUSHALL"), "OK")
+
     def test_slots_move_with_their_keys_until_a_shard_is_empty_and_gone(self):
         cluster = self.start(shards=2, replicas=0, how="init")
         client = cluster.client()

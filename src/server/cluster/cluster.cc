@@ -60,6 +60,9 @@ void Cluster::apply_config() {
   if (holds && !std::exchange(holds_replies_, holds)) held_.begin();
   holds_replies_ = holds;
   needs_all_slots_ = parts_.config.cluster_require_full_coverage;
+  if (stage_ == Stage::registered && registered_as_ != announced_words()) {
+    stage_ = Stage::registering;
+  }
 }
 
 Status Cluster::start() {
@@ -150,6 +153,9 @@ void Cluster::records_changed() {
         "cluster-node and all data from the copy)");
   }
   const NodeRecord* const own = view_.node(file_.node);
+  if (own == nullptr && stage_ == Stage::registered) {  // it was removed, but its process lives
+    stage_ = Stage::registering;
+  }
   const auto& config = view_.config();
   own_shard_ = ClusterView::kNobody;
   if (is_announced_ && config) {
@@ -201,7 +207,15 @@ NodeRecord Cluster::own_record() const {
   return record;
 }
 
+// All of the configuration that is in its record.
+std::vector<std::string> Cluster::announced_words() const {
+  const Config& config = parts_.config;
+  return {config.cluster_announce_ip, std::to_string(config.cluster_announce_port),
+          config.cluster_announce_hostname, config.availability_zone};
+}
+
 void Cluster::register_node() {
+  registered_as_ = announced_words();
   const NodeRecord wanted = own_record();
   const NodeRecord* const known = view_.node(file_.node);
   if (known != nullptr && *known == wanted) {
@@ -276,18 +290,32 @@ bool Cluster::may_register() {
   return false;
 }
 
+std::string_view Cluster::role() const {
+  if (is_leading()) return "primary";
+  const NodeRecord* const own = view_.node(file_.node);
+  return own == nullptr || own->shard.empty() ? "none" : "replica";
+}
+
+// Not if it is another process that etcd has for this node.
+void Cluster::announce_role() {
+  if (!is_announced_ || announced_role_ == role()) return;
+  const LiveRecord* const live = view_.live(file_.node);
+  if (live != nullptr && live->incarnation == node_.self().incarnation) announce();
+}
+
 void Cluster::announce() {
   const ShardNode& node = node_;
   LiveRecord live;
   live.incarnation = node.self().incarnation;
   live.version = kMayflyVersion;
-  live.role = "none";
+  live.role = role();
   const LoadedHistory loaded =
       has_loaded_data_ ? parts_.persistence.loaded_history() : LoadedHistory{};
   live.history = loaded.id;
   live.epoch = loaded.epoch;
   live.offset = loaded.offset;
   live.is_durable = parts_.config.appendonly;
+  announced_role_ = live.role;
   register_->announce(live_key(file_.node), to_text(live));
 }
 
@@ -305,8 +333,10 @@ void Cluster::before_sleep() {
   const Time now = steady_now();
   if (!is_reading_ && is_due(next_read_, now)) read_records();
   if (stage_ == Stage::registering && parts_.persistence.is_ready() && !is_committing_) {
-    if (may_register()) register_node();
+    // One that has announced itself knows that it is the only process of its node.
+    if (is_announced_ || may_register()) register_node();
   }
+  announce_role();
   links_.close_stuck(now, kPeerStuck);
   node_.tick(now);
   look_at_clock(parts_.clock.now());

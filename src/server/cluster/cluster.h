@@ -77,6 +77,7 @@ class Cluster {
 
   // A request of this client has changed data.
   void record_write(const Client& client) {
+    if (node_.machine() == nullptr && is_outside()) return wrote_outside();
     if (writers_.empty() || writers_.back() != client.id()) writers_.push_back(client.id());
   }
 
@@ -126,6 +127,8 @@ class Cluster {
   SlotMoves& moves() { return moves_; }
   const SlotMoves& moves() const { return moves_; }
   void read_soon() { next_read_ = Time::min(); }  // all records
+  // It belongs to no shard, as far as etcd knows: its data is nobody's.
+  bool is_outside() const;
   bool is_leading() const { return node_.machine() != nullptr && node_.machine()->is_leading(); }
   const HeldReplies& held() const { return held_; }
   ClusterChanges& changes() { return changes_; }
@@ -150,7 +153,10 @@ class Cluster {
   void read_records();
   void records_read(const Result<RegisterSnapshot>& snapshot);
   Status check_identity() const;
+  std::vector<std::string> announced_words() const;
   void register_node();
+  std::string_view role() const;  // for people
+  void announce_role();
   Former find_former();
   bool may_register();
   void fail(const std::string& why);
@@ -160,6 +166,7 @@ class Cluster {
   bool has_foreign_keys();
   Status check_foreign_keys();
   void watch_foreign_keys();
+  void wrote_outside();
 
   const ServerParts& parts_;
   const bool is_enabled_;
@@ -178,9 +185,11 @@ class Cluster {
   Stage stage_ = Stage::reading;
   bool is_reading_ = false;
   bool is_announced_ = false;
-  bool has_seen_itself_ = false;  // its own live record
-  bool has_loaded_data_ = true;   // that was on disk at the start
-  bool is_committing_ = false;    // its own record
+  std::string announced_role_;
+  std::vector<std::string> registered_as_;  // announced_words() of its record
+  bool has_seen_itself_ = false;            // its own live record
+  bool has_loaded_data_ = true;             // that was on disk at the start
+  bool is_committing_ = false;              // its own record
   Time next_read_ = Time::min();
   Time next_warning_ = Time::min();
   Time next_probe_ = Time::min();  // of the former process

@@ -47,9 +47,11 @@ void add_slots_of(ServerCall& call, Cluster& cluster, bool are_ranges) {
   config.id = random_id();
   config.lease = Millis(call.server.config.cluster_lease);
   config.created = call.now();
-  const SlotsFor wanted{cluster.node().self(), *slots, config};
-  cluster.changes().run(call, [wanted, now = call.now()](const ClusterView& view) {
-    return add_slots(view, wanted, now);
+  SlotsFor wanted{cluster.node().self(), *slots, config};
+  cluster.changes().run(call, [wanted, now = call.now()](const ClusterView& view) mutable {
+    Changed changed = add_slots(view, wanted, now);
+    wanted.is_repetition = true;
+    return changed;
   });
 }
 
@@ -121,7 +123,7 @@ void cluster_forget(ServerCall& call, Cluster& cluster) {
   const std::string id(call.word(2));
   if (id == cluster.id()) return call.fail("ERR I tried hard but I can't forget myself...");
   cluster.changes().run(call, [id](const ClusterView& view) -> Changed {
-    // redis-cli asks every node to forget it: it is gone after the first.
+    // redis-cli asks every node to forget it: it may be gone after the first.
     if (view.node(id) == nullptr) return std::optional<RegisterCommit>();
     return forget_node(view, id);
   });
@@ -137,6 +139,7 @@ void cluster_reset(ServerCall& call, Cluster& cluster) {
   }
   const NodeRecord fresh = cluster.own_record();
   cluster.changes().run(call, [id = cluster.id(), fresh](const ClusterView& view) -> Changed {
+    if (view.node(id) == nullptr) return std::optional<RegisterCommit>();  // it registers again
     Changed commit = forget_node(view, id);
     if (!commit || !commit->has_value()) return commit;
     NodeRecord node = fresh;  // registered, but in nobody's cluster

@@ -155,6 +155,10 @@ Result<std::optional<RegisterCommit>> add_slots(const ClusterView& view, const S
                                                 Time now) {
   const NodeRecord* const known = view.node(wanted.primary.node);
   if (known == nullptr) return denied("ERR this node is not registered yet");
+  const ClusterShard* const led = view.led_by(wanted.primary.node);
+  if (wanted.is_repetition && led != nullptr && led->record.slots.contains(wanted.slots)) {
+    return std::optional<RegisterCommit>();
+  }
   std::optional<HashSlot> taken;
   wanted.slots.each([&](HashSlot slot) {
     if (!taken && view.owner(slot) != nullptr) taken = slot;
@@ -213,6 +217,9 @@ Result<std::optional<RegisterCommit>> join_shard(const ClusterView& view, const 
 Result<std::optional<RegisterCommit>> forget_node(const ClusterView& view, const std::string& id) {
   const NodeRecord* const known = view.node(id);
   if (known == nullptr) return denied("ERR Unknown node " + id);
+  const bool is_live = view.live(id) != nullptr;
+  const bool is_fresh = known->state == NodeState::fresh && known->shard.empty();
+  if (is_fresh && is_live) return std::optional<RegisterCommit>();
   RegisterCommit commit;
   if (const ClusterShard* const led = view.led_by(id)) {
     if (!led->record.slots.empty()) {
@@ -224,18 +231,12 @@ Result<std::optional<RegisterCommit>> forget_node(const ClusterView& view, const
     commit.compares.push_back(compared(view, shard_key(led->id)));
     commit.puts.push_back({shard_key(led->id), std::nullopt});
   }
-  bool is_needed = false;
-  for (const ClusterShard& shard : view.shards()) {
-    const bool is_named = std::ranges::any_of(
-        shard.record.insync, [&](const NodeMemory& memory) { return memory.node == id; });
-    is_needed = is_needed || (is_named && view.live(id) != nullptr);
-  }
   NodeRecord fresh = *known;
   fresh.shard.clear();
   fresh.state = NodeState::fresh;
   commit.compares.push_back(compared(view, node_key(id)));
-  // A member of an in-sync set leaves it when it sees that it belongs to no shard.
-  commit.puts.push_back({node_key(id), is_needed ? std::optional(to_text(fresh)) : std::nullopt});
+  // One that lives sees that it belongs to no shard: it leaves the in-sync set, and can come back.
+  commit.puts.push_back({node_key(id), is_live ? std::optional(to_text(fresh)) : std::nullopt});
   return std::optional(commit);
 }
 

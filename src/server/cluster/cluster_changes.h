@@ -72,7 +72,8 @@ Result<std::optional<RegisterCommit>> join_node(const ClusterView& view, const s
 struct SlotsFor {
   NodeMemory primary;
   SlotSet slots;
-  ClusterRecord config;  // if there is no cluster yet
+  ClusterRecord config;        // if there is no cluster yet
+  bool is_repetition = false;  // an earlier attempt, whose outcome was unknown, may have done it
 };
 Result<std::optional<RegisterCommit>> add_slots(const ClusterView& view, const SlotsFor& wanted,
                                                 Time now);
@@ -81,7 +82,7 @@ Result<std::optional<RegisterCommit>> add_slots(const ClusterView& view, const S
 Result<std::optional<RegisterCommit>> join_shard(const ClusterView& view, const std::string& id,
                                                  const std::string& primary);
 
-// Takes a node out of the cluster: FORGET, RESET.
+// Takes a node out of the cluster: FORGET, RESET. While its process lives it stays registered.
 Result<std::optional<RegisterCommit>> forget_node(const ClusterView& view, const std::string& id);
 
 }  // namespace mayfly

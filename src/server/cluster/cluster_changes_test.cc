@@ -53,7 +53,7 @@ class ClusterChangesTest : public testing::Test {
   }
   ShardRecord shard(const std::string& id) const { return view().shard(id)->record; }
   SlotsFor slots_for(char primary, const SlotSet& slots) const {
-    return {memory(primary), slots, config_};
+    return {.primary = memory(primary), .slots = slots, .config = config_};
   }
 
   // Commits it; "": done, or there was nothing to do. Every record that is put must be compared, or
@@ -122,6 +122,20 @@ TEST_F(ClusterChangesTest, SlotsThatCannotBeGivenAreRefused) {
             "ERR this node is a replica: slots are given to primaries");
 }
 
+// An attempt whose answer was lost is made again.
+TEST_F(ClusterChangesTest, SlotsThatAnEarlierAttemptHasGivenAreNotRefused) {
+  add_node('a');
+  add_node('b');
+  SlotsFor wanted = slots_for('a', SlotSet({{0, 100}}));
+  EXPECT_EQ(commit(add_slots(view(), wanted, Time{})), "");
+  EXPECT_EQ(commit(add_slots(view(), wanted, Time{})), "ERR Slot 0 is already busy");
+  wanted.is_repetition = true;
+  EXPECT_EQ(commit(add_slots(view(), wanted, Time{})), "nothing");
+  SlotsFor others = slots_for('b', SlotSet({{0, 100}}));
+  others.is_repetition = true;
+  EXPECT_EQ(commit(add_slots(view(), others, Time{})), "ERR Slot 0 is already busy");
+}
+
 // Two nodes take the same slots at once: both have looked at the same records.
 TEST_F(ClusterChangesTest, SlotsAreGivenOnlyOnce) {
   add_node('a');
@@ -170,8 +184,8 @@ TEST_F(ClusterChangesTest, AForgottenNodeIsGone) {
   EXPECT_EQ(commit(forget_node(view(), node_id('b'))), "ERR Unknown node " + node_id('b'));
 }
 
-// Its process must learn that it belongs to no shard: it leaves the set then.
-TEST_F(ClusterChangesTest, AForgottenMemberOfASetKeepsAFreshRecordWhileItLives) {
+// Its process must learn that it belongs to no shard: it leaves the set then. And it can come back.
+TEST_F(ClusterChangesTest, AForgottenNodeKeepsAFreshRecordWhileItLives) {
   add_node('a', "x", NodeState::in);
   add_node('b', "x", NodeState::in);
   add_shard("x", 'a', SlotSet({{0, 9}}), {memory('b')});
@@ -179,6 +193,11 @@ TEST_F(ClusterChangesTest, AForgottenMemberOfASetKeepsAFreshRecordWhileItLives) 
   EXPECT_EQ(commit(forget_node(view(), node_id('b'))), "");
   EXPECT_EQ(node('b').state, NodeState::fresh);
   EXPECT_EQ(node('b').shard, "");
+  EXPECT_EQ(commit(forget_node(view(), node_id('b'))), "nothing");
+  add_node('c', "", NodeState::in);  // by MEET
+  add_live('c');
+  EXPECT_EQ(commit(forget_node(view(), node_id('c'))), "");
+  EXPECT_EQ(node('c').state, NodeState::fresh);
 }
 
 TEST_F(ClusterChangesTest, APrimaryIsForgottenWithItsShardOnceThatHasNoSlots) {

@@ -134,6 +134,8 @@ void publish(ServerCall& call, Cluster&) {
 constexpr std::uint64_t kOfRecords = flag::loading | flag::stale;
 constexpr std::uint64_t kClusterAdmin = flag::admin | flag::stale | flag::no_async_loading;
 constexpr std::uint64_t kRecordsAdmin = kClusterAdmin | flag::loading;
+// They wait for etcd and reply later: not within MULTI or a script, whose replies are due at once.
+constexpr std::uint64_t kWaits = flag::noscript | flag::no_multi;
 constexpr std::uint64_t kNodeMessage =
     kClusterAdmin | flag::noscript | flag::loading | flag::unpaused | flag::allow_busy;
 
@@ -164,9 +166,9 @@ constexpr Command kClusterRows[] = {
     row("slaves", in_cluster<replicas>, 3, kRecordsAdmin, "REPLICAS by its old name.", "node-id"),
     row("count-failure-reports", in_cluster<no_failure_reports>, 3, kRecordsAdmin,
         "Returns 0: nodes do not report each other.", "node-id"),
-    row("addslots", in_cluster<cluster_addslots>, -3, kClusterAdmin,
+    row("addslots", in_cluster<cluster_addslots>, -3, kClusterAdmin | kWaits,
         "Gives slots to the shard of this node.", "slot:int..."),
-    row("addslotsrange", in_cluster<cluster_addslotsrange>, -4, kClusterAdmin,
+    row("addslotsrange", in_cluster<cluster_addslotsrange>, -4, kClusterAdmin | kWaits,
         "Gives ranges of slots to the shard of this node.", "(start-slot:int end-slot:int)..."),
     row("delslots", in_cluster<cluster_no_delslots>, -3, kClusterAdmin,
         "Is refused: slots always have an owner.", "slot:int..."),
@@ -180,15 +182,15 @@ constexpr Command kClusterRows[] = {
     row("bumpepoch", in_cluster<accept>, 2, kRecordsAdmin, "Does nothing: takeovers raise epochs."),
     row("set-config-epoch", in_cluster<accept>, 3, kRecordsAdmin,
         "Does nothing: takeovers raise epochs.", "config-epoch:int"),
-    row("meet", in_cluster<cluster_meet>, -4, kRecordsAdmin, "Takes a node into the cluster.",
-        "ip port:int [cluster-bus-port:int]"),
-    row("forget", in_cluster<cluster_forget>, 3, kRecordsAdmin, "Takes a node out of the cluster.",
-        "node-id"),
-    row("replicate", in_cluster<cluster_replicate>, 3, kClusterAdmin,
+    row("meet", in_cluster<cluster_meet>, -4, kRecordsAdmin | kWaits,
+        "Takes a node into the cluster.", "ip port:int [cluster-bus-port:int]"),
+    row("forget", in_cluster<cluster_forget>, 3, kRecordsAdmin | kWaits,
+        "Takes a node out of the cluster.", "node-id"),
+    row("replicate", in_cluster<cluster_replicate>, 3, kClusterAdmin | kWaits,
         "Makes this node a replica of a primary.", "node-id"),
-    row("failover", in_cluster<cluster_failover>, -2, kClusterAdmin,
+    row("failover", in_cluster<cluster_failover>, -2, kClusterAdmin | kWaits,
         "Makes this replica the primary of its shard.", "[mode:(FORCE | TAKEOVER)]"),
-    row("reset", in_cluster<cluster_reset>, -2, kClusterAdmin | flag::noscript,
+    row("reset", in_cluster<cluster_reset>, -2, kClusterAdmin | kWaits,
         "Takes this node out of the cluster.", "[mode:(HARD | SOFT)]"),
     row("saveconfig", in_cluster<accept>, 2, kRecordsAdmin, "Does nothing: records are in etcd."),
     row("pulse", in_cluster<pulse>, 12, kNodeMessage,
@@ -198,12 +200,12 @@ constexpr Command kClusterRows[] = {
     row("canvass", in_cluster<canvass>, 9, kNodeMessage,
         "Sent by a replica that wants to take over.",
         "shard version:int epoch:int node-id incarnation offset:int token:int"),
-    row("migrateslots", in_cluster<cluster_migrateslots>, -7, kClusterAdmin,
+    row("migrateslots", in_cluster<cluster_migrateslots>, -7, kClusterAdmin | kWaits,
         "Moves slots of this node to other primaries.",
         "(SLOTSRANGE (start-slot:int end-slot:int)... NODE node-id)..."),
     row("getslotmigrations", in_cluster<cluster_getslotmigrations>, 2, kRecordsAdmin,
         "Returns the moves of slots from and to this shard."),
-    row("cancelslotmigrations", in_cluster<cluster_cancelslotmigrations>, 2, kClusterAdmin,
+    row("cancelslotmigrations", in_cluster<cluster_cancelslotmigrations>, 2, kClusterAdmin | kWaits,
         "Cancels the moves of slots from this shard."),
     row("import", in_cluster<cluster_import>, -4, kNodeMessage,
         "Sent by the source of a move of slots.", "message job [argument]..."),

@@ -146,6 +146,7 @@ Status Cluster::check_request(const Client& client, std::uint64_t flags, const R
     }
     return Done{};
   }
+  if (slot.kind == RequestSlot::none && is_outside()) return Done{};  // FLUSHALL, FUNCTION RESTORE
   if (!is_leading && slot.kind == RequestSlot::none) {
     return refusal("READONLY You can't write against a read only replica.");
   }
@@ -197,6 +198,18 @@ void Cluster::became_replica() {
   held_.drop();
   look_at_clock(parts_.clock.now());
   moves_.became_replica();
+}
+
+bool Cluster::is_outside() const {
+  if (!is_announced_ || node_.machine() != nullptr) return false;
+  const NodeRecord* const own = view_.node(file_.node);
+  return own == nullptr || own->shard.empty();
+}
+
+// Its data is not that of its former shard any more: if it comes back, it needs all of it.
+void Cluster::wrote_outside() {
+  parts_.replication.stream().close();
+  forget_loaded();
 }
 
 bool Cluster::is_ok() const {

@@ -7,6 +7,8 @@
 
 #include "server/cluster/cluster_nodes_fixture.h"
 #include "server/cluster/cluster_replies.h"
+#include "server/http/console_commands.h"
+#include "server/http/readiness.h"
 
 namespace mayfly {
 namespace cluster_test {
@@ -52,6 +54,11 @@ TEST_F(ClusterTest, WhatIsAboutOtherDatabasesOrServersIsRefused) {
     EXPECT_TRUE(ask(0, line).ends_with("is not allowed in cluster mode")) << line;
   }
   EXPECT_EQ(ask(0, "SORT l BY w_*"), "(error) ERR BY option of SORT denied in cluster mode");
+  EXPECT_EQ(ask(0, "COPY {t}a {t}b REPLACE DB 1"),
+            "(error) ERR Copying to another database is not allowed in cluster mode");
+  EXPECT_EQ(ask(0, "COPY {t}a {t}b DB 0"), "(integer) 0");
+  const std::string script = "EVAL return(redis.call('move','{t}a','1')) 1 {t}a";
+  EXPECT_NE(ask(0, script).find("MOVE is not allowed in cluster mode"), std::string::npos);
 }
 
 TEST_F(ClusterTest, AReplicaSendsClientsToItsPrimaryUnlessTheyReadOnly) {
@@ -303,6 +310,57 @@ TEST_F(ClusterTest, AFolderOfAnotherClusterIsRefused) {
   run(100ms);
   ASSERT_TRUE(parts(0).persistence.fatal());
   EXPECT_NE(parts(0).persistence.fatal()->message.find("belongs to cluster"), std::string::npos);
+}
+
+TEST_F(ClusterTest, TheLiveRecordNamesTheRole) {
+  const auto role = [this](int node) {
+    return parse_live_record(*records_.find(live_key(id(node)))->value)->role;
+  };
+  start(3);
+  EXPECT_EQ(role(0), "none");
+  ask(0, "CLUSTER ADDSLOTSRANGE 0 16383");
+  ask(1, "CLUSTER REPLICATE " + id(0));
+  run(3s);
+  EXPECT_EQ(role(0), "primary");
+  EXPECT_EQ(role(1), "replica");
+  EXPECT_EQ(role(2), "none");
+  ask(1, "CLUSTER FAILOVER");
+  run(500ms);
+  EXPECT_EQ(role(0), "replica");
+  EXPECT_EQ(role(1), "primary");
+}
+
+TEST_F(ClusterTest, ANodeIsReadyIfItServesItsShard) {
+  start(3);
+  EXPECT_EQ(why_not_ready(parts(2)), "cluster: this node belongs to no shard");
+  ask(0, "CLUSTER ADDSLOTSRANGE 0 16383");
+  ask(1, "CLUSTER REPLICATE " + id(0));
+  run(3s);
+  EXPECT_EQ(why_not_ready(parts(0)), std::nullopt);
+  EXPECT_EQ(why_not_ready(parts(1)), std::nullopt);
+  servers_->set_stopped(1, true);
+  records_.is_down = true;
+  run(4s);
+  EXPECT_EQ(why_not_ready(parts(0)),
+            "cluster: this primary may not serve, as no promise of its in-sync replicas is left");
+}
+
+// Database 1 has keys of slots that are being imported.
+TEST_F(ClusterTest, ClientsSeeDatabaseZeroOnly) {
+  start_shard(1);
+  TestClient& client = servers_->client(0);
+  ask(0, "SET a 1");
+  client.client().select(kStagingDatabase);
+  ask(0, "SET a 1");
+  client.client().select(0);
+  ASSERT_EQ(parts(0).keyspace[kStagingDatabase].stored(), 1u);
+  const std::string info = ask(0, "INFO keyspace");
+  EXPECT_NE(info.find("db0:"), info.npos) << info;
+  EXPECT_EQ(info.find("db1:"), info.npos) << info;
+  TestClient http(servers_->server(0), "127.0.0.1:9000");
+  const HttpResponse response =
+      run_console_commands(parts(0), http.link(), "{\"db\":1,\"commands\":[[\"GET\",\"a\"]]}");
+  EXPECT_EQ(response.status, 400);
 }
 
 TEST_F(ClusterTest, ClusterNodesHasTheFormOfRedis) {

@@ -11,6 +11,7 @@
 #include "cluster/hash_slot.h"
 #include "commands/command.h"
 #include "resp/request.h"
+#include "server/expiry/log_key.h"
 
 namespace mayfly {
 
@@ -24,8 +25,9 @@ struct RequestSlot {
   Kind kind = none;
   HashSlot slot = 0;
 
-  // Takes one more key into account.
+  // Takes one more key into account. Each primary has an expiry log of its own, whatever its slots.
   void add(std::string_view key) {
+    if (key == kExpiryLogKey) return;
     const HashSlot its = hash_slot(key);
     if (kind == none) {
       *this = {one, its};
@@ -45,8 +47,11 @@ struct RequestSlot {
 
 // REQUIRES: the number of words fits the command.
 inline RequestSlot request_slot(const Command& command, Words words) {
-  if (has_one_key(command)) return {RequestSlot::one, hash_slot(words[1])};
   RequestSlot result;
+  if (has_one_key(command)) {
+    result.add(words[1]);
+    return result;
+  }
   each_key(command, words, [&](std::string_view key) { result.add(key); });
   if ((command.flags & flag::shard_channels) != 0) {
     const std::size_t end = command.arity > 0 ? 2 : words.size();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "server/cluster/cluster.h"
 #include "server/core/reclaimer.h"
 #include "server/core/requests.h"
 #include "server/persistence/loading.h"
@@ -111,7 +112,10 @@ Status Requests::check_writable(const Client& client, const Command& command,
     if (Status status = parts_.persistence.check_writable(); !status) return status;
   }
   if (!writes) return Done{};
-  return parts_.replication.check_writable(parts_.clock);
+  Status status = parts_.replication.check_writable(parts_.clock);
+  // A node of no shard follows nobody. Of writes, it gets only those without keys.
+  const bool is_nobodys = !status && !client.is_import && parts_.cluster.is_outside();
+  return is_nobodys ? Done{} : status;
 }
 
 Status Requests::check_data_ready(const Client& client, const Command& command,

@@ -15,6 +15,7 @@
 #include "resp/request_peek.h"
 #include "server/blocking/key_waiters.h"
 #include "server/cluster/cluster.h"
+#include "server/cluster/cluster_refusals.h"
 #include "server/core/reclaimer.h"
 #include "server/expiry/expiry_log.h"
 #include "server/expiry/log_protection.h"
@@ -39,22 +40,6 @@ constexpr std::size_t kLookAheadAgain = 64;
 // A browser can be made to send a request whose lines are commands.
 bool is_http(std::string_view word) { return equals(word, "post") || equals(word, "host:"); }
 
-// Whether a command that is about other databases or other slots can run in a cluster.
-Status check_for_cluster(const Command& command, Words words) {
-  if ((command.flags & flag::not_in_cluster) != 0) {
-    std::string name(command.name);
-    for (char& c : name) c = static_cast<char>(std::toupper(c));
-    return Error{Code::denied, fmt::format("ERR {} is not allowed in cluster mode", name)};
-  }
-  for (std::size_t i = 2; i < words.size(); ++i) {
-    const bool is_by = equals(words[i], "by");
-    if (!is_by && !equals(words[i], "get")) continue;
-    return Error{Code::denied,
-                 fmt::format("ERR {} option of SORT denied in cluster mode", is_by ? "BY" : "GET")};
-  }
-  return Done{};
-}
-
 }  // namespace
 
 // The time of the request that runs next, and the end of the log before it.
@@ -69,9 +54,8 @@ inline Time Requests::read_clock() {
 // In a cluster: nearly every request is about one key, and nothing stands in its way.
 inline bool Requests::is_answered_at_once(const Client& client, const Command& command,
                                           Words words) {
-  constexpr std::uint64_t kSpecial = flag::not_in_cluster | flag::names_other_keys;
   if (client.transaction.is_open || is_in_transaction_ || !has_one_key(command) ||
-      (command.flags & kSpecial) != 0) {
+      (command.flags & kLimitedInCluster) != 0) {
     return false;
   }
   return parts_.cluster.answers_at_once(words[1], read_clock(), slot_);
@@ -127,7 +111,7 @@ bool Requests::handle(Client& client, Words words) {
 // Whether this node of a cluster answers. A transaction has one slot: that of all its commands.
 Status Requests::check_cluster(Client& client, const Command& command, std::uint64_t flags,
                                Words words) {
-  if ((command.flags & (flag::not_in_cluster | flag::names_other_keys)) != 0) {
+  if ((command.flags & kLimitedInCluster) != 0) {
     if (Status status = check_for_cluster(command, words); !status) return status;
   }
   RequestSlot& slot = slot_;

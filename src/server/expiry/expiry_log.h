@@ -27,6 +27,7 @@
 #include "server/core/server_host.h"
 #include "server/expiry/log_batch.h"
 #include "server/expiry/log_entry.h"
+#include "server/expiry/log_key.h"
 #include "server/expiry/recent_expiries.h"
 
 namespace mayfly {
@@ -36,8 +37,6 @@ class Loading;
 class Propagation;
 class ReplicationStream;
 struct Stats;
-
-inline constexpr std::string_view kExpiryLogKey = "__expired__";
 
 class ExpiryLog final : public ExpiryObserver {
  public:

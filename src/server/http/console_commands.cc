@@ -80,6 +80,7 @@ Result<ParsedBody> parse_body(std::string_view body, int databases) {
   if (const JsonValue* const number = json->find("db")) {
     const std::optional<std::int64_t> database = number->whole_number();
     if (!database || *database < 0 || *database >= databases) {
+      if (databases == 1) return bad_body("db must be 0");
       return bad_body(fmt::format("db must be a number from 0 to {}", databases - 1));
     }
     parsed.database = static_cast<int>(*database);
@@ -165,7 +166,8 @@ void append_result(std::string& json, std::string_view reply) {
 }  // namespace
 
 HttpResponse run_console_commands(const ServerParts& parts, Link& link, std::string_view body) {
-  const Result<ParsedBody> parsed = parse_body(body, parts.keyspace.count());
+  const int databases = parts.config.cluster_enabled ? 1 : parts.keyspace.count();
+  const Result<ParsedBody> parsed = parse_body(body, databases);
   if (!parsed) return http_error(400, parsed.error().message);
   std::string json = "{\"replies\":[";
   ConsoleClient client(parts, link, parsed->database);

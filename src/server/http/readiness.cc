@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/readiness.h"
 
+#include "server/cluster/cluster.h"
 #include "server/core/server_call.h"
 #include "server/persistence/loading.h"
 #include "server/persistence/persistence.h"
@@ -8,6 +9,18 @@
 #include "server/scripting/scripting.h"
 
 namespace mayfly {
+namespace {
+
+std::optional<std::string> why_cluster_not_ready(const Cluster& cluster) {
+  if (!cluster.is_enabled() || cluster.is_ok()) return std::nullopt;
+  if (cluster.node().machine() == nullptr) return "cluster: this node belongs to no shard";
+  if (cluster.is_leading() && !cluster.is_serving()) {
+    return "cluster: this primary may not serve, as no promise of its in-sync replicas is left";
+  }
+  return "cluster: it is down for this node (see CLUSTER INFO)";
+}
+
+}  // namespace
 
 std::optional<std::string> why_not_ready(const ServerParts& parts) {
   if (parts.loading.is_active()) return "loading: the data is read from disk or from the primary";
@@ -19,6 +32,7 @@ std::optional<std::string> why_not_ready(const ServerParts& parts) {
       return status.error().message;
     }
   }
+  if (auto why = why_cluster_not_ready(parts.cluster)) return why;
   if (parts.scripting.is_busy()) return "busy: a script runs for long";
   if (parts.persistence.shutdown().is_waiting()) return "stopping: the server shuts down";
   return std::nullopt;

@@ -40,7 +40,8 @@ void lateness_histogram(PrometheusText& out, std::string_view cause, const Laten
 template <class See>
 void each_database(const ServerParts& server, See see) {
   Keyspace& keyspace = server.keyspace;
-  for (int number = 0; number < keyspace.count(); ++number) {
+  const int shown = server.config.cluster_enabled ? 1 : keyspace.count();  // not what is imported
+  for (int number = 0; number < shown; ++number) {
     const Database& database = keyspace[number];
     if (database.stored() > 0) see(database, std::to_string(number));
   }

@@ -97,7 +97,8 @@ void info_cpu(const ServerParts&, std::string& text) {
 void info_keyspace(const ServerParts& server, std::string& text) {
   Keyspace& keyspace = server.keyspace;
   const ExecContext context = server.reclaimer.context();
-  for (int number = 0; number < keyspace.count(); ++number) {
+  const int shown = server.config.cluster_enabled ? 1 : keyspace.count();  // not what is imported
+  for (int number = 0; number < shown; ++number) {
     const Database& database = keyspace[number];
     if (database.size(context) == 0) continue;
     text += fmt::format("db{}:keys={},expires={},avg_ttl={},keys_with_volatile_items={}\r\n",

@@ -17,6 +17,9 @@ std::string refusal(const ServerCall& call, std::uint32_t flags, bool is_read_on
   const ServerParts& server = call.server;
   const bool is_stale = server.replication.is_stale();
   if ((flags & script_flag::undeclared) != 0) return is_stale ? kStaleReply : "";
+  if (server.config.cluster_enabled && (flags & script_flag::no_cluster) != 0) {
+    return "ERR Can not run script on cluster, 'no-cluster' flag is set.";
+  }
   if (is_stale && (flags & script_flag::allow_stale) == 0) {
     return "MASTERDOWN Link with MASTER is down, replica-serve-stale-data is set to 'no' and "
            "'allow-stale' flag is not set on the script.";

@@ -3,6 +3,7 @@
 
 #include "mayfly/internal/stopwatch.h"
 #include "server/cluster/cluster.h"
+#include "server/cluster/cluster_refusals.h"
 #include "server/core/reclaimer.h"
 #include "server/core/requests.h"
 #include "server/expiry/expiry_log.h"
@@ -52,6 +53,9 @@ Status Requests::check_script_command(const ScriptRun& run, const Command& comma
   }
   // Keys that a script does not name may belong to another node, or be about to.
   if (parts_.cluster.is_enabled() && !run.caller.is_primary) {
+    if ((command.flags & kLimitedInCluster) != 0) {
+      if (Status status = check_for_cluster(command, words); !status) return status;
+    }
     const RequestSlot slot = request_slot(command, words);
     if (slot.kind == RequestSlot::cross) {
       return refused("ERR Script attempted to access keys that do not hash to the same slot");

@@ -62,6 +62,10 @@ Result<std::optional<RegisterCommit>> make_moves(const ClusterView& view, const 
     const NodeRecord* const node = view.node(move.node);
     if (node == nullptr) return denied("ERR Unknown node " + move.node);
     if (node->shard == source->id) return denied("ERR Target node can not be in the same shard.");
+    if (node->shard.empty()) {
+      return denied(fmt::format("ERR Target node has no shard yet (mayfly cluster add {}:{})",
+                                node->host, node->port));
+    }
     const ClusterShard* const target = view.shard(node->shard);
     if (target == nullptr || target->record.primary.node != move.node) {
       return denied("ERR Target node is not a master.");
