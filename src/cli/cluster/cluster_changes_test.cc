@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cli/cluster/failover_commands.h"
 #include "cli/cluster/fake_cluster.h"
 #include "cli/cluster/member_commands.h"
@@ -84,6 +86,22 @@ TEST_F(ClusterChangesTest, ANodeBecomesAShardOfItsOwn) {
   EXPECT_EQ(view.shard("c")->record.primary.node, FakeCluster::id(9));
   EXPECT_EQ(view.node(FakeCluster::id(9))->shard, "c");
   EXPECT_GT(view.config()->version, config) << "such changes are serialised by the config";
+}
+
+TEST_F(ClusterChangesTest, ANewShardGetsTheFunctionsOfAnother) {
+  cluster_.make(2);
+  cluster_.nodes.nodes[FakeCluster::address(1)].is_up = false;
+  cluster_.nodes.nodes[FakeCluster::address(2)].functions = "LIBRARY";
+  FakeNode& newcomer = cluster_.start(9);
+  newcomer.takes_functions = false;
+  EXPECT_TRUE(has(run(run_add, AddArgs{FakeCluster::address(9), ""}),
+                  "does not take the functions of 10.0.0.2:6379: ERR too old"));
+  EXPECT_EQ(cluster_.records.view().shard("c"), nullptr) << "nothing was changed";
+  newcomer.takes_functions = true;
+  ASSERT_EQ(run(run_add, AddArgs{FakeCluster::address(9), ""}), "");
+  EXPECT_TRUE(std::ranges::count(cluster_.nodes.calls,
+                                 "10.0.0.9:6379 FUNCTION RESTORE LIBRARY FLUSH") == 2);
+  EXPECT_TRUE(has(cluster_.talk.notes, "1 library of functions copied to it"));
 }
 
 TEST_F(ClusterChangesTest, ANodeBecomesAReplica) {

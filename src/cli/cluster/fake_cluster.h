@@ -118,6 +118,8 @@ struct FakeNode {
   bool is_up = true;
   bool is_plain = false;  // not in cluster mode
   ReplyValue slots;       // of CLUSTER SLOTS
+  std::string functions;  // of FUNCTION DUMP: one library; empty: none
+  bool takes_functions = true;
 };
 
 class FakeNodes final : public ClusterNodes {
@@ -175,6 +177,16 @@ class FakeNodes final : public ClusterNodes {
       reply.items = {text(Kind::bulk, std::to_string(ms / 1000)),
                      text(Kind::bulk, std::to_string(ms % 1000 * 1000))};
       return reply;
+    }
+    if (words == "FUNCTION LIST") {
+      ReplyValue reply;
+      reply.kind = Kind::array;
+      if (!node.functions.empty()) reply.items.emplace_back();
+      return reply;
+    }
+    if (words == "FUNCTION DUMP") return text(Kind::bulk, node.functions);
+    if (words.starts_with("FUNCTION RESTORE")) {
+      return node.takes_functions ? text(Kind::simple, "OK") : text(Kind::error, "ERR too old");
     }
     if (node.is_plain && words.starts_with("CLUSTER")) {
       return text(Kind::error, "ERR This instance has cluster support disabled");

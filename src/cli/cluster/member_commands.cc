@@ -19,6 +19,7 @@ namespace {
 using Changed = Result<std::optional<RegisterCommit>>;
 
 constexpr Millis kLeaveWait{15'000};
+constexpr Millis kFunctionsWait{10'000};
 
 std::string free_shard_name(const ClusterView& view) {
   for (std::size_t i = 0;; ++i) {
@@ -49,6 +50,29 @@ Status check_clock(ClusterSession& session, const ClusterView& view, const NodeF
                fmt::format("the clocks of this node and of the cluster differ by {} ms; at most {} "
                            "are allowed (let NTP or chrony set them)",
                            spread.count(), kClockSpreadMax.count())};
+}
+
+// Each shard has the functions of its own: a new one gets those of a primary that answers, before
+// it can get slots. Returns how many libraries there are.
+Result<std::size_t> copy_functions(ClusterSession& session, const ClusterView& view,
+                                   const NodeAddress& to) {
+  for (const ClusterShard& shard : view.shards()) {
+    const auto from = address_of(view, shard.record.primary.node);
+    if (!from) continue;
+    const auto asked =
+        session.nodes.call(*from, {{"FUNCTION", "LIST"}, {"FUNCTION", "DUMP"}}, kFunctionsWait);
+    if (!asked || (*asked)[1].kind != ReplyValue::Kind::bulk) continue;
+    const std::size_t count = (*asked)[0].items.size();
+    if (count == 0) return count;
+    const auto restored = session.nodes.call(
+        to, {{"FUNCTION", "RESTORE", (*asked)[1].text, "FLUSH"}}, kFunctionsWait);
+    if (!restored) return restored.error();
+    if ((*restored)[0].kind != ReplyValue::Kind::error) return count;
+    return Error{Code::invalid,
+                 fmt::format("{} does not take the functions of {}: {} (nothing was changed)",
+                             to.text(), from->text(), (*restored)[0].text)};
+  }
+  return 0;
 }
 
 Changed joining(const ClusterView& view, const Newcomer& node, const std::string& shard,
@@ -203,6 +227,15 @@ Result<Exit> run_add(const AddArgs& args, ClusterSession& session) {
                     : fmt::format("{} becomes a replica of shard {}\n", args.node, shard));
   }
   if (const Status sure = ask(session, "Add it?"); !sure) return sure.error();
+  if (makes_shard) {
+    const auto libraries = copy_functions(session, *view, *address);
+    if (!libraries) return libraries.error();
+    if (*libraries > 0) {
+      session.talk.note(fmt::format(
+          "{} of functions copied to it",
+          *libraries == 1 ? std::string("1 library") : fmt::format("{} libraries", *libraries)));
+    }
+  }
   const Status done = change_records(session, [&](const ClusterView& now) {
     return joining(now, *node, shard, makes_shard, session.clock.now());
   });
