@@ -85,19 +85,36 @@ void links(ServerCall& call, Cluster& cluster) {
   }
 }
 
-void countkeysinslot(ServerCall& call, Cluster&) {
-  const auto slot = read_slot(call, 2);
-  if (!slot) return;
-  call.reply().integer(static_cast<std::int64_t>(call.keyspace()[0].stored_in_hash_slot(*slot)));
+// Where keys of the slot are. Those of slots that have gone do not count, and those of slots that
+// have come may not be merged yet. A node of no shard shows what it has.
+std::vector<int> databases_with(const Cluster& cluster, HashSlot slot) {
+  const ShardMachine* const machine = cluster.node().machine();
+  if (machine == nullptr) return {0};
+  if (!machine->record().slots.contains(slot)) return {};
+  return {0, kStagingDatabase};
 }
 
-void getkeysinslot(ServerCall& call, Cluster&) {
+void countkeysinslot(ServerCall& call, Cluster& cluster) {
+  const auto slot = read_slot(call, 2);
+  if (!slot) return;
+  std::size_t count = 0;
+  for (const int database : databases_with(cluster, *slot)) {
+    count += call.keyspace()[database].stored_in_hash_slot(*slot);
+  }
+  call.reply().integer(static_cast<std::int64_t>(count));
+}
+
+void getkeysinslot(ServerCall& call, Cluster& cluster) {
   const auto slot = read_slot(call, 2);
   if (!slot) return;
   const auto count = call.integer(3, 0, INT64_MAX, "ERR Invalid number of keys");
   if (!count) return;
-  const std::vector<std::string_view> keys =
-      call.keyspace()[0].keys_in_hash_slot(call.context(), *slot, static_cast<std::size_t>(*count));
+  std::vector<std::string_view> keys;
+  for (const int database : databases_with(cluster, *slot)) {
+    const std::size_t left = static_cast<std::size_t>(*count) - keys.size();
+    const auto found = call.keyspace()[database].keys_in_hash_slot(call.context(), *slot, left);
+    keys.insert(keys.end(), found.begin(), found.end());
+  }
   call.reply().array(keys.size());
   for (const std::string_view key : keys) call.reply().bulk(key);
 }

@@ -22,6 +22,9 @@ TEST_F(ClusterRequestsTest, AReplicaShowsNoKeysOfSlotsThatHaveMovedAway) {
   take_slots(SlotSet({{15000, 16383}}));
   run(50ms);
   EXPECT_EQ(servers_->run(1, "DBSIZE"), "") << "it waits for the primary";
+  TestClient third(servers_->server(1), "127.0.0.1:9001");
+  EXPECT_EQ(third.run("CLUSTER COUNTKEYSINSLOT 15495"), "(integer) 0");
+  EXPECT_EQ(third.run("CLUSTER GETKEYSINSLOT 15495 10"), "[]");
   TestClient other(servers_->server(1), "127.0.0.1:9000");
   EXPECT_EQ(other.run("RANDOMKEY"), "");
   servers_->set_stopped(0, false);

@@ -239,6 +239,8 @@ TEST_F(SlotMovesTest, AReplicaOfTheTargetSendsReadersToItsPrimaryUntilTheKeysAre
   EXPECT_EQ(reader.run("READONLY"), "OK");
   EXPECT_EQ(reader.run("GET b"), moved(3300, 1));
   EXPECT_EQ(reply_of(3, "DBSIZE"), "") << "it waits";
+  EXPECT_EQ(reply_of(3, "CLUSTER COUNTKEYSINSLOT 3300"), "(integer) 1");
+  EXPECT_EQ(reply_of(3, "CLUSTER GETKEYSINSLOT 3300 10"), "[\"b\"]");
   servers_->set_stopped(1, false);
   run(1s);
   EXPECT_EQ(reader.run("GET b"), "\"1\"");

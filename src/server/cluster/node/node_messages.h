@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/shard_machine.h"
+#include "cluster/shard_messages.h"
 #include "resp/reply.h"
 #include "resp/reply_parser.h"
 #include "resp/request.h"
