@@ -26,6 +26,7 @@
 //   next_deadline       O(1); at or before the least deadline, and exact after a take_due()
 //   count_due(t)        O(buckets due at t), a thousand slots each, and a look into one; exact
 //   estimate_due(t)     the same without the look
+//   first_deadline(t)   the least one at or after t, exact; a look into one or two buckets
 //   visit(from, to)     in order of deadline, O(what it visits)
 //   slack               none
 //   memory              12 to 16 bytes a slot, mostly 14.6: 8 for the deadline, the rest in buckets
@@ -37,8 +38,8 @@
 #include <functional>
 #include <memory>
 
-#include "mayfly/expiry_index.h"
 #include "mayfly/deadline_column.h"
+#include "mayfly/expiry_index.h"
 
 namespace mayfly {
 
@@ -65,6 +66,7 @@ class VolatileSet {
   Time deadline(Slot slot) const { return slots_[slot]; }
   Time find(Slot slot) const { return slots_.find(slot); }  // of any slot; kNever if it has none
   Time next_deadline() const;
+  Time first_deadline(Time from) const;  // kNever if there is none
   std::size_t size() const { return slots_.size(); }
   std::size_t count_due(Time now) const;
   Millis slack() const { return Millis::zero(); }

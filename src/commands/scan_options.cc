@@ -14,6 +14,8 @@
 namespace mayfly {
 namespace {
 
+bool takes_type(ScanKind kind) { return kind == ScanKind::keys || kind == ScanKind::expire_keys; }
+
 // Reads the option at word `i` and returns the word after it; nothing after an error reply.
 std::optional<std::size_t> read_scan_option(Call& call, std::size_t i, ScanKind kind,
                                             ScanOptions& options) {
@@ -28,11 +30,14 @@ std::optional<std::size_t> read_scan_option(Call& call, std::size_t i, ScanKind 
   } else if (call.is(i, "match") && has_value) {
     options.match = call.word(i + 1);
     return i + 2;
-  } else if (call.is(i, "type") && has_value && kind == ScanKind::keys) {
+  } else if (call.is(i, "type") && has_value && takes_type(kind)) {
     options.type = parse_type(lowered(call.word(i + 1)));
     if (options.type) return i + 2;
     call.fail(fmt::format("ERR unknown type name '{}'", call.word(i + 1)));
     return std::nullopt;
+  } else if (call.is(i, "members") && kind == ScanKind::expire_keys) {
+    options.with_members = true;
+    return i + 1;
   } else if (call.is(i, "novalues") || call.is(i, "noscores")) {
     const bool is_values = call.is(i, "novalues");
     options.names_only = true;

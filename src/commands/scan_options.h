@@ -20,10 +20,11 @@
 namespace mayfly {
 
 enum class ScanKind {
-  keys,  // SCAN: takes TYPE
-  hash,  // HSCAN: takes NOVALUES
-  set,   // SSCAN: takes none of these
-  zset,  // ZSCAN: takes NOSCORES
+  keys,         // SCAN: takes TYPE
+  expire_keys,  // EXPIRESCAN: takes TYPE and MEMBERS
+  hash,         // HSCAN: takes NOVALUES
+  set,          // SSCAN: takes none of these
+  zset,         // ZSCAN: takes NOSCORES
 };
 
 struct ScanOptions {
@@ -31,7 +32,8 @@ struct ScanOptions {
   std::size_t count = 10;
   std::optional<std::string_view> match;
   std::optional<ValueType> type;
-  bool names_only = false;  // NOVALUES or NOSCORES
+  bool names_only = false;    // NOVALUES or NOSCORES
+  bool with_members = false;  // MEMBERS
 
   // Whether the name matches MATCH; without MATCH every name does.
   bool matches(std::string_view name) const;

@@ -62,6 +62,10 @@ Time VolatileSet::next_deadline() const {
   return next_;
 }
 
+Time VolatileSet::first_deadline(Time from) const {
+  return tree_ == nullptr ? kNever : tree_->first_deadline(slots_, from);
+}
+
 std::size_t VolatileSet::count_due(Time now) const {
   return tree_ == nullptr ? 0 : tree_->count_due(slots_, now);
 }

@@ -65,6 +65,22 @@ TEST_F(VolatileSetTest, VisitsARangeThatIncludesItsStartAndNotItsEnd) {
   }
 }
 
+TEST_F(VolatileSetTest, FindsTheFirstDeadlineFromAMomentOn) {
+  EXPECT_EQ(set_.first_deadline(Time::min()), kNever);
+  fill(20'000, 50'000);
+  for (int i = 0; i < 200; ++i) {
+    const Time from = at(static_cast<std::int64_t>(random_.below(51'000)));
+    const auto first = model_.lower_bound(from);
+    EXPECT_EQ(set_.first_deadline(from), first == model_.end() ? kNever : first->first);
+  }
+}
+
+TEST_F(VolatileSetTest, FindsTheFirstDeadlineAmongManyThatAreTheSame) {
+  fill(10'000, 1);
+  EXPECT_EQ(set_.first_deadline(Time::min()), model_.begin()->first);
+  EXPECT_EQ(set_.first_deadline(model_.begin()->first + Millis(1)), kNever);
+}
+
 TEST_F(VolatileSetTest, StopsVisitingWhenToldTo) {
   fill(1'000, 100);
   int seen = 0;

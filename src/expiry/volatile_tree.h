@@ -19,8 +19,8 @@
 
 #include "expiry/pool.h"
 #include "expiry/volatile_bucket.h"
-#include "mayfly/expiry_index.h"
 #include "mayfly/deadline_column.h"
+#include "mayfly/expiry_index.h"
 
 namespace mayfly::internal {
 
@@ -38,6 +38,7 @@ class VolatileTree {
   // No deadline is before it; kNever if there is none. It is the least one, unless that was removed
   // and take_due() has not looked since.
   Time earliest() const;
+  Time first_deadline(const PlacedColumn& slots, Time from) const;
   std::size_t count_due(const PlacedColumn& slots, Time now) const;
   std::size_t estimate_due(Time now) const;
   void visit(const PlacedColumn& slots, Time from, Time to, const See& see) const;
@@ -146,6 +147,7 @@ class VolatileTree {
                    std::vector<Due>& out);
   std::size_t take_bucket(PlacedColumn& slots, Branch at, unsigned digit, Time now,
                           std::size_t limit, std::vector<Due>& out);
+  Time first_below(const PlacedColumn& slots, Branch at, Time from) const;
   bool visit_branch(const PlacedColumn& slots, Branch at, Range wanted, const See& see) const;
   bool visit_bucket(const PlacedColumn& slots, const VolatileBucket& bucket, Range wanted,
                     const See& see) const;

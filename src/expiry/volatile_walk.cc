@@ -128,6 +128,29 @@ Time VolatileTree::earliest() const {
   return buckets_[child.id()].earliest();
 }
 
+Time VolatileTree::first_deadline(const PlacedColumn& slots, Time from) const {
+  return root_.is_empty() ? kNever : first_below(slots, root(), from);
+}
+
+Time VolatileTree::first_below(const PlacedColumn& slots, Branch at, Time from) const {
+  for (unsigned digit = 0; digit < kFanout;) {
+    const Child child = nodes_[at.node].children[digit];
+    if (!child.is_empty() && range_of(at, digit).last >= from) {
+      Time first = kNever;
+      if (child.is_node()) {
+        first = first_below(slots, child_of(at, digit), from);
+      } else {
+        for (const Slot slot : buckets_[child.id()]) {
+          if (slots[slot] >= from) first = std::min(first, slots[slot]);
+        }
+      }
+      if (first != kNever) return first;
+    }
+    digit += span_of(child);
+  }
+  return kNever;
+}
+
 // Adds up what lies before `now`, by the sizes of whole buckets. `boundary(bucket, range)` says how
 // much of the one bucket to add that `now` falls into.
 template <class Boundary>

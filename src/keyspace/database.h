@@ -129,6 +129,13 @@ class Database {
   // The earliest deadline among the members, or an earlier time. kNever if none has a deadline.
   Time earliest_member_deadline(Slot slot) const;
 
+  // The least deadline at or after `from` among the members, exact; kNever if there is none. O(1),
+  // but O(members) if they are packed.
+  Time first_member_deadline(Slot slot, Time from) const;
+
+  // Makes earliest_member_deadline() exact, and returns it.
+  Time settle_member_deadline(Slot slot);
+
   // ---- Strings ----
 
   // Valid until the next change of this key. REQUIRES: the key is a string.
@@ -331,6 +338,7 @@ class Database {
   void end_int_set(Slot slot);      // makes the members packed, or a table
   void set_table(Slot slot, std::unique_ptr<MemberTable> table);
   void refresh_deadline(Slot slot);  // after a change of the members' deadlines
+  void schedule_members(Slot slot, Time earliest);
 
   // ---- Sums: database_sums.cc ----
   // What a key counts for, before a change of its value or its name; 0 if it has no deadline. And

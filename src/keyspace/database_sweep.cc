@@ -108,14 +108,29 @@ Time Database::next_deadline() const {
 }
 
 void Database::refresh_deadline(Slot slot) {
-  KeyNode& node = *place(slot);
   const Time earliest = visit_value(
-      node, Overloaded{[](std::string_view) { return kNever; },
-                       [](const MembersValue auto& members) { return members.earliest(); },
-                       [](const auto&) { return kNever; }});
+      node(slot), Overloaded{[](std::string_view) { return kNever; },
+                             [](const MembersValue auto& members) { return members.earliest(); },
+                             [](const auto&) { return kNever; }});
+  schedule_members(slot, earliest);
+}
+
+void Database::schedule_members(Slot slot, Time earliest) {
   if (earliest == earliest_member_deadline(slot)) return;
   contents_->members.schedule(slot, earliest);
-  node.has_member_deadlines = earliest != kNever;
+  place(slot)->has_member_deadlines = earliest != kNever;
+}
+
+Time Database::first_member_deadline(Slot slot, Time from) const {
+  if (node(slot).has_member_deadlines == 0) return kNever;
+  return visit_members(node(slot),
+                       [&](const auto& members) { return members.first_deadline(from); });
+}
+
+Time Database::settle_member_deadline(Slot slot) {
+  const Time earliest = first_member_deadline(slot, Time::min());
+  schedule_members(slot, earliest);
+  return earliest;
 }
 
 std::size_t Database::sweep(const ExecContext& context, std::size_t limit) {

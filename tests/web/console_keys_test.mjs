@@ -121,6 +121,34 @@ test("the list by time begins with what expires first, and what has expired leav
                 "the key that expired has left the list");
   }));
 
+test("the list shows the keys of the README, by the member that expires first",
+  () => withPage(browser, server, async (page) => {
+    server.ask("FLUSHALL");
+    server.ask("SET", "motd", "hello");
+    await live(page);
+    await page.locator("#pattern").press("Enter");
+    await page.locator("#keys .empty", { hasText: "1 key, and it does not expire." }).waitFor();
+    await page.getByRole("button", { name: "List by name" }).click();
+    await page.locator("#keys button.name", { hasText: "motd" }).waitFor();
+
+    server.ask("HSETEX", "session:42", "EX", 1800, "FIELDS", 2, "user", "alice", "token", "7f3a");
+    server.ask("HEXPIRE", "session:42", 60, "FIELDS", 1, "token");
+    server.ask("SADDEX", "online", "EX", 90, "MEMBERS", 2, "ann", "bob");
+    server.ask("ZADDEX", "board", "EX", 3600, "MEMBERS", 2, 90, "ann", 80, "bob");
+    await page.getByLabel("Order", { exact: true }).selectOption("soonest");
+    const names = page.locator("#keys button.name");
+    await until(async () => (await names.allTextContents()).join() === "session:42,online,board",
+                "the keys are listed");
+    const first = page.locator("#keys tbody tr").first();
+    assert.match(await first.textContent(), /token (1 min|[\d.]+ s)/);
+
+    await page.locator("#pattern").fill("motd");
+    await page.keyboard.press("Enter");
+    await until(async () => (await names.allTextContents()).join() === "motd",
+                "the key of this name is found though it does not expire");
+    server.ask("FLUSHALL");
+  }));
+
 test("a dangerous command asks first", () => withPage(browser, server, async (page) => {
   server.ask("SET", "kept", "x");
   await live(page);

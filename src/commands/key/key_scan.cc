@@ -8,6 +8,7 @@
 #include "commands/call.h"
 #include "commands/command.h"
 #include "commands/scan_options.h"
+#include "commands/ttl/earliest_deadlines.h"
 #include "commands/ttl/expire_scan.h"
 #include "resp/glob.h"
 
@@ -71,13 +72,27 @@ void scan(Call& call) {
   reply.array_at(place, count);
 }
 
-// EXPIRESCAN cursor FROM moment TO moment [MATCH pattern] [COUNT count] [TYPE type]
+// The keys of a page of EXPIRESCAN. With MEMBERS a key counts by the earliest deadline of all that
+// it has.
+ExpirePage expiring_keys(Call& call, const ExpireScan& scan) {
+  Database& database = call.database();
+  if (scan.options.with_members) {
+    return expire_page(scan, [&](Time from, Time to, const auto& see) {
+      return visit_earliest(database, call.now(), from, to, see);
+    });
+  }
+  return expire_page(scan, [&](Time from, Time to, const auto& see) {
+    database.visit_deadlines(from, to, see);
+    return to;
+  });
+}
+
+// EXPIRESCAN cursor FROM moment TO moment [MATCH pattern] [COUNT count] [TYPE type] [MEMBERS]
 void expirescan(Call& call) {
-  const std::optional<ExpireScan> scan = expire_scan(call, 1, ScanKind::keys);
+  const std::optional<ExpireScan> scan = expire_scan(call, 1, ScanKind::expire_keys);
   if (!scan) return;
+  const ExpirePage page = expiring_keys(call, *scan);
   const Database& database = call.database();
-  const ExpirePage page = expire_page(
-      *scan, [&](Time from, Time to, const auto& see) { database.visit_deadlines(from, to, see); });
   Reply& reply = call.reply();
   reply.array(2);
   reply.bulk(page.cursor);
@@ -86,9 +101,12 @@ void expirescan(Call& call) {
   for (const auto& [slot, deadline] : page.items) {
     if (!is_match(database, slot, scan->options)) continue;
     if (!database.is_alive(call.context(), slot)) continue;  // all its members are due
-    reply.array(2);
+    reply.array(scan->options.with_members ? 3 : 2);
     reply.bulk(database.key(slot));
     reply.integer(deadline.time_since_epoch().count());
+    if (scan->options.with_members) {
+      reply.bulk(database.deadline(slot) == deadline ? "key" : "members");
+    }
     ++count;
   }
   reply.array_at(place, count);
@@ -131,7 +149,7 @@ std::span<const Command> key_scan_commands() {
        "cursor:int [MATCH pattern:pattern] [COUNT count:int] [TYPE type]",
        "Iterates over the keys of the database."},
       {"expirescan", expirescan, -6, flag::readonly | flag::arbitrary_keys, {}, "generic", "9.0.0",
-       "cursor FROM from TO to [MATCH pattern:pattern] [COUNT count:int] [TYPE type]",
+       "cursor FROM from TO to [MATCH pattern:pattern] [COUNT count:int] [TYPE type] [MEMBERS]",
        "Returns keys that expire between two moments, soonest first."},
       {"randomkey", randomkey, 1, flag::readonly | flag::arbitrary_keys, {}, "generic", "1.0.0",
        "", "Returns a random key."},

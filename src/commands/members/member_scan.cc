@@ -104,8 +104,10 @@ void scan_expiring(Call& call) {
     return reply_scan(call, "0", count, bytes);
   }
   const MemberTable& table = node.member_table();
-  const ExpirePage page = expire_page(
-      *scan, [&](Time from, Time to, const auto& see) { table.visit_deadlines(from, to, see); });
+  const ExpirePage page = expire_page(*scan, [&](Time from, Time to, const auto& see) {
+    table.visit_deadlines(from, to, see);
+    return to;
+  });
   for (const auto& [member, deadline] : page.items) add(table.name_at(member), deadline);
   reply_scan(call, page.cursor, count, bytes);
 }

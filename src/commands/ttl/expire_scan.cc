@@ -124,8 +124,11 @@ std::optional<ExpireScan> expire_scan(Call& call, std::size_t i, ScanKind kind) 
 ExpirePage expire_page(const ExpireScan& scan, const VisitDeadlines& visit) {
   Pager pager(scan);
   if (scan.from >= scan.to) return pager.take();
-  visit(scan.from, scan.to, [&](Slot slot, Time deadline) { return pager.see(slot, deadline); });
-  return pager.take();
+  const Time end = visit(scan.from, scan.to,
+                         [&](Slot slot, Time deadline) { return pager.see(slot, deadline); });
+  ExpirePage page = pager.take();
+  if (page.cursor == "0" && end < scan.to) page.cursor = cursor_of(end, 0);
+  return page;
 }
 
 }  // namespace mayfly

@@ -46,8 +46,9 @@ struct ExpirePage {
 };
 
 // Calls a function for slots with from <= deadline < to, soonest first, until it returns false.
+// Returns where it ended: `to`, or an earlier moment if the next page has to go on there.
 using VisitDeadlines =
-    std::function<void(Time from, Time to, const std::function<bool(Slot, Time)>& see)>;
+    std::function<Time(Time from, Time to, const std::function<bool(Slot, Time)>& see)>;
 
 ExpirePage expire_page(const ExpireScan& scan, const VisitDeadlines& visit);
 

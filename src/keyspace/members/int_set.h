@@ -63,6 +63,7 @@ class IntSetView {
 
   // No member has a deadline.
   Time earliest() const { return kNever; }
+  Time first_deadline(Time) const { return kNever; }
   std::size_t count_due(Time) const { return 0; }
   bool has_alive(Time) const { return count() > 0; }
 

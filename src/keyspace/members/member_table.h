@@ -117,6 +117,10 @@ class MemberTable {
   // deadline was removed or changed, and is exact again after a take_due().
   Time earliest() const { return index_ ? index_->next_deadline() : kNever; }
 
+  // The least deadline at or after `from`, exact; kNever if there is none. A look into one or two
+  // buckets of the index.
+  Time first_deadline(Time from) const { return index_ ? index_->first_deadline(from) : kNever; }
+
   // Calls `visit(member)` for each until it returns false. The table must not change meanwhile.
   template <class Visit>
   void each(Visit visit) const {

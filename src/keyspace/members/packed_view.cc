@@ -160,6 +160,15 @@ std::optional<Member> PackedView::find(std::string_view name) const {
   return entry ? std::optional(entry->content) : std::nullopt;
 }
 
+Time PackedView::first_deadline(Time from) const {
+  Time first = kNever;
+  each([&](const Member& member) {
+    if (member.deadline >= from) first = std::min(first, member.deadline);
+    return true;
+  });
+  return first;
+}
+
 std::size_t PackedView::count_due(Time now) const {
   if (!has_deadlines() || !is_due(earliest(), now)) return 0;
   std::size_t due = 0;

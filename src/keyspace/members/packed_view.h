@@ -95,6 +95,9 @@ class PackedView {
   // The least deadline, or kNever. Exact.
   Time earliest() const { return form().base; }
 
+  // The least deadline at or after `from`, or kNever. O(n).
+  Time first_deadline(Time from) const;
+
   // Whatever its deadline: the caller asks is_due().
   std::optional<Member> find(std::string_view name) const;
 

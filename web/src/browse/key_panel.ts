@@ -11,7 +11,7 @@ import { report, say } from "../core/messages";
 import { serverNow, state } from "../core/state";
 import { type Name, idOf, show } from "../core/values";
 import {
-  type Key, type Member, type MemberOptions, deleteCommand, expireCommand, hasMemberTtl,
+  type Key, type Member, type MemberOptions, NOUN, deleteCommand, expireCommand, hasMemberTtl,
   persistCommand, readKey, readMembers, readString,
 } from "./members";
 
@@ -22,7 +22,6 @@ const COLUMNS: Record<string, [string, string]> = {
   hash: ["Field", "Value"], set: ["Member", ""], zset: ["Member", "Score"],
   list: ["Index", "Item"], stream: ["Id", "Fields"],
 };
-const NOUN: Record<string, string> = { hash: "field", set: "member", zset: "member" };
 
 export class KeyPanel {
   private name: Name | null = null;

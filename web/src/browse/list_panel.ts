@@ -7,6 +7,7 @@ import * as format from "../core/format";
 import { report } from "../core/messages";
 import { state } from "../core/state";
 import { type Name, idOf, show } from "../core/values";
+import { NOUN } from "./members";
 import { type Order, type Query, type Row, Search, fillIn } from "./search";
 
 const TYPES = ["string", "hash", "set", "zset", "list", "stream"];
@@ -30,6 +31,11 @@ export class ListPanel {
     h("option", { value: "largest" }, "Largest"), h("option", { value: "name" }, "By name"));
   private readonly rows = table("Keys", ["Key", "Type", "TTL", "Size"], { class: "rows" });
   private readonly empty = h("p", { class: "empty" }, "Search to list keys.");
+  private readonly byName = button("List by name", () => {
+    this.order.value = "name";
+    this.range = null;
+    void this.start();
+  });
   private readonly count = h("span", { role: "status" });
   private readonly moreButton = button("More", () => void this.more());
   private readonly stopButton = button("Stop", () => { this.stopped = true; });
@@ -43,7 +49,8 @@ export class ListPanel {
     this.order.addEventListener("change", () => { this.range = null; void this.start(); });
     setHidden(this.chip, true);
     const region = h("div", { class: "scroll", tabindex: "0", role: "region",
-                              "aria-label": "List of keys" }, this.empty, this.rows.element);
+                              "aria-label": "List of keys" }, this.empty, this.byName,
+                     this.rows.element);
     byId("keys").append(form, this.chip, region,
                         h("div", { class: "foot" }, this.count, this.moreButton, this.stopButton));
     region.addEventListener("due", () => this.onDue());
@@ -161,6 +168,7 @@ export class ListPanel {
     setHidden(this.rows.element, rows.length === 0);
     setHidden(this.empty, rows.length > 0);
     setText(this.empty, this.busy ? "Searching …" : search ? this.nothing(search) : "");
+    setHidden(this.byName, !search || this.busy || !hasKeysWithoutTtl(search));
     setHidden(this.moreButton, !search || search.done || this.busy);
     setHidden(this.stopButton, !this.busy);
     setText(this.count, search ? this.summary(search) : "");
@@ -168,11 +176,20 @@ export class ListPanel {
 
   private nothing(search: Search): string {
     if (!search.done) return "None of the keys examined so far matches.";
-    return search.query.order === "soonest" ? "No key that matches has a TTL." : "No key matches.";
+    const { order, pattern, type, from } = search.query;
+    if (order !== "soonest") return "No key matches.";
+    if (from !== null) {
+      return "No key expires first in this time. Members that do belong to keys that are listed earlier.";
+    }
+    if (pattern !== "" || type !== "") return "No key that matches has a TTL, or a member with one.";
+    if (search.total === 0) return "There is no key in this database.";
+    return search.total === 1 ? "1 key, and it does not expire."
+      : `${format.count(search.total ?? 0)} keys, and none expires.`;
   }
 
   private summary(search: Search): string {
-    const rows = `${format.count(search.rows.length)} keys`;
+    if (search.done && search.rows.length === 0) return "";
+    const rows = search.rows.length === 1 ? "1 key" : `${format.count(search.rows.length)} keys`;
     if (search.query.order === "soonest") return search.done ? rows : `first ${rows}`;
     if (search.done) return rows;
     return `${rows} of the first ${format.count(search.examined)} or so examined`;
@@ -183,7 +200,7 @@ export class ListPanel {
     const name = button(text, () => this.choose(row.name), { class: "name", title: text });
     const element = h("tr", { data: { id: idOf(row.name) } },
       h("td", { class: "grow" }, name), h("td", {}, h("span", { class: "type" }, row.type)),
-      h("td", {}, countdown(row.deadline)),
+      h("td", {}, ...timeLeft(row)),
       h("td", {}, row.size === null ? "–" : format.bytes(row.size)));
     this.markChosen(element);
     return element;
@@ -198,4 +215,16 @@ export class ListPanel {
       button("×", () => { this.range = null; void this.start(); },
              { class: "small", "aria-label": "List all times" }));
   }
+}
+
+/** Whether a search by time found nothing though there are keys. */
+function hasKeysWithoutTtl(search: Search): boolean {
+  return search.done && search.rows.length === 0 && (search.total ?? 0) > 0;
+}
+
+/** The time of the key, or of the member that expires before it, with its name. */
+function timeLeft(row: Row): (HTMLElement | string)[] {
+  if (!row.member) return [countdown(row.deadline)];
+  const name = row.member.name === null ? `a ${NOUN[row.type] ?? "member"}` : show(row.member.name);
+  return [h("span", { class: "dim member", title: name }, name), " ", countdown(row.member.deadline)];
 }

@@ -50,6 +50,9 @@ const LENGTHS: Record<string, string> = {
   string: "STRLEN", hash: "HLEN", set: "SCARD", zset: "ZCARD", list: "LLEN", stream: "XLEN",
 };
 
+/** What a member of a key of this type is called. */
+export const NOUN: Record<string, string> = { hash: "field", set: "member", zset: "member" };
+
 /** Whether the members of this type can have a TTL of their own. */
 export function hasMemberTtl(type: string): boolean {
   return type in FAMILIES;
