@@ -94,6 +94,7 @@ std::vector<ForecastPoint> forecast(Keyspace& keyspace, Time now, std::span<cons
     for (std::size_t i = 0; i < points.size(); ++i) {
       points[i].keys += found.keys[i].entries - due.keys;
       points[i].members += found.packed[i].entries + found.tables[i].entries - due.members;
+      points[i].entry_bytes += found.keys[i].bytes + found.packed[i].bytes + found.tables[i].bytes;
       points[i].bytes += static_cast<std::uint64_t>(std::max(found.freed[i], 0.0));
     }
   }
@@ -120,12 +121,16 @@ std::vector<ForecastPoint> forecast(const Database& database, Slot slot, Time no
       });
     }
     const MemberForecast::Point& part = freed.points()[i];
-    double bytes = part.packed_freed + part.table_freed;
+    double in_tables = 0;
     if (form_of(node) == ValueForm::table) {
       const auto average = static_cast<double>(node.member_table().average_member_bytes());
-      bytes += part.table_members * average;
+      in_tables = part.table_members * average;
     }
-    point.bytes = goes ? allocated_bytes(node) : static_cast<std::uint64_t>(bytes);
+    const double entry_bytes = part.packed_bytes + in_tables;
+    const double bytes = part.packed_freed + part.table_freed + in_tables;
+    point.entry_bytes = static_cast<std::uint64_t>(entry_bytes);
+    point.bytes = static_cast<std::uint64_t>(bytes);
+    if (goes) point.entry_bytes = point.bytes = allocated_bytes(node);
   }
   return points;
 }

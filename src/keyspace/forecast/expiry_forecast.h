@@ -29,7 +29,11 @@ struct ForecastPoint {
   Time until;                 // entries with a deadline before this moment
   std::uint64_t keys = 0;     // that are not due now
   std::uint64_t members = 0;  // likewise
-  std::uint64_t bytes = 0;    // of those, and of what is due now and still stored
+
+  // Of those, and of what is due now and still stored: the entries alone, and all that is freed
+  // with them, structures that have places for them included.
+  std::uint64_t entry_bytes = 0;
+  std::uint64_t bytes = 0;
 
   std::uint64_t entries() const { return keys + members; }
 };

@@ -57,13 +57,15 @@ void add_number(Reply& reply, std::string_view name, std::uint64_t value) {
   reply.integer(static_cast<std::int64_t>(value));
 }
 
-// Points are sums from now on; a bucket is what one has more than the point before.
+// Points are sums from now on; a bucket is what one has more than the point before. A bucket without
+// entries has no bytes, not even a rest of those that are interpolated or due.
 void reply_histogram(Reply& reply, std::span<const ForecastPoint> points) {
   reply.bulk("histogram");
   reply.array(points.size());
   ForecastPoint before{.until = Time::min()};
   for (std::size_t i = 0; i < points.size(); ++i) {
     const ForecastPoint& point = points[i];
+    const bool is_empty = point.entries() == before.entries();
     reply.map(6);
     reply.bulk("within");
     reply.bulk(kTtlBounds[i].name);
@@ -72,8 +74,10 @@ void reply_histogram(Reply& reply, std::span<const ForecastPoint> points) {
     add_number(reply, "keys", point.keys - before.keys);
     add_number(reply, "members", point.members - before.members);
     add_number(reply, "entries", point.entries() - before.entries());
-    add_number(reply, "bytes", point.bytes - before.bytes);
+    const std::uint64_t counted = before.entry_bytes;
     before = point;
+    if (is_empty) before.entry_bytes = counted;
+    add_number(reply, "bytes", before.entry_bytes - counted);
   }
 }
 
@@ -151,7 +155,7 @@ void ttlstats(Call& call) {
   add_number(reply, "entries", all.entries());
   add_number(reply, "keys", all.keys);
   add_number(reply, "members", all.members);
-  add_number(reply, "bytes", all.bytes);
+  add_number(reply, "bytes", all.entries() == 0 ? 0 : all.entry_bytes);
   add_number(reply, "memory", memory);
   add_number(reply, "overdue", late);
   reply.bulk("oldest_overdue_ms");

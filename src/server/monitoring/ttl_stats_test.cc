@@ -92,6 +92,29 @@ TEST_F(TtlStatsTest, ForecastsInTheOrderOfItsMoments) {
   EXPECT_EQ(number(points[2], "bytes"), 0);
 }
 
+TEST_F(TtlStatsTest, BytesAreThoseOfTheEntries) {
+  run("HSETEX session:42 EX 1800 FIELDS 2 user alice token 7f3a");
+  run("HEXPIRE session:42 60 FIELDS 1 token");
+  run("SADDEX online EX 60 MEMBERS 2 ann bob");
+  run("ZADDEX board EX 3600 MEMBERS 2 90 ann 80 bob");
+  std::int64_t usage = 0;
+  for (const char* key : {"session:42", "online", "board"}) {
+    usage += ask("MEMORY USAGE " + std::string(key)).integer;
+  }
+  const ReplyValue stats = ask("TTLSTATS");
+  EXPECT_EQ(number(stats, "entries"), 6);
+  EXPECT_GE(number(stats, "bytes"), 6 * 3);
+  EXPECT_LE(number(stats, "bytes"), usage);
+  std::int64_t sum = 0;
+  for (const ReplyValue& found : field(stats, "histogram").items) {
+    if (number(found, "entries") == 0) EXPECT_EQ(number(found, "bytes"), 0);
+    sum += number(found, "bytes");
+  }
+  EXPECT_EQ(sum, number(stats, "bytes"));
+  run("FLUSHALL");
+  EXPECT_EQ(number(ask("TTLSTATS"), "bytes"), 0);
+}
+
 TEST_F(TtlStatsTest, LooksAtOneKey) {
   run("HSETEX h EX 5 FIELDS 2 a 1 b 2");
   run("HSET h c 3");
