@@ -52,6 +52,7 @@ Status take_database(std::string_view text, ServerAddress& address) {
   const Result<int> number = parse_number<int>("the database", text, 0, INT_MAX);
   if (!number) return wrong(number.error().message);
   address.database = *number;
+  address.has_database = true;
   return Done{};
 }
 
@@ -106,10 +107,13 @@ Result<ServerAddress> parse_unix(std::string_view rest) {
 }  // namespace
 
 std::string ServerAddress::text() const {
-  if (!path.empty()) return fmt::format("unix://{}?db={}", path, database);
+  return fmt::format("{}{}{}", server_text(), path.empty() ? "/" : "?db=", database);
+}
+
+std::string ServerAddress::server_text() const {
+  if (!path.empty()) return fmt::format("unix://{}", path);
   const bool is_ipv6 = host.find(':') != std::string::npos;
-  return fmt::format("redis://{}{}{}:{}/{}", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port,
-                     database);
+  return fmt::format("redis://{}{}{}:{}", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);
 }
 
 Result<ServerAddress> parse_server_address(std::string_view text) {

@@ -23,9 +23,11 @@ struct ServerAddress {
   std::string user;  // empty: the password alone, as before Redis 6
   std::string password;
   int database = 0;
+  bool has_database = false;  // it was given
 
-  // Without what is secret: "redis://127.0.0.1:6379/0".
+  // Without what is secret: "redis://127.0.0.1:6379/0"; and without the database.
   std::string text() const;
+  std::string server_text() const;
 };
 
 // Code::invalid for what is none.

@@ -262,6 +262,64 @@ class IntoServerTest(ServerCase):
         self.copied("import", self.url(ours), "--to", self.url(self.source))
         self.assertEqual(server_contents(self.client), before)
 
+    def test_a_whole_server_is_all_its_databases_and_functions(self):
+        library = "#!lua name=%s\nredis.register_function('%s', function() return '%s' end)"
+        for database in (0, 3, 15):
+            self.client.ok("SELECT", database)
+            self.client.pipeline(("SET", f"k{i}", f"{database}", "PXAT", FAR) for i in range(1500))
+            self.client.ok("HSET", "h", "f", database)
+        self.client.ok("SELECT", 0)
+        self.client.ok("FUNCTION", "LOAD", library % ("one", "f", "new"))
+        self.client.ok("FUNCTION", "LOAD", library % ("two", "g", "v"))
+        target = self.start(Mayfly)
+        theirs = target.client()
+        theirs.ok("FUNCTION", "LOAD", library % ("one", "f", "old"))
+        source, to = (self.url(server)[:-2] for server in (self.source, target))
+        summary = self.copied("import", source, "--to", to)
+        self.assertEqual((summary["keys"], summary["not_copied"]), (4503, []))
+        for database in (0, 3, 15):
+            self.assertEqual(server_contents(theirs, database),
+                             server_contents(self.client, database))
+        self.assertEqual((theirs.ok("FCALL", "f", 0), theirs.ok("FCALL", "g", 0)), (b"new", b"v"))
+
+        self.refused(self.program.run("import", source, "--to", self.url(target, 2)),
+                     "3 databases", to)
+        self.refused(self.program.run("import", source, "--to", self.url(self.source, 1)), "same")
+        small = self.start(Mayfly, "--databases", "4")
+        self.refused(self.program.run("import", source, "--to", self.url(small)[:-2]),
+                     "database 15", "databases")
+
+    def test_what_is_not_copied_is_named(self):
+        library = "#!lua name=lib\nredis.register_function('f', function() return 1 end)"
+        self.client.ok("FUNCTION", "LOAD", library)
+        self.client.ok("SET", "k", "v")
+        self.client.ok("SELECT", 7)
+        self.client.ok("MSET", "a", "1", "b", "2")
+        target = self.start(Mayfly)
+        others = [f"database 7 with 2 keys: {self.url(self.source, 7)}",
+                  'library of functions "lib"']
+        summary = self.copied("import", self.url(self.source), "--to", self.url(target))
+        self.assertEqual((summary["keys"], summary["not_copied"]), (1, others))
+        whole = self.url(self.source)[:-2]
+        summary = self.copied("import", whole, "--db", self.db)
+        self.assertEqual((summary["keys"], summary["not_copied"]), (1, others))
+        text = self.program.run("import", whole, "--db", self.db).text
+        self.assertIn(f"Not copied: {others[0]}\n", text)
+
+        to = self.url(target)[:-2]
+        summary = self.copied("import", whole, "--to", to, "--without-functions")
+        self.assertEqual((summary["keys"], summary["not_copied"]), (3, others[1:]))
+        target.client().ok("FUNCTION", "LOAD", library)
+        summary = self.copied("import", whole, "--to", to, "--if-absent")
+        self.assertEqual(summary["not_copied"],
+                         [f"{others[1]}: the target has one of this name"])
+        old = self.start(Redis, "--rename-command", "FUNCTION", "")
+        words = ("import", whole, "--to", self.url(old)[:-2])
+        summary = self.copied(*words)
+        self.assertEqual((summary["keys"], len(summary["not_copied"])), (3, 1))
+        self.refused(self.program.run(*words, "--strict"),
+                     "library of functions", "--without-functions")
+
     def test_types_that_the_target_does_not_have_are_skipped_and_counted(self):
         target = self.start(Redis, "--rename-command", "XADD", "")
         self.client.ok("XADD", "x", "1-1", "f", "v")

@@ -4,13 +4,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/import/import_from_server.h"
 #include "cli/import/import_store.h"
 #include "cli/import/import_to_server.h"
 #include "cli/store/store_file.h"
+#include "text/byte_text.h"
 
 namespace mayfly {
 namespace {
@@ -19,10 +22,16 @@ constexpr const char* kImportExamples =
     "Examples:\n"
     "  mayfly import redis://127.0.0.1:6379 --db app.db         all keys, with their expiry times\n"
     "  mayfly import redis://:secret@db.example/3 --db app.db --match 'session:*'\n"
-    "  mayfly import redis://old.example --to redis://127.0.0.1:6380    from server to server\n"
+    "  mayfly import redis://old.example --to redis://127.0.0.1:6380    a whole server\n"
+    "  mayfly import redis://old.example/3 --to redis://127.0.0.1/0     one database\n"
     "  mayfly import redis://127.0.0.1 --db app.db --restart    ignore an interrupted import\n"
     "The source is a Redis (2.8 or later), Valkey or Mayfly server; it is only read. Write %40\n"
     "for an @ in a password. After an interruption, run the same command again to resume.\n"
+    "\n"
+    "From server to server all databases are copied, and libraries of functions, unless the "
+    "source\n"
+    "names a database. A store takes one database, 0 unless the source names another. The summary\n"
+    "names databases and libraries that were not copied.\n"
     "\n"
     "In a store, strings are stored as key -> value in the family 'default'. Members of other\n"
     "types are entries in families of their own, so that each member can expire:\n"
@@ -93,13 +102,39 @@ struct CopyArgs {
             .is_strict = is_strict,
             .must_resume = is_resume,
             .is_restart = is_restart,
-            .is_json = is_json};
+            .is_json = is_json,
+            .left_out = {}};
   }
 };
 
 struct ImportArgs : CopyArgs {
   std::string to;
+  bool is_without_functions = false;
 };
+
+// What the source has and the copy has not, a line each. `are_copied`: the libraries of functions.
+Result<std::vector<std::string>> left_out(ServerSource& source, const ServerAddress& from,
+                                          bool are_copied) {
+  std::vector<std::string> lines;
+  const Result<std::vector<DatabaseKeys>> all = source.all_databases();
+  if (!all) return all.error();
+  for (const DatabaseKeys& database : *all) {
+    if (std::ranges::count(source.databases(), database.number, &DatabaseKeys::number) > 0) {
+      continue;
+    }
+    ServerAddress other = from;
+    other.database = database.number;
+    lines.push_back(fmt::format("database {} with {} key{}: {}", database.number, database.keys,
+                                database.keys == 1 ? "" : "s", other.text()));
+  }
+  if (are_copied) return lines;
+  const Result<std::vector<FunctionLibrary>> libraries = source.libraries();
+  if (!libraries) return libraries.error();
+  for (const FunctionLibrary& library : *libraries) {
+    lines.push_back(fmt::format("library of functions {}", bytes_as_json(library.name)));
+  }
+  return lines;
+}
 
 Result<Exit> into_store(const ImportArgs& args, const ServerAddress& from, const StoreFile& file) {
   const SystemClock clock;
@@ -110,31 +145,79 @@ Result<Exit> into_store(const ImportArgs& args, const ServerAddress& from, const
   Result<Store> store = file.open(StoreFile::Use::write);
   if (!store) return store.error();
   StoreTarget target(*store, file.path(), file.family_name(), args.is_if_absent);
-  const CopyPlan plan = args.plan(file.family_name(), file.path() + ".import", file.is_json());
+  CopyPlan plan = args.plan(file.family_name(), file.path() + ".import", file.is_json());
+  Result<std::vector<std::string>> others = left_out(**source, from, false);
+  if (!others) return others.error();
+  plan.left_out = std::move(*others);
   const Result<Exit> done = run_copy(**source, target, plan, stop);
   if (!done) return done;
   const Status closed = store->close();
   return closed ? done : Result<Exit>(closed.error());
 }
 
+// Loads the libraries of the source into the target. Returns those that were not loaded, with the
+// reason.
+Result<std::vector<std::string>> copy_libraries(const ImportArgs& args, ServerSource& source,
+                                                ServerTarget& target) {
+  const Result<std::vector<FunctionLibrary>> libraries = source.libraries();
+  if (!libraries) return libraries.error();
+  Result<std::vector<std::string>> failures = target.put_libraries(*libraries);
+  if (failures && args.is_strict && !failures->empty()) {
+    return Error{Code::unsupported,
+                 fmt::format("cannot copy {} (use --without-functions)", failures->front())};
+  }
+  return failures;
+}
+
+// A target that names its database takes those of several only if they become one.
+Status check_databases(const ServerSource& source, const ServerAddress& to) {
+  if (!to.has_database || source.databases().size() < 2) return Done{};
+  return Error{Code::invalid,
+               fmt::format("the source has keys in {} databases, and the target names one (use "
+                           "--to {} for all of them, or name a database of the source)",
+                           source.databases().size(), to.server_text())};
+}
+
+bool is_same(const ServerAddress& from, const ServerAddress& to) {
+  return from.has_database ? from.text() == to.text() : from.server_text() == to.server_text();
+}
+
+// The state file, in the current folder.
+std::string state_of(const ServerAddress& from) {
+  const std::string server =
+      from.path.empty() ? fmt::format("{}-{}", from.host, from.port) : std::string("unix");
+  return from.has_database ? fmt::format("mayfly-{}-{}.import", server, from.database)
+                           : fmt::format("mayfly-{}.import", server);
+}
+
 Result<Exit> into_server(const ImportArgs& args, const ServerAddress& from, bool is_json) {
   const Result<ServerAddress> to = parse_server_address(args.to);
   if (!to) return to.error();
-  if (to->text() == from.text()) {
+  if (is_same(from, *to)) {
     return Error{Code::invalid, "the source and the target are the same database"};
   }
   const SystemClock clock;
   StopSignals stop;
+  const bool is_whole = !from.has_database;
   Result<std::unique_ptr<ServerSource>> source =
-      ServerSource::open(from, {args.match, args.batch}, clock);
+      ServerSource::open(from, {args.match, args.batch, is_whole}, clock);
   if (!source) return source.error();
-  Result<std::unique_ptr<ServerTarget>> target =
-      ServerTarget::open(*to, {args.is_if_absent, args.drops_member_ttls}, clock);
+  if (const Status status = check_databases(**source, *to); !status) return status.error();
+  Result<std::unique_ptr<ServerTarget>> target = ServerTarget::open(
+      *to, {args.is_if_absent, args.drops_member_ttls, is_whole && !to->has_database}, clock);
   if (!target) return target.error();
-  const std::string state =
-      from.path.empty() ? fmt::format("mayfly-{}-{}-{}.import", from.host, from.port, from.database)
-                        : fmt::format("mayfly-unix-{}.import", from.database);
-  return run_copy(**source, **target, args.plan("", state, is_json), stop);
+
+  CopyPlan plan = args.plan("", state_of(from), is_json);
+  const bool with_functions = is_whole && !args.is_without_functions;
+  Result<std::vector<std::string>> others = left_out(**source, from, with_functions);
+  if (!others) return others.error();
+  plan.left_out = std::move(*others);
+  if (with_functions) {
+    const Result<std::vector<std::string>> failures = copy_libraries(args, **source, **target);
+    if (!failures) return failures.error();
+    plan.left_out.insert(plan.left_out.end(), failures->begin(), failures->end());
+  }
+  return run_copy(**source, **target, plan, stop);
 }
 
 Result<Exit> run_import(const ImportArgs& args, const StoreFile& file) {
@@ -182,6 +265,8 @@ void add_copy_commands(Program& program, StoreFile* file) {
   importing
       .add_option("--to", import_args->to, "Target server instead of a store: redis://host:port")
       .type_name("SERVER");
+  importing.add_flag("--without-functions", import_args->is_without_functions,
+                     "Do not copy libraries of functions to a server");
   import_args->add_options(importing);
 
   CopyArgs* const export_args = program.keep<CopyArgs>();

@@ -211,7 +211,8 @@ Result<Exit> CopyRun::finish() {
   std::error_code ignored;
   std::filesystem::remove(plan_.state_path, ignored);
   const double seconds = static_cast<double>(monotonic_ns() - start_ns_) / 1e9;
-  const CopySummary summary = {source_.name(), target_.name(), seconds, is_resumed_};
+  const CopySummary summary = {source_.name(), target_.name(), seconds, is_resumed_,
+                               plan_.left_out};
   fmt::print("{}", plan_.is_json ? summary_json(summary, state_.counts)
                                  : summary_text(summary, state_.counts));
   return Exit::ok;

@@ -77,6 +77,7 @@ struct CopyPlan {
   bool must_resume = false;
   bool is_restart = false;
   bool is_json = false;
+  std::vector<std::string> left_out;  // of the source, for the summary
 };
 
 // REQUIRES: `stop` was created before the source and the target.

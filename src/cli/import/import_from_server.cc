@@ -48,7 +48,8 @@ ServerSource::ServerSource(RespClient client, ServerAddress address, Choice choi
     : client_(std::move(client)),
       address_(std::move(address)),
       choice_(std::move(choice)),
-      clock_(clock) {}
+      clock_(clock),
+      selected_(address_.database) {}
 
 Result<std::unique_ptr<ServerSource>> ServerSource::open(const ServerAddress& address,
                                                          Choice choice, const Clock& clock) {
@@ -61,6 +62,7 @@ Result<std::unique_ptr<ServerSource>> ServerSource::open(const ServerAddress& ad
 }
 
 Status ServerSource::probe_server() {
+  if (const Status status = find_databases(); !status) return status;
   mark_ = ServerMark::identify(client_);
   const Result<bool> has_expiretime = knows_command(client_, "PEXPIRETIME");
   if (!has_expiretime) return has_expiretime.error();
@@ -74,19 +76,53 @@ Status ServerSource::probe_server() {
   return Done{};
 }
 
+Status ServerSource::find_databases() {
+  if (choice_.all_databases) {
+    Result<std::vector<DatabaseKeys>> found = databases_of(client_);
+    if (!found) return found.error();
+    databases_ = std::move(*found);
+  } else {
+    const Result<ReplyValue> size = client_.call("DBSIZE");
+    if (!size) return size.error();
+    databases_ = {{address_.database, static_cast<std::uint64_t>(size->integer)}};
+  }
+  return Done{};
+}
+
 Result<double> ServerSource::total() {
-  const Result<ReplyValue> size = client_.call("DBSIZE");
-  if (!size) return size.error();
-  return static_cast<double>(size->integer);
+  double keys = 0;
+  for (const DatabaseKeys& database : databases_) keys += static_cast<double>(database.keys);
+  return keys;
+}
+
+std::string ServerSource::place() const {
+  if (at_ == databases_.size()) return "end";
+  return fmt::format("{}:{}", databases_[at_].number, cursor_);
 }
 
 Status ServerSource::go_to(std::string_view place) {
-  cursor_ = place;
-  is_begun_ = true;
+  const std::size_t colon = place.find(':');
+  const std::optional<std::int64_t> number = parse_integer(place.substr(0, colon));
+  const auto found = std::ranges::find_if(
+      databases_, [&](const DatabaseKeys& database) { return database.number >= number; });
+  at_ = static_cast<std::size_t>(found - databases_.begin());
+  const bool is_there = found != databases_.end() && found->number == number;
+  cursor_ = is_there && colon != std::string_view::npos ? place.substr(colon + 1) : "0";
+  return Done{};
+}
+
+Status ServerSource::select(int database) {
+  if (database == selected_) return Done{};
+  const Result<ReplyValue> reply = client_.call("SELECT", fmt::to_string(database));
+  if (!reply) return reply.error();
+  selected_ = database;
   return Done{};
 }
 
 Status ServerSource::scan(CopyCounts& counts) {
+  if (at_ == databases_.size()) return Done{};
+  read_from_ = databases_[at_].number;
+  if (const Status status = select(read_from_); !status) return status;
   const std::string count = fmt::to_string(choice_.batch);
   Result<ReplyValue> page =
       choice_.match.empty() ? client_.call("SCAN", cursor_, "COUNT", count)
@@ -94,7 +130,7 @@ Status ServerSource::scan(CopyCounts& counts) {
   if (!page) return page.error();
   if (page->items.size() != 2) return Error{Code::corrupt, "invalid reply to SCAN"};
   cursor_ = page->items[0].text;
-  is_begun_ = true;
+  if (cursor_ == "0") ++at_;
   waiting_.clear();
   changed_.clear();
   for (ReplyValue& key : page->items[1].items) waiting_.push_back(std::move(key.text));
@@ -129,6 +165,7 @@ Result<std::vector<CopyItem>> ServerSource::read(CopyCounts& counts) {
       ++counts.gone;
     } else {
       items.push_back(std::move(reading.item));
+      items.back().database = read_from_;
     }
   }
   return items;

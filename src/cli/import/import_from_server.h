@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ServerSource: the keys of a database of a Redis (2.8 or later), Valkey or Mayfly server.
+// ServerSource: the keys of a Redis (2.8 or later), Valkey or Mayfly server: of one database, or of
+// all that have keys when the source is opened.
 //
 // Deadlines are absolute times of the source's clock. Servers without PEXPIRETIME (before Redis
 // 7.0) are asked for PTTL and then TIME; the sum is never early, and late by the time between the
@@ -20,6 +21,7 @@
 #include "cli/import/import_copy.h"
 #include "cli/import/import_marks.h"
 #include "cli/import/import_stream.h"
+#include "cli/import/whole_server.h"
 #include "mayfly/clock.h"
 #include "tools/resp_client.h"
 #include "tools/server_address.h"
@@ -31,23 +33,31 @@ class ServerSource final : public CopySource {
   struct Choice {
     std::string match;         // a pattern of SCAN; empty: all keys
     std::size_t batch = 1000;  // COUNT of SCAN
+    bool all_databases = false;
   };
 
   // `clock` is used if the server does not report its time.
   static Result<std::unique_ptr<ServerSource>> open(const ServerAddress& address, Choice choice,
                                                     const Clock& clock);
 
-  std::string name() const override { return address_.text(); }
+  std::string name() const override {
+    return choice_.all_databases ? address_.server_text() : address_.text();
+  }
   std::string identity() const override { return mark_.text(); }
   std::string change_since(std::string_view identity) const override {
     return mark_.change_since(ServerMark::parse(identity));
   }
   Result<double> total() override;
   Result<std::vector<CopyItem>> read(CopyCounts& counts) override;
-  std::string place() const override { return cursor_; }
+  std::string place() const override;  // database:cursor
   bool is_in_batch() const override { return !waiting_.empty(); }
   Status go_to(std::string_view place) override;
-  bool is_at_end() const override { return is_begun_ && waiting_.empty() && cursor_ == "0"; }
+  bool is_at_end() const override { return waiting_.empty() && at_ == databases_.size(); }
+
+  // Those that are copied, all of the server, and its libraries of functions.
+  const std::vector<DatabaseKeys>& databases() const { return databases_; }
+  Result<std::vector<DatabaseKeys>> all_databases() { return databases_of(client_); }
+  Result<std::vector<FunctionLibrary>> libraries() { return libraries_of(client_); }
 
  private:
   // A key being read.
@@ -63,6 +73,8 @@ class ServerSource final : public CopySource {
 
   ServerSource(RespClient client, ServerAddress address, Choice choice, const Clock& clock);
   Status probe_server();
+  Status find_databases();
+  Status select(int database);
   Status scan(CopyCounts& counts);
   Result<std::vector<Reading>> read_types(std::vector<std::string> keys, CopyCounts& counts);
   Status read_values(std::vector<Reading>& readings);
@@ -82,8 +94,11 @@ class ServerSource final : public CopySource {
   ServerMark mark_;
   bool has_expiretime_ = false;                            // knows PEXPIRETIME
   std::array<bool, kCopyTypes.size()> expires_members_{};  // by type
+  std::vector<DatabaseKeys> databases_;                    // to be copied
+  std::size_t at_ = 0;                                     // the one that is read
+  int selected_;
+  int read_from_ = 0;  // the database of `waiting_`
   std::string cursor_ = "0";
-  bool is_begun_ = false;
   std::vector<std::string> waiting_;  // keys of the last SCAN still to be read
   std::set<std::string> changed_;     // those that changed while being read
   StreamCopier streams_;

@@ -61,6 +61,7 @@ struct CopyMember {
 
 struct CopyItem {
   std::string key;
+  int database = 0;  // of a server
   CopyType type = CopyType::string;
   Time deadline = kNever;
   std::string value;                // of a string

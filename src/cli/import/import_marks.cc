@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "cli/import/import_item.h"
+#include "cli/import/whole_server.h"
 #include "store/txn/catalog.h"
 #include "store/txn/txn.h"
 
@@ -70,9 +71,13 @@ ServerMark ServerMark::identify(RespClient& client) {
   return mark;
 }
 
-Status ServerMark::count(RespClient& client) {
+Status ServerMark::count(RespClient& client, bool of_all_databases) {
   // Sent together, so that few keys expire in between.
-  client.add("DBSIZE");
+  if (of_all_databases) {
+    client.add("INFO", "keyspace");
+  } else {
+    client.add("DBSIZE");
+  }
   client.add("INFO", "stats");
   if (const Status status = client.send(); !status) return status;
   const Result<ReplyValue> size = client.read();
@@ -81,6 +86,7 @@ Status ServerMark::count(RespClient& client) {
   if (!stats) return stats.error();
   // An error reply (not permitted) counts as 0; the run id must do.
   keys = static_cast<std::uint64_t>(std::max<std::int64_t>(size->integer, 0));
+  for (const DatabaseKeys& database : keys_of_databases(size->text)) keys += database.keys;
   removed = 0;
   for (const std::string_view name : kRemovals) {
     removed += leading_number(info_value(stats->text, name));

@@ -22,14 +22,14 @@ namespace mayfly {
 struct ServerMark {
   std::string run_id;         // empty: not reported
   std::uint64_t wipes = 0;    // FLUSHALL and the like, since its start
-  std::uint64_t keys = 0;     // in the database
+  std::uint64_t keys = 0;     // in the database, or in all of them
   std::uint64_t removed = 0;  // expired and evicted, of all databases, since its start
 
   // Reads run_id and wipes.
   static ServerMark identify(RespClient& client);
 
   // Reads keys and removed.
-  Status count(RespClient& client);
+  Status count(RespClient& client, bool of_all_databases = false);
 
   // One line, for the state file. An invalid line is the mark of an unknown server.
   std::string text() const;

@@ -15,7 +15,7 @@
 namespace mayfly {
 namespace {
 
-constexpr std::string_view kStateTitle = "mayfly copy 2\n";
+constexpr std::string_view kStateTitle = "mayfly copy 3\n";
 
 std::uint64_t count_in(std::string_view text) {
   return static_cast<std::uint64_t>(parse_integer(text).value_or(0));
@@ -136,6 +136,7 @@ std::string summary_text(const CopySummary& summary, const CopyCounts& counts) {
   for (const auto& [what, number] : counts.skipped) {
     text += summary_line(number, fmt::format("skipped: {}", what));
   }
+  for (const std::string& what : summary.left_out) text += fmt::format("Not copied: {}\n", what);
   return text;
 }
 
@@ -152,6 +153,10 @@ std::string summary_json(const CopySummary& summary, const CopyCounts& counts) {
   json.open('{');
   for (const auto& [what, number] : counts.skipped) json.member(what, number);
   json.close('}');
+  json.key("not_copied");
+  json.open('[');
+  for (const std::string& what : summary.left_out) json.value(std::string_view(what));
+  json.close(']');
   json.member("resumed", summary.is_resumed);
   json.member("seconds", summary.seconds);
   json.close('}');

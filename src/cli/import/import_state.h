@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CopyState: the progress of a copy, in a small text file.
 //
-//   mayfly copy 2
+//   mayfly copy 3
 //   from redis://127.0.0.1:6379/0
 //   to app.db
 //   match session:*
@@ -9,7 +9,7 @@
 //   if-absent no
 //   run 7f3a... 0 0 0             mark of the source (import_marks.h)
 //   target 90d2... 17 1:4711 ...  mark of the target
-//   place 1792                    cursor of SCAN; for a store, family and key
+//   place 0:1792                  database, cursor of SCAN; for a store, family and key
 //   count strings 4711
 //   skipped 3 stream
 
@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/import/import_item.h"
 #include "mayfly/result.h"
@@ -51,6 +52,7 @@ struct CopySummary {
   std::string to;
   double seconds = 0;
   bool is_resumed = false;
+  std::vector<std::string> left_out;  // of the source, a line each
 };
 
 std::string summary_text(const CopySummary& summary, const CopyCounts& counts);

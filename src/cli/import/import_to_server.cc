@@ -59,7 +59,11 @@ bool is_version_at_least(std::string_view version, int major, int minor) {
 
 ServerTarget::ServerTarget(RespClient client, ServerAddress address, Choice choice,
                            const Clock& clock)
-    : client_(std::move(client)), address_(std::move(address)), choice_(choice), clock_(clock) {}
+    : client_(std::move(client)),
+      address_(std::move(address)),
+      choice_(choice),
+      clock_(clock),
+      selected_(address_.database) {}
 
 Result<std::unique_ptr<ServerTarget>> ServerTarget::open(const ServerAddress& address,
                                                          Choice choice, const Clock& clock) {
@@ -96,13 +100,28 @@ Status ServerTarget::probe_server() {
 
 // The count of FLUSHALL and the like is as of open(), so that a later one is noticed when resuming.
 Result<std::string> ServerTarget::mark() {
-  if (const Status status = mark_.count(client_); !status) return status.error();
+  if (const Status status = mark_.count(client_, choice_.all_databases); !status)
+    return status.error();
   return mark_.text();
 }
 
 Result<std::string> ServerTarget::loss_since(std::string_view mark) {
-  if (const Status status = mark_.count(client_); !status) return status.error();
+  if (const Status status = mark_.count(client_, choice_.all_databases); !status)
+    return status.error();
   return mark_.loss_since(ServerMark::parse(mark));
+}
+
+Status ServerTarget::select(int database) {
+  if (!choice_.all_databases || database == selected_) return Done{};
+  const Result<ReplyValue> reply = client_.call("SELECT", fmt::to_string(database));
+  if (!reply) {
+    return Error{reply.error().code,
+                 fmt::format("cannot copy database {}: {} (increase 'databases' of the target, or "
+                             "name the database of the source and of the target)",
+                             database, reply.error().message)};
+  }
+  selected_ = database;
+  return Done{};
 }
 
 // Removes existing keys from `items`. Strings are checked by SET NX itself.
@@ -155,6 +174,8 @@ Status ServerTarget::prepare(CopyItem& item, CopyCounts& counts) const {
 }
 
 Status ServerTarget::write(std::vector<CopyItem>& items, CopyCounts& counts) {
+  if (items.empty()) return Done{};
+  if (const Status status = select(items.front().database); !status) return status;
   if (choice_.keeps) {
     if (const Status status = drop_known(items, counts); !status) return status;
   }

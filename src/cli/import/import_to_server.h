@@ -14,6 +14,7 @@
 #include "cli/import/import_copy.h"
 #include "cli/import/import_marks.h"
 #include "cli/import/import_stream.h"
+#include "cli/import/whole_server.h"
 #include "mayfly/clock.h"
 #include "tools/resp_client.h"
 #include "tools/server_address.h"
@@ -25,21 +26,30 @@ class ServerTarget final : public CopyTarget {
   struct Choice {
     bool keeps = false;              // existing keys stay
     bool drops_member_ttls = false;  // if the server has no TTLs of members, drop them
+    bool all_databases = false;      // each item goes to the database that it comes from
   };
 
   // `clock` decides what has expired meanwhile.
   static Result<std::unique_ptr<ServerTarget>> open(const ServerAddress& address, Choice choice,
                                                     const Clock& clock);
 
-  std::string name() const override { return address_.text(); }
+  std::string name() const override {
+    return choice_.all_databases ? address_.server_text() : address_.text();
+  }
   Result<std::string> mark() override;
   Result<std::string> loss_since(std::string_view mark) override;
   Status write(std::vector<CopyItem>& items, CopyCounts& counts) override;
   Status sync() override { return Done{}; }  // a reply is all that it promises
 
+  // See load_libraries().
+  Result<std::vector<std::string>> put_libraries(const std::vector<FunctionLibrary>& libraries) {
+    return load_libraries(client_, libraries, choice_.keeps);
+  }
+
  private:
   ServerTarget(RespClient client, ServerAddress address, Choice choice, const Clock& clock);
   Status probe_server();
+  Status select(int database);
   Status drop_known(std::vector<CopyItem>& items, CopyCounts& counts);
   Status prepare(CopyItem& item, CopyCounts& counts) const;
   void put_string(RespDialogue& dialogue, const CopyItem& item, CopyCounts& counts) const;
@@ -51,6 +61,7 @@ class ServerTarget final : public CopyTarget {
   const ServerAddress address_;
   const Choice choice_;
   const Clock& clock_;
+  int selected_;
   ServerMark mark_;  // as of open()
   std::array<bool, kCopyTypes.size()> has_type_{};
   std::array<bool, kCopyTypes.size()> expires_members_{};  // by type
