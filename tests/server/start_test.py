@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 from mayfly_server import Mayfly, free_port
-from resp_client import Client, Closed, Failure, pause
+from resp_client import Client, Closed, Failure, await_that, pause
 
 PROGRAM = os.environ["MAYFLY"]
 
@@ -340,9 +340,33 @@ class LogTest(unittest.TestCase):
             said = [line for line in server.log().splitlines() if "effect" in line]
             self.assertEqual(len(said), 1)
             self.assertIn("activedefrag, io-threads, tls-port, lfu-decay-time", said[0])
-        done = refused("--port", str(free_port()), "--tls-port", "6380", "--strict")
+        done = refused("--port", str(free_port()), "--tls-port", "6380")
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("tls-port 6380", done.stderr + done.stdout)
+
+
+    def test_in_the_background_it_runs_without_a_pid_file_and_logs_why_it_ends(self):
+        with tempfile.TemporaryDirectory() as folder:
+            port, log = free_port(), os.path.join(folder, "server.log")
+            words = ["--port", str(port), "--dir", folder, "--logfile", log, "--daemonize", "yes"]
+            done = refused(*words, "--pidfile", os.path.join(folder, "no", "server.pid"))
+            self.assertEqual(done.returncode, 0, done)
+            client = Client(port)
+            self.assertIn("Cannot write the pid file", read_text(log))
+            self.assertIn("the server runs without it", read_text(log))
+            client.ask("SHUTDOWN", "NOSAVE")
+            await_that(lambda: "Server stopped" in read_text(log), "the server ends")
+
+            with open(os.path.join(folder, "dump.rdb"), "wb") as file:
+                file.write(b"REDIS0011 but no more than that")
+            done = refused(*words)
+            self.assertEqual(done.returncode, 0, done)
+            await_that(lambda: "The server ends: " in read_text(log), "the log says why")
+
+
+def read_text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 class EndTest(unittest.TestCase):

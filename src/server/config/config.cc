@@ -110,6 +110,14 @@ bool changes_safety(std::string_view name, std::string_view value) {
   return row != nullptr && (row->marks & mark::safety) != 0 && value != row->value;
 }
 
+std::string_view refusal_of_inert(std::string_view name, std::string_view value) {
+  const InertDirective* const row = find_inert(name);
+  if (row == nullptr || (row->marks & mark::encrypts) == 0 || value == row->value) return "";
+  return "this server has no TLS and would send plain text (leave it out, and put a tunnel in "
+         "front "
+         "of the server)";
+}
+
 std::vector<std::string> inert_warnings(
     std::span<const std::pair<std::string, std::string>> directives) {
   std::vector<std::string> warnings;

@@ -137,8 +137,8 @@ struct Config {
   std::string cluster_etcd_ca;  // files
   std::string cluster_etcd_cert;
   std::string cluster_etcd_key;
-  std::string cluster_replies = "at-once";  // at-once, in-sync
-  std::int64_t cluster_lease = 2000;        // ms; of a cluster that this node creates
+  std::string cluster_replies = "at-once";          // at-once, in-sync
+  std::int64_t cluster_lease = 2000;                // ms; of a cluster that this node creates
   std::int64_t cluster_max_clock_difference = 500;  // ms
   std::string cluster_announce_ip;
   std::int64_t cluster_announce_port = 0;
@@ -191,7 +191,7 @@ struct Config {
   std::int64_t tracking_table_max_keys = 1'000'000;  // 0: no limit
   TtlPolicy ttl_policy;
   std::int64_t stale_lease_ms = 10'000;  // of GETSTALE
-  bool import_mode = false;  // nothing expires or is evicted by itself
+  bool import_mode = false;              // nothing expires or is evicted by itself
 
   // Monitoring
   std::int64_t slowlog_log_slower_than = 10'000;  // microseconds; negative: never
@@ -231,6 +231,9 @@ bool is_inert(std::string_view name);
 // Whether an inert directive with this value would make Valkey safer: for access or for data. False
 // for its default value.
 bool changes_safety(std::string_view name, std::string_view value);
+
+// Why the value of an inert directive is refused, or empty: it asks for encryption.
+std::string_view refusal_of_inert(std::string_view name, std::string_view value);
 
 // One line that names inert directives, and one for each whose value changes_safety().
 std::vector<std::string> inert_warnings(

@@ -60,6 +60,8 @@ std::string set_one(ServerCall& call, Config& config, std::string_view name,
   const Status status = set_directive(config, name, {&word, 1}, false);
   if (!status) return failure(name, status.error().message);
   const std::optional<std::string> after = directive_text(config, name);
+  const std::string_view refusal = refusal_of_inert(name, after.value_or(""));
+  if (after != before && !refusal.empty()) return failure(name, refusal);
   if (is_inert(name) && after != before && changes_safety(name, after.value_or(""))) {
     return failure(
         name,

@@ -46,8 +46,13 @@ TEST_F(ConfigCommandsTest, WarnsOfWhatHasNoEffectAndRefusesWhatWouldChangeSafety
   EXPECT_EQ(fixture_.lines.back(),
             "CONFIG SET: Settings without effect here: activedefrag, lfu-decay-time");
   EXPECT_EQ(run("CONFIG SET tls-port 6380"),
-            "(error) ERR CONFIG SET failed (possibly related to argument 'tls-port') - it has no "
-            "effect in Mayfly, and the server would be less safe than with it in Valkey");
+            "(error) ERR CONFIG SET failed (possibly related to argument 'tls-port') - this server "
+            "has no TLS and would send plain text (leave it out, and put a tunnel in front of the "
+            "server)");
+  EXPECT_EQ(run("CONFIG SET propagation-error-behavior panic"),
+            "(error) ERR CONFIG SET failed (possibly related to argument "
+            "'propagation-error-behavior') - it has no effect in Mayfly, and the server would be "
+            "less safe than with it in Valkey");
   EXPECT_EQ(run("CONFIG GET tls-port"), R"(["tls-port", "0"])");
   EXPECT_EQ(run("CONFIG SET tls-port 0"), "OK") << "as it is";
 }

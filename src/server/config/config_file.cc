@@ -121,6 +121,9 @@ Status Loader::refuse(const Statement& statement, const Error& error) const {
 Status Loader::note_inert(const Statement& statement) {
   const std::string name(find_inert(statement.name)->name);
   const std::string value = directive_text(config_, name).value_or("");
+  if (const std::string_view refusal = refusal_of_inert(name, value); !refusal.empty()) {
+    return refuse(statement, {Code::unsupported, std::string(refusal)});
+  }
   if (strict_ && changes_safety(name, value)) {
     return refuse(statement, {Code::unsupported, "it has no effect here, and --strict was given"});
   }

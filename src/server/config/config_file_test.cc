@@ -137,17 +137,28 @@ TEST_F(ConfigFileTest, AWordAndAFileGiveOneWarningTogether) {
 }
 
 TEST_F(ConfigFileTest, WhatWouldChangeSafetyHasAWarningOfItsOwn) {
-  EXPECT_EQ(load("tls-port 6380\nio-threads 4\ntls-cluster yes\n"), "");
-  ASSERT_EQ(warnings_.size(), 3u);
+  EXPECT_EQ(load("unixsocketgroup web\nio-threads 4\n"), "");
+  ASSERT_EQ(warnings_.size(), 2u);
   EXPECT_EQ(warnings_[0], "Settings without effect here: io-threads");
-  EXPECT_TRUE(warnings_[1].starts_with("tls-port 6380 has no effect in Mayfly")) << warnings_[1];
-  EXPECT_TRUE(warnings_[2].starts_with("tls-cluster yes has no effect")) << warnings_[2];
+  EXPECT_TRUE(warnings_[1].starts_with("unixsocketgroup web has no effect in Mayfly"));
+}
+
+// A server with such a file would serve its clients without encryption.
+TEST_F(ConfigFileTest, WhatWouldEncryptIsRefused) {
+  for (const char* line : {"tls-port 6380", "tls-replication yes", "tls-cluster yes"}) {
+    EXPECT_EQ(load(std::string(line) + "\n"),
+              "valkey.conf, line 1: '" + std::string(line) +
+                  "': this server has no TLS and would send plain text (leave it out, and put a "
+                  "tunnel in front of the server)");
+  }
+  EXPECT_EQ(load("tls-port 0\ntls-replication no\ntls-cert-file x\n"), "");
 }
 
 TEST_F(ConfigFileTest, StrictRefusesOnlyWhatWouldChangeSafety) {
   EXPECT_EQ(load("io-threads 4\ntls-port 0\ncluster-enabled no\ntls-cert-file x\n", true), "");
-  EXPECT_EQ(load("tls-port 6380\n", true),
-            "valkey.conf, line 1: 'tls-port 6380': it has no effect here, and --strict was given");
+  EXPECT_EQ(load("unixsocketgroup a\n", true),
+            "valkey.conf, line 1: 'unixsocketgroup a': it has no effect here, and --strict was "
+            "given");
 }
 
 // Every name that Valkey has and we only keep, each at its default.
@@ -234,8 +245,8 @@ TEST_F(ConfigFileTest, WrongWordsAreErrors) {
   EXPECT_EQ(load_words({"--port"}), "command line: 'port': wrong number of arguments");
   EXPECT_EQ(load_words({"--prot", "1"}),
             "command line: 'prot 1': there is no directive prot; did you mean port?");
-  EXPECT_EQ(load_words({"--tls-port", "2"}, true),
-            "command line: 'tls-port 2': it has no effect here, and --strict was given");
+  EXPECT_EQ(load_words({"--unixsocketgroup", "a"}, true),
+            "command line: 'unixsocketgroup a': it has no effect here, and --strict was given");
   EXPECT_EQ(config_.port, 6379);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The directives of Valkey 9 and Redis 7 that have no effect here, with the values that CONFIG GET
 // shows for them, and those that are refused since ignoring them would be unsafe. `safety`: with
-// another value Valkey would encrypt, share keys among servers, save at the end or restrict access.
+// another value Valkey would share keys among servers, save at the end or restrict access.
+// `encrypts`: with another value Valkey would encrypt, so that a server here would send plain text.
 
 #include "server/config/config_table.h"
 
@@ -147,14 +148,14 @@ constexpr InertDirective kInert[] = {
     {"tls-client-cert-file", "", Form::text, ""},
     {"tls-client-key-file", "", Form::text, ""},
     {"tls-client-key-file-pass", "", Form::text, "", mark::secret},
-    {"tls-cluster", "", Form::boolean, "no", mark::safety},
+    {"tls-cluster", "", Form::boolean, "no", mark::safety | mark::encrypts},
     {"tls-dh-params-file", "", Form::text, ""},
     {"tls-key-file", "", Form::text, ""},
     {"tls-key-file-pass", "", Form::text, "", mark::secret},
-    {"tls-port", "", Form::number, "0", mark::safety},
+    {"tls-port", "", Form::number, "0", mark::safety | mark::encrypts},
     {"tls-prefer-server-ciphers", "", Form::boolean, "no"},
     {"tls-protocols", "", Form::text, ""},
-    {"tls-replication", "", Form::boolean, "no", mark::safety},
+    {"tls-replication", "", Form::boolean, "no", mark::safety | mark::encrypts},
     {"tls-session-cache-size", "", Form::number, "20480"},
     {"tls-session-cache-timeout", "", Form::number, "300"},
     {"tls-session-caching", "", Form::boolean, "yes"},

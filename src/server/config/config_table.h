@@ -24,6 +24,8 @@ inline constexpr unsigned several = 1 << 3;       // takes more words than one
 inline constexpr unsigned hidden = 1 << 5;        // CONFIG GET shows it by its exact name only
 inline constexpr unsigned loaded = 1 << 6;        // not to be changed while data is loaded
 inline constexpr unsigned safety = 1 << 4;  // inert, and another value than the default matters
+inline constexpr unsigned encrypts = 1
+                                     << 7;  // inert, and another value than the default is refused
 }  // namespace mark
 
 // How a value gets into a Config and out of it.

@@ -81,7 +81,7 @@ Persistence& ServerProcess::persistence() { return server_.parts().persistence; 
 
 ServerProcess::~ServerProcess() {
   loop_to_stop = nullptr;
-  if (!server_.parts().config.pidfile.empty()) std::remove(server_.parts().config.pidfile.c_str());
+  if (has_pidfile_) std::remove(server_.parts().config.pidfile.c_str());
 }
 
 Status ServerProcess::listen_at(const std::string& host, int port) {
@@ -93,7 +93,9 @@ Status ServerProcess::listen_at(const std::string& host, int port) {
       loop_.listen_tcp(host, port, options, [this](Link& link) { return server_.accept(link); });
   if (!listening) return listening.error();
   port_ = *listening;
-  addresses_.push_back(fmt::format("{}:{}", host, *listening));
+  const bool is_ipv6 = host.find(':') != host.npos;
+  addresses_.push_back(
+      fmt::format("{}{}{}:{}", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", *listening));
   return Done{};
 }
 
@@ -179,17 +181,19 @@ Status ServerProcess::open_log() {
   return Done{};
 }
 
-Status ServerProcess::write_pidfile() {
+// Without one the server runs all the same, as others do: Debian's redis.conf names a folder that
+// exists only under its own unit.
+void ServerProcess::write_pidfile() {
   const std::string& path = server_.parts().config.pidfile;
-  if (path.empty()) return Done{};
+  if (path.empty()) return;
   std::FILE* const file = std::fopen(path.c_str(), "we");
-  if (file == nullptr) {
-    return Error{Code::io,
-                 fmt::format("cannot write the pid file '{}': {}", path, std::strerror(errno))};
-  }
-  fmt::print(file, "{}\n", getpid());
-  std::fclose(file);
-  return Done{};
+  bool is_written = file != nullptr && std::fprintf(file, "%d\n", getpid()) > 0;
+  if (file != nullptr) is_written = std::fclose(file) == 0 && is_written;
+  has_pidfile_ = file != nullptr;
+  if (is_written) return;
+  log_.write(Level::warning,
+             fmt::format("Cannot write the pid file '{}': {} (the server runs without it)", path,
+                         std::strerror(errno)));
 }
 
 void ServerProcess::catch_signals() {
@@ -280,13 +284,23 @@ void ServerProcess::ready() {
 }
 
 Status ServerProcess::run() {
+  Status ended = serve();
+  // In the background, or with a log file, the terminal is not where people look.
+  const Config& config = server_.parts().config;
+  if (!ended && (config.daemonize || !config.logfile.empty())) {
+    log_.write(Level::warning, fmt::format("The server ends: {}", ended.error().message));
+  }
+  return ended;
+}
+
+Status ServerProcess::serve() {
   const Config& config = server_.parts().config;
   if (Status status = open_log(); !status) return status;
   if (config.daemonize && daemon(1, config.logfile.empty() ? 0 : 1) != 0) {
     return Error{Code::io, fmt::format("cannot daemonize: {}", std::strerror(errno))};
   }
   persistence().directory().renew_owner();
-  if (Status status = write_pidfile(); !status) return status;
+  write_pidfile();
   log_.write(Level::notice, fmt::format("Mayfly {} starts: process {}, port {}, folder '{}'",
                                         kMayflyVersion, getpid(), port_, config.dir));
   catch_signals();

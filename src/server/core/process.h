@@ -78,7 +78,8 @@ class ServerProcess final : public ServerHost {
   Status listen_for_clients(bool any_port);
   Status listen_everywhere(const std::vector<std::string>& hosts, int port);
   Status open_log();
-  Status write_pidfile();
+  void write_pidfile();
+  Status serve();
   void catch_signals();
   void end_if_asked();
 
@@ -95,6 +96,7 @@ class ServerProcess final : public ServerHost {
   std::span<const HttpFile> web_files_;
   std::int64_t port_ = 0;
   std::function<void()> on_ready_;
+  bool has_pidfile_ = false;
   bool has_refused_to_end_ = false;  // after a signal, as the data could not be saved
   std::vector<std::string> addresses_;
 };
