@@ -18,13 +18,19 @@ WRONG = """
 using namespace mayfly;
 
 struct Point { int x, y; };
+struct Same { bool operator==(const Same&) const = default; };
+struct Hashed { int x; };
+template <>
+struct std::hash<Hashed> {
+  std::size_t operator()(const Hashed&) const { return 0; }
+};
 
 void wrong() {
   SteadyClock clock;
   Cache<int, int> a(SteadyClock{});                   // use of deleted function .*Cache
   ShardedCache<int, int> b(SteadyClock{}, {}, 4);     // use of deleted function .*ShardedCache
-  Cache<Point, int> c(clock);                         // the key has no hash
-  ShardedCache<Point, int> d(clock);                  // the key has no hash
+  Cache<Same, int> c(clock);                          // the key has no hash
+  ShardedCache<Same, int> d(clock);                   // the key has no hash
   ShardedCache<int, std::unique_ptr<int>> e(clock);   // the value can't be copied
 }
 
@@ -56,10 +62,21 @@ class MisuseTest(unittest.TestCase):
             if re.search(r" [fg]\(", text):
                 self.assertNotIn(f"<stdin>:{line}:", said)
 
-    def test_an_older_language_is_the_first_error(self):
+    def test_a_key_that_cannot_be_compared_is_one_error(self):
+        uses = "cache.put(Hashed{1}, 2); cache.get(Hashed{1}); cache.erase(Hashed{1});"
+        start = WRONG.split("void wrong")[0]
+        for kind in ("Cache", "ShardedCache"):
+            errors, said = compile_errors(f"{start} void use() {{ SteadyClock clock; {kind}<Hashed, "
+                                          f"int> cache(clock); {uses} }}")
+            self.assertEqual(len(errors), 1, said[:3000])
+            self.assertIn("the key has no operator==", errors[0])
+            self.assertLess(said.count("\n"), 20, said)
+
+    def test_an_older_language_is_the_only_error(self):
         for header in ("cache.h", "sharded_cache.h", "store.h", "clock.h"):
             errors, said = compile_errors(f'#include "mayfly/{header}"\n', "c++17")
             self.assertIn("needs C++20", errors[0], said[:2000])
+            self.assertLess(said.count("\n"), 12, said[:2000])
 
 
 if __name__ == "__main__":

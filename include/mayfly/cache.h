@@ -44,6 +44,7 @@ template <class Key, class Value, ExpiryIndex Index = VolatileSet, class Hash = 
           class Equal = std::equal_to<>>
 class Cache {
   static_assert(internal::HashFor<Hash, Key>, MAYFLY_NO_HASH);
+  static_assert(internal::EqualFor<Equal, Key>, MAYFLY_NO_EQUAL);
 
  public:
   using Options = CacheOptions<Key, Value>;

@@ -52,8 +52,8 @@ struct CacheOptions {
   std::size_t max_entries = 0;
   std::size_t max_weight = 0;
 
-  // The weight of an entry, in bytes or whatever max_weight counts. Needed for max_weight; asked
-  // once for each put.
+  // The weight of an entry, in bytes or whatever max_weight counts. Asked once for each put.
+  // REQUIRES: there is one if max_weight is set; otherwise the program ends with a message.
   std::function<std::size_t(const Key&, const Value&)> weigher = {};
 
   // Called for every entry that is removed; see removal.h. Not called by the destructor.

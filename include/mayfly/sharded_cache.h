@@ -42,6 +42,7 @@ template <class Key, class Value, ExpiryIndex Index = VolatileSet, class Hash = 
           class Equal = std::equal_to<>>
 class ShardedCache {
   static_assert(internal::HashFor<Hash, Key>, MAYFLY_NO_HASH);
+  static_assert(internal::EqualFor<Equal, Key>, MAYFLY_NO_EQUAL);
   static_assert(std::is_copy_constructible_v<Value>,
                 "mayfly: the value can't be copied, and get() of a ShardedCache returns a copy: "
                 "store a handle that can be, or use a Cache in one thread");

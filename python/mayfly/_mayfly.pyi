@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The types of the part that is C++ (src/python). python/tests/test_stubs.py holds them together.
+# The types of the part that is C++ (src/python).
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import datetime, timedelta

@@ -9,7 +9,7 @@ import weakref
 from typing import Callable, Optional, Union
 
 from . import _mayfly
-from ._constants import JOURNAL_WAL, SYNC_NORMAL, SYNC_OFF
+from ._constants import JOURNAL_WAL, SYNC_FULL, SYNC_NORMAL, SYNC_OFF
 from ._family import ColumnFamily, FamilyMethods, RawCalls
 from ._snapshot import Snapshot
 
@@ -84,6 +84,14 @@ class KVStore(FamilyMethods, _mayfly.Store):
         del journal_mode, cache_size, page_size, full_mutex
         if clock is not None and not callable(clock):
             raise TypeError(f"clock must be callable, or None, not {clock!r}")
+        for what, value in (("busy_timeout", busy_timeout), ("wal_size_limit", wal_size_limit)):
+            if not isinstance(value, int):
+                raise TypeError(f"{what} must be a whole number, not {value!r}")
+        if not isinstance(sync_level, int):
+            raise ValueError(
+                f"sync_level must be SYNC_OFF, SYNC_NORMAL or SYNC_FULL, not {sync_level!r}")
+        if not isinstance(path, (str, bytes, os.PathLike, type(None))):
+            raise TypeError(f"path must be a str, bytes, os.PathLike or None, not {path!r}")
         name = None if path is None else os.fsencode(path)
         if name is not None and b"\0" in name:
             raise ValueError("embedded null byte")  # as open() says it

@@ -389,3 +389,12 @@ def test_infinity_is_never(place):
     place.default_ttl = 10
     place.put("k", "v", ttl=math.inf)
     assert place.ttl("k") is None
+
+
+def test_a_wrong_option_is_refused_in_a_sentence(path):
+    with pytest.raises(ValueError, match="SYNC_OFF, SYNC_NORMAL or SYNC_FULL, not 'full'$"):
+        mayfly.KVStore(path, sync_level="full")
+    with pytest.raises(TypeError, match="^busy_timeout must be a whole number, not '5s'$"):
+        mayfly.KVStore(path, busy_timeout="5s")
+    with pytest.raises(TypeError, match="^path must be a str, bytes, os.PathLike or None, not 7$"):
+        mayfly.KVStore(7)

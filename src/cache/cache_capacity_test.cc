@@ -303,5 +303,11 @@ TEST(Sieve, AScanDoesNotWashOutWhatIsInUse) {
   EXPECT_EQ(kept, 50);
 }
 
+TEST(CapacityDeathTest, AWeightWithoutAWeigherEndsTheProgramWithASentence) {
+  ManualClock clock(kStart);
+  EXPECT_DEATH(IntCache(clock, {.max_weight = 10}), "max_weight needs a weigher");
+  EXPECT_DEATH((ShardedCache<int, int>(clock, {.max_weight = 10})), "max_weight needs a weigher");
+}
+
 }  // namespace cache_capacity_test
 }  // namespace mayfly::internal

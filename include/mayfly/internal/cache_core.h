@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -33,6 +35,15 @@ inline Expiry jittered(const Expiry& expiry, double percent, Random& random) {
   return expiry.with_ttl(ms >= 9.2e18 ? Millis::max() : Millis(std::llround(ms)));
 }
 
+// Ends the program, in any build, rather than make a cache without the bound that was asked for.
+template <class Options>
+const Options& checked(const Options& options) {
+  if (options.max_weight == 0 || options.weigher) return options;
+  std::fputs("mayfly: a cache with max_weight needs a weigher, which says what an entry weighs\n",
+             stderr);
+  std::abort();
+}
+
 template <class Key, class Value, ExpiryIndex Index, class Hash, class Equal>
 class CacheCore {
  public:
@@ -44,7 +55,7 @@ class CacheCore {
       : map_(options.hash_seed != 0 ? options.hash_seed : HashCells::random_seed()),
         index_(std::move(index)),
         max_entries_(options.max_entries),
-        max_weight_(options.weigher ? options.max_weight : 0),
+        max_weight_(checked(options).max_weight),
         weigher_(options.weigher),
         is_passive_(options.cleanup == Cleanup::passive),
         purge_per_write_(options.purge_per_write),

@@ -44,9 +44,9 @@ class LoadsInProgress {
   // gets null has to start another.
   Load* find(const Key& key, Time now) {
     for (Load& load : loads_) {
-      if (is_due(load.lease, now) && Equal{}(load.key, key)) load.is_superseded = true;
+      if (is_due(load.lease, now) && is_equal<Equal>(load.key, key)) load.is_superseded = true;
       const bool is_open = !load.is_finished && !load.is_superseded;
-      if (is_open && Equal{}(load.key, key)) return &load;
+      if (is_open && is_equal<Equal>(load.key, key)) return &load;
     }
     return nullptr;
   }
@@ -98,7 +98,7 @@ class LoadsInProgress {
   template <class Lookup>
   void supersede(const Lookup& key) {
     for (Load& load : loads_) {
-      if (Equal{}(load.key, key)) load.is_superseded = true;
+      if (is_equal<Equal>(load.key, key)) load.is_superseded = true;
     }
   }
 

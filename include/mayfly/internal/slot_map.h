@@ -39,6 +39,27 @@ concept HashFor = requires(const Hash& hash, const Key& key) {
 #define MAYFLY_NO_HASH \
   "mayfly: the key has no hash: specialize std::hash<Key>, or name a hash as template argument"
 
+// Whether `Equal` can be made and compares keys.
+template <class Equal, class Key>
+concept EqualFor = requires(const Key& key) {
+  { Equal{}(key, key) } -> std::convertible_to<bool>;
+};
+#define MAYFLY_NO_EQUAL                                                              \
+  "mayfly: the key has no operator==: define one, or name a comparison as template " \
+  "argument Equal"
+
+// Compares a key with what is looked up. Where that cannot be done the compiler says so once, and
+// not at each use.
+template <class Equal, class Key, class Lookup>
+bool is_equal(const Key& key, const Lookup& lookup) {
+  if constexpr (requires { Equal{}(key, lookup); }) {
+    return Equal{}(key, lookup);
+  } else {
+    static_assert(!EqualFor<Equal, Key>, "mayfly: keys cannot be compared with what is looked up");
+    return false;
+  }
+}
+
 struct NoCell {};
 
 // An entry may begin with a cell of another structure, such as an expiry index (see SlotTable).
@@ -72,7 +93,7 @@ class SlotMap {
   // The same with the hash at hand.
   template <class Lookup>
   Slot find(const Lookup& key, std::uint32_t hash) const {
-    return cells_.find(hash, [&](Slot slot) { return Equal{}(entries_[slot].key, key); });
+    return cells_.find(hash, [&](Slot slot) { return is_equal<Equal>(entries_[slot].key, key); });
   }
 
   // The entry of `key`, or null.
@@ -81,7 +102,7 @@ class SlotMap {
     const Entry* found = nullptr;
     cells_.find(hash, [&](Slot slot) {
       const Entry& entry = entries_[slot];
-      if (!Equal{}(entry.key, key)) return false;
+      if (!is_equal<Equal>(entry.key, key)) return false;
       found = &entry;
       return true;
     });
