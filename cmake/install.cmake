@@ -34,7 +34,15 @@ install(FILES ${made}/_mayfly DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-co
         COMPONENT server)
 install(FILES ${made}/mayfly.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
         COMPONENT server)
-install(FILES share/systemd/mayfly.service DESTINATION lib/systemd/system COMPONENT server)
+# A unit names the program where it is installed.
+install(DIRECTORY share/systemd/ DESTINATION lib/systemd/system COMPONENT server)
+install(CODE [[
+  file(GLOB units "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/lib/systemd/system/mayfly*.service")
+  foreach(unit IN LISTS units)
+    file(READ ${unit} text)
+    string(REPLACE "=/usr/bin/mayfly" "=${CMAKE_INSTALL_PREFIX}/bin/mayfly" text "${text}")
+    file(WRITE ${unit} "${text}")
+  endforeach()]] COMPONENT server)
 install(FILES share/grafana/mayfly.json DESTINATION ${CMAKE_INSTALL_DATADIR}/mayfly/grafana
         COMPONENT server)
 
@@ -44,15 +52,15 @@ install(TARGETS mayfly_static EXPORT mayfly-targets COMPONENT dev)
 install(DIRECTORY include/ TYPE INCLUDE COMPONENT dev)
 install(EXPORT mayfly-targets NAMESPACE mayfly:: DESTINATION ${package_dir} COMPONENT dev)
 file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)  # so that it can be moved
-foreach(file mayfly-config.cmake mayfly.pc)
+foreach(file mayfly-config.cmake mayfly.pc mayfly-static.pc)
   configure_file(scripts/${file}.in ${file} @ONLY)
 endforeach()
 write_basic_package_version_file(mayfly-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/mayfly-config.cmake
               ${PROJECT_BINARY_DIR}/mayfly-config-version.cmake
         DESTINATION ${package_dir} COMPONENT dev)
-install(FILES ${PROJECT_BINARY_DIR}/mayfly.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
-        COMPONENT dev)
+install(FILES ${PROJECT_BINARY_DIR}/mayfly.pc ${PROJECT_BINARY_DIR}/mayfly-static.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
 if(MAYFLY_PYTHON)
   set(python_dir lib/python3/dist-packages)  # where Debian's Python looks
@@ -63,8 +71,12 @@ if(MAYFLY_PYTHON)
 endif()
 
 # Debian asks every package to say under which license it comes.
-foreach(part server:mayfly lib:libmayfly${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-        dev:libmayfly-dev python:python3-mayfly)
+set(parts server:mayfly lib:libmayfly${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    dev:libmayfly-dev)
+if(MAYFLY_PYTHON)
+  list(APPEND parts python:python3-mayfly)
+endif()
+foreach(part IN LISTS parts)
   string(REPLACE ":" ";" part ${part})
   list(GET part 0 component)
   list(GET part 1 package)

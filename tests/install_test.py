@@ -7,6 +7,7 @@ know nothing of LMDB and xxHash, which the library needs.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -104,9 +105,9 @@ class InstallTest(unittest.TestCase):
                 for kind in ["static", "shared"]:
                     self.assert_works(os.path.join(folder, kind), kind)
 
-    def flags(self, *what):
+    def flags(self, *what, package="mayfly"):
         path = os.path.join(self.library, "pkgconfig")
-        return run("pkg-config", *what, "mayfly", PKG_CONFIG_PATH=path).split()
+        return run("pkg-config", *what, package, PKG_CONFIG_PATH=path).split()
 
     def test_by_pkg_config(self):
         for language in LANGUAGES:
@@ -118,10 +119,7 @@ class InstallTest(unittest.TestCase):
         source, _, compile_it = LANGUAGES[language]
         folder = self.user(language)
         program = os.path.join(folder, kind)
-        links = self.flags("--libs")
-        if kind == "static":  # where both are there, -lmayfly would mean the shared one
-            links = ["-l:libmayfly.a" if flag == "-lmayfly" else flag
-                     for flag in self.flags("--libs", "--static")]
+        links = self.flags("--libs", package="mayfly" if kind == "shared" else "mayfly-static")
         run(*compile_it, *self.flags("--cflags"), os.path.join(folder, source), "-o", program,
             *links)
         self.assert_works(program, kind)
@@ -129,6 +127,17 @@ class InstallTest(unittest.TestCase):
     def test_a_shared_link_needs_nothing_but_the_library(self):
         self.assertEqual([flag for flag in self.flags("--libs") if flag.startswith("-l")],
                          ["-lmayfly"])
+
+    def test_the_service_starts_the_program_where_it_was_installed(self):
+        with tempfile.TemporaryDirectory() as prefix:
+            run("cmake", "--install", BUILD, "--prefix", prefix, "--component", "server")
+            folder = os.path.join(prefix, "lib/systemd/system")
+            self.assertIn("mayfly.service", os.listdir(folder))
+            for unit in os.listdir(folder):
+                with open(os.path.join(folder, unit), encoding="utf-8") as file:
+                    program = re.search(r"^ExecStart=(\S+)", file.read(), re.MULTILINE).group(1)
+                self.assertEqual(program, os.path.join(prefix, "bin/mayfly"))
+                self.assertTrue(os.access(program, os.X_OK))
 
     def test_has_the_version_of_the_program(self):
         version = self.flags("--modversion")[0]
