@@ -120,6 +120,9 @@ constexpr KeyRange keys_behind(std::string_view keyword, int from, std::uint32_t
   return keys;
 }
 
+// The version that brought a command which neither Redis nor Valkey has.
+inline constexpr std::string_view kOnlyHere = "Mayfly 0.1.0";
+
 struct Command {
   std::string_view name;  // lower case; of a subcommand the second word only
   Handler handler = nullptr;
@@ -127,7 +130,7 @@ struct Command {
   std::uint64_t flags = 0;
   KeyRange keys = {};
   std::string_view group;        // "hash", "string", "generic", "connection", "server", ...
-  std::string_view since;        // the version of Redis or Valkey that brought it
+  std::string_view since;        // the version of Redis or Valkey that brought it, or kOnlyHere
   std::string_view syntax = {};  // of its arguments, see syntax.h
   std::string_view summary;      // a sentence, for COMMAND DOCS
   std::span<const Command> subcommands = {};

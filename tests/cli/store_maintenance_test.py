@@ -258,7 +258,7 @@ class LogTest(MaintenanceTestCase):
 
     def test_watch_prints_a_line_for_each_interval(self):
         with self.writer(10), subprocess.Popen(
-                [self.program.path, "stat", "--db", self.db, "--watch", "20ms", "--json"],
+                [self.program.path, "stat", "--db", self.db, "--watch", "100ms", "--json"],
                 stdout=subprocess.PIPE) as child:
             lines = [json.loads(child.stdout.readline()) for _ in range(3)]
             child.send_signal(signal.SIGINT)
@@ -267,13 +267,15 @@ class LogTest(MaintenanceTestCase):
         for line in lines:
             self.assertEqual((line["live"], line["logged_per_s"]), (11, 0))
             self.assertGreater(line["pending_bytes"], 0)
-        with subprocess.Popen([self.program.path, "stat", "--db", self.db, "--watch", "20ms"],
+        with subprocess.Popen([self.program.path, "stat", "--db", self.db, "--watch", "100ms"],
                               stdout=subprocess.PIPE) as child:
             self.assertIn("logged/s", child.stdout.readline().decode())
             self.assertRegex(child.stdout.readline().decode(), "^ +11 +0 +0 .* 0 B +0 B$")
             child.terminate()
             child.stdout.read()
         self.refused(self.mayfly("stat", "--watch", "soon"), "soon")
+        for short in ("0", "0s", "99ms"):
+            self.refused(self.mayfly("stat", "--watch", short), "--watch takes at least 100ms")
 
 
 class CheckTest(MaintenanceTestCase):

@@ -44,10 +44,10 @@ class ReportTest(ServerCase):
         client.ok("GET", "nothing")
         sample = self.sample(server)
         self.assertEqual((sample["keys"], sample["keys_with_deadline"]), (305, 302))
-        self.assertEqual(sample["hashes_with_field_deadlines"], 2)
+        self.assertEqual(sample["keys_with_member_deadlines"], 2)
         self.assertEqual(sample["keys_due_within"],
                          {"1s": 0, "10s": 1, "1m": 1, "10m": 1, "1h": 301})
-        self.assertEqual(sample["hashes_with_fields_due_within"],
+        self.assertEqual(sample["keys_with_members_due_within"],
                          {"1s": 0, "10s": 0, "1m": 2, "10m": 2, "1h": 2})
         self.assertEqual((sample["hit_share"], sample["clients"]), (0.5, 2))
         self.assertEqual(sample["memory_limit_bytes"], 100 * 1024 * 1024)

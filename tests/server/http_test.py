@@ -274,7 +274,7 @@ class AtTheStart(unittest.TestCase):
             taken.listen()
             status, text = self.start("--http-port", str(taken.getsockname()[1]))
         self.assertEqual(status, 1)
-        self.assertIn("see http-port", text)
+        self.assertIn("choose another with --http-port", text)
 
 
 if __name__ == "__main__":

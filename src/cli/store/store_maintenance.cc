@@ -82,6 +82,8 @@ struct MaintenanceArgs {
   bool is_ignored = false;
 };
 
+constexpr Millis kWatchLeast{100};
+
 Result<Exit> run_stat(const MaintenanceArgs& args, const StoreFile& file) {
   const bool watches = !args.interval.empty();
   StatOptions options = args.stat;
@@ -96,6 +98,9 @@ Result<Exit> run_stat(const MaintenanceArgs& args, const StoreFile& file) {
   }
   const Result<Millis> interval = watches ? parse_duration(args.interval) : Millis(0);
   if (!interval) return interval.error();
+  if (watches && *interval < kWatchLeast) {
+    return Error{Code::invalid, "--watch takes at least 100ms"};
+  }
   std::optional<StopSignals> stop;
   if (watches) stop.emplace();  // before the store has threads
   const Result<Store> store = file.open(Use::read);

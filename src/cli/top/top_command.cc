@@ -28,7 +28,7 @@ constexpr const char* kTopExamples =
     "  mayfly top --once                          print one report and exit\n"
     "  mayfly top --json --interval 10 >>log      one JSON object per line, every ten seconds\n"
     "q or Ctrl-C quits, p pauses. Rates cover the last interval. 'due within' counts keys by\n"
-    "their expiry time, and hashes by the expiry time of their next field. 'late by' is the time\n"
+    "their expiry time, and keys by that of their next member. 'late by' is the time\n"
     "between expiry and removal, by the sweep or by an access. If standard output is not a\n"
     "terminal, one report is printed. If the connection is lost, top reconnects every second.\n"
     "Exit code 1: no server.";

@@ -64,8 +64,8 @@ std::string memory_text(const TopView& view) {
 std::string keys_text(const TopView& view) {
   std::string text =
       fmt::format("{}, {} with a TTL", count_text(view.keys), count_text(view.keys_with_deadline));
-  if (view.hashes_with_deadlines) {
-    text += fmt::format(", {} hashes with field TTLs", count_text(*view.hashes_with_deadlines));
+  if (view.keys_with_members) {
+    text += fmt::format(", {} keys with member TTLs", count_text(*view.keys_with_members));
   }
   return text;
 }
@@ -82,15 +82,15 @@ void add_spans(const TopView& view, std::vector<std::string>& lines) {
   if (!view.keys_within[0]) return;
   std::array<std::string, kTopSpans.size()> heads;
   std::array<std::string, kTopSpans.size()> keys;
-  std::array<std::string, kTopSpans.size()> hashes;
+  std::array<std::string, kTopSpans.size()> members;
   for (std::size_t i = 0; i < kTopSpans.size(); ++i) {
     heads[i] = kTopSpans[i];
     keys[i] = count_text(view.keys_within[i]);
-    hashes[i] = count_text(view.hashes_within[i]);
+    members[i] = count_text(view.members_within[i]);
   }
   lines.push_back(top_row("due within", spans_text("", heads)));
   lines.push_back(top_row("", spans_text("keys", keys)));
-  lines.push_back(top_row("", spans_text("hashes", hashes) + "   by their next field"));
+  lines.push_back(top_row("", spans_text("members", members) + "   keys, by their next member"));
 }
 
 std::string lateness_text(const TopLateness& lateness) {
@@ -279,9 +279,9 @@ std::string top_json(const TopView& view, std::string_view address, Time now) {
   json.member("fragmentation", view.fragmentation);
   json.member("keys", view.keys);
   json.member("keys_with_deadline", view.keys_with_deadline);
-  json.member("hashes_with_field_deadlines", view.hashes_with_deadlines);
+  json.member("keys_with_member_deadlines", view.keys_with_members);
   add_spans_json(json, "keys_due_within", view.keys_within);
-  add_spans_json(json, "hashes_with_fields_due_within", view.hashes_within);
+  add_spans_json(json, "keys_with_members_due_within", view.members_within);
   json.member("expired_keys", view.expired_keys);
   json.member("expired_fields", view.expired_fields);
   json.member("expired_keys_per_s", view.expired_keys_rate);

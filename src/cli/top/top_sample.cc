@@ -111,7 +111,7 @@ void read_keys(TopView& view, std::string_view info) {
     view.keys_with_deadline += number_in_list(list, "expires").value_or(0);
     for (const std::string_view name : {"keys_with_volatile_items", "subexpiry"}) {
       const Maybe hashes = number_in_list(list, name);
-      if (hashes) view.hashes_with_deadlines = view.hashes_with_deadlines.value_or(0) + *hashes;
+      if (hashes) view.keys_with_members = view.keys_with_members.value_or(0) + *hashes;
     }
   });
 }
@@ -129,8 +129,8 @@ std::optional<TopLateness> lateness(std::string_view info, std::string_view kind
 void read_expiry(TopView& view, std::string_view info, const Rates& rates) {
   for (std::size_t i = 0; i < kTopSpans.size(); ++i) {
     view.keys_within[i] = number(info, fmt::format("expiry_keys_due_within_{}", kTopSpans[i]));
-    view.hashes_within[i] =
-        number(info, fmt::format("expiry_hashes_with_fields_due_within_{}", kTopSpans[i]));
+    view.members_within[i] =
+        number(info, fmt::format("expiry_keys_with_members_due_within_{}", kTopSpans[i]));
   }
   view.expired_keys = number(info, "expired_keys");
   view.expired_fields = number(info, "expired_fields");

@@ -45,9 +45,9 @@ struct TopView {
 
   double keys = 0;
   double keys_with_deadline = 0;
-  Maybe hashes_with_deadlines;  // of fields
+  Maybe keys_with_members;  // that have deadlines
   std::array<Maybe, kTopSpans.size()> keys_within;
-  std::array<Maybe, kTopSpans.size()> hashes_within;
+  std::array<Maybe, kTopSpans.size()> members_within;
   Maybe expired_keys;
   Maybe expired_fields;
   Maybe expired_keys_rate;

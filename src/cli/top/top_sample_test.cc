@@ -45,7 +45,7 @@ TEST(TopSample, WhatTheServerDoesNotTellIsAbsent) {
   EXPECT_EQ(view.hit_share, 0.75);
   EXPECT_FALSE(view.late_by_sweep);
   EXPECT_FALSE(view.keys_within[0]);
-  EXPECT_FALSE(view.hashes_with_deadlines);
+  EXPECT_FALSE(view.keys_with_members);
 }
 
 }  // namespace top_sample_test

@@ -148,7 +148,7 @@ std::span<const Command> key_scan_commands() {
       {"scan", scan, -2, flag::readonly | flag::arbitrary_keys, {}, "generic", "2.8.0",
        "cursor:int [MATCH pattern:pattern] [COUNT count:int] [TYPE type]",
        "Iterates over the keys of the database."},
-      {"expirescan", expirescan, -6, flag::readonly | flag::arbitrary_keys, {}, "generic", "9.0.0",
+      {"expirescan", expirescan, -6, flag::readonly | flag::arbitrary_keys, {}, "generic", kOnlyHere,
        "cursor FROM from TO to [MATCH pattern:pattern] [COUNT count:int] [TYPE type] [MEMBERS]",
        "Returns keys that expire between two moments, soonest first."},
       {"randomkey", randomkey, 1, flag::readonly | flag::arbitrary_keys, {}, "generic", "1.0.0",

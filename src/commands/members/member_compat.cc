@@ -91,20 +91,20 @@ std::span<const Command> member_compat_commands() {
   static constexpr KeyRange kUpdate = one_key(access::rw | access::update);
   // clang-format off
   static constexpr Command kRows[] = {
-      {"expiremember", expiremember, -4, kWrite, kUpdate, "generic", "9.0.0",
+      {"expiremember", expiremember, -4, kWrite, kUpdate, "generic", kOnlyHere,
        "key member delay:int [unit:(S | MS)] [JITTER percent:double]",
        "Sets the TTL of a member of a hash, set or sorted set (of KeyDB)."},
-      {"expirememberat", expirememberat, -4, kWrite, kUpdate, "generic", "9.0.0",
+      {"expirememberat", expirememberat, -4, kWrite, kUpdate, "generic", kOnlyHere,
        "key member unix-time-seconds:time [JITTER percent:double]",
        "Sets the time at which a member expires, as a Unix time in seconds (of KeyDB)."},
-      {"pexpirememberat", pexpirememberat, -4, kWrite, kUpdate, "generic", "9.0.0",
+      {"pexpirememberat", pexpirememberat, -4, kWrite, kUpdate, "generic", kOnlyHere,
        "key member unix-time-milliseconds:time [JITTER percent:double]",
        "Sets the time at which a member expires, as a Unix time in milliseconds (of KeyDB)."},
-      {"fieldexpire", fieldexpire, -4, kWrite, kUpdate, "generic", "9.0.0",
+      {"fieldexpire", fieldexpire, -4, kWrite, kUpdate, "generic", kOnlyHere,
        "key [JITTER percent:double] seconds:int field...",
        "Sets the TTL of members of a hash, set or sorted set (of Dragonfly)."},
       {"fieldttl", fieldttl, 3, flag::readonly | flag::fast,
-       one_key(access::ro | access::access), "generic", "9.0.0", "key field",
+       one_key(access::ro | access::access), "generic", kOnlyHere, "key field",
        "Returns the TTL of a member in seconds (of Dragonfly)."},
   };
   // clang-format on

@@ -133,45 +133,45 @@ std::span<const Command> member_expire_commands() {
        "Sets the time at which fields expire, as a Unix time in milliseconds."},
       {"hpersist", persist_members<kHashWords>, -5, kWrite, kUpdate, "hash", "9.0.0",
        "key FIELDS numfields:count field...", "Removes the TTL of fields."},
-      {"sexpire", expire_members<kSetWords, kInSeconds>, -6, kWrite, kUpdate, "set", "9.0.0",
+      {"sexpire", expire_members<kSetWords, kInSeconds>, -6, kWrite, kUpdate, "set", kOnlyHere,
        "key seconds:int [condition:(NX | XX | GT | LT)] "
        "[JITTER percent:double] MEMBERS nummembers:count member...",
        "Sets the TTL of members of a set in seconds."},
-      {"spexpire", expire_members<kSetWords, kInMillis>, -6, kWrite, kUpdate, "set", "9.0.0",
+      {"spexpire", expire_members<kSetWords, kInMillis>, -6, kWrite, kUpdate, "set", kOnlyHere,
        "key milliseconds:int [condition:(NX | XX | GT | LT)] "
        "[JITTER percent:double] MEMBERS nummembers:count member...",
        "Sets the TTL of members of a set in milliseconds."},
-      {"sexpireat", expire_members<kSetWords, kAtSecond>, -6, kWrite, kUpdate, "set", "9.0.0",
+      {"sexpireat", expire_members<kSetWords, kAtSecond>, -6, kWrite, kUpdate, "set", kOnlyHere,
        "key unix-time-seconds:time [condition:(NX | XX | GT | LT)] "
        "[JITTER percent:double] MEMBERS nummembers:count member...",
        "Sets the time at which members of a set expire, as a Unix time in seconds."},
-      {"spexpireat", expire_members<kSetWords, kAtMilli>, -6, kWrite, kUpdate, "set", "9.0.0",
+      {"spexpireat", expire_members<kSetWords, kAtMilli>, -6, kWrite, kUpdate, "set", kOnlyHere,
        "key unix-time-milliseconds:time [condition:(NX | XX | GT | LT)] "
        "[JITTER percent:double] MEMBERS nummembers:count member...",
        "Sets the time at which members of a set expire, as a Unix time in milliseconds."},
-      {"spersist", persist_members<kSetWords>, -5, kWrite, kUpdate, "set", "9.0.0",
+      {"spersist", persist_members<kSetWords>, -5, kWrite, kUpdate, "set", kOnlyHere,
        "key MEMBERS nummembers:count member...", "Removes the TTL of members of a set."},
       {"zexpire", expire_members<kZsetWords, kInSeconds>, -6, kWrite, kUpdate, "sorted-set",
-       "9.0.0",
+       kOnlyHere,
        "key seconds:int [condition:(NX | XX | GT | LT)] "
        "[JITTER percent:double] MEMBERS nummembers:count member...",
        "Sets the TTL of members of a sorted set in seconds."},
       {"zpexpire", expire_members<kZsetWords, kInMillis>, -6, kWrite, kUpdate, "sorted-set",
-       "9.0.0",
+       kOnlyHere,
        "key milliseconds:int [condition:(NX | XX | GT | LT)] "
        "[JITTER percent:double] MEMBERS nummembers:count member...",
        "Sets the TTL of members of a sorted set in milliseconds."},
       {"zexpireat", expire_members<kZsetWords, kAtSecond>, -6, kWrite, kUpdate, "sorted-set",
-       "9.0.0",
+       kOnlyHere,
        "key unix-time-seconds:time [condition:(NX | XX | GT | LT)] "
        "[JITTER percent:double] MEMBERS nummembers:count member...",
        "Sets the time at which members of a sorted set expire, as a Unix time in seconds."},
       {"zpexpireat", expire_members<kZsetWords, kAtMilli>, -6, kWrite, kUpdate, "sorted-set",
-       "9.0.0",
+       kOnlyHere,
        "key unix-time-milliseconds:time [condition:(NX | XX | GT | LT)] "
        "[JITTER percent:double] MEMBERS nummembers:count member...",
        "Sets the time at which members of a sorted set expire, as a Unix time in milliseconds."},
-      {"zpersist", persist_members<kZsetWords>, -5, kWrite, kUpdate, "sorted-set", "9.0.0",
+      {"zpersist", persist_members<kZsetWords>, -5, kWrite, kUpdate, "sorted-set", kOnlyHere,
        "key MEMBERS nummembers:count member...", "Removes the TTL of members of a sorted set."},
   };
   // clang-format on

@@ -14,11 +14,13 @@
 //     if (call.has_failed()) return;
 //     if (!target) return call.reply().integer(0);              // a condition does not hold
 //     if (target->is_past) {
-//       remove_items(call, target->members, request->items, target->deadline);
+//       remove_items(call, target->members, request->items, target->deadlines.base());
 //       return call.reply().integer(0);
 //     }
 //     ... target->members.put(...) for each of request->items
-//     finish_put(call, target->members, *request, target->deadlines, changed);
+//     const PutItems& items = request->items;
+//     finish_put(call, target->members, *request, target->deadlines, items.names(), items.words());
+//   }
 
 #pragma once
 

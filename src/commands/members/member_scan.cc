@@ -128,14 +128,14 @@ std::span<const Command> member_scan_commands() {
        "sorted-set", "2.8.0",
        "key cursor:int [MATCH pattern:pattern] [COUNT count:int] [NOSCORES]",
        "Iterates over the members and scores of a sorted set."},
-      {"hexpirescan", scan_expiring<ValueType::hash>, -7, flag::readonly, kGet, "hash", "9.0.0",
+      {"hexpirescan", scan_expiring<ValueType::hash>, -7, flag::readonly, kGet, "hash", kOnlyHere,
        "key cursor FROM from TO to [MATCH pattern:pattern] [COUNT count:int]",
        "Returns fields that expire between two moments, soonest first."},
-      {"sexpirescan", scan_expiring<ValueType::set>, -7, flag::readonly, kGet, "set", "9.0.0",
+      {"sexpirescan", scan_expiring<ValueType::set>, -7, flag::readonly, kGet, "set", kOnlyHere,
        "key cursor FROM from TO to [MATCH pattern:pattern] [COUNT count:int]",
        "Returns members of a set that expire between two moments, soonest first."},
       {"zexpirescan", scan_expiring<ValueType::zset>, -7, flag::readonly, kGet, "sorted-set",
-       "9.0.0", "key cursor FROM from TO to [MATCH pattern:pattern] [COUNT count:int]",
+       kOnlyHere, "key cursor FROM from TO to [MATCH pattern:pattern] [COUNT count:int]",
        "Returns members of a sorted set that expire between two moments, soonest first."},
   };
   // clang-format on

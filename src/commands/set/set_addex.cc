@@ -103,7 +103,7 @@ std::span<const Command> set_addex_commands() {
   static constexpr Command kRows[] = {
       // The long form has five words at least, and checks that itself.
       {"saddex", saddex, -4, flag::write | flag::denyoom | flag::fast,
-       one_key(access::rw | access::insert), "set", "9.0.0",
+       one_key(access::rw | access::insert), "set", kOnlyHere,
        "key (([condition:(NX | XX)] [members-condition:(FNX | FXX)] [expiration:(EX seconds:int | "
        "PX milliseconds:int | EXAT unix-time-seconds:time | PXAT unix-time-milliseconds:time | "
        "KEEPTTL)] [JITTER percent:double] MEMBERS nummembers:count member...) | "

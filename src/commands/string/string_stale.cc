@@ -113,11 +113,11 @@ std::span<const Command> string_stale_commands() {
   // clang-format off
   static constexpr Command kRows[] = {
       {"getstale", getstale, -2, flag::readonly | flag::fast, one_key(access::ro | access::access),
-       "string", "9.0.0",
+       "string", kOnlyHere,
        "key [LEASE milliseconds:int]",
        "Returns a string, whether it is fresh, and for one caller a token to replace it."},
       {"dellease", dellease, 3, flag::readonly | flag::fast, one_key(access::ro), "string",
-       "9.0.0",
+       kOnlyHere,
        "key token",
        "Gives back the right to replace a stale or missing string."},
   };

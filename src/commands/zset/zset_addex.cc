@@ -130,7 +130,7 @@ void zaddex(Call& call) {
 std::span<const Command> zset_addex_commands() {
   static constexpr Command kRows[] = {
       {"zaddex", zaddex, -6, flag::write | flag::denyoom | flag::fast,
-       one_key(access::rw | access::update), "sorted-set", "9.0.0",
+       one_key(access::rw | access::update), "sorted-set", kOnlyHere,
        "key [condition:(NX | XX)] [members-condition:(FNX | FXX)] [comparison:(GT | LT)] "
        "[change:(CH)] [expiration:(EX seconds:int | PX milliseconds:int | EXAT "
        "unix-time-seconds:time | PXAT unix-time-milliseconds:time | KEEPTTL)] [JITTER "

@@ -21,8 +21,14 @@ bool is_loopback(std::string_view host) {
 
 bool is_taken(const Status& status) { return !status && status.error().code == Code::busy; }
 
+// The advice of a listener for clients names the options of clients.
 Error with_name(const Error& error) {
-  return {error.code, fmt::format("HTTP: {} (see http-port and http-bind)", error.message)};
+  std::string text = error.message;
+  for (const std::string_view option : {"--port", "--bind"}) {
+    const std::size_t at = text.find(option);
+    if (at != text.npos) text.insert(at + 2, "http-");
+  }
+  return {error.code, "HTTP: " + text};
 }
 
 }  // namespace

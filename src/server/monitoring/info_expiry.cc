@@ -71,7 +71,7 @@ void info_expiring(std::string& text, Keyspace& keyspace, Time now) {
     }
     text += fmt::format("expiry_keys_due_within_{}:{}\r\n", name, keys - past_keys);
     text +=
-        fmt::format("expiry_hashes_with_fields_due_within_{}:{}\r\n", name, hashes - past_hashes);
+        fmt::format("expiry_keys_with_members_due_within_{}:{}\r\n", name, hashes - past_hashes);
   }
 }
 

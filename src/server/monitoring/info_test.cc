@@ -104,11 +104,11 @@ TEST_F(InfoTest, CountsWhatIsGoingToExpireSoon) {
   EXPECT_EQ(value("expiry", "expiry_keys_due_within_10s"), "2");
   EXPECT_EQ(value("expiry", "expiry_keys_due_within_10m"), "2");
   EXPECT_EQ(value("expiry", "expiry_keys_due_within_1h"), "3");
-  EXPECT_EQ(value("expiry", "expiry_hashes_with_fields_due_within_1s"), "1");
+  EXPECT_EQ(value("expiry", "expiry_keys_with_members_due_within_1s"), "1");
 
   fixture_.advance(Millis(1000));  // what is due already is not going to be
   EXPECT_EQ(value("expiry", "expiry_keys_due_within_1s"), "1");
-  EXPECT_EQ(value("expiry", "expiry_hashes_with_fields_due_within_1h"), "0");
+  EXPECT_EQ(value("expiry", "expiry_keys_with_members_due_within_1h"), "0");
 }
 
 TEST_F(InfoTest, CountsHitsMissesAndErrors) {

@@ -174,7 +174,7 @@ void ttlstats(Call& call) {
 std::span<const Command> ttl_commands() {
   // clang-format off
   static constexpr Command kRows[] = {
-      {"ttlstats", ttlstats, -1, flag::readonly | flag::arbitrary_keys, {}, "server", "9.0.0",
+      {"ttlstats", ttlstats, -1, flag::readonly | flag::arbitrary_keys, {}, "server", kOnlyHere,
        "[KEY key:key] [FORECAST moment...]",
        "Returns what expires when, how late removals are, and how much memory will be free."},
   };

@@ -107,7 +107,9 @@ TEST_F(TtlStatsTest, BytesAreThoseOfTheEntries) {
   EXPECT_LE(number(stats, "bytes"), usage);
   std::int64_t sum = 0;
   for (const ReplyValue& found : field(stats, "histogram").items) {
-    if (number(found, "entries") == 0) EXPECT_EQ(number(found, "bytes"), 0);
+    if (number(found, "entries") == 0) {
+      EXPECT_EQ(number(found, "bytes"), 0);
+    }
     sum += number(found, "bytes");
   }
   EXPECT_EQ(sum, number(stats, "bytes"));

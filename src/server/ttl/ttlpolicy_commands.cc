@@ -68,21 +68,21 @@ constexpr std::uint64_t kRuleAdmin = flag::admin | flag::noscript | flag::loadin
 
 // clang-format off
 constexpr Command kTtlpolicyRows[] = {
-    {"list", ttlpolicy_list, 2, kRuleRead, {}, "server", "9.1.0", "",
+    {"list", ttlpolicy_list, 2, kRuleRead, {}, "server", kOnlyHere, "",
      "Returns the rules about TTLs.", {}, "ttlpolicy"},
-    {"get", ttlpolicy_get, 3, kRuleRead, {}, "server", "9.1.0", "name",
+    {"get", ttlpolicy_get, 3, kRuleRead, {}, "server", kOnlyHere, "name",
      "Returns the rule for a key of this name.", {}, "ttlpolicy"},
-    {"set", ttlpolicy_set, -5, kRuleAdmin, {}, "server", "9.1.0",
+    {"set", ttlpolicy_set, -5, kRuleAdmin, {}, "server", kOnlyHere,
      "prefix (option value)...",
      "Sets the rule for keys with a prefix: default, max, required, jitter.", {}, "ttlpolicy"},
-    {"del", ttlpolicy_del, 3, kRuleAdmin, {}, "server", "9.1.0", "prefix",
+    {"del", ttlpolicy_del, 3, kRuleAdmin, {}, "server", kOnlyHere, "prefix",
      "Removes the rule for a prefix.", {}, "ttlpolicy"},
-    {"help", reply_help, 2, kRuleRead, {}, "server", "9.1.0", "", "Prints this help.", {},
+    {"help", reply_help, 2, kRuleRead, {}, "server", kOnlyHere, "", "Prints this help.", {},
      "ttlpolicy"},
 };
 
 constexpr Command kTtlpolicyCommands[] = {
-    {"ttlpolicy", nullptr, -2, 0, {}, "server", "9.1.0", "",
+    {"ttlpolicy", nullptr, -2, 0, {}, "server", kOnlyHere, "",
      "Shows and changes the rules about TTLs.", kTtlpolicyRows},
 };
 // clang-format on
