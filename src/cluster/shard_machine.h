@@ -112,7 +112,7 @@ class ShardMachine {
   // At the primary. Nothing is answered to a node that must not get a promise by it.
   std::optional<PulseReply> pulsed(const Pulse& pulse, Time now);
 
-  // The same for a memory that no record names, of which nothing is kept. One that leaves is told
+  // The same for a memory that no record names. Nothing is kept of it. If it leaves, the answer is
   // that it is out.
   std::optional<PulseReply> pulsed_by_stranger(const Pulse& pulse, Time now) const;
 

@@ -49,7 +49,7 @@ class Op:
     owner: str = ""  # who replied
     safe_at: float = NEVER  # when WAIT said that it is safe
     deadline: float = NEVER  # of what was written
-    values: tuple = ()  # of a group: what was read of each key; `value` is the first
+    values: tuple = ()  # of a group: the value read of each key; `value` is the first
     swap: str = ""  # a read and a write of one request have the same one: nothing is between them
     flush: str = ""  # of a deletion: which FLUSHALL it is of
 
@@ -330,7 +330,7 @@ def torn(ops):
 
 
 def swapped(ops):
-    """Requests that replaced a value and returned it: each value has one at most. As nothing comes
+    """Requests that replaced a value and returned it: each value has one at most. As no write is
     between the two, all values of a chain of replacements have one zone."""
     problems = []
     for key, mine in by_key(ops).items():
@@ -360,9 +360,9 @@ def swapped(ops):
 
 
 def flushed(ops, flushes, terms_of):
-    """Deletions, one for each key, that are what the flushes did. `terms_of(key)`: the terms of its
-    slot. A flush deletes the key if its owner owned the slot all the time; it may have done so if
-    it did for a part of the time, and if no reply came."""
+    """The deletions by the flushes, one for each key. `terms_of(key)`: the terms of its slot. A flush
+    deletes the key if its owner owned the slot all the time; it may have done so if it did for a
+    part of the time, and if there was no reply."""
     found = []
     for key in by_key(ops):
         terms = terms_of(key)
@@ -387,7 +387,7 @@ def overlapping(op, terms):
 
 
 def at_one_moment(ops):
-    """A flush comes after every read of a value that was there before it, and before every read of
+    """A flush is behind every read of a value that was there before it, and before every read of
     nothing that only it explains."""
     latest, first = {}, {}  # by flush: the read that is surely before it, behind it
     for mine in by_key(ops).values():

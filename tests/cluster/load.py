@@ -197,7 +197,7 @@ def step_many(recorder, chance, key, wait):
 
 
 def of_shards(ops, watch):
-    """Functions belong to a shard: that of the node which replied."""
+    """Functions belong to a shard: the one of the node which replied."""
     if watch is None:
         return [op for op in ops if op.key != "functions"]
     shards = {place: name for _, _, seen in watch.seen for name, shard in seen.items()

@@ -14,7 +14,7 @@ from cluster_client import RETRIED, WAIT_MS
 from history import DEL, FLUSH, GET, OK, REFUSED, SET, UNKNOWN, Op
 from resp_client import Failure
 
-# Scripts name one key of the group, or a key that nobody uses; some functions name none.
+# Scripts name one key of the group, or a key that is not used.
 WRITE_SCRIPT = "return redis.call('MSET', ARGV[1], ARGV[3], ARGV[2], ARGV[3])"
 READ_SCRIPT = "return redis.call('MGET', ARGV[1], ARGV[2])"
 SWAP_SCRIPT = ("local old = redis.call('MGET', ARGV[1], ARGV[2]) "
@@ -80,7 +80,7 @@ SWAPS = {
 
 
 def send(recorder, tag, requests, wait=False):
-    """The answer, and the reply to the request proper: None if there is none."""
+    """The answer, and the reply to the request proper or None."""
     asked = [*requests, ("WAIT", 1, WAIT_MS)] if wait else requests
     answer = recorder.client.ask(f"{{{tag}}}", *asked)
     if answer is None or len(answer.replies) < len(requests):
@@ -129,7 +129,7 @@ def values_of(reply):
     """What was read of each key."""
     if not isinstance(reply, list):
         reply = [reply]
-    if reply and isinstance(reply[0], list):  # EXEC with MGET, and with what came behind it
+    if reply and isinstance(reply[0], list):  # EXEC with MGET and a write
         reply = reply[0]
     return tuple(value.decode() if isinstance(value, bytes) else value for value in reply)
 
@@ -162,7 +162,7 @@ def swap(recorder, tag, way, wait=False):
 
 
 def flush(recorder, tag):
-    """It is told apart by its value."""
+    """Its value is its name."""
     answer, reply = send(recorder, tag, [("FLUSHALL",)])
     if answer is None:
         return None
@@ -171,7 +171,7 @@ def flush(recorder, tag):
 
 
 def load_library(recorder, tag, wait=False):
-    """The code of its functions returns the value. The key is set to that of the shard later."""
+    """The code of its functions returns the value. load.py replaces the key: it names the shard."""
     value = recorder.new_value()
     code = LIBRARY % (value, WRITE_SCRIPT, READ_SCRIPT, SWAP_SCRIPT)
     answer, reply = send(recorder, tag, [("FUNCTION", "LOAD", "REPLACE", code)], wait)

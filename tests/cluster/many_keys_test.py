@@ -40,7 +40,7 @@ class Request:
     begin: float
     end: float
     outcome: str = OK
-    old: str | None = None  # of a swap: what it has returned
+    old: str | None = None  # of a swap: the returned value
 
     def ops(self):
         more = {"outcome": self.outcome, "owner": "p"}
@@ -57,7 +57,7 @@ class Request:
         return [write, Op(self.key, GET, self.old, self.begin, self.end, swap=self.value, **more)]
 
     def act(self, state):
-        """The state behind it; None if it cannot have said what it did."""
+        """The state behind it; None if its reply does not fit."""
         now = dict(zip(KEYS, state))
         if self.kind == FLUSH:
             return (None,) * len(KEYS)

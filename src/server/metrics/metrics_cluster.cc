@@ -22,7 +22,7 @@ void metrics_of_shard(const Cluster& cluster, PrometheusText& out) {
   one_gauge(out, "mayfly_cluster_epoch", "The epoch of its shard, which each takeover raises.",
             machine == nullptr ? 0 : machine->record().epoch);
   one_gauge(out, "mayfly_cluster_insync_replicas",
-            "Replicas that may take over, as the record of the shard says.",
+            "Replicas that may take over, by the record of the shard.",
             machine == nullptr ? 0 : machine->record().insync.size());
   const std::uint64_t end = cluster.node().log_end();
   const bool has_set = cluster.is_leading() && machine->has_set();
@@ -42,7 +42,7 @@ void metrics_of_cluster(const ServerParts& server, PrometheusText& out) {
   const Cluster& cluster = server.cluster;
   if (!cluster.is_enabled()) return;
   const ClusterStats& stats = cluster.stats();
-  one_flag(out, "mayfly_cluster_ok", "Whether CLUSTER INFO says cluster_state:ok.",
+  one_flag(out, "mayfly_cluster_ok", "Whether the state of the cluster is ok, as in CLUSTER INFO.",
            cluster.is_ok());
   metrics_of_shard(cluster, out);
   one_counter(out, "mayfly_cluster_fenced_total",

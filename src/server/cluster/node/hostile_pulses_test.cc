@@ -90,7 +90,7 @@ TEST_F(HostilePulsesTest, MadeUpIdsAreNotKept) {
 
 TEST_F(HostilePulsesTest, AnAcknowledgementBeyondTheLogClosesTheLink) {
   start(2);
-  for (const std::string& what : {"ACK 4611686018427387904", "ACK 0 FACK 4611686018427387904"}) {
+  for (const std::string what : {"ACK 4611686018427387904", "ACK 0 FACK 4611686018427387904"}) {
     TestClient replica(servers_->server(0), "127.0.0.1:9001");
     replica.send("PSYNC ? -1\r\n");
     ASSERT_FALSE(replica.link().closing());

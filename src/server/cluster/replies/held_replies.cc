@@ -40,7 +40,7 @@ void HeldReplies::forget(const Client& client) {
   waits_.erase(client.id());
 }
 
-// EXEC does nothing if a watched key was changed, and its reply says so.
+// EXEC does nothing if a watched key was changed: a null reply.
 void HeldReplies::reads(Client& client, const Command& command, Words words) {
   seen_.offset = std::max(seen_.offset, written_.needed_by(command, words));
   if ((command.flags & flag::runs_queue) == 0 || client.transaction.watched_keys == 0) return;

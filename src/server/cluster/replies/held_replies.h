@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeldReplies: with `cluster-replies in-sync`, a reply leaves only when what it tells of is safe:
-// all in-sync replicas have it, and no failover can take it back. So reads and writes of a key are
-// linearizable.
+// HeldReplies: with `cluster-replies in-sync`, a reply leaves only when the writes that it depends
+// on are safe: all in-sync replicas have them, and no failover can undo them. So reads and writes of
+// a key are linearizable.
 //
 // The reply of a request that has written needs the log up to its end. Any other needs it up to the
-// last write of all that was read: by the request, by the commands that EXEC or a script ran for
-// it, and by the watches of EXEC. See WrittenSlots for what is told apart. What is behind a held
+// last write of all data that was read: by the request, by the commands that EXEC or a script ran
+// for it, and by the watches of EXEC. See WrittenSlots for the precision. Output behind a held
 // reply waits with it. While no other process is in the set, or about to be, nothing is held: no
 // other can take over.
 //
-// Messages to subscribers, MONITOR, invalidations of cached keys, and what a server says of itself
-// (INFO, MEMORY STATS) are not replies that tell of data, and are not held.
+// Messages to subscribers, MONITOR, invalidations of cached keys, and reports about the server
+// (INFO, MEMORY STATS) are not held.
 
 #pragma once
 
@@ -31,7 +31,7 @@ class HeldReplies {
 
   // ---- The request that runs now ----
 
-  // What it has seen so far.
+  // Its reads and writes so far.
   struct Seen {
     std::uint64_t offset = 0;  // the end of the last write that it may have read
     std::uint64_t writes = 0;  // WrittenSlots::count() at its beginning
@@ -45,8 +45,8 @@ class HeldReplies {
   // It runs this command, itself or by EXEC or a script.
   void reads(Client& client, const Command& command, Words words);
 
-  // It waits for its keys; if it is answered without running again, because its time is over, the
-  // reply tells of them nevertheless.
+  // It waits for its keys. An answer without another run, because its time is over, counts as a
+  // read of them.
   void waits(const Client& client, const Command& command, Words words);
   void reads_of_wait(const Client& client);
 
@@ -54,7 +54,7 @@ class HeldReplies {
   void add(Client& client, std::size_t start);
 
   // The same for an answer of the console, which begins at this position of the connection's
-  // stream. It may tell of anything that is in the log now.
+  // stream. It may depend on anything that is in the log now.
   void add_answer(Link& link, std::uint64_t from);
 
   // Lets replies go that are safe by now.
@@ -75,7 +75,7 @@ class HeldReplies {
   std::size_t clients() const { return held_.size(); }
 
  private:
-  // A piece of output that ends at a position of the connection's stream, and what it needs.
+  // A piece of output: its end in the connection's stream, and the offset of the log it needs.
   struct Piece {
     std::uint64_t end = 0;
     std::uint64_t offset = 0;
@@ -85,7 +85,7 @@ class HeldReplies {
     std::uint64_t begin = 0;  // of the first piece
   };
 
-  std::uint64_t safe() const;  // everything, if nobody else can take over
+  std::uint64_t safe() const;  // everything, if no other process can take over
 
   const ServerParts& parts_;
   WrittenSlots written_;

@@ -140,7 +140,7 @@ TEST_F(HeldRepliesTest, WhatWasWrittenBeforeTheyAreSwitchedOnIsHeldToo) {
   EXPECT_EQ(other.resume(), "$1\r\n1\r\n");
 }
 
-// ---- What a request may tell of, beside its own keys. in_sync_table_test.cc has them all ----
+// ---- Reads beside the keys of a request; in_sync_table_test.cc has all commands ----
 
 TEST_F(HeldRepliesTest, AReadThatBlocksWaitsForTheWriteThatWakesIt) {
   start_shard(2, in_sync());

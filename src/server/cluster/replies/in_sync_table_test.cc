@@ -20,7 +20,7 @@ namespace in_sync_table_test {
 //   r  reads the slot of its keys               w  writes to it
 //   a  reads all data                           A  writes to it
 //   f  reads the libraries of functions         F  changes them
-//   n  neither: what it says is no data         x  is refused in a cluster
+//   n  neither: its reply has no data           x  is refused in a cluster
 //
 // A ! behind the kind: its reply is an error, which may depend on data nevertheless; for n, it may
 // be one. $k and $j are keys of one slot, $slot is that slot; $dump is a value of DUMP, $lib a
@@ -534,7 +534,7 @@ constexpr std::string_view kWays[] = {"plain", "MULTI", "a script", "EVAL_RO", "
 bool is_function(Way way) { return way == Way::function || way == Way::read_function; }
 bool is_script(Way way) { return way != Way::plain && way != Way::multi; }
 
-// What has been written when the request comes, and is not safe.
+// The writes before the request that are not safe.
 enum class Unsafe { nothing, same_slot, other_slot, everything, functions, all_of_it };
 constexpr std::string_view kUnsafe[] = {"nothing",    "its slot",  "another slot",
                                         "everything", "functions", "everything and functions"};
@@ -647,7 +647,7 @@ class InSyncTableTest : public ClusterNodesFixture {
     return client.run(request);
   }
 
-  // Whether the command may not be called in this way at all. The reply says so.
+  // Whether the command may not be called in this way: an error.
   static bool is_barred(const Command& command, Way way) {
     const bool is_read = way == Way::read_script || way == Way::read_function;
     const std::uint64_t writes = flag::write | flag::may_replicate;

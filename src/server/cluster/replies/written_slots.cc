@@ -31,7 +31,7 @@ void WrittenSlots::end() { parts_.propagation.remove_sink(*this); }
 
 // ---- Writes ----
 
-// A replica notes nothing: what it gets from its primary is not its own log.
+// A replica notes nothing: writes from its primary do not enter its own log by this way.
 void WrittenSlots::take(int database, std::string_view command) {
   if (database == kAnyDatabase || parts_.replication.stream().is_replica()) return;
   parser_.reset();

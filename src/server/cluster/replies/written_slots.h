@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // WrittenSlots: where in the replication log the last write of each hash slot ends, and so up to
-// where the log must be safe before a read of that slot may be told.
+// where the log must be safe before a reply may show a read of that slot.
 //
 //   WrittenSlots written(parts);
 //   written.begin();                               // this server notes its writes from now on
 //   written.needed_by(command, words);             // the end of the last write that it may read
 //
-// It sees what is propagated, so it misses no write, whoever made it: requests, scripts, sweeps,
-// evictions and moves of slots. What has no keys, such as FLUSHALL, is a write of every slot.
+// It sees all propagated commands, so it misses no write of any origin: requests, scripts, sweeps,
+// evictions and moves of slots. A write without keys, such as FLUSHALL, is one of every slot.
 // Libraries of functions are apart: they belong to no slot.
 //
 //   memory            128 KiB
@@ -39,11 +39,11 @@ class WrittenSlots final : public PropagationSink {
  public:
   explicit WrittenSlots(const ServerParts& parts) : parts_(parts) {}
 
-  // What is in the log now may have been written by anybody.
+  // All slots, data and functions count as written up to the end of the log.
   void begin();
   void end();  // nothing is noted any more
 
-  // Up to where the log tells of all that the command reads. A script reads nothing itself: the
+  // The end of the last write that the command may read. A script reads nothing itself: the
   // commands that it calls do.
   std::uint64_t needed_by(const Command& command, Words words);
   std::uint64_t needed_by(HashSlot slot);
@@ -51,7 +51,7 @@ class WrittenSlots final : public PropagationSink {
   // The slots of its keys, in no order.
   static std::vector<HashSlot> slots_of(const Command& command, Words words);
 
-  // How many writes have been noted: if none comes while a request runs, it has changed nothing.
+  // How many writes have been noted: if there is no new one while a request runs, it has changed nothing.
   std::uint64_t count() const { return count_; }
 
   // ---- PropagationSink ----
