@@ -108,13 +108,7 @@ std::optional<PulseReply> ShardMachine::pulsed(const Pulse& pulse, Time now) {
   wake(now);
   const bool is_out =
       member.phase == MemberPhase::candidate || member.phase == MemberPhase::joining;
-  return PulseReply{.epoch = epoch_,
-                    .version = version_,
-                    .token = now,
-                    .echo = pulse.own,
-                    .wall = host_.wall(),
-                    .is_serving = is_serving(now),
-                    .is_in_sync = !is_out};
+  return reply_to(pulse, !is_out, now);
 }
 
 // The newest pulse of a member. One that has not our history has nothing of our log that counts.

@@ -228,4 +228,22 @@ void ShardMachine::log(const std::string& line) const {
             line);
 }
 
+// ---- Answers to pulses ----
+
+PulseReply ShardMachine::reply_to(const Pulse& pulse, bool is_in_sync, Time now) const {
+  return {.epoch = epoch_,
+          .version = version_,
+          .token = now,
+          .echo = pulse.own,
+          .wall = host_.wall(),
+          .is_serving = is_serving(now),
+          .is_in_sync = is_in_sync};
+}
+
+std::optional<PulseReply> ShardMachine::pulsed_by_stranger(const Pulse& pulse, Time now) const {
+  const bool is_ours = role_ == ShardRole::leading && pulse.epoch == epoch_;
+  if (!is_ours || !pulse.leaves || members_.contains(pulse.from)) return std::nullopt;
+  return reply_to(pulse, false, now);
+}
+
 }  // namespace mayfly

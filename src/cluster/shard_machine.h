@@ -112,6 +112,10 @@ class ShardMachine {
   // At the primary. Nothing is answered to a node that must not get a promise by it.
   std::optional<PulseReply> pulsed(const Pulse& pulse, Time now);
 
+  // The same for a memory that no record names. Nothing is kept of it. If it leaves, the answer is
+  // that it is out.
+  std::optional<PulseReply> pulsed_by_stranger(const Pulse& pulse, Time now) const;
+
   // At the replica: the answer to its pulse.
   void pulse_answered(const NodeMemory& primary, const PulseReply& reply, Time now);
 
@@ -183,6 +187,9 @@ class ShardMachine {
     bool is_in_record = false;
     bool has_wrong_clock = false;  // it is not taken into the set, or leaves it
   };
+  // Whether it has pulsed us while we lead, or is named.
+  bool has_member(const NodeMemory& memory) const { return members_.contains(memory); }
+
   // The active set, and those that are kept out of it by their clocks.
   std::vector<MemberState> members() const;
 
@@ -279,6 +286,7 @@ class ShardMachine {
   void adopt_set(const ShardRecord& before);
   void stop_leading();
   void tick_leading(Time now);
+  PulseReply reply_to(const Pulse& pulse, bool is_in_sync, Time now) const;
   void note_pulse(const Pulse& pulse, Member& member, Time now);
   void note_log_end(Time now);
   std::uint64_t log_end_at(Time when) const;

@@ -15,6 +15,12 @@ are never written twice, so a read says which write it saw. All times are second
 * terms_in_order(): `at-once`. What one owner said in one term is linearizable.
 * owners(): nobody answers for a shard after another one was recorded as its primary.
 * deadlines(): a value is there until its deadline, not after it, and never again.
+* torn(), swapped(): what was written at once is read at once, and no two take the same value.
+* flushed(): FLUSHALL as what it did to each key; at_one_moment(): it did so at one moment.
+
+Several keys are one register if every request that writes one of them writes all, with one value:
+a *group*. A read of any of its keys is a read of the group, by a command, EXEC, a script or a
+function alike. The functions of a shard are a register, too: their code returns the value.
 """
 
 import bisect
@@ -27,7 +33,7 @@ ALWAYS = -math.inf
 TOLERANCE_S = 0.5  # of the clocks of two nodes that are in sync
 
 OK, REFUSED, UNKNOWN = "ok", "refused", "unknown"
-SET, GET, DEL = "set", "get", "del"
+SET, GET, DEL, FLUSH = "set", "get", "del", "flush"
 
 
 @dataclasses.dataclass(slots=True)
@@ -43,6 +49,9 @@ class Op:
     owner: str = ""  # who replied
     safe_at: float = NEVER  # when WAIT said that it is safe
     deadline: float = NEVER  # of what was written
+    values: tuple = ()  # of a group: the value read of each key; `value` is the first
+    swap: str = ""  # a read and a write of one request have the same one: nothing is between them
+    flush: str = ""  # of a deletion: which FLUSHALL it is of
 
     def __post_init__(self):
         if self.outcome == UNKNOWN:
@@ -280,15 +289,18 @@ def deadlines(ops, is_safe=lambda write: write.outcome == OK, tolerance=TOLERANC
         writes = [op for op in mine if op.kind == SET and op.deadline < NEVER]
         if not writes:
             continue
-        if len(writes) > 1 or any(op.kind == DEL for op in mine):
+        if len(writes) > 1 or any(op.kind == DEL and not op.flush for op in mine):
             raise AssertionError(f"not written once: {key}")
+        deleted = min((op.begin for op in mine
+                       if op.kind == DEL and op.end >= writes[0].begin), default=NEVER)
         problems += one_deadline(writes[0], [op for op in mine
                                              if op.kind == GET and op.outcome == OK],
-                                 is_safe(writes[0]), tolerance)
+                                 is_safe(writes[0]), min(writes[0].deadline - tolerance, deleted),
+                                 tolerance)
     return problems
 
 
-def one_deadline(write, reads, is_kept, tolerance):
+def one_deadline(write, reads, is_kept, until, tolerance):
     problems = []
     known = write.end if write.outcome == OK else NEVER
     for read in reads:
@@ -299,10 +311,113 @@ def one_deadline(write, reads, is_kept, tolerance):
     gone = None  # the earliest end of a read that saw that it had gone
     for read in reads:
         if read.value is None and read.begin > known:
-            if is_kept and read.end <= write.deadline - tolerance:
+            if is_kept and read.end <= until:
                 problems.append(f"gone before its deadline {write.deadline:.4f}: {read.brief()}")
             if gone is None or read.end < gone.end:
                 gone = read
     problems += [f"shown again after it was gone: {gone.brief()}, then {read.brief()}"
                  for read in reads if gone and read.value is not None and read.begin > gone.end]
     return problems
+
+
+# ---- Several keys at once
+
+
+def torn(ops):
+    """Reads of a group that saw a part of a write."""
+    return [f"torn, {op.values}: {op.brief()}" for op in ops
+            if op.kind == GET and op.outcome == OK and len(set(op.values)) > 1]
+
+
+def swapped(ops):
+    """Requests that replaced a value and returned it: each value has one at most. As no write is
+    between the two, all values of a chain of replacements have one zone."""
+    problems = []
+    for key, mine in by_key(ops).items():
+        taken = {}
+        for op in mine:
+            if not op.swap or op.kind != GET or op.outcome != OK or op.value is None:
+                continue
+            other = taken.setdefault(op.value, op)
+            if other is not op:
+                problems.append(f"replaced twice: {other.brief()} and {op.brief()}")
+        if not taken:
+            continue
+        clusters, _ = values_of(happened(mine))
+        olds, chains = {op.swap: value for value, op in taken.items() if value in clusters}, {}
+        for value in clusters:
+            first, seen = value, set()
+            while first not in seen and clusters[first][0].swap in olds:
+                seen.add(first)
+                first = olds[clusters[first][0].swap]
+            if first in seen:
+                problems.append(f"replaced by itself in the end: {clusters[first][0].brief()}")
+            chains.setdefault(first, []).append(value)
+        problems += overlaps([zone_of(f"{key} = " + ", ".join(chain),
+                                      [op for value in chain for op in clusters[value]])
+                              for chain in chains.values()])
+    return problems
+
+
+def flushed(ops, flushes, terms_of):
+    """The deletions by the flushes, one for each key. `terms_of(key)`: the terms of its slot. A flush
+    deletes the key if its owner owned the slot all the time; it may have done so if it did for a
+    part of the time, and if there was no reply."""
+    found = []
+    for key in by_key(ops):
+        terms = terms_of(key)
+        for flush in flushes:
+            if flush.outcome == REFUSED:
+                continue
+            owners_then = [term.owner for term in overlapping(flush, terms)]
+            if flush.outcome == OK and flush.owner not in owners_then:
+                continue
+            is_sure = flush.outcome == OK and set(owners_then) == {flush.owner}
+            found.append(Op(key, DEL, None, flush.begin, flush.end, OK if is_sure else UNKNOWN,
+                            owner=flush.owner, flush=flush.flush))
+    return found
+
+
+def overlapping(op, terms):
+    """The terms that may have lasted at some moment of the request."""
+    for at, term in enumerate(terms):
+        ended = terms[at + 1].seen if at + 1 < len(terms) else NEVER
+        if term.not_before <= op.end and ended >= op.begin:
+            yield term
+
+
+def at_one_moment(ops):
+    """A flush is behind every read of a value that was there before it, and before every read of
+    nothing that only it explains."""
+    latest, first = {}, {}  # by flush: the read that is surely before it, behind it
+    for mine in by_key(ops).values():
+        mine = happened(mine)
+        deletes = [op for op in mine if op.kind == DEL]
+        writes = {op.value: op for op in mine if op.kind == SET}
+        for flush in deletes:
+            if not flush.flush or flush.outcome != OK:
+                continue
+            for read in mine:
+                if read.kind != GET or read.begin > flush.end or read.end < flush.begin:
+                    continue
+                if read.value is None:
+                    side, is_surer = first, lambda one, two: one.end < two.end
+                    known = explains_alone(flush, read, deletes, writes.values())
+                else:
+                    side, is_surer = latest, lambda one, two: one.begin > two.begin
+                    write = writes.get(read.value)
+                    known = write is not None and write.end < flush.begin
+                if known and (flush.flush not in side or is_surer(read, side[flush.flush])):
+                    side[flush.flush] = read
+    return [f"not at one moment: {first[flush].brief()}, then {read.brief()}"
+            for flush, read in latest.items()
+            if flush in first and first[flush].end < read.begin]
+
+
+def explains_alone(flush, read, deletes, writes):
+    """Whether a value was there before the flush, and nothing else may have deleted it."""
+    there = [op for op in writes if op.end < min(flush.begin, read.begin)]
+    if not there:
+        return False
+    since = max(op.begin for op in there)
+    return all(op is flush or op.end < since or op.begin > read.end for op in deletes)

@@ -7,25 +7,32 @@ the checker on all they saw.
     load.verify(watch)
 """
 
+import dataclasses
 import random
 import threading
 
 import history
+import many_keys
 from cluster_client import now, slot_of
 
 FIELDS = 2
 LIVES_S = (0.7, 4.0)
+MANY = 0.4  # the share of requests about several keys, if there are any
 
 
 class Load:
-    """`wait`: the share of writes that are made safe by WAIT. `rest_s`: between two requests."""
+    """`wait`: the share of writes that are made safe by WAIT. `rest_s`: between two requests.
+    `many`: also requests about several keys, scripts and functions (many_keys.py). `flushes`: the
+    share of FLUSHALL."""
 
     def __init__(self, cluster, keys, clients=4, wait=0.3, seed=None, deletes=True, rest_s=0.002,
-                 name="c"):
+                 name="c", many=False, flushes=0.0):
         self.keys = list(keys)
         self.wait = wait
         self.rest_s = rest_s
         self.deletes = deletes
+        self.many = many
+        self.flushes = flushes
         self.is_over = threading.Event()
         chance = random.Random(seed)
         self.recorders = [cluster.recorder(f"{name}{number}", seed=chance.random())
@@ -50,6 +57,10 @@ class Load:
         for thread in self.threads:
             thread.join()
         look_again(self.recorders[0], self.keys)
+        if self.many:
+            for key in self.keys:
+                many_keys.read(self.recorders[0], key, "mget")
+                many_keys.read_library(self.recorders[0], key)
         for recorder in self.recorders:
             recorder.close()
 
@@ -64,6 +75,10 @@ class Load:
     def step(self, recorder, chance):
         key = chance.choice(self.keys)
         wait = chance.random() < self.wait
+        if chance.random() < self.flushes:
+            return many_keys.flush(recorder, key)
+        if self.many and chance.random() < MANY:
+            return step_many(recorder, chance, key, wait)
         kind = chance.random()
         field = f"f{chance.randrange(FIELDS)}"
         if kind < 0.3:
@@ -127,9 +142,17 @@ class Load:
     def problems(self, watch=None, in_sync_replies=False):
         """Everything that is wrong with what the clients saw."""
         ops = self.ops()
+        flushes = [op for op in ops if op.kind == history.FLUSH]
+        ops = of_shards([op for op in ops if op.kind != history.FLUSH], watch)
+        if flushes:
+            ops += history.flushed([op for op in ops if not op.key.startswith("functions")],
+                                   flushes, lambda key: watch.terms(slot_of(key.split("/")[0])))
         steady = [op for op in ops if "brief:" not in op.key]
         found = list(self.failures)
         found += [error for recorder in self.recorders for error in recorder.errors]
+        found += history.torn(ops)
+        if in_sync_replies:
+            found += history.swapped(ops) + history.at_one_moment(steady)
         found += history.linearizable(steady) if in_sync_replies else history.safe(ops)
         kept = ((lambda write: write.outcome == history.OK) if in_sync_replies
                 else (lambda write: write.safe_at < history.NEVER))
@@ -141,7 +164,8 @@ class Load:
     def owner_problems(self, watch, ops):
         found, by_slot = [], {}
         for op in ops:
-            by_slot.setdefault(slot_of(op.key.split("/")[0]), []).append(op)
+            if not op.key.startswith("functions"):
+                by_slot.setdefault(slot_of(op.key.split("/")[0]), []).append(op)
         for slot, mine in by_slot.items():
             terms = watch.terms(slot)
             found += history.owners(mine, terms)
@@ -154,6 +178,37 @@ class Load:
             raise AssertionError(f"{len(problems)} problems:\n" + "\n".join(problems[:10]))
         if not any(op.outcome == history.OK for op in self.ops()):
             raise AssertionError(f"nothing was answered: {self.counts()}")
+
+
+def step_many(recorder, chance, key, wait):
+    kind = chance.random()
+    if kind < 0.3:
+        many_keys.write(recorder, key, chance.choice(list(many_keys.WRITES)), wait=wait)
+    elif kind < 0.75:
+        many_keys.read(recorder, key, chance.choice(list(many_keys.READS)))
+    elif kind < 0.85:
+        many_keys.swap(recorder, key, chance.choice(list(many_keys.SWAPS)), wait=wait)
+    elif kind < 0.88:
+        many_keys.delete(recorder, key, wait=wait)
+    elif kind < 0.91:
+        many_keys.load_library(recorder, key, wait=wait)
+    else:
+        many_keys.read_library(recorder, key)
+
+
+def of_shards(ops, watch):
+    """Functions belong to a shard: the one of the node which replied."""
+    if watch is None:
+        return [op for op in ops if op.key != "functions"]
+    shards = {place: name for _, _, seen in watch.seen for name, shard in seen.items()
+              for place in (shard.primary, *shard.insync)}
+    found = []
+    for op in ops:
+        if op.key != "functions":
+            found.append(op)
+        elif op.owner in shards:
+            found.append(dataclasses.replace(op, key=f"functions of {shards[op.owner]}"))
+    return found
 
 
 def look_again(recorder, keys):

@@ -35,6 +35,7 @@ FAULTS, FAULTS_LONG = 20, 200
 GROUP = 8  # faults before all is healed and checked
 KEYS_EACH = 12
 ARRIVES_S = 0.05
+FLUSHES = 0.002  # of the requests, in every third round
 
 
 class Torture:
@@ -280,7 +281,8 @@ class Torture:
         wait = 0.0 if self.options.in_sync else 0.3
         with self.cluster.watch() as watch:
             with Load(self.cluster, keys, clients=6, wait=wait, name=f"r{number}c",
-                      seed=self.chance.random()) as load:
+                      seed=self.chance.random(), many=True,
+                      flushes=FLUSHES if number % 3 == 2 else 0.0) as load:
                 done = 0
                 while done < faults:
                     self.undo_what_is_due()

@@ -105,8 +105,14 @@ class Metrics(HttpTest):
     def test_the_document_lists_what_is_exported(self):
         rows = re.findall(r"^\| `(mayfly_\w+)` \| (\w+) \| (.*) \|$",
                           (ROOT / "docs/metrics.md").read_text(), re.MULTILINE)
-        exported = families(self.get("/metrics")[1])
+        port = free_port()
+        self.enterContext(Mayfly("--http-port", str(port), "--cluster-enabled", "yes",
+                                 "--cluster-etcd", "http://127.0.0.1:1"))
+        exported = families(ask_once(port, "/metrics")[1])
         self.assertEqual({name: (kind, text) for name, kind, text in rows}, exported)
+        plain = families(self.get("/metrics")[1])
+        self.assertEqual({name for name in exported if not name.startswith("mayfly_cluster_")},
+                         set(plain))
 
     def test_the_dashboard_uses_what_is_exported(self):
         dashboard = json.loads((ROOT / "share/grafana/mayfly.json").read_text())

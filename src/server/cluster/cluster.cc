@@ -57,8 +57,7 @@ Time Cluster::steady_now() const { return parts_.host.lease_clock().now(); }
 
 void Cluster::apply_config() {
   const bool holds = is_enabled_ && parts_.config.cluster_replies == "in-sync";
-  if (holds && !std::exchange(holds_replies_, holds)) held_.begin();
-  holds_replies_ = holds;
+  if (std::exchange(holds_replies_, holds) != holds) holds ? held_.begin() : held_.end();
   needs_all_slots_ = parts_.config.cluster_require_full_coverage;
   if (stage_ == Stage::registered && registered_as_ != announced_words()) {
     stage_ = Stage::registering;

@@ -21,10 +21,10 @@
 #include "cluster/plan/cluster_view.h"
 #include "cluster/register.h"
 #include "server/cluster/cluster_changes.h"
-#include "server/cluster/held_replies.h"
 #include "server/cluster/moves/slot_moves.h"
 #include "server/cluster/node/node_file.h"
 #include "server/cluster/peer_links.h"
+#include "server/cluster/replies/held_replies.h"
 #include "server/cluster/request_slot.h"
 #include "server/cluster/shard_node.h"
 #include "server/core/server_call.h"
@@ -82,9 +82,8 @@ class Cluster {
   }
 
   // The reply to a request is complete; see HeldReplies::add(). REQUIRES: holds_replies()
-  void reply_added(Client& client, const RequestSlot& slot, std::size_t start,
-                   std::uint64_t log_before) {
-    if (is_serving_ && !client.is_import) held_.add(client, slot, start, log_before);
+  void reply_added(Client& client, std::size_t start) {
+    if (is_serving_ && !client.is_import) held_.add(client, start);
   }
   bool holds_replies() const { return holds_replies_; }
   void forget(const Client& client) { held_.forget(client); }
@@ -94,15 +93,14 @@ class Cluster {
   void forget(Link& link);
 
   // Nearly every request: of this key, whose slot is this primary's, which serves, and nothing
-  // moves. False: ask check_request(). Sets the slot, unless nobody needs it.
-  bool answers_at_once(std::string_view key, Time now, RequestSlot& slot) const {
+  // moves. False: ask check_request().
+  bool answers_at_once(std::string_view key, Time now) const {
     const auto age_ms = static_cast<std::uint64_t>((now - looked_at_).count());  // below 0: huge
     if (!is_serving_ || moves_.is_active() || age_ms > kLookAgain.count() || needs_all_slots_) {
       return false;
     }
-    if (view_.only_owner() == own_shard_ && !holds_replies_) return true;
-    slot = {RequestSlot::one, hash_slot(key)};
-    return view_.owner_index(slot.slot) == own_shard_;
+    if (view_.only_owner() == own_shard_) return true;
+    return view_.owner_index(hash_slot(key)) == own_shard_;
   }
 
   // Whether due entries may be removed: only by a primary that serves.
@@ -130,6 +128,8 @@ class Cluster {
   // It belongs to no shard, as far as etcd knows: its data is nobody's.
   bool is_outside() const;
   bool is_leading() const { return node_.machine() != nullptr && node_.machine()->is_leading(); }
+  bool is_fenced() const { return is_leading() && !is_serving_; }
+  HeldReplies& held() { return held_; }
   const HeldReplies& held() const { return held_; }
   ClusterChanges& changes() { return changes_; }
   Register* reg() { return register_.get(); }

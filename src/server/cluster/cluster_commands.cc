@@ -129,6 +129,12 @@ void accept(ServerCall& call, Cluster&) { call.reply().ok(); }
 void pulse(ServerCall& call, Cluster& cluster) {
   const auto pulse = read_pulse(call.words());
   if (!pulse) return call.fail("ERR wrong CLUSTER PULSE");
+  if (cluster.node().is_beyond_log(*pulse)) {
+    call.server.log.warning(
+        "Closing {}: its CLUSTER PULSE names offset {}, which is beyond the end of the log ({})",
+        call.client.link().address(), pulse->message.offset, cluster.node().log_end());
+    return call.client.link().close_now("an offset beyond the end of the log");
+  }
   const auto answer = cluster.node().pulsed(*pulse);
   cluster.begin_turn();  // the promise may be the one that was missing
   answer ? write_reply(call.reply(), *answer) : call.reply().null();

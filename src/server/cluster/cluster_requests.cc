@@ -189,7 +189,7 @@ void Cluster::forget(Link& link) {
 void Cluster::became_primary(const ShardRecord& record) {
   parts_.log.notice("Cluster: this node is the primary of shard {} now, epoch {}, {} slots",
                     node_.shard(), record.epoch, record.slots.count());
-  held_.begin();
+  if (holds_replies_) held_.begin();
   look_at_clock(parts_.clock.now());
   moves_.became_primary();
 }

@@ -109,8 +109,29 @@ Time ShardNode::next_tick() const { return machine_ ? machine_->next_tick() : kN
 
 // ---- Messages ----
 
+bool ShardNode::is_beyond_log(const ForShard<Pulse>& pulse) const {
+  const Pulse& message = pulse.message;
+  if (!machine_ || !machine_->is_leading() || pulse.shard != shard_) return false;
+  return message.epoch == machine_->epoch() && message.history == history() &&
+         message.offset > log_end();
+}
+
+// A memory that the record names or the register has announced, or that was known by one of both
+// when it first pulsed. All others are ignored before anything is kept of them, so made-up ids cost
+// two lookups each.
+bool ShardNode::is_known(const NodeMemory& memory) const {
+  if (machine_->has_member(memory) || machine_->record().has(memory)) return true;
+  const NodeRecord* const node = view_.node(memory.node);
+  const LiveRecord* const live = view_.live(memory.node);
+  return node != nullptr && node->shard == shard_ && live != nullptr &&
+         live->incarnation == memory.incarnation;
+}
+
 std::optional<PulseReply> ShardNode::pulsed(const ForShard<Pulse>& pulse) {
   if (!machine_ || pulse.shard != shard_) return std::nullopt;
+  if (!is_known(pulse.message.from)) {
+    return machine_->pulsed_by_stranger(pulse.message, steady_now());
+  }
   return machine_->pulsed(pulse.message, steady_now());
 }
 

@@ -40,6 +40,9 @@ class ShardNode final : public ShardHost, public ClusterRole {
   void tick(Time now);
   Time next_tick() const;  // by the steady clock
 
+  // Whether it claims to have more of this primary's log than there is: it is forged, or broken.
+  bool is_beyond_log(const ForShard<Pulse>& pulse) const;
+
   std::optional<PulseReply> pulsed(const ForShard<Pulse>& pulse);
   std::optional<CanvassReply> canvassed(const ForShard<Canvass>& canvass);
 
@@ -76,6 +79,7 @@ class ShardNode final : public ShardHost, public ClusterRole {
   void end();
   void feed_machine();
   void follow_address();
+  bool is_known(const NodeMemory& memory) const;
   bool is_alone() const;  // no other node belongs to the shard
   std::optional<PeerAddress> address_of(const std::string& node) const;
 

@@ -42,12 +42,11 @@ bool is_http(std::string_view word) { return equals(word, "post") || equals(word
 
 }  // namespace
 
-// The time of the request that runs next, and the end of the log before it.
+// The time of the request that runs next.
 inline Time Requests::read_clock() {
   const Time now = parts_.clock.now();
   parts_.now = now;
   has_read_clock_ = true;
-  if (parts_.cluster.holds_replies()) log_before_ = parts_.replication.stream().log().end();
   return now;
 }
 
@@ -58,7 +57,7 @@ inline bool Requests::is_answered_at_once(const Client& client, const Command& c
       (command.flags & kLimitedInCluster) != 0) {
     return false;
   }
-  return parts_.cluster.answers_at_once(words[1], read_clock(), slot_);
+  return parts_.cluster.answers_at_once(words[1], read_clock());
 }
 
 bool Requests::handle(Client& client, Words words) {
@@ -114,13 +113,14 @@ Status Requests::check_cluster(Client& client, const Command& command, std::uint
   if ((command.flags & kLimitedInCluster) != 0) {
     if (Status status = check_for_cluster(command, words); !status) return status;
   }
-  RequestSlot& slot = slot_;
-  slot = request_slot(command, words);
+  RequestSlot slot = request_slot(command, words);
   Client::Transaction& transaction = client.transaction;
   if (transaction.is_open && (command.flags & flag::runs_queue) != 0) {
     slot = transaction.slot;
     flags |= transaction.queued_flags;
   }
+  // Another server may have taken over, and have other libraries.
+  if (uses_functions(command) && parts_.cluster.is_fenced()) flags |= flag::readonly;
   if (!is_in_transaction_ && !has_read_clock_) read_clock();
   Status here = parts_.cluster.check_request(client, flags, slot, parts_.now);
   if (!here || !transaction.is_open) return here;
@@ -129,6 +129,7 @@ Status Requests::check_cluster(Client& client, const Command& command, std::uint
     return parts_.cluster.check_request(client, flags, RequestSlot{}, parts_.now);
   }
   transaction.slot.join(slot);
+  if (uses_functions(command)) transaction.queued_flags |= flag::readonly;
   const bool uses_keys = (flags & (flag::readonly | flag::write)) != 0;
   if (slot.kind == RequestSlot::none && uses_keys) transaction.sees_all = true;
   return here;
@@ -196,6 +197,7 @@ void Requests::run(Client& client, const Command& command, Words words) {
   context.records_use = !client.options.no_touch || (command.flags & flag::records_use) != 0;
   const bool is_shown = !client.blocked;  // else it has been
 
+  const auto outer_seen = begin_held(client, command, words, is_outermost);
   std::string& out = client.output();
   const std::size_t start = out.size();
   Reply reply(out, client.protocol());
@@ -217,7 +219,20 @@ void Requests::run(Client& client, const Command& command, Words words) {
   batch_ns_ = monotonic_ns();
   finish(client, command, words, call, start, (batch_ns_ - begin) / 1000);
   finish_output(client, start, is_outermost);
+  if (outer_seen) parts_.cluster.held().resume(*outer_seen);
   if (is_outermost) serve_waiters();
+}
+
+// With `cluster-replies in-sync`: notes what the request reads. Returns what the one has seen that
+// it interrupts, if any.
+std::optional<HeldReplies::Seen> Requests::begin_held(Client& client, const Command& command,
+                                                      Words words, bool is_outermost) {
+  if (!parts_.cluster.holds_replies()) return std::nullopt;
+  HeldReplies& held = parts_.cluster.held();
+  std::optional<HeldReplies::Seen> outer;
+  if (is_outermost) outer = held.begin_request();
+  held.reads(client, command, words);
+  return outer;
 }
 
 // Not while a script runs, which may have made them ready.
@@ -245,12 +260,17 @@ void Requests::run_again(Client& client, const Command& command, Words words) {
 }
 
 void Requests::answer(Client& client, const std::function<void(Reply&)>& write) {
+  const bool holds = parts_.cluster.holds_replies();
+  HeldReplies& held = parts_.cluster.held();
+  const HeldReplies::Seen outer = holds ? held.begin_request() : HeldReplies::Seen{};
+  if (holds) held.reads_of_wait(client);
   const std::size_t start = client.output().size();
   Reply reply(client.output(), client.protocol());
   write(reply);
   client.blocked->is_answered = true;
   count_call(client, {}, start, 0);
   finish_output(client, start, true);
+  if (holds) held.resume(outer);
 }
 
 void Requests::set_last_command(Client& client, const Command& command) {
@@ -270,10 +290,7 @@ void Requests::finish_output(Client& client, std::size_t start, bool is_outermos
       if (mode == ReplyMode::skip_next) mode = ReplyMode::skip;
     }
     client.end_request();
-    if (parts_.cluster.holds_replies()) {
-      parts_.cluster.reply_added(client, slot_, start, log_before_);
-      log_before_ = parts_.replication.stream().log().end();
-    }
+    if (parts_.cluster.holds_replies()) parts_.cluster.reply_added(client, start);
   }
   clients_.check_output(client);
   if (client.limits.drops_output && client.output().size() > start) client.output().resize(start);
@@ -286,6 +303,7 @@ void Requests::finish(Client& client, const Command& command, Words words, const
   if (parts_.propagation.is_wanted()) propagate(client, command, words, call, has_logged);
   if (client.is_blocked()) {  // it is counted when it is answered
     client.blocked->micros += micros;
+    if (parts_.cluster.holds_replies()) parts_.cluster.held().waits(client, command, words);
     return;
   }
   count_call(client, words, start, micros);

@@ -12,8 +12,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 
+#include "server/cluster/replies/held_replies.h"
 #include "server/core/clients.h"
 #include "server/core/log.h"
 #include "server/core/server_call.h"
@@ -112,6 +114,8 @@ class Requests {
   bool is_answered_at_once(const Client& client, const Command& command, Words words);
   Time read_clock();
   Status check_cluster(Client& client, const Command& command, std::uint64_t flags, Words words);
+  std::optional<HeldReplies::Seen> begin_held(Client& client, const Command& command, Words words,
+                                              bool is_outermost);
   bool make_room(bool takes_memory);
   Status check_from_primary(const Command& command) const;
   Status check_writable(const Client& client, const Command& command, std::uint64_t flags) const;
@@ -147,10 +151,8 @@ class Requests {
   bool is_in_transaction_ = false;
   bool skips_error_count_ = false;
   bool looks_ahead_ = false;
-  bool has_read_clock_ = false;   // for the request that runs next
-  RequestSlot slot_;              // of that request, in a cluster
-  std::uint64_t log_before_ = 0;  // the end of the log when it began
-  std::int64_t batch_ns_ = 0;     // when the last request of this batch ended; 0: there was none
+  bool has_read_clock_ = false;  // for the request that runs next
+  std::int64_t batch_ns_ = 0;    // when the last request of this batch ended; 0: there was none
   PeerErrors peer_errors_;
 };
 

@@ -103,6 +103,7 @@ std::string metrics_text(const ServerParts& server) {
   metrics_of_memory(server, out);
   metrics_of_persistence(server, out);
   metrics_of_replication(server, out);
+  metrics_of_cluster(server, out);
   return out.text();
 }
 

@@ -25,5 +25,6 @@ void metrics_of_expiry(const ServerParts& server, PrometheusText& out);
 void metrics_of_memory(const ServerParts& server, PrometheusText& out);
 void metrics_of_persistence(const ServerParts& server, PrometheusText& out);
 void metrics_of_replication(const ServerParts& server, PrometheusText& out);
+void metrics_of_cluster(const ServerParts& server, PrometheusText& out);
 
 }  // namespace mayfly

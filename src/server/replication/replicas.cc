@@ -91,6 +91,13 @@ void Replicas::enter_online(Client& client, Time now) {
 
 void Replicas::acknowledged(Client& client, std::uint64_t offset, std::uint64_t aof_offset,
                             Time now) {
+  const std::uint64_t end = context_.stream.log().end();
+  if (std::max(offset, aof_offset) > end) {
+    context_.log.warning(
+        "Closing replica {}: it acknowledges offset {}, which is beyond the end of the log ({})",
+        client.link().address(), std::max(offset, aof_offset), end);
+    return client.link().close_now("an offset beyond the end of the log");
+  }
   ReplicaState& replica = *client.replica;
   replica.acked = std::max(replica.acked, offset);
   replica.acked_aof = std::max(replica.acked_aof, aof_offset);

@@ -64,8 +64,13 @@ Status Requests::check_script_command(const ScriptRun& run, const Command& comma
         !parts_.cluster.check_request(run.caller, command.flags, slot, parts_.now)) {
       return refused("ERR Script attempted to access a non local key in a cluster node");
     }
-    if (slot.kind == RequestSlot::none && (command.flags & flag::write) != 0 &&
-        parts_.cluster.moves().is_paused()) {
+    const bool is_about_all =
+        slot.kind == RequestSlot::none && (command.flags & (flag::readonly | flag::write)) != 0;
+    if (is_about_all && parts_.cluster.is_fenced()) {
+      Status here = parts_.cluster.check_request(run.caller, command.flags, slot, parts_.now);
+      if (!here) return here;
+    }
+    if (is_about_all && (command.flags & flag::write) != 0 && parts_.cluster.moves().is_paused()) {
       return refused("TRYAGAIN Slots of this shard are moving, and a script cannot wait for them");
     }
   }
@@ -86,6 +91,7 @@ void Requests::run_for_script(ScriptRun& run, Client& client, const Command& com
     feed_monitors(client, words);
   }
   if (parts_.cluster.moves().is_active()) prepare_keys(client, command, words);
+  if (parts_.cluster.holds_replies()) parts_.cluster.held().reads(client, command, words);
   const std::int64_t begin = monotonic_ns();
   ServerCall call(events_, parts_, client, context, command, words, reply);
   run_handler(call);

@@ -77,6 +77,13 @@ void Watches::database_changed(const ExecContext& context, int database, Keyspac
   }
 }
 
+void Watches::each_key(Client& client,
+                       const std::function<void(std::string_view key)>& visit) const {
+  const auto found = by_client_.find(&client);
+  if (found == by_client_.end()) return;
+  for (const auto& [name, was_alive] : found->second) visit(key_of(name));
+}
+
 bool Watches::has_expired(const ExecContext& context, Client& client, Keyspace& keyspace) const {
   const auto found = by_client_.find(&client);
   if (found == by_client_.end()) return false;

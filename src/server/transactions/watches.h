@@ -33,6 +33,9 @@ class Watches {
   // Whether a watched key has expired meanwhile, though it is not removed yet.
   bool has_expired(const ExecContext& context, Client& client, Keyspace& keyspace) const;
 
+  // The keys that the client watches.
+  void each_key(Client& client, const std::function<void(std::string_view key)>& visit) const;
+
   bool is_empty() const { return by_key_.empty(); }
   std::size_t keys() const { return by_key_.size(); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/cluster/held_replies.h"
+#include "server/cluster/replies/held_replies.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,6 +8,7 @@
 #include "server/cluster/cluster.h"
 #include "server/core/clients.h"
 #include "server/replication/replication.h"
+#include "server/transactions/watches.h"
 
 namespace mayfly {
 namespace {
@@ -22,30 +23,36 @@ std::uint64_t HeldReplies::safe() const {
   return machine->safe_offset();
 }
 
-// Up to where the log must be safe before the client may see the reply.
-std::uint64_t HeldReplies::needed(const Client& client, const RequestSlot& slot,
-                                  std::uint64_t begin) {
-  const std::uint64_t end = parts_.replication.stream().log().end();
-  if (written_.empty()) written_.assign(kHashSlots, written_before_);
-  const bool has_written = end != begin;
-  const bool is_script = (client.info.last->flags & flag::may_replicate) != 0;
-  const std::uint64_t evicted = parts_.keyspace.stats().evicted_keys;
-  const bool has_evicted = std::exchange(evicted_, evicted) != evicted;
-  if (begin > seen_end_) elsewhere_ = begin;
-  if (has_evicted || (has_written && is_script)) elsewhere_ = end;
-  seen_end_ = end;
-  if (slot.kind == RequestSlot::one) {
-    if (has_written) written_[slot.slot] = end;
-    return std::max(written_[slot.slot], elsewhere_);
-  }
-  const bool sees_data =
-      is_script || (client.info.last->flags & (flag::write | flag::readonly)) != 0;
-  return has_written || sees_data ? end : 0;
+void HeldReplies::waits(const Client& client, const Command& command, Words words) {
+  waits_[client.id()] = WrittenSlots::slots_of(command, words);
 }
 
-void HeldReplies::add(Client& client, const RequestSlot& slot, std::size_t start,
-                      std::uint64_t begin) {
-  const std::uint64_t offset = needed(client, slot, begin);
+void HeldReplies::reads_of_wait(const Client& client) {
+  const auto found = waits_.find(client.id());
+  if (found == waits_.end()) return;
+  for (const HashSlot slot : found->second) {
+    seen_.offset = std::max(seen_.offset, written_.needed_by(slot));
+  }
+}
+
+void HeldReplies::forget(const Client& client) {
+  held_.erase(client.id());
+  waits_.erase(client.id());
+}
+
+// EXEC does nothing if a watched key was changed: a null reply.
+void HeldReplies::reads(Client& client, const Command& command, Words words) {
+  seen_.offset = std::max(seen_.offset, written_.needed_by(command, words));
+  if ((command.flags & flag::runs_queue) == 0 || client.transaction.watched_keys == 0) return;
+  parts_.watches.each_key(client, [this](std::string_view key) {
+    seen_.offset = std::max(seen_.offset, written_.needed_by(hash_slot(key)));
+  });
+}
+
+void HeldReplies::add(Client& client, std::size_t start) {
+  const bool has_written = written_.count() != seen_.writes;
+  const std::uint64_t end_of_log = parts_.replication.stream().log().end();
+  const std::uint64_t offset = has_written ? end_of_log : seen_.offset;
   const std::size_t size = client.output().size();
   if (size <= start) return;
   const auto found = held_.find(client.id());
@@ -100,10 +107,8 @@ void HeldReplies::release() {
 }
 
 void HeldReplies::begin() {
-  written_before_ = parts_.replication.stream().log().end();
-  written_.clear();
-  seen_end_ = written_before_;
-  elsewhere_ = 0;
+  written_.begin();
+  seen_ = {0, written_.count()};  // of the request that has switched it on
 }
 
 void HeldReplies::drop() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `cluster-replies in-sync`: what leaves when, in which order, and what never does.
 
-#include "server/cluster/held_replies.h"
+#include "server/cluster/replies/held_replies.h"
 
 #include <gtest/gtest.h>
 
@@ -138,6 +138,127 @@ TEST_F(HeldRepliesTest, WhatWasWrittenBeforeTheyAreSwitchedOnIsHeldToo) {
   servers_->set_stopped(1, false);
   run(100ms);
   EXPECT_EQ(other.resume(), "$1\r\n1\r\n");
+}
+
+// ---- Reads beside the keys of a request; in_sync_table_test.cc has all commands ----
+
+TEST_F(HeldRepliesTest, AReadThatBlocksWaitsForTheWriteThatWakesIt) {
+  start_shard(2, in_sync());
+  TestClient other(servers_->server(0), "127.0.0.1:9000");
+  EXPECT_EQ(other.run("XREAD BLOCK 0 STREAMS s $"), "");
+  servers_->set_stopped(1, true);
+  servers_->run(0, "MULTI");
+  servers_->run(0, {"EVAL", "return redis.call('XADD', 's', '1-1', 'f', 'v')", "1", "b"});
+  EXPECT_EQ(servers_->run(0, "EXEC"), "");
+  EXPECT_FALSE(other.client().is_blocked());
+  EXPECT_EQ(other.messages(), "");
+  servers_->set_stopped(1, false);
+  run(100ms);
+  EXPECT_EQ(other.messages(), R"([["s", [["1-1", ["f", "v"]]]]])");
+}
+
+TEST_F(HeldRepliesTest, AReadWhoseTimeIsOverTellsThatNothingCame) {
+  start_shard(2, in_sync());
+  ask(0, "RPUSH a v");
+  run(100ms);
+  servers_->set_stopped(1, true);
+  EXPECT_EQ(servers_->run(0, "LPOP a"), "");
+  TestClient one(servers_->server(0), "127.0.0.1:9000");
+  TestClient other(servers_->server(0), "127.0.0.1:9001");
+  EXPECT_EQ(one.run("BLPOP a 0.1"), "");
+  EXPECT_EQ(other.run("BLPOP b 0.1"), "");
+  run(200ms);
+  EXPECT_EQ(one.messages(), "") << "a successor has an element for it";
+  EXPECT_EQ(other.messages(), "(nil)");
+  servers_->set_stopped(1, false);
+  run(100ms);
+  EXPECT_EQ(one.messages(), "(nil)");
+}
+
+TEST_F(HeldRepliesTest, WaitIsNotHeldByWhatOthersHaveWritten) {
+  start_shard(2, in_sync());
+  servers_->set_stopped(1, true);
+  EXPECT_EQ(servers_->run(0, "SET a 1"), "");
+  TestClient other(servers_->server(0), "127.0.0.1:9000");
+  EXPECT_EQ(other.run("WAIT 2 100"), "");
+  run(200ms);
+  EXPECT_EQ(other.messages(), "(integer) 1") << "it has written nothing";
+}
+
+TEST_F(HeldRepliesTest, ExecWaitsForTheWriteThatBrokeItsWatch) {
+  start_shard(2, in_sync());
+  TestClient other(servers_->server(0), "127.0.0.1:9000");
+  other.run("WATCH a");
+  servers_->set_stopped(1, true);
+  EXPECT_EQ(servers_->run(0, "SET a 1"), "");
+  other.run("MULTI");
+  other.run("GET b");
+  EXPECT_EQ(other.run("EXEC"), "");
+  servers_->set_stopped(1, false);
+  run(100ms);
+  EXPECT_EQ(other.messages(), "(nil)");
+}
+
+class SweepTest : public HeldRepliesTest {
+ protected:
+  void expect_held(const Config& with) {
+    start_shard(2, with);
+    ask(0, "SET a 1 PX 500");
+    run(100ms);
+    ASSERT_NE(parts(0).keyspace[0].stored_slot("a"), kNoSlot);
+    servers_->set_stopped(1, true);
+    run(500ms);
+    ASSERT_EQ(parts(0).keyspace[0].stored_slot("a"), kNoSlot);
+    TestClient other(servers_->server(0), "127.0.0.1:9000");
+    EXPECT_EQ(other.run("GET b"), "(nil)");
+    EXPECT_EQ(other.run("GET a"), "");
+    servers_->set_stopped(1, false);
+    run(100ms);
+    EXPECT_EQ(other.messages(), "(nil)");
+  }
+};
+
+TEST_F(SweepTest, IsAWriteOfTheSlotsThatItSweeps) { expect_held(in_sync()); }
+
+TEST_F(SweepTest, IsOneWithTheExpiryLogToo) {
+  Config with = in_sync();
+  with.expiry_log = true;
+  expect_held(with);
+}
+
+TEST_F(HeldRepliesTest, ReadsOfAllDataWaitForOneWriteAndThenNoMore) {
+  start_shard(2, in_sync());
+  servers_->set_stopped(1, true);
+  servers_->run(0, "SET a 1");
+  TestClient other(servers_->server(0), "127.0.0.1:9000");
+  EXPECT_EQ(other.run("DBSIZE"), "");
+  EXPECT_EQ(other.run("PING"), "") << "stands behind a held one";
+  servers_->set_stopped(1, false);
+  run(12s);  // the primary sends pings in the log
+  servers_->set_stopped(1, true);
+  EXPECT_EQ(other.run("DBSIZE"), "(integer) 1 PONG (integer) 1");
+}
+
+// Another server may have taken over: a script must not show old data, whatever it names.
+TEST_F(HeldRepliesTest, AFencedPrimaryRunsNoScriptsAboutData) {
+  start_shard(2, in_sync());
+  ask(0, "FUNCTION LOAD #!lua\tname=lib\nredis.register_function('f',function()return\t1\tend)");
+  run(100ms);
+  servers_->set_stopped(1, true);
+  records_.is_down = true;
+  run(2200ms);
+  ASSERT_FALSE(serves(0));
+  TestClient other(servers_->server(0), "127.0.0.1:9000");
+  const auto eval = [&](const std::string& call) {
+    return other.run({"EVAL", "return redis.call(" + call + ")", "0"});
+  };
+  for (const char* const call : {"'DBSIZE'", "'KEYS', '*'", "'GET', 'a'", "'FLUSHALL'"}) {
+    EXPECT_EQ(eval(call).find("(error)"), 0U) << call;
+  }
+  EXPECT_EQ(eval("'PING'"), "PONG");
+  EXPECT_EQ(other.run("FCALL f 0"), "(error) CLUSTERDOWN The cluster is down");
+  EXPECT_EQ(other.run("FUNCTION LIST"), "(error) CLUSTERDOWN The cluster is down");
+  EXPECT_EQ(other.run("CLUSTER MYID"), '"' + id(0) + '"');
 }
 
 // ---- The console, by HTTP ----
