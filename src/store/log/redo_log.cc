@@ -14,6 +14,7 @@ namespace mayfly::internal {
 namespace {
 
 constexpr std::size_t kNotedMost = 4096;
+constexpr std::size_t kLookedAtMost = 16'384;  // versions, by raise_floor()
 // Transactions leave some room of a segment and of the disk to lives, cuts and barriers: so who
 // opens a store with two full segments need not make a checkpoint first.
 constexpr std::uint64_t kReserve = 512;
@@ -50,10 +51,14 @@ bool to_operation(const MemTable& own, const Version& version, Operation& operat
   return true;
 }
 
-bool add_operations(MemTable& table, const RecordView& record) {
+// `floors`: of the store, if the table is.
+bool add_operations(MemTable& table, const RecordView& record, ExpiryFloors* floors = nullptr) {
   std::string_view body = record.body;
   Operation operation;
-  while (take_operation(body, operation)) table.add(operation, record.position);
+  while (take_operation(body, operation)) {
+    if (floors != nullptr) floors->lower(operation.family, operation.deadline);
+    table.add(operation, record.position);
+  }
   return body.empty();
 }
 
@@ -94,6 +99,7 @@ void RedoLog::reset_tables(const LogPlace& place) {
   auto set = make_ref<TableSet>();
   set->tables.push_back({make_ref<MemTable>(table_seed()), place.position});
   publish(std::move(set));
+  floors_.clear();
   followed_place_ = place;
   followed_.store(place.position, std::memory_order_release);
 }
@@ -114,7 +120,7 @@ void RedoLog::drop_applied(Position applied) {
 // False: the record makes no sense here, or is that of a commit which LMDB is to have already.
 bool RedoLog::apply(const RecordView& record) {
   if (record.type == RecordType::transaction) {
-    if (!add_operations(*set_->tables.back().table, record)) return false;
+    if (!add_operations(*set_->tables.back().table, record, &floors_)) return false;
   } else if (record.type == RecordType::cut) {
     auto set = make_ref<TableSet>(*set_);
     freeze(*set, record);
@@ -303,6 +309,21 @@ Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> 
 }
 
 // --- Expired keys
+
+// Who has walked may be behind: what others have put meanwhile is looked at.
+void RedoLog::raise_floor(std::uint32_t family, const ExpiryFloor& floor, Position tail) {
+  const std::scoped_lock lock(follow_mutex_);
+  const std::vector<TableEntry>& tables = set_->tables;
+  if (followed_place_.position < tail || tables.front().begin > tail) return;
+  Time least = kNever;
+  for (auto entry = tables.rbegin(); entry != tables.rend(); ++entry) {
+    const auto given = entry->table->least_deadline(family, tail, kLookedAtMost);
+    if (!given) return;
+    least = std::min(least, *given);
+    if (entry->begin <= tail) break;
+  }
+  floors_.raise(family, least < floor.deadline ? ExpiryFloor{least} : floor, tail);
+}
 
 void RedoLog::note_expired(std::vector<ExpiredKey>& keys) {
   const std::scoped_lock lock(noted_mutex_);

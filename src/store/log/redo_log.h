@@ -33,6 +33,7 @@
 #include "store/log/log_file.h"
 #include "store/log/record.h"
 #include "store/log/session.h"
+#include "store/table/expiry_floors.h"
 #include "store/table/mem_table.h"
 #include "store/table/window.h"
 
@@ -124,6 +125,13 @@ class RedoLog {
 
   // Applies everything up to now to LMDB, durably; what is due at `now` is left out.
   Result<Checkpointed> checkpoint(Time now, CheckpointMode mode, Millis patience);
+
+  // Where the deadlines of a family begin, for a snapshot with that tail (table/expiry_floors.h).
+  // raise_floor() tells what a walk in such a snapshot has found.
+  ExpiryFloor floor_of(std::uint32_t family, Position tail) const {
+    return floors_.find(family, tail);
+  }
+  void raise_floor(std::uint32_t family, const ExpiryFloor& floor, Position tail);
 
   // Keys of expired entries, for the next commits to remove.
   void note_expired(std::vector<ExpiredKey>& keys);
@@ -254,6 +262,8 @@ class RedoLog {
   Ref<const TableSet> set_;                   // guarded by set_mutex_
   std::atomic<std::uint64_t> set_number_{1};  // counts the sets
   std::atomic<Position> followed_{0};
+
+  ExpiryFloors floors_;  // changed under follow_mutex_
 
   std::unique_ptr<MemTable> spare_;  // under the write lock
 

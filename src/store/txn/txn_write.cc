@@ -23,6 +23,7 @@ Status Txn::add(FamilyView& view, Operation operation, const Old& old) {
   operation.was_there = old.has_value();
   operation.had_deadline = old && old->deadline != kNever;
   operation.deadline = std::max(operation.deadline, Time());  // as it is stored
+  view.least_put = std::min(view.least_put, operation.deadline);
   own_->add(operation, ++changes_);
   own_bytes_ += operation_bytes(operation);
   return owner_.environment.log().takes(own_bytes_) ? Status(Done{}) : go_direct();
@@ -53,14 +54,42 @@ Status Txn::clear(FamilyView& view) {
 }
 
 Status Txn::plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan) {
-  ExpiryWalk walk(*this, view);
-  const auto due = [&] { return walk.valid() && is_due(walk.deadline(), now()); };
-  for (walk.seek(Time::min()); due() && plan.size() < limit && plan.has_room(); walk.next()) {
-    plan.add(walk.key());
-  }
+  ExpiryWalk walk(*this, view, deadline_after(now(), Millis(1)));
+  walk.seek(Time::min());
+  for (; walk.valid() && plan.size() < limit && plan.has_room(); walk.next()) plan.add(walk.key());
   if (!walk.status()) return walk.status();
-  plan.close(!due());
+  plan.close(!walk.valid());
   return Done{};
+}
+
+// While it goes straight into LMDB, nothing is erased in tables only.
+const ExpiryFloor& Txn::floor_of(FamilyView& view) {
+  if (!view.floor) {
+    const bool has_window = tree_ == nullptr && !window_.empty();
+    view.floor = has_window ? owner_.environment.log().floor_of(view.id, window_.tail())
+                            : ExpiryFloor();
+  }
+  if (view.least_put < view.floor->deadline) view.floor = ExpiryFloor{view.least_put};
+  view.least_put = kNever;
+  return *view.floor;
+}
+
+// What a transaction has erased itself is dead to it only, until it commits.
+void Txn::raise_floor(FamilyView& view, ExpiryFloor floor) {
+  view.floor = std::move(floor);
+  if (!writes_) owner_.environment.log().raise_floor(view.id, *view.floor, window_.tail());
+}
+
+// `end` is that of the record of its changes; 0: there is none.
+void Txn::share_floors(Position end) {
+  if (tree_ != nullptr || (end == 0 && !own_->empty())) return;
+  const auto share = [&](FamilyView& view) {
+    if (!view.resolved || !view.floor || *view.floor == ExpiryFloor()) return;
+    const Position since = end == 0 ? window_.tail() : end;
+    owner_.environment.log().raise_floor(view.id, floor_of(view), since);
+  };
+  share(first_);
+  for (const auto& view : others_) share(*view);
 }
 
 // Since the plan was made, an entry may have got another deadline, or none, or be gone.
