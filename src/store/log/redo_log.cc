@@ -322,7 +322,7 @@ void RedoLog::raise_floor(std::uint32_t family, const ExpiryFloor& floor, Positi
     least = std::min(least, *given);
     if (entry->begin <= tail) break;
   }
-  floors_.raise(family, least < floor.deadline ? ExpiryFloor{least} : floor, tail);
+  floors_.raise(family, floor.is_beyond(least) ? ExpiryFloor{least} : floor, tail);
 }
 
 void RedoLog::note_expired(std::vector<ExpiredKey>& keys) {

@@ -16,9 +16,9 @@ void ExpiryFloors::raise(std::uint32_t family, const ExpiryFloor& floor, Positio
   try {
     const std::scoped_lock lock(mutex_);
     Known& known = known_[family];
-    const bool is_later =
-        known.floor.deadline != floor.deadline ? known.floor.deadline < floor.deadline
-                                               : known.floor.key < floor.key;
+    const bool is_later = known.floor.deadline != floor.deadline
+                              ? known.floor.deadline < floor.deadline
+                              : known.floor.key < floor.key;
     if (!is_later) return;
     known = {floor, since};
     greatest_ = std::max(greatest_.load(), floor.deadline);
@@ -32,7 +32,7 @@ void ExpiryFloors::raise(std::uint32_t family, const ExpiryFloor& floor, Positio
 void ExpiryFloors::lower_family(std::uint32_t family, Time deadline) noexcept {
   const std::scoped_lock lock(mutex_);
   const auto found = known_.find(family);
-  if (found == known_.end() || found->second.floor.deadline <= deadline) return;
+  if (found == known_.end() || !found->second.floor.is_beyond(deadline)) return;
   found->second.floor.deadline = deadline;
   found->second.floor.key.clear();
   Time greatest = Time::min();

@@ -29,6 +29,11 @@ struct ExpiryFloor {
   std::string key{};
 
   bool operator==(const ExpiryFloor&) const = default;
+
+  // Whether an entry with this deadline may lie before it.
+  bool is_beyond(Time other) const {
+    return other < deadline || (other == deadline && !key.empty());
+  }
 };
 
 class ExpiryFloors {
@@ -41,7 +46,7 @@ class ExpiryFloors {
 
   // Somebody has given this deadline to an entry.
   void lower(std::uint32_t family, Time deadline) noexcept {
-    if (deadline < greatest_.load(std::memory_order_relaxed)) [[unlikely]]
+    if (deadline <= greatest_.load(std::memory_order_relaxed)) [[unlikely]]
       lower_family(family, deadline);
   }
 

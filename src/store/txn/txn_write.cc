@@ -66,10 +66,10 @@ Status Txn::plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan) {
 const ExpiryFloor& Txn::floor_of(FamilyView& view) {
   if (!view.floor) {
     const bool has_window = tree_ == nullptr && !window_.empty();
-    view.floor = has_window ? owner_.environment.log().floor_of(view.id, window_.tail())
-                            : ExpiryFloor();
+    view.floor =
+        has_window ? owner_.environment.log().floor_of(view.id, window_.tail()) : ExpiryFloor();
   }
-  if (view.least_put < view.floor->deadline) view.floor = ExpiryFloor{view.least_put};
+  if (view.floor->is_beyond(view.least_put)) view.floor = ExpiryFloor{view.least_put};
   view.least_put = kNever;
   return *view.floor;
 }
