@@ -85,8 +85,11 @@ void ExpiryWalk::seek(Time from) {
   passed_ = 0;
   settle();
   if (!is_from_floor || passed_ < kWorthKeeping || !status()) return;
-  const bool has_row = choose();
-  txn_.raise_floor(view_, has_row ? ExpiryFloor{deadline(), head_of(key())} : ExpiryFloor{kNever});
+  txn_.raise_floor(view_, place());
+}
+
+ExpiryFloor ExpiryWalk::place() {
+  return choose() ? ExpiryFloor{deadline(), head_of(key())} : ExpiryFloor{kNever};
 }
 
 void ExpiryWalk::next() {

@@ -76,6 +76,9 @@ class ExpiryWalk {
   std::string_view key() const { return is_in_tree_ ? tree_.key() : tables_.key(); }
   const Status& status() const { return tree_.status(); }
 
+  // Before which the walk has passed or shown everything.
+  ExpiryFloor place();
+
   // How many rows it has passed since seek() without showing them.
   std::size_t passed() const { return passed_; }
 

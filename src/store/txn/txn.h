@@ -170,7 +170,9 @@ class Txn {
   void raise_floor(FamilyView& view, ExpiryFloor floor);
 
   // Adds entries that are due to the plan, nearest deadline first: at most `limit`.
-  Status plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan);
+  // `block`: see PurgePlan.
+  Status plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan,
+                    std::size_t block = SIZE_MAX);
 
   // Removes the entries of the plan that are still due, and returns how many: at most `limit`, and
   // no more than fit into `budget_ns`.
@@ -214,6 +216,7 @@ class Txn {
   bool resolve(FamilyView& view, Family family);
   void look_ahead(FamilyView& view);
   void forget_views();
+  Result<Old> look_deadline(FamilyView& view, std::string_view key);
   Result<Time> tree_deadline(FamilyView& view, std::string_view stored);
   Result<std::optional<StoredEntry>> look_in_tree(FamilyView& view, std::string_view key,
                                                   Need need);

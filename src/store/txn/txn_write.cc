@@ -53,12 +53,12 @@ Status Txn::clear(FamilyView& view) {
   return cleared;
 }
 
-Status Txn::plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan) {
+Status Txn::plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan, std::size_t block) {
   ExpiryWalk walk(*this, view, deadline_after(now(), Millis(1)));
   walk.seek(Time::min());
   for (; walk.valid() && plan.size() < limit && plan.has_room(); walk.next()) plan.add(walk.key());
   if (!walk.status()) return walk.status();
-  plan.close(!walk.valid());
+  plan.close(!walk.valid(), walk.place(), window_.tail(), block);
   return Done{};
 }
 
@@ -92,6 +92,17 @@ void Txn::share_floors(Position end) {
   for (const auto& view : others_) share(*view);
 }
 
+// What look() says of an entry, for one that has a deadline: the data of a short key, which need
+// not be read, is there if its deadline is. Without a deadline it may be absent.
+Result<Txn::Old> Txn::look_deadline(FamilyView& view, std::string_view key) {
+  const bool is_told =
+      !window_.is_blank() && window_.find(view.id, key).state != InTables::State::unknown;
+  if (is_told || key.size() > kShortKeyMax) return look(view, key, Need::deadline);
+  const auto deadline = tree_deadline(view, key);
+  if (!deadline) return deadline.error();
+  return *deadline == kNever ? Old() : Old(StoredEntry{{}, *deadline});
+}
+
 // Since the plan was made, an entry may have got another deadline, or none, or be gone.
 Result<std::uint64_t> Txn::sweep(FamilyView& view, PurgePlan& plan, std::uint64_t limit,
                                  std::int64_t budget_ns) {
@@ -99,9 +110,13 @@ Result<std::uint64_t> Txn::sweep(FamilyView& view, PurgePlan& plan, std::uint64_
   const std::int64_t start = monotonic_ns();
   for (std::size_t looked_at = 0; !plan.done() && removed < limit; plan.advance()) {
     if (++looked_at % kRowsAtOnce == 0 && monotonic_ns() - start >= budget_ns) break;
-    const auto old = look(view, plan.key(), Need::deadline);
+    const auto old = look_deadline(view, plan.key());
     if (!old) return old.error();
-    if (!*old || (*old)->deadline == kNever || !is_due((*old)->deadline, now())) continue;
+    if (!*old || (*old)->deadline == kNever) continue;
+    if (!is_due((*old)->deadline, now())) {
+      plan.leave_entry();
+      continue;
+    }
     if (const Status erased = erase(view, plan.key(), *old); !erased) return erased.error();
     ++removed;
   }
