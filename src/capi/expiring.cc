@@ -72,8 +72,8 @@ KVExpiring* pack(const std::vector<Expiring>& entries) {
   return array;
 }
 
-// Other threads get their turn between two batches.
-constexpr std::uint64_t kBatch = 256;
+// Other threads get their turn between two batches, of some milliseconds each.
+constexpr std::uint64_t kBatch = 2048;
 
 // Calls `batch(limit)`, a Purged of at most that many, until nothing is left or `max` are removed.
 // Entries removed before an error are counted.

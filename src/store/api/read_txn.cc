@@ -135,10 +135,10 @@ Result<std::vector<Expiring>> ReadTxn::expiring(Time from, Time to, std::size_t 
   if (view == nullptr) return txn_->missing_family();
   std::vector<Expiring> result;
   if (limit == 0) return result;
-  internal::ExpiryWalk walk(*txn_, *view);
+  internal::ExpiryWalk walk(*txn_, *view, to);
   const Time after_now = deadline_after(now(), Millis(1));  // what is due is gone
   walk.seek(std::max(from, after_now));
-  for (; walk.valid() && walk.deadline() < to && result.size() < limit; walk.next()) {
+  for (; walk.valid() && result.size() < limit; walk.next()) {
     result.push_back({std::string(walk.key()), walk.deadline()});
   }
   if (!walk.status()) return walk.status().error();

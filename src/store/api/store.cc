@@ -16,6 +16,7 @@ namespace mayfly {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kMapBytesLeast = std::uint64_t{64} << 10;
 
 Status check_options(const StoreOptions& options) {
   if (options.purge_batch == 0) {
@@ -26,6 +27,9 @@ Status check_options(const StoreOptions& options) {
   }
   if (options.sync_interval <= Millis::zero()) {
     return Error{Code::invalid, "sync_interval must be at least 1 ms"};
+  }
+  if (options.map_bytes != 0 && options.map_bytes < kMapBytesLeast) {
+    return Error{Code::invalid, "map_bytes must be at least 64 KiB (0 means what the disk has)"};
   }
   if (options.log_segment_bytes < kLogSegmentBytesMin ||
       options.log_segment_bytes > kLogSegmentBytesMax) {

@@ -35,6 +35,7 @@ class Budget {
 
   std::uint64_t entries() const { return entries_; }
   std::int64_t time_ns() const { return until_ == INT64_MAX ? until_ : until_ - monotonic_ns(); }
+  bool is_timed() const { return until_ != INT64_MAX; }
   bool spent() const { return entries_ == 0 || time_ns() <= 0; }
   void use(std::uint64_t entries) { entries_ -= entries; }
 
@@ -54,7 +55,8 @@ Status make_plan(Store::State& state, Family family, const Budget& budget, Purge
   const auto time_ms = static_cast<std::uint64_t>(budget.time_ns() / kNanosInMilli) + 1;
   const std::uint64_t limit =
       budget.spent() ? 0 : std::min(budget.entries(), time_ms * kPlannedInMilli);
-  return (*txn)->plan_purge(*view, limit, plan);
+  const std::size_t block = budget.is_timed() ? state.options.purge_batch : SIZE_MAX;
+  return (*txn)->plan_purge(*view, limit, plan, block);
 }
 
 // One transaction of a purge. Returns how many it removed.
@@ -67,7 +69,11 @@ Result<std::uint64_t> purge_batch(Store::State& state, Family family, const Budg
   const std::uint64_t limit = std::min<std::uint64_t>(budget.entries(), state.options.purge_batch);
   auto removed = (*txn)->sweep(*view, plan, limit, std::min(kBatchNs, budget.time_ns()));
   if (!removed || *removed == 0) return removed;
+  const std::uint32_t id = view->id;
   if (const Status committed = (*txn)->commit(); !committed) return committed.error();
+  if (plan.done() && !plan.leaves_any()) {  // the next walk begins behind it
+    state.environment->log().raise_floor(id, plan.end(), plan.tail(), true);
+  }
   return removed;
 }
 

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <random>
 
 #include "store/check/page_check.h"
 #include "store/lmdb/lmdb.h"
@@ -25,10 +24,19 @@ constexpr unsigned kReadersMax = 4000;
 constexpr std::uint64_t kMapLeast = std::uint64_t{64} << 20;  // 64 MiB
 constexpr std::uint64_t kMapMost = std::uint64_t{16} << 40;   // 16 TiB
 constexpr mode_t kFileMode = 0644;
-constexpr off_t kLockFileBytes = 256 << 10;  // 64 bytes for each reader, and what LMDB adds
-static_assert(kLockFileBytes >= 64 * (kReadersMax + 16));
+constexpr mode_t kOwnerMode = 0600;
+constexpr std::uint64_t kReaderBytes = 64;
+constexpr std::uint64_t kLockFileBytes = 256 << 10;  // of all readers, and what LMDB adds
+static_assert(kLockFileBytes >= kReaderBytes * (kReadersMax + 16));
 
-// The size of the file system: the most that the file could ever need.
+// As many readers as the limit on the size of files allows.
+unsigned readers_most() {
+  const std::uint64_t room = std::min(file_size_limit(), kLockFileBytes) / kReaderBytes;
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(room, 32, kReadersMax + 16)) - 16;
+}
+
+// The size of the file system: the most that the file could ever need. What is beyond the limit on
+// the size of files cannot be written.
 std::uint64_t map_bytes_for(const std::string& path, std::uint64_t asked, std::uint64_t file) {
   std::uint64_t bytes = asked;
   if (bytes == 0) {
@@ -37,6 +45,8 @@ std::uint64_t map_bytes_for(const std::string& path, std::uint64_t asked, std::u
     bytes = std::clamp(bytes, kMapLeast, kMapMost);
   }
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t limit = file_size_limit();
+  if (limit < bytes) return std::max(limit, file) / page * page;
   return (std::max(bytes, file) + page - 1) / page * page;
 }
 
@@ -51,7 +61,9 @@ Status reserve_lock_file(const std::string& path) {
   const std::string lock = path + "-lock";
   const int file = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode);
   if (file < 0) return system_error(errno, "open " + lock);
-  const int failed = ::posix_fallocate(file, 0, kLockFileBytes);
+  take_access(file, path, kOwnerMode);
+  const std::uint64_t bytes = std::min(kLockFileBytes, file_size_limit());
+  const int failed = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
   ::close(file);
   if (failed != 0) return system_error(failed, "make " + lock);
   return Done{};
@@ -101,6 +113,11 @@ Status Environment::open_file() {
                                         "one)"};
   }
   writable_ = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) == 0;
+  if (writable_ && file_bytes(path_) > file_size_limit()) {
+    return Error{Code::full, "cannot open " + path_ +
+                                 ": it is larger than the limit on the size of files (raise "
+                                 "RLIMIT_FSIZE, which 'ulimit -f' shows)"};
+  }
   auto session = Session::join(path_, options_.busy_timeout);
   const bool is_denied = !session && session.error().code == Code::denied;
   const bool is_unused = is_denied && ::access((path_ + "-shm").c_str(), F_OK) != 0;
@@ -115,6 +132,7 @@ Status Environment::open_file() {
     if (const Status undone = undo_version_1(); !undone) return undone;
     if (const Status sound = check_before_open(path_); !sound) return sound;
   }
+  if (const Status known = check_company(); !known) return known;
   if (is_alone && !is_detached_) {
     if (const Status reserved = reserve_lock_file(path_); !reserved) return reserved;
   }
@@ -152,7 +170,7 @@ Status Environment::start_lmdb() {
   for (;;) {
     int code = ::mdb_env_create(&env_);
     if (code == 0) code = ::mdb_env_set_maxdbs(env_, kTablesMax);
-    if (code == 0) code = ::mdb_env_set_maxreaders(env_, kReadersMax);
+    if (code == 0) code = ::mdb_env_set_maxreaders(env_, readers_most());
     if (code == 0) code = ::mdb_env_set_mapsize(env_, map);
     if (code == 0) code = ::mdb_env_open(env_, path_.c_str(), flags(), kFileMode);
     if (code == 0) break;
@@ -172,6 +190,7 @@ Status Environment::start_lmdb() {
   if (code == 0) code = ::mdb_dbi_open(txn, nullptr, 0, &main);
   if (txn != nullptr) ::mdb_txn_commit(txn);
   if (code != 0) return lmdb_error(code, "read the store");
+  note_files();
   return Done{};
 }
 
@@ -229,24 +248,9 @@ Error Environment::read_only_error() const {
 
 Status Environment::make_store() {
   if (!writable_ || options_.read_only) return empty_error();
-  MDB_txn* txn = nullptr;
-  int code = ::mdb_txn_begin(env_, nullptr, 0, &txn);
-  if (code != 0) return lmdb_error(code, "make the store");
-  std::random_device random;
-  const Catalog catalog = Catalog::fresh(std::uint64_t{random()} << 32 | random());
-  const TreeState state{UniqueId::random(), {}, {}};
-  Status made = put_row(txn, kMainTable, kCatalogKey, catalog.encode());
-  if (made) made = put_row(txn, kMainTable, kStateKey, state.encode());
-  if (!made) {
-    ::mdb_txn_abort(txn);
-    return made;
-  }
-  MDB_dbi table = 0;
-  code = ::mdb_dbi_open(txn, table_name(1).c_str(), MDB_CREATE, &table);
-  if (code != 0) ::mdb_txn_abort(txn);
-  if (code == 0) code = ::mdb_txn_commit(txn);
-  if (code != 0) return lmdb_error(code, "make the store");
-  tables_[1].store(table, std::memory_order_release);
+  const auto table = fill_new_store(env_);
+  if (!table) return table.error();
+  tables_[1].store(*table, std::memory_order_release);
   return sync_directory_of(path_);
 }
 
@@ -263,7 +267,10 @@ Status Environment::close(Time now) {
   Status closed = Done{};
   if (log_ != nullptr) log_->stop_thread();
   const bool may_write = has_writer_ && log_ != nullptr;
-  if (session_->begin_to_leave(options_.busy_timeout) && may_write) closed = log_->close(now);
+  const bool is_last =
+      session_->begin_to_leave(std::max(options_.busy_timeout, Session::kLeastWait));
+  if (may_write) closed = check_files(true);
+  if (closed && is_last && may_write) closed = log_->close(now);
   if (!closed) session_->let_others_in();  // there is a log: what a full disk has stays
   stop_lmdb();
   log_.reset();

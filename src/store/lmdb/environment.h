@@ -29,6 +29,7 @@
 #include "mayfly/store_options.h"
 #include "mayfly/store_stats.h"
 #include "store/lmdb/lmdb.h"
+#include "store/lmdb/store_files.h"
 #include "store/lmdb/tree_txn.h"
 #include "store/log/redo_log.h"
 #include "store/log/session.h"
@@ -63,6 +64,10 @@ class Environment {
   // Ends it as the destructor does, and tells whether all is on disk. What is due at `now` need not
   // be written to LMDB.
   Status close(Time now);
+
+  // Which file it is, whatever has its name now.
+  FileId id() const;
+  int descriptor() const;
 
   // Whether this is the parent's, in the child of a fork.
   bool is_foreign() const noexcept { return mark_.is_foreign(); }
@@ -159,6 +164,10 @@ class Environment {
 
   Status open_file();
   Status undo_version_1();
+  void note_files();
+  Status check_company();
+  Status check_files(bool now = false);
+  std::string find_lost() const;
   Status reserve_snapshots();
   Status start_lmdb();
   Status make_store();
@@ -213,6 +222,10 @@ class Environment {
   };
   Write write_;
 
+  // Under the write lock, or by one that is alone.
+  std::int64_t look_at_ = 0;  // when to look at the files again
+  std::string lost_;          // a file that was removed or replaced: nothing is written any more
+
   // How many transactions are at work, and whether new ones have to wait for gate_.
   std::atomic<int> active_{0};
   std::atomic<bool> closed_{false};
@@ -221,7 +234,9 @@ class Environment {
   std::array<std::atomic<MDB_dbi>, kTablesMax + 1> tables_{};  // 0: not open in this process
   std::mutex tables_mutex_;  // held while tables are opened, as LMDB demands
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  FileId file_id_;                                        // guarded by mutex_
+  FileId lock_id_;                                        // of -lock; the same
   CatalogRef catalog_;                                    // the latest known; guarded by mutex_
   std::vector<std::unique_ptr<Snapshot>> pool_;           // idle; guarded by mutex_
   std::vector<std::unique_ptr<Snapshot>> internal_pool_;  // the same

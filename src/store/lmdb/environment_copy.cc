@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -11,11 +12,12 @@
 
 #include "store/lmdb/environment.h"
 #include "store/lmdb/lmdb.h"
+#include "store/lmdb/store_files.h"
 
 namespace mayfly::internal {
 namespace {
 
-constexpr mode_t kCopyMode = 0644;
+constexpr mode_t kCopyMode = 0600;  // until it gets that of the store
 
 // Writes a compact copy of the environment into a file, and syncs it. `path` is for messages.
 Status fill_copy(MDB_env* env, int file, const std::string& path) {
@@ -26,6 +28,11 @@ Status fill_copy(MDB_env* env, int file, const std::string& path) {
   return Done{};
 }
 
+void take_access_of(MDB_env* env, int file) {
+  int store = -1;
+  if (::mdb_env_get_fd(env, &store) == 0) take_access(file, store);
+}
+
 // The same into a new file, which is gone again if that fails.
 Status write_copy(MDB_env* env, const std::string& path) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kCopyMode);
@@ -34,6 +41,7 @@ Status write_copy(MDB_env* env, const std::string& path) {
     return system_error(errno, "write " + path);
   }
   const Status filled = fill_copy(env, file, path);
+  if (filled) take_access_of(env, file);
   ::close(file);
   if (!filled) ::unlink(path.c_str());
   return filled;
@@ -104,6 +112,7 @@ Status copy_whole(MDB_env* env, const std::string& path, const Snapshot& snapsho
   const std::string name = "/proc/self/fd/" + std::to_string(file);
   Status done = fill_copy(env, file, path);
   if (done) done = finish_copy(name, snapshot, map_bytes);
+  if (done) take_access_of(env, file);
   if (done) done = give_name(name, path);
   ::close(file);
   return done;
@@ -117,7 +126,14 @@ Status Environment::copy_to(const std::string& path) {
   auto snapshot = begin_read();
   if (!snapshot) return snapshot.error();
   ::mdb_txn_reset((*snapshot)->txn);  // its tables are all that is needed
-  const Status copied = copy_whole(env_, path, **snapshot, info().me_mapsize);
+  const MDB_envinfo size = info();
+  const std::uint64_t limit = file_size_limit();
+  Status copied = Error{Code::full, "cannot write " + path +
+                                        ": it would be larger than the limit on the size of files "
+                                        "(raise RLIMIT_FSIZE, which 'ulimit -f' shows)"};
+  if ((size.me_last_pgno + 1) * page_bytes() <= limit) {
+    copied = copy_whole(env_, path, **snapshot, std::min<std::uint64_t>(size.me_mapsize, limit));
+  }
   end_read(std::move(*snapshot));
   return copied ? sync_directory_of(path) : copied;
 }
@@ -169,7 +185,7 @@ Status Environment::replace_file(const std::string& with) {
 // The catalog is read, and the tables opened, by the next transaction.
 Status Environment::exchange_file(const std::string& with) {
   stop_lmdb();
-  log_->forget_files();
+  log_->forget_file();
   for (auto& table : tables_) table.store(0);
   catalog_ = {};
   Status done = Done{};

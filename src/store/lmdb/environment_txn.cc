@@ -305,6 +305,7 @@ Result<std::unique_ptr<Snapshot>> Environment::begin_write(Millis busy_timeout,
     if (ready) ready = renew(*snapshot);
   }
   if (ready) ready = log_->open_if_needed(snapshot->state);
+  if (ready) ready = check_files();
   if (ready) return snapshot;
   discard(std::move(snapshot));
   unlock_write(nullptr);

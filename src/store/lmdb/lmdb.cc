@@ -66,6 +66,9 @@ constexpr Meaning kMeanings[] = {
     {MDB_VERSION_MISMATCH, Code::unsupported, "the file was written by another version of LMDB"},
     {MDB_PANIC, Code::io,
      "an earlier write of the file failed (close the store and open it again)"},
+    {EAGAIN, Code::busy,
+     "a process with the same id has it open, so it is in another container (let the containers "
+     "share a PID namespace)"},
     {MDB_MAP_RESIZED, Code::busy,
      "another process made the file larger than this one has mapped (end all transactions and try "
      "again)"},

@@ -26,6 +26,7 @@
 #include "mayfly/internal/stopwatch.h"
 #include "store/lmdb/environment.h"
 #include "store/lmdb/lmdb.h"
+#include "store/lmdb/store_files.h"
 
 namespace mayfly::internal {
 namespace {
@@ -67,21 +68,8 @@ Registry*& present() {
   return instance;
 }
 
-struct FileId {
-  dev_t device = 0;
-  ino_t number = 0;
-  bool operator==(const FileId&) const = default;
-};
-
-// The file that is there now: compaction puts another one in its place.
-FileId file_id(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return {};
-  return {info.st_dev, info.st_ino};
-}
-
 // Makes sure that there is a file, and says so in our words if there cannot be.
-Status touch_file(const std::string& path, const StoreOptions& options, bool& made) {
+Status touch_file(const std::string& path, const StoreOptions& options) {
   struct stat info {};
   std::string doing = "open the store ";
   doing += path;
@@ -96,20 +84,30 @@ Status touch_file(const std::string& path, const StoreOptions& options, bool& ma
   }
   if (errno != ENOENT) return system_error(errno, doing);
   if (options.read_only || !options.create) return system_error(ENOENT, doing);
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (file < 0) return system_error(errno, doing);
-  ::close(file);
-  made = true;
-  return Done{};
+  return make_store_file(path);
+}
+
+// Which file an entry has open, whatever is at its path now.
+FileId id_of(const Shared& shared) {
+  return shared.environment != nullptr ? shared.environment->id() : file_id(shared.path);
 }
 
 // The entry of the file that is at `path` now.
 Shared* find(Registry& registry, const std::string& path) {
   const FileId id = file_id(path);
   for (Shared& shared : registry.all) {
-    if (file_id(shared.path) == id) return &shared;
+    if (id_of(shared) == id) return &shared;
   }
   return nullptr;
+}
+
+// Whether this process has a file open that was at `path` and is no more: -lock and -shm beside it
+// are still in use, so no other store can be opened there.
+bool is_lost(const Registry& registry, const std::string& path) {
+  return std::ranges::any_of(registry.all, [&](const Shared& shared) {
+    return shared.path == path && shared.environment != nullptr &&
+           shared.environment->id() != file_id(path);
+  });
 }
 
 // Waits until something has changed. False if it is `end` already.
@@ -148,9 +146,13 @@ Result<Environment*> acquire_environment(const std::string& path, const StoreOpt
   const std::int64_t end = monotonic_ns() + patience.count() * kNanosInMilli;
   Registry& registry = *present();
   std::unique_lock lock(registry.mutex);
-  bool made = false;
   for (;;) {
-    if (const Status there = touch_file(path, options, made); !there) return there.error();
+    if (is_lost(registry, path)) {
+      return Error{Code::io, "cannot open " + path +
+                                 ": it was removed or replaced while this process has it open "
+                                 "(close it first)"};
+    }
+    if (const Status there = touch_file(path, options); !there) return there.error();
     Shared* const shared = find(registry, path);
     if (shared == nullptr) break;
     if (shared->environment != nullptr) {
@@ -168,9 +170,7 @@ Result<Environment*> acquire_environment(const std::string& path, const StoreOpt
     }
   }
   const auto entry = registry.all.insert(registry.all.end(), Shared{.path = path});
-  auto opened = open_entry(registry, lock, entry, options);
-  if (!opened && made) ::unlink(path.c_str());
-  return opened;
+  return open_entry(registry, lock, entry, options);
 }
 
 Status release_environment(Environment* environment, Time now) {

@@ -99,8 +99,9 @@ Status RedoLog::apply_to_tree(const Window& window, const TreeState& state) {
 // Transactions between what LMDB has and the tail, and those of them before `end`.
 Checkpointed RedoLog::count_pending(const TreeState& state, Position end, Position tail) const {
   Checkpointed counts;
-  if (file() == nullptr || file()->id() != state.log) return counts;
-  LogReader reader(*file(), state.applied);
+  const Ref<LogFile> log_file = file();
+  if (log_file == nullptr || log_file->id() != state.log) return counts;
+  LogReader reader(*log_file, state.applied);
   while (reader.place().position < tail) {
     const auto record = reader.next();
     if (!record) break;
@@ -328,11 +329,6 @@ void RedoLog::allow_thread() {
     is_stopping_ = false;
   }
   if (unsynced_.load() || wanted_.load() != kNotWanted) wake_thread();
-}
-
-void RedoLog::forget_files() {
-  file_ = nullptr;
-  files_.clear();
 }
 
 // The thread itself is about to make one.

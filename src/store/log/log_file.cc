@@ -153,8 +153,8 @@ LogFile::~LogFile() {
   ::close(file_);
 }
 
-Result<std::unique_ptr<LogFile>> LogFile::make(const std::string& path,
-                                               const LogFileOptions& options) {
+// Nobody else may read it before it has the mode of the store.
+Result<Ref<LogFile>> LogFile::make(const std::string& path, const LogFileOptions& options) {
   if (!is_segment_size(options.segment_bytes)) {
     return Error{Code::invalid, "cannot create " + path +
                                     ": segments of this size are not possible (use a multiple of "
@@ -162,9 +162,10 @@ Result<std::unique_ptr<LogFile>> LogFile::make(const std::string& path,
   }
   const std::string new_path = path + ".new";
   ::unlink(new_path.c_str());
-  const int file = ::open(new_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  const int file = ::open(new_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return system_error(errno, "create", new_path);
-  std::unique_ptr<LogFile> log(new LogFile(file, path, options));
+  if (options.like >= 0) take_access(file, options.like);
+  Ref<LogFile> log = make_ref<LogFile>(file, path, options);
   if (Status made = log->set_up(new_path); !made) {
     ::unlink(new_path.c_str());
     return made.error();
@@ -195,7 +196,7 @@ Status LogFile::set_up(const std::string& new_path) {
   return Done{};
 }
 
-Result<std::unique_ptr<LogFile>> LogFile::open(const std::string& path, bool writable) {
+Result<Ref<LogFile>> LogFile::open(const std::string& path, bool writable) {
   const int file = ::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
   if (file < 0) return system_error(errno, "open", path);
   const Result<LogFileOptions> options = read_header(file, path);
@@ -203,7 +204,7 @@ Result<std::unique_ptr<LogFile>> LogFile::open(const std::string& path, bool wri
     ::close(file);
     return options.error();
   }
-  std::unique_ptr<LogFile> log(new LogFile(file, path, *options));
+  Ref<LogFile> log = make_ref<LogFile>(file, path, *options);
   if (Status mapped = log->map(); !mapped) return mapped.error();
   return log;
 }
@@ -331,6 +332,14 @@ Status LogFile::fill_holes(std::uint64_t begin, std::uint64_t end) {
     }
   }
   return Done{};
+}
+
+std::uint64_t LogFile::allowed_segment_bytes(std::uint64_t wanted) {
+  const std::uint64_t limit = file_size_limit();
+  if (limit >= file_bytes_of(wanted)) return wanted;
+  const std::uint64_t bytes = limit < kHeaderBytes ? 0 : (limit - kHeaderBytes) / 2;
+  const std::uint64_t allowed = bytes / kLogPage * kLogPage;
+  return is_segment_size(allowed) ? allowed : 0;
 }
 
 Status LogFile::sync() { return sync_by(::fdatasync, file_, path_); }

@@ -21,12 +21,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/ref.h"
 #include "mayfly/result.h"
+#include "store/lmdb/store_files.h"
 #include "store/log/record.h"
 
 namespace mayfly::internal {
@@ -56,6 +57,7 @@ struct LogFileOptions {
   UniqueId log;
   std::uint64_t segment_bytes = 0;
   Position first = 0;
+  int like = -1;  // a new one takes the mode and the owner of this file; -1: of none
 };
 
 class LogFile {
@@ -66,11 +68,10 @@ class LogFile {
 
   // Makes the file under `path`.new, with segment 0 ready for its first record, syncs it and
   // renames it to `path`. The caller syncs the folder. What fails leaves nothing behind.
-  static Result<std::unique_ptr<LogFile>> make(const std::string& path,
-                                               const LogFileOptions& options);
+  static Result<Ref<LogFile>> make(const std::string& path, const LogFileOptions& options);
 
   // Code::not_found; Code::corrupt if its header is damaged; Code::unsupported for another version.
-  static Result<std::unique_ptr<LogFile>> open(const std::string& path, bool writable);
+  static Result<Ref<LogFile>> open(const std::string& path, bool writable);
   ~LogFile();
 
   LogFile(const LogFile&) = delete;
@@ -109,8 +110,16 @@ class LogFile {
 
   std::uint64_t bytes_on_disk() const;
 
+  // Whether the file of its name is still this one.
+  bool is_named() const { return file_id(file_) == file_id(path_); }
+
+  // The largest segments that the limit on the size of files allows this process, and no larger
+  // than `wanted`; 0 if it allows none.
+  static std::uint64_t allowed_segment_bytes(std::uint64_t wanted);
+
  private:
   std::uint64_t data_end(int segment, std::uint64_t from) const;
+  friend struct RefBox<LogFile>;
   LogFile(int file, std::string path, const LogFileOptions& options);
 
   Status set_up(const std::string& new_path);

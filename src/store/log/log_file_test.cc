@@ -39,7 +39,7 @@ UniqueId id_of(char first) {
 
 class LogFileTest : public testing::Test {
  protected:
-  std::unique_ptr<LogFile> make(std::uint64_t segment_bytes = kSegment) const {
+  Ref<LogFile> make(std::uint64_t segment_bytes = kSegment) const {
     return must(LogFile::make(
         path_,
         {.store = id_of('A'), .log = id_of('a'), .segment_bytes = segment_bytes, .first = kFirst}));

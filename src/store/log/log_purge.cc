@@ -22,8 +22,14 @@ FamilyTables tables_of(const Environment& environment, const FamilyRecord& recor
   return {handle(record.data), handle(record.keys), handle(record.deadlines)};
 }
 
+// The thread does not pass again what a purge has erased.
+ExpiryFloor floor_of(Environment& environment, const Snapshot& snapshot, Family family) {
+  if (!rule_on(Rule::logged) || snapshot.window.empty()) return {};
+  return environment.log().floor_of(Catalog::id_of(family), snapshot.window.tail());
+}
+
 // In the order of keys, so that neighbours are looked up one after the other.
-Status list_due(const Environment& environment, const Snapshot& snapshot, Time moment,
+Status list_due(Environment& environment, const Snapshot& snapshot, Time moment,
                 std::vector<ExpiredKey>& due) {
   const Catalog& catalog = snapshot.catalog->catalog();
   std::size_t bytes = 0;
@@ -31,7 +37,7 @@ Status list_due(const Environment& environment, const Snapshot& snapshot, Time m
     TreeDeadlines walk(snapshot.txn, tables_of(environment, *catalog.find(family)),
                        rule_on(Rule::logged) ? snapshot.window : Window(), Catalog::id_of(family));
     const std::size_t first = due.size();
-    walk.seek(Time::min());
+    walk.seek(floor_of(environment, snapshot, family));
     for (; walk.valid() && is_due(walk.deadline(), moment) && bytes < kBytesMost; walk.next()) {
       due.push_back({family, std::string(walk.key())});
       bytes += walk.key().size() + sizeof(ExpiredKey);

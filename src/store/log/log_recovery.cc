@@ -24,7 +24,8 @@ Status RedoLog::recover(const TreeState& state, bool may_write) {
   }
   if (Status opened = open_file(state); !opened) return opened;
   reset_tables(state.applied);
-  LogReader reader(*file(), state.applied);
+  const Ref<LogFile> log_file = file();
+  LogReader reader(*log_file, state.applied);
   while (const auto record = reader.next()) {
     if (!apply(*record)) return damaged_log();
   }
@@ -120,7 +121,8 @@ Status RedoLog::settle_log(const TreeState& state) {
 // Every whole record is a commit, as in a recovery. One may have died between two words, so neither
 // is believed.
 Status RedoLog::adopt_records(const TreeState& state) {
-  LogReader reader(*file(), state.applied);
+  const Ref<LogFile> log_file = file();
+  LogReader reader(*log_file, state.applied);
   while (const auto record = reader.next()) {
     if (record->type == RecordType::barrier) return damaged_log();
   }
@@ -181,10 +183,17 @@ Status RedoLog::name_log() {
     if (Status committed = (*tree)->commit(); !committed) return committed;
     tree = TreeTxn::begin(environment_);
   }
+  const std::uint64_t segment_bytes = LogFile::allowed_segment_bytes(options_.log_segment_bytes);
+  if (segment_bytes == 0) {
+    return Error{Code::full, "cannot make the log " + path_ +
+                                 ": the limit on the size of files is too low (raise RLIMIT_FSIZE, "
+                                 "which 'ulimit -f' shows)"};
+  }
   auto file = LogFile::make(path_, {.store = state.store,
                                     .log = state.log,
-                                    .segment_bytes = options_.log_segment_bytes,
-                                    .first = state.applied.position});
+                                    .segment_bytes = segment_bytes,
+                                    .first = state.applied.position,
+                                    .like = environment_.descriptor()});
   if (!file) return file.error();
   if (rule_on(Rule::dir_sync)) {
     if (Status synced = sync_directory_of(path_); !synced) return synced;
@@ -208,6 +217,7 @@ Status RedoLog::name_log() {
 Status RedoLog::heal() {
   if (Status applied = apply_all(false); !applied) return applied;
   ::unlink(path_.c_str());
+  forget_file();
   words().failed = 0;
   return Done{};
 }
@@ -222,6 +232,7 @@ Status RedoLog::finish(const TreeState& state, Time now, Checkpointed* counts) {
   if (!rule_on(Rule::unlink_last)) ::unlink(path_.c_str());
   done = apply_all(false, counts);
   if (done) ::unlink(path_.c_str());
+  if (done) forget_file();
   unlock_checkpoint();
   return done;
 }

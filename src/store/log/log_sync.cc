@@ -69,13 +69,11 @@ Status RedoLog::sync_file() {
   const std::uint64_t log = words().log.load();
   Position covered = words().tail.load(std::memory_order_acquire);
   if (log == 0) return Done{};
-  std::unique_ptr<LogFile> other;  // another process has made it, and this one has not read it yet
-  LogFile* present = file();
-  if (present == nullptr || present->id().word() != log) {
+  Ref<LogFile> present = file();
+  if (present == nullptr || present->id().word() != log) {  // another process has made the log
     auto opened = LogFile::open(path_, true);
     if (!opened) return words().log.load() == log ? Status(opened.error()) : Status(Done{});
-    other = std::move(*opened);
-    present = other.get();
+    present = std::move(*opened);
   }
   counts_.log_syncs.fetch_add(1, std::memory_order_relaxed);
   const Status synced = present->sync();
@@ -101,8 +99,9 @@ Status RedoLog::sync() {
 }
 
 Position RedoLog::end_of_file(Position end) const {
-  if (file() == nullptr || end != tail().position) return end;
-  LogReader reader(*file(), tail());
+  const Ref<LogFile> log_file = file();
+  if (log_file == nullptr || end != tail().position) return end;
+  LogReader reader(*log_file, tail());
   while (reader.next()) continue;
   return reader.place().position;
 }
@@ -134,10 +133,17 @@ bool RedoLog::is_current(const Snapshot& snapshot) const {
   return snapshot.tables == set_number_.load(std::memory_order_relaxed);
 }
 
-// Files of earlier logs stay: a thread may be reading one.
-void RedoLog::use(std::unique_ptr<LogFile> file) {
-  files_.push_back(std::move(file));
-  file_.store(files_.back().get(), std::memory_order_release);
+// That of an earlier log is closed by the last thread that reads it.
+void RedoLog::use(Ref<LogFile> file) {
+  const std::scoped_lock lock(file_mutex_);
+  segment_bytes_ = file == nullptr ? 0 : file->segment_bytes();
+  std::swap(file_, file);
+}
+
+bool RedoLog::is_named() const {
+  const Ref<LogFile> log_file = file();
+  const auto is_in_force = [&] { return log_file->id().word() == words().log.load(); };
+  return log_file == nullptr || !is_in_force() || log_file->is_named() || !is_in_force();
 }
 
 }  // namespace mayfly::internal

@@ -14,6 +14,7 @@ namespace mayfly::internal {
 namespace {
 
 constexpr std::size_t kNotedMost = 4096;
+constexpr std::size_t kLookedAtMost = 16'384;  // versions, by raise_floor()
 // Transactions leave some room of a segment and of the disk to lives, cuts and barriers: so who
 // opens a store with two full segments need not make a checkpoint first.
 constexpr std::uint64_t kReserve = 512;
@@ -50,10 +51,14 @@ bool to_operation(const MemTable& own, const Version& version, Operation& operat
   return true;
 }
 
-bool add_operations(MemTable& table, const RecordView& record) {
+// `floors`: of the store, if the table is.
+bool add_operations(MemTable& table, const RecordView& record, ExpiryFloors* floors = nullptr) {
   std::string_view body = record.body;
   Operation operation;
-  while (take_operation(body, operation)) table.add(operation, record.position);
+  while (take_operation(body, operation)) {
+    if (floors != nullptr) floors->lower(operation.family, operation.deadline);
+    table.add(operation, record.position);
+  }
   return body.empty();
 }
 
@@ -94,6 +99,7 @@ void RedoLog::reset_tables(const LogPlace& place) {
   auto set = make_ref<TableSet>();
   set->tables.push_back({make_ref<MemTable>(table_seed()), place.position});
   publish(std::move(set));
+  floors_.clear();
   followed_place_ = place;
   followed_.store(place.position, std::memory_order_release);
 }
@@ -114,7 +120,7 @@ void RedoLog::drop_applied(Position applied) {
 // False: the record makes no sense here, or is that of a commit which LMDB is to have already.
 bool RedoLog::apply(const RecordView& record) {
   if (record.type == RecordType::transaction) {
-    if (!add_operations(*set_->tables.back().table, record)) return false;
+    if (!add_operations(*set_->tables.back().table, record, &floors_)) return false;
   } else if (record.type == RecordType::cut) {
     auto set = make_ref<TableSet>(*set_);
     freeze(*set, record);
@@ -128,7 +134,7 @@ bool RedoLog::apply(const RecordView& record) {
 
 Result<Window> RedoLog::replay(const TreeState& state, const Window& window) {
   if (window.empty()) return window;
-  LogFile* const log_file = file();
+  const Ref<LogFile> log_file = file();
   auto set = make_ref<TableSet>();
   set->tables.push_back({make_ref<MemTable>(table_seed()), state.applied.position});
   LogReader reader(*log_file, state.applied);
@@ -164,7 +170,10 @@ Status RedoLog::open_file(const TreeState& state) {
 
 // Another process may have made the log that LMDB names, and applied all of it.
 Status RedoLog::open_if_needed(const TreeState& state) {
-  const auto has_it = [&] { return file() != nullptr && file()->id() == state.log; };
+  const auto has_it = [&] {
+    const Ref<LogFile> log_file = file();
+    return log_file != nullptr && log_file->id() == state.log;
+  };
   if (state.log.is_none() || has_it()) return Done{};
   const std::scoped_lock lock(follow_mutex_);
   if (has_it()) return Done{};
@@ -196,9 +205,11 @@ Result<bool> RedoLog::follow(Snapshot& snapshot, Position tail) {
 Result<bool> RedoLog::follow_slowly(Snapshot& snapshot, Position tail) {
   const std::scoped_lock lock(follow_mutex_);
   const LogPlace& applied = snapshot.state.applied;
-  if (file() == nullptr || file()->id() != snapshot.state.log) {
+  Ref<LogFile> log_file = file();
+  if (log_file == nullptr || log_file->id() != snapshot.state.log) {
     if (const Status opened = open_file(snapshot.state); !opened) return opened.error();
     reset_tables(applied);
+    log_file = file();
   }
   if (followed_place_.position < applied.position) {
     if (rule_on(Rule::window)) reset_tables(applied);
@@ -206,9 +217,9 @@ Result<bool> RedoLog::follow_slowly(Snapshot& snapshot, Position tail) {
   }
   if (set_->tables.front().begin > applied.position) return false;
   if (followed_place_.position < tail) {
-    const auto first = file()->segment(0);
-    const auto second = file()->segment(1);
-    LogReader reader(*file(), followed_place_);
+    const auto first = log_file->segment(0);
+    const auto second = log_file->segment(1);
+    LogReader reader(*log_file, followed_place_);
     while (followed_place_.position < tail) {
       const auto record = reader.next();
       if (!record && !rule_on(Rule::revalidate)) followed_place_ = this->tail();
@@ -216,7 +227,7 @@ Result<bool> RedoLog::follow_slowly(Snapshot& snapshot, Position tail) {
     }
     std::atomic_thread_fence(std::memory_order_acquire);
     if (rule_on(Rule::revalidate) &&
-        (file()->segment(0) != first || file()->segment(1) != second)) {
+        (log_file->segment(0) != first || log_file->segment(1) != second)) {
       reset_tables(applied);
       return false;
     }
@@ -260,8 +271,9 @@ Status RedoLog::append() {
   const std::uint32_t busy = words().busy.load(std::memory_order_relaxed);
   if (busy == SharedWords::kIdle) words().busy.store(SharedWords::kWriting);
   const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
-  if (const Status written = file()->append(segment, end.position, bytes); !written) {
-    if (file()->is_spoiled()) words().failed.store(1);
+  const Ref<LogFile> log_file = file();
+  if (const Status written = log_file->append(segment, end.position, bytes); !written) {
+    if (log_file->is_spoiled()) words().failed.store(1);
     words().busy.store(busy, std::memory_order_release);
     return written;
   }
@@ -278,31 +290,49 @@ Status RedoLog::append() {
 // durably.
 Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> moment) {
   const LogPlace end = tail();
+  const Ref<LogFile> log_file = file();
   const std::uint64_t reserve = moment ? kReserve : 0;
   const Position needed =
       end.position + bytes + std::max(reserve, std::uint64_t{kRecordHeaderBytes});
   const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
-  const auto place = file()->segment(segment);
+  const auto place = log_file->segment(segment);
   if (!place) return damaged_log();
-  if (end.position - place->position + bytes + reserve <= file()->room()) {
-    return file()->fill(segment, needed);
+  if (end.position - place->position + bytes + reserve <= log_file->room()) {
+    return log_file->fill(segment, needed);
   }
   const int other = 1 - segment;
   Position durable = words().durable.load();
   if (!rule_on(Rule::recyc_durable)) durable = (*environment_.begin_read())->state.applied.position;
   if (!rule_on(Rule::recyc_check)) durable = end.position;
-  if (file()->segment(other) && durable < place->position) {
+  if (log_file->segment(other) && durable < place->position) {
     if (!may_wait) return Error{Code::full, "both segments of the log are full"};
     if (Status waited = wait_for_segment(place->position); !waited) return waited;
   }
-  if (Status begun = file()->begin_segment(other, end); !begun) return begun;
-  if (Status filled = file()->fill(other, needed); !filled) return filled;
+  if (Status begun = log_file->begin_segment(other, end); !begun) return begun;
+  if (Status filled = log_file->fill(other, needed); !filled) return filled;
   words().segment.store(static_cast<std::uint32_t>(other), std::memory_order_release);
   if (moment) request_checkpoint(*moment);
   return Done{};
 }
 
 // --- Expired keys
+
+// Who has walked may be behind: what others have put meanwhile is looked at.
+void RedoLog::raise_floor(std::uint32_t family, const ExpiryFloor& floor, Position tail,
+                          bool is_purged) {
+  const std::scoped_lock lock(follow_mutex_);
+  const std::vector<TableEntry>& tables = set_->tables;
+  if (followed_place_.position < tail || tables.front().begin > tail) return;
+  Time least = kNever;
+  for (auto entry = tables.rbegin(); entry != tables.rend(); ++entry) {
+    const auto given = entry->table->least_deadline(family, tail, kLookedAtMost);
+    if (!given) return;
+    least = std::min(least, *given);
+    if (entry->begin <= tail) break;
+  }
+  const Position since = is_purged ? followed_place_.position : tail;
+  floors_.raise(family, floor.is_beyond(least) ? ExpiryFloor{least} : floor, since);
+}
 
 void RedoLog::note_expired(std::vector<ExpiredKey>& keys) {
   const std::scoped_lock lock(noted_mutex_);
@@ -350,7 +380,7 @@ std::uint64_t RedoLog::table_bytes() const {
 }
 
 std::uint64_t RedoLog::file_bytes() const {
-  LogFile* const log_file = file();
+  const Ref<LogFile> log_file = file();
   return words().log.load() == 0 || log_file == nullptr ? 0 : log_file->bytes_on_disk();
 }
 

@@ -33,6 +33,7 @@
 #include "store/log/log_file.h"
 #include "store/log/record.h"
 #include "store/log/session.h"
+#include "store/table/expiry_floors.h"
 #include "store/table/mem_table.h"
 #include "store/table/window.h"
 
@@ -71,7 +72,11 @@ class RedoLog {
   // Closing. Alone: everything goes into LMDB, and the log is removed.
   void stop_thread();
   void allow_thread();  // after it was stopped
-  void forget_files();  // REQUIRES: nobody reads
+  void forget_file() { use(nullptr); }
+
+  // Whether the log that is in force still has its name. REQUIRES: open_if_needed().
+  bool is_named() const;
+
   Status close(Time now, Millis patience = Session::kLeastWait, Checkpointed* counts = nullptr);
   Status finish(const TreeState& state, Time now, Checkpointed* counts = nullptr);  // write lock
 
@@ -100,8 +105,9 @@ class RedoLog {
 
   // Of the log that there is, or of the next one.
   std::uint64_t segment_bytes() const {
-    const bool has_log = words().log.load(std::memory_order_relaxed) != 0 && file() != nullptr;
-    return has_log ? file()->segment_bytes() : options_.log_segment_bytes;
+    const std::uint64_t known = segment_bytes_.load(std::memory_order_relaxed);
+    const bool has_log = words().log.load(std::memory_order_relaxed) != 0 && known != 0;
+    return has_log ? known : options_.log_segment_bytes;
   }
 
   // Whether a transaction of so many bytes fits into a record.
@@ -124,6 +130,15 @@ class RedoLog {
 
   // Applies everything up to now to LMDB, durably; what is due at `now` is left out.
   Result<Checkpointed> checkpoint(Time now, CheckpointMode mode, Millis patience);
+
+  // Where the deadlines of a family begin, for a snapshot with that tail (table/expiry_floors.h).
+  // raise_floor() tells what a walk in such a snapshot has found. If `is_purged`, it found entries
+  // before the floor, all of which this process has erased or changed since.
+  ExpiryFloor floor_of(std::uint32_t family, Position tail) const {
+    return floors_.find(family, tail);
+  }
+  void raise_floor(std::uint32_t family, const ExpiryFloor& floor, Position tail,
+                   bool is_purged = false);
 
   // Keys of expired entries, for the next commits to remove.
   void note_expired(std::vector<ExpiredKey>& keys);
@@ -225,8 +240,11 @@ class RedoLog {
   Status sync_log(Position end);
   Status sync_shared(Position end);
   Status sync_file();
-  LogFile* file() const { return file_.load(std::memory_order_acquire); }
-  void use(std::unique_ptr<LogFile> file);
+  Ref<LogFile> file() const {
+    const std::scoped_lock lock(file_mutex_);
+    return file_;
+  }
+  void use(Ref<LogFile> file);
 
   Time work();  // of the thread
   void wake_thread();
@@ -245,15 +263,19 @@ class RedoLog {
   LogCounts counts_;
   RecordWriter writer_;  // under the write lock
 
-  std::mutex follow_mutex_;                      // one applies at a time
-  std::vector<std::unique_ptr<LogFile>> files_;  // the last is in use
-  std::atomic<LogFile*> file_{nullptr};
+  mutable std::mutex file_mutex_;
+  Ref<LogFile> file_;                            // guarded by file_mutex_
+  std::atomic<std::uint64_t> segment_bytes_{0};  // of the file; 0: there is none
+
+  std::mutex follow_mutex_;  // one applies at a time
   LogPlace followed_place_;
 
   mutable std::mutex set_mutex_;
   Ref<const TableSet> set_;                   // guarded by set_mutex_
   std::atomic<std::uint64_t> set_number_{1};  // counts the sets
   std::atomic<Position> followed_{0};
+
+  ExpiryFloors floors_;  // changed under follow_mutex_
 
   std::unique_ptr<MemTable> spare_;  // under the write lock
 

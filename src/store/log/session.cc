@@ -20,6 +20,7 @@
 
 #include "mayfly/internal/stopwatch.h"
 #include "store/lmdb/lmdb.h"
+#include "store/log/try_until.h"
 
 namespace mayfly::internal {
 namespace {
@@ -53,16 +54,12 @@ void unlock_and_close(int file) {
   ::close(file);
 }
 
-// Attempts at intervals. The kernel's own wait for such a lock has no time limit.
-template <class Attempt>
-bool try_until(Millis timeout, Attempt attempt) {
-  const std::int64_t end = monotonic_ns() + timeout.count() * kNanosInMilli;
-  for (std::int64_t pause = kNanosInMilli; !attempt(); pause = std::min(2 * pause, kLook)) {
-    if (monotonic_ns() >= end) return false;
-    const timespec nap{0, pause};
-    ::nanosleep(&nap, nullptr);
-  }
-  return true;
+constexpr mode_t kOwnerMode = 0600;
+
+// Before it is known who may have it: no more than those who may have the store.
+mode_t mode_of(const std::string& store_path) {
+  struct stat facts {};
+  return ::stat(store_path.c_str(), &facts) == 0 ? (facts.st_mode & 0666) | kOwnerMode : 0644;
 }
 
 enum class Entry { alone, shared, refused, replaced, failed };
@@ -73,13 +70,7 @@ Entry refusal() { return errno == EAGAIN || errno == EACCES ? Entry::refused : E
 Entry try_to_enter(int file, const std::string& path) {
   test_step("enter");
   if (rule_on(Rule::gate) && !set_lock(file, kGate, F_WRLCK)) return refusal();
-  struct stat mine {};
-  struct stat named {};
-  const bool is_mine = ::fstat(file, &mine) == 0 && ::stat(path.c_str(), &named) == 0 &&
-                       mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
-  if (!is_mine && rule_on(Rule::inode)) {
-    return Entry::replaced;
-  }
+  if (file_id(file) != file_id(path) && rule_on(Rule::inode)) return Entry::replaced;
   if (set_lock(file, kMembers, F_WRLCK)) return Entry::alone;
   test_step("not alone");
   // Others may die between the two questions, so the first is asked again.
@@ -220,10 +211,11 @@ Result<std::unique_ptr<Session>> Session::join(const std::string& store_path, Mi
           std::to_string(timeout.count()) + " ms (try again)"};
   int file = -1;
   try_until(timeout, [&] {
-    if (file < 0) file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (file < 0) file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode_of(store_path));
     const Entry entry = file < 0 ? Entry::failed : try_to_enter(file, path);
     if (entry == Entry::refused) return false;
     if (entry == Entry::failed) joined = system_error(errno, "open", path);
+    if (entry == Entry::alone) take_access(file, store_path, kOwnerMode);
     if (entry == Entry::alone || entry == Entry::shared) {
       joined = map(file, path, entry == Entry::alone);
     }
@@ -265,7 +257,7 @@ void Session::leave() {
   if (mark_.is_foreign()) return close_in_child();
   if (!std::exchange(joined_, false)) return;
   words_->members.fetch_sub(1, std::memory_order_relaxed);
-  if (alone_) ::unlink(path_.c_str());
+  if (alone_ && is_named()) ::unlink(path_.c_str());
   unlock_and_close(file_);
 }
 

@@ -26,6 +26,7 @@
 
 #include "mayfly/result.h"
 #include "mayfly/time.h"
+#include "store/lmdb/store_files.h"
 #include "store/log/log_file.h"
 #include "store/log/test_hooks.h"
 
@@ -50,10 +51,12 @@ struct SharedWords {
   SharedWord<std::uint64_t> synced{0};   // the log is on disk up to here
   SharedWord<std::uint64_t> log{0};      // UniqueId::word() of the log in force; 0: none
   SharedWord<std::uint32_t> busy{kIdle};
-  SharedWord<std::uint32_t> segment{0};  // the one that is written to
-  SharedWord<std::uint32_t> members{0};  // processes that have joined, about
-  SharedWord<std::uint32_t> failed{0};   // a sync of the log failed: none is believed any more
-  SharedWord<std::uint32_t> commits{0};  // 1: something was committed since the store was opened
+  SharedWord<std::uint32_t> segment{0};     // the one that is written to
+  SharedWord<std::uint32_t> members{0};     // processes that have joined, about
+  SharedWord<std::uint32_t> failed{0};      // a sync of the log failed: none is believed any more
+  SharedWord<std::uint32_t> commits{0};     // 1: something was committed since the store was opened
+  SharedWord<std::uint64_t> store_file{0};  // inode of the file of the store; 0: not known
+  SharedWord<std::uint64_t> lock_file{0};   // of -lock; the same
 };
 
 // ProcessMark: remembers which process made it, so that the child of a fork() can tell that an
@@ -111,6 +114,9 @@ class Session {
   // As try_alone(), but the gate is kept until leave() in either case: so of several that close at
   // the same time one is the last. If the gate was not to be had, leave() goes without it.
   bool begin_to_leave(Millis timeout);
+
+  // Whether `path-shm` is still the file of that name.
+  bool is_named() const { return path_.empty() || file_id(file_) == file_id(path_); }
 
   // Ends the membership. If alone(), `path-shm` is removed before, under the gate. In the child of
   // a fork it is close_in_child().

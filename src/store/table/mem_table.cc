@@ -194,6 +194,17 @@ CountChange MemTable::count(std::uint32_t family, Position end) const {
   return {.entries = version->entries, .with_deadline = version->with_deadline};
 }
 
+std::optional<Time> MemTable::least_deadline(std::uint32_t family, Position since,
+                                             std::size_t most) const {
+  Time least = kNever;
+  const Version* version = newest_of(family).version;
+  for (; version != nullptr && version->position >= since; version = version->older_in_family) {
+    if (most-- == 0) return std::nullopt;
+    least = std::min(least, version->deadline);
+  }
+  return least;
+}
+
 void MemTable::clear() {
   Chunk* kept = nullptr;
   for (Chunk* chunk = first_.load(); chunk != nullptr;) {

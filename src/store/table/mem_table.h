@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -175,6 +176,10 @@ class MemTable {
   // The counts of a family that the versions before `end` have changed. Cost: the versions of
   // the family from `end` on are passed.
   CountChange count(std::uint32_t family, Position end) const;
+
+  // The least deadline that the versions of a family from `since` on give; kNever if none does one.
+  // Nothing if there are more than `most` of them.
+  std::optional<Time> least_deadline(std::uint32_t family, Position since, std::size_t most) const;
 
   // All keys that were added before this call: the oldest version of each, sorted by family and
   // key. A key is in one run only.

@@ -126,30 +126,50 @@ bool WindowKeys::prev() { return valid_ && settle_backward(); }
 WindowDeadlines::WindowDeadlines(const Window& window, std::uint32_t family)
     : window_(window),
       family_(family),
-      runs_(family_places(window, family, &MemTable::by_deadline)) {}
+      runs_(family_places(window, family, &MemTable::by_deadline)),
+      least_(runs_.size()) {}
+
+void WindowDeadlines::place(Time from, std::string_view key) {
+  seek_places(runs_, [from, key](const Version* version) {
+    return version->deadline < from || (version->deadline == from && version->key() < key);
+  });
+  choose();
+}
+
+void WindowDeadlines::choose() {
+  least_ = runs_.size();
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    const RunPlace& place = runs_[i];
+    if (place.at == place.end) continue;
+    if (least_ == runs_.size() || deadline_order(*place[place.at], version())) least_ = i;
+  }
+}
+
+void WindowDeadlines::step() {
+  ++runs_[least_].at;
+  choose();
+}
+
+// If not, the version is outdated, not in the window, or its entry was cut.
+bool WindowDeadlines::is_there() {
+  what_ = window_.find(family_, key());
+  return what_.newest == &version() && what_.state == InTables::State::there;
+}
+
+bool WindowDeadlines::settle() {
+  while (valid() && !is_there()) step();
+  return valid();
+}
 
 bool WindowDeadlines::seek(Time from) {
-  seek_places(runs_, [from](const Version* version) { return version->deadline < from; });
-  valid_ = true;
-  return next();
+  place(from, {});
+  return settle();
 }
 
 bool WindowDeadlines::next() {
-  while (valid_) {
-    RunPlace* least = nullptr;
-    for (RunPlace& place : runs_) {
-      if (place.at == place.end) continue;
-      if (least == nullptr || deadline_order(*place[place.at], *(*least)[least->at]))
-        least = &place;
-    }
-    valid_ = least != nullptr;
-    if (!valid_) break;
-    const Version* version = (*least)[least->at++];
-    what_ = window_.find(family_, version->key());
-    // Otherwise the version is outdated, not in the window, or its entry was cut.
-    if (what_.newest == version && what_.state == InTables::State::there) return true;
-  }
-  return false;
+  if (!valid()) return false;
+  step();
+  return settle();
 }
 
 }  // namespace mayfly::internal

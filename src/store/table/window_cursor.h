@@ -70,16 +70,26 @@ class WindowDeadlines {
   bool seek(Time from);  // the first whose deadline is not before
   bool next();
 
-  bool valid() const { return valid_; }
-  Time deadline() const { return what_.deadline; }
-  std::string_view key() const { return what_.newest->key(); }
-  const InTables& what() const { return what_; }
+  // The same for a merge, which need not know of each version whether its entry is there: place()
+  // and step() go to the next version, is_there() looks.
+  void place(Time from, std::string_view key);  // the first that is not before
+  void step();
+  bool is_there();
+
+  bool valid() const { return least_ < runs_.size(); }
+  Time deadline() const { return version().deadline; }
+  std::string_view key() const { return version().key(); }
+  const InTables& what() const { return what_; }  // of an entry that is there
 
  private:
+  const Version& version() const { return *runs_[least_][runs_[least_].at]; }
+  void choose();
+  bool settle();
+
   Window window_;
   std::uint32_t family_ = 0;
   std::vector<RunPlace> runs_;
-  bool valid_ = false;
+  std::size_t least_ = 0;  // the run with the next version
   InTables what_;
 };
 

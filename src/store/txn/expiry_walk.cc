@@ -9,6 +9,15 @@
 #include "store/txn/txn.h"
 
 namespace mayfly::internal {
+namespace {
+
+// To pass fewer rows is cheaper than to remember them.
+constexpr std::size_t kWorthKeeping = 16;
+
+// Of long keys LMDB has another order from there on.
+std::string head_of(std::string_view key) { return std::string(key.substr(0, kLongPrefixBytes)); }
+
+}  // namespace
 
 TreeDeadlines::TreeDeadlines(MDB_txn* txn, const FamilyTables& tables, Window window,
                              std::uint32_t family)
@@ -16,9 +25,19 @@ TreeDeadlines::TreeDeadlines(MDB_txn* txn, const FamilyTables& tables, Window wi
   if (tables.deadlines != 0) status_ = cursor_.open(txn, tables.deadlines);
 }
 
-void TreeDeadlines::seek(Time from) {
+void TreeDeadlines::place(const ExpiryFloor& from) {
   if (!cursor_.is_open()) return;
-  settle(cursor_.move(MDB_SET_RANGE, encode_deadline(from).view()));
+  load(cursor_.move(MDB_SET_RANGE, ExpiryKey(from.deadline, from.key).bytes()));
+}
+
+void TreeDeadlines::seek(const ExpiryFloor& from) {
+  place(from);
+  settle();
+}
+
+void TreeDeadlines::next() {
+  step();
+  settle();
 }
 
 // A long key stands in the data only.
@@ -36,42 +55,72 @@ bool TreeDeadlines::read_key(std::string_view stored) {
   return split.ok;
 }
 
-void TreeDeadlines::settle(bool there) {
-  valid_ = false;
-  for (; there; there = cursor_.move(MDB_NEXT)) {
-    if (!read_key(cursor_.key().substr(kDeadlineBytes))) return;
-    if (window_.is_blank() || window_.find(family_, key_).state == InTables::State::unknown) break;
-  }
-  if (!there) {
-    status_ = cursor_.status();
-    return;
-  }
-  deadline_ = decode_deadline(cursor_.key());
-  valid_ = true;
+void TreeDeadlines::load(bool there) {
+  valid_ = there && read_key(cursor_.key().substr(kDeadlineBytes));
+  if (valid_) deadline_ = decode_deadline(cursor_.key());
+  if (!there) status_ = cursor_.status();
 }
 
-ExpiryWalk::ExpiryWalk(const Txn& txn, const FamilyView& view)
-    : tree_(txn.lmdb(), view.tables, txn.window(), view.id), tables_(txn.window(), view.id) {}
+bool TreeDeadlines::is_there() const {
+  return window_.is_blank() || window_.find(family_, key_).state == InTables::State::unknown;
+}
+
+void TreeDeadlines::settle() {
+  while (valid_ && !is_there()) step();
+}
+
+ExpiryWalk::ExpiryWalk(Txn& txn, FamilyView& view, Time end)
+    : txn_(txn),
+      view_(view),
+      end_(end),
+      tree_(txn.lmdb(), view.tables, txn.window(), view.id),
+      tables_(txn.window(), view.id) {}
 
 void ExpiryWalk::seek(Time from) {
-  tree_.seek(from);
-  tables_.seek(from);
-  choose();
+  const ExpiryFloor& floor = txn_.floor_of(view_);
+  const bool is_from_floor = from <= floor.deadline;
+  const ExpiryFloor start = is_from_floor ? floor : ExpiryFloor{from};
+  tree_.place(start);
+  tables_.place(start.deadline, start.key);
+  passed_ = 0;
+  settle();
+  if (!is_from_floor || passed_ < kWorthKeeping || !status()) return;
+  txn_.raise_floor(view_, place());
+}
+
+ExpiryFloor ExpiryWalk::place() {
+  return choose() ? ExpiryFloor{deadline(), head_of(key())} : ExpiryFloor{kNever};
 }
 
 void ExpiryWalk::next() {
-  if (is_in_tree_) {
-    tree_.next();
-  } else {
-    tables_.next();
-  }
-  choose();
+  step();
+  settle();
 }
 
-void ExpiryWalk::choose() {
+// The nearer of the two rows. False: there is none.
+bool ExpiryWalk::choose() {
   is_in_tree_ =
       tree_.valid() && (!tables_.valid() || std::tuple(tree_.deadline(), tree_.key()) <
                                                 std::tuple(tables_.deadline(), tables_.key()));
+  return is_in_tree_ || tables_.valid();
+}
+
+void ExpiryWalk::step() {
+  if (is_in_tree_) {
+    tree_.step();
+  } else {
+    tables_.step();
+  }
+}
+
+// Only of the nearer row it is asked whether its entry is there: behind it there may be many that
+// are not, which a later walk would pass again.
+void ExpiryWalk::settle() {
+  for (;; ++passed_) {
+    valid_ = choose() && deadline() < end_;
+    if (!valid_ || (is_in_tree_ ? tree_.is_there() : tables_.is_there())) return;
+    step();
+  }
 }
 
 }  // namespace mayfly::internal

@@ -5,9 +5,15 @@
 //
 //   for (walk.seek(from); walk.valid(); walk.next()) use(walk.deadline(), walk.key());
 //   if (!walk.status()) ...
+//
+// Cost: O(log n), and the rows that are passed: those of LMDB and of the tables whose entry has been
+// erased or has got another deadline since. A walk from the front begins at the floor of the family
+// (table/expiry_floors.h), and raises it if it has passed some, so the next one does not pass them
+// again.
 
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -15,6 +21,7 @@
 #include "mayfly/time.h"
 #include "store/lmdb/lmdb.h"
 #include "store/lmdb/tree_txn.h"
+#include "store/table/expiry_floors.h"
 #include "store/table/window_cursor.h"
 
 namespace mayfly::internal {
@@ -22,13 +29,18 @@ namespace mayfly::internal {
 class Txn;
 struct FamilyView;
 
-// The rows of LMDB's expiry index whose keys the window does not know.
+// The rows of LMDB's expiry index: seek() and next() go to those whose keys the window does not
+// know, place() and step() to each.
 class TreeDeadlines {
  public:
   TreeDeadlines(MDB_txn* txn, const FamilyTables& tables, Window window, std::uint32_t family);
 
-  void seek(Time from);
-  void next() { settle(cursor_.move(MDB_NEXT)); }
+  void seek(const ExpiryFloor& from);
+  void next();
+
+  void place(const ExpiryFloor& from);
+  void step() { load(cursor_.move(MDB_NEXT)); }
+  bool is_there() const;  // whether the window says nothing of it
 
   bool valid() const { return valid_; }
   Time deadline() const { return deadline_; }
@@ -36,7 +48,8 @@ class TreeDeadlines {
   const Status& status() const { return status_; }
 
  private:
-  void settle(bool there);
+  void load(bool there);
+  void settle();
   bool read_key(std::string_view stored);
 
   MDB_txn* const txn_;
@@ -52,22 +65,36 @@ class TreeDeadlines {
 
 class ExpiryWalk {
  public:
-  ExpiryWalk(const Txn& txn, const FamilyView& view);
+  // Entries from the deadline `end` on are not shown, and not looked at either.
+  ExpiryWalk(Txn& txn, FamilyView& view, Time end = kNever);
 
   void seek(Time from);
   void next();
 
-  bool valid() const { return tree_.valid() || tables_.valid(); }
+  bool valid() const { return valid_; }
   Time deadline() const { return is_in_tree_ ? tree_.deadline() : tables_.deadline(); }
   std::string_view key() const { return is_in_tree_ ? tree_.key() : tables_.key(); }
   const Status& status() const { return tree_.status(); }
 
- private:
-  void choose();
+  // Before which the walk has passed or shown everything.
+  ExpiryFloor place();
 
+  // How many rows it has passed since seek() without showing them.
+  std::size_t passed() const { return passed_; }
+
+ private:
+  bool choose();
+  void step();
+  void settle();
+
+  Txn& txn_;
+  FamilyView& view_;
+  const Time end_;
   TreeDeadlines tree_;
   WindowDeadlines tables_;
   bool is_in_tree_ = false;
+  bool valid_ = false;
+  std::size_t passed_ = 0;
 };
 
 }  // namespace mayfly::internal

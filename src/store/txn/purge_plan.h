@@ -5,15 +5,22 @@
 // neighbours share a page; so a purge first takes down what is due, many transactions' worth of it,
 // and sorts that. Others may write between the plan and the removal, so each entry is looked up
 // again.
+//
+// A purge that may have to stop on the way sorts only within blocks: what it leaves has the latest
+// deadlines, so that it leaves nothing in front of what it has removed.
 
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "store/table/expiry_floors.h"
 
 namespace mayfly::internal {
 
@@ -31,11 +38,25 @@ class PurgePlan {
     bytes_ += key;
   }
 
-  // Nothing is added from now on. `complete`: nothing else was due.
-  void close(bool complete) {
+  // Nothing is added from now on. `complete`: nothing else was due. `end`: where what comes behind
+  // the plan begins, in a snapshot of `tail`.
+  void close(bool complete, ExpiryFloor end, Position tail, std::size_t block = SIZE_MAX) {
     complete_ = complete;
-    std::ranges::sort(places_, {}, [this](const Place& place) { return key_at(place); });
+    end_ = std::move(end);
+    tail_ = tail;
+    for (std::span<Place> rest(places_); !rest.empty();) {
+      const auto part = rest.first(std::min(block, rest.size()));
+      std::ranges::sort(part, {}, [this](const Place& place) { return key_at(place); });
+      rest = rest.subspan(part.size());
+    }
   }
+  const ExpiryFloor& end() const { return end_; }
+  Position tail() const { return tail_; }
+
+  // An entry of the plan is there still, since it is not due any more.
+  void leave_entry() { leaves_ = true; }
+  bool leaves_any() const { return leaves_; }
+
   bool complete() const { return complete_; }
 
   bool done() const { return next_ == places_.size(); }
@@ -56,6 +77,9 @@ class PurgePlan {
   std::vector<Place> places_;
   std::size_t next_ = 0;
   bool complete_ = false;
+  bool leaves_ = false;
+  ExpiryFloor end_{};
+  Position tail_ = 0;
 };
 
 }  // namespace mayfly::internal

@@ -107,6 +107,8 @@ bool Txn::resolve(FamilyView& view, Family family) {
     view.tables = {handle(record->data), handle(record->keys), handle(record->deadlines)};
   }
   look_ahead(view);
+  view.floor.reset();
+  view.least_put = kNever;
   view.resolved = true;
   return true;
 }
@@ -174,6 +176,7 @@ Status Txn::commit() {
   }
   remove_expired();
   const Result<Position> written = failed() ? Result<Position>(*failure_) : write_out();
+  if (written) share_floors(*written);
   RedoLog& log = owner_.environment.log();
   if (written || !failed()) tally_.add(written ? Count::commits : Count::errors);
   end(std::move(snapshot_));

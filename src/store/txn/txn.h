@@ -24,6 +24,7 @@
 #include "mayfly/ttl_histogram.h"
 #include "store/lmdb/environment.h"
 #include "store/rows/stored_key.h"
+#include "store/table/expiry_floors.h"
 #include "store/txn/catalog.h"
 
 namespace mayfly::internal {
@@ -90,6 +91,8 @@ struct FamilyView {
   bool has_ttl = false;      // whether LMDB has deadlines; if not, nobody looks for one there
   bool has_expired = false;  // whether any of these is due; if not, only a read of a deadline looks
   Millis default_ttl = Millis::max();
+  std::optional<ExpiryFloor> floor{};  // before which no deadline is; nothing: not asked for yet
+  Time least_put = kNever;             // that the transaction has put since it was asked for
 };
 
 // An entry, with its deadline.
@@ -162,8 +165,14 @@ class Txn {
   Status erase(FamilyView& view, std::string_view key, const Old& old);
   Status clear(FamilyView& view);
 
+  // Where walks over the deadlines of the family begin. A walk that has passed dead rows raises it.
+  const ExpiryFloor& floor_of(FamilyView& view);
+  void raise_floor(FamilyView& view, ExpiryFloor floor);
+
   // Adds entries that are due to the plan, nearest deadline first: at most `limit`.
-  Status plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan);
+  // `block`: see PurgePlan.
+  Status plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan,
+                    std::size_t block = SIZE_MAX);
 
   // Removes the entries of the plan that are still due, and returns how many: at most `limit`, and
   // no more than fit into `budget_ns`.
@@ -207,11 +216,13 @@ class Txn {
   bool resolve(FamilyView& view, Family family);
   void look_ahead(FamilyView& view);
   void forget_views();
+  Result<Old> look_deadline(FamilyView& view, std::string_view key);
   Result<Time> tree_deadline(FamilyView& view, std::string_view stored);
   Result<std::optional<StoredEntry>> look_in_tree(FamilyView& view, std::string_view key,
                                                   Need need);
   Status add(FamilyView& view, Operation operation, const Old& old);
   void remove_expired();
+  void share_floors(Position end);
   Status go_direct();
   Result<Position> write_out();
 

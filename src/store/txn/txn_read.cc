@@ -77,10 +77,8 @@ Result<FamilyCounts> Txn::count(FamilyView& view) {
     with_ttl += keys->ms_entries;
   }
   if (with_ttl != 0) {
-    ExpiryWalk walk(*this, view);
-    for (walk.seek(Time::min()); walk.valid() && is_due(walk.deadline(), now()); walk.next()) {
-      ++counts.expired;
-    }
+    ExpiryWalk walk(*this, view, deadline_after(now(), Millis(1)));
+    for (walk.seek(Time::min()); walk.valid(); walk.next()) ++counts.expired;
     if (!walk.status()) return walk.status().error();
   }
   counts.with_ttl = with_ttl - counts.expired;

@@ -23,6 +23,7 @@ Status Txn::add(FamilyView& view, Operation operation, const Old& old) {
   operation.was_there = old.has_value();
   operation.had_deadline = old && old->deadline != kNever;
   operation.deadline = std::max(operation.deadline, Time());  // as it is stored
+  view.least_put = std::min(view.least_put, operation.deadline);
   own_->add(operation, ++changes_);
   own_bytes_ += operation_bytes(operation);
   return owner_.environment.log().takes(own_bytes_) ? Status(Done{}) : go_direct();
@@ -52,15 +53,54 @@ Status Txn::clear(FamilyView& view) {
   return cleared;
 }
 
-Status Txn::plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan) {
-  ExpiryWalk walk(*this, view);
-  const auto due = [&] { return walk.valid() && is_due(walk.deadline(), now()); };
-  for (walk.seek(Time::min()); due() && plan.size() < limit && plan.has_room(); walk.next()) {
-    plan.add(walk.key());
-  }
+Status Txn::plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan, std::size_t block) {
+  ExpiryWalk walk(*this, view, deadline_after(now(), Millis(1)));
+  walk.seek(Time::min());
+  for (; walk.valid() && plan.size() < limit && plan.has_room(); walk.next()) plan.add(walk.key());
   if (!walk.status()) return walk.status();
-  plan.close(!due());
+  plan.close(!walk.valid(), walk.place(), window_.tail(), block);
   return Done{};
+}
+
+// While it goes straight into LMDB, nothing is erased in tables only.
+const ExpiryFloor& Txn::floor_of(FamilyView& view) {
+  if (!view.floor) {
+    const bool has_window = tree_ == nullptr && !window_.empty();
+    view.floor =
+        has_window ? owner_.environment.log().floor_of(view.id, window_.tail()) : ExpiryFloor();
+  }
+  if (view.floor->is_beyond(view.least_put)) view.floor = ExpiryFloor{view.least_put};
+  view.least_put = kNever;
+  return *view.floor;
+}
+
+// What a transaction has erased itself is dead to it only, until it commits.
+void Txn::raise_floor(FamilyView& view, ExpiryFloor floor) {
+  view.floor = std::move(floor);
+  if (!writes_) owner_.environment.log().raise_floor(view.id, *view.floor, window_.tail());
+}
+
+// `end` is that of the record of its changes; 0: there is none.
+void Txn::share_floors(Position end) {
+  if (tree_ != nullptr || (end == 0 && !own_->empty())) return;
+  const auto share = [&](FamilyView& view) {
+    if (!view.resolved || !view.floor || *view.floor == ExpiryFloor()) return;
+    const Position since = end == 0 ? window_.tail() : end;
+    owner_.environment.log().raise_floor(view.id, floor_of(view), since);
+  };
+  share(first_);
+  for (const auto& view : others_) share(*view);
+}
+
+// What look() says of an entry, for one that has a deadline: the data of a short key, which need
+// not be read, is there if its deadline is. Without a deadline it may be absent.
+Result<Txn::Old> Txn::look_deadline(FamilyView& view, std::string_view key) {
+  const bool is_told =
+      !window_.is_blank() && window_.find(view.id, key).state != InTables::State::unknown;
+  if (is_told || key.size() > kShortKeyMax) return look(view, key, Need::deadline);
+  const auto deadline = tree_deadline(view, key);
+  if (!deadline) return deadline.error();
+  return *deadline == kNever ? Old() : Old(StoredEntry{{}, *deadline});
 }
 
 // Since the plan was made, an entry may have got another deadline, or none, or be gone.
@@ -70,9 +110,13 @@ Result<std::uint64_t> Txn::sweep(FamilyView& view, PurgePlan& plan, std::uint64_
   const std::int64_t start = monotonic_ns();
   for (std::size_t looked_at = 0; !plan.done() && removed < limit; plan.advance()) {
     if (++looked_at % kRowsAtOnce == 0 && monotonic_ns() - start >= budget_ns) break;
-    const auto old = look(view, plan.key(), Need::deadline);
+    const auto old = look_deadline(view, plan.key());
     if (!old) return old.error();
-    if (!*old || (*old)->deadline == kNever || !is_due((*old)->deadline, now())) continue;
+    if (!*old || (*old)->deadline == kNever) continue;
+    if (!is_due((*old)->deadline, now())) {
+      plan.leave_entry();
+      continue;
+    }
     if (const Status erased = erase(view, plan.key(), *old); !erased) return erased.error();
     ++removed;
   }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the files of an open store are still there under their names. Somebody may have removed
+// one, or put another in its place; then a process that opens the path does not meet this one, and
+// what both write would be lost, or destroy the store.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "mayfly/internal/stopwatch.h"
+#include "store/lmdb/environment.h"
+#include "store/lmdb/store_files.h"
+#include "store/log/try_until.h"
+
+namespace mayfly::internal {
+namespace {
+
+constexpr std::int64_t kLookEvery = 1000 * kNanosInMilli;
+
+Error gone_error(const std::string& doing, const std::string& path) {
+  return {Code::io, "cannot " + doing + ": " + path +
+                        " was removed or replaced while the store was open (close the store, and "
+                        "open it again)"};
+}
+
+// Whether another process has locked the file, as all that have the store open do (LMDB does it).
+bool is_locked_elsewhere(const std::string& lock_path) {
+  const int file = ::open(lock_path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return false;
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  const bool known = ::fcntl(file, F_GETLK, &lock) == 0;
+  ::close(file);
+  return known && lock.l_type != F_UNLCK;
+}
+
+}  // namespace
+
+int Environment::descriptor() const {
+  int file = -1;
+  if (env_ != nullptr) ::mdb_env_get_fd(env_, &file);
+  return file;
+}
+
+// Who is alone tells the others which files it has. REQUIRES: LMDB has been started.
+void Environment::note_files() {
+  {
+    const std::scoped_lock lock(mutex_);
+    file_id_ = file_id(descriptor());
+    lock_id_ = is_detached_ ? FileId() : file_id(path_ + "-lock");
+  }
+  if (!session_->alone()) return;
+  session_->words().store_file = file_id_.number;
+  session_->words().lock_file = lock_id_.number;
+}
+
+FileId Environment::id() const {
+  const std::scoped_lock lock(mutex_);
+  return file_id_;
+}
+
+// Before LMDB is started. Who is not alone must have the files that the others have. Who is alone
+// by -shm may not be, if that was removed; a process that is just ending gets a moment.
+Status Environment::check_company() {
+  if (is_detached_) return Done{};
+  if (!session_->alone()) {
+    const SharedWords& words = session_->words();
+    const auto is_other = [](const std::string& path, std::uint64_t known) {
+      return known != 0 && file_id(path).number != known;
+    };
+    if (is_other(path_, words.store_file.load())) return gone_error("open " + path_, path_);
+    const std::string lock = path_ + "-lock";
+    if (is_other(lock, words.lock_file.load())) return gone_error("open " + path_, lock);
+    return Done{};
+  }
+  const std::string lock = path_ + "-lock";
+  if (try_until(Session::kLeastWait, [&] { return !is_locked_elsewhere(lock); })) return Done{};
+  return Error{Code::io, "cannot open " + path_ + ": another process has it open, but " + path_ +
+                             "-shm was removed or replaced (end that process first)"};
+}
+
+// At most once a second, since it asks for four names. REQUIRES: the write lock, or to be alone.
+Status Environment::check_files(bool now) {
+  if (is_detached_) return Done{};
+  const std::int64_t moment = monotonic_ns();
+  if (lost_.empty() && !now && moment < look_at_) return Done{};
+  look_at_ = moment + kLookEvery;
+  if (lost_.empty()) lost_ = find_lost();
+  if (lost_.empty()) return Done{};
+  return gone_error("write to " + path_, lost_);
+}
+
+// The path of a file that is not there any more.
+std::string Environment::find_lost() const {
+  const std::scoped_lock lock(mutex_);
+  if (file_id(path_) != file_id_) return path_;
+  if (file_id(path_ + "-lock") != lock_id_) return path_ + "-lock";
+  if (!session_->is_named()) return path_ + "-shm";
+  if (!log_->is_named()) return log_->path();
+  return {};
+}
+
+}  // namespace mayfly::internal

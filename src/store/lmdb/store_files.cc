@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/lmdb/store_files.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <random>
+
+#include "store/lmdb/lmdb.h"
+#include "store/lmdb/tree_txn.h"
+#include "store/txn/catalog.h"
+
+namespace mayfly::internal {
+namespace {
+
+constexpr mode_t kFileMode = 0644;
+constexpr mode_t kAccessBits = 0666;
+constexpr std::size_t kNewMapBytes = std::size_t{1} << 20;  // a new store has some pages
+constexpr std::uint64_t kNewStoreBytes = std::uint64_t{64} << 10;
+
+FileId id_of(const struct stat& facts) { return {facts.st_dev, facts.st_ino}; }
+
+Error cannot_make(int number, const std::string& path) {
+  return system_error(number, "open the store " + path);
+}
+
+// Fills the file of that name, which only this process has.
+Status fill_file(const std::string& name, const std::string& path) {
+  MDB_env* env = nullptr;
+  int code = ::mdb_env_create(&env);
+  if (code == 0) code = ::mdb_env_set_maxdbs(env, 1);
+  if (code == 0) code = ::mdb_env_set_mapsize(env, kNewMapBytes);
+  if (code == 0)
+    code = ::mdb_env_open(env, name.c_str(), MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS, kFileMode);
+  Status done = code == 0 ? Status(Done{}) : lmdb_error(code, "make the store " + path);
+  if (done) {
+    const auto filled = fill_new_store(env);
+    if (!filled) done = filled.error();
+  }
+  ::mdb_env_close(env);
+  return done;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+// Whether the file system does not know such a thing, so that there may be another way.
+bool is_unknown(int number) {
+  return number == EOPNOTSUPP || number == EPERM || number == ENOSYS || number == EINVAL ||
+         number == EISDIR || number == ENOENT || number == EMLINK;
+}
+
+// With no name until it is whole: nothing is left of one that was interrupted. False: the file
+// system has no such files, or /proc is not there to name it.
+Result<bool> make_nameless(const std::string& path) {
+  const std::string folder = folder_of(path);
+  const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kFileMode);
+  if (file < 0) return false;
+  const std::string name = "/proc/self/fd/" + std::to_string(file);
+  if (file_id(name) != file_id(file)) {
+    ::close(file);
+    return false;
+  }
+  const Status filled = fill_file(name, path);
+  const bool linked = filled.ok() && ::linkat(AT_FDCWD, name.c_str(), AT_FDCWD, path.c_str(),
+                                              AT_SYMLINK_FOLLOW) == 0;
+  const int why = errno;
+  ::close(file);
+  if (!filled) return filled.error();
+  if (linked || why == EEXIST) return true;
+  if (is_unknown(why)) return false;
+  return cannot_make(why, path);
+}
+
+// Under a name that nobody else has.
+Status make_named(const std::string& path) {
+  std::random_device random;
+  const std::string name = path + ".new-" + std::to_string(random());
+  const int file = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
+  if (file < 0) return cannot_make(errno, path);
+  ::close(file);
+  Status done = fill_file(name, path);
+  if (done && ::link(name.c_str(), path.c_str()) != 0 && errno != EEXIST) {
+    done = is_unknown(errno) ? Status(Done{}) : cannot_make(errno, path);
+    const int empty = done ? ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode) : -1;
+    if (done && empty < 0) done = cannot_make(errno, path);
+    if (empty >= 0) ::close(empty);
+  }
+  ::unlink(name.c_str());
+  return done;
+}
+
+// The group first: its rights are not to be those of another group for a moment.
+void take_access(int file, const struct stat& model, mode_t adds) {
+  struct stat mine {};
+  if (::fstat(file, &mine) != 0) return;
+  mode_t mode = (model.st_mode & kAccessBits) | adds;
+  if (mine.st_uid != model.st_uid || mine.st_gid != model.st_gid) {
+    const bool given = ::fchown(file, model.st_uid, model.st_gid) == 0 ||
+                       ::fchown(file, static_cast<uid_t>(-1), model.st_gid) == 0;
+    if (!given && mine.st_gid != model.st_gid) {
+      mode = (mode & ~S_IRWXG) | ((mode & S_IRWXO) << 3 & mode);
+    }
+  }
+  if ((mine.st_mode & ~S_IFMT) != mode) static_cast<void>(::fchmod(file, mode));
+}
+
+}  // namespace
+
+FileId file_id(int file) {
+  struct stat facts {};
+  return ::fstat(file, &facts) == 0 ? id_of(facts) : FileId();
+}
+
+FileId file_id(const std::string& path) {
+  struct stat facts {};
+  return ::stat(path.c_str(), &facts) == 0 ? id_of(facts) : FileId();
+}
+
+void take_access(int file, int like, mode_t adds) {
+  struct stat model {};
+  if (::fstat(like, &model) == 0) take_access(file, model, adds);
+}
+
+void take_access(int file, const std::string& like, mode_t adds) {
+  struct stat model {};
+  if (::stat(like.c_str(), &model) == 0) take_access(file, model, adds);
+}
+std::uint64_t file_size_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
+  return limit.rlim_cur;
+}
+
+Result<MDB_dbi> fill_new_store(MDB_env* env) {
+  MDB_txn* txn = nullptr;
+  int code = ::mdb_txn_begin(env, nullptr, 0, &txn);
+  if (code != 0) return lmdb_error(code, "make the store");
+  MDB_dbi main = 0;
+  code = ::mdb_dbi_open(txn, nullptr, 0, &main);
+  std::random_device random;
+  const Catalog catalog = Catalog::fresh(std::uint64_t{random()} << 32 | random());
+  const TreeState state{UniqueId::random(), {}, {}};
+  Status made = code == 0 ? put_row(txn, main, kCatalogKey, catalog.encode())
+                          : Status(lmdb_error(code, "make the store"));
+  if (made) made = put_row(txn, main, kStateKey, state.encode());
+  if (!made) {
+    ::mdb_txn_abort(txn);
+    return made.error();
+  }
+  MDB_dbi table = 0;
+  code = ::mdb_dbi_open(txn, table_name(1).c_str(), MDB_CREATE, &table);
+  if (code != 0) ::mdb_txn_abort(txn);
+  if (code == 0) code = ::mdb_txn_commit(txn);
+  if (code != 0) return lmdb_error(code, "make the store");
+  return table;
+}
+
+Status make_store_file(const std::string& path) {
+  if (file_size_limit() < kNewStoreBytes) {
+    return Error{Code::full, "cannot make the store " + path +
+                                 ": the limit on the size of files is below 64 KiB (raise "
+                                 "RLIMIT_FSIZE, which 'ulimit -f' shows)"};
+  }
+  const auto made = make_nameless(path);
+  if (!made) return made.error();
+  if (!*made) {
+    if (Status named = make_named(path); !named) return named;
+  }
+  return sync_directory_of(path);
+}
+
+}  // namespace mayfly::internal
