@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <new>
 #include <random>
 
 #include "store/check/page_check.h"
@@ -75,7 +76,9 @@ bool is_on_network(const std::string& path) {
 }  // namespace
 
 Environment::Environment(std::string path, const StoreOptions& options)
-    : path_(std::move(path)), options_(options), has_writer_(!options.read_only) {}
+    : path_(std::move(path)), options_(options), has_writer_(!options.read_only) {
+  reserve_pools();
+}
 
 Result<std::unique_ptr<Environment>> Environment::open(const std::string& path,
                                                        const StoreOptions& options) {
@@ -185,7 +188,7 @@ Status Environment::load(bool is_alone) {
   auto snapshot = begin_read();
   if (!snapshot) return snapshot.error();
   const TreeState state = (*snapshot)->state;
-  end_read(std::move(*snapshot));
+  snapshot->reset();
   if (may_write) {
     if (const Status reserved = reserve_snapshots(); !reserved) return reserved;
   }
@@ -196,14 +199,12 @@ Status Environment::load(bool is_alone) {
 
 // A writer and a checkpoint have a snapshot each, and its commit another.
 Status Environment::reserve_snapshots() {
-  constexpr std::size_t kInternal = 3;
-  std::vector<std::unique_ptr<Snapshot>> reserved;
-  while (reserved.size() < kInternal) {
+  std::array<ReadTurn, 3> reserved;
+  for (ReadTurn& turn : reserved) {
     auto snapshot = begin_internal_read();
     if (!snapshot) return snapshot.error();
-    reserved.push_back(std::move(*snapshot));
+    turn = std::move(*snapshot);
   }
-  for (auto& snapshot : reserved) end_read(std::move(snapshot));
   return Done{};
 }
 
@@ -229,22 +230,19 @@ Error Environment::read_only_error() const {
 
 Status Environment::make_store() {
   if (!writable_ || options_.read_only) return empty_error();
-  MDB_txn* txn = nullptr;
-  int code = ::mdb_txn_begin(env_, nullptr, 0, &txn);
+  MDB_txn* begun = nullptr;
+  int code = ::mdb_txn_begin(env_, nullptr, 0, &begun);
   if (code != 0) return lmdb_error(code, "make the store");
+  OwnTxn txn(begun);
   std::random_device random;
   const Catalog catalog = Catalog::fresh(std::uint64_t{random()} << 32 | random());
   const TreeState state{UniqueId::random(), {}, {}};
-  Status made = put_row(txn, kMainTable, kCatalogKey, catalog.encode());
-  if (made) made = put_row(txn, kMainTable, kStateKey, state.encode());
-  if (!made) {
-    ::mdb_txn_abort(txn);
-    return made;
-  }
+  Status made = put_row(txn.get(), kMainTable, kCatalogKey, catalog.encode());
+  if (made) made = put_row(txn.get(), kMainTable, kStateKey, state.encode());
+  if (!made) return made;
   MDB_dbi table = 0;
-  code = ::mdb_dbi_open(txn, table_name(1).c_str(), MDB_CREATE, &table);
-  if (code != 0) ::mdb_txn_abort(txn);
-  if (code == 0) code = ::mdb_txn_commit(txn);
+  code = ::mdb_dbi_open(txn.get(), table_name(1).c_str(), MDB_CREATE, &table);
+  if (code == 0) code = ::mdb_txn_commit(txn.release());
   if (code != 0) return lmdb_error(code, "make the store");
   tables_[1].store(table, std::memory_order_release);
   return sync_directory_of(path_);
@@ -258,17 +256,32 @@ bool Environment::drop_pool() {
   return had_any;
 }
 
+// Who cannot write all of it into LMDB leaves the log: nothing is lost.
 Status Environment::close(Time now) {
-  if (env_ == nullptr || is_foreign()) return Done{};
+  if (session_ == nullptr || is_foreign()) return Done{};
   Status closed = Done{};
-  if (log_ != nullptr) log_->stop_thread();
-  const bool may_write = has_writer_ && log_ != nullptr;
-  if (session_->begin_to_leave(options_.busy_timeout) && may_write) closed = log_->close(now);
-  if (!closed) session_->let_others_in();  // there is a log: what a full disk has stays
+  bool has_memory = true;
+  log_->stop_thread();
+  try {
+    const bool is_last = session_->begin_to_leave(options_.busy_timeout);
+    if (is_last && has_writer_) closed = log_->close(now);
+  } catch (const std::bad_alloc&) {
+    has_memory = false;
+  }
+  if (!closed || !has_memory) session_->let_others_in();
   stop_lmdb();
   log_.reset();
   session_.reset();
+  if (!has_memory) throw std::bad_alloc();
   return closed;
+}
+
+// After a compaction the new file could not be opened.
+Status Environment::start_again() {
+  const Shut shut(*this);
+  if (env_ != nullptr) return Done{};
+  if (active_.load() != 1) return lmdb_error(EIO, "begin to read");
+  return start_lmdb();
 }
 
 void Environment::stop_lmdb() {

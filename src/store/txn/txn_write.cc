@@ -23,7 +23,7 @@ Status Txn::add(FamilyView& view, Operation operation, const Old& old) {
   operation.was_there = old.has_value();
   operation.had_deadline = old && old->deadline != kNever;
   operation.deadline = std::max(operation.deadline, Time());  // as it is stored
-  own_->add(operation, ++changes_);
+  turn_.own->add(operation, ++changes_);
   own_bytes_ += operation_bytes(operation);
   return owner_.environment.log().takes(own_bytes_) ? Status(Done{}) : go_direct();
 }
@@ -47,8 +47,10 @@ Status Txn::erase(FamilyView& view, std::string_view key, const Old& old) {
 
 Status Txn::clear(FamilyView& view) {
   if (Status direct = go_direct(); !direct) return direct;
-  Status cleared = TreeWriter(*tree_, view.family).clear();
+  Steps steps(*this);
+  Status cleared = TreeWriter(*turn_.tree, view.family).clear();
   forget_views();
+  steps.done();
   return cleared;
 }
 
@@ -93,14 +95,16 @@ Result<std::uint64_t> Txn::purge(FamilyView& view, std::uint64_t limit) {
   }
 }
 
-// Since the read that found it, an entry may have changed.
+// Since the read that found it, an entry may have changed. What this transaction has put itself
+// stays, whatever its deadline; of one that went straight into LMDB it is no longer known.
 void Txn::remove_expired() {
-  if (failed()) return;
+  if (failed() || is_direct()) return;
   RedoLog& log = owner_.environment.log();
   if (!expired_seen_.empty()) log.note_expired(expired_seen_);
   for (const ExpiredKey& key : log.take_noted(kRemovedByCommit)) {
     FamilyView* const there = view(key.family);
-    if (there == nullptr) continue;
+    if (there == nullptr || turn_.own->find(there->id, key.key, UINT64_MAX) != nullptr) continue;
+    if (!owner_.environment.log().takes(own_bytes_ + kOperationBytes + key.key.size())) return;
     const auto old = look(*there, key.key, Need::deadline);
     if (!old) return fail(old.error());
     const bool due = *old && (*old)->deadline != kNever && is_due((*old)->deadline, now());
