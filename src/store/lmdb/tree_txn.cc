@@ -76,7 +76,8 @@ Result<std::unique_ptr<TreeTxn>> TreeTxn::begin(Environment& environment) {
       problem = lmdb_error(code, "begin to write");
       break;
     }
-    std::unique_ptr<TreeTxn> tree(new TreeTxn(&environment, OwnTxn(txn), std::move(catalog)));
+    OwnTxn own(txn);
+    std::unique_ptr<TreeTxn> tree(new TreeTxn(&environment, std::move(own), std::move(catalog)));
     tree->state_ = state;
     tree->pages_before_ = tree->tree_pages();
     if (::mdb_txn_id(txn) != seen + 1) continue;
@@ -91,7 +92,8 @@ Result<std::unique_ptr<TreeTxn>> TreeTxn::begin_in_copy(MDB_env* copy) {
   MDB_txn* txn = nullptr;
   int code = ::mdb_txn_begin(copy, nullptr, 0, &txn);
   if (code != 0) return lmdb_error(code, "write to the copy");
-  std::unique_ptr<TreeTxn> tree(new TreeTxn(nullptr, OwnTxn(txn), CatalogRef()));
+  OwnTxn own(txn);
+  std::unique_ptr<TreeTxn> tree(new TreeTxn(nullptr, std::move(own), CatalogRef()));
   MDB_dbi main = 0;
   code = ::mdb_dbi_open(txn, nullptr, 0, &main);
   if (code != 0) return lmdb_error(code, "read the copy");

@@ -98,13 +98,14 @@ Result<std::uint64_t> Txn::purge(FamilyView& view, std::uint64_t limit) {
 // Since the read that found it, an entry may have changed. What this transaction has put itself
 // stays, whatever its deadline; of one that went straight into LMDB it is no longer known.
 void Txn::remove_expired() {
-  if (failed() || is_direct()) return;
+  if (failed()) return;
   RedoLog& log = owner_.environment.log();
   if (!expired_seen_.empty()) log.note_expired(expired_seen_);
+  if (is_direct()) return;
   for (const ExpiredKey& key : log.take_noted(kRemovedByCommit)) {
     FamilyView* const there = view(key.family);
     if (there == nullptr || turn_.own->find(there->id, key.key, UINT64_MAX) != nullptr) continue;
-    if (!owner_.environment.log().takes(own_bytes_ + kOperationBytes + key.key.size())) return;
+    if (!log.takes(own_bytes_ + kOperationBytes + key.key.size())) return;
     const auto old = look(*there, key.key, Need::deadline);
     if (!old) return fail(old.error());
     const bool due = *old && (*old)->deadline != kNever && is_due((*old)->deadline, now());
