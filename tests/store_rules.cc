@@ -286,7 +286,7 @@ void die_in_checkpoint(const Path& folder, bool beside, const std::function<void
   });
 }
 // A reader for whom the log changes too fast takes the checkpoint lock; then LMDB shows the commit.
-void show_tree(Open& open) { const RedoLog::CheckpointLock lock(open.log(), true); }
+void show_tree(Open& open) { const auto turn = CheckpointTurn::take(open.log(), kLongestWait); }
 
 void recyc_durable(const Path& folder) { die_in_checkpoint(folder, true, show_tree); }
 void open_sync(const Path& folder) {

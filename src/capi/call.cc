@@ -36,7 +36,13 @@ int fail(KVStore& kv, const Error& error) noexcept {
 
 int refuse_closed(KVStore& kv) noexcept { return fail(kv, KVSTORE_ERROR, "the store is closed"); }
 
-int refuse_foreign(KVStore& kv) noexcept { return fail(kv, foreign_error()); }
+int refuse_foreign(KVStore& kv) noexcept {
+  try {
+    return fail(kv, foreign_error());
+  } catch (const std::bad_alloc&) {
+    return fail(kv, KVSTORE_ERROR, "the store was opened before a fork");
+  }
+}
 
 int check_key(KVStore& kv, const void* key, int length) {
   if (key != nullptr && length >= 1 && length <= kKeyMax) return KVSTORE_OK;

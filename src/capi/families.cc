@@ -38,12 +38,21 @@ int fail_name(KVStore& kv, const Error& error) {
   return fail(kv, code, error.message);
 }
 
-int give_handle(KVStore& kv, Family family, const char* name, KVColumnFamily** out) {
+struct FamilyCloser {
+  void operator()(KVColumnFamily* cf) const {
+    KVStore* const kv = cf->kv;
+    kv->unuse(cf->name);
+    delete cf;
+    kv->release();
+  }
+};
+using Handle = std::unique_ptr<KVColumnFamily, FamilyCloser>;
+
+Handle make_handle(KVStore& kv, Family family, const char* name) {
   auto handle = std::make_unique<KVColumnFamily>(KVColumnFamily{&kv, family, name});
   kv.use(handle->name);
   kv.retain();
-  *out = handle.release();
-  return KVSTORE_OK;
+  return Handle(handle.release());
 }
 
 int check_unused(KVStore& kv, const char* name) {
@@ -78,15 +87,18 @@ int kvstore_cf_create(KVStore* kv, const char* name, KVColumnFamily** out) {
   return call(kv, [&](KVStore& store) {
     if (const int code = check_result(store, out)) return code;
     if (const int code = check_name(store, name)) return code;
-    if (name == kDefault) return give_handle(store, {}, name, out);
-    Family made;
-    const int code = with_write(store, {}, [&](WriteTxn& txn) {
-      const auto family = txn.create_family(name);
-      if (!family) return fail(store, family.error());
-      made = *family;
-      return KVSTORE_OK;
-    });
-    return code == KVSTORE_OK ? give_handle(store, made, name, out) : code;
+    Handle handle = make_handle(store, {}, name);  // before there is a family: it cannot fail then
+    int code = KVSTORE_OK;
+    if (name != kDefault) {
+      code = with_write(store, {}, [&](WriteTxn& txn) {
+        const auto family = txn.create_family(name);
+        if (!family) return fail(store, family.error());
+        handle->family = *family;
+        return KVSTORE_OK;
+      });
+    }
+    if (code == KVSTORE_OK) *out = handle.release();
+    return code;
   });
 }
 
@@ -98,7 +110,8 @@ int kvstore_cf_open(KVStore* kv, const char* name, KVColumnFamily** out) {
     return with_read(store, [&](const ReadTxn& txn) {
       const auto family = txn.family(name);
       if (!family) return fail_name(store, family.error());
-      return give_handle(store, *family, name, out);
+      *out = make_handle(store, *family, name).release();
+      return KVSTORE_OK;
     });
   });
 }
@@ -139,11 +152,7 @@ int kvstore_cf_list(KVStore* kv, char*** names, int* count) {
 }
 
 void kvstore_cf_close(KVColumnFamily* cf) {
-  if (cf == nullptr || cf->kv->mark.is_foreign()) return;
-  KVStore* const kv = cf->kv;
-  kv->unuse(cf->name);
-  delete cf;
-  kv->release();
+  if (cf != nullptr && !cf->kv->mark.is_foreign()) FamilyCloser()(cf);
 }
 
 }  // extern "C"

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "capi/per_thread.h"
+
 namespace mayfly::internal {
 namespace {
 
@@ -18,8 +20,10 @@ struct Message {
   std::string text;
 };
 
-std::vector<Message>& of_this_thread() {
-  thread_local std::vector<Message> messages;
+using ThreadMessages = PerThread<std::vector<Message>>;
+
+const ThreadMessages& thread_messages() {
+  static const ThreadMessages messages;
   return messages;
 }
 
@@ -37,7 +41,7 @@ std::uint64_t thread_number() noexcept {
 
 void Messages::set(std::string_view text) const noexcept {
   try {
-    std::vector<Message>& messages = of_this_thread();
+    std::vector<Message>& messages = thread_messages().get();
     const auto found = std::ranges::find(messages, handle_, &Message::handle);
     if (found != messages.end()) {
       found->text = text;
@@ -51,9 +55,14 @@ void Messages::set(std::string_view text) const noexcept {
 }
 
 const char* Messages::get() const noexcept {
-  const std::vector<Message>& messages = of_this_thread();
-  const auto found = std::ranges::find(messages, handle_, &Message::handle);
-  return found == messages.end() ? nullptr : found->text.c_str();
+  try {
+    const std::vector<Message>* const messages = thread_messages().find();
+    if (messages == nullptr) return nullptr;
+    const auto found = std::ranges::find(*messages, handle_, &Message::handle);
+    return found == messages->end() ? nullptr : found->text.c_str();
+  } catch (const std::bad_alloc&) {  // then there is no message, either
+    return nullptr;
+  }
 }
 
 }  // namespace mayfly::internal

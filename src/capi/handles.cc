@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capi/handles.h"
 
+#include <new>
+
 KVStore::KVStore(const KVStoreConfig& config, const KVStoreOptions& options)
     : takes_turns(config.busyTimeout == 0), main{this, {}, "default"} {
   if (options.nowMs != nullptr) given_clock.emplace(options.nowMs, options.nowArgument);
@@ -27,7 +29,7 @@ mayfly::internal::OpenTxn* KVStore::open_txn() {
 
 void KVStore::use(const std::string& name, KVIterator* iterator) {
   const std::lock_guard lock(handles_mutex);
-  int& count = uses[name];
+  int& count = uses[name];  // 0, if the next line throws, counts as none
   if (iterator != nullptr) iterators.insert(iterator);
   ++count;
 }
@@ -66,10 +68,15 @@ void KVIterator::drop_cursor() {
 
 namespace mayfly::internal {
 
-void detach_iterators(OpenTxn& txn) {
+void detach_iterators(OpenTxn& txn) noexcept {
   while (!txn.iterators.empty()) {
     KVIterator& iterator = *txn.iterators.back();
-    if (iterator.valid) iterator.copy();  // may be out of memory; then it is still in the list
+    try {
+      if (iterator.valid) iterator.copy();
+    } catch (const std::bad_alloc&) {
+      iterator.valid = false;
+      iterator.is_lost = true;
+    }
     iterator.txn = nullptr;
     iterator.cursor.reset();
     txn.iterators.pop_back();

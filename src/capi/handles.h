@@ -121,6 +121,7 @@ struct KVIterator {
   std::uint64_t writes = 0;                  // of `txn`, when the cursor was made
 
   bool valid = false;
+  bool is_lost = false;  // there was no memory for a copy of the entry
   bool copied = false;  // whether the entry is here, and not at the cursor
   std::string key_copy{};
   std::string value_copy{};
@@ -138,7 +139,8 @@ struct KVIterator {
 
 namespace mayfly::internal {
 
-// The transaction is about to end: its iterators keep their entry and lose their cursor.
-void detach_iterators(OpenTxn& txn);
+// The transaction is about to end: its iterators keep their entry, if there is memory for it, and
+// lose their cursor.
+void detach_iterators(OpenTxn& txn) noexcept;
 
 }  // namespace mayfly::internal

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -43,7 +44,7 @@ int refresh(KVStore& kv, KVIterator& it, bool& moved) {
 
 // Shows the entry of the cursor after it was moved.
 int show_entry(KVStore& kv, KVIterator& it) {
-  it.copied = false;
+  it.copied = it.is_lost = false;
   it.valid = it.cursor->valid();
   if (!it.valid) return check_status(kv, it.cursor->status());
   if (it.txn != nullptr && it.txn->write) it.copy();
@@ -60,6 +61,7 @@ int place(KVStore& kv, KVIterator& it, Move move) {
 }
 
 int step(KVStore& kv, KVIterator& it, bool forward) {
+  if (it.is_lost) throw std::bad_alloc();
   if (!it.valid) return KVSTORE_OK;
   bool moved = false;
   if (const int code = refresh(kv, it, moved)) return code;

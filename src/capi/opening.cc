@@ -7,6 +7,8 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <new>
+#include <optional>
 
 #include "capi/call.h"
 #include "mayfly/clock.h"
@@ -158,9 +160,12 @@ Status empty(KVStore& kv) {
   kv.txns.clear();
   kv.txn_count = 0;
   kv.reader.reset();
-  const Status closed = kv.store->close();
-  kv.store.reset();
-  return closed;
+  struct Reset {
+    std::optional<Store>& store;
+    ~Reset() { store.reset(); }
+  };
+  const Reset reset{kv.store};
+  return kv.store->close();
 }
 
 }  // namespace
@@ -189,8 +194,12 @@ int kvstore_close(KVStore* kv) {
   }
   kvstore_rollback(kv);  // of this thread, which need not remember it any more
   kv->gate.close();
-  const Status closed = empty(*kv);
-  const int code = closed ? KVSTORE_OK : to_code(closed.error().code);
+  int code = KVSTORE_NOMEM;
+  try {
+    const Status closed = empty(*kv);
+    code = closed ? KVSTORE_OK : to_code(closed.error().code);
+  } catch (const std::bad_alloc&) {  // it is closed; its log stays
+  }
   kv->release();
   return code;
 }

@@ -12,9 +12,9 @@
 namespace mayfly::internal {
 namespace {
 
-class Inside : public ReadTxn {
+class InsideTxn : public ReadTxn {
  public:
-  static Txn& of(const ReadTxn& txn) { return *(txn.*&Inside::txn_); }
+  static Txn& of(const ReadTxn& txn) { return *(txn.*&InsideTxn::txn_); }
 };
 
 // Calls `use(txn, found)` if the key is there. One that has expired is noted, for the next commit.
@@ -78,7 +78,7 @@ Result<KeyState> look_at_deadline(KVColumnFamily* cf, std::string_view key, Time
 
 }  // namespace
 
-Txn& KeyReader::inside(const ReadTxn& txn) { return Inside::of(txn); }
+Txn& KeyReader::inside(const ReadTxn& txn) { return InsideTxn::of(txn); }
 
 Result<KeyReader> KeyReader::of(const Store& store) {
   const auto txn = store.read();

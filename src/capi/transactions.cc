@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
 #include "capi/call.h"
+#include "capi/per_thread.h"
 
 namespace mayfly::internal {
 namespace {
@@ -19,6 +21,7 @@ int end(KVStore* store, bool commit);
 // ends is rolled back: only this thread can do it, and until then nobody can write.
 class ThreadTxns {
  public:
+  ThreadTxns() = default;
   ~ThreadTxns() {
     if (process_ != ::getpid()) return;  // the child of a fork must not touch them
     while (!stores_.empty()) {
@@ -26,6 +29,8 @@ class ThreadTxns {
       forget(*stores_.back());
     }
   }
+  ThreadTxns(const ThreadTxns&) = delete;
+  ThreadTxns& operator=(const ThreadTxns&) = delete;
 
   void add(KVStore& kv) {
     if (process_ != ::getpid()) stores_.clear();  // those are the parent's
@@ -45,7 +50,10 @@ class ThreadTxns {
   pid_t process_ = 0;
 };
 
-thread_local ThreadTxns thread_txns;
+const PerThread<ThreadTxns>& thread_txns() {
+  static const PerThread<ThreadTxns> txns;
+  return txns;
+}
 
 // Fills in the one of the two that is wanted.
 Status start(KVStore& kv, bool write, OpenTxn& open) {
@@ -65,7 +73,8 @@ Status start(KVStore& kv, bool write, OpenTxn& open) {
 int enlist(KVStore& kv, std::unique_ptr<OpenTxn> open) {
   const std::lock_guard lock(kv.txns_mutex);
   if (kv.closing) return refuse_closed(kv);
-  if (open->write) thread_txns.add(kv);
+  kv.txns.reserve(kv.txns.size() + 1);
+  if (open->write) thread_txns().get().add(kv);
   kv.txns.push_back(std::move(open));
   kv.txn_count.fetch_add(1, std::memory_order_release);
   return KVSTORE_OK;
@@ -94,7 +103,11 @@ int end(KVStore* store, bool commit) {
 // This may delete the store, so it comes last.
 int end_and_forget(KVStore* store, bool commit) {
   const int code = end(store, commit);
-  if (store != nullptr) thread_txns.forget(*store);
+  if (store == nullptr) return code;
+  try {
+    if (ThreadTxns* const open = thread_txns().find()) open->forget(*store);
+  } catch (const std::bad_alloc&) {  // no thread has begun any yet
+  }
   return code;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mayfly/cursor.h"
 #include "mayfly/store.h"
@@ -28,19 +29,21 @@ using internal::Txn;
 
 class Store::State {
  public:
-  State(Environment& environment, const Clock& clock, StoreOptions options,
-        std::filesystem::path path, bool temporary);
+  // It has no environment yet: open() gets it one, when all memory is there to give it back.
+  State(const Clock& clock, StoreOptions options, std::filesystem::path path);
   ~State();
 
+  Status open(const std::string& file);
+  Status open_temporary();
   Status close();
 
   Txn::Owner owner() { return {*environment, clock, options, tally}; }
 
-  Environment* environment;  // null once it is closed
+  Environment* environment = nullptr;  // null once it is closed
   const Clock& clock;
   const StoreOptions options;
   const std::filesystem::path path;
-  const bool temporary;
+  std::vector<std::string> temporary_files;  // none, if the store has a path
   internal::SharedTally tally;
 };
 

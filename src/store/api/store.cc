@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 #include "store/api/state.h"
@@ -54,35 +55,61 @@ Result<std::string> real_path(const std::filesystem::path& path) {
   return internal::system_error(ELOOP, "open the store " + path.string());
 }
 
-// A name for a store that is gone when it is closed.
-Result<std::string> temporary_path() {
+// Removes the files when it is left, in whichever way, unless that was cancelled.
+class Removal {
+ public:
+  explicit Removal(const std::vector<std::string>& files) : files_(&files) {}
+  ~Removal() {
+    if (files_ == nullptr) return;
+    for (const std::string& file : *files_) ::unlink(file.c_str());
+  }
+  Removal(const Removal&) = delete;
+  Removal& operator=(const Removal&) = delete;
+  void cancel() { files_ = nullptr; }
+
+ private:
+  const std::vector<std::string>* files_;
+};
+
+}  // namespace
+
+Store::State::State(const Clock& its_clock, StoreOptions its_options,
+                    std::filesystem::path its_path)
+    : clock(its_clock), options(its_options), path(std::move(its_path)) {}
+
+// Without memory for the last checkpoint the log stays, which loses nothing.
+Store::State::~State() {
+  try {
+    static_cast<void>(close());
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+Status Store::State::open(const std::string& file) {
+  auto acquired = internal::acquire_environment(file, options);
+  if (!acquired) return acquired.error();
+  environment = *acquired;
+  return Done{};
+}
+
+// The store is gone when it is closed. All names are there before there is a file.
+Status Store::State::open_temporary() {
   std::error_code problem;
   std::string path = std::filesystem::temp_directory_path(problem).string();
   if (problem) path = "/tmp";
   path += "/mayfly-XXXXXX";
-  const int file = ::mkstemp(path.data());
+  std::vector<std::string> names;
+  for (const char* const suffix : {"", "-lock", "-shm", "-wal"}) names.push_back(path + suffix);
+  const int file = ::mkstemp(names.front().data());
   if (file < 0) return internal::system_error(errno, "make a temporary store");
   ::close(file);
-  return path;
+  for (std::string& name : names) name.replace(0, path.size(), names.front(), 0, path.size());
+  temporary_files = std::move(names);
+  Removal removal(temporary_files);
+  Status opened = open(temporary_files.front());
+  if (opened) removal.cancel();
+  return opened;
 }
-
-void remove_files(const std::string& path) {
-  for (const char* const suffix : {"", "-lock", "-shm", "-wal"}) {
-    ::unlink((path + suffix).c_str());
-  }
-}
-
-}  // namespace
-
-Store::State::State(Environment& its_environment, const Clock& its_clock, StoreOptions its_options,
-                    std::filesystem::path its_path, bool is_temporary)
-    : environment(&its_environment),
-      clock(its_clock),
-      options(its_options),
-      path(std::move(its_path)),
-      temporary(is_temporary) {}
-
-Store::State::~State() { static_cast<void>(close()); }
 
 Status Store::State::close() {
   if (environment == nullptr) return Done{};
@@ -90,11 +117,8 @@ Status Store::State::close() {
     environment = nullptr;
     return Done{};
   }
-  const std::string file = environment->path();
-  const Status closed =
-      internal::release_environment(std::exchange(environment, nullptr), clock.now());
-  if (temporary) remove_files(file);
-  return closed;
+  const Removal removal(temporary_files);
+  return internal::release_environment(std::exchange(environment, nullptr), clock.now());
 }
 
 Result<Store> Store::open(const std::filesystem::path& path, const Clock& clock,
@@ -102,26 +126,20 @@ Result<Store> Store::open(const std::filesystem::path& path, const Clock& clock,
   if (const Status good = check_options(options); !good) return good.error();
   StoreOptions used = options;
   used.log_segment_bytes = (options.log_segment_bytes + kPage - 1) / kPage * kPage;
-  std::string file;
   const bool temporary = path.empty();
+  if (temporary && options.read_only) {
+    return Error{Code::invalid, "a store without a path cannot be opened read-only"};
+  }
+  if (temporary) used.durability = Durability::off;
+  auto state = std::make_unique<State>(clock, used, path);
   if (temporary) {
-    if (options.read_only)
-      return Error{Code::invalid, "a store without a path cannot be opened read-only"};
-    used.durability = Durability::off;
-    auto made = temporary_path();
-    if (!made) return made.error();
-    file = *made;
+    if (const Status opened = state->open_temporary(); !opened) return opened.error();
   } else {
-    auto real = real_path(path);
-    if (!real) return real.error();
-    file = *real;
+    const auto file = real_path(path);
+    if (!file) return file.error();
+    if (const Status opened = state->open(*file); !opened) return opened.error();
   }
-  auto environment = internal::acquire_environment(file, used);
-  if (!environment) {
-    if (temporary) remove_files(file);
-    return environment.error();
-  }
-  return Store(std::make_unique<State>(**environment, clock, used, path, temporary));
+  return Store(std::move(state));
 }
 
 Store::Store(std::unique_ptr<State> state) : state_(std::move(state)) {}

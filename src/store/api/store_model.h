@@ -31,6 +31,7 @@ struct ModelEntry {
   Time deadline = kNever;
   bool logged = true;   // its newest version is in the log, behind the last cut
   bool doomed = false;  // due at the moment of some commit, so the thread may have removed it
+  bool fresh = true;    // not committed yet, so the commit does not take it for an expired one
 };
 
 // One family. What has expired stays until it is removed, as in a file: a clock that goes back

@@ -33,12 +33,10 @@ class LogTestAccess {
   // What a writer does that finds both segments full: everything goes into LMDB, without a cut.
   static void apply_all(Environment& environment) {
     RedoLog& log = environment.log();
-    std::unique_ptr<Snapshot> snapshot = must(environment.begin_write(Session::kLeastWait));
-    Environment::drop_snapshot(*snapshot);
-    must(log.lock_checkpoint());
+    const WriteTurn writing = must(environment.begin_write(Session::kLeastWait));
+    Environment::drop_snapshot(*writing.snapshot);
+    const CheckpointTurn turn = must(CheckpointTurn::take(log, Session::kLeastWait));
     must(log.apply_all(true));
-    log.unlock_checkpoint();
-    environment.end_write(std::move(snapshot), nullptr);
   }
 
   // Stops the thread; what it was asked for is forgotten. REQUIRES: nobody writes meanwhile.

@@ -142,9 +142,11 @@ class ModelWorld {
     if (in_transaction_) return 0;
     note_met(process);
     std::uint64_t removed = 0;
-    for (const auto& [family, key] : std::exchange(notes_[process], {})) {
+    for (const auto& [family, key] : take_notes(process)) {
       for (auto& [name, model] : model_) {
         if (handles_.at(name) != family || model.find(key, now) != nullptr || is_tiny_) continue;
+        const auto found = model.entries.find(key);
+        if (found != model.entries.end() && found->second.fresh) continue;
         removed += model.entries.contains(key) ? 1 : 0;
         model.remove(key);
       }
@@ -157,8 +159,17 @@ class ModelWorld {
       is_first_ = false;
     }
     is_direct_ = false;
+    for (auto& [name, model] : model_) {
+      for (auto& [key, entry] : model.entries) entry.fresh = false;
+    }
     doom(now);
     return removed;
+  }
+
+  // What goes straight into LMDB leaves them to the next commit.
+  std::vector<std::pair<Family, std::string>> take_notes(int process) {
+    if (is_direct_) return {};
+    return std::exchange(notes_[process], {});
   }
 
   // All of it is in LMDB, or behind a cut, where no other cut finds it.

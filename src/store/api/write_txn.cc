@@ -204,23 +204,23 @@ std::uint64_t WriteTxn::purge_expired_all(std::uint64_t limit) {
 }
 
 Result<Family> WriteTxn::create_family(std::string_view name) {
-  if (txn_->failed()) return *txn_->failure();
+  if (txn_->failed()) return txn_->failure();
   return txn_->create_family(name);
 }
 
 Status WriteTxn::drop_family(std::string_view name) {
-  if (txn_->failed()) return *txn_->failure();
+  if (txn_->failed()) return txn_->failure();
   return txn_->drop_family(name);
 }
 
 Status WriteTxn::set_default_ttl(std::optional<Millis> ttl, Family family) {
-  if (txn_->failed()) return *txn_->failure();
+  if (txn_->failed()) return txn_->failure();
   return txn_->set_default_ttl(family, ttl.value_or(Millis::max()));
 }
 
 Status WriteTxn::status() const {
   if (txn_->is_foreign()) return internal::foreign_error();
-  if (txn_->failed()) return *txn_->failure();
+  if (txn_->failed()) return txn_->failure();
   return Done{};
 }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <new>
 
 #include "store/check/page_check.h"
 #include "store/lmdb/lmdb.h"
@@ -87,7 +88,9 @@ bool is_on_network(const std::string& path) {
 }  // namespace
 
 Environment::Environment(std::string path, const StoreOptions& options)
-    : path_(std::move(path)), options_(options), has_writer_(!options.read_only) {}
+    : path_(std::move(path)), options_(options), has_writer_(!options.read_only) {
+  reserve_pools();
+}
 
 Result<std::unique_ptr<Environment>> Environment::open(const std::string& path,
                                                        const StoreOptions& options) {
@@ -204,7 +207,7 @@ Status Environment::load(bool is_alone) {
   auto snapshot = begin_read();
   if (!snapshot) return snapshot.error();
   const TreeState state = (*snapshot)->state;
-  end_read(std::move(*snapshot));
+  snapshot->reset();
   if (may_write) {
     if (const Status reserved = reserve_snapshots(); !reserved) return reserved;
   }
@@ -215,14 +218,12 @@ Status Environment::load(bool is_alone) {
 
 // A writer and a checkpoint have a snapshot each, and its commit another.
 Status Environment::reserve_snapshots() {
-  constexpr std::size_t kInternal = 3;
-  std::vector<std::unique_ptr<Snapshot>> reserved;
-  while (reserved.size() < kInternal) {
+  std::array<ReadTurn, 3> reserved;
+  for (ReadTurn& turn : reserved) {
     auto snapshot = begin_internal_read();
     if (!snapshot) return snapshot.error();
-    reserved.push_back(std::move(*snapshot));
+    turn = std::move(*snapshot);
   }
-  for (auto& snapshot : reserved) end_read(std::move(snapshot));
   return Done{};
 }
 
@@ -262,20 +263,36 @@ bool Environment::drop_pool() {
   return had_any;
 }
 
+// Who cannot write all of it into LMDB leaves the log: nothing is lost.
 Status Environment::close(Time now) {
-  if (env_ == nullptr || is_foreign()) return Done{};
+  if (session_ == nullptr || is_foreign()) return Done{};
   Status closed = Done{};
+  bool has_memory = true;
   if (log_ != nullptr) log_->stop_thread();
   const bool may_write = has_writer_ && log_ != nullptr;
-  const bool is_last =
-      session_->begin_to_leave(std::max(options_.busy_timeout, Session::kLeastWait));
-  if (may_write) closed = check_files(true);
-  if (closed && is_last && may_write) closed = log_->close(now);
-  if (!closed) session_->let_others_in();  // there is a log: what a full disk has stays
+  try {
+    const bool is_last =
+        session_->begin_to_leave(std::max(options_.busy_timeout, Session::kLeastWait));
+    if (may_write) closed = check_files(true);
+    if (closed && is_last && may_write) closed = log_->close(now);
+  } catch (const std::bad_alloc&) {
+    has_memory = false;
+  }
+  // There is a log: what a full disk has stays.
+  if (!closed || !has_memory) session_->let_others_in();
   stop_lmdb();
   log_.reset();
   session_.reset();
+  if (!has_memory) throw std::bad_alloc();
   return closed;
+}
+
+// After a compaction the new file could not be opened.
+Status Environment::start_again() {
+  const Shut shut(*this);
+  if (env_ != nullptr) return Done{};
+  if (active_.load() != 1) return lmdb_error(EIO, "begin to read");
+  return start_lmdb();
 }
 
 void Environment::stop_lmdb() {

@@ -31,6 +31,7 @@
 #include "store/lmdb/lmdb.h"
 #include "store/lmdb/store_files.h"
 #include "store/lmdb/tree_txn.h"
+#include "store/lmdb/turns.h"
 #include "store/log/redo_log.h"
 #include "store/log/session.h"
 #include "store/table/window.h"
@@ -48,6 +49,7 @@ struct Snapshot {
   TreeState state{};
   Window window{};
   std::uint64_t tables = 0;  // which set of tables the window has
+  bool is_sound = false;     // its last transaction of LMDB began well
   bool is_internal = false;  // of a writer or a checkpoint
 };
 
@@ -75,24 +77,16 @@ class Environment {
   // Gives up the child's copies of files that have locks, so that these end with the parent.
   void close_in_child();
 
-  Result<std::unique_ptr<Snapshot>> begin_read();
+  Result<ReadTurn> begin_read();
 
   // The same for writers and checkpoints, which work also when there are too many readers.
-  Result<std::unique_ptr<Snapshot>> begin_internal_read();
-  void end_read(std::unique_ptr<Snapshot> snapshot);
+  Result<ReadTurn> begin_internal_read();
 
   // Takes the write lock; the snapshot is the latest state.
-  Result<std::unique_ptr<Snapshot>> begin_write(Millis busy_timeout, bool for_checkpoint = false);
+  Result<WriteTurn> begin_write(Millis busy_timeout, bool for_checkpoint = false);
 
   // Whether this thread began the write transaction that is open, and may end it.
   bool may_end_write() const { return write_.thread.load() == std::this_thread::get_id(); }
-
-  // Gives the write lock back, on the thread that took it. The snapshot ends.
-  void end_write(std::unique_ptr<Snapshot> snapshot, std::unique_ptr<TreeTxn> tree);
-
-  // For another thread than the one that began it: nothing will be written. The lock is given back
-  // when that thread begins to write again, or ends.
-  void leave_write(std::unique_ptr<Snapshot> snapshot, std::unique_ptr<TreeTxn> tree);
 
   std::vector<StoreReader> readers() const;
   MDB_envinfo info() const;
@@ -111,10 +105,10 @@ class Environment {
   }
   std::unique_lock<std::mutex> lock_tables() { return std::unique_lock(tables_mutex_); }
 
-  // A TreeTxn was committed as LMDB's transaction `id`; `changed` is null if the catalog is as
+  // A TreeTxn was committed as LMDB's transaction `id`; `changed` is empty if the catalog is as
   // before.
-  void on_tree_commit(std::uint64_t id, const Catalog* changed,
-                      const std::vector<NewTable>& tables);
+  void on_tree_commit(std::uint64_t id, const CatalogRef& changed,
+                      const std::vector<NewTable>& tables) noexcept;
 
   // Gives up what a snapshot sees, though not the snapshot.
   static void drop_snapshot(Snapshot& snapshot);
@@ -151,7 +145,7 @@ class Environment {
   // A handle writes, though the first one may have been for reading.
   void add_writer() { has_writer_ = true; }
 
-  // While one is inside, the file is not exchanged and its map is not moved.
+  // While one is inside (see Inside), the file is not exchanged and its map is not moved.
   void enter();
   void leave() { active_.fetch_sub(1); }
 
@@ -162,14 +156,39 @@ class Environment {
  private:
   Environment(std::string path, const StoreOptions& options);
 
+  // While one is there, nobody gets inside.
+  class Shut {
+   public:
+    explicit Shut(Environment& environment)
+        : lock_(environment.gate_), closed_(environment.closed_) {
+      closed_.store(true);
+    }
+    ~Shut() { closed_.store(false); }
+    Shut(const Shut&) = delete;
+    Shut& operator=(const Shut&) = delete;
+
+   private:
+    const std::scoped_lock<std::mutex> lock_;
+    std::atomic<bool>& closed_;
+  };
+
   Status open_file();
+  // How turns end.
+  friend struct EndRead;
+  friend class WriteTurn;
+  void end_read(std::unique_ptr<Snapshot> snapshot) noexcept;
+  void unlock_write(std::unique_ptr<TreeTxn> tree) noexcept;
+  void leave_write(std::unique_ptr<TreeTxn> tree) noexcept;
+
   Status undo_version_1();
   void note_files();
   Status check_company();
   Status check_files(bool now = false);
   std::string find_lost() const;
   Status reserve_snapshots();
+  void reserve_pools();
   Status start_lmdb();
+  Status start_again();
   Status make_store();
   Error empty_error() const;
   Error read_only_error() const;
@@ -183,21 +202,17 @@ class Environment {
   Status lock_write(Millis busy_timeout, bool for_checkpoint, bool& owner_died);
   Status renew(Snapshot& snapshot);
   Status renew_lmdb(Snapshot& snapshot);
-  void unlock_write(std::unique_ptr<TreeTxn> tree);
-  void discard(std::unique_ptr<Snapshot> snapshot);
-
   Status match_catalog(Snapshot& snapshot, bool& restart);
   Status match_state(Snapshot& snapshot);
   Status open_tables(const Catalog& catalog);
   CatalogRef current_catalog();
   void publish(const CatalogRef& catalog);
   std::unique_ptr<Snapshot> take_snapshot(bool is_internal);
-  Result<std::unique_ptr<Snapshot>> begin_snapshot(bool is_internal);
+  Result<ReadTurn> begin_snapshot(bool is_internal);
   bool drop_pool();  // whether there was something in it
   bool free_readers();
-  void trim_pool(std::vector<std::unique_ptr<Snapshot>>& surplus);
+  std::unique_ptr<Snapshot> take_surplus();
   Status replace_file(const std::string& with);
-  Status exchange_file(const std::string& with);
   void stop_lmdb();
 
   const ProcessMark mark_;

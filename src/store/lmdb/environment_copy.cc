@@ -19,6 +19,26 @@ namespace {
 
 constexpr mode_t kCopyMode = 0600;  // until it gets that of the store
 
+// Removes a file when it is left, in whichever way, unless that was cancelled. The path must live
+// as long.
+class Removal {
+ public:
+  explicit Removal(const std::string& path) : path_(path.c_str()) {}
+  ~Removal() {
+    if (path_ != nullptr) ::unlink(path_);
+  }
+  Removal(const Removal&) = delete;
+  Removal& operator=(const Removal&) = delete;
+  void cancel() { path_ = nullptr; }
+
+ private:
+  const char* path_;
+};
+
+struct CloseEnvironment {
+  void operator()(MDB_env* env) const noexcept { ::mdb_env_close(env); }
+};
+
 // Writes a compact copy of the environment into a file, and syncs it. `path` is for messages.
 Status fill_copy(MDB_env* env, int file, const std::string& path) {
   const std::string doing = "write " + path;
@@ -40,10 +60,11 @@ Status write_copy(MDB_env* env, const std::string& path) {
     if (errno == EEXIST) return Error{Code::invalid, path + " already exists"};
     return system_error(errno, "write " + path);
   }
-  const Status filled = fill_copy(env, file, path);
+  const OpenFile open(file);
+  Removal removal(path);
+  Status filled = fill_copy(env, file, path);
   if (filled) take_access_of(env, file);
-  ::close(file);
-  if (!filled) ::unlink(path.c_str());
+  if (filled) removal.cancel();
   return filled;
 }
 
@@ -79,14 +100,13 @@ Status complete_copy(MDB_env* copy, const Snapshot& snapshot) {
 Status finish_copy(const std::string& name, const Snapshot& snapshot, std::uint64_t map_bytes) {
   MDB_env* copy = nullptr;
   int code = ::mdb_env_create(&copy);
+  const std::unique_ptr<MDB_env, CloseEnvironment> closing(copy);
   if (code == 0) code = ::mdb_env_set_maxdbs(copy, kTablesMax);
   if (code == 0) code = ::mdb_env_set_mapsize(copy, map_bytes);
   if (code == 0)
     code = ::mdb_env_open(copy, name.c_str(), MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS, 0);
-  const Status done =
-      code == 0 ? complete_copy(copy, snapshot) : Status(lmdb_error(code, "complete the copy"));
-  ::mdb_env_close(copy);
-  return done;
+  if (code != 0) return lmdb_error(code, "complete the copy");
+  return complete_copy(copy, snapshot);
 }
 
 // For file systems that have no files without a name.
@@ -95,9 +115,9 @@ Status copy_by_part(MDB_env* env, const std::string& path, const Snapshot& snaps
   const std::string part = path + ".part";
   Status done = write_copy(env, part);
   if (!done) return done;
+  const Removal removal(part);
   done = finish_copy(part, snapshot, map_bytes);
   if (done) done = give_name(part, path);
-  ::unlink(part.c_str());
   return done;
 }
 
@@ -109,12 +129,12 @@ Status copy_whole(MDB_env* env, const std::string& path, const Snapshot& snapsho
   if (folder.empty()) folder.push_back('.');
   const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kCopyMode);
   if (file < 0) return copy_by_part(env, path, snapshot, map_bytes);
+  const OpenFile open(file);
   const std::string name = "/proc/self/fd/" + std::to_string(file);
   Status done = fill_copy(env, file, path);
   if (done) done = finish_copy(name, snapshot, map_bytes);
   if (done) take_access_of(env, file);
   if (done) done = give_name(name, path);
-  ::close(file);
   return done;
 }
 
@@ -134,7 +154,6 @@ Status Environment::copy_to(const std::string& path) {
   if ((size.me_last_pgno + 1) * page_bytes() <= limit) {
     copied = copy_whole(env_, path, **snapshot, std::min<std::uint64_t>(size.me_mapsize, limit));
   }
-  end_read(std::move(*snapshot));
   return copied ? sync_directory_of(path) : copied;
 }
 
@@ -149,53 +168,47 @@ Status Environment::sync() {
 Status Environment::compact(Time now) {
   if (is_foreign()) return foreign_error();
   if (!writable()) return read_only_error();
-  log_->stop_thread();
+  struct WithoutThread {
+    RedoLog& log;
+    explicit WithoutThread(RedoLog& its_log) : log(its_log) { log.stop_thread(); }
+    ~WithoutThread() { log.allow_thread(); }
+  };
+  struct Alone {
+    Session& session;
+    ~Alone() { session.let_others_in(); }  // does nothing if there are others
+  };
+  const WithoutThread without_thread(*log_);
   if (!session_->try_alone(options_.busy_timeout)) {
-    log_->allow_thread();
     return Error{Code::busy, "cannot compact the store: another process has it open"};
   }
-  auto snapshot = begin_write(options_.busy_timeout);
-  Status done = snapshot ? log_->finish((*snapshot)->state, now) : Status(snapshot.error());
-  if (snapshot) {
-    discard(std::move(*snapshot));
-    if (done) done = replace_file(path_ + ".compact");
-    unlock_write(nullptr);
-  }
-  session_->let_others_in();
-  log_->allow_thread();
-  return done;
+  const Alone alone{*session_};
+  auto turn = begin_write(options_.busy_timeout);
+  if (!turn) return turn.error();
+  Status done = log_->finish(turn->snapshot->state, now, turn->patience());
+  turn->snapshot.reset();
+  return done ? replace_file(path_ + ".compact") : done;
 }
 
 Status Environment::replace_file(const std::string& with) {
-  const std::scoped_lock shut(gate_);
-  closed_.store(true);
-  Status done = Done{};
+  const Shut shut(*this);
   if (active_.load() != 0) {
-    done = Error{Code::busy,
+    return Error{Code::busy,
                  "cannot compact the store: transactions or cursors are open (close them)"};
-  } else {
-    ::unlink(with.c_str());  // of a compaction that was killed
-    done = write_copy(env_, with);
-    if (done) done = exchange_file(with);
   }
-  closed_.store(false);
-  return done;
-}
-
-// The catalog is read, and the tables opened, by the next transaction.
-Status Environment::exchange_file(const std::string& with) {
+  ::unlink(with.c_str());  // of a compaction that was killed
+  if (Status written = write_copy(env_, with); !written) return written;
+  Removal removal(with);
   stop_lmdb();
   log_->forget_file();
   for (auto& table : tables_) table.store(0);
   catalog_ = {};
-  Status done = Done{};
-  if (std::rename(with.c_str(), path_.c_str()) != 0) {
-    done = system_error(errno, "put the compacted file in place");
-    ::unlink(with.c_str());
-  }
-  if (done) done = sync_directory_of(path_);
-  if (const Status started = start_lmdb(); !started) return started;
-  return done;
+  const int problem = std::rename(with.c_str(), path_.c_str()) == 0 ? 0 : errno;
+  if (problem == 0) removal.cancel();
+  // The catalog is read, and the tables opened, by the next transaction. So is the file, if this
+  // fails.
+  if (Status started = start_lmdb(); !started) return started;
+  if (problem != 0) return system_error(problem, "put the compacted file in place");
+  return sync_directory_of(path_);
 }
 
 }  // namespace mayfly::internal

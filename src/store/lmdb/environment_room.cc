@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "store/lmdb/environment.h"
 #include "store/lmdb/lmdb.h"
@@ -22,34 +25,45 @@ constexpr std::uint64_t kEntryLeast = 64;
 constexpr std::uint64_t kPathPages = 12;
 constexpr std::uint64_t kGrowth = 4;
 
+struct ReaderList {
+  std::vector<StoreReader> readers;
+  bool is_whole = true;
+};
+
 // One line of LMDB's table of readers: process, thread, transaction. Idle ones have no transaction.
+// LMDB calls this, and no exception may pass through it.
 int read_line(const char* line, void* context) {
+  auto& list = *static_cast<ReaderList*>(context);
   long process = 0;
   unsigned long long thread = 0;
   unsigned long long txn = 0;
-  if (std::sscanf(line, "%ld %llx %llu", &process, &thread, &txn) == 3) {
-    static_cast<std::vector<StoreReader>*>(context)->push_back({process, txn, 0});
+  if (std::sscanf(line, "%ld %llx %llu", &process, &thread, &txn) != 3) return 0;
+  try {
+    list.readers.push_back({process, txn, 0});
+  } catch (const std::bad_alloc&) {
+    list.is_whole = false;
   }
   return 0;
 }
 
 // How many pages the transactions from `first` to `last` freed that are still free.
 std::uint64_t count_freed(MDB_env* env, std::uint64_t first, std::uint64_t last) {
-  MDB_txn* reader = nullptr;  // to a writer LMDB does not show its table of free pages
-  if (::mdb_txn_begin(env, nullptr, MDB_RDONLY, &reader) != 0) return 0;
+  MDB_txn* begun = nullptr;  // to a writer LMDB does not show its table of free pages
+  if (::mdb_txn_begin(env, nullptr, MDB_RDONLY, &begun) != 0) return 0;
+  const OwnTxn reader(begun);
   std::uint64_t pages = 0;
-  static_cast<void>(for_each_free_list(reader, first, last,
+  static_cast<void>(for_each_free_list(reader.get(), first, last,
                                        [&](const FreeList& list) { pages += list.count(); }));
-  ::mdb_txn_abort(reader);
   return pages;
 }
 
 }  // namespace
 
 std::vector<StoreReader> Environment::readers() const {
-  std::vector<StoreReader> readers;
-  ::mdb_reader_list(env_, read_line, &readers);
-  return readers;
+  ReaderList list;
+  ::mdb_reader_list(env_, read_line, &list);
+  if (!list.is_whole) throw std::bad_alloc();
+  return std::move(list.readers);
 }
 
 MDB_envinfo Environment::info() const {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How transactions of LMDB begin and end, and which catalog belongs to them.
 
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <cerrno>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "store/lmdb/environment.h"
@@ -17,6 +17,7 @@ namespace {
 // keeps kPoolMost of them, and only kPoolFew once more than a quarter of the places was taken.
 constexpr std::size_t kPoolMost = 64;
 constexpr std::size_t kPoolFew = 4;
+constexpr std::size_t kInternalMost = 16;
 constexpr unsigned kCrowdedShare = 4;
 
 constexpr int kTries = 20;
@@ -26,6 +27,11 @@ constexpr int kTriesWithoutLock = 3;
 constexpr Millis kThreadPatience{1000};
 
 }  // namespace
+
+void Environment::reserve_pools() {
+  pool_.reserve(kPoolMost + 1);
+  internal_pool_.reserve(kInternalMost);
+}
 
 CatalogRef Environment::current_catalog() {
   const std::scoped_lock lock(mutex_);
@@ -63,29 +69,34 @@ std::unique_ptr<Snapshot> Environment::take_snapshot(bool is_internal) {
   return snapshot;
 }
 
-Result<std::unique_ptr<Snapshot>> Environment::begin_snapshot(bool is_internal) {
+Result<ReadTurn> Environment::begin_snapshot(bool is_internal) {
   if (is_foreign()) return foreign_error();
-  enter();
-  std::unique_ptr<Snapshot> snapshot = take_snapshot(is_internal);
-  if (const Status renewed = renew(*snapshot); !renewed) {
-    discard(std::move(snapshot));
-    return renewed.error();
+  Inside inside(*this);
+  if (env_ == nullptr) {
+    if (const Status started = start_again(); !started) return started.error();
   }
-  return snapshot;
+  ReadTurn turn(take_snapshot(is_internal).release(), EndRead{this});
+  inside.keep();
+  if (const Status renewed = renew(*turn); !renewed) return renewed.error();
+  return turn;
 }
 
-Result<std::unique_ptr<Snapshot>> Environment::begin_read() { return begin_snapshot(false); }
-Result<std::unique_ptr<Snapshot>> Environment::begin_internal_read() {
-  return begin_snapshot(true);
-}
+Result<ReadTurn> Environment::begin_read() { return begin_snapshot(false); }
+Result<ReadTurn> Environment::begin_internal_read() { return begin_snapshot(true); }
 
 // Takes the tail of the log first, the LMDB snapshot second: so a commit that went straight into
 // LMDB before the tail is in the snapshot. If the log was reused while it was read, all of it is
 // done again; in the end with the checkpoint lock, which stops that.
 Status Environment::renew(Snapshot& snapshot) {
   Status problem = Done{};
+  snapshot.is_sound = false;
   for (int tries = 0; tries < kTries; ++tries) {
-    const RedoLog::CheckpointLock lock(*log_, tries >= kTriesWithoutLock);
+    std::optional<CheckpointTurn> turn;
+    if (tries >= kTriesWithoutLock && !log_->has_checkpoint_turn()) {
+      auto taken = CheckpointTurn::take(*log_, std::max(options_.busy_timeout, kThreadPatience));
+      if (!taken) return taken.error();
+      turn.emplace(std::move(*taken));
+    }
     Position tail = session_->words().tail.load(std::memory_order_acquire);
     if (rule_on(Rule::order)) test_step("snapshot: tail");
     if (problem = renew_lmdb(snapshot); !problem) return problem;
@@ -93,7 +104,10 @@ Status Environment::renew(Snapshot& snapshot) {
     if (!rule_on(Rule::order)) tail = session_->words().tail.load(std::memory_order_acquire);
     if (!rule_on(Rule::published)) tail = log_->end_of_file(tail);
     const auto followed = log_->follow(snapshot, tail);
-    if (followed && *followed) return Done{};
+    if (followed && *followed) {
+      snapshot.is_sound = true;
+      return Done{};
+    }
     ::mdb_txn_reset(snapshot.txn);
     if (!followed) problem = followed.error();
   }
@@ -102,7 +116,6 @@ Status Environment::renew(Snapshot& snapshot) {
 }
 
 Status Environment::renew_lmdb(Snapshot& snapshot) {
-  if (env_ == nullptr) return lmdb_error(EIO, "begin to read");  // it could not be opened again
   for (int tries = 0; tries < kTries; ++tries) {
     const int code = snapshot.txn != nullptr
                          ? ::mdb_txn_renew(snapshot.txn)
@@ -144,24 +157,23 @@ void Environment::drop_snapshot(Snapshot& snapshot) {
   snapshot.tables = 0;
 }
 
-void Environment::discard(std::unique_ptr<Snapshot> snapshot) {
-  if (snapshot->txn != nullptr) ::mdb_txn_abort(snapshot->txn);
-  leave();
-}
-
-// Idle snapshots keep no tables that are out of use.
-void Environment::end_read(std::unique_ptr<Snapshot> snapshot) {
-  ::mdb_txn_reset(snapshot->txn);
-  snapshot->window.set_own(nullptr);
-  if (!log_->is_current(*snapshot)) drop_snapshot(*snapshot);
-  std::vector<std::unique_ptr<Snapshot>> surplus;
-  {
-    const std::scoped_lock lock(mutex_);
+// Idle snapshots keep no tables that are out of use. The pools have their room from the beginning.
+void Environment::end_read(std::unique_ptr<Snapshot> snapshot) noexcept {
+  if (snapshot->txn != nullptr) {
+    ::mdb_txn_reset(snapshot->txn);
+    snapshot->window.set_own(nullptr);
+    if (!log_->is_current(*snapshot)) drop_snapshot(*snapshot);
+    std::unique_lock lock(mutex_);
     auto& pool = snapshot->is_internal ? internal_pool_ : pool_;
-    pool.push_back(std::move(snapshot));
-    if (pool_.size() > kPoolFew) trim_pool(surplus);
+    if (snapshot->is_sound && pool.size() < pool.capacity()) pool.push_back(std::move(snapshot));
+    if (snapshot == nullptr && pool_.size() > kPoolFew) snapshot = take_surplus();
+    while (snapshot != nullptr) {
+      lock.unlock();
+      ::mdb_txn_abort(snapshot->txn);
+      lock.lock();
+      snapshot = take_surplus();
+    }
   }
-  for (const auto& each : surplus) ::mdb_txn_abort(each->txn);
   leave();
 }
 
@@ -172,12 +184,16 @@ void Environment::release_tables() {
   }
 }
 
-// REQUIRES: mutex_ is held.
-void Environment::trim_pool(std::vector<std::unique_ptr<Snapshot>>& surplus) {
+// An idle snapshot that is too many; null: there is none. REQUIRES: mutex_ is held.
+std::unique_ptr<Snapshot> Environment::take_surplus() {
   const MDB_envinfo now = info();
   const bool is_crowded = now.me_numreaders > now.me_maxreaders / kCrowdedShare;
-  const std::size_t limit = is_crowded ? kPoolFew : kPoolMost;
-  for (; pool_.size() > limit; pool_.pop_back()) surplus.push_back(std::move(pool_.back()));
+  std::unique_ptr<Snapshot> surplus;
+  if (pool_.size() > (is_crowded ? kPoolFew : kPoolMost)) {
+    surplus = std::move(pool_.back());
+    pool_.pop_back();
+  }
+  return surplus;
 }
 
 // Gives back the places of idle snapshots, and of processes that have died. Whether there were any.
@@ -222,23 +238,24 @@ Status Environment::open_tables(const Catalog& catalog) {
   if (number > catalog.tables()) return Done{};
 
   const std::scoped_lock lock(tables_mutex_);
-  MDB_txn* txn = nullptr;
-  int code = ::mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn);
+  MDB_txn* begun = nullptr;
+  int code = ::mdb_txn_begin(env_, nullptr, MDB_RDONLY, &begun);
   if (code != 0) return lmdb_error(code, "open the tables");
+  OwnTxn txn(begun);
   std::vector<NewTable> found;
   found.reserve(catalog.tables());
   for (; number <= catalog.tables() && code == 0; ++number) {
     if (is_open(number)) continue;
     MDB_dbi handle = 0;
-    code = ::mdb_dbi_open(txn, table_name(number).c_str(), 0, &handle);
+    code = ::mdb_dbi_open(txn.get(), table_name(number).c_str(), 0, &handle);
     if (code == 0) found.push_back({number, handle});
   }
   if (code != 0) {
-    ::mdb_txn_abort(txn);
+    txn.reset();
     if (code == MDB_NOTFOUND) return Error{Code::corrupt, "a table of the store is missing"};
     return lmdb_error(code, "open the tables");
   }
-  ::mdb_txn_commit(txn);  // this is what makes the handles known
+  ::mdb_txn_commit(txn.release());  // this is what makes the handles known
   for (const NewTable& each : found) tables_[each.number].store(each.handle);
   return Done{};
 }
@@ -275,7 +292,7 @@ Status Environment::lock_write(Millis busy_timeout, bool for_checkpoint, bool& o
 }
 
 // REQUIRES: this thread has the lock.
-void Environment::unlock_write(std::unique_ptr<TreeTxn> tree) {
+void Environment::unlock_write(std::unique_ptr<TreeTxn> tree) noexcept {
   if (tree != nullptr) {
     tree.reset();
     log_->end_direct();
@@ -285,66 +302,60 @@ void Environment::unlock_write(std::unique_ptr<TreeTxn> tree) {
   session_->unlock(SharedLock::write);
 }
 
-Result<std::unique_ptr<Snapshot>> Environment::begin_write(Millis busy_timeout,
-                                                           bool for_checkpoint) {
+Result<WriteTurn> Environment::begin_write(Millis busy_timeout, bool for_checkpoint) {
   if (is_foreign()) return foreign_error();
   if (!writable()) return read_only_error();
-  std::unique_ptr<Snapshot> early;
-  if (!rule_on(Rule::catch_up)) early = *begin_internal_read();
+  ReadTurn early;
+  if (!rule_on(Rule::catch_up)) early = std::move(*begin_internal_read());
   bool owner_died = false;
   if (const Status locked = lock_write(busy_timeout, for_checkpoint, owner_died); !locked) {
     return locked.error();
   }
-  if (early != nullptr) return early;
-  enter();
-  std::unique_ptr<Snapshot> snapshot = take_snapshot(true);
-  Status ready = renew(*snapshot);
-  if (ready && ((owner_died && rule_on(Rule::settle)) || !log_->is_settled(snapshot->state))) {
-    drop_snapshot(*snapshot);
-    ready = log_->settle();
-    if (ready) ready = renew(*snapshot);
+  // Who does not wait for other transactions waits a moment for what his own needs.
+  WriteTurn turn(*this, busy_timeout > Millis::zero() ? busy_timeout : Session::kLeastWait);
+  if (owner_died && rule_on(Rule::settle)) log_->mark_unsettled();
+  if (early != nullptr) {
+    turn.snapshot = std::move(early);
+    return turn;
   }
-  if (ready) ready = log_->open_if_needed(snapshot->state);
+  auto snapshot = begin_internal_read();
+  if (!snapshot) return snapshot.error();
+  turn.snapshot = std::move(*snapshot);
+  if (!log_->is_settled(turn.snapshot->state)) {
+    drop_snapshot(*turn.snapshot);
+    if (const Status settled = log_->settle(turn.patience()); !settled) return settled.error();
+    if (const Status renewed = renew(*turn.snapshot); !renewed) return renewed.error();
+  }
+  Status ready = log_->open_if_needed(turn.snapshot->state);
   if (ready) ready = check_files();
-  if (ready) return snapshot;
-  discard(std::move(snapshot));
-  unlock_write(nullptr);
-  return ready.error();
+  if (!ready) return ready.error();
+  return turn;
 }
 
-void Environment::end_write(std::unique_ptr<Snapshot> snapshot, std::unique_ptr<TreeTxn> tree) {
-  end_read(std::move(snapshot));
-  unlock_write(std::move(tree));
-}
-
-void Environment::leave_write(std::unique_ptr<Snapshot> snapshot, std::unique_ptr<TreeTxn> tree) {
-  drop_snapshot(*snapshot);
-  end_read(std::move(snapshot));
+void Environment::leave_write(std::unique_ptr<TreeTxn> tree) noexcept {
   write_.tree = std::move(tree);
   write_.state = Write::State::left;
 }
 
-void Environment::on_tree_commit(std::uint64_t id, const Catalog* changed,
-                                 const std::vector<NewTable>& tables) {
+void Environment::on_tree_commit(std::uint64_t id, const CatalogRef& changed,
+                                 const std::vector<NewTable>& tables) noexcept {
   for (const NewTable& each : tables) tables_[each.number].store(each.handle);
-  if (changed != nullptr) {
-    publish(make_ref<PublishedCatalog>(*changed, id));
+  if (changed) {
+    publish(changed);
   } else {
     current_catalog()->widen(id);
   }
 }
 
 void Environment::refresh_tree() {
-  enter();
+  const Inside inside(*this);
   MDB_txn* txn = nullptr;
   if (env_ != nullptr && ::mdb_txn_begin(env_, nullptr, 0, &txn) == 0) ::mdb_txn_abort(txn);
-  leave();
 }
 
 Status Environment::sync_tree() {
-  enter();
+  const Inside inside(*this);
   const int code = env_ == nullptr ? EIO : ::mdb_env_sync(env_, 1);
-  leave();
   if (code != 0) return lmdb_error(code, "sync the store");
   return Done{};
 }
@@ -352,13 +363,11 @@ Status Environment::sync_tree() {
 // Another process, with a larger map, has made the file grow beyond ours. LMDB can change the map
 // only while no transaction of this process is at work; the caller's own has not begun.
 Status Environment::adopt_larger_map(int entered) {
-  const std::scoped_lock shut(gate_);
-  closed_.store(true);
+  const Shut shut(*this);
   const bool alone = active_.load() == entered;
   const std::size_t before = info().me_mapsize;
   int code = alone ? ::mdb_env_set_mapsize(env_, 0) : MDB_MAP_RESIZED;
   if (code == 0 && info().me_mapsize < before) code = ::mdb_env_set_mapsize(env_, before);
-  closed_.store(false);
   if (code != 0) return lmdb_error(code, "enlarge the map");
   return Done{};
 }

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <string>
 #include <system_error>
 
@@ -24,7 +25,6 @@ Code code_of_errno(int number) {
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
-    case ENOMEM:
       return Code::full;
     case EAGAIN:
     case EBUSY:
@@ -77,6 +77,7 @@ constexpr Meaning kMeanings[] = {
 }  // namespace
 
 Error system_error(int number, std::string_view doing, std::string_view path) {
+  if (number == ENOMEM) throw std::bad_alloc();
   return {code_of_errno(number), sentence(doing, path, std::generic_category().message(number))};
 }
 

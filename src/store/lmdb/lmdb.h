@@ -5,9 +5,11 @@
 #pragma once
 
 #include <lmdb.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +19,28 @@
 #include "store/lmdb/page_format.h"
 
 namespace mayfly::internal {
+
+// A transaction of LMDB that nobody else ends.
+struct AbortTxn {
+  void operator()(MDB_txn* txn) const noexcept { ::mdb_txn_abort(txn); }
+};
+using OwnTxn = std::unique_ptr<MDB_txn, AbortTxn>;
+
+// A file that is open for as long as this stands.
+class OpenFile {
+ public:
+  explicit OpenFile(int number) : number_(number) {}
+  ~OpenFile() {
+    if (number_ >= 0) ::close(number_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int number() const { return number_; }  // negative: it could not be opened
+  int release() { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+};
 
 inline constexpr MDB_dbi kFreeTable = 0;  // LMDB's table of free pages
 inline constexpr MDB_dbi kMainTable = 1;  // its main table, once that is open
@@ -30,7 +54,8 @@ inline std::string_view to_view(const MDB_val& value) {
 }
 
 // What an error code of LMDB, or an errno that it passed on, means to a user: "cannot DOING PATH:
-// why (what to do)". The path may be part of `doing`, or there may be none.
+// why (what to do)". The path may be part of `doing`, or there may be none. ENOMEM is thrown, as
+// std::bad_alloc: so memory that has run out is the same wherever it was asked for.
 [[gnu::cold]] Error lmdb_error(int code, std::string_view doing, std::string_view path = {});
 
 // The same for an errno of a system call of ours.

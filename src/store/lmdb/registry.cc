@@ -22,6 +22,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <new>
 
 #include "mayfly/internal/stopwatch.h"
 #include "store/lmdb/environment.h"
@@ -61,9 +62,11 @@ void begin_anew() {
 // Never destroyed, so that a store that is closed while the process ends still finds it.
 Registry*& present() {
   static Registry* instance = [] {
-    ::pthread_atfork([] { present()->mutex.lock(); }, [] { present()->mutex.unlock(); },
-                     begin_anew);
-    return new Registry;
+    auto first = std::make_unique<Registry>();
+    const int failed = ::pthread_atfork([] { present()->mutex.lock(); },
+                                        [] { present()->mutex.unlock(); }, begin_anew);
+    if (failed != 0) throw std::bad_alloc();
+    return first.release();
   }();
   return instance;
 }
@@ -126,14 +129,21 @@ Error opening_error(const std::string& path) {
 // Opens the environment of an entry, which is gone again if that fails.
 Result<Environment*> open_entry(Registry& registry, std::unique_lock<std::mutex>& lock,
                                 std::list<Shared>::iterator entry, const StoreOptions& options) {
+  struct Opening {  // however it ends, others wait no longer
+    Registry& registry;
+    std::unique_lock<std::mutex>& lock;
+    std::list<Shared>::iterator entry;
+    ~Opening() {
+      if (!lock.owns_lock()) lock.lock();
+      if (entry->environment == nullptr) registry.all.erase(entry);
+      registry.changed.notify_all();
+    }
+  };
+  const Opening opening{registry, lock, entry};
   lock.unlock();
   auto opened = Environment::open(entry->path, options);
   lock.lock();
-  registry.changed.notify_all();
-  if (!opened) {
-    registry.all.erase(entry);
-    return opened.error();
-  }
+  if (!opened) return opened.error();
   entry->environment = std::move(*opened);
   entry->handles = 1;
   return entry->environment.get();
@@ -180,15 +190,22 @@ Status release_environment(Environment* environment, Time now) {
   const auto found = std::ranges::find_if(
       registry.all, [&](const Shared& shared) { return shared.environment.get() == environment; });
   if (--found->handles > 0) return Done{};
+  struct Closing {  // memory may run out
+    Registry& registry;
+    std::unique_lock<std::mutex>& lock;
+    std::list<Shared>::iterator entry;
+    std::unique_ptr<Environment> environment;
+    ~Closing() {
+      environment.reset();
+      lock.lock();
+      registry.all.erase(entry);
+      registry.changed.notify_all();
+    }
+  };
   found->is_closing = true;
-  std::unique_ptr<Environment> closing = std::move(found->environment);
+  const Closing closing{registry, lock, found, std::move(found->environment)};
   lock.unlock();
-  const Status closed = closing->close(now);
-  closing.reset();
-  lock.lock();
-  registry.all.erase(found);
-  registry.changed.notify_all();
-  return closed;
+  return closing.environment->close(now);
 }
 
 }  // namespace mayfly::internal

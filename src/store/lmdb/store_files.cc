@@ -29,7 +29,11 @@ Error cannot_make(int number, const std::string& path) {
 
 // Fills the file of that name, which only this process has.
 Status fill_file(const std::string& name, const std::string& path) {
-  MDB_env* env = nullptr;
+  struct Closing {
+    MDB_env* env = nullptr;
+    ~Closing() { ::mdb_env_close(env); }
+  } closing;
+  MDB_env*& env = closing.env;
   int code = ::mdb_env_create(&env);
   if (code == 0) code = ::mdb_env_set_maxdbs(env, 1);
   if (code == 0) code = ::mdb_env_set_mapsize(env, kNewMapBytes);
@@ -40,7 +44,6 @@ Status fill_file(const std::string& name, const std::string& path) {
     const auto filled = fill_new_store(env);
     if (!filled) done = filled.error();
   }
-  ::mdb_env_close(env);
   return done;
 }
 
@@ -138,25 +141,22 @@ std::uint64_t file_size_limit() {
 }
 
 Result<MDB_dbi> fill_new_store(MDB_env* env) {
-  MDB_txn* txn = nullptr;
-  int code = ::mdb_txn_begin(env, nullptr, 0, &txn);
+  MDB_txn* begun = nullptr;
+  int code = ::mdb_txn_begin(env, nullptr, 0, &begun);
   if (code != 0) return lmdb_error(code, "make the store");
+  OwnTxn txn(begun);
   MDB_dbi main = 0;
-  code = ::mdb_dbi_open(txn, nullptr, 0, &main);
+  code = ::mdb_dbi_open(txn.get(), nullptr, 0, &main);
+  if (code != 0) return lmdb_error(code, "make the store");
   std::random_device random;
   const Catalog catalog = Catalog::fresh(std::uint64_t{random()} << 32 | random());
   const TreeState state{UniqueId::random(), {}, {}};
-  Status made = code == 0 ? put_row(txn, main, kCatalogKey, catalog.encode())
-                          : Status(lmdb_error(code, "make the store"));
-  if (made) made = put_row(txn, main, kStateKey, state.encode());
-  if (!made) {
-    ::mdb_txn_abort(txn);
-    return made.error();
-  }
+  Status made = put_row(txn.get(), main, kCatalogKey, catalog.encode());
+  if (made) made = put_row(txn.get(), main, kStateKey, state.encode());
+  if (!made) return made.error();
   MDB_dbi table = 0;
-  code = ::mdb_dbi_open(txn, table_name(1).c_str(), MDB_CREATE, &table);
-  if (code != 0) ::mdb_txn_abort(txn);
-  if (code == 0) code = ::mdb_txn_commit(txn);
+  code = ::mdb_dbi_open(txn.get(), table_name(1).c_str(), MDB_CREATE, &table);
+  if (code == 0) code = ::mdb_txn_commit(txn.release());
   if (code != 0) return lmdb_error(code, "make the store");
   return table;
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -24,7 +25,7 @@ int reason_of(int code, MDB_env* env) {
   int file = -1;
   struct stat info {};
   if (code != EIO || ::mdb_env_get_fd(env, &file) != 0 || ::fstat(file, &info) != 0) return code;
-  const std::vector<char> zeros(kProbeBytes);
+  static const std::array<char, kProbeBytes> zeros{};
   const ssize_t written = ::pwrite(file, zeros.data(), zeros.size(), info.st_size);
   if (written < 0) return errno;
   if (::ftruncate(file, info.st_size) != 0) return code;
@@ -54,7 +55,7 @@ std::optional<TreeState> TreeState::decode(std::string_view bytes) {
 
 Result<std::unique_ptr<TreeTxn>> TreeTxn::begin(Environment& environment) {
   const int entered = environment.may_end_write() ? 1 : 0;  // by the write transaction
-  environment.enter();
+  Inside inside(environment);
   ::mdb_reader_check(environment.lmdb(), nullptr);  // those that have died need no pages
   Status problem = Done{};
   for (int tries = 0; tries < 5; ++tries) {
@@ -67,7 +68,7 @@ Result<std::unique_ptr<TreeTxn>> TreeTxn::begin(Environment& environment) {
     CatalogRef catalog = (*snapshot)->catalog;
     const TreeState state = (*snapshot)->state;
     const std::uint64_t seen = (*snapshot)->id;
-    environment.end_read(std::move(*snapshot));
+    snapshot->reset();
     MDB_txn* txn = nullptr;
     const int code = ::mdb_txn_begin(environment.lmdb(), nullptr, 0, &txn);
     if (code == MDB_MAP_RESIZED && environment.adopt_larger_map(1 + entered).ok()) continue;
@@ -75,13 +76,14 @@ Result<std::unique_ptr<TreeTxn>> TreeTxn::begin(Environment& environment) {
       problem = lmdb_error(code, "begin to write");
       break;
     }
-    auto tree = std::unique_ptr<TreeTxn>(new TreeTxn(&environment, txn, std::move(catalog)));
+    OwnTxn own(txn);
+    std::unique_ptr<TreeTxn> tree(new TreeTxn(&environment, std::move(own), std::move(catalog)));
     tree->state_ = state;
     tree->pages_before_ = tree->tree_pages();
-    if (::mdb_txn_id(txn) == seen + 1) return tree;
-    environment.enter();  // which its destructor takes back
+    if (::mdb_txn_id(txn) != seen + 1) continue;
+    tree->inside_ = std::move(inside);
+    return tree;
   }
-  environment.leave();
   if (!problem) return problem.error();
   return Error{Code::busy, "cannot begin to write: the store changes too fast (try again)"};
 }
@@ -90,7 +92,8 @@ Result<std::unique_ptr<TreeTxn>> TreeTxn::begin_in_copy(MDB_env* copy) {
   MDB_txn* txn = nullptr;
   int code = ::mdb_txn_begin(copy, nullptr, 0, &txn);
   if (code != 0) return lmdb_error(code, "write to the copy");
-  auto tree = std::unique_ptr<TreeTxn>(new TreeTxn(nullptr, txn, CatalogRef()));
+  OwnTxn own(txn);
+  std::unique_ptr<TreeTxn> tree(new TreeTxn(nullptr, std::move(own), CatalogRef()));
   MDB_dbi main = 0;
   code = ::mdb_dbi_open(txn, nullptr, 0, &main);
   if (code != 0) return lmdb_error(code, "read the copy");
@@ -106,11 +109,10 @@ Result<std::unique_ptr<TreeTxn>> TreeTxn::begin_in_copy(MDB_env* copy) {
   return tree;
 }
 
-TreeTxn::~TreeTxn() {
-  if (txn_ == nullptr) return;
-  ::mdb_txn_abort(txn_);
-  if (environment_ != nullptr) environment_->leave();
-}
+TreeTxn::TreeTxn(Environment* environment, OwnTxn txn, CatalogRef catalog)
+    : environment_(environment), txn_(std::move(txn)), catalog_(std::move(catalog)) {}
+
+TreeTxn::~TreeTxn() { txn_.reset(); }  // before the lock on the tables
 
 Catalog& TreeTxn::change_catalog() {
   if (!changed_) changed_ = catalog_->catalog();
@@ -127,8 +129,9 @@ Result<MDB_dbi> TreeTxn::table(std::uint32_t number) {
     if (const MDB_dbi known = environment_->table(number); known != 0) return known;
     if (!tables_lock_.owns_lock()) tables_lock_ = environment_->lock_tables();
   }
+  new_tables_.reserve(new_tables_.size() + 1);
   MDB_dbi handle = 0;
-  const int code = ::mdb_dbi_open(txn_, table_name(number).c_str(), MDB_CREATE, &handle);
+  const int code = ::mdb_dbi_open(lmdb(), table_name(number).c_str(), MDB_CREATE, &handle);
   if (code != 0) return lmdb_error(code, "make a table");
   new_tables_.push_back({number, handle});
   return handle;
@@ -153,7 +156,7 @@ std::int64_t TreeTxn::tree_pages() const {
   std::uint64_t pages = 0;
   const auto count = [&](MDB_dbi handle) {
     MDB_stat stat{};
-    if (handle == 0 || ::mdb_stat(txn_, handle, &stat) != 0) return;
+    if (handle == 0 || ::mdb_stat(lmdb(), handle, &stat) != 0) return;
     pages += stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
   };
   for (std::uint32_t number = 1; number <= catalog_->catalog().tables(); ++number) {
@@ -164,21 +167,19 @@ std::int64_t TreeTxn::tree_pages() const {
 }
 
 Status TreeTxn::commit() {
-  Status written = put_row(txn_, kMainTable, kStateKey, state_.encode());
-  if (written && changed_) written = put_row(txn_, kMainTable, kCatalogKey, changed_->encode());
+  Status written = put_row(lmdb(), kMainTable, kStateKey, state_.encode());
+  if (written && changed_) written = put_row(lmdb(), kMainTable, kCatalogKey, changed_->encode());
   if (!written) return written;
-  const std::uint64_t id = ::mdb_txn_id(txn_);
-  MDB_env* const env = ::mdb_txn_env(txn_);
-  const int code = ::mdb_txn_commit(std::exchange(txn_, nullptr));
-  Status committed = Done{};
-  if (code != 0) {
-    committed = lmdb_error(reason_of(code, env), "commit");
-  } else if (environment_ != nullptr) {
-    environment_->on_tree_commit(id, changed_ ? &*changed_ : nullptr, new_tables_);
-  }
+  const std::uint64_t id = ::mdb_txn_id(lmdb());
+  MDB_env* const env = ::mdb_txn_env(lmdb());
+  CatalogRef changed;  // made before: what is committed must not fail any more
+  if (changed_) changed = make_ref<PublishedCatalog>(*changed_, id);
+  const int code = ::mdb_txn_commit(txn_.release());
+  if (code == 0 && environment_ != nullptr) environment_->on_tree_commit(id, changed, new_tables_);
   if (tables_lock_.owns_lock()) tables_lock_.unlock();
-  if (environment_ != nullptr) environment_->leave();
-  return committed;
+  inside_.leave();
+  if (code != 0) return lmdb_error(reason_of(code, env), "commit");
+  return Done{};
 }
 
 }  // namespace mayfly::internal

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "mayfly/result.h"
+#include "store/lmdb/inside.h"
+#include "store/lmdb/lmdb.h"
 #include "store/log/log_file.h"
 #include "store/txn/catalog.h"
 
@@ -61,7 +63,7 @@ class TreeTxn {
   TreeTxn(const TreeTxn&) = delete;
   TreeTxn& operator=(const TreeTxn&) = delete;
 
-  MDB_txn* lmdb() const { return txn_; }
+  MDB_txn* lmdb() const { return txn_.get(); }
   const Catalog& catalog() const { return changed_ ? *changed_ : catalog_->catalog(); }
   Catalog& change_catalog();
 
@@ -78,14 +80,14 @@ class TreeTxn {
   Status commit();
 
  private:
-  TreeTxn(Environment* environment, MDB_txn* txn, CatalogRef catalog)
-      : environment_(environment), txn_(txn), catalog_(std::move(catalog)) {}
+  TreeTxn(Environment* environment, OwnTxn txn, CatalogRef catalog);
 
   Result<MDB_dbi> table(std::uint32_t number);
   std::int64_t tree_pages() const;
 
   Environment* const environment_;  // null: a copy
-  MDB_txn* txn_;
+  Inside inside_;                   // it
+  OwnTxn txn_;
   CatalogRef catalog_;
   TreeState state_;
   std::int64_t pages_before_ = 0;

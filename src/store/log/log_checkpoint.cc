@@ -3,7 +3,10 @@
 // that does the work in the background.
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <optional>
+#include <utility>
 
 #include "mayfly/internal/stopwatch.h"
 #include "store/lmdb/environment.h"
@@ -15,6 +18,11 @@ namespace mayfly::internal {
 namespace {
 
 constexpr Millis kTryAgain{100};
+
+// Who does not wait for other transactions waits a moment for a checkpoint.
+Millis wait_of(Millis patience) {
+  return patience > Millis::zero() ? patience : Session::kLeastWait;
+}
 
 // Whether LMDB has an entry of a key that the tables say is absent: the oldest version tells of it.
 bool is_in_tree(const Window& window, const Version& newest) {
@@ -118,7 +126,7 @@ Status RedoLog::apply_cut(Checkpointed* counts) {
   if (!snapshot) return snapshot.error();
   TreeState state = (*snapshot)->state;
   Window window = (*snapshot)->window;
-  environment_.end_read(std::move(*snapshot));
+  snapshot->reset();
   if (Status trusted = trust_tree(state); !trusted || window.empty()) return trusted;
   if (counts != nullptr) *counts = count_pending(state, state.applied.position, window.tail());
   const auto& tables = window.tables()->tables;
@@ -139,27 +147,29 @@ Status RedoLog::apply_all(bool names_log, Checkpointed* counts) {
   if (!snapshot) return snapshot.error();
   TreeState state = (*snapshot)->state;
   const Window window = (*snapshot)->window;
-  environment_.end_read(std::move(*snapshot));
+  snapshot->reset();
   if (Status trusted = trust_tree(state); !trusted) return trusted;
   const LogPlace end = tail();
   if (counts != nullptr) *counts = count_pending(state, end.position, end.position);
   if (names_log && state.applied == end) return Done{};
   state.applied = end;
   if (!names_log) state.log = UniqueId();
+  Ref<const TableSet> ready = new_tables(end.position);
   if (Status applied = apply_to_tree(window, state); !applied) return applied;
   const std::scoped_lock lock(follow_mutex_);
-  reset_tables(end);
+  reset_tables(end, std::move(ready));
   if (!names_log) words().log = 0;
   return Done{};
 }
 
 // A writer has filled both segments.
-Status RedoLog::wait_for_segment(Position needed) {
+Status RedoLog::wait_for_segment(Position needed, Millis patience) {
   const std::int64_t start = monotonic_ns();
-  if (Status locked = lock_checkpoint(); !locked) return locked;
+  auto turn = CheckpointTurn::take(*this, patience);
+  if (!turn) return turn.error();
   Status applied = Done{};
   if (words().durable.load() < needed) applied = apply_all(true);
-  unlock_checkpoint();
+  turn->end();
   counts_.stalls.fetch_add(1, std::memory_order_relaxed);
   counts_.stalled_ns.fetch_add(static_cast<std::uint64_t>(monotonic_ns() - start),
                                std::memory_order_relaxed);
@@ -180,21 +190,19 @@ Result<bool> RedoLog::append_cut(const TreeState& state, Time moment) {
   if (!rule_on(Rule::cut)) moment = Time::min();
   writer_.begin(RecordType::cut, moment);
   writer_.add_position(since);
-  if (const Status room = make_room(writer_.bytes(), false); !room) return room.error();
+  if (const Status room = make_room(writer_.bytes(), std::nullopt); !room) return room.error();
   if (const Status appended = append(); !appended) return appended.error();
   return true;
 }
 
 Status RedoLog::cut(Time moment, Millis patience) {
   const Working working(*this);
-  auto snapshot = environment_.begin_write(patience, true);
-  if (!snapshot) return snapshot.error();
-  Status cut = Done{};
-  if (!(*snapshot)->state.log.is_none()) {
-    if (const auto made = append_cut((*snapshot)->state, moment); !made) cut = made.error();
-  }
-  environment_.end_write(std::move(*snapshot), nullptr);
-  return cut;
+  auto turn = environment_.begin_write(patience, true);
+  if (!turn) return turn.error();
+  const TreeState& state = turn->snapshot->state;
+  if (state.log.is_none()) return Done{};
+  const auto made = append_cut(state, moment);
+  return made ? Status(Done{}) : Status(made.error());
 }
 
 // Where there is no room for a cut, everything is applied under the write lock. A passive
@@ -204,27 +212,21 @@ Status RedoLog::apply_pending(Time now, bool is_passive, Millis patience, Checkp
     return !status && !(is_passive && status.error().code == Code::busy);
   };
   Status ready = rule_on(Rule::locked) ? cut(now, patience) : Status(Done{});
-  std::unique_ptr<Snapshot> writing;
   std::optional<Working> working;
+  std::optional<WriteTurn> writing;
   if (!ready && ready.error().code == Code::full) {
     working.emplace(*this);
-    auto snapshot = environment_.begin_write(patience, true);
-    ready = snapshot ? Status(Done{}) : snapshot.error();
-    if (snapshot) writing = std::move(*snapshot);
-    if (snapshot) environment_.drop_snapshot(*writing);
+    auto turn = environment_.begin_write(patience, true);
+    ready = turn ? Status(Done{}) : turn.error();
+    if (turn) writing.emplace(std::move(*turn));
+    if (writing) environment_.drop_snapshot(*writing->snapshot);
   }
   if (must_stop(ready)) return ready;
   test_step("checkpoint");
-  Status done = lock_checkpoint(is_passive ? Millis::zero() : kLongestWait);
-  if (done) {
-    const bool is_cut = writing == nullptr && rule_on(Rule::locked);
-    done = is_cut ? apply_cut(&counts) : apply_all(true, &counts);
-    unlock_checkpoint();
-  } else if (!must_stop(done)) {
-    done = Done{};
-  }
-  if (writing != nullptr) environment_.end_write(std::move(writing), nullptr);
-  return done;
+  const auto turn = CheckpointTurn::take(*this, is_passive ? Millis::zero() : wait_of(patience));
+  if (!turn) return is_passive && turn.error().code == Code::busy ? Status(Done{}) : turn.error();
+  const bool is_cut = !writing && rule_on(Rule::locked);
+  return is_cut ? apply_cut(&counts) : apply_all(true, &counts);
 }
 
 bool RedoLog::fits_tree(std::uint64_t bytes) const {
@@ -232,16 +234,16 @@ bool RedoLog::fits_tree(std::uint64_t bytes) const {
 }
 
 // Pages that a transaction has freed can be taken by the next but one, so an empty one may help.
-Result<bool> RedoLog::make_tree_room(std::uint64_t bytes) {
+Result<bool> RedoLog::make_tree_room(std::uint64_t bytes, Millis patience) {
   (void)environment_.adopt_larger_map();
   if (fits_tree(bytes)) return true;
-  if (const Status locked = lock_checkpoint(); !locked) return locked.error();
+  const auto turn = CheckpointTurn::take(*this, patience);
+  if (!turn) return turn.error();
   Status done = words().log.load() == 0 ? Status(Done{}) : apply_all(true);
   if (done && !fits_tree(bytes) && environment_.last_freed_much()) {
     auto tree = TreeTxn::begin(environment_);
     done = tree ? (*tree)->commit() : Status(tree.error());
   }
-  unlock_checkpoint();
   if (!done) return done.error();
   return fits_tree(bytes);
 }
@@ -257,57 +259,60 @@ Result<Checkpointed> RedoLog::checkpoint(Time now, CheckpointMode mode, Millis p
 
 // --- Direct commits
 
-Result<std::unique_ptr<TreeTxn>> RedoLog::begin_direct(const TreeState& state) {
-  if (Status locked = lock_checkpoint(); !locked) {
-    return locked.error();
-  }
-  Status ready = Done{};
+Result<std::unique_ptr<TreeTxn>> RedoLog::begin_direct(const TreeState& state, Millis patience) {
+  auto turn = CheckpointTurn::take(*this, patience);
+  if (!turn) return turn.error();
   if (!state.log.is_none()) {
-    ready = apply_all(true);
-    if (ready) ready = make_room(kRecordHeaderBytes, false);
+    if (const Status applied = apply_all(true); !applied) return applied.error();
+    const Status room = make_room(kRecordHeaderBytes, std::nullopt);
+    if (!room) return room.error();
   }
-  if (ready) {
-    auto tree = TreeTxn::begin(environment_);
-    if (tree) return tree;
-    ready = tree.error();
-  }
-  end_direct();
-  return ready.error();
+  auto tree = TreeTxn::begin(environment_);
+  if (tree) turn->keep();
+  return tree;
 }
-
-void RedoLog::end_direct() { unlock_checkpoint(); }
 
 // LMDB is told of the place behind a barrier record, which is written when LMDB is durable. If that
 // fails, whoever writes next makes up for it.
 Status RedoLog::commit_direct(TreeTxn& tree) {
   if (!environment_.leaves_reserve(tree.growth())) return write_error(MDB_MAP_FULL);
   TreeState state = tree.state();
-  const bool has_log = !state.log.is_none();
-  if (has_log) {
-    const LogPlace end = tail();
-    writer_.begin(RecordType::barrier, Time{});
-    state.applied.position = end.position + writer_.finish(end.position, end.chain).size();
-    state.applied.chain = writer_.chain();
-    tree.set_state(state);
-    words().busy = SharedWords::kWriting;
+  if (state.log.is_none()) {
+    Status committed = tree.commit();
+    if (committed) words().commits = 1;
+    return committed;
   }
-  const Status committed = tree.commit();
+  const LogPlace end = tail();
+  writer_.begin(RecordType::barrier, Time{});
+  state.applied.position = end.position + writer_.finish(end.position, end.chain).size();
+  state.applied.chain = writer_.chain();
+  tree.set_state(state);
+  Ref<const TableSet> ready = new_tables(state.applied.position);
   // If one of the two fails, whoever writes next looks what LMDB has.
-  if (committed && has_log && append_barrier(state.applied)) words().busy = SharedWords::kIdle;
-  if (committed) words().commits = 1;
+  Busy busy(words());
+  Status committed = tree.commit();
+  if (!committed) return committed;
+  if (append_barrier(state.applied, std::move(ready))) busy.done();
+  words().commits = 1;
   return committed;
 }
 
 // --- The thread
 
-void RedoLog::wake_thread() {
+// While it is being stopped, what it has to do waits for allow_thread().
+bool RedoLog::wake_thread() noexcept {
   const std::scoped_lock lock(thread_mutex_);
-  if (is_stopping_) return;
-  if (thread_ == nullptr) {
-    thread_ = std::make_unique<BackgroundThread>(thread_clock_, [this] { return work(); });
-  } else {
+  if (is_stopping_) return true;
+  if (thread_ != nullptr) {
     thread_->wake();
+    return true;
   }
+  try {
+    thread_ = std::make_unique<BackgroundThread>(thread_clock_, [this] { return work(); });
+  } catch (const std::exception&) {  // no memory, or too many threads
+    return false;
+  }
+  return true;
 }
 
 void RedoLog::stop_thread() {
@@ -320,7 +325,11 @@ void RedoLog::stop_thread() {
   ended.reset();  // waits for it
   wanted_ = kNotWanted;
   sync_at_ = kNever;
-  if (unsynced_.exchange(false)) (void)sync_log(words().tail.load());
+  if (!unsynced_.exchange(false)) return;
+  try {
+    (void)sync_log(words().tail.load());
+  } catch (const std::bad_alloc&) {  // what it would have said
+  }
 }
 
 void RedoLog::allow_thread() {
@@ -328,30 +337,40 @@ void RedoLog::allow_thread() {
     const std::scoped_lock lock(thread_mutex_);
     is_stopping_ = false;
   }
-  if (unsynced_.load() || wanted_.load() != kNotWanted) wake_thread();
+  if (unsynced_.load() || wanted_.load() != kNotWanted) (void)wake_thread();
 }
 
 // The thread itself is about to make one.
 void RedoLog::request_checkpoint(Time moment) {
   if (worker_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
-  if (wanted_.exchange(moment.time_since_epoch().count()) == kNotWanted) wake_thread();
+  if (wanted_.exchange(moment.time_since_epoch().count()) != kNotWanted) return;
+  if (!wake_thread()) wanted_ = kNotWanted;  // whoever needs the room makes one
 }
 
 // Syncs the log some time after the first commit that nobody has synced, and makes checkpoints.
 // What fails is tried again with the next commit, or by whoever needs the room.
-Time RedoLog::work() {
+Time RedoLog::work() noexcept {
   test_step("thread");
-  if (const std::int64_t wanted = wanted_.exchange(kNotWanted); wanted != kNotWanted) {
+  const std::int64_t wanted = wanted_.exchange(kNotWanted);
+  try {
+    return work_once(wanted);
+  } catch (const std::bad_alloc&) {
+    wanted_ = wanted;
+    return thread_clock_.now() + kTryAgain;
+  }
+}
+
+Time RedoLog::work_once(std::int64_t wanted) {
+  if (wanted != kNotWanted) {
     const Time moment{Millis(wanted)};
     worker_ = std::this_thread::get_id();
     (void)purge_tree(moment);
     // Erasing took a while: what fell due until the last commit need not be written either.
     const std::int64_t last = last_moment_.load(std::memory_order_relaxed);
     Status done = cut(last == kNotWanted ? moment : Time(Millis(last)), Session::kLeastWait);
-    if (done) done = lock_checkpoint(Session::kLeastWait);
     if (done) {
-      done = apply_cut();
-      unlock_checkpoint();
+      const auto turn = CheckpointTurn::take(*this, Session::kLeastWait);
+      done = turn ? apply_cut() : Status(turn.error());
     }
     if (!done && done.error().code == Code::busy) {
       wanted_ = wanted;

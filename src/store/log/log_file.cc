@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <random>
@@ -286,14 +287,17 @@ Status LogFile::append(int segment, Position position, std::string_view record) 
   const std::size_t done = write_at(file_, offset, record);
   if (done == record.size()) [[likely]]
     return Done{};
-  const Error error = system_error(errno, "write", path_);
-  if (done == 0 && error.code == Code::full) return error;  // nothing was written
-  const std::string zeros(done == 0 ? kRecordHeaderBytes : std::min(done, kRecordHeaderBytes),
-                          '\0');
-  if (write_at(file_, offset, zeros) != zeros.size()) {
-    spoiled_.store(true, std::memory_order_relaxed);
+  const int problem = errno;
+  const bool is_full = problem == ENOSPC || problem == EDQUOT || problem == EFBIG;
+  if (done > 0 || !is_full) {
+    constexpr std::array<char, kRecordHeaderBytes> kZeros{};
+    const std::string_view zeros(kZeros.data(),
+                                 done == 0 ? kZeros.size() : std::min(done, kZeros.size()));
+    if (write_at(file_, offset, zeros) != zeros.size()) {
+      spoiled_.store(true, std::memory_order_relaxed);
+    }
   }
-  return error;
+  return system_error(problem, "write", path_);
 }
 
 Status LogFile::fill(int segment, Position end) {

@@ -71,7 +71,7 @@ Status RedoLog::purge_tree(Time moment) {
   auto snapshot = environment_.begin_internal_read();
   if (!snapshot) return snapshot.error();
   Status status = list_due(environment_, **snapshot, moment, due);
-  environment_.end_read(std::move(*snapshot));
+  snapshot->reset();
   for (std::span<const ExpiredKey> rest(due); status && !rest.empty();) {
     status = purge_batch(rest, moment);
   }
@@ -81,8 +81,9 @@ Status RedoLog::purge_tree(Time moment) {
 // Erases the first of them, as many as fit into a record. A key that fits into none is left to a
 // purge by the user.
 Status RedoLog::purge_batch(std::span<const ExpiredKey>& keys, Time moment) {
-  auto snapshot = environment_.begin_write(Session::kLeastWait, true);
-  if (!snapshot) return snapshot.error();
+  auto turn = environment_.begin_write(Session::kLeastWait, true);
+  if (!turn) return turn.error();
+  const Snapshot& snapshot = *turn->snapshot;
   Status status = Done{};
   MemTable own(0);
   std::size_t bytes = 0;
@@ -91,7 +92,7 @@ Status RedoLog::purge_batch(std::span<const ExpiredKey>& keys, Time moment) {
     if (!takes(key.key.size() + kOperationBytes)) continue;
     bytes += key.key.size() + kOperationBytes;
     if (!takes(bytes)) break;
-    const auto due = is_due_now(environment_, **snapshot, key, moment);
+    const auto due = is_due_now(environment_, snapshot, key, moment);
     if (!due) status = due.error();
     if (!due || !*due) continue;
     own.add({.family = Catalog::id_of(key.family),
@@ -104,13 +105,12 @@ Status RedoLog::purge_batch(std::span<const ExpiredKey>& keys, Time moment) {
   if (!rule_on(Rule::logged)) {
     Window unlogged;
     unlogged.set_own(&own);
-    status = apply_to_tree(unlogged, (*snapshot)->state);
+    status = apply_to_tree(unlogged, snapshot.state);
   } else if (status && !own.empty()) {
-    const auto end = commit((*snapshot)->state, own, moment);
+    const auto end = commit(snapshot.state, own, moment, turn->patience());
     if (!end) status = end.error();
     if (end) counts_.purged.fetch_add(own.keys(), std::memory_order_relaxed);
   }
-  environment_.end_write(std::move(*snapshot), nullptr);
   return status;
 }
 

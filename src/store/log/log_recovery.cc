@@ -56,7 +56,8 @@ Status RedoLog::find_segment(const LogReader& reader, const LogPlace& applied) {
 // changes the chain, and is synced before anybody writes.
 Status RedoLog::append_life() {
   if (!rule_on(Rule::life)) return Done{};
-  if (Status room = make_room(kRecordHeaderBytes + sizeof(UniqueId), true); !room) {
+  const Millis patience = std::max(options_.busy_timeout, Session::kLeastWait);
+  if (Status room = make_room(kRecordHeaderBytes + sizeof(UniqueId), patience); !room) {
     return room;
   }
   writer_.begin(RecordType::life, Time{});
@@ -77,19 +78,23 @@ bool RedoLog::is_settled(const TreeState& state) const {
          (state.log.is_none() || words().log.load(std::memory_order_relaxed) == state.log.word());
 }
 
-Status RedoLog::settle() {
-  if (Status locked = lock_checkpoint(); !locked) return locked;
+void RedoLog::mark_unsettled() {
+  if (words().busy.load() == SharedWords::kIdle) words().busy = SharedWords::kWriting;
+}
+
+Status RedoLog::settle(Millis patience) {
+  const auto turn = CheckpointTurn::take(*this, patience);
+  if (!turn) return turn.error();
   Status settled = environment_.sync_tree();
   if (settled) {
     auto snapshot = environment_.begin_internal_read();
     settled = snapshot ? Status(Done{}) : Status(snapshot.error());
     const TreeState state = snapshot ? (*snapshot)->state : TreeState();
-    if (snapshot) environment_.end_read(std::move(*snapshot));
+    if (snapshot) snapshot->reset();
     if (settled) settled = state.store.is_none() ? environment_.upgrade() : settle_log(state);
   }
   if (settled && words().failed.load() != 0) settled = heal();
   if (settled) words().busy = SharedWords::kIdle;
-  unlock_checkpoint();
   return settled;
 }
 
@@ -108,13 +113,15 @@ Status RedoLog::settle_log(const TreeState& state) {
     put_in_force(state);
     return Done{};
   }
-  if (state.applied.position > words().tail.load()) return append_barrier(state.applied);
+  if (state.applied.position > words().tail.load()) {
+    return append_barrier(state.applied, new_tables(state.applied.position));
+  }
   if (Status adopted = adopt_records(state); !adopted || busy != SharedWords::kNoLife) {
     return adopted;
   }
   auto snapshot = environment_.begin_internal_read();  // the tables follow
   if (!snapshot) return snapshot.error();
-  environment_.end_read(std::move(*snapshot));
+  snapshot->reset();
   return append_life();
 }
 
@@ -135,7 +142,7 @@ Status RedoLog::adopt_records(const TreeState& state) {
 
 // A direct commit is in LMDB; its place in the log is made. If the chain is the later one already,
 // the record was written by one that died.
-Status RedoLog::append_barrier(const LogPlace& behind) {
+Status RedoLog::append_barrier(const LogPlace& behind, Ref<const TableSet> ready) {
   const LogPlace end = tail();
   if (end.chain != behind.chain) {
     writer_.begin(RecordType::barrier, Time{});
@@ -148,7 +155,7 @@ Status RedoLog::append_barrier(const LogPlace& behind) {
   }
   {
     const std::scoped_lock lock(follow_mutex_);
-    reset_tables(behind);
+    reset_tables(behind, std::move(ready));
   }
   words().chain = behind.chain;
   words().tail = behind.position;
@@ -165,11 +172,9 @@ void RedoLog::put_in_force(const TreeState& state) {
 }
 
 // LMDB names the log after it is whole and has its name, so a log that LMDB names was there.
-Status RedoLog::make_log() {
-  if (Status locked = lock_checkpoint(); !locked) return locked;
-  const Status made = name_log();
-  unlock_checkpoint();
-  return made;
+Status RedoLog::make_log(Millis patience) {
+  const auto turn = CheckpointTurn::take(*this, patience);
+  return turn ? name_log() : Status(turn.error());
 }
 
 Status RedoLog::name_log() {
@@ -198,17 +203,18 @@ Status RedoLog::name_log() {
   if (rule_on(Rule::dir_sync)) {
     if (Status synced = sync_directory_of(path_); !synced) return synced;
   }
-  words().busy = SharedWords::kWriting;
+  Ref<const TableSet> ready = new_tables(state.applied.position);
+  Busy busy(words());
   (*tree)->set_state(state);
   // If it fails, LMDB may name the log all the same: whoever writes next looks.
   if (Status committed = (*tree)->commit(); !committed) return committed;
   {
     const std::scoped_lock lock(follow_mutex_);
     use(std::move(*file));
-    reset_tables(state.applied);
+    reset_tables(state.applied, std::move(ready));
   }
   put_in_force(state);
-  words().busy = SharedWords::kIdle;
+  busy.done();
   return Done{};
 }
 
@@ -223,29 +229,26 @@ Status RedoLog::heal() {
 }
 
 // Everything goes into LMDB, which then names no log, and the log is removed. REQUIRES: alone.
-Status RedoLog::finish(const TreeState& state, Time now, Checkpointed* counts) {
+Status RedoLog::finish(const TreeState& state, Time now, Millis patience, Checkpointed* counts) {
   if (state.log.is_none()) return Done{};
   const auto cut = append_cut(state, now);
   if (!cut && cut.error().code != Code::full) return cut.error();
-  Status done = lock_checkpoint();
-  if (!done) return done;
+  const auto turn = CheckpointTurn::take(*this, patience);
+  if (!turn) return turn.error();
   if (!rule_on(Rule::unlink_last)) ::unlink(path_.c_str());
-  done = apply_all(false, counts);
+  Status done = apply_all(false, counts);
   if (done) ::unlink(path_.c_str());
   if (done) forget_file();
-  unlock_checkpoint();
   return done;
 }
 
 Status RedoLog::close(Time now, Millis patience, Checkpointed* counts) {
   const Working working(*this);
-  auto snapshot = environment_.begin_write(patience, true);
-  if (!snapshot) return snapshot.error();
-  const TreeState state = (*snapshot)->state;
-  environment_.drop_snapshot(**snapshot);
-  const Status closed = finish(state, now, counts);
-  environment_.end_write(std::move(*snapshot), nullptr);
-  return closed;
+  auto turn = environment_.begin_write(patience, true);
+  if (!turn) return turn.error();
+  const TreeState state = turn->snapshot->state;
+  environment_.drop_snapshot(*turn->snapshot);
+  return finish(state, now, turn->patience(), counts);
 }
 
 }  // namespace mayfly::internal

@@ -15,6 +15,8 @@ constexpr std::uint64_t kPendingLeast = std::uint64_t{4} << 20;
 
 }  // namespace
 
+// What is committed must not fail any more for want of memory: without a thread, which could not be
+// made, it syncs the log itself.
 Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
   last_moment_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   const std::uint64_t pending = end - std::min(end, words().durable.load());
@@ -25,7 +27,10 @@ Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
   if (durability == Durability::full && rule_on(Rule::ack_after)) return sync_log(end);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // the thread clears it, then reads the tail
   if (durability == Durability::normal && !unsynced_.load(std::memory_order_relaxed)) {
-    if (!unsynced_.exchange(true)) wake_thread();
+    if (!unsynced_.exchange(true) && !wake_thread()) {
+      unsynced_ = false;
+      return sync_log(end);
+    }
   }
   return Done{};
 }
@@ -39,29 +44,43 @@ Status RedoLog::sync_log(Position end) {
   std::unique_lock lock(sync_mutex_);
   sync_ended_.wait(lock, [&] { return !is_syncing_ || is_synced(); });
   if (is_synced()) return Done{};
-  is_syncing_ = true;
-  lock.unlock();
-  Status synced = sync_shared(end);
-  lock.lock();
-  is_syncing_ = false;
-  lock.unlock();
-  sync_ended_.notify_all();
-  return synced;
+  struct Syncing {
+    RedoLog& log;
+    std::unique_lock<std::mutex>& lock;
+    Syncing(RedoLog& its_log, std::unique_lock<std::mutex>& its_lock) : log(its_log), lock(its_lock) {
+      log.is_syncing_ = true;
+      lock.unlock();
+    }
+    ~Syncing() {
+      lock.lock();
+      log.is_syncing_ = false;
+      lock.unlock();
+      log.sync_ended_.notify_all();
+    }
+  };
+  const Syncing syncing(*this, lock);
+  return sync_shared(end);
 }
 
-// Other processes may have synced meanwhile.
+// Other processes may have synced meanwhile. The lock only saves syncs; so nobody waits for one who
+// has been stopped while he has it.
 Status RedoLog::sync_shared(Position end) {
-  if (Status locked = session_.lock(SharedLock::sync, kLongestWait); !locked) return locked;
-  Status synced = Done{};
+  struct SyncTurn {
+    Session& session;
+    bool has_lock;
+    ~SyncTurn() {
+      if (has_lock) session.unlock(SharedLock::sync);
+    }
+  };
+  const Millis patience = std::max(options_.busy_timeout, Session::kLeastWait);
+  const SyncTurn turn{session_, session_.lock(SharedLock::sync, patience).ok()};
   if (words().failed.load() != 0) {
-    synced = Error{Code::io,
-                   "the log could not be synced: whether the last commits survive a "
-                   "power cut is unknown (the next write makes a new log)"};
-  } else if (words().synced.load(std::memory_order_acquire) < end) {
-    synced = sync_file();
+    return Error{Code::io,
+                 "the log could not be synced: whether the last commits survive a power cut is "
+                 "unknown (the next write makes a new log)"};
   }
-  session_.unlock(SharedLock::sync);
-  return synced;
+  if (words().synced.load(std::memory_order_acquire) >= end) return Done{};
+  return sync_file();
 }
 
 // What lies before the beginning of the log that is in force is in LMDB, durably.
@@ -80,7 +99,9 @@ Status RedoLog::sync_file() {
   if (words().log.load() != log) return Done{};
   if (!synced) words().failed.store(1);
   if (!rule_on(Rule::sync_before)) covered = words().tail.load();
-  if (synced) words().synced = std::max(covered, words().synced.load());
+  for (Position known = words().synced.load(); synced && known < covered;) {
+    if (words().synced.compare_exchange_weak(known, covered)) break;
+  }
   return synced;
 }
 
@@ -91,7 +112,7 @@ Status RedoLog::sync() {
   const Position applied = (*snapshot)->state.applied.position;
   const Position end = std::max(applied, (*snapshot)->window.tail());
   const bool has_log = !(*snapshot)->state.log.is_none();
-  environment_.end_read(std::move(*snapshot));
+  snapshot->reset();
   if (applied > words().durable.load() && rule_on(Rule::sync_lmdb)) {
     if (Status synced = environment_.sync_tree(); !synced) return synced;
   }
@@ -109,24 +130,28 @@ Position RedoLog::end_of_file(Position end) const {
 // --- The checkpoint lock
 
 Status RedoLog::lock_checkpoint(Millis patience) {
-  if (Status locked = session_.lock(SharedLock::checkpoint, patience); !locked) return locked;
+  Status locked = session_.lock(SharedLock::checkpoint, patience);
+  while (!locked && patience > Millis::zero() && checkpoint_thread_.load() != std::thread::id()) {
+    locked = session_.lock(SharedLock::checkpoint, patience);
+  }
+  if (!locked) return locked;
   checkpoint_thread_ = std::this_thread::get_id();
   environment_.refresh_tree();
   return Done{};
 }
 
-void RedoLog::unlock_checkpoint() {
+void RedoLog::unlock_checkpoint() noexcept {
   checkpoint_thread_ = std::thread::id();
   session_.unlock(SharedLock::checkpoint);
 }
 
-RedoLog::CheckpointLock::CheckpointLock(RedoLog& log, bool takes) {
-  if (!takes || log.checkpoint_thread_.load() == std::this_thread::get_id()) return;
-  if (log.lock_checkpoint()) log_ = &log;
+Result<CheckpointTurn> CheckpointTurn::take(RedoLog& log, Millis patience) {
+  if (Status locked = log.lock_checkpoint(patience); !locked) return locked.error();
+  return CheckpointTurn(log);
 }
 
-RedoLog::CheckpointLock::~CheckpointLock() {
-  if (log_ != nullptr) log_->unlock_checkpoint();
+void CheckpointTurn::end() noexcept {
+  if (log_ != nullptr) std::exchange(log_, nullptr)->unlock_checkpoint();
 }
 
 bool RedoLog::is_current(const Snapshot& snapshot) const {

@@ -5,6 +5,7 @@
 #include "store/log/redo_log.h"
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 #include <utility>
 
@@ -89,16 +90,21 @@ LogPlace RedoLog::tail() const {
 
 // --- Tables
 
-void RedoLog::publish(Ref<const TableSet> set) {
+// The set that was in use is freed after the mutex.
+void RedoLog::publish(Ref<const TableSet> set) noexcept {
   const std::scoped_lock lock(set_mutex_);
-  set_ = std::move(set);
+  std::swap(set_, set);
   set_number_.fetch_add(1, std::memory_order_release);
 }
 
-void RedoLog::reset_tables(const LogPlace& place) {
+Ref<const TableSet> RedoLog::new_tables(Position begin) {
   auto set = make_ref<TableSet>();
-  set->tables.push_back({make_ref<MemTable>(table_seed()), place.position});
-  publish(std::move(set));
+  set->tables.push_back({make_ref<MemTable>(table_seed()), begin});
+  return set;
+}
+
+void RedoLog::reset_tables(const LogPlace& place, Ref<const TableSet> ready) noexcept {
+  publish(std::move(ready));
   floors_.clear();
   followed_place_ = place;
   followed_.store(place.position, std::memory_order_release);
@@ -117,14 +123,26 @@ void RedoLog::drop_applied(Position applied) {
   environment_.release_tables();
 }
 
+// Makes room for the operations, or the set of tables behind a cut. (The count is in the chain, but
+// whoever forges that may claim any.)
+Ref<const TableSet> RedoLog::make_ready(const RecordView& record) {
+  if (record.type == RecordType::transaction) {
+    const std::size_t most = record.body.size() / kOperationBytes;
+    set_->tables.back().table->reserve(std::min<std::size_t>(record.operations, most),
+                                       record.body.size());
+  }
+  if (record.type != RecordType::cut) return nullptr;
+  auto set = make_ref<TableSet>(*set_);
+  freeze(*set, record);
+  return set;
+}
+
 // False: the record makes no sense here, or is that of a commit which LMDB is to have already.
-bool RedoLog::apply(const RecordView& record) {
+bool RedoLog::apply(const RecordView& record, Ref<const TableSet> ready) noexcept {
   if (record.type == RecordType::transaction) {
     if (!add_operations(*set_->tables.back().table, record, &floors_)) return false;
   } else if (record.type == RecordType::cut) {
-    auto set = make_ref<TableSet>(*set_);
-    freeze(*set, record);
-    publish(std::move(set));
+    publish(std::move(ready));
   } else if (record.type != RecordType::life && rule_on(Rule::order)) {
     return false;
   }
@@ -246,7 +264,8 @@ bool RedoLog::is_direct(const TreeState& state) const {
   return state.log.is_none() && words().commits.load(std::memory_order_relaxed) == 0;
 }
 
-Result<Position> RedoLog::commit(const TreeState& state, const MemTable& own, Time now) {
+Result<Position> RedoLog::commit(const TreeState& state, const MemTable& own, Time now,
+                                 Millis patience) {
   writer_.begin(RecordType::transaction, now);
   Operation operation;
   own.each([&](const Version& version) {
@@ -254,41 +273,43 @@ Result<Position> RedoLog::commit(const TreeState& state, const MemTable& own, Ti
   });
   if (writer_.operations() == 0) return words().tail.load();
   if (state.log.is_none()) {
-    if (const Status made = make_log(); !made) return made.error();
+    if (const Status made = make_log(patience); !made) return made.error();
   }
-  if (const Status room = make_room(writer_.bytes(), true, now); !room) return room.error();
+  if (const Status room = make_room(writer_.bytes(), patience, now); !room) return room.error();
   if (const Status appended = append(); !appended) return appended.error();
   return words().tail.load(std::memory_order_relaxed);
 }
 
-// Writes the record, makes it part of the tables, and tells everybody.
+// Writes the record, makes it part of the tables, and tells everybody. All memory is there before:
+// what is in the log is committed.
 Status RedoLog::append() {
   const LogPlace end = tail();
   const std::string_view bytes = writer_.finish(end.position, end.chain);
+  const auto record = read_record(bytes, end.position, end.chain);
   const std::scoped_lock lock(follow_mutex_);
   if (followed_place_ != end) reset_tables(end);  // all of it is in LMDB
-  set_->tables.back().table->reserve(writer_.operations(), bytes.size());
-  const std::uint32_t busy = words().busy.load(std::memory_order_relaxed);
-  if (busy == SharedWords::kIdle) words().busy.store(SharedWords::kWriting);
+  Ref<const TableSet> ready = make_ready(*record);
+  Busy busy(words());
   const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));
   const Ref<LogFile> log_file = file();
-  if (const Status written = log_file->append(segment, end.position, bytes); !written) {
+  if (Status written = log_file->append(segment, end.position, bytes); !written) {
     if (log_file->is_spoiled()) words().failed.store(1);
-    words().busy.store(busy, std::memory_order_release);
+    busy.done();
     return written;
   }
-  if (const auto record = read_record(bytes, end.position, end.chain)) apply(*record);
+  apply(*record, std::move(ready));
   followed_.store(followed_place_.position, std::memory_order_release);
   words().chain.store(writer_.chain(), std::memory_order_relaxed);
   words().tail.store(end.position + bytes.size(), std::memory_order_release);
-  words().busy.store(busy, std::memory_order_release);
+  busy.done();
   counts_.logged_bytes.fetch_add(bytes.size(), std::memory_order_relaxed);
   return Done{};
 }
 
 // Goes on in the other segment if the present one is full. All records there must be in LMDB,
 // durably.
-Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> moment) {
+Status RedoLog::make_room(std::size_t bytes, std::optional<Millis> patience,
+                          std::optional<Time> moment) {
   const LogPlace end = tail();
   const Ref<LogFile> log_file = file();
   const std::uint64_t reserve = moment ? kReserve : 0;
@@ -305,8 +326,8 @@ Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> 
   if (!rule_on(Rule::recyc_durable)) durable = (*environment_.begin_read())->state.applied.position;
   if (!rule_on(Rule::recyc_check)) durable = end.position;
   if (log_file->segment(other) && durable < place->position) {
-    if (!may_wait) return Error{Code::full, "both segments of the log are full"};
-    if (Status waited = wait_for_segment(place->position); !waited) return waited;
+    if (!patience) return Error{Code::full, "both segments of the log are full"};
+    if (Status waited = wait_for_segment(place->position, *patience); !waited) return waited;
   }
   if (Status begun = log_file->begin_segment(other, end); !begun) return begun;
   if (Status filled = log_file->fill(other, needed); !filled) return filled;
@@ -317,9 +338,10 @@ Status RedoLog::make_room(std::size_t bytes, bool may_wait, std::optional<Time> 
 
 // --- Expired keys
 
-// Who has walked may be behind: what others have put meanwhile is looked at.
+// Who has walked may be behind: what others have put meanwhile is looked at. Without memory the
+// floor stays where it is, and the next walk passes the same rows.
 void RedoLog::raise_floor(std::uint32_t family, const ExpiryFloor& floor, Position tail,
-                          bool is_purged) {
+                          bool is_purged) noexcept try {
   const std::scoped_lock lock(follow_mutex_);
   const std::vector<TableEntry>& tables = set_->tables;
   if (followed_place_.position < tail || tables.front().begin > tail) return;
@@ -332,24 +354,24 @@ void RedoLog::raise_floor(std::uint32_t family, const ExpiryFloor& floor, Positi
   }
   const Position since = is_purged ? followed_place_.position : tail;
   floors_.raise(family, floor.is_beyond(least) ? ExpiryFloor{least} : floor, since);
+} catch (const std::bad_alloc&) {
 }
 
-void RedoLog::note_expired(std::vector<ExpiredKey>& keys) {
+void RedoLog::note_expired(ExpiredKeys& keys) noexcept {
   const std::scoped_lock lock(noted_mutex_);
-  for (ExpiredKey& key : keys) {
-    if (noted_.size() < kNotedMost) noted_.push_back(std::move(key));
+  while (!keys.empty() && noted_.size() < kNotedMost) {
+    noted_.splice(noted_.end(), keys, keys.begin());
   }
   has_noted_.store(!noted_.empty(), std::memory_order_relaxed);
   keys.clear();
 }
 
-std::vector<ExpiredKey> RedoLog::take_noted(std::size_t most) {
-  std::vector<ExpiredKey> taken;
+ExpiredKeys RedoLog::take_noted(std::size_t most) noexcept {
+  ExpiredKeys taken;
   if (!has_noted_.load(std::memory_order_relaxed)) return taken;
   const std::scoped_lock lock(noted_mutex_);
   while (taken.size() < most && !noted_.empty()) {
-    taken.push_back(std::move(noted_.back()));
-    noted_.pop_back();
+    taken.splice(taken.end(), noted_, std::prev(noted_.end()));
   }
   has_noted_.store(!noted_.empty(), std::memory_order_relaxed);
   return taken;

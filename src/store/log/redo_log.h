@@ -15,6 +15,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,6 +31,7 @@
 #include "mayfly/store_options.h"
 #include "mayfly/store_stats.h"
 #include "store/lmdb/tree_txn.h"
+#include "store/log/checkpoint_turn.h"
 #include "store/log/log_file.h"
 #include "store/log/record.h"
 #include "store/log/session.h"
@@ -55,11 +57,12 @@ struct LogCounts {
   std::atomic<std::uint64_t> purged{0};  // by the thread
 };
 
-// An expired entry that a read has found.
+// Expired entries that reads have found. A list goes into another one without memory.
 struct ExpiredKey {
   Family family;
   std::string key;
 };
+using ExpiredKeys = std::list<ExpiredKey>;
 
 class RedoLog {
  public:
@@ -78,7 +81,8 @@ class RedoLog {
   bool is_named() const;
 
   Status close(Time now, Millis patience = Session::kLeastWait, Checkpointed* counts = nullptr);
-  Status finish(const TreeState& state, Time now, Checkpointed* counts = nullptr);  // write lock
+  // REQUIRES: the write lock.
+  Status finish(const TreeState& state, Time now, Millis patience, Checkpointed* counts = nullptr);
 
   // Gives the snapshot its window, up to `tail`. False: the log has moved on, begin again.
   Result<bool> follow(Snapshot& snapshot, Position tail);
@@ -87,10 +91,13 @@ class RedoLog {
   Position end_of_file(Position tail) const;
 
   // Under the write lock ----------------------------------------------------------------------
+  //
+  // `patience`: how long to wait for a checkpoint of another process, where one is in the way.
 
   // Whether nothing is left of a writer that died, or of a sync that failed.
   bool is_settled(const TreeState& state) const;
-  Status settle();
+  void mark_unsettled();
+  Status settle(Millis patience);
 
   // Makes sure that this process has the log of that state open.
   Status open_if_needed(const TreeState& state);
@@ -101,7 +108,7 @@ class RedoLog {
   // Whether LMDB's map can take what the log has and so many bytes more. If not, a checkpoint may
   // make room.
   bool fits_tree(std::uint64_t bytes) const;
-  Result<bool> make_tree_room(std::uint64_t bytes);
+  Result<bool> make_tree_room(std::uint64_t bytes, Millis patience);
 
   // Of the log that there is, or of the next one.
   std::uint64_t segment_bytes() const {
@@ -114,13 +121,13 @@ class RedoLog {
   bool takes(std::size_t bytes) const { return bytes <= segment_bytes() / 4; }
 
   // Appends the changes, and returns the end of the record. `state` is that of the snapshot.
-  Result<Position> commit(const TreeState& state, const MemTable& own, Time now);
+  Result<Position> commit(const TreeState& state, const MemTable& own, Time now, Millis patience);
 
   // Commits straight into LMDB. begin_direct() takes the checkpoint lock, and applies everything;
-  // commit_direct() or end_direct() gives it back.
-  Result<std::unique_ptr<TreeTxn>> begin_direct(const TreeState& state);
+  // end_direct() gives it back.
+  Result<std::unique_ptr<TreeTxn>> begin_direct(const TreeState& state, Millis patience);
   Status commit_direct(TreeTxn& tree);
-  void end_direct();
+  void end_direct() { unlock_checkpoint(); }
 
   // By anyone ---------------------------------------------------------------------------------
 
@@ -138,11 +145,11 @@ class RedoLog {
     return floors_.find(family, tail);
   }
   void raise_floor(std::uint32_t family, const ExpiryFloor& floor, Position tail,
-                   bool is_purged = false);
+                   bool is_purged = false) noexcept;
 
-  // Keys of expired entries, for the next commits to remove.
-  void note_expired(std::vector<ExpiredKey>& keys);
-  std::vector<ExpiredKey> take_noted(std::size_t most);
+  // Keys of expired entries, for the next commits to remove. Neither allocates.
+  void note_expired(ExpiredKeys& keys) noexcept;
+  ExpiredKeys take_noted(std::size_t most) noexcept;
   bool has_noted() const { return has_noted_.load(std::memory_order_relaxed); }
 
   // Tables for the changes of write transactions, of which there is one at a time.
@@ -181,17 +188,10 @@ class RedoLog {
   // Whether the tables of a snapshot are those that are in use.
   bool is_current(const Snapshot& snapshot) const;
 
-  // Holds the checkpoint lock, if it `takes` it and this thread does not have it already.
-  class CheckpointLock {
-   public:
-    CheckpointLock(RedoLog& log, bool takes);
-    ~CheckpointLock();
-    CheckpointLock(const CheckpointLock&) = delete;
-    CheckpointLock& operator=(const CheckpointLock&) = delete;
-
-   private:
-    RedoLog* log_ = nullptr;
-  };
+  // Whether this thread has the checkpoint lock.
+  bool has_checkpoint_turn() const {
+    return checkpoint_thread_.load() == std::this_thread::get_id();
+  }
 
   LogCounts& counts() { return counts_; }
   std::uint64_t position() const { return tail().position; }
@@ -202,26 +202,34 @@ class RedoLog {
 
  private:
   friend class LogTestAccess;
+  friend class CheckpointTurn;
 
   SharedWords& words() const { return session_.words(); }
   LogPlace tail() const;
 
-  // Tables; under follow_mutex_.
-  void reset_tables(const LogPlace& place);
-  void publish(Ref<const TableSet> set);
-  bool apply(const RecordView& record);
+  // Tables; under follow_mutex_. What has to follow a step that cannot be undone is made ready
+  // before, and does not allocate.
+  static Ref<const TableSet> new_tables(Position begin);
+  void reset_tables(const LogPlace& place) { reset_tables(place, new_tables(place.position)); }
+  void reset_tables(const LogPlace& place, Ref<const TableSet> ready) noexcept;
+  void publish(Ref<const TableSet> set) noexcept;
+  Ref<const TableSet> make_ready(const RecordView& record);
+  bool apply(const RecordView& record) { return apply(record, make_ready(record)); }
+  bool apply(const RecordView& record, Ref<const TableSet> ready) noexcept;
   void drop_applied(Position applied);
   Status open_file(const TreeState& state);
   Result<bool> follow_slowly(Snapshot& snapshot, Position tail);
 
   // Records; under the write lock.
-  Status make_log();
+  Status make_log(Millis patience);
   Status name_log();
-  // `moment`: with the next segment, the thread is asked for a checkpoint.
-  Status make_room(std::size_t bytes, bool may_wait, std::optional<Time> moment = {});
+  // `patience`: none, and it does not wait for a segment. `moment`: with the next segment, the
+  // thread is asked for a checkpoint.
+  Status make_room(std::size_t bytes, std::optional<Millis> patience,
+                   std::optional<Time> moment = {});
   Status append();
   Status append_life();
-  Status append_barrier(const LogPlace& behind);
+  Status append_barrier(const LogPlace& behind, Ref<const TableSet> ready);
   Result<bool> append_cut(const TreeState& state, Time moment);
   void put_in_force(const TreeState& state);
   Status adopt_records(const TreeState& state);
@@ -235,7 +243,7 @@ class RedoLog {
   Status apply_cut(Checkpointed* counts = nullptr);
   Status apply_all(bool names_log, Checkpointed* counts = nullptr);  // and the write lock
   Checkpointed count_pending(const TreeState& state, Position end, Position tail) const;
-  Status wait_for_segment(Position needed);
+  Status wait_for_segment(Position needed, Millis patience);
 
   Status sync_log(Position end);
   Status sync_shared(Position end);
@@ -246,11 +254,12 @@ class RedoLog {
   }
   void use(Ref<LogFile> file);
 
-  Time work();  // of the thread
-  void wake_thread();
+  Time work() noexcept;  // of the thread
+  Time work_once(std::int64_t wanted);
+  bool wake_thread() noexcept;  // whether there is one
   void request_checkpoint(Time moment);
-  Status lock_checkpoint(Millis patience = kLongestWait);
-  void unlock_checkpoint();
+  Status lock_checkpoint(Millis patience);
+  void unlock_checkpoint() noexcept;
   Status purge_tree(Time moment);
   Status purge_batch(std::span<const ExpiredKey>& keys, Time moment);
   Status cut(Time moment, Millis patience);
@@ -280,7 +289,7 @@ class RedoLog {
   std::unique_ptr<MemTable> spare_;  // under the write lock
 
   std::mutex noted_mutex_;
-  std::vector<ExpiredKey> noted_;
+  ExpiredKeys noted_;
   std::atomic<bool> has_noted_{false};
 
   static constexpr std::int64_t kNotWanted = INT64_MIN;

@@ -62,6 +62,15 @@ mode_t mode_of(const std::string& store_path) {
   return ::stat(store_path.c_str(), &facts) == 0 ? (facts.st_mode & 0666) | kOwnerMode : 0644;
 }
 
+// A file that is unlocked and closed, unless a session has taken it over.
+struct JoiningFile {
+  int number = -1;
+  ~JoiningFile() { give_up(); }
+  void give_up() {
+    if (number >= 0) unlock_and_close(std::exchange(number, -1));
+  }
+};
+
 enum class Entry { alone, shared, refused, replaced, failed };
 
 Entry refusal() { return errno == EAGAIN || errno == EACCES ? Entry::refused : Entry::failed; }
@@ -176,11 +185,14 @@ Result<std::unique_ptr<Session>> Session::map(int file, const std::string& path,
   }
   void* const memory = ::mmap(nullptr, kSharedBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED) return system_error(errno, "open", path);
+  struct Unmap {
+    void operator()(void* mapped) const { ::munmap(mapped, kSharedBytes); }
+  };
+  std::unique_ptr<void, Unmap> mapping(memory);
   Page* const page = alone ? new (memory) Page : static_cast<Page*>(memory);
   if (alone) page->make();
   if (page->magic != kSharedMagic || page->version != kSharedVersion) {
     const bool older = page->magic != kSharedMagic;
-    ::munmap(memory, kSharedBytes);
     if (!older) {
       return Error{Code::unsupported,
                    "cannot open the store: another version of Mayfly has the store open (use that "
@@ -190,15 +202,19 @@ Result<std::unique_ptr<Session>> Session::map(int file, const std::string& path,
                  "cannot open the store: a process of an older Mayfly has the store open (end it "
                  "first)"};
   }
+  std::unique_ptr<Session> session(new Session(file, page, path, alone));
+  static_cast<void>(mapping.release());
   page->words.members.fetch_add(1, std::memory_order_relaxed);
   if (!alone) set_lock(file, kGate, F_UNLCK);
-  return std::unique_ptr<Session>(new Session(file, page, path, alone));
+  return session;
 }
 
 Result<std::unique_ptr<Session>> Session::detached() {
-  const int file = ::memfd_create("mayfly", MFD_CLOEXEC);
-  if (file < 0) return system_error(errno, "open the store");
-  return map(file, {}, true);
+  JoiningFile file{::memfd_create("mayfly", MFD_CLOEXEC)};
+  if (file.number < 0) return system_error(errno, "open the store");
+  auto session = map(file.number, {}, true);
+  if (session) file.number = -1;
+  return session;
 }
 
 Result<std::unique_ptr<Session>> Session::join(const std::string& store_path, Millis busy_timeout) {
@@ -209,21 +225,23 @@ Result<std::unique_ptr<Session>> Session::join(const std::string& store_path, Mi
       "cannot open the store: another process is recovering, compacting or closing it, and did not "
       "finish within " +
           std::to_string(timeout.count()) + " ms (try again)"};
-  int file = -1;
+  JoiningFile file;
   try_until(timeout, [&] {
-    if (file < 0) file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode_of(store_path));
-    const Entry entry = file < 0 ? Entry::failed : try_to_enter(file, path);
+    if (file.number < 0) {
+      file.number = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode_of(store_path));
+    }
+    const Entry entry = file.number < 0 ? Entry::failed : try_to_enter(file.number, path);
     if (entry == Entry::refused) return false;
     if (entry == Entry::failed) joined = system_error(errno, "open", path);
-    if (entry == Entry::alone) take_access(file, store_path, kOwnerMode);
+    if (entry == Entry::alone) take_access(file.number, store_path, kOwnerMode);
     if (entry == Entry::alone || entry == Entry::shared) {
-      joined = map(file, path, entry == Entry::alone);
+      joined = map(file.number, path, entry == Entry::alone);
     }
     if (joined.ok()) return true;
-    if (file >= 0) unlock_and_close(std::exchange(file, -1));
+    file.give_up();
     return joined.error().code != Code::busy;
   });
-  if (!joined.ok() && file >= 0) unlock_and_close(file);
+  if (joined.ok()) file.number = -1;
   return joined;
 }
 
@@ -288,9 +306,12 @@ void Session::unlock(SharedLock which) {
 std::atomic<std::uint32_t> ProcessMark::forks{0};
 
 ProcessMark::ProcessMark() {
-  static const int registered =
-      ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
-  static_cast<void>(registered);
+  static const bool is_registered = [] {
+    const auto count = [] { forks.fetch_add(1, std::memory_order_relaxed); };
+    if (::pthread_atfork(nullptr, nullptr, count) != 0) throw std::bad_alloc();
+    return true;
+  }();
+  static_cast<void>(is_registered);
   forks_ = forks.load(std::memory_order_relaxed);
 }
 

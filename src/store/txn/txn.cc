@@ -4,6 +4,7 @@
 
 #include "store/txn/txn.h"
 
+#include <new>
 #include <utility>
 
 #include "store/lmdb/lmdb.h"
@@ -22,14 +23,19 @@ std::string quoted_family(std::string_view name) {
 
 }  // namespace
 
-Txn::Txn(const Owner& owner, std::unique_ptr<Snapshot> snapshot, bool writes)
+Txn::Txn(const Owner& owner, ReadTurn turn)
     : owner_(owner),
-      snapshot_(std::move(snapshot)),
+      read_turn_(std::move(turn)),
+      snapshot_(read_turn_.get()),
+      window_(std::move(snapshot_->window)) {}
+
+Txn::Txn(const Owner& owner, WriteTurn turn)
+    : owner_(owner),
+      turn_(std::move(turn)),
+      snapshot_(turn_.snapshot.get()),
       window_(std::move(snapshot_->window)),
-      writes_(writes) {
-  if (!writes) return;
-  own_ = owner.environment.log().take_own_table();
-  window_.set_own(own_.get());
+      writes_(true) {
+  window_.set_own(turn_.own.get());
 }
 
 Result<std::unique_ptr<Txn>> Txn::begin_read(const Owner& owner, bool timed) {
@@ -47,9 +53,10 @@ Result<std::unique_ptr<Txn>> Txn::begin_write(const Owner& owner, Millis busy_ti
     return Error{Code::denied,
                  "cannot write: the store was opened read-only (open it for writing)"};
   }
-  auto snapshot = owner.environment.begin_write(busy_timeout);
-  if (!snapshot) return snapshot.error();
-  auto txn = std::make_unique<Txn>(owner, std::move(*snapshot), true);
+  auto turn = owner.environment.begin_write(busy_timeout);
+  if (!turn) return turn.error();
+  turn->own = owner.environment.log().take_own_table();
+  auto txn = std::make_unique<Txn>(owner, std::move(*turn));
   txn->read_clock();
   return txn;
 }
@@ -57,20 +64,10 @@ Result<std::unique_ptr<Txn>> Txn::begin_write(const Owner& owner, Millis busy_ti
 // One that has ended may outlive its store, so it must not touch it.
 Txn::~Txn() {
   if (ended()) return;
-  if (!writes()) {
-    if (!expired_seen_.empty() && !owner_.options.read_only) {
-      owner_.environment.log().note_expired(expired_seen_);
-    }
-    snapshot_->window = std::move(window_);
-    owner_.tally.add(tally_);
-    owner_.environment.end_read(std::move(snapshot_));
-    return;
+  if (!writes_ && !expired_seen_.empty() && !owner_.options.read_only) {
+    owner_.environment.log().note_expired(expired_seen_);
   }
-  abort();
-  if (ended()) return;
-  window_ = Window();
-  owner_.environment.leave_write(std::move(snapshot_), std::move(tree_));
-  owner_.tally.add(tally_);
+  end();
 }
 
 void Txn::read_clock() {
@@ -95,8 +92,8 @@ bool Txn::resolve(FamilyView& view, Family family) {
   view.family = family;
   view.id = record->id;
   view.default_ttl = record->default_ttl;
-  if (tree_ != nullptr) {
-    const auto tables = tree_->tables(*record);
+  if (turn_.tree != nullptr) {
+    const auto tables = turn_.tree->tables(*record);
     if (!tables) fail(tables.error());
     if (!tables) return false;
     view.tables = *tables;
@@ -140,6 +137,12 @@ Error Txn::ended_error() const {
   return {Code::invalid, "the transaction has already ended"};
 }
 
+Error Txn::failure() const {
+  if (failure_) return *failure_;
+  if (!has_ended_) throw std::bad_alloc();
+  return ended_error();
+}
+
 Error Txn::missing_family() const {
   if (ended()) return ended_error();
   return {Code::not_found, "no such family: it was dropped, or its creation was not committed"};
@@ -150,22 +153,26 @@ void Txn::fail(Error error) {
   tally_.add(Count::errors);
 }
 
-void Txn::record_expired(Family family, std::string_view key) {
-  if (expired_seen_.size() < kExpiredSeenMax) expired_seen_.push_back({family, std::string(key)});
+void Txn::record_expired(Family family, std::string_view key) noexcept {
+  if (expired_seen_.size() >= kExpiredSeenMax) return;
+  try {
+    expired_seen_.push_back({family, std::string(key)});
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 void Txn::abort() {
-  if (!ended() && owner_.environment.may_end_write()) end(std::move(snapshot_));
+  if (!ended() && owner_.environment.may_end_write()) end();
 }
 
 // Calls on a transaction that has ended fail instead of crashing.
-void Txn::end(std::unique_ptr<Snapshot> snapshot) {
-  last_catalog_ = snapshot->catalog;
-  snapshot->window = std::move(window_);
-  owner_.environment.log().give_own_table(std::move(own_));
-  owner_.environment.end_write(std::move(snapshot), std::move(tree_));
-  if (!failure_) failure_ = Error{Code::invalid, "the transaction has already ended"};
+void Txn::end() noexcept {
+  last_catalog_ = snapshot_->catalog;
+  std::exchange(snapshot_, nullptr)->window = std::move(window_);
+  has_ended_ = true;
   owner_.tally.add(tally_);
+  read_turn_.reset();
+  turn_.end();
 }
 
 Status Txn::commit() {
@@ -174,12 +181,24 @@ Status Txn::commit() {
     return Error{Code::invalid,
                  "cannot commit: another thread began the transaction (commit it there)"};
   }
+  struct Ending {
+    Txn& txn;
+    ~Ending() {
+      if (!txn.ended()) txn.end();
+    }
+  };
+  const Ending ending{*this};
+  return commit_here();
+}
+
+Status Txn::commit_here() {
+  if (is_torn_) throw std::bad_alloc();
   remove_expired();
-  const Result<Position> written = failed() ? Result<Position>(*failure_) : write_out();
+  auto written = failed() ? Result<Position>(failure()) : write_out();
   if (written) share_floors(*written);
   RedoLog& log = owner_.environment.log();
   if (written || !failed()) tally_.add(written ? Count::commits : Count::errors);
-  end(std::move(snapshot_));
+  end();
   if (!written) return written.error();
   return *written == 0 ? Status(Done{})
                        : log.finish_commit(*written, now_, owner_.options.durability);
@@ -188,46 +207,53 @@ Status Txn::commit() {
 // Returns the end of the record in the log, or 0 if there is none to wait for.
 Result<Position> Txn::write_out() {
   RedoLog& log = owner_.environment.log();
-  if (tree_ == nullptr) {
-    if (own_->empty()) return Position{0};
+  if (turn_.tree == nullptr) {
+    if (turn_.own->empty()) return Position{0};
     bool fits = !log.is_direct(snapshot_->state) && log.takes(own_bytes_);
     if (fits && !log.fits_tree(own_bytes_)) {
       Environment::drop_snapshot(*snapshot_);  // it has read all that it needs
       window_ = Window();
-      const auto room = log.make_tree_room(own_bytes_);
+      const auto room = log.make_tree_room(own_bytes_, turn_.patience());
       if (!room) return room.error();
       fits = *room;
     }
     if (fits) {
-      auto end = log.commit(snapshot_->state, *own_, now_);
+      auto end = log.commit(snapshot_->state, *turn_.own, now_, turn_.patience());
       const bool has_no_log = snapshot_->state.log.is_none();
       if (end || !has_no_log || end.error().code != Code::full) return end;
     }
   }
   if (const Status direct = go_direct(); !direct) return direct.error();
-  if (const Status committed = log.commit_direct(*tree_); !committed) return committed.error();
+  if (const Status committed = log.commit_direct(*turn_.tree); !committed) return committed.error();
   return Position{0};
 }
 
 // From here on the transaction is one of LMDB. What it has changed so far goes there.
 Status Txn::go_direct() {
+  Steps steps(*this);
+  Status moved = move_to_tree();
+  steps.done();
+  return moved;
+}
+
+Status Txn::move_to_tree() {
   RedoLog& log = owner_.environment.log();
-  if (tree_ == nullptr) {
-    auto tree = log.begin_direct(snapshot_->state);
+  if (turn_.tree == nullptr) {
+    auto tree = log.begin_direct(snapshot_->state, turn_.patience());
     if (!tree) return tree.error();
-    tree_ = std::move(*tree);
+    turn_.tree = std::move(*tree);
     Environment::drop_snapshot(*snapshot_);
     window_ = Window();
-    window_.set_own(own_.get());
+    window_.set_own(turn_.own.get());
     forget_views();
   }
   ++changes_;
-  if (!own_->empty()) {
+  if (!turn_.own->empty()) {
     Window own;
-    own.set_own(own_.get());
+    own.set_own(turn_.own.get());
     WriteCounts written;
-    if (Status done = write_to_tree(*tree_, own, written); !done) return done;
-    own_->clear();
+    if (Status done = write_to_tree(*turn_.tree, own, written); !done) return done;
+    turn_.own->clear();
     forget_views();
   }
   own_bytes_ = 0;
@@ -246,10 +272,12 @@ Result<Family> Txn::create_family(std::string_view name) {
   std::atomic<std::uint32_t>& next_id = owner_.environment.next_family_id();
   Family family;
   if (made) {
-    family = tree_->change_catalog().create(name, next_id.load());
+    Steps steps(*this);
+    family = turn_.tree->change_catalog().create(name, next_id.load());
     next_id.store(Catalog::id_of(family) + 1);
-    const auto tables = tree_->tables(*catalog().find(family));
+    const auto tables = turn_.tree->tables(*catalog().find(family));
     if (!tables) made = tables.error();
+    steps.done();
   }
   if (made) return family;
   fail(made.error());
@@ -265,10 +293,12 @@ Status Txn::drop_family(std::string_view name) {
   }
   if (const Status cleared = clear(*view(*family)); !cleared) {
     fail(cleared.error());
-    return *failure_;
+    return failure();
   }
-  tree_->change_catalog().drop(*family);
+  Steps steps(*this);
+  turn_.tree->change_catalog().drop(*family);
   forget_views();
+  steps.done();
   return Done{};
 }
 
@@ -283,8 +313,10 @@ Status Txn::set_default_ttl(Family family, Millis ttl) {
     fail(direct.error());
     return direct;
   }
-  tree_->change_catalog().set_default_ttl(family, ttl);
+  Steps steps(*this);
+  turn_.tree->change_catalog().set_default_ttl(family, ttl);
   forget_views();
+  steps.done();
   return Done{};
 }
 

@@ -119,23 +119,24 @@ class Txn {
   static Result<std::unique_ptr<Txn>> begin_read(const Owner& owner, bool timed = true);
   static Result<std::unique_ptr<Txn>> begin_write(const Owner& owner, Millis busy_timeout);
 
-  // For a get of its own, which needs no memory but the stack.
-  Txn(const Owner& owner, std::unique_ptr<Snapshot> snapshot, bool writes = false);
-  ~Txn();  // undoes what was not committed
+  // The first is also for a get of its own, which needs no memory but the stack.
+  Txn(const Owner& owner, ReadTurn turn);
+  Txn(const Owner& owner, WriteTurn turn);
+  ~Txn();  // undoes what was not committed; allocates nothing
 
   Txn(const Txn&) = delete;
   Txn& operator=(const Txn&) = delete;
 
-  MDB_txn* lmdb() const { return tree_ != nullptr ? tree_->lmdb() : snapshot_->txn; }
+  MDB_txn* lmdb() const { return turn_.tree != nullptr ? turn_.tree->lmdb() : snapshot_->txn; }
   const Snapshot& snapshot() const { return *snapshot_; }
   const Window& window() const { return window_; }
   const Catalog& catalog() const {
-    if (tree_ != nullptr) return tree_->catalog();
+    if (turn_.tree != nullptr) return turn_.tree->catalog();
     return snapshot_ != nullptr ? snapshot_->catalog->catalog() : last_catalog_->catalog();
   }
   const Owner& owner() const { return owner_; }
   bool writes() const { return writes_; }
-  bool is_direct() const { return tree_ != nullptr; }
+  bool is_direct() const { return turn_.tree != nullptr; }
   std::uint64_t changes() const { return changes_; }  // how often it has written
   Tally& tally() { return tally_; }
 
@@ -190,13 +191,14 @@ class Txn {
   Status drop_family(std::string_view name);
   Status set_default_ttl(Family family, Millis ttl);
 
-  // The first failure stays; all writes after it do nothing.
-  bool failed() const { return failure_.has_value(); }
+  // The first failure stays; all writes after it do nothing. A write that runs out of memory throws
+  // std::bad_alloc and changes nothing; if it is torn by that, so does commit().
+  bool failed() const { return failure_.has_value() || is_torn_ || has_ended_; }
   void fail(Error error);
-  const std::optional<Error>& failure() const { return failure_; }
+  Error failure() const;  // REQUIRES: failed()
 
   // Both are for the thread that began it. On another one, commit() is Code::invalid, and both
-  // leave the transaction as it is.
+  // leave the transaction as it is. It has ended, too, when commit() throws std::bad_alloc.
   Status commit();
   void abort();
 
@@ -205,12 +207,23 @@ class Txn {
   // Whether it is the parent's, in the child of a fork.
   bool is_foreign() const { return owner_.environment.is_foreign(); }
 
-  // Of an expired entry that a read has found.
-  void record_expired(Family family, std::string_view key);
+  // Of an expired entry that a read has found. Without memory it is not recorded.
+  void record_expired(Family family, std::string_view key) noexcept;
 
  private:
+  // A change of several steps: torn if it is left before done().
+  class Steps {
+   public:
+    explicit Steps(Txn& txn) : is_torn_(txn.is_torn_), before_(txn.is_torn_) { is_torn_ = true; }
+    void done() { is_torn_ = before_; }
+
+   private:
+    bool& is_torn_;
+    const bool before_;
+  };
+
   void read_clock();
-  void end(std::unique_ptr<Snapshot> snapshot);
+  void end() noexcept;
   Error ended_error() const;
   FamilyView* find_view(Family family);
   bool resolve(FamilyView& view, Family family);
@@ -222,27 +235,32 @@ class Txn {
                                                   Need need);
   Status add(FamilyView& view, Operation operation, const Old& old);
   void remove_expired();
-  void share_floors(Position end);
+  void share_floors(Position end) noexcept;
   Status go_direct();
+  Status move_to_tree();
+  Status commit_here();
   Result<Position> write_out();
 
   const Owner owner_;
-  std::unique_ptr<Snapshot> snapshot_;  // null once it has ended
+  ReadTurn read_turn_;        // of one that only reads
+  WriteTurn turn_;            // of one that writes: with its changes, or LMDB's transaction
+  Snapshot* snapshot_;        // of either turn; null once it has ended
   Window window_;
   bool timed_ = false;
   Time now_{};
   FamilyView first_;  // most transactions use one family
   std::vector<std::unique_ptr<FamilyView>> others_;
   Tally tally_;
-  std::vector<ExpiredKey> expired_seen_;
+  ExpiredKeys expired_seen_;
 
   // Of a write transaction.
   const bool writes_ = false;
-  std::unique_ptr<MemTable> own_;  // its changes
   std::size_t own_bytes_ = 0;
   std::uint64_t changes_ = 0;
-  std::unique_ptr<TreeTxn> tree_;  // once it goes straight into LMDB
-  CatalogRef last_catalog_;        // once it has ended
+  bool adds_ = false;        // it does not only erase
+  bool is_torn_ = false;
+  bool has_ended_ = false;
+  CatalogRef last_catalog_;  // once it has ended
   std::optional<Error> failure_;
 };
 

@@ -24,7 +24,7 @@ Status Txn::add(FamilyView& view, Operation operation, const Old& old) {
   operation.had_deadline = old && old->deadline != kNever;
   operation.deadline = std::max(operation.deadline, Time());  // as it is stored
   view.least_put = std::min(view.least_put, operation.deadline);
-  own_->add(operation, ++changes_);
+  turn_.own->add(operation, ++changes_);
   own_bytes_ += operation_bytes(operation);
   return owner_.environment.log().takes(own_bytes_) ? Status(Done{}) : go_direct();
 }
@@ -48,8 +48,10 @@ Status Txn::erase(FamilyView& view, std::string_view key, const Old& old) {
 
 Status Txn::clear(FamilyView& view) {
   if (Status direct = go_direct(); !direct) return direct;
-  Status cleared = TreeWriter(*tree_, view.family).clear();
+  Steps steps(*this);
+  Status cleared = TreeWriter(*turn_.tree, view.family).clear();
   forget_views();
+  steps.done();
   return cleared;
 }
 
@@ -65,7 +67,7 @@ Status Txn::plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan, s
 // While it goes straight into LMDB, nothing is erased in tables only.
 const ExpiryFloor& Txn::floor_of(FamilyView& view) {
   if (!view.floor) {
-    const bool has_window = tree_ == nullptr && !window_.empty();
+    const bool has_window = turn_.tree == nullptr && !window_.empty();
     view.floor =
         has_window ? owner_.environment.log().floor_of(view.id, window_.tail()) : ExpiryFloor();
   }
@@ -80,9 +82,10 @@ void Txn::raise_floor(FamilyView& view, ExpiryFloor floor) {
   if (!writes_) owner_.environment.log().raise_floor(view.id, *view.floor, window_.tail());
 }
 
-// `end` is that of the record of its changes; 0: there is none.
-void Txn::share_floors(Position end) {
-  if (tree_ != nullptr || (end == 0 && !own_->empty())) return;
+// `end` is that of the record of its changes; 0: there is none. The changes are in the log by then,
+// so that a lack of memory is no failure: the next walk passes the same rows.
+void Txn::share_floors(Position end) noexcept try {
+  if (turn_.tree != nullptr || (end == 0 && !turn_.own->empty())) return;
   const auto share = [&](FamilyView& view) {
     if (!view.resolved || !view.floor || *view.floor == ExpiryFloor()) return;
     const Position since = end == 0 ? window_.tail() : end;
@@ -90,6 +93,7 @@ void Txn::share_floors(Position end) {
   };
   share(first_);
   for (const auto& view : others_) share(*view);
+} catch (const std::bad_alloc&) {
 }
 
 // What look() says of an entry, for one that has a deadline: the data of a short key, which need
@@ -137,14 +141,17 @@ Result<std::uint64_t> Txn::purge(FamilyView& view, std::uint64_t limit) {
   }
 }
 
-// Since the read that found it, an entry may have changed.
+// Since the read that found it, an entry may have changed. What this transaction has put itself
+// stays, whatever its deadline; of one that went straight into LMDB it is no longer known.
 void Txn::remove_expired() {
   if (failed()) return;
   RedoLog& log = owner_.environment.log();
   if (!expired_seen_.empty()) log.note_expired(expired_seen_);
+  if (is_direct()) return;
   for (const ExpiredKey& key : log.take_noted(kRemovedByCommit)) {
     FamilyView* const there = view(key.family);
-    if (there == nullptr) continue;
+    if (there == nullptr || turn_.own->find(there->id, key.key, UINT64_MAX) != nullptr) continue;
+    if (!log.takes(own_bytes_ + kOperationBytes + key.key.size())) return;
     const auto old = look(*there, key.key, Need::deadline);
     if (!old) return fail(old.error());
     const bool due = *old && (*old)->deadline != kNever && is_due((*old)->deadline, now());

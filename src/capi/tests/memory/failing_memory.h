@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// malloc and operator new that fail when a test says so, for the whole program: for what is below
+// them, too, such as LMDB. To be included by one source of a program.
+//
+//   FailingMemory::arm(3, false);      // the third allocation from here on fails; true: all later
+//   ...
+//   const bool any = FailingMemory::disarm();  // whether one has failed
+
+#pragma once
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace mayfly::internal {
+
+class FailingMemory {
+ public:
+  static void arm(long which, bool and_all_later) {
+    fails_on_ = and_all_later;
+    has_failed_ = false;
+    left_.store(which);
+  }
+  static bool disarm() {
+    left_.store(0);
+    return has_failed_;
+  }
+
+  // For what a test itself needs in between.
+  static long pause() { return left_.exchange(0); }
+  static void resume(long left) { left_.store(left); }
+
+  // Counts an allocation.
+  static bool fails() {
+    if (left_.load(std::memory_order_relaxed) == 0) [[likely]]
+      return false;
+    const long left = left_.fetch_sub(1);
+    const bool is_hit = left == 1 || (left < 1 && fails_on_);
+    if (left <= 1 && fails_on_) left_.store(1);  // the next one, too
+    if (is_hit) has_failed_ = true;
+    return is_hit;
+  }
+
+ private:
+  static inline std::atomic<long> left_{0};  // until the one that fails; 0 and less: none does
+  static inline std::atomic<bool> fails_on_{false};
+  static inline std::atomic<bool> has_failed_{false};
+};
+
+}  // namespace mayfly::internal
+
+// The allocator behind. A sanitizer has its own.
+extern "C" {
+#ifdef __SANITIZE_ADDRESS__
+void* __interceptor_malloc(std::size_t bytes);
+void* __interceptor_calloc(std::size_t count, std::size_t bytes);
+void* __interceptor_realloc(void* memory, std::size_t bytes);
+void* __interceptor_memalign(std::size_t alignment, std::size_t bytes);
+#define MAYFLY_REAL(name) __interceptor_##name
+#else
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* memory, std::size_t bytes);
+void* __libc_memalign(std::size_t alignment, std::size_t bytes);
+#define MAYFLY_REAL(name) __libc_##name
+#endif
+
+namespace mayfly::internal {
+inline void* out_of_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+}  // namespace mayfly::internal
+
+void* malloc(std::size_t bytes) noexcept {
+  using mayfly::internal::FailingMemory;
+  return FailingMemory::fails() ? mayfly::internal::out_of_memory() : MAYFLY_REAL(malloc)(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) noexcept {
+  using mayfly::internal::FailingMemory;
+  if (FailingMemory::fails()) return mayfly::internal::out_of_memory();
+  return MAYFLY_REAL(calloc)(count, bytes);
+}
+void* realloc(void* memory, std::size_t bytes) noexcept {
+  using mayfly::internal::FailingMemory;
+  if (FailingMemory::fails()) return mayfly::internal::out_of_memory();
+  return MAYFLY_REAL(realloc)(memory, bytes);
+}
+void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
+  using mayfly::internal::FailingMemory;
+  if (FailingMemory::fails()) return mayfly::internal::out_of_memory();
+  return MAYFLY_REAL(memalign)(alignment, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  return memalign(alignment, bytes);
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noexcept {
+  void* const made = memalign(alignment, bytes);
+  if (made == nullptr) return ENOMEM;
+  *memory = made;
+  return 0;
+}
+}  // extern "C"
+
+#undef MAYFLY_REAL
+
+void* operator new(std::size_t bytes) {
+  void* const memory = malloc(bytes == 0 ? 1 : bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return malloc(bytes == 0 ? 1 : bytes);
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  void* const memory = memalign(static_cast<std::size_t>(alignment), bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }

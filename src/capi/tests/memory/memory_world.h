@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a call is tried without memory: with each of its allocations failing, then with all from each
+// on. After each time nobody may have to wait, neither in this process nor in another, and the store
+// must be sound.
+
+#pragma once
+
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kvstore.h"
+#include "mayfly/store.h"
+#include "store/api/store_fixture.h"
+
+namespace mayfly::internal {
+
+// Another process, which has the same files. It opens the store, writes, reads and closes.
+class OtherProcess {
+ public:
+  OtherProcess() {
+    if (::pipe(ask_) != 0 || ::pipe(answer_) != 0) throw std::runtime_error("no pipe");
+    process_ = ::fork();
+    if (process_ == 0) serve();
+  }
+  ~OtherProcess() {
+    ::close(ask_[1]);
+    ::waitpid(process_, nullptr, 0);
+  }
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+
+  // Empty, or what went wrong.
+  std::string write(const std::string& path) {
+    const std::string line = path + '\n';
+    if (::write(ask_[1], line.data(), line.size()) < 0) return "it has ended";
+    return read_line(answer_[0]);
+  }
+
+ private:
+  static std::string read_line(int from) {
+    std::string line;
+    for (char byte = 0; ::read(from, &byte, 1) == 1 && byte != '\n';) line += byte;
+    return line;
+  }
+
+  static std::string use(const std::string& path) {
+    const ManualClock clock(kStart);
+    StoreOptions options;
+    options.busy_timeout = Millis(2000);
+    auto store = Store::open(path, clock, options);
+    if (!store) return "open: " + store.error().message;
+    if (const Status put = store->put("other", "process"); !put) return put.error().message;
+    const auto found = store->get("other");
+    if (!found || *found != "process") return "it does not read what it wrote";
+    const Status closed = store->close();
+    return closed ? std::string() : "close: " + closed.error().message;
+  }
+
+  [[noreturn]] void serve() {
+    ::close(ask_[1]);
+    for (std::string path = read_line(ask_[0]); !path.empty(); path = read_line(ask_[0])) {
+      const std::string answer = use(path) + '\n';
+      if (::write(answer_[1], answer.data(), answer.size()) < 0) break;
+    }
+    ::_exit(0);
+  }
+
+  int ask_[2];
+  int answer_[2];
+  pid_t process_;
+};
+
+inline std::size_t open_files() {
+  DIR* const folder = ::opendir("/proc/self/fd");
+  std::size_t count = 0;
+  while (::readdir(folder) != nullptr) ++count;
+  ::closedir(folder);
+  return count;
+}
+
+enum class Outcome { done, no_memory, failed };
+
+// The store that calls are tried on. Before each, `key` is "old" in it; there are entries with
+// deadlines, three of them expired, and some that are in the tree already.
+class World {
+ public:
+  World() {
+    folder_ = "/dev/shm/mayfly-memory-XXXXXX";
+    if (::mkdtemp(folder_.data()) == nullptr) {
+      folder_ = "/tmp/mayfly-memory-XXXXXX";
+      if (::mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("no folder");
+    }
+    path = folder_ + "/store";
+    options.busy_timeout = Millis(300);
+    options.log_segment_bytes = kLogSegmentBytesMin;
+    options.sync_interval = Millis(3'600'000);
+  }
+  ~World() {
+    close();
+    std::filesystem::remove_all(folder_);
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  void open() {
+    if (!store) store.emplace(must(Store::open(path, clock, options)));
+  }
+  void open_c() {
+    if (c != nullptr) return;
+    KVStoreConfig config{};
+    config.busyTimeout = 300;
+    config.walSizeLimit = 16;  // 64 KiB
+    const KVStoreOptions c_options = clocked();
+    if (kvstore_open_ex(path.c_str(), &c, &config, &c_options) != KVSTORE_OK) {
+      throw std::runtime_error("cannot open");
+    }
+  }
+  void close() {
+    store.reset();
+    kvstore_close(c);
+    c = nullptr;
+  }
+
+  KVStoreOptions clocked() const {
+    KVStoreOptions c_options{};
+    c_options.size = sizeof c_options;
+    c_options.nowMs = [](void*) { return kStart.time_since_epoch().count(); };
+    return c_options;
+  }
+
+  // The rows, through a handle of its own.
+  void fill() {
+    Store rows = must(Store::open(path, clock, options));
+    if (!must(rows.contains("tree9"))) {
+      for (int i = 0; i < 10; ++i) must(rows.put("tree" + std::to_string(i), "in the tree"));
+      must(rows.put("due in tree", "gone", kStart - Millis(5)));
+      must(rows.put("later in tree", "there", kStart + Millis(90'000)));
+      must(rows.open_family("family"));
+      must(rows.checkpoint());
+    }
+    must(rows.put("key", "old"));
+    must(rows.put("number", "41"));
+    must(rows.put("later", "there", kStart + Millis(60'000)));
+    for (const char* const due : {"due1", "due2"}) must(rows.put(due, "gone", kStart - Millis(1)));
+    must(rows.put("row", "of the family", {}, must(rows.family("family"))));
+  }
+
+  std::string path_of(const std::string& name) const { return folder_ + '/' + name; }
+
+  std::string path;
+  ManualClock clock{kStart};
+  StoreOptions options;
+  std::optional<Store> store{};
+  KVStore* c = nullptr;
+
+ private:
+  std::string folder_;
+};
+
+struct Trial {
+  std::string name;
+  std::function<void(World&)> prepare;        // with memory; the rows are there
+  std::function<Outcome(World&)> run;         // without
+  std::optional<std::string> success = {};    // what `key` is if it went well; empty: erased
+  std::function<void(World&)> after = [](World&) {};
+};
+
+inline Outcome outcome_of(const Status& status) {
+  return status ? Outcome::done : Outcome::failed;
+}
+template <class T>
+Outcome outcome_of(const Result<T>& result) {
+  return result ? Outcome::done : Outcome::failed;
+}
+inline Outcome outcome_of(int code) {
+  if (code == KVSTORE_NOMEM) return Outcome::no_memory;
+  return code == KVSTORE_OK ? Outcome::done : Outcome::failed;
+}
+
+}  // namespace mayfly::internal
