@@ -11,6 +11,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -30,7 +31,7 @@ constexpr timeval kPatienceAtFirst = {.tv_sec = 5, .tv_usec = 0};  // it may be 
 
 Error lost(std::string_view what, int error) {
   const bool is_late = error == EAGAIN || error == EWOULDBLOCK;
-  return {Code::io,
+  return {is_late ? Code::busy : Code::io,
           fmt::format("{}: {}", what, is_late ? "the server does not respond" : errno_text(error))};
 }
 
@@ -62,8 +63,10 @@ Result<Fd> connect_to_host(const ServerAddress& to) {
     if (::connect(socket.get(), one->ai_addr, one->ai_addrlen) == 0) return socket;
     error = errno;
   }
-  return Error{Code::io, fmt::format("no server at {}:{}: {}", to.host, to.port,
-                                     error == EINPROGRESS ? "no response" : errno_text(error))};
+  const bool is_late = error == EINPROGRESS || error == ETIMEDOUT;
+  const Code code = error == ECONNREFUSED ? Code::not_found : is_late ? Code::busy : Code::io;
+  return Error{code, fmt::format("no server at {}:{}: {}", to.host, to.port,
+                                 error == EINPROGRESS ? "no response" : errno_text(error))};
 }
 
 Result<Fd> connect_to_path(const ServerAddress& to) {
@@ -93,6 +96,25 @@ Error no_entry(const ServerAddress& to, const Error& why) {
                       needs_password ? " (use redis://:PASSWORD@host)" : "")};
 }
 
+// Errors of the state that a server is in. It has let us in, and some commands work: INFO nearly
+// always, reads while the disk is full. That is when it has to be looked at, or copied.
+bool is_of_state(std::string_view error) {
+  constexpr std::array<std::string_view, 4> kStates = {"MISCONF ", "MASTERDOWN ", "LOADING ",
+                                                       "BUSY "};
+  return std::ranges::any_of(
+      kStates, [&](std::string_view state) { return error.starts_with(state); });
+}
+
+Status say_hello(RespClient& client) {
+  client.add("PING");
+  if (const Status status = client.send(); !status) return status;
+  const Result<ReplyValue> pong = client.read();
+  if (!pong) return pong.error();
+  if (pong->kind != ReplyValue::Kind::error || is_of_state(pong->text)) return Done{};
+  return Error{Code::unsupported,
+               fmt::format("the server replied with an error: {}", pong->text)};
+}
+
 // Says who we are and which database we mean.
 Status introduce(RespClient& client, const ServerAddress& to) {
   if (!to.password.empty()) {
@@ -100,7 +122,7 @@ Status introduce(RespClient& client, const ServerAddress& to) {
                                                       : client.call("AUTH", to.user, to.password);
     if (!let_in) return let_in.error();
   }
-  if (const Result<ReplyValue> pong = client.call("PING"); !pong) return pong.error();
+  if (const Status hello = say_hello(client); !hello) return hello;
   if (to.database == 0) return Done{};
   const Result<ReplyValue> chosen = client.call("SELECT", std::to_string(to.database));
   return chosen ? Status(Done{}) : chosen.error();

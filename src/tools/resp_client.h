@@ -34,7 +34,9 @@ class RespClient {
   static Result<RespClient> connect(int port);
 
   // To any server. It has said who it is (AUTH), chosen the database and been answered, so that
-  // what is there is a server that lets it in.
+  // what is there is a server that lets it in. An answer that tells of the server's state (MISCONF,
+  // MASTERDOWN, LOADING, BUSY) is as good: what works then shows when it is asked.
+  // Code::not_found: nothing listens there. Code::busy: no answer, as of a process that is stopped.
   static Result<RespClient> connect(const ServerAddress& address);
 
   // REQUIRES: a connected socket, in blocking mode.
@@ -49,7 +51,8 @@ class RespClient {
   Status send();
   std::size_t unsent_bytes() const { return output_.size(); }
 
-  // The next reply, whatever it says. Code::io when the server is gone, or silent for a minute.
+  // The next reply, whatever it says. Code::io when the server is gone, busy when it is silent for a
+  // minute.
   Result<ReplyValue> read();
 
   // The same, but nothing if none came in time.

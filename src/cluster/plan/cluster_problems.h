@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a cluster, as far as its records tell, and what to do about it. Used by
+// What is wrong with a cluster, as far as its records and the answers of its nodes tell, and what to
+// do about it. Used by
 // `mayfly cluster status` and `check`.
 
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +24,19 @@ struct ClusterProblem {
   std::string advice;  // what to do; empty if nothing
 };
 
-// The worst first.
-std::vector<ClusterProblem> find_problems(const ClusterView& view);
+// What came of asking a node. A record in etcd outlives its process by some seconds.
+enum class NodeAnswer {
+  unknown,  // it was not asked
+  answers,
+  refuses,  // no process listens there
+  silent,   // nothing came: stopped, overloaded, or cut off from here
+  locked,   // it does not let us in
+  broken,   // something else is there, or an error came
+};
+using NodeAnswers = std::map<std::string, NodeAnswer, std::less<>>;  // by id
+
+// The worst first. `answers` of nodes that were asked.
+std::vector<ClusterProblem> find_problems(const ClusterView& view, const NodeAnswers& answers = {});
 
 std::string_view name_of(Severity severity);
 

@@ -161,7 +161,7 @@ ClusterPicture wait_for_replicas(ClusterSession& session) {
   MoveRates rates;
   ClusterPicture picture;
   wait_until(session, kSyncWait, [&] {
-    picture = take_picture(session, nullptr, rates);
+    picture = take_picture(session, {}, nullptr, rates);
     return find_problems(picture.view).empty();
   });
   return picture;
