@@ -72,9 +72,10 @@ Result<AofOptions> find_aof_options(Disk& disk, const std::string& path) {
     }
   }
   if (manifest.empty()) {
-    return Error{Code::not_found, fmt::format("there is no append-only file in {}: no file with the "
-                                              "end {} (give the folder appenddirname)",
-                                              path, kManifestEnd)};
+    return Error{Code::not_found,
+                 fmt::format("there is no append-only file in {}: no file with the "
+                             "end {} (give the folder appenddirname)",
+                             path, kManifestEnd)};
   }
   options.name = manifest.substr(0, manifest.size() - kManifestEnd.size());
   return options;
@@ -85,8 +86,8 @@ Result<AofCheckReport> AofCheck::run() {
   const Result<AofFiles> files = find_aof(disk_, options_);
   if (!files) return files.error();
   if (!files->manifest) {
-    return Error{Code::not_found, fmt::format("there is no append-only file in {}",
-                                              options_.directory)};
+    return Error{Code::not_found,
+                 fmt::format("there is no append-only file in {}", options_.directory)};
   }
   std::vector<AofPart> parts;
   if (files->manifest->base) parts.push_back(*files->manifest->base);
@@ -169,7 +170,8 @@ Status AofCheck::look_at_commands(const std::string& path, std::uint64_t from, b
       const bool ends = is_word(name, "exec");
       if ((begins && unit_at) || (ends && !unit_at)) {
         const std::uint64_t at = unit_at.value_or(reader.begin());
-        found(path, at, begins ? "MULTI within a transaction" : "EXEC without MULTI", is_last, false);
+        found(path, at, begins ? "MULTI within a transaction" : "EXEC without MULTI", is_last,
+              false);
         return Done{};
       }
       if (begins) unit_at = reader.begin();
@@ -188,8 +190,9 @@ Status AofCheck::look_at_commands(const std::string& path, std::uint64_t from, b
 void AofCheck::found(const std::string& path, std::uint64_t at, std::string what, bool can_be_cut,
                      bool is_harmless) {
   const std::uint64_t bytes = report_.files.back().bytes;
-  report_.damage = AofDamage{path,        at, bytes - std::min(bytes, at), std::move(what),
-                             is_harmless && can_be_cut, can_be_cut};
+  report_.damage = AofDamage{
+      path,      at, bytes - std::min(bytes, at), std::move(what), is_harmless && can_be_cut,
+      can_be_cut};
 }
 
 Result<std::string> AofCheck::cut(const AofDamage& damage) {

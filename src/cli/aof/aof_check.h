@@ -31,9 +31,9 @@ struct AofCheckedFile {
 
 struct AofDamage {
   std::string path;
-  std::uint64_t at = 0;     // what is before is whole
-  std::uint64_t bytes = 0;  // from there to the end
-  std::string what;         // "zeros up to the end", "a command that is not whole", ...
+  std::uint64_t at = 0;      // what is before is whole
+  std::uint64_t bytes = 0;   // from there to the end
+  std::string what;          // "zeros up to the end", "a command that is not whole", ...
   bool is_harmless = false;  // a server cuts it off by itself (aof-load-truncated)
   bool can_be_cut = false;   // it is in the last file, behind the RDB file if there is one
 };

@@ -17,7 +17,8 @@ constexpr const char* kAofExamples =
     "  mayfly aof /var/lib/mayfly/appendonlydir --fix    cut off the damaged end\n"
     "\n"
     "A server cuts off by itself what a power cut leaves: a command or a transaction that is not\n"
-    "whole, and zeros (aof-load-truncated). Anything else it refuses, and this command says what it\n"
+    "whole, and zeros (aof-load-truncated). Anything else it refuses, and this command says what "
+    "it\n"
     "is. --fix cuts the last file where the damage begins and keeps what it cuts off in a file\n"
     "beside it, with the end .cut-1: commands behind the damage are lost to the log. Stop the\n"
     "server before. Damage in other files cannot be fixed so: restore a backup.\n"
@@ -44,7 +45,8 @@ std::string report_text(const AofCheckReport& report) {
 }
 
 std::string advice(const AofDamage& damage) {
-  if (!damage.can_be_cut) return "this cannot be cut off, as it is not at the end: restore a backup";
+  if (!damage.can_be_cut)
+    return "this cannot be cut off, as it is not at the end: restore a backup";
   return damage.is_harmless
              ? "a server cuts this off when it starts, unless aof-load-truncated is 'no'; so does "
                "--fix"
@@ -113,7 +115,8 @@ Result<Exit> run_aof(const AofArgs& args) {
 void add_aof_command(Program& program) {
   CliCommand command = program.add("aof", "Check or mend an append-only file", kAofExamples);
   AofArgs* const args = program.keep<AofArgs>();
-  command.add_option("FOLDER", args->path, "Its folder (appenddirname), or its manifest").required();
+  command.add_option("FOLDER", args->path, "Its folder (appenddirname), or its manifest")
+      .required();
   const CliOption check = command.add_flag("--check", args->checks, "Only check (the default)");
   command.add_flag("--fix", args->fixes, "Cut off the damaged end, and keep it beside")
       .excludes(check);

@@ -187,8 +187,12 @@ void ProblemFinder::look_at_nodes() {
     }
     if (record.state == NodeState::leaving) add(Severity::info, label(id) + " is leaving");
     const bool is_primary = view_.led_by(id) != nullptr;  // told with its shard
-    if (view_.live(id) == nullptr && !is_primary) {
-      add(Severity::risk, label(id) + " is not alive", "start it again, or remove it");
+    if (is_gone(id) && !is_primary) {
+      add(Severity::risk,
+          label(id) + (view_.live(id) == nullptr
+                           ? " is not alive"
+                           : " does not run (etcd counts it as alive for 15 s at most)"),
+          "start it again, or remove it");
     }
   }
   for (const auto& [id, live] : view_.lives()) {

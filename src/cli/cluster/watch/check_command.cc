@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "cli/cluster/watch/picture_problems.h"
 #include "text/json.h"
@@ -16,11 +17,11 @@ constexpr std::uint64_t kDatabaseLarge = 1'500'000'000;  // of the 2 GiB that et
 CheckResult check_records(const ClusterPicture& picture) {
   const ClusterView& view = picture.view;
   const std::size_t covered = kHashSlots - view.uncovered().count();
-  CheckResult result{"records",
-                     fmt::format("{} of {} slots have an owner, {}, {}", covered, kHashSlots,
-                                 plural(view.shards().size(), "shard"),
-                                 plural(view.nodes().size(), "node")),
-                     find_problems(view, answers_of(picture))};
+  CheckResult result{
+      "records",
+      fmt::format("{} of {} slots have an owner, {}, {}", covered, kHashSlots,
+                  plural(view.shards().size(), "shard"), plural(view.nodes().size(), "node")),
+      find_problems(view, answers_of(picture))};
   if (!picture.error.empty()) {
     result.problems.push_back({Severity::fault,
                                "etcd cannot be read, so these records are from " + picture.source,
@@ -63,15 +64,6 @@ CheckResult check_nodes(const ClusterPicture& picture) {
   return result;
 }
 
-// Why a shard is not served, as shard_state() has it, and what to do.
-std::string advice_for_state(const std::string& state) {
-  if (state == "fenced" || state == "not leading") {
-    return "can it reach its replicas that are in sync, or etcd to remove them?";
-  }
-  if (state == "loading") return "wait until it has loaded its files";
-  return "";  // told with the record, or with the node
-}
-
 // That the primary of each record leads with its epoch, and nobody else believes to serve.
 CheckResult check_epochs(const ClusterPicture& picture) {
   CheckResult result{"epochs", "", {}};
@@ -96,16 +88,7 @@ CheckResult check_epochs(const ClusterPicture& picture) {
       ++serving;
     }
   }
-  for (const ClusterShard& shard : view.shards()) {
-    const std::string state = shard_state(picture, shard);
-    if (state == kServing || state == kRefusesWrites) continue;
-    result.problems.push_back(
-        {Severity::fault,
-         fmt::format("the primary of shard {}, {}, does not serve: it is {}", shard.id,
-                     node_label(view, shard.record.primary.node),
-                     state == "no answer" ? "silent" : state),
-         advice_for_state(state)});
-  }
+  std::ranges::copy(serving_problems(picture, true), std::back_inserter(result.problems));
   result.detail = fmt::format("{} of {} primaries serve, with the epochs of their records", serving,
                               view.shards().size());
   return result;
@@ -134,9 +117,10 @@ CheckResult check_storage(const ClusterPicture& picture) {
     ++known;
     if (*facts.health.keeps_data) ++keeping;
   }
-  CheckResult result{"storage", fmt::format("{} of {} nodes keep their data in files", keeping,
-                                            picture.facts.size()),
-                     storage_problems(picture)};
+  CheckResult result{
+      "storage",
+      fmt::format("{} of {} nodes keep their data in files", keeping, picture.facts.size()),
+      storage_problems(picture)};
   if (known == 0 && !picture.facts.empty()) {
     result.problems.push_back({Severity::risk, "no node has told whether it keeps its data", ""});
   }
@@ -149,8 +133,10 @@ CheckResult check_clocks(const ClusterPicture& picture) {
     if (one.is_up()) facts.push_back(one);
   }
   const Millis spread = clock_spread(facts);
-  CheckResult result{"clocks", fmt::format("of {} within {} ms", plural(facts.size(), "node"),
-                                           spread.count()), {}};
+  CheckResult result{
+      "clocks",
+      fmt::format("of {} within {} ms", plural(facts.size(), "node"), spread.count()),
+      {}};
   if (facts.empty() && !picture.facts.empty()) {
     result.problems.push_back({Severity::risk, "no node has told its time", ""});
   }
@@ -277,16 +263,15 @@ CheckResult check_maps(ClusterSession& session, const ClusterPicture& picture) {
   if (asked == 0 && !picture.facts.empty()) {
     result.problems.push_back({Severity::risk, "no node could be asked for its map", ""});
   }
-  result.detail =
-      fmt::format("{} of {} nodes compared with etcd", asked, picture.facts.size());
+  result.detail = fmt::format("{} of {} nodes compared with etcd", asked, picture.facts.size());
   return result;
 }
 
 }  // namespace
 
 std::vector<CheckResult> check_picture(const ClusterPicture& picture) {
-  return {check_records(picture), check_nodes(picture), check_epochs(picture),
-          check_writes(picture), check_storage(picture), check_clocks(picture),
+  return {check_records(picture), check_nodes(picture),   check_epochs(picture),
+          check_writes(picture),  check_storage(picture), check_clocks(picture),
           check_etcd(picture)};
 }
 

@@ -78,7 +78,9 @@ Result<ClusterView> view_of_nodes(ClusterSession& session, const NodeAddress& no
     facts[nodes[i].id] = all[i].is_up() && all[i].id == nodes[i].id ? &all[i] : nullptr;
   }
   // A shard is called as its nodes call it; by its primary if none of them answers.
-  const auto leader = [](const NodeLine& line) { return line.primary.empty() ? line.id : line.primary; };
+  const auto leader = [](const NodeLine& line) {
+    return line.primary.empty() ? line.id : line.primary;
+  };
   std::map<std::string, std::string> names;  // by primary
   for (const NodeLine& line : nodes) {
     if (facts[line.id] != nullptr) names[leader(line)] = facts[line.id]->shard;

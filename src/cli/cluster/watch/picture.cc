@@ -131,7 +131,7 @@ std::string etcd_text(const ClusterPicture& picture) {
 std::string head_text(const ClusterPicture& picture) {
   const ClusterView& view = picture.view;
   if (!picture.error.empty() && view.shards().empty()) {
-    return fmt::format("{:<48}{}", picture.name + "   nodes, shards and slots: unknown",
+    return fmt::format("{:<45}   {}", picture.name + "   nodes, shards and slots: unknown",
                        etcd_text(picture));
   }
   const ClusterService service = service_of(picture);
@@ -150,7 +150,7 @@ std::string head_text(const ClusterPicture& picture) {
           : fmt::format("{} of {} answer", service.answering, plural(service.nodes, "node"));
   const std::string left = fmt::format("{}   {}, {}, {}", picture.name, nodes,
                                        plural(view.shards().size(), "shard"), slots);
-  return fmt::format("{:<48}{}", left, etcd_text(picture));
+  return fmt::format("{:<45}   {}", left, etcd_text(picture));
 }
 
 std::string scale_text() {
@@ -294,9 +294,9 @@ std::string shard_state(const ClusterPicture& picture, const ClusterShard& shard
   const NodeFacts* const facts = facts_of(picture, primary.node);
   if (facts == nullptr) {
     const auto found = picture.facts.find(primary.node);
-    const bool is_gone = !picture.view.is_alive(primary) ||
-                         (found != picture.facts.end() &&
-                          found->second.answer == NodeAnswer::refuses);
+    const bool is_gone =
+        !picture.view.is_alive(primary) ||
+        (found != picture.facts.end() && found->second.answer == NodeAnswer::refuses);
     return is_gone ? "down" : "no answer";
   }
   if (facts->is_loading) return "loading";

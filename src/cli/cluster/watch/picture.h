@@ -28,8 +28,8 @@ namespace mayfly {
 struct ClusterPicture {
   std::string name;
   ClusterView view;
-  std::string error;  // why etcd cannot be read: then the view is the last one that was,
-  std::string source;  // or comes from here: "one member of etcd, perhaps not the latest"
+  std::string error;      // why etcd cannot be read: then the view is the last one that was,
+  std::string source;     // or comes from here: "one member of etcd, perhaps not the latest"
   bool is_cache = false;  // its data may be lost
   std::map<std::string, NodeFacts> facts;  // by node
   std::vector<EtcdEndpointStatus> etcd;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Millis kEmptyRisk{3'600'000};  // then whoever fills it again has noticed
 constexpr double kMemoryNearlyFull = 0.9;
-constexpr double kDiskShare = 0.05;                     // that should be free,
+constexpr double kDiskShare = 0.05;                          // that should be free,
 constexpr std::uint64_t kDiskFree = std::uint64_t{1} << 30;  // or this much: 1 GiB
 
 bool is_primary(const ClusterPicture& picture, const std::string& node) {
@@ -65,7 +65,8 @@ void add_files(const ClusterPicture& picture, const std::string& node, const Nod
   }
   if (!health.disk_free) return;
   // The next rewrite needs about as much as the data takes.
-  const auto share = static_cast<std::uint64_t>(static_cast<double>(health.disk_bytes) * kDiskShare);
+  const auto share =
+      static_cast<std::uint64_t>(static_cast<double>(health.disk_bytes) * kDiskShare);
   const std::uint64_t wanted = std::max(facts.memory_bytes.value_or(0), std::min(share, kDiskFree));
   if (*health.disk_free >= wanted) return;
   add(fmt::format("the disk of {} has {} free of {}: the next save or rewrite may fail, and then "
@@ -82,8 +83,8 @@ void add_lost_at_power_cut(const ClusterPicture& picture, std::vector<ClusterPro
     bool may_keep = shard.record.slots.empty();
     for (const std::string& node : picture.view.members(shard)) {
       const auto found = picture.facts.find(node);
-      const bool has_said = found != picture.facts.end() && found->second.is_up() &&
-                            found->second.health.keeps_data;
+      const bool has_said =
+          found != picture.facts.end() && found->second.is_up() && found->second.health.keeps_data;
       may_keep = may_keep || !has_said || *found->second.health.keeps_data;
     }
     if (may_keep) continue;
@@ -166,12 +167,31 @@ std::vector<ClusterProblem> answer_problems(const ClusterPicture& picture) {
   return problems;
 }
 
+std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture, bool all) {
+  std::vector<ClusterProblem> problems;
+  for (const ClusterShard& shard : picture.view.shards()) {
+    const std::string state = shard_state(picture, shard);
+    if (state == kServing || state == kRefusesWrites) continue;
+    std::string advice;
+    if (state == "loading") advice = "wait until it has loaded its files";
+    if (state == "fenced" || state == "not leading") {
+      advice = "can it reach its replicas that are in sync, or etcd to remove them?";
+    }
+    if (advice.empty() && !all) continue;
+    problems.push_back({Severity::fault,
+                        fmt::format("the primary of shard {}, {}, does not serve: it is {}",
+                                    shard.id, node_label(picture.view, shard.record.primary.node),
+                                    state == "no answer" ? "silent" : state),
+                        advice});
+  }
+  return problems;
+}
+
 std::vector<ClusterProblem> write_problems(const ClusterPicture& picture) {
   std::vector<ClusterProblem> problems;
   for (const ClusterShard& shard : picture.view.shards()) {
     if (shard_state(picture, shard) != kRefusesWrites) continue;
-    const std::string& refusal =
-        picture.facts.at(shard.record.primary.node).health.refused_writes;
+    const std::string& refusal = picture.facts.at(shard.record.primary.node).health.refused_writes;
     problems.push_back({Severity::fault,
                         fmt::format("shard {} refuses writes: {} says {}", shard.id,
                                     node_label(picture.view, shard.record.primary.node), refusal),
@@ -222,8 +242,9 @@ std::vector<ClusterProblem> clock_problems(const ClusterPicture& picture) {
 
 std::vector<ClusterProblem> all_problems(const ClusterPicture& picture) {
   std::vector<ClusterProblem> problems = find_problems(picture.view, answers_of(picture));
-  for (const auto& more : {write_problems(picture), clock_problems(picture),
-                           answer_problems(picture), storage_problems(picture)}) {
+  for (const auto& more :
+       {serving_problems(picture, false), write_problems(picture), clock_problems(picture),
+        answer_problems(picture), storage_problems(picture)}) {
     std::ranges::copy(more, std::back_inserter(problems));
   }
   std::ranges::stable_sort(problems, std::ranges::greater(), &ClusterProblem::severity);

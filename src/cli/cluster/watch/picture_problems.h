@@ -29,6 +29,10 @@ NodeAnswers answers_of(const ClusterPicture& picture);
 // Nodes that live for etcd and do not answer. Those that have ended are in find_problems().
 std::vector<ClusterProblem> answer_problems(const ClusterPicture& picture);
 
+// Shards whose primaries do not serve. `all`: also those of which find_problems() or
+// answer_problems() tells more.
+std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture, bool all);
+
 // Shards that refuse writes, or soon will.
 std::vector<ClusterProblem> write_problems(const ClusterPicture& picture);
 

@@ -30,8 +30,7 @@ std::string read_piece(Disk& disk, const std::string& path, std::uint64_t offset
   std::string bytes(kPiece, '\0');
   std::size_t filled = 0;
   while (filled < bytes.size()) {
-    const Result<std::size_t> count =
-        (*file)->read({bytes.data() + filled, bytes.size() - filled});
+    const Result<std::size_t> count = (*file)->read({bytes.data() + filled, bytes.size() - filled});
     if (!count || *count == 0) break;
     filled += *count;
   }
