@@ -34,7 +34,8 @@ install(FILES ${made}/_mayfly DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-co
         COMPONENT server)
 install(FILES ${made}/mayfly.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
         COMPONENT server)
-install(FILES share/systemd/mayfly.service DESTINATION lib/systemd/system COMPONENT server)
+install(FILES share/systemd/mayfly.service share/systemd/mayfly@.service
+        DESTINATION lib/systemd/system COMPONENT server)
 install(FILES share/grafana/mayfly.json DESTINATION ${CMAKE_INSTALL_DATADIR}/mayfly/grafana
         COMPONENT server)
 

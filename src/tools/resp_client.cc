@@ -27,12 +27,16 @@ constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::size_t kDialogueBytes = 32 * 1024;  // less than any socket takes without a reader
 constexpr std::size_t kDialogueCommands = 256;
 constexpr timeval kPatience = {.tv_sec = 60, .tv_usec = 0};
-constexpr timeval kPatienceAtFirst = {.tv_sec = 5, .tv_usec = 0};  // it may be no such server
 
 Error lost(std::string_view what, int error) {
   const bool is_late = error == EAGAIN || error == EWOULDBLOCK;
   return {is_late ? Code::busy : Code::io,
           fmt::format("{}: {}", what, is_late ? "the server does not respond" : errno_text(error))};
+}
+
+timeval seconds_of(Millis time) {
+  return {.tv_sec = time.count() / 1000,
+          .tv_usec = static_cast<suseconds_t>(time.count() % 1000 * 1000)};
 }
 
 void set_patience(int socket, const timeval& patience) {
@@ -45,7 +49,7 @@ struct FreeAddresses {
 };
 
 // A connected socket: the first of the host's addresses that answers.
-Result<Fd> connect_to_host(const ServerAddress& to) {
+Result<Fd> connect_to_host(const ServerAddress& to, Millis patience) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
@@ -59,7 +63,7 @@ Result<Fd> connect_to_host(const ServerAddress& to) {
   int error = 0;
   for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
     Fd socket(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    set_patience(socket.get(), kPatienceAtFirst);
+    set_patience(socket.get(), seconds_of(patience));
     if (::connect(socket.get(), one->ai_addr, one->ai_addrlen) == 0) return socket;
     error = errno;
   }
@@ -69,7 +73,7 @@ Result<Fd> connect_to_host(const ServerAddress& to) {
                                  error == EINPROGRESS ? "no response" : errno_text(error))};
 }
 
-Result<Fd> connect_to_path(const ServerAddress& to) {
+Result<Fd> connect_to_path(const ServerAddress& to, Millis patience) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (to.path.size() >= sizeof address.sun_path) {
@@ -78,7 +82,7 @@ Result<Fd> connect_to_path(const ServerAddress& to) {
   }
   std::memcpy(address.sun_path, to.path.c_str(), to.path.size() + 1);
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  set_patience(socket.get(), kPatienceAtFirst);
+  set_patience(socket.get(), seconds_of(patience));
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return lost(fmt::format("no server at {}", to.path), errno);
   }
@@ -101,8 +105,8 @@ Error no_entry(const ServerAddress& to, const Error& why) {
 bool is_of_state(std::string_view error) {
   constexpr std::array<std::string_view, 4> kStates = {"MISCONF ", "MASTERDOWN ", "LOADING ",
                                                        "BUSY "};
-  return std::ranges::any_of(
-      kStates, [&](std::string_view state) { return error.starts_with(state); });
+  return std::ranges::any_of(kStates,
+                             [&](std::string_view state) { return error.starts_with(state); });
 }
 
 Status say_hello(RespClient& client) {
@@ -111,8 +115,7 @@ Status say_hello(RespClient& client) {
   const Result<ReplyValue> pong = client.read();
   if (!pong) return pong.error();
   if (pong->kind != ReplyValue::Kind::error || is_of_state(pong->text)) return Done{};
-  return Error{Code::unsupported,
-               fmt::format("the server replied with an error: {}", pong->text)};
+  return Error{Code::unsupported, fmt::format("the server replied with an error: {}", pong->text)};
 }
 
 // Says who we are and which database we mean.
@@ -130,8 +133,9 @@ Status introduce(RespClient& client, const ServerAddress& to) {
 
 }  // namespace
 
-Result<RespClient> RespClient::connect(const ServerAddress& address) {
-  Result<Fd> socket = address.path.empty() ? connect_to_host(address) : connect_to_path(address);
+Result<RespClient> RespClient::connect(const ServerAddress& address, Millis patience) {
+  Result<Fd> socket = address.path.empty() ? connect_to_host(address, patience)
+                                           : connect_to_path(address, patience);
   if (!socket) return socket.error();
   const int fd = socket->get();
   const int yes = 1;

@@ -30,6 +30,8 @@ struct ServerAddress;
 
 class RespClient {
  public:
+  static constexpr Millis kConnectPatience{5000};  // it may be no such server
+
   // To a server on this machine.
   static Result<RespClient> connect(int port);
 
@@ -37,7 +39,8 @@ class RespClient {
   // what is there is a server that lets it in. An answer that tells of the server's state (MISCONF,
   // MASTERDOWN, LOADING, BUSY) is as good: what works then shows when it is asked.
   // Code::not_found: nothing listens there. Code::busy: no answer, as of a process that is stopped.
-  static Result<RespClient> connect(const ServerAddress& address);
+  static Result<RespClient> connect(const ServerAddress& address,
+                                    Millis patience = kConnectPatience);
 
   // REQUIRES: a connected socket, in blocking mode.
   explicit RespClient(Fd socket) : socket_(std::move(socket)) {}

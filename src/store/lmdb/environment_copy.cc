@@ -136,7 +136,9 @@ Status Environment::compact(Time now) {
   log_->stop_thread();
   if (!session_->try_alone(options_.busy_timeout)) {
     log_->allow_thread();
-    return Error{Code::busy, "cannot compact the store: another process has it open"};
+    return Error{Code::busy,
+                 "cannot compact the store: another process has it open (close it there; "
+                 "backup makes a compact copy meanwhile)"};
   }
   auto snapshot = begin_write(options_.busy_timeout);
   Status done = snapshot ? log_->finish((*snapshot)->state, now) : Status(snapshot.error());

@@ -42,7 +42,7 @@ Result<std::vector<ReplyValue>> RespNodes::call(const NodeAddress& node,
       address.host = node.host;
       address.port = node.port;
       address.password = password_;
-      Result<RespClient> client = RespClient::connect(address);
+      Result<RespClient> client = RespClient::connect(address, patience);
       if (!client) {
         link.client.reset();
         return no_entry(node, client.error());
