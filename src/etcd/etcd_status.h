@@ -32,7 +32,7 @@ struct EtcdEndpointStatus {
 Result<std::vector<EtcdEndpointStatus>> etcd_status(const EtcdOptions& options);
 
 // The records that one member has by itself, without asking the others: of those that answer, the
-// newest. There may be newer ones elsewhere, so this is for people only, while there is no majority.
+// newest. There may be newer ones elsewhere, so this is for people only, without a majority.
 Result<RegisterSnapshot> read_one_etcd_member(const EtcdOptions& options);
 
 }  // namespace mayfly

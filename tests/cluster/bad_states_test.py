@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator is told while a server or etcd is in a bad state: by `mayfly cluster status` and
-`check`, by /ready, by the log, and by the other tools that are needed then.
+"""Reports about bad states of a server and of etcd: `mayfly cluster status` and `check`, /ready,
+the log, and the other tools that are needed then.
 
     MAYFLY=build/release/mayfly python3 tests/cluster/bad_states_test.py
 
-All combinations are in src/cli/cluster/watch/picture_table_test.cc; here are the real states, of few
+Combinations are in src/cli/cluster/watch/picture_table_test.cc; here are the real states, of few
 processes. The full disk needs root, to mount a small file system in memory.
 """
 
@@ -27,7 +27,7 @@ OK, FAILED, PROBLEMS = 0, 1, 3
 
 
 def told_by(*words, stdin=None):
-    """(exit code, what the program says)."""
+    """(exit code, output)."""
     done = subprocess.run([os.environ["MAYFLY"], *words], capture_output=True, text=True,
                           check=False, timeout=60, stdin=stdin or subprocess.DEVNULL)
     return done.returncode, done.stdout + done.stderr
@@ -44,7 +44,7 @@ def ready(port):
 
 
 class WatchedCluster(clusters.Cluster):
-    """Its first node has a folder of its own."""
+    """The first node has another folder."""
 
     def __init__(self, folder=None, **options):
         super().__init__(shards=1, **options)

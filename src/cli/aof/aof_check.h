@@ -6,7 +6,7 @@
 //   const Result<AofCheckReport> report = check.run();
 //   if (report && report->damage && report->damage->can_be_cut) check.cut(*report->damage);
 //
-// It looks at the form of the commands, not at what they do: that shows when the log is loaded.
+// It checks the form of the commands, not their effect, which shows when the log is loaded.
 // Cost: reads every file once; the memory of the longest command.
 
 #pragma once
@@ -26,12 +26,12 @@ struct AofCheckedFile {
   std::string name;
   std::uint64_t bytes = 0;
   std::uint64_t keys = 0;      // of an RDB file at its beginning
-  std::uint64_t commands = 0;  // whole ones, those of a transaction that is not whole not counted
+  std::uint64_t commands = 0;  // whole ones, without an incomplete transaction
 };
 
 struct AofDamage {
   std::string path;
-  std::uint64_t at = 0;      // what is before is whole
+  std::uint64_t at = 0;      // everything before is whole
   std::uint64_t bytes = 0;   // from there to the end
   std::string what;          // "zeros up to the end", "a command that is not whole", ...
   bool is_harmless = false;  // a server cuts it off by itself (aof-load-truncated)

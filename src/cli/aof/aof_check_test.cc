@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole, cut and damaged logs: what is found, and what is left after the cut.
+// Whole, cut and damaged logs: the damage found, and the log after the cut.
 
 #include "cli/aof/aof_check.h"
 
@@ -24,7 +24,7 @@ class AofCheckTest : public ::testing::Test, protected AofFixture {
 
   AofCheckReport check() { return *AofCheck(disk, options).run(); }
 
-  // Cuts, and returns the name of the file with what was cut off.
+  // Cuts, and returns the name of the file with the removed end.
   std::string fix() {
     AofCheck one(disk, options);
     const AofCheckReport report = *one.run();

@@ -196,16 +196,16 @@ void add_picture_options(CliCommand command, PictureOptions& options) {
 
 void add_watch_commands(Program& program, CliCommand above) {
   StatusArgs* const status = program.keep<StatusArgs>();
-  const CliCommand status_command = add_cluster_command(
-      program, above, "status", "Show the cluster", kClusterStatusExamples, status, run_status, false);
+  const CliCommand status_command =
+      add_cluster_command(program, above, "status", "Show the cluster", kClusterStatusExamples,
+                          status, run_status, false);
   status_command.add_flag("--watch,-w", status->is_watching, "Show it again every second");
   add_picture_options(status_command, status->picture);
 
   ClusterCheckArgs* const check = program.keep<ClusterCheckArgs>();
-  add_picture_options(
-      add_cluster_command(program, above, "check", "Look for problems", kClusterCheckExamples,
-                          check, run_cluster_check, false),
-      check->picture);
+  add_picture_options(add_cluster_command(program, above, "check", "Look for problems",
+                                          kClusterCheckExamples, check, run_cluster_check, false),
+                      check->picture);
 }
 
 void add_dev_command(Program& program, CliCommand above) {

@@ -182,14 +182,14 @@ class FakeNodes final : public ClusterNodes {
     if (words == "PING") return text(Kind::simple, "PONG");
     if (words == "DBSIZE") return integer(node.keys);
     if (words == "INFO") {
-      return text(Kind::bulk,
-                  fmt::format("used_memory:1048576\r\nloading:{}\r\nrole:{}\r\n"
-                              "slave_repl_offset:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:{}\r\n"
-                              "aof_last_write_status:{}\r\n",
-                              node.is_loading ? 1 : 0, node.followed_offset > 0 ? "slave" : "master",
-                              node.followed_offset, node.max_memory,
-                              node.evicts ? "allkeys-lru" : "noeviction",
-                              node.is_log_good ? "ok" : "err"));
+      return text(
+          Kind::bulk,
+          fmt::format("used_memory:1048576\r\nloading:{}\r\nrole:{}\r\n"
+                      "slave_repl_offset:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:{}\r\n"
+                      "aof_last_write_status:{}\r\n",
+                      node.is_loading ? 1 : 0, node.followed_offset > 0 ? "slave" : "master",
+                      node.followed_offset, node.max_memory,
+                      node.evicts ? "allkeys-lru" : "noeviction", node.is_log_good ? "ok" : "err"));
     }
     if (words == "TIME") {
       const auto ms = (clock_.now() + node.clock_ahead).time_since_epoch().count();
@@ -232,8 +232,7 @@ class FakeNodes final : public ClusterNodes {
     lines += fmt::format(
         "cluster_refused_writes:{}\r\ncluster_keeps_data:{}\r\ncluster_came_back_empty:{}\r\n"
         "cluster_disk_free_bytes:{}\r\ncluster_disk_bytes:107374182400\r\n",
-        node.refused_writes, node.keeps_data ? 1 : 0, node.came_back_empty ? 1 : 0,
-        node.disk_free);
+        node.refused_writes, node.keeps_data ? 1 : 0, node.came_back_empty ? 1 : 0, node.disk_free);
     for (const auto& [address, other] : nodes) {
       if (other.id == node.id) continue;
       const bool is_wrong = std::chrono::abs(other.clock_ahead) > Millis(500);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a cluster, as far as its records and the answers of its nodes tell, and what to
-// do about it. Used by
+// The problems of a cluster that its records show, with advice. Used by
 // `mayfly cluster status` and `check`.
 
 #pragma once
@@ -24,14 +23,14 @@ struct ClusterProblem {
   std::string advice;  // what to do; empty if nothing
 };
 
-// What came of asking a node. A record in etcd outlives its process by some seconds.
+// The outcome of a question to a node. A record in etcd outlives its process by some seconds.
 enum class NodeAnswer {
   unknown,  // it was not asked
   answers,
   refuses,  // no process listens there
-  silent,   // nothing came: stopped, overloaded, or cut off from here
+  silent,   // no answer: stopped, overloaded, or cut off from here
   locked,   // it does not let us in
-  broken,   // something else is there, or an error came
+  broken,   // an error, or another server at its address
 };
 using NodeAnswers = std::map<std::string, NodeAnswer, std::less<>>;  // by id
 

@@ -48,7 +48,7 @@ void shard_lines(const ServerParts& server, const ShardMachine& machine, std::st
   }
 }
 
-// Whether the writes that are refused, and the files, are those of a healthy server.
+// The health of this server: refused writes, files and disk.
 void health_lines(const ServerParts& server, std::string& text) {
   const bool keeps_data = server.persistence.aof().is_on() || !server.config.save.empty();
   info_line(text, "cluster_refused_writes", why_writes_refused(server).value_or(""));

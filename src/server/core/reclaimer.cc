@@ -129,7 +129,7 @@ bool Reclaimer::lacks_room() const {
   return !may_free && (config_.import_mode || config_.maxmemory_policy == Eviction::none);
 }
 
-// Tells the log, at most once a minute.
+// Writes to the log, at most once a minute.
 bool Reclaimer::note_room(bool has_room) {
   if (has_room) {
     was_refused_ = false;

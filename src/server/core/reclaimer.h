@@ -103,7 +103,7 @@ class Reclaimer {
   bool is_behind_ = false;  // the last slice ended before all that is due was removed
   int slice_growth_ = 0;    // how many slices in a row did
   bool was_refused_ = false;  // the last attempt to make room failed
-  bool is_warned_ = false;    // the log says so
+  bool is_warned_ = false;    // the log has the warning
   std::optional<Time> warned_at_;
   std::optional<Time> eviction_told_at_;
 };

@@ -109,7 +109,7 @@ Status AofWriter::write_first_base() {
     return written;
   }
   const Status finished = aof_->finish_rewrite();
-  if (finished) mark_dump(context_);  // it is what was loaded
+  if (finished) mark_dump(context_);  // it was loaded
   return finished;
 }
 

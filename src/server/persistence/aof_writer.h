@@ -150,7 +150,7 @@ class AofWriter final : public PropagationSink {
   std::unique_ptr<DirectoryLock> lock_;
   std::string locked_;        // which directory
   bool keeps_files_ = false;  // see keep_files_aside()
-  bool marks_dump_ = false;   // the first base has what the dump had, and more
+  bool marks_dump_ = false;   // when the first base is written: it includes the dump
 
   // While it cannot be written: why, and when it was tried last.
   std::optional<std::string> failure_;

@@ -100,7 +100,7 @@ Status Persistence::start() {
                    [this](const Status& status) { load_ended(status, false); });
 }
 
-// Somebody may have restored a backup, and wonder where it is.
+// It may be a backup that was restored.
 void Persistence::look_at_unloaded_dump() {
   if (!has_unknown_dump(context_)) return;
   snapshots_.keep_file_aside("not-loaded");
@@ -167,7 +167,8 @@ Status Persistence::rdb_loaded(const RdbReport& report) {
   loaded_keys_ = report.keys;
   due_keys_ = report.due_keys;
   if (auto history = history_of(report)) loaded_history_ = *history;
-  report.skipped.empty() ? snapshots_.forget_kept_file() : snapshots_.keep_file_aside("unsupported");
+  report.skipped.empty() ? snapshots_.forget_kept_file()
+                         : snapshots_.keep_file_aside("unsupported");
   return check_skipped(context_, report.skipped, fmt::format("'{}'", snapshots_.path()));
 }
 

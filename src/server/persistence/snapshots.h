@@ -50,7 +50,7 @@ class Snapshots {
   Status check_writable() const;
 
   // The file on disk has data that is not in memory: it is kept under a second name, which is never
-  // used again and says why, before it is replaced.
+  // used again and has the reason in it, before it is replaced.
   void keep_file_aside(std::string_view why) {
     kept_ = path();
     kept_why_ = why;

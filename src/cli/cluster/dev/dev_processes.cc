@@ -94,7 +94,7 @@ void DevProcesses::stop_all() {
   stop_copies();
 }
 
-// Those are no children of ours: somebody has started them with the words that we have printed.
+// Processes started in a shell by the command lines that we have printed: no children of ours.
 void DevProcesses::stop_copies() {
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {

@@ -16,7 +16,7 @@ namespace {
 constexpr Millis kNodePatience{2000};
 constexpr Millis kCountPatience{5000};
 
-// What the code of an error of ClusterNodes::call says.
+// The meaning of an error code of ClusterNodes::call.
 NodeAnswer answer_of(const Error& error) {
   switch (error.code) {
     case Code::not_found:
@@ -177,7 +177,7 @@ NodeFacts ask_facts(ClusterSession& session, const NodeAddress& node) {
     facts.keys = static_cast<std::uint64_t>(all[1].integer);
   }
   if (!is_error(all[2])) read_server_info(facts, all[2].text);
-  // A server of an older version tells only by this.
+  // The only sign that a server of an older version gives.
   if (facts.health.refused_writes.empty() && pong->front().text.starts_with("MISCONF")) {
     facts.health.refused_writes = pong->front().text;
   }

@@ -24,7 +24,7 @@ struct MemberFacts {
 
 // Its memory and its files, as far as an operator has to know.
 struct NodeHealth {
-  std::string refused_writes;  // "MISCONF ...", "OOM ...": the reply to writes; empty: they are taken
+  std::string refused_writes;  // "MISCONF ...", "OOM ...": the reply to writes; empty: none
   bool evicts = false;         // at maxmemory
   std::uint64_t memory_most = 0;  // maxmemory; 0: no limit
   std::optional<bool> keeps_data;  // it has an append-only file, or saves snapshots

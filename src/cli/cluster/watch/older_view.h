@@ -8,12 +8,12 @@
 
 namespace mayfly {
 
-// Sets the view of the picture and where it comes from: one member of etcd, else the node that the
-// options name, else the picture before. Leaves it empty if there is none.
+// Sets the view of the picture and its source: one member of etcd, else the node that the options
+// name, else the picture before. Without any of them the view stays empty.
 void take_older_view(ClusterSession& session, const PictureOptions& options,
                      const ClusterPicture* before, ClusterPicture& picture);
 
-// The records as the nodes have them: CLUSTER NODES of one, and what each says about itself.
+// The records as the nodes know them: CLUSTER NODES of one node, and CLUSTER INFO of each.
 Result<ClusterView> view_of_nodes(ClusterSession& session, const NodeAddress& node);
 
 }  // namespace mayfly

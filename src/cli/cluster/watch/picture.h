@@ -29,7 +29,7 @@ struct ClusterPicture {
   std::string name;
   ClusterView view;
   std::string error;      // why etcd cannot be read: then the view is the last one that was,
-  std::string source;     // or comes from here: "one member of etcd, perhaps not the latest"
+  std::string source;     // or its source: "one member of etcd, perhaps not the latest"
   bool is_cache = false;  // its data may be lost
   std::map<std::string, NodeFacts> facts;  // by node
   std::vector<EtcdEndpointStatus> etcd;
@@ -38,9 +38,9 @@ struct ClusterPicture {
   Time now{};
 };
 
-// Whom to ask if etcd cannot be read, and what is not wrong.
+// Another source if etcd cannot be read, and problems to ignore.
 struct PictureOptions {
-  std::string node;       // HOST:PORT; empty: nobody
+  std::string node;       // HOST:PORT; empty: no other source
   bool is_cache = false;  // nodes that keep no data are fine
 };
 

@@ -10,7 +10,7 @@
 namespace mayfly {
 namespace {
 
-constexpr Millis kEmptyRisk{3'600'000};  // then whoever fills it again has noticed
+constexpr Millis kEmptyRisk{3'600'000};  // then it has been noticed
 constexpr double kMemoryNearlyFull = 0.9;
 constexpr double kDiskShare = 0.05;                          // that should be free,
 constexpr std::uint64_t kDiskFree = std::uint64_t{1} << 30;  // or this much: 1 GiB
@@ -75,7 +75,7 @@ void add_files(const ClusterPicture& picture, const std::string& node, const Nod
       "free space, or give it a larger disk");
 }
 
-// Shards none of whose nodes keeps its data, as far as all have said.
+// Shards without any node that keeps its data. A node that has not answered may keep it.
 void add_lost_at_power_cut(const ClusterPicture& picture, std::vector<ClusterProblem>& problems) {
   std::string shards;
   std::size_t count = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a cluster as its nodes tell it: who answers, who takes writes, and whose data
-// would outlive a power cut. find_problems() has what the records tell.
+// The problems of a cluster that its nodes report: answers, writes, memory, files and disks.
+// find_problems() has the problems that the records show.
 
 #pragma once
 
@@ -29,8 +29,8 @@ NodeAnswers answers_of(const ClusterPicture& picture);
 // Nodes that live for etcd and do not answer. Those that have ended are in find_problems().
 std::vector<ClusterProblem> answer_problems(const ClusterPicture& picture);
 
-// Shards whose primaries do not serve. `all`: also those of which find_problems() or
-// answer_problems() tells more.
+// Shards whose primaries do not serve. `all`: also if find_problems() or answer_problems() has the
+// reason.
 std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture, bool all);
 
 // Shards that refuse writes, or soon will.

@@ -38,7 +38,7 @@ std::string read_piece(Disk& disk, const std::string& path, std::uint64_t offset
   return bytes;
 }
 
-// What tells one dump from another: its size, its beginning, and its end with the checksum.
+// Distinguishes dumps: the size, the beginning, and the end with the checksum.
 std::string identity(Disk& disk, const std::string& path) {
   const auto file = disk.open(path);
   if (!file) return {};

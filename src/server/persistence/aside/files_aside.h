@@ -4,10 +4,10 @@
 //
 //   dump.rdb.unsupported-1       it had keys of unsupported types, which were left out
 //   dump.rdb.not-loaded-1        it was put there beside an append-only file, which was loaded
-//   dump.rdb.replaced-1          the server led, and was told to follow one that has less
+//   dump.rdb.replaced-1          the server led, and had to follow one that has less
 //
-// The last dump that a server with an append-only file has written is known by a mark in the folder
-// of that file, so that one that somebody has put there is told from it.
+// A mark in the folder of the append-only file identifies the last dump that the server has
+// written, so that a restored backup is recognised.
 
 #pragma once
 
@@ -27,7 +27,7 @@ std::string unused_name(const Disk& disk, const std::string& path, std::string_v
 // Keeps all data that is in memory, by the files that have it or by a new one. Returns its name.
 Result<std::string> keep_data_aside(const StorageContext& context, AofWriter& aof);
 
-// Marks the dump as one that needs not be kept. Does nothing if there is none, or no folder.
+// Marks the dump as one that needs not be kept. Does nothing without a dump or without the folder.
 void mark_dump(const StorageContext& context);
 
 // Whether a dump is there that is not the one marked last.

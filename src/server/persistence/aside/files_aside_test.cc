@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A backup that was put beside an append-only file is told of, and never overwritten.
+// A backup that was put beside an append-only file causes a warning, and is never overwritten.
 
 #include "server/persistence/aside/files_aside.h"
 

@@ -3,13 +3,13 @@
 //
 // REPLICAOF, FAILOVER and Sentinel change the role of a process, not the configuration that it was
 // started with. If both servers of a pair are started again as they were first, the former primary
-// leads with its old data, and the one that led since is told to follow it. The file
+// leads with its old data, and the present one follows it. The file
 // `replication-role` in `dir` remembers, so that this is seen:
 //
 //   primary                       it led
 //   replica 10.0.0.1 6379         it followed
 //
-// In a cluster etcd knows who leads, and there is no such file.
+// A node of a cluster has no such file, as etcd knows the primary.
 
 #pragma once
 
@@ -27,8 +27,8 @@ class LastRole {
   // another one.
   void compare();
 
-  // The server led when it stopped, and its configuration tells it to follow another one, which it
-  // has not done yet.
+  // The server led when it stopped, and its configuration names a primary, which it
+  // has not followed yet.
   bool has_led() const { return has_led_; }
 
   // The role was changed by a command, or has become true: it is written.

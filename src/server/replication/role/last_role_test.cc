@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two servers change their roles and are started again as they were first: nothing is lost without
-// a word.
+// Two servers change their roles and are started again as they were first: no data is lost, and the
+// log has a warning.
 
 #include "server/replication/role/last_role.h"
 
@@ -28,7 +28,7 @@ class LastRoleTest : public testing::Test {
     }
     return false;
   }
-  // As at the start of a process whose configuration tells it to follow server 0.
+  // As at the start of a process whose configuration names server 0 as its primary.
   void begin_as_replica(int number) {
     Config& config = cluster_.server(number).parts().config;
     config.replicaof_host = "127.0.0.1";
@@ -87,7 +87,7 @@ TEST_F(LastRoleTest, AReplicaThatIsAheadOfTheSameHistoryKeepsItsData) {
   ASSERT_TRUE(cluster_.run_until_quiet());
   cluster_.run(0, "SET a 1");
   ASSERT_TRUE(cluster_.run_until_quiet());
-  // The primary comes back with an older copy of its own data.
+  // The primary is restored from an older backup.
   ReplicationStream& stream = replication(0).stream();
   cluster_.set_reachable(0, false);
   cluster_.cut(1);
