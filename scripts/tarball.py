@@ -43,8 +43,8 @@ def fill(folder, build):
     for file in ("LICENSE", "README.md", "CHANGELOG.md"):
         shutil.copy(ROOT / file, folder)
     shutil.copytree(ROOT / "docs", folder / "docs")
-    unit = folder / "lib/systemd/system/mayfly.service"
-    unit.write_text(unit.read_text().replace("/usr/bin/mayfly", "/usr/local/bin/mayfly"))
+    for unit in (folder / "lib/systemd/system").glob("*.service"):
+        unit.write_text(unit.read_text().replace("/usr/bin/mayfly", "/usr/local/bin/mayfly"))
     (folder / "licences").mkdir()
     for package in LINKED:
         text = pathlib.Path(f"/usr/share/doc/{package}/copyright")

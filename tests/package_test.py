@@ -106,7 +106,7 @@ class PackageTest(unittest.TestCase):
                      "share/man/man1/mayfly-put.1", "share/bash-completion/completions/mayfly",
                      "share/zsh/vendor-completions/_mayfly",
                      "share/fish/vendor_completions.d/mayfly.fish",
-                     "lib/systemd/system/mayfly.service"]:
+                     "lib/systemd/system/mayfly.service", "lib/systemd/system/mayfly@.service"]:
             self.assertTrue(os.path.getsize(self.at(path)) > 0, path)
 
 

@@ -27,6 +27,7 @@ void add_txn_command(Program& program, StoreFile* file);           // store/stor
 void add_shell_command(Program& program, StoreFile* file);         // store/store_shell.cc
 
 void add_rdb_command(Program& program);          // rdb/rdb_command.cc
+void add_aof_command(Program& program);          // aof/aof_command.cc
 void add_completion_commands(Program& program);  // completion_command.cc
 void add_manual_command(Program& program);       // manual_command.cc
 

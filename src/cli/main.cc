@@ -79,6 +79,7 @@ int run(int argc, char** argv) {
   add_shell_command(program, file);
   program.begin_group("Other commands");
   add_rdb_command(program);
+  add_aof_command(program);
   const CliCommand bench =
       program.add("bench", "Measure Mayfly on this machine (mayfly-bench)", kBenchExamples);
   bench.prefix_command();

@@ -2,6 +2,7 @@
 // `mayfly serve`: starts a server. Its arguments are directives, as valkey-server takes them.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include "cli/web_files.h"
 #include "server/config/config.h"
 #include "server/core/process.h"
+#include "tools/terminal/terminal.h"
 
 #ifdef MAYFLY_HAS_ETCD
 #include "etcd/etcd_register.h"
@@ -85,6 +87,11 @@ bool take_flag(std::vector<std::string>& words, std::string_view word) {
 
 void greet(const ServerProcess& process, bool is_quiet) {
   if (is_quiet || process.port() == 0) return;
+  if (!is_terminal(STDOUT_FILENO)) {  // a log: hints are for people
+    fmt::print("Mayfly is listening on port {}\n", process.port());
+    std::fflush(stdout);
+    return;
+  }
   fmt::print(
       "Mayfly is listening on port {}. Try:\n  redis-cli -p {} HSETEX user:1 EX 60 FIELDS 1 token "
       "abc\n  redis-cli -p {} HTTL user:1 FIELDS 1 token\n",

@@ -2,6 +2,8 @@
 #include "etcd/etcd_status.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "etcd/etcd_calls.h"
@@ -72,7 +74,38 @@ std::vector<EtcdEndpointStatus> ask_all(const CurlLibrary& curl, const EtcdOptio
   return endpoints;
 }
 
+// Of each endpoint by itself, the newest.
+Result<RegisterSnapshot> read_each(const CurlLibrary& curl, const EtcdOptions& options) {
+  HttpLoop loop(curl, {options.ca, options.cert, options.key});
+  EtcdMeter meter;
+  std::size_t open = options.endpoints.size();
+  Result<RegisterSnapshot> newest = Error{Code::io, "no member of etcd answers"};
+  std::vector<EtcdOptions> lone(options.endpoints.size(), options);
+  std::vector<std::unique_ptr<EtcdCalls>> askers;
+  for (std::size_t i = 0; i < lone.size(); ++i) {
+    lone[i].endpoints = {options.endpoints[i]};
+    askers.push_back(std::make_unique<EtcdCalls>(loop, lone[i], meter));
+    askers[i]->call(kRangePath, lone_range_request(options.prefix), [&](const EtcdReply& reply) {
+      --open;
+      if (!reply.body) return;
+      Result<RegisterSnapshot> snapshot = parse_range_reply(*reply.body, options.prefix);
+      if (snapshot && (!newest || snapshot->version > newest->version)) newest = *snapshot;
+    });
+  }
+  while (open > 0) loop.run_once();
+  return newest;
+}
+
 }  // namespace
+
+Result<RegisterSnapshot> read_one_etcd_member(const EtcdOptions& options) {
+  if (const Status status = check(options); !status) return status.error();
+  const Result<const CurlLibrary*> curl = curl_library();
+  if (!curl) return curl.error();
+  std::optional<Result<RegisterSnapshot>> newest;
+  start_quiet_thread([&] { newest = read_each(**curl, options); }).join();
+  return *std::move(newest);
+}
 
 Result<std::vector<EtcdEndpointStatus>> etcd_status(const EtcdOptions& options) {
   if (const Status status = check(options); !status) return status.error();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/register.h"
 #include "etcd/etcd_options.h"
 #include "mayfly/result.h"
 
@@ -29,5 +30,9 @@ struct EtcdEndpointStatus {
 // Asks all endpoints at once, each by itself, and waits 2 s at most. In the order of the endpoints.
 // Fails only if nothing can be asked: for a wrong option, or without libcurl.
 Result<std::vector<EtcdEndpointStatus>> etcd_status(const EtcdOptions& options);
+
+// The records that one member has by itself, without asking the others: of those that answer, the
+// newest. There may be newer ones elsewhere, so this is for people only, without a majority.
+Result<RegisterSnapshot> read_one_etcd_member(const EtcdOptions& options);
 
 }  // namespace mayfly

@@ -11,6 +11,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -26,12 +27,16 @@ constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::size_t kDialogueBytes = 32 * 1024;  // less than any socket takes without a reader
 constexpr std::size_t kDialogueCommands = 256;
 constexpr timeval kPatience = {.tv_sec = 60, .tv_usec = 0};
-constexpr timeval kPatienceAtFirst = {.tv_sec = 5, .tv_usec = 0};  // it may be no such server
 
 Error lost(std::string_view what, int error) {
   const bool is_late = error == EAGAIN || error == EWOULDBLOCK;
-  return {Code::io,
+  return {is_late ? Code::busy : Code::io,
           fmt::format("{}: {}", what, is_late ? "the server does not respond" : errno_text(error))};
+}
+
+timeval seconds_of(Millis time) {
+  return {.tv_sec = time.count() / 1000,
+          .tv_usec = static_cast<suseconds_t>(time.count() % 1000 * 1000)};
 }
 
 void set_patience(int socket, const timeval& patience) {
@@ -44,7 +49,7 @@ struct FreeAddresses {
 };
 
 // A connected socket: the first of the host's addresses that answers.
-Result<Fd> connect_to_host(const ServerAddress& to) {
+Result<Fd> connect_to_host(const ServerAddress& to, Millis patience) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
@@ -58,15 +63,17 @@ Result<Fd> connect_to_host(const ServerAddress& to) {
   int error = 0;
   for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
     Fd socket(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    set_patience(socket.get(), kPatienceAtFirst);
+    set_patience(socket.get(), seconds_of(patience));
     if (::connect(socket.get(), one->ai_addr, one->ai_addrlen) == 0) return socket;
     error = errno;
   }
-  return Error{Code::io, fmt::format("no server at {}:{}: {}", to.host, to.port,
-                                     error == EINPROGRESS ? "no response" : errno_text(error))};
+  const bool is_late = error == EINPROGRESS || error == ETIMEDOUT;
+  const Code code = error == ECONNREFUSED ? Code::not_found : is_late ? Code::busy : Code::io;
+  return Error{code, fmt::format("no server at {}:{}: {}", to.host, to.port,
+                                 error == EINPROGRESS ? "no response" : errno_text(error))};
 }
 
-Result<Fd> connect_to_path(const ServerAddress& to) {
+Result<Fd> connect_to_path(const ServerAddress& to, Millis patience) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (to.path.size() >= sizeof address.sun_path) {
@@ -75,7 +82,7 @@ Result<Fd> connect_to_path(const ServerAddress& to) {
   }
   std::memcpy(address.sun_path, to.path.c_str(), to.path.size() + 1);
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  set_patience(socket.get(), kPatienceAtFirst);
+  set_patience(socket.get(), seconds_of(patience));
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return lost(fmt::format("no server at {}", to.path), errno);
   }
@@ -93,6 +100,24 @@ Error no_entry(const ServerAddress& to, const Error& why) {
                       needs_password ? " (use redis://:PASSWORD@host)" : "")};
 }
 
+// Errors of the state that a server is in. It has let us in, and some commands work: INFO nearly
+// always, reads while the disk is full. That is when it has to be looked at, or copied.
+bool is_of_state(std::string_view error) {
+  constexpr std::array<std::string_view, 4> kStates = {"MISCONF ", "MASTERDOWN ", "LOADING ",
+                                                       "BUSY "};
+  return std::ranges::any_of(kStates,
+                             [&](std::string_view state) { return error.starts_with(state); });
+}
+
+Status say_hello(RespClient& client) {
+  client.add("PING");
+  if (const Status status = client.send(); !status) return status;
+  const Result<ReplyValue> pong = client.read();
+  if (!pong) return pong.error();
+  if (pong->kind != ReplyValue::Kind::error || is_of_state(pong->text)) return Done{};
+  return Error{Code::unsupported, fmt::format("the server replied with an error: {}", pong->text)};
+}
+
 // Says who we are and which database we mean.
 Status introduce(RespClient& client, const ServerAddress& to) {
   if (!to.password.empty()) {
@@ -100,7 +125,7 @@ Status introduce(RespClient& client, const ServerAddress& to) {
                                                       : client.call("AUTH", to.user, to.password);
     if (!let_in) return let_in.error();
   }
-  if (const Result<ReplyValue> pong = client.call("PING"); !pong) return pong.error();
+  if (const Status hello = say_hello(client); !hello) return hello;
   if (to.database == 0) return Done{};
   const Result<ReplyValue> chosen = client.call("SELECT", std::to_string(to.database));
   return chosen ? Status(Done{}) : chosen.error();
@@ -108,8 +133,9 @@ Status introduce(RespClient& client, const ServerAddress& to) {
 
 }  // namespace
 
-Result<RespClient> RespClient::connect(const ServerAddress& address) {
-  Result<Fd> socket = address.path.empty() ? connect_to_host(address) : connect_to_path(address);
+Result<RespClient> RespClient::connect(const ServerAddress& address, Millis patience) {
+  Result<Fd> socket = address.path.empty() ? connect_to_host(address, patience)
+                                           : connect_to_path(address, patience);
   if (!socket) return socket.error();
   const int fd = socket->get();
   const int yes = 1;

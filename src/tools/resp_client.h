@@ -30,12 +30,17 @@ struct ServerAddress;
 
 class RespClient {
  public:
+  static constexpr Millis kConnectPatience{5000};  // it may be no such server
+
   // To a server on this machine.
   static Result<RespClient> connect(int port);
 
-  // To any server. It has said who it is (AUTH), chosen the database and been answered, so that
-  // what is there is a server that lets it in.
-  static Result<RespClient> connect(const ServerAddress& address);
+  // To any server. It has sent its name (AUTH), chosen the database and been answered, so that the
+  // server lets it in. An error about the server's state (MISCONF, MASTERDOWN, LOADING, BUSY) is a
+  // good answer: some commands work then.
+  // Code::not_found: nothing listens there. Code::busy: no answer, as of a process that is stopped.
+  static Result<RespClient> connect(const ServerAddress& address,
+                                    Millis patience = kConnectPatience);
 
   // REQUIRES: a connected socket, in blocking mode.
   explicit RespClient(Fd socket) : socket_(std::move(socket)) {}
@@ -49,7 +54,8 @@ class RespClient {
   Status send();
   std::size_t unsent_bytes() const { return output_.size(); }
 
-  // The next reply, whatever it says. Code::io when the server is gone, or silent for a minute.
+  // The next reply, also an error. Code::io when the connection is closed, busy after a minute
+  // without a reply.
   Result<ReplyValue> read();
 
   // The same, but nothing if none came in time.

@@ -4,12 +4,19 @@
 #include "tools/resp_client.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "tools/scratch_directory.h"
+#include "tools/server_address.h"
 
 namespace mayfly {
 namespace resp_client_test {
@@ -99,6 +106,60 @@ TEST_F(RespClientTest, APipelineStopsAtTheFirstErrorAndTellsIt) {
   ASSERT_FALSE(status);
   EXPECT_NE(status.error().message.find("OOM full"), std::string::npos);
   EXPECT_EQ(asked(), "");
+}
+
+// A server that answers the first request with these bytes.
+class AnsweringServer {
+ public:
+  explicit AnsweringServer(std::string answer) : folder_(*ScratchDirectory::make("/tmp")) {
+    address_.path = folder_.path() / "socket";
+    listener_ = *listen_at_unix(address_.path, {});
+    thread_ = std::thread([this, answer = std::move(answer)] {
+      pollfd wait = {.fd = listener_.get(), .events = POLLIN, .revents = 0};
+      (void)::poll(&wait, 1, -1);
+      const Fd client(::accept(listener_.get(), nullptr, nullptr));
+      EXPECT_EQ(::write(client.get(), answer.data(), answer.size()),
+                static_cast<ssize_t>(answer.size()));
+      std::string rest(100, ' ');
+      while (::read(client.get(), rest.data(), rest.size()) > 0) {
+      }
+    });
+  }
+  ~AnsweringServer() { thread_.join(); }
+
+  // Why a client does not get in; empty if it does.
+  std::string refusal() {
+    const Result<RespClient> client = RespClient::connect(address_);
+    return client ? "" : client.error().message;
+  }
+
+ private:
+  ScratchDirectory folder_;
+  ServerAddress address_;
+  Fd listener_;
+  std::thread thread_;
+};
+
+TEST(RespClientConnectTest, AServerInABadStateLetsUsIn) {
+  for (const char* state :
+       {"PONG", "MISCONF Errors writing to the AOF file", "MASTERDOWN Link with MASTER is down",
+        "LOADING Mayfly is loading the dataset in memory", "BUSY a script runs"}) {
+    const char* const sign = std::string_view(state) == "PONG" ? "+" : "-";
+    AnsweringServer server(std::string(sign) + state + "\r\n");
+    EXPECT_EQ(server.refusal(), "") << state;
+  }
+}
+
+TEST(RespClientConnectTest, AServerThatRefusesUsDoesNot) {
+  AnsweringServer server("-NOAUTH Authentication required.\r\n");
+  EXPECT_NE(server.refusal().find("NOAUTH"), std::string::npos);
+}
+
+TEST(RespClientConnectTest, ACodeTellsThatNothingListens) {
+  ServerAddress address;
+  address.host = "127.0.0.1";
+  address.port = 1;
+  EXPECT_EQ(RespClient::connect(address).error().code, Code::not_found);
 }
 
 TEST(InfoNumberTest, FindsTheWholeNameAtTheBeginningOfALine) {

@@ -6,6 +6,8 @@ then how a replica hides, counts and takes over, how writers wait for it, and ho
 The numbers are those of the regression list in the users' demands (part 4).
 """
 
+import os
+import shutil
 import time
 import unittest
 
@@ -342,6 +344,34 @@ class FailoverTest(PairCase):
         self.assertRegex(self.right.ask("FAILOVER", "ABORT"), "^ERR No failover in progress")
         self.right.ok("SET", "a", 1)
         await_same(self.replica, self.primary)
+
+    def test_both_started_again_with_their_first_roles(self):
+        """The new primary is told to follow the old one, which lacks a write: it keeps its data."""
+        old, new = self.primary, self.replica
+        for server in (old, new):
+            ask(server, "CONFIG", "SET", "appendonly", "yes")
+        self.hand_over(old, new)
+        old.stop()
+        with new.client() as client:
+            client.ok("SET", "after", 1)
+            await_that(lambda: client.ask("WAITAOF", 1, 0, 1_000)[0] == 1, new.log)
+        new.kill()
+
+        old.restart("--appendonly", "yes")
+        self.assertIn("was a replica when it stopped", old.log())
+        first, new.options = new.options, (*new.options, "--appendonly", "yes")
+        new.restart("--replicaof", "127.0.0.1", str(old.port))
+        await_up(new)
+        self.assertIsNone(ask(new, "GET", "after"))
+        self.assertIn("was a primary when it stopped", new.log())
+        self.assertIn("are kept in", new.log())
+
+        new.stop()
+        shutil.rmtree(new.path("appendonlydir"))
+        os.rename(new.path("appendonlydir.replaced-1"), new.path("appendonlydir"))
+        new.options = (*first, "--appendonly", "yes")
+        new.restart()
+        self.assertEqual(ask(new, "GET", "after"), b"1")
 
     def test_a_replica_that_hides_stale_data_can_take_over(self):
         """Without a link it answers MASTERDOWN to all, the greeting of its old primary included."""

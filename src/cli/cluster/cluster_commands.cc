@@ -91,6 +91,7 @@ constexpr const char* kClusterStatusExamples =
     "  mayfly cluster status\n"
     "  mayfly cluster status --watch           every second; q or Ctrl-C quits\n"
     "  mayfly cluster status --json | jq .shards\n"
+    "  mayfly cluster status --node 10.0.0.1:6379      also while no etcd answers\n"
     "The bar shows which shard has which slots; > are slots that move. 'in sync' names the "
     "replicas\n"
     "that may take over, how far they are behind and how far their clocks are ahead.";
@@ -99,8 +100,10 @@ constexpr const char* kClusterCheckExamples =
     "Examples:\n"
     "  mayfly cluster check && echo fine\n"
     "  mayfly cluster check --json\n"
+    "  mayfly cluster check --cache            nodes without files are no problem\n"
     "Looks at all that can be looked at: that every slot has one owner, that nodes live and know\n"
-    "the same map as etcd, replicas, clocks, moves, and the members of etcd.\n"
+    "the same map as etcd and take writes, replicas, clocks, files and disks, and the members of\n"
+    "etcd. While etcd has no majority, --node HOST:PORT tells whom to ask.\n"
     "Exit codes: 0 everything is fine, 1 error, 3 problems were found.";
 
 constexpr const char* kClusterDevExamples =
@@ -185,15 +188,24 @@ void add_failover_commands(Program& program, CliCommand above) {
   recover_command.add_flag("--accept-loss", recover->accepts_loss, "Accept what it says");
 }
 
+void add_picture_options(CliCommand command, PictureOptions& options) {
+  command.add_text("--node", options.node, "HOST:PORT",
+                   "A node to ask for the others if etcd cannot be read");
+  command.add_flag("--cache", options.is_cache, "Nodes need not keep their data: it is a cache");
+}
+
 void add_watch_commands(Program& program, CliCommand above) {
   StatusArgs* const status = program.keep<StatusArgs>();
-  add_cluster_command(program, above, "status", "Show the cluster", kClusterStatusExamples, status,
-                      run_status, false)
-      .add_flag("--watch,-w", status->is_watching, "Show it again every second");
+  const CliCommand status_command =
+      add_cluster_command(program, above, "status", "Show the cluster", kClusterStatusExamples,
+                          status, run_status, false);
+  status_command.add_flag("--watch,-w", status->is_watching, "Show it again every second");
+  add_picture_options(status_command, status->picture);
 
   ClusterCheckArgs* const check = program.keep<ClusterCheckArgs>();
-  add_cluster_command(program, above, "check", "Look for problems", kClusterCheckExamples, check,
-                      run_cluster_check, false);
+  add_picture_options(add_cluster_command(program, above, "check", "Look for problems",
+                                          kClusterCheckExamples, check, run_cluster_check, false),
+                      check->picture);
 }
 
 void add_dev_command(Program& program, CliCommand above) {

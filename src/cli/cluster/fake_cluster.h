@@ -32,6 +32,14 @@ class FakeClusterRecords final : public ClusterRecords {
     return snapshot;
   }
 
+  Result<RegisterSnapshot> read_one() override {
+    if (!has_one_member) return Error{Code::io, "no member of etcd answers"};
+    RegisterSnapshot snapshot;
+    snapshot.version = version;
+    for (const auto& [key, entry] : entries) snapshot.entries.push_back(entry);
+    return snapshot;
+  }
+
   CommitAnswer commit(const RegisterCommit& commit) override {
     ++commits;
     most_puts = std::max(most_puts, commit.puts.size());
@@ -67,6 +75,7 @@ class FakeClusterRecords final : public ClusterRecords {
   int commits = 0;
   std::size_t most_puts = 0;
   std::string error;                    // why it cannot be read
+  bool has_one_member = false;          // then
   bool loses_request = false;           // all commits
   bool loses_answer = false;            // of the next commit
   Time down_until{};                    // nothing is heard before
@@ -116,6 +125,15 @@ struct FakeNode {
   std::uint64_t followed_offset = 0;
   Millis clock_ahead{0};
   bool is_up = true;
+  Code fault = Code::io;  // of a call, if it is not up
+  std::string refused_writes;
+  bool keeps_data = true;
+  bool came_back_empty = false;
+  std::uint64_t disk_free = std::uint64_t{50} << 30;
+  std::uint64_t max_memory = 0;
+  bool evicts = false;
+  bool is_log_good = true;
+  bool is_loading = false;
   bool is_plain = false;  // not in cluster mode
   ReplyValue slots;       // of CLUSTER SLOTS
   std::string functions;  // of FUNCTION DUMP: one library; empty: none
@@ -130,9 +148,8 @@ class FakeNodes final : public ClusterNodes {
                                        const std::vector<Request>& requests, Millis) override {
     const std::lock_guard lock(mutex_);
     const auto found = nodes.find(node.text());
-    if (found == nodes.end() || !found->second.is_up) {
-      return Error{Code::io, "no server at " + node.text()};
-    }
+    if (found == nodes.end()) return Error{Code::not_found, "no server at " + node.text()};
+    if (!found->second.is_up) return Error{found->second.fault, "no server at " + node.text()};
     std::vector<ReplyValue> replies;
     for (const Request& request : requests) {
       const std::string words = fmt::format("{}", fmt::join(request, " "));
@@ -165,10 +182,14 @@ class FakeNodes final : public ClusterNodes {
     if (words == "PING") return text(Kind::simple, "PONG");
     if (words == "DBSIZE") return integer(node.keys);
     if (words == "INFO") {
-      return text(Kind::bulk,
-                  fmt::format("used_memory:1048576\r\nloading:0\r\nrole:{}\r\n"
-                              "slave_repl_offset:{}\r\n",
-                              node.followed_offset > 0 ? "slave" : "master", node.followed_offset));
+      return text(
+          Kind::bulk,
+          fmt::format("used_memory:1048576\r\nloading:{}\r\nrole:{}\r\n"
+                      "slave_repl_offset:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:{}\r\n"
+                      "aof_last_write_status:{}\r\n",
+                      node.is_loading ? 1 : 0, node.followed_offset > 0 ? "slave" : "master",
+                      node.followed_offset, node.max_memory,
+                      node.evicts ? "allkeys-lru" : "noeviction", node.is_log_good ? "ok" : "err"));
     }
     if (words == "TIME") {
       const auto ms = (clock_.now() + node.clock_ahead).time_since_epoch().count();
@@ -208,6 +229,10 @@ class FakeNodes final : public ClusterNodes {
         "cluster_name:{}\r\ncluster_my_id:{}\r\ncluster_my_incarnation:{}\r\ncluster_my_shard:{}"
         "\r\ncluster_role:leading\r\ncluster_serving:{}\r\ncluster_epoch:{}\r\n",
         node.name, node.id, node.incarnation, node.shard, node.is_serving ? 1 : 0, node.epoch);
+    lines += fmt::format(
+        "cluster_refused_writes:{}\r\ncluster_keeps_data:{}\r\ncluster_came_back_empty:{}\r\n"
+        "cluster_disk_free_bytes:{}\r\ncluster_disk_bytes:107374182400\r\n",
+        node.refused_writes, node.keeps_data ? 1 : 0, node.came_back_empty ? 1 : 0, node.disk_free);
     for (const auto& [address, other] : nodes) {
       if (other.id == node.id) continue;
       const bool is_wrong = std::chrono::abs(other.clock_ahead) > Millis(500);

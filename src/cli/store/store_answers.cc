@@ -2,6 +2,7 @@
 #include "cli/store/store_answers.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -132,8 +133,10 @@ void print_inserted(std::string_view key, bool is_inserted, const StoreFile& fil
 void print_purged(std::uint64_t removed, bool is_done, const StoreFile& file) {
   if (file.is_json()) {
     fmt::print("{{\"removed\": {}, \"done\": {}}}\n", removed, is_done);
+  } else if (is_terminal(STDOUT_FILENO)) {
+    fmt::print("{} expired {} removed\n", removed, removed == 1 ? "entry" : "entries");
   } else {
-    fmt::print("{}\n", removed);
+    fmt::print("{}\n", removed);  // for scripts
   }
 }
 

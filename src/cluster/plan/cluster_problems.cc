@@ -10,7 +10,8 @@ namespace {
 
 class ProblemFinder {
  public:
-  explicit ProblemFinder(const ClusterView& view) : view_(view) {}
+  ProblemFinder(const ClusterView& view, const NodeAnswers& answers)
+      : view_(view), answers_(answers) {}
 
   std::vector<ClusterProblem> find() {
     look_at_cluster();
@@ -27,15 +28,27 @@ class ProblemFinder {
     problems_.push_back({severity, std::move(what), std::move(advice)});
   }
   std::string label(std::string_view id) const { return node_label(view_, id); }
+  std::string labels(const std::vector<std::string>& ids) const;
+  NodeAnswer answer(std::string_view id) const;
+
+  // No process of the node runs: etcd has forgotten it, or nothing listens there any more.
+  bool is_gone(const std::string& id) const {
+    return view_.live(id) == nullptr || answer(id) == NodeAnswer::refuses;
+  }
+  bool is_alive(const NodeMemory& memory) const {
+    return view_.is_alive(memory) && !is_gone(memory.node);
+  }
 
   void look_at_cluster();
   void look_at_slots();
   void look_at_shard(const ClusterShard& shard);
+  void look_at_dead(const ClusterShard& shard, const std::string& what);
   void look_at_replicas(const ClusterShard& shard);
   void look_at_nodes();
   void look_at_moves();
 
   const ClusterView& view_;
+  const NodeAnswers& answers_;
   std::vector<ClusterProblem> problems_;
 };
 
@@ -73,31 +86,63 @@ void ProblemFinder::look_at_shard(const ClusterShard& shard) {
         "shard " + shard.id + " is led by a node without a record: " + primary.node,
         "start that node again; it registers itself");
   }
-  if (view_.is_alive(primary)) return look_at_replicas(shard);
+  const std::string what = "shard " + shard.id + ": its primary " + label(primary.node);
+  if (is_alive(primary)) {
+    if (answer(primary.node) == NodeAnswer::silent) look_at_dead(shard, what + " does not answer");
+    return look_at_replicas(shard);
+  }
+  if (!is_gone(primary.node)) return look_at_dead(shard, what + " has lost its memory");
+  look_at_dead(shard, what + (view_.live(primary.node) == nullptr
+                                  ? " is not alive"
+                                  : " does not run (etcd counts it as alive for 15 s at most)"));
+}
 
-  const bool was_restarted = view_.live(primary.node) != nullptr;
-  std::string what = "shard " + shard.id + ": its primary " + label(primary.node) +
-                     (was_restarted ? " has lost its memory" : " is not alive");
+// `what` is the matter with its primary.
+void ProblemFinder::look_at_dead(const ClusterShard& shard, const std::string& what) {
+  const NodeMemory& primary = shard.record.primary;
   std::vector<std::string> missing;
   bool has_heir = false;
+  std::vector<std::string> silent;
   for (const NodeMemory& member : shard.record.insync) {
-    if (view_.is_alive(member)) has_heir = true;
-    if (view_.live(member.node) == nullptr) missing.push_back(label(member.node));
+    if (is_gone(member.node)) missing.push_back(member.node);
+    if (!is_alive(member)) continue;
+    const bool is_silent = answer(member.node) == NodeAnswer::silent;
+    if (is_silent) silent.push_back(member.node);
+    has_heir = has_heir || !is_silent;
   }
   if (has_heir) {
     return add(Severity::fault, what + "; a replica that is in sync takes over",
-               "wait some seconds");
+               "wait some seconds, and look again");
   }
-  if (!was_restarted) missing.insert(missing.begin(), label(primary.node));
+  if (is_gone(primary.node)) missing.insert(missing.begin(), primary.node);
+  if (answer(primary.node) == NodeAnswer::silent) silent.insert(silent.begin(), primary.node);
+  if (!silent.empty()) {
+    return add(Severity::fault,
+               what + (shard.record.insync.empty() ? "; no replica could take over"
+                                                   : "; nor does a replica that could take over"),
+               "look at " + labels(silent) + ": stopped (kill -CONT), overloaded, or cut off?");
+  }
   if (missing.empty()) {
     return add(Severity::fault, what + "; so has every replica that was in sync",
                "the one with the latest data on disk takes over by itself in some seconds");
   }
-  what += "; the shard waits for";
-  for (const std::string& node : missing) what += " " + node;
-  add(Severity::fault, what,
-      "start " + missing.front() + " again, or give up what only it has: mayfly cluster recover " +
-          shard.id + " --accept-loss");
+  add(Severity::fault, what + "; the shard waits for " + labels(missing),
+      "start " + labels(missing) + " again. Only if that is impossible: mayfly cluster recover " +
+          shard.id + " (it shows what would be lost, and changes nothing)");
+}
+
+std::string ProblemFinder::labels(const std::vector<std::string>& ids) const {
+  std::string text;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i > 0) text += i + 1 == ids.size() ? " and " : ", ";
+    text += label(ids[i]);
+  }
+  return text;
+}
+
+NodeAnswer ProblemFinder::answer(std::string_view id) const {
+  const auto found = answers_.find(id);
+  return found == answers_.end() ? NodeAnswer::unknown : found->second;
 }
 
 void ProblemFinder::look_at_replicas(const ClusterShard& shard) {
@@ -142,8 +187,12 @@ void ProblemFinder::look_at_nodes() {
     }
     if (record.state == NodeState::leaving) add(Severity::info, label(id) + " is leaving");
     const bool is_primary = view_.led_by(id) != nullptr;  // told with its shard
-    if (view_.live(id) == nullptr && !is_primary) {
-      add(Severity::risk, label(id) + " is not alive", "start it again, or remove it");
+    if (is_gone(id) && !is_primary) {
+      add(Severity::risk,
+          label(id) + (view_.live(id) == nullptr
+                           ? " is not alive"
+                           : " does not run (etcd counts it as alive for 15 s at most)"),
+          "start it again, or remove it");
     }
   }
   for (const auto& [id, live] : view_.lives()) {
@@ -174,8 +223,8 @@ void ProblemFinder::look_at_moves() {
 
 }  // namespace
 
-std::vector<ClusterProblem> find_problems(const ClusterView& view) {
-  return ProblemFinder(view).find();
+std::vector<ClusterProblem> find_problems(const ClusterView& view, const NodeAnswers& answers) {
+  return ProblemFinder(view, answers).find();
 }
 
 std::string_view name_of(Severity severity) {

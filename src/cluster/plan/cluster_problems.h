@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a cluster, as far as its records tell, and what to do about it. Used by
+// The problems of a cluster that its records show, with advice. Used by
 // `mayfly cluster status` and `check`.
 
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,19 @@ struct ClusterProblem {
   std::string advice;  // what to do; empty if nothing
 };
 
-// The worst first.
-std::vector<ClusterProblem> find_problems(const ClusterView& view);
+// The outcome of a question to a node. A record in etcd outlives its process by some seconds.
+enum class NodeAnswer {
+  unknown,  // it was not asked
+  answers,
+  refuses,  // no process listens there
+  silent,   // no answer: stopped, overloaded, or cut off from here
+  locked,   // it does not let us in
+  broken,   // an error, or another server at its address
+};
+using NodeAnswers = std::map<std::string, NodeAnswer, std::less<>>;  // by id
+
+// The worst first. `answers` of nodes that were asked.
+std::vector<ClusterProblem> find_problems(const ClusterView& view, const NodeAnswers& answers = {});
 
 std::string_view name_of(Severity severity);
 

@@ -70,6 +70,16 @@ std::string range_request(std::string_view prefix) {
   return json.text();
 }
 
+std::string lone_range_request(std::string_view prefix) {
+  Json json;
+  json.open('{');
+  add_bytes(json, "key", prefix);
+  add_bytes(json, "range_end", prefix_end(prefix));
+  json.member("serializable", true);
+  json.close('}');
+  return json.text();
+}
+
 std::string range_request(std::string_view prefix, std::string_view key) {
   Json json;
   json.open('{');

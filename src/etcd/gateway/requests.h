@@ -31,6 +31,10 @@ std::string prefix_end(std::string_view prefix);
 std::string range_request(std::string_view prefix);
 std::string range_request(std::string_view prefix, std::string_view key);
 
+// All records that the asked member has by itself, though others may have newer ones. No majority
+// is needed. To be shown only.
+std::string lone_range_request(std::string_view prefix);
+
 // If it fails, the records compared are read instead. What is put is bound to the lease, if any.
 std::string txn_request(std::string_view prefix, const RegisterCommit& commit,
                         std::int64_t lease = 0);

@@ -150,7 +150,7 @@ Result<bool> AofLoader::step_commands(std::size_t commands) {
       case AofReader::Found::truncated:
         return truncated();
       case AofReader::Found::malformed:
-        return bad_format(reader_->error_offset(), reader_->error());
+        return malformed();
     }
   }
   return false;
@@ -201,6 +201,14 @@ Status AofLoader::apply_unit() {
   unit_.clear();
   unit_at_.reset();
   return Done{};
+}
+
+// A file that grew before its last bytes were on disk has zeros there after a power cut.
+Result<bool> AofLoader::malformed() {
+  const std::uint64_t at = reader_->error_offset();
+  const Result<bool> is_zero = is_zero_from(disk_, file().path, at);
+  if (!is_zero) return is_zero.error();
+  return *is_zero ? truncated() : Result<bool>(bad_format(at, reader_->error()));
 }
 
 // The file ends too early. Files after it that are empty do not make it less the last one.

@@ -10,7 +10,8 @@
 //   if (!loader.report().found) ...                   // there is no log
 //
 // A power cut or a crash can leave a part of a command, or of a transaction, at the end of the last
-// file. It is cut off and reported, or is an error, depending on the options. Any other damage is
+// file, and zeros up to its end. It is cut off and reported, or is an error, depending on the
+// options. Any other damage is
 // an error with file and offset: an incomplete file that is not the last one, or invalid commands.
 
 #pragma once
@@ -97,6 +98,7 @@ class AofLoader {
   Status select(Words words);
   Status apply(int database, Words words);
   Status apply_unit();
+  Result<bool> malformed();
   Result<bool> truncated();
   Error bad_format(std::uint64_t offset, std::string_view why) const;
   const File& file() const { return files_[at_]; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <memory>
 
 namespace mayfly {
 namespace {
@@ -131,6 +132,19 @@ bool AofReader::read_more(std::size_t wanted) {
     filled_ += *count;
   }
   return true;
+}
+
+Result<bool> is_zero_from(Disk& disk, const std::string& path, std::uint64_t offset) {
+  const Result<std::unique_ptr<ByteSource>> source = disk.open(path, offset);
+  if (!source) return source.error();
+  std::string bytes(kPiece, '\0');
+  for (bool has_any = false;; has_any = true) {
+    const Result<std::size_t> count = (*source)->read({bytes.data(), bytes.size()});
+    if (!count) return count.error();
+    if (*count == 0) return has_any;
+    const auto end = bytes.begin() + static_cast<std::ptrdiff_t>(*count);
+    if (std::any_of(bytes.begin(), end, [](char byte) { return byte != '\0'; })) return false;
+  }
 }
 
 // ---- AofUnit ----

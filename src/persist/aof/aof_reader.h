@@ -22,6 +22,7 @@
 
 #include "mayfly/result.h"
 #include "persist/disk/byte_sink.h"
+#include "persist/disk/disk.h"
 #include "resp/request.h"
 
 namespace mayfly {
@@ -99,6 +100,9 @@ class AofReader {
   std::uint64_t error_offset_ = 0;
   std::optional<Error> io_error_;
 };
+
+// Whether a file has bytes from there on, and all of them are 0.
+Result<bool> is_zero_from(Disk& disk, const std::string& path, std::uint64_t offset);
 
 class AofUnit {
  public:

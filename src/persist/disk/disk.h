@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,6 +43,12 @@ class DirectoryLock {
   virtual void set_owner(const std::string& owner) = 0;  // as in Disk::lock()
 };
 
+// Of the file system that a directory is on.
+struct DiskRoom {
+  std::uint64_t free_bytes = 0;  // for us
+  std::uint64_t bytes = 0;
+};
+
 class Disk {
  public:
   virtual ~Disk() = default;
@@ -59,6 +66,9 @@ class Disk {
   virtual Status sync_directory(const std::string& path) = 0;
   virtual bool exists(const std::string& path) const = 0;
   virtual Result<std::vector<std::string>> list(const std::string& directory) const = 0;  // names
+
+  // Nothing if it is not known.
+  virtual std::optional<DiskRoom> room(const std::string&) const { return std::nullopt; }
 
   // Takes a directory, by whatever name it is reached. `owner` is a line for those who want it
   // meanwhile ("process 4711, port 6379"). Code::busy: another process has it, and the message
@@ -86,6 +96,7 @@ class SystemDisk final : public Disk {
   Status sync_directory(const std::string& path) override;
   bool exists(const std::string& path) const override;
   Result<std::vector<std::string>> list(const std::string& directory) const override;
+  std::optional<DiskRoom> room(const std::string& directory) const override;
   Result<std::unique_ptr<DirectoryLock>> lock(const std::string& directory,
                                               const std::string& owner) override;
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -229,6 +230,12 @@ Result<std::vector<std::string>> SystemDisk::list(const std::string& directory) 
   }
   if (errno != 0) return failed("list", directory);
   return names;
+}
+
+std::optional<DiskRoom> SystemDisk::room(const std::string& directory) const {
+  struct statvfs about {};
+  if (::statvfs(directory.c_str(), &about) != 0) return std::nullopt;
+  return DiskRoom{about.f_bavail * about.f_frsize, about.f_blocks * about.f_frsize};
 }
 
 // A copy, if the file system has no hard links.

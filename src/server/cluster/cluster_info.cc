@@ -6,7 +6,9 @@
 #include <algorithm>
 
 #include "server/cluster/cluster_replies.h"
+#include "server/http/readiness.h"
 #include "server/monitoring/info.h"
+#include "server/persistence/persistence.h"
 #include "server/replication/replication.h"
 
 namespace mayfly {
@@ -44,6 +46,18 @@ void shard_lines(const ServerParts& server, const ShardMachine& machine, std::st
                         end - std::min(end, member.acked), member.clock_ahead.count(),
                         member.has_wrong_clock ? ",refused=clock" : "");
   }
+}
+
+// The health of this server: refused writes, files and disk.
+void health_lines(const ServerParts& server, std::string& text) {
+  const bool keeps_data = server.persistence.aof().is_on() || !server.config.save.empty();
+  info_line(text, "cluster_refused_writes", why_writes_refused(server).value_or(""));
+  info_line(text, "cluster_keeps_data", keeps_data);
+  info_line(text, "cluster_came_back_empty", server.cluster.node().came_back_empty());
+  const auto room = server.host.disk().room(server.config.dir);
+  if (!keeps_data || !room) return;
+  info_line(text, "cluster_disk_free_bytes", room->free_bytes);
+  info_line(text, "cluster_disk_bytes", room->bytes);
 }
 
 void register_lines(const RegisterStats& stats, std::string& text) {
@@ -87,6 +101,7 @@ std::string cluster_info_text(const ServerParts& server) {
   info_line(text, "cluster_my_shard", cluster.node().shard());
   info_line(text, "cluster_role", machine == nullptr ? "none" : name_of(machine->role()));
   info_line(text, "cluster_serving", cluster.is_serving());
+  health_lines(server, text);
   info_line(text, "cluster_fenced_total", cluster.stats().fenced);
   info_line(text, "cluster_fenced_ms_total", cluster.stats().fenced_time.count());
   if (machine != nullptr) shard_lines(server, *machine, text);

@@ -206,6 +206,7 @@ bool ShardNode::is_data_complete() const {
 
 void ShardNode::lead(const ShardRecord& record, Time floor) {
   followed_.clear();
+  note_data(record);
   parts_.host.raise_clock(floor);
   parts_.now = parts_.clock.now();
   // A handover that was refused: this server has been the primary of this epoch all the time.
@@ -215,6 +216,18 @@ void ShardNode::lead(const ShardRecord& record, Time floor) {
   led_epoch_ = record.epoch;
   parts_.replication.stream().set_epoch(record.epoch);
   parts_.cluster.became_primary(record);
+}
+
+// A shard that had primaries before, and no process of it has kept the data.
+void ShardNode::note_data(const ShardRecord& record) {
+  if (record.epoch == led_epoch_) return;
+  came_back_empty_ = record.epoch > 1 && !parts_.replication.stream().is_open() &&
+                     stored_keys(parts_.keyspace) == 0;
+  if (!came_back_empty_) return;
+  parts_.log.warning(
+      "Cluster: shard {} came back without data: this process leads it with epoch {}, has loaded "
+      "nothing, and has copied nothing from another one",
+      shard_, record.epoch);
 }
 
 bool ShardNode::is_alone() const {

@@ -34,6 +34,9 @@ class ShardNode final : public ShardHost, public ClusterRole {
   void view_changed(const std::string& shard, Millis lease);
 
   const std::string& shard() const { return shard_; }
+
+  // This process leads, and had no data when it began, though the shard had primaries before.
+  bool came_back_empty() const { return came_back_empty_ && machine_ && machine_->is_leading(); }
   ShardMachine* machine() { return machine_.get(); }  // null: it belongs to no shard
   const ShardMachine* machine() const { return machine_.get(); }
 
@@ -80,6 +83,7 @@ class ShardNode final : public ShardHost, public ClusterRole {
   void feed_machine();
   void follow_address();
   bool is_known(const NodeMemory& memory) const;
+  void note_data(const ShardRecord& record);
   bool is_alone() const;  // no other node belongs to the shard
   std::optional<PeerAddress> address_of(const std::string& node) const;
 
@@ -93,6 +97,7 @@ class ShardNode final : public ShardHost, public ClusterRole {
   std::uint64_t machines_ = 0;  // made so far: answers for an earlier one are dropped
   std::uint64_t commits_ = 0;   // sent so far: only the answer to the last counts
   std::uint64_t led_epoch_ = 0;
+  bool came_back_empty_ = false;  // when it began to lead
   std::string followed_;  // the node that is followed; empty: none
   PeerAddress followed_address_;
   std::map<std::string, int> pulses_waiting_;  // by node, for their answers

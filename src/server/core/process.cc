@@ -311,6 +311,7 @@ Status ServerProcess::serve() {
     server_.wake();
   });
   if (Status status = server_.parts().cluster.start(); !status) return status;
+  server_.parts().replication.last_role().compare();
   if (!config.replicaof_host.empty()) {
     server_.parts().replication.follow(config.replicaof_host,
                                        static_cast<int>(config.replicaof_port));

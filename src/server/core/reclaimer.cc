@@ -24,6 +24,15 @@ constexpr std::size_t kFreedAtOnce = 256;  // about 20 us
 constexpr std::int64_t kFreeMicros = 300;
 constexpr std::int64_t kFreeMicrosLoading = 10'000;
 constexpr std::size_t kSweptForRoom = 128;
+constexpr Millis kWarningInterval{60'000};
+constexpr Millis kEvictionLineInterval{3'600'000};
+
+// A clock that was set back must not keep it quiet.
+bool is_time_again(std::optional<Time>& last, Millis interval, Time now) {
+  if (last && is_due(*last, now) && !is_due(*last + interval, now)) return false;
+  last = now;
+  return true;
+}
 constexpr std::size_t kLocalKeysAtOnce = 128;  // and fields of each
 
 }  // namespace
@@ -112,6 +121,41 @@ bool Reclaimer::is_full() const {
   return !pauses_.any() && used_memory() > config_.maxmemory;
 }
 
+bool Reclaimer::lacks_room() const {
+  if (!is_full()) return false;
+  if (was_refused_) return true;
+  const bool may_free =
+      is_due(keyspace_.next_deadline(), now_) || !keyspace_.lazy_free().is_empty();
+  return !may_free && (config_.import_mode || config_.maxmemory_policy == Eviction::none);
+}
+
+// Writes to the log, at most once a minute.
+bool Reclaimer::note_room(bool has_room) {
+  if (has_room) {
+    was_refused_ = false;
+    if (is_warned_ && used_memory() <= config_.maxmemory) {
+      is_warned_ = false;
+      log_.notice("There is room below maxmemory again: writes are accepted");
+    }
+    return true;
+  }
+  was_refused_ = true;
+  if (!is_time_again(warned_at_, kWarningInterval, now_)) return false;
+  is_warned_ = true;
+  log_.warning(
+      "maxmemory is reached: {} of {} bytes are used, and with maxmemory-policy {} nothing can be "
+      "evicted. Writes are refused (OOM) (raise maxmemory, or choose another maxmemory-policy)",
+      used_memory(), config_.maxmemory, name_of(config_.maxmemory_policy));
+  return false;
+}
+
+// A cache is always full: a line an hour is enough.
+void Reclaimer::note_eviction() {
+  if (!is_time_again(eviction_told_at_, kEvictionLineInterval, now_)) return;
+  log_.notice("maxmemory is reached, {} bytes: keys are evicted ({})", config_.maxmemory,
+              name_of(config_.maxmemory_policy));
+}
+
 bool Reclaimer::evict_keys() {
   if (!is_full()) return true;
   if (config_.import_mode) return false;  // imported keys are neither expired nor evicted
@@ -133,6 +177,7 @@ bool Reclaimer::evict_until_room(const ExecContext& context) {
                    static_cast<int>(config_.maxmemory_samples))) {
       return false;
     }
+    note_eviction();
     while (keyspace_.lazy_free().free_some(kFreedAtOnce) > 0) {
     }
   }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@ class Reclaimer {
             const Pauses& pauses, const Loading& loading, const ReplicationStream& stream,
             ExpiryLog& expiry_log, const Cluster& cluster)
       : config_(context.config),
+        log_(context.log),
         clock_(context.clock),
         now_(context.now),
         keyspace_(keyspace),
@@ -57,7 +59,10 @@ class Reclaimer {
 
   // Frees memory until it is below maxmemory. False if that is impossible. Does nothing and returns
   // true while the server is paused.
-  bool make_room() { return config_.maxmemory == 0 || evict_keys(); }
+  bool make_room() { return config_.maxmemory == 0 || note_room(evict_keys()); }
+
+  // Whether writes that take memory are refused (OOM) as far as is known without trying.
+  bool lacks_room() const;
 
   // Whether more memory is used than maxmemory. Nothing is evicted for it.
   bool is_full() const;
@@ -79,8 +84,11 @@ class Reclaimer {
   std::size_t sweep_batch(const ExecContext& context, std::size_t limit);
   void free_slice(std::int64_t micros);
   bool evict_keys();
+  bool note_room(bool has_room);
+  void note_eviction();
 
   const Config& config_;
+  Log& log_;
   const Clock& clock_;
   Time& now_;
   Keyspace& keyspace_;
@@ -94,6 +102,10 @@ class Reclaimer {
   bool is_sweeping_ = true;
   bool is_behind_ = false;  // the last slice ended before all that is due was removed
   int slice_growth_ = 0;    // how many slices in a row did
+  bool was_refused_ = false;  // the last attempt to make room failed
+  bool is_warned_ = false;    // the log has the warning
+  std::optional<Time> warned_at_;
+  std::optional<Time> eviction_told_at_;
 };
 
 // LocalExpiries: keys with deadlines that clients of a writable replica have written. The primary

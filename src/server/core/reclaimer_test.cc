@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
+#include "server/http/readiness.h"
 #include "server/monitoring/memory.h"
 #include "server/monitoring/stats.h"
 
@@ -26,6 +30,45 @@ TEST_F(ReclaimerTest, TheLoopSleepsUntilTheNextDeadline) {
   sweep();
   EXPECT_EQ(server().parts().keyspace[0].stored(), 0u);
   EXPECT_EQ(server().parts().keyspace.stats().late_by_sweep.max_ms(), 0u);
+}
+
+TEST_F(ReclaimerTest, AFullMemoryIsToldOnceAMinuteAndByReady) {
+  const auto count = [this](std::string_view text) {
+    return std::ranges::count_if(
+        lines, [&](const std::string& line) { return line.find(text) != line.npos; });
+  };
+  client.run("SET k v");
+  EXPECT_FALSE(why_not_ready(server().parts()));
+  client.run("CONFIG SET maxmemory 1");
+  EXPECT_TRUE(why_not_ready(server().parts())) << "known without trying";
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(client.run("SET k w").starts_with("(error) OOM"));
+    advance(Millis(1000));
+    sweep();
+  }
+  EXPECT_EQ(count("maxmemory is reached"), 1);
+  advance(Millis(60'000));
+  sweep();
+  client.run("SET k w");
+  EXPECT_EQ(count("maxmemory is reached"), 2);
+  EXPECT_TRUE(why_not_ready(server().parts())->starts_with("OOM "));
+  client.run("CONFIG SET maxmemory 0");
+  EXPECT_FALSE(why_not_ready(server().parts()));
+  client.run("CONFIG SET maxmemory 1gb");
+  EXPECT_EQ(client.run("SET k w"), "OK");
+  EXPECT_EQ(count("There is room below maxmemory again"), 1);
+}
+
+TEST_F(ReclaimerTest, WhoCanEvictIsReady) {
+  for (int i = 0; i < 200; ++i) client.run("SET k" + std::to_string(i) + " v");
+  client.run("CONFIG SET maxmemory-policy allkeys-random");
+  client.run("CONFIG SET maxmemory " + std::to_string(used_memory() - 1));
+  EXPECT_FALSE(why_not_ready(server().parts()));
+  EXPECT_EQ(client.run("SET k0 v"), "OK");
+  EXPECT_NE(std::ranges::find_if(
+                lines,
+                [](const std::string& line) { return line.find("keys are evicted") != line.npos; }),
+            lines.end());
 }
 
 TEST_F(ReclaimerTest, SetActiveExpireStopsTheSweepOnly) {

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/readiness.h"
 
+#include <fmt/format.h>
+
+#include "keyspace/eviction.h"
 #include "server/cluster/cluster.h"
+#include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
+#include "server/monitoring/memory.h"
 #include "server/persistence/loading.h"
 #include "server/persistence/persistence.h"
 #include "server/replication/replication.h"
@@ -22,16 +27,23 @@ std::optional<std::string> why_cluster_not_ready(const Cluster& cluster) {
 
 }  // namespace
 
+std::optional<std::string> why_writes_refused(const ServerParts& parts) {
+  if (parts.replication.is_replica()) return std::nullopt;
+  if (const Status status = parts.persistence.check_writable(); !status) {
+    return status.error().message;
+  }
+  if (!parts.reclaimer.lacks_room()) return std::nullopt;
+  return fmt::format(
+      "OOM {} bytes are used, maxmemory is {}, and with maxmemory-policy {} nothing can be evicted",
+      used_memory(), parts.config.maxmemory, name_of(parts.config.maxmemory_policy));
+}
+
 std::optional<std::string> why_not_ready(const ServerParts& parts) {
   if (parts.loading.is_active()) return "loading: the data is read from disk or from the primary";
   if (parts.replication.is_stale()) {
     return "stale: the primary is not connected, and replica-serve-stale-data is 'no'";
   }
-  if (!parts.replication.is_replica()) {
-    if (const Status status = parts.persistence.check_writable(); !status) {
-      return status.error().message;
-    }
-  }
+  if (auto why = why_writes_refused(parts)) return why;
   if (auto why = why_cluster_not_ready(parts.cluster)) return why;
   if (parts.scripting.is_busy()) return "busy: a script runs for long";
   if (parts.persistence.shutdown().is_waiting()) return "stopping: the server shuts down";

@@ -10,9 +10,13 @@ namespace mayfly {
 
 struct ServerParts;
 
+// Why all writes, or those that take memory, are refused on a primary: "MISCONF ...", "OOM ...";
+// nothing if they are not.
+std::optional<std::string> why_writes_refused(const ServerParts& parts);
+
 // Why it can't; nothing if it can. A replica without its primary can, unless
-// replica-serve-stale-data is off. A server that must refuse writes, since they can't be saved,
-// can't. A script that runs for long makes everything else wait.
+// replica-serve-stale-data is off. A server that must refuse writes, since they can't be saved
+// or there is no room for them, can't. A script that runs for long makes everything else wait.
 std::optional<std::string> why_not_ready(const ServerParts& parts);
 
 }  // namespace mayfly

@@ -11,6 +11,7 @@
 #include "persist/aof/aof_reader.h"
 #include "persist/aof/aof_rewrite.h"
 #include "server/core/clients.h"
+#include "server/persistence/aside/files_aside.h"
 #include "server/persistence/background.h"
 #include "server/persistence/data_directory.h"
 #include "server/persistence/loading.h"
@@ -103,13 +104,18 @@ Status AofWriter::write_first_base() {
   context_.log.notice("Writing the base of a new append-only file: '{}'", *path);
   const Status written = write_base(context_, *path, save_options(context_),
                                     aof_->options().rdb_preamble, [](const ChildProgress&) {});
-  if (written) return aof_->finish_rewrite();
-  aof_->abort_rewrite();
-  return written;
+  if (!written) {
+    aof_->abort_rewrite();
+    return written;
+  }
+  const Status finished = aof_->finish_rewrite();
+  if (finished) mark_dump(context_);  // it was loaded
+  return finished;
 }
 
 void AofWriter::switch_on() {
   if (aof_) stop_rewrite();  // of a log that was off
+  marks_dump_ = true;
   aof_ = make_log();
   is_on_ = true;
   failures_ = 0;
@@ -237,7 +243,7 @@ Status AofWriter::start_rewrite(Time now) {
   rewrite_begun_ = now;
   if (!aof_) aof_ = make_log();
   Status ready = lock_directory(aof_->options().directory);
-  if (ready && keeps_files_) ready = link_files_aside();
+  if (ready && keeps_files_) ready = keep_unsupported();
   const Result<std::string> path =
       ready ? aof_->begin_rewrite() : Result<std::string>(ready.error());
   if (!path) {
@@ -262,31 +268,36 @@ Status AofWriter::start_rewrite(Time now) {
   return Done{};
 }
 
-// The whole log as it is, in a folder beside its own: appendonlydir.unsupported-1
-Status AofWriter::link_files_aside() {
+Status AofWriter::keep_unsupported() {
+  const Result<std::string> folder = link_files_aside("unsupported");
+  if (!folder) return folder.error();
+  if (folder->empty()) return Done{};
+  keeps_files_ = false;
+  context_.log.notice("The append-only file with keys of unsupported types is kept in '{}'",
+                      *folder);
+  return Done{};
+}
+
+Result<std::string> AofWriter::link_files_aside(std::string_view why) {
   Disk& disk = context_.host.disk();
   const AofOptions& from = aof_->options();
   const Result<AofFiles> files = find_aof(disk, from);
   if (!files) return files.error();
-  if (!files->manifest || files->is_old) return Done{};
+  if (!files->manifest || files->is_old) return std::string();
   AofOptions to = from;
-  to.directory = unused_name(disk, from.directory);
-  if (Status status = disk.make_directory(to.directory); !status) return status;
+  to.directory = unused_name(disk, from.directory, why);
+  if (Status status = disk.make_directory(to.directory); !status) return status.error();
   std::vector<AofPart> parts = files->manifest->increments;
   if (files->manifest->base) parts.push_back(*files->manifest->base);
   for (const AofPart& part : parts) {
     Status status = disk.link(aof_path(from, part.name), aof_path(to, part.name));
-    if (!status) return status;
+    if (!status) return status.error();
   }
-  if (Status status = disk.link(manifest_path(from), manifest_path(to)); !status) return status;
-  if (Status status = disk.sync_directory(to.directory); !status) return status;
-  if (Status status = disk.sync_directory(parent_directory(to.directory)); !status) return status;
-  keeps_files_ = false;
-  context_.log.notice(
-      "The append-only file with keys of unsupported types is kept "
-      "in '{}'",
-      to.directory);
-  return Done{};
+  Status status = disk.link(manifest_path(from), manifest_path(to));
+  if (status) status = disk.sync_directory(to.directory);
+  if (status) status = disk.sync_directory(parent_directory(to.directory));
+  if (!status) return status.error();
+  return to.directory;
 }
 
 void AofWriter::rewritten(const Status& status, const ChildProgress& progress) {
@@ -305,6 +316,7 @@ void AofWriter::rewritten(const Status& status, const ChildProgress& progress) {
     return record_rewrite_failure(done.error(), now);
   } else {
     ++rewrites_;
+    if (std::exchange(marks_dump_, false)) mark_dump(context_);
     failures_ = 0;
     next_rewrite_ = Time::min();
     context_.log.notice(

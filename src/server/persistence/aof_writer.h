@@ -125,10 +125,14 @@ class AofWriter final : public PropagationSink {
   // The log on disk has keys that were left out: its files get second names before they go.
   void keep_files_aside() { keeps_files_ = true; }
 
+  // The whole log as it is, in a folder beside its own: appendonlydir.WHY-1. Returns that folder;
+  // nothing if there is no log.
+  Result<std::string> link_files_aside(std::string_view why);
+
  private:
   std::unique_ptr<Aof> make_log() const;
   Status write_first_base();
-  Status link_files_aside();
+  Status keep_unsupported();
   void close_unsafe_clients();
   void add_note(Time now);
   bool is_time_to_rewrite(Time now) const;
@@ -146,6 +150,7 @@ class AofWriter final : public PropagationSink {
   std::unique_ptr<DirectoryLock> lock_;
   std::string locked_;        // which directory
   bool keeps_files_ = false;  // see keep_files_aside()
+  bool marks_dump_ = false;   // when the first base is written: it includes the dump
 
   // While it cannot be written: why, and when it was tried last.
   std::optional<std::string> failure_;

@@ -10,13 +10,6 @@
 
 namespace mayfly {
 
-std::string unused_name(const Disk& disk, const std::string& path) {
-  for (int number = 1;; ++number) {
-    std::string name = fmt::format("{}.unsupported-{}", path, number);
-    if (!disk.exists(name)) return name;
-  }
-}
-
 std::string DataDirectory::owner() const {
   const std::int64_t port = context_.host.port();
   if (port > 0) return fmt::format("process {}, port {}", getpid(), port);

@@ -51,7 +51,4 @@ class DataDirectory {
   std::vector<std::unique_ptr<DirectoryLock>> former_locks_;  // while a child may write there
 };
 
-// The first of path.unsupported-1, path.unsupported-2 and so on that does not exist.
-std::string unused_name(const Disk& disk, const std::string& path);
-
 }  // namespace mayfly

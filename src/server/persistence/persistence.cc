@@ -11,6 +11,7 @@
 #include "persist/aof/aof_manifest.h"
 #include "resp/numbers.h"
 #include "server/core/key_events.h"
+#include "server/persistence/aside/files_aside.h"
 #include "server/persistence/background.h"
 #include "server/replication/replication.h"
 
@@ -74,11 +75,13 @@ Status Persistence::start() {
     if (!files) return files.error();
     if (files->manifest) {
       context_.log.notice("Loading the append-only file in '{}'", options.directory);
+      look_at_unloaded_dump();
       begin_aof([this](const Status& status) { load_ended(status, true); });
       return Done{};
     }
     has_no_log = true;
   }
+  if (!config.appendonly) look_at_unloaded_log();
   if (!disk.exists(snapshots_.path())) {
     context_.log.notice("No data to load: there is no {}'{}'",
                         has_no_log ? "append-only file, no " : "", snapshots_.path());
@@ -95,6 +98,27 @@ Status Persistence::start() {
       !config.replicaof_host.empty() || config.expiry_log || config.cluster_enabled;
   return begin_rdb({.keeps_due = keeps_due}, loaded,
                    [this](const Status& status) { load_ended(status, false); });
+}
+
+// It may be a backup that was restored.
+void Persistence::look_at_unloaded_dump() {
+  if (!has_unknown_dump(context_)) return;
+  snapshots_.keep_file_aside("not-loaded");
+  context_.log.warning(
+      "'{}' is not loaded, as there is an append-only file; and it is not the last one that this "
+      "server has saved. Before it is replaced it is kept under another name (to load it: stop, "
+      "move '{}' away, and start)",
+      snapshots_.path(), aof_.options().directory);
+}
+
+void Persistence::look_at_unloaded_log() {
+  const AofOptions options = aof_.options();
+  const Result<AofFiles> files = find_aof(context_.host.disk(), options);
+  if (files && !files->manifest) return;
+  context_.log.warning(
+      "There is an append-only file in '{}', and appendonly is 'no': it is not loaded, and gets no "
+      "writes (to load it: start with appendonly yes)",
+      options.directory);
 }
 
 Status Persistence::begin_rdb(RdbLoadOptions options, const RdbEnded& loaded,
@@ -129,8 +153,13 @@ void Persistence::begin_aof(const Loading::Ended& ended) {
   const AofTask& running = *task;  // outlives the call
   context_.loading.begin(std::move(task), now, [this, &running, ended](const Status& status) {
     if (status) return ended(aof_loaded(running));
+    const bool is_damage = status.error().code == Code::corrupt;
     ended(Error{status.error().code,
-                fmt::format("cannot load the append-only file: {}", status.error().message)});
+                fmt::format("cannot load the append-only file: {}{}", status.error().message,
+                            is_damage ? fmt::format(" (look at all of it: mayfly aof '{}'; with "
+                                                    "--fix its end is cut off and kept aside)",
+                                                    aof_.options().directory)
+                                      : "")});
   });
 }
 
@@ -138,7 +167,8 @@ Status Persistence::rdb_loaded(const RdbReport& report) {
   loaded_keys_ = report.keys;
   due_keys_ = report.due_keys;
   if (auto history = history_of(report)) loaded_history_ = *history;
-  report.skipped.empty() ? snapshots_.forget_partly_loaded() : snapshots_.keep_file_aside();
+  report.skipped.empty() ? snapshots_.forget_kept_file()
+                         : snapshots_.keep_file_aside("unsupported");
   return check_skipped(context_, report.skipped, fmt::format("'{}'", snapshots_.path()));
 }
 
@@ -256,8 +286,8 @@ void Persistence::apply_config() {
 // ---- The end ----
 
 bool Persistence::saves_at_end() const {
-  // A file that was loaded in part stays as it is unless there is new data.
-  const bool would_only_lose = snapshots_.is_partly_loaded() && context_.stats.dirty == 0;
+  // A file that was not loaded, or in part, stays as it is unless there is new data.
+  const bool would_only_lose = snapshots_.is_file_kept() && context_.stats.dirty == 0;
   return !context_.config.save.empty() && !would_only_lose;
 }
 

@@ -116,6 +116,8 @@ class Persistence {
   Status begin_rdb(RdbLoadOptions options, const RdbEnded& loaded, const Loading::Ended& ended);
   void begin_aof(const Loading::Ended& ended);
 
+  void look_at_unloaded_dump();
+  void look_at_unloaded_log();
   Status rdb_loaded(const RdbReport& report);
   Status aof_loaded(const AofTask& task);
   void restore_replication(const RdbReport& report);

@@ -13,6 +13,7 @@
 #include "keyspace/eviction.h"
 #include "server/monitoring/memory.h"
 #include "server/monitoring/stats.h"
+#include "server/persistence/aside/files_aside.h"
 #include "server/persistence/background.h"
 #include "server/persistence/data_directory.h"
 #include "server/persistence/loading.h"
@@ -87,12 +88,12 @@ Result<SaveProgress> Snapshots::write(const SaveOptions& options, const OnSavePr
 
 Status Snapshots::link_file_aside() {
   Disk& disk = context_.host.disk();
-  if (partly_loaded_ != path() || !disk.exists(path())) return Done{};
-  const std::string name = unused_name(disk, path());
+  if (kept_ != path() || !disk.exists(path())) return Done{};
+  const std::string name = unused_name(disk, path(), kept_why_);
   if (Status status = disk.link(path(), name); !status) return status;
   if (Status status = disk.sync_directory(context_.config.dir); !status) return status;
-  partly_loaded_.clear();
-  context_.log.notice("The file with keys of unsupported types is kept as '{}'", name);
+  kept_.clear();
+  context_.log.notice("'{}' was not loaded, or not all of it: it is kept as '{}'", path(), name);
   return Done{};
 }
 
@@ -122,6 +123,7 @@ void Snapshots::saved(Time now, std::uint64_t dirty) {
   last_save_ = now;
   last_worked_ = true;
   ++count_;
+  if (context_.config.appendonly) mark_dump(context_);
 }
 
 Status Snapshots::start(Time now) {

@@ -49,11 +49,14 @@ class Snapshots {
   // Not after a snapshot has failed (stop-writes-on-bgsave-error). The message is the reply.
   Status check_writable() const;
 
-  // The file on disk has keys that were left out: it is kept under a second name, which is never
-  // used again, before it is replaced.
-  void keep_file_aside() { partly_loaded_ = path(); }
-  void forget_partly_loaded() { partly_loaded_.clear(); }
-  bool is_partly_loaded() const { return !partly_loaded_.empty(); }
+  // The file on disk has data that is not in memory: it is kept under a second name, which is never
+  // used again and has the reason in it, before it is replaced.
+  void keep_file_aside(std::string_view why) {
+    kept_ = path();
+    kept_why_ = why;
+  }
+  void forget_kept_file() { kept_.clear(); }
+  bool is_file_kept() const { return !kept_.empty(); }
 
   // ---- As INFO shows it ----
 
@@ -86,7 +89,8 @@ class Snapshots {
   std::string temporary_;  // what the child writes; `dir` may change meanwhile
   bool is_scheduled_ = false;
   bool is_cancelled_ = false;
-  std::string partly_loaded_;  // the RDB file with keys of unsupported types
+  std::string kept_;      // the RDB file that was not loaded, or not all of it
+  std::string kept_why_;  // "unsupported", "not-loaded"
 };
 
 }  // namespace mayfly

@@ -50,6 +50,7 @@ std::string_view Failover::state_text() const {
 }
 
 void Failover::accepted() {
+  replication_.last_role().note();
   replicas_.disconnect_all("another server has taken over");
   end("the replica has taken over");
 }

@@ -120,6 +120,7 @@ void PrimaryLink::synchronise(std::string_view line) {
       context_.stream.change_id(std::string(words[1]));
       context_.replication.replicas().disconnect_all("the replication id has changed");
     }
+    if (context_.replication.last_role().has_led()) context_.replication.last_role().note();
     context_.log.notice("Partial synchronisation with the primary from offset {}",
                         context_.stream.log().end() + 1);
     return begin_stream();

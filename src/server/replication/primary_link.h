@@ -89,6 +89,8 @@ class PrimaryLink {
   void transfer_header(std::string_view line);
   void transfer(InputBuffer& input);
   bool store(std::string_view bytes);
+  bool holds_more() const;
+  Status keep_data();
   void load();
   void loaded(const Status& status);
   std::string file_path() const;
@@ -120,6 +122,7 @@ class PrimaryLink {
   std::string mark_;  // that ends it, if its length is not known
   std::string tail_;  // what may be part of the mark
   std::unique_ptr<DiskFile> file_;
+  bool has_kept_data_ = false;  // see keep_data()
   std::uint64_t transferred_ = 0;
   std::uint64_t to_transfer_ = 0;  // 0: not known
 };

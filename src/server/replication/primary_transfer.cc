@@ -10,6 +10,7 @@
 #include "server/core/key_events.h"
 #include "server/core/reclaimer.h"
 #include "server/persistence/aof_writer.h"
+#include "server/persistence/aside/files_aside.h"
 #include "server/persistence/loading.h"
 #include "server/replication/primary_link.h"
 #include "server/replication/replication.h"
@@ -95,6 +96,32 @@ void PrimaryLink::transfer(InputBuffer& input) {
   if (tail_ == mark_) load();
 }
 
+// Whether the primary lacks writes that are here.
+bool PrimaryLink::holds_more() const {
+  if (context_.replication.cluster() != nullptr || stored_keys(context_.keyspace) == 0) {
+    return false;
+  }
+  const ReplicationStream& stream = context_.stream;
+  const bool is_ahead =
+      stream.is_open() && stream.ids().id == new_id_ && stream.log().end() > new_offset_;
+  return is_ahead || context_.replication.last_role().has_led();
+}
+
+// What only this server has is not thrown away.
+Status PrimaryLink::keep_data() {
+  if (has_kept_data_ || !holds_more()) return Done{};
+  const std::uint64_t keys = stored_keys(context_.keyspace);
+  const Result<std::string> name = keep_data_aside(context_, context_.aof);
+  if (!name) return name.error();
+  has_kept_data_ = true;
+  context_.log.warning(
+      "This server has data that the primary {}:{} lacks: {} keys are replaced by those of the "
+      "primary. They are kept in '{}'. Was there a failover since the primary was configured? "
+      "Docs: operations.md, 'A planned failover'",
+      host_, port_, keys, *name);
+  return Done{};
+}
+
 void PrimaryLink::load() {
   file_ = nullptr;
   context_.log.notice("Loading {} bytes from the primary", transferred_);
@@ -102,6 +129,13 @@ void PrimaryLink::load() {
   if (!source) {
     context_.log.write(Level::warning, source.error().message);
     return disconnect("its data cannot be read");
+  }
+  if (const Status kept = keep_data(); !kept) {
+    context_.log.warning(
+        "The data of this server is newer than that of the primary, and cannot be kept aside: {}. "
+        "It is not replaced",
+        kept.error().message);
+    return disconnect("the data here is newer, and cannot be kept aside");
   }
   context_.replication.replicas().disconnect_all("the data of this server is replaced");
   context_.local_expiries.clear();
@@ -139,6 +173,7 @@ void PrimaryLink::loaded(const Status& status) {
     return disconnect("its data cannot be loaded");
   }
   context_.stream.adopt(new_id_, new_offset_);
+  if (context_.replication.last_role().has_led()) context_.replication.last_role().note();
   context_.aof.restart();
   context_.log.notice("Full synchronisation with the primary is complete");
   if (link_ != nullptr) return begin_stream();

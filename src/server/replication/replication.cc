@@ -23,7 +23,8 @@ Replication::Replication(const StorageContext& context, const Pauses& pauses, Cl
       aof_(aof),
       replicas_(context, failover_),
       waiters_(context.config, replicas_, aof, blocked),
-      failover_(context, *this, replicas_, context.stream, clients) {}
+      failover_(context, *this, replicas_, context.stream, clients),
+      last_role_(context) {}
 
 Replication::~Replication() = default;
 

@@ -20,6 +20,7 @@
 #include "server/replication/failover.h"
 #include "server/replication/replicas.h"
 #include "server/replication/replication_stream.h"
+#include "server/replication/role/last_role.h"
 #include "server/replication/waiters.h"
 
 namespace mayfly {
@@ -58,6 +59,7 @@ class Replication {
   Replicas& replicas() { return replicas_; }
   Waiters& waiters() { return waiters_; }
   Failover& failover() { return failover_; }
+  LastRole& last_role() { return last_role_; }
   const LocalExpiries& local_expiries() const { return local_expiries_; }
   PrimaryLink* primary() { return primary_.get(); }  // null: a primary, or detached
   const PrimaryLink* primary() const { return primary_.get(); }
@@ -86,6 +88,7 @@ class Replication {
   Replicas replicas_;
   Waiters waiters_;
   Failover failover_;
+  LastRole last_role_;
   std::unique_ptr<PrimaryLink> primary_;
   std::uint64_t links_ = 0;  // made so far
   ClusterRole* cluster_ = nullptr;

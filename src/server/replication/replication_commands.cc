@@ -26,6 +26,7 @@ void replicaof(Call& call) {
   }
   if (call.is(1, "no") && call.is(2, "one")) {
     replication.follow_nobody();
+    replication.last_role().note();
     return call.reply().ok();
   }
   if (here.client.is_attached_replica()) {
@@ -39,6 +40,7 @@ void replicaof(Call& call) {
     return call.reply().simple("OK Already connected to specified master");
   }
   replication.follow(host, static_cast<int>(*port));
+  replication.last_role().note();
   call.reply().ok();
 }
 
@@ -70,6 +72,7 @@ bool take_over(ServerCall& call) {
     return false;
   }
   replication.follow_nobody();
+  replication.last_role().note();
   return true;
 }
 

@@ -179,7 +179,9 @@ Status Environment::compact(Time now) {
   };
   const WithoutThread without_thread(*log_);
   if (!session_->try_alone(options_.busy_timeout)) {
-    return Error{Code::busy, "cannot compact the store: another process has it open"};
+    return Error{Code::busy,
+                 "cannot compact the store: another process has it open (close it there; "
+                 "backup makes a compact copy meanwhile)"};
   }
   const Alone alone{*session_};
   auto turn = begin_write(options_.busy_timeout);

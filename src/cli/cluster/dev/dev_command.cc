@@ -161,7 +161,7 @@ ClusterPicture wait_for_replicas(ClusterSession& session) {
   MoveRates rates;
   ClusterPicture picture;
   wait_until(session, kSyncWait, [&] {
-    picture = take_picture(session, nullptr, rates);
+    picture = take_picture(session, {}, nullptr, rates);
     return find_problems(picture.view).empty();
   });
   return picture;
@@ -169,8 +169,11 @@ ClusterPicture wait_for_replicas(ClusterSession& session) {
 
 std::string words_to_try(const DevPlan& plan, const DevProcesses& processes) {
   std::string text = "\n";
-  for (const DevProcesses::Process& process : processes.all()) {
-    text += fmt::format("  {:<7} pid {:<7} {}\n", process.name, process.pid, process.log.string());
+  for (std::size_t i = 0; i < processes.all().size(); ++i) {
+    const DevProcesses::Process& process = processes.all()[i];
+    const int port = i < kEtcdMembers ? plan.client_ports[i] : plan.node_ports[i - kEtcdMembers];
+    text += fmt::format("  {:<7} port {:<5} pid {:<7} {}\n", process.name, port, process.pid,
+                        process.log.string());
   }
   const DevProcesses::Process& first = processes.all()[kEtcdMembers];
   text += fmt::format(
@@ -187,12 +190,21 @@ std::string words_to_try(const DevPlan& plan, const DevProcesses& processes) {
   return text;
 }
 
+// For a shell.
+std::string command_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    line += (line.empty() ? "" : " ") + (word.empty() ? "''" : word);
+  }
+  return line;
+}
+
 // Until Ctrl-C. A process that ends is told of, with the way to start it again.
 void run_until_stopped(ClusterSession& session, DevProcesses& processes) {
   while (session.talk.pause(kDevLook)) {
     while (const DevProcesses::Process* const ended = processes.next_ended()) {
       session.talk.note(fmt::format("{} (pid {}) has ended; to start it again:\n  {} >>{} 2>&1 &",
-                                    ended->name, ended->pid, fmt::join(ended->words, " "),
+                                    ended->name, ended->pid, command_line(ended->words),
                                     ended->log.string()));
     }
   }

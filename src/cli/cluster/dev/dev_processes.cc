@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <ranges>
 #include <thread>
 
@@ -88,6 +90,24 @@ void DevProcesses::stop_all() {
     ::kill(process.pid, SIGKILL);
     ::waitpid(process.pid, nullptr, 0);
     process.is_running = false;
+  }
+  stop_copies();
+}
+
+// Processes started in a shell by the command lines that we have printed: no children of ours.
+void DevProcesses::stop_copies() {
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != name.npos) continue;
+    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
+    const std::string words{std::istreambuf_iterator<char>(file), {}};
+    const bool is_copy = std::ranges::any_of(all_, [&](const Process& process) {
+      std::string own;
+      for (const std::string& word : process.words) own.append(word).push_back('\0');
+      return words == own;
+    });
+    if (is_copy) ::kill(static_cast<pid_t>(std::stol(name)), SIGKILL);
   }
 }
 

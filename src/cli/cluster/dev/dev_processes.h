@@ -37,10 +37,13 @@ class DevProcesses {
   // The first that has ended since the last call.
   const Process* next_ended();
 
-  // Asks all of them to end, and kills those that do not, the last started first.
+  // Asks all of them to end, and kills those that do not, the last started first; and others with
+  // the same words.
   void stop_all();
 
  private:
+  void stop_copies();
+
   std::vector<Process> all_;
 };
 

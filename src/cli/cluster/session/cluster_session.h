@@ -40,6 +40,10 @@ class ClusterRecords {
   virtual ~ClusterRecords() = default;
 
   virtual Result<RegisterSnapshot> read() = 0;
+  // The records that any one member has, perhaps not the latest ones. For people, while there is no
+  // majority.
+  virtual Result<RegisterSnapshot> read_one() = 0;
+
   virtual CommitAnswer commit(const RegisterCommit& commit) = 0;
 
   // Until something changes, or the time is over.
@@ -55,7 +59,9 @@ class ClusterNodes {
   virtual ~ClusterNodes() = default;
 
   // Sends all requests and returns a reply to each, of which some may be errors. Fails if the node
-  // cannot be reached, or has not answered all of them in time. May be called by several threads.
+  // cannot be reached, or has not answered all of them in time: Code::not_found if no process is
+  // there (the connection is refused), busy if there is no answer, denied if it does not let us in.
+  // May be called by several threads.
   virtual Result<std::vector<ReplyValue>> call(const NodeAddress& node,
                                                const std::vector<Request>& requests,
                                                Millis patience) = 0;

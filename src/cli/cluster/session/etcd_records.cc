@@ -14,6 +14,7 @@ class EtcdRecords final : public ClusterRecords {
       : records_(std::move(records)), options_(std::move(options)) {}
 
   Result<RegisterSnapshot> read() override { return records_->read(); }
+  Result<RegisterSnapshot> read_one() override { return read_one_etcd_member(options_); }
   CommitAnswer commit(const RegisterCommit& commit) override { return records_->commit(commit); }
   void wait_change(Millis timeout) override { (void)records_->wait_change(timeout); }
   Result<std::vector<EtcdEndpointStatus>> members() override { return etcd_status(options_); }

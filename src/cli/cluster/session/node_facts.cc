@@ -16,6 +16,20 @@ namespace {
 constexpr Millis kNodePatience{2000};
 constexpr Millis kCountPatience{5000};
 
+// The meaning of an error code of ClusterNodes::call.
+NodeAnswer answer_of(const Error& error) {
+  switch (error.code) {
+    case Code::not_found:
+      return NodeAnswer::refuses;
+    case Code::busy:
+      return NodeAnswer::silent;
+    case Code::denied:
+      return NodeAnswer::locked;
+    default:
+      return NodeAnswer::broken;
+  }
+}
+
 std::uint64_t whole(std::string_view text) {
   std::uint64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -86,6 +100,15 @@ void read_cluster_info(NodeFacts& facts, std::string_view info) {
   facts.record_version = whole(info_value(info, "cluster_record_version"));
   facts.is_register_connected = info_value(info, "cluster_register_state") != "disconnected";
   facts.register_error = text("cluster_register_error");
+  facts.health.refused_writes = text("cluster_refused_writes");
+  facts.health.came_back_empty = is_yes(info_value(info, "cluster_came_back_empty"));
+  if (const std::string_view keeps = info_value(info, "cluster_keeps_data"); !keeps.empty()) {
+    facts.health.keeps_data = is_yes(keeps);
+  }
+  if (const std::string_view room = info_value(info, "cluster_disk_free_bytes"); !room.empty()) {
+    facts.health.disk_free = whole(room);
+    facts.health.disk_bytes = whole(info_value(info, "cluster_disk_bytes"));
+  }
   if (const auto staged = info_number(info, "cluster_staged_keys")) {
     facts.staged_keys = static_cast<std::uint64_t>(*staged);
   }
@@ -107,6 +130,13 @@ void read_server_info(NodeFacts& facts, std::string_view info) {
   if (info_value(info, "role") == "slave") {
     facts.followed_offset = whole(info_value(info, "slave_repl_offset"));
   }
+  NodeHealth& health = facts.health;
+  health.memory_most = whole(info_value(info, "maxmemory"));
+  health.evicts = info_value(info, "maxmemory_policy") != "noeviction";
+  health.is_log_good = info_value(info, "aof_last_write_status") != "err";
+  health.is_snapshot_good = info_value(info, "rdb_last_bgsave_status") != "err";
+  health.is_link_down = info_value(info, "master_link_status") == "down";
+  if (is_yes(info_value(info, "aof_enabled"))) health.keeps_data = true;
   facts.is_loading = is_yes(info_value(info, "loading"));
   facts.loaded_share = share_of(info, "loading_loaded_bytes", "loading_total_bytes");
   facts.is_syncing = is_yes(info_value(info, "master_sync_in_progress"));
@@ -116,10 +146,12 @@ void read_server_info(NodeFacts& facts, std::string_view info) {
 NodeFacts ask_facts(ClusterSession& session, const NodeAddress& node) {
   NodeFacts facts;
   const auto pong = session.nodes.call(node, {{"PING"}}, kNodePatience);  // connects
-  if (!pong) {
-    facts.error = pong.error().message;
+  const auto fail = [&](const Error& error) {
+    facts.error = error.message;
+    facts.answer = answer_of(error);
     return facts;
-  }
+  };
+  if (!pong) return fail(pong.error());
   const std::int64_t begin_ns = monotonic_ns();
   const Time before = session.clock.now();
   const auto time = session.nodes.call(node, {{"TIME"}}, kNodePatience);
@@ -133,13 +165,11 @@ NodeFacts ask_facts(ClusterSession& session, const NodeAddress& node) {
 
   const auto replies =
       session.nodes.call(node, {{"CLUSTER", "INFO"}, {"DBSIZE"}, {"INFO"}}, kNodePatience);
-  if (!replies) {
-    facts.error = replies.error().message;
-    return facts;
-  }
+  if (!replies) return fail(replies.error());
   const std::vector<ReplyValue>& all = *replies;
   if (is_error(all[0])) {
     facts.error = complaint(all[0]);
+    facts.answer = NodeAnswer::broken;
     return facts;
   }
   read_cluster_info(facts, all[0].text);
@@ -147,6 +177,10 @@ NodeFacts ask_facts(ClusterSession& session, const NodeAddress& node) {
     facts.keys = static_cast<std::uint64_t>(all[1].integer);
   }
   if (!is_error(all[2])) read_server_info(facts, all[2].text);
+  // The only sign that a server of an older version gives.
+  if (facts.health.refused_writes.empty() && pong->front().text.starts_with("MISCONF")) {
+    facts.health.refused_writes = pong->front().text;
+  }
   return facts;
 }
 
@@ -173,6 +207,7 @@ std::map<std::string, NodeFacts> ask_facts(ClusterSession& session, const Cluste
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (facts[i].is_up() && facts[i].id != ids[i]) {
       facts[i].error = fmt::format("another node is at {}", addresses[i].text());
+      facts[i].answer = NodeAnswer::broken;
     }
     by_id.emplace(ids[i], std::move(facts[i]));
   }

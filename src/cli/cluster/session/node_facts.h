@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/cluster/session/cluster_session.h"
+#include "cluster/plan/cluster_problems.h"
 
 namespace mayfly {
 
@@ -21,8 +22,24 @@ struct MemberFacts {
   bool has_wrong_clock = false;  // so it does not get in sync
 };
 
+// Its memory and its files, as far as an operator has to know.
+struct NodeHealth {
+  std::string refused_writes;  // "MISCONF ...", "OOM ...": the reply to writes; empty: none
+  bool evicts = false;         // at maxmemory
+  std::uint64_t memory_most = 0;  // maxmemory; 0: no limit
+  std::optional<bool> keeps_data;  // it has an append-only file, or saves snapshots
+  bool is_log_good = true;         // the append-only file can be written
+  bool is_snapshot_good = true;    // the last one could be written
+  std::optional<std::uint64_t> disk_free;  // of the file system of its folder
+  std::uint64_t disk_bytes = 0;
+  bool came_back_empty = false;  // it leads, and began without data
+  bool is_link_down = false;     // a replica that has no connection to its primary
+};
+
 struct NodeFacts {
   std::string error;  // empty: it has answered, and is a node of a cluster
+  NodeAnswer answer = NodeAnswer::answers;
+  NodeHealth health;
 
   std::string id;
   std::string incarnation;

@@ -12,10 +12,10 @@ namespace {
 Error no_entry(const NodeAddress& node, const Error& why) {
   const auto says = [&](const char* word) { return why.message.find(word) != std::string::npos; };
   if (says("NOAUTH")) {
-    return {why.code, node.text() + " wants a password: use --password or MAYFLY_PASSWORD"};
+    return {Code::denied, node.text() + " wants a password: use --password or MAYFLY_PASSWORD"};
   }
   if (says("WRONGPASS")) {
-    return {why.code,
+    return {Code::denied,
             node.text() + " has another password than --password or MAYFLY_PASSWORD says"};
   }
   return why;
@@ -42,7 +42,7 @@ Result<std::vector<ReplyValue>> RespNodes::call(const NodeAddress& node,
       address.host = node.host;
       address.port = node.port;
       address.password = password_;
-      Result<RespClient> client = RespClient::connect(address);
+      Result<RespClient> client = RespClient::connect(address, patience);
       if (!client) {
         link.client.reset();
         return no_entry(node, client.error());
@@ -53,9 +53,10 @@ Result<std::vector<ReplyValue>> RespNodes::call(const NodeAddress& node,
     if (replies) return replies;
     link.client.reset();
     if (!is_kept)
-      return Error{Code::io, fmt::format("{}: {}", node.text(), replies.error().message)};
+      return Error{replies.error().code,
+                   fmt::format("{}: {}", node.text(), replies.error().message)};
   }
-  return Error{Code::io, fmt::format("{} does not respond", node.text())};
+  return Error{Code::busy, fmt::format("{} does not respond", node.text())};
 }
 
 Result<std::vector<ReplyValue>> RespNodes::call(RespClient& client,
@@ -70,7 +71,7 @@ Result<std::vector<ReplyValue>> RespNodes::call(RespClient& client,
   while (replies.size() < requests.size()) {
     Result<std::optional<ReplyValue>> reply = client.read_within(patience);
     if (!reply) return reply.error();
-    if (!*reply) return Error{Code::io, "does not respond"};
+    if (!*reply) return Error{Code::busy, "does not respond"};
     replies.push_back(std::move(**reply));
   }
   return replies;

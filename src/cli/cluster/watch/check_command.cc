@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
+#include "cli/cluster/watch/picture_problems.h"
 #include "text/json.h"
 
 namespace mayfly {
@@ -15,24 +17,28 @@ constexpr std::uint64_t kDatabaseLarge = 1'500'000'000;  // of the 2 GiB that et
 CheckResult check_records(const ClusterPicture& picture) {
   const ClusterView& view = picture.view;
   const std::size_t covered = kHashSlots - view.uncovered().count();
-  return {"records",
-          fmt::format("{} of {} slots have an owner, {}, {}", covered, kHashSlots,
-                      plural(view.shards().size(), "shard"), plural(view.nodes().size(), "node")),
-          find_problems(view)};
+  CheckResult result{
+      "records",
+      fmt::format("{} of {} slots have an owner, {}, {}", covered, kHashSlots,
+                  plural(view.shards().size(), "shard"), plural(view.nodes().size(), "node")),
+      find_problems(view, answers_of(picture))};
+  if (!picture.error.empty()) {
+    result.problems.push_back({Severity::fault,
+                               "etcd cannot be read, so these records are from " + picture.source,
+                               "nothing can fail over or move before etcd is back"});
+  }
+  return result;
 }
 
 CheckResult check_nodes(const ClusterPicture& picture) {
-  CheckResult result{"nodes", "", {}};
+  CheckResult result{"nodes", "", answer_problems(picture)};
   std::size_t up = 0;
+  std::string silent;
   const ClusterView& view = picture.view;
   for (const auto& [id, facts] : picture.facts) {
     const std::string label = node_label(view, id);
     if (!facts.is_up()) {
-      if (view.live(id) != nullptr) {
-        result.problems.push_back({Severity::risk,
-                                   label + " lives, but does not answer here: " + facts.error,
-                                   "is there a password (--password), or a firewall?"});
-      }
+      silent += " " + label;
       continue;
     }
     ++up;
@@ -47,6 +53,12 @@ CheckResult check_nodes(const ClusterPicture& picture) {
                                  label + " cannot reach etcd: " + facts.register_error,
                                  "it goes on; but its shard stops if another node fails, too"});
     }
+  }
+  if (up < picture.facts.size()) {
+    result.problems.push_back({Severity::risk,
+                               fmt::format("{} of {} give no answer:{}", picture.facts.size() - up,
+                                           plural(picture.facts.size(), "node"), silent),
+                               "start them again, or mayfly cluster remove those that are gone"});
   }
   result.detail = fmt::format("{} of {} answer", up, picture.facts.size());
   return result;
@@ -76,26 +88,58 @@ CheckResult check_epochs(const ClusterPicture& picture) {
       ++serving;
     }
   }
-  for (const ClusterShard& shard : view.shards()) {
-    const std::string state = shard_state(picture, shard);
-    if (state == "fenced" || state == "not leading") {
-      result.problems.push_back(
-          {Severity::fault,
-           fmt::format("the primary of shard {}, {}, does not serve: it is {}", shard.id,
-                       node_label(view, shard.record.primary.node), state),
-           "can it reach its replicas that are in sync, or etcd to remove them?"});
-    }
-  }
+  std::ranges::copy(serving_problems(picture, true), std::back_inserter(result.problems));
   result.detail = fmt::format("{} of {} primaries serve, with the epochs of their records", serving,
                               view.shards().size());
   return result;
 }
 
+CheckResult check_writes(const ClusterPicture& picture) {
+  const ClusterService service = service_of(picture);
+  const std::size_t shards = picture.view.shards().size();
+  CheckResult result{"writes",
+                     fmt::format("{} of {} shards take writes", service.writable_shards, shards),
+                     write_problems(picture)};
+  if (service.served_shards < shards) {
+    result.problems.push_back({Severity::fault,
+                               fmt::format("{} of {} slots are not served",
+                                           kHashSlots - service.served_slots, kHashSlots),
+                               ""});
+  }
+  return result;
+}
+
+CheckResult check_storage(const ClusterPicture& picture) {
+  std::size_t keeping = 0;
+  std::size_t known = 0;
+  for (const auto& [id, facts] : picture.facts) {
+    if (!facts.is_up() || !facts.health.keeps_data) continue;
+    ++known;
+    if (*facts.health.keeps_data) ++keeping;
+  }
+  CheckResult result{
+      "storage",
+      fmt::format("{} of {} nodes keep their data in files", keeping, picture.facts.size()),
+      storage_problems(picture)};
+  if (known == 0 && !picture.facts.empty()) {
+    result.problems.push_back({Severity::risk, "no node has told whether it keeps its data", ""});
+  }
+  return result;
+}
+
 CheckResult check_clocks(const ClusterPicture& picture) {
   std::vector<NodeFacts> facts;
-  for (const auto& [id, one] : picture.facts) facts.push_back(one);
+  for (const auto& [id, one] : picture.facts) {
+    if (one.is_up()) facts.push_back(one);
+  }
   const Millis spread = clock_spread(facts);
-  CheckResult result{"clocks", fmt::format("within {} ms", spread.count()), {}};
+  CheckResult result{
+      "clocks",
+      fmt::format("of {} within {} ms", plural(facts.size(), "node"), spread.count()),
+      {}};
+  if (facts.empty() && !picture.facts.empty()) {
+    result.problems.push_back({Severity::risk, "no node has told its time", ""});
+  }
   if (spread > kClockSpreadMax) {
     result.problems.push_back(
         {Severity::risk,
@@ -111,6 +155,7 @@ CheckResult check_etcd(const ClusterPicture& picture) {
   CheckResult result{"etcd", "", {}};
   std::size_t up = 0;
   std::string versions;
+  std::vector<std::string> old;
   const auto add = [&](Severity severity, std::string what, std::string advice) {
     result.problems.push_back({severity, std::move(what), std::move(advice)});
   };
@@ -123,8 +168,7 @@ CheckResult check_etcd(const ClusterPicture& picture) {
     ++up;
     if (versions.find(member.version) == versions.npos) versions += " " + member.version;
     if (member.version.starts_with("3.4") || member.version.starts_with("3.3")) {
-      add(Severity::info, label + " is version " + member.version + ", which gets no fixes",
-          "3.5 or later is recommended");
+      old.push_back(label);
     }
     if (member.database_bytes > kDatabaseLarge) {
       add(Severity::risk, label + " has " + short_bytes(static_cast<double>(member.database_bytes)),
@@ -133,6 +177,17 @@ CheckResult check_etcd(const ClusterPicture& picture) {
     }
     if (member.leader == 0) add(Severity::risk, label + " knows of no leader", "");
     for (const std::string& alarm : member.alarms) add(Severity::fault, label + ": " + alarm, "");
+  }
+  if (!old.empty()) {
+    add(Severity::info,
+        fmt::format("version 3.4 or older, which gets no fixes: {}", fmt::join(old, ", ")),
+        "3.5 or later is recommended");
+  }
+  if (2 * up <= picture.etcd.size()) {
+    add(Severity::fault,
+        fmt::format("etcd has no majority: {} of {} answer", up,
+                    plural(picture.etcd.size(), "member")),
+        "clients notice nothing, but no node can start, take over or move slots before it is back");
   }
   if (picture.etcd.size() < 3) {
     add(Severity::info, fmt::format("{} of etcd given", plural(picture.etcd.size(), "member")),
@@ -205,15 +260,19 @@ CheckResult check_maps(ClusterSession& session, const ClusterPicture& picture) {
       result.problems.push_back(std::move(problem));
     }
   }
-  result.detail = fmt::format("{} compared with etcd", plural(asked, "node"));
+  if (asked == 0 && !picture.facts.empty()) {
+    result.problems.push_back({Severity::risk, "no node could be asked for its map", ""});
+  }
+  result.detail = fmt::format("{} of {} nodes compared with etcd", asked, picture.facts.size());
   return result;
 }
 
 }  // namespace
 
 std::vector<CheckResult> check_picture(const ClusterPicture& picture) {
-  return {check_records(picture), check_nodes(picture), check_epochs(picture),
-          check_clocks(picture), check_etcd(picture)};
+  return {check_records(picture), check_nodes(picture),   check_epochs(picture),
+          check_writes(picture),  check_storage(picture), check_clocks(picture),
+          check_etcd(picture)};
 }
 
 std::vector<ClusterProblem> check_map(const ClusterView& view, const std::string& node,
@@ -242,10 +301,12 @@ std::vector<ClusterProblem> check_map(const ClusterView& view, const std::string
        "nodes read it every 5 s: look again; if it stays so, look at that node's log"}};
 }
 
-Result<Exit> run_cluster_check(const ClusterCheckArgs&, ClusterSession& session) {
+Result<Exit> run_cluster_check(const ClusterCheckArgs& args, ClusterSession& session) {
   MoveRates rates;
-  const ClusterPicture picture = take_picture(session, nullptr, rates);
-  if (!picture.error.empty()) return Error{Code::io, picture.error};
+  const ClusterPicture picture = take_picture(session, args.picture, nullptr, rates);
+  if (!picture.error.empty() && picture.view.shards().empty()) {
+    return Error{Code::io, picture.error + " (--node HOST:PORT asks the nodes)"};
+  }
   std::vector<CheckResult> results = check_picture(picture);
   if (picture.view.config()) {
     results.insert(results.begin() + 3, check_maps(session, picture));

@@ -11,7 +11,9 @@
 
 namespace mayfly {
 
-struct ClusterCheckArgs {};
+struct ClusterCheckArgs {
+  PictureOptions picture;
+};
 
 // Exit::problems if anything is a risk or a fault.
 Result<Exit> run_cluster_check(const ClusterCheckArgs& args, ClusterSession& session);

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <set>
 
+#include "cli/cluster/watch/older_view.h"
+#include "cli/cluster/watch/picture_problems.h"
 #include "mayfly/internal/stopwatch.h"
 
 namespace mayfly {
@@ -52,7 +53,11 @@ std::string percent(const std::optional<double>& share) {
 std::string in_sync_text(const ClusterPicture& picture, const ClusterShard& shard,
                          const NodeMemory& member) {
   std::string text = short_label(picture.view, member.node);
-  if (!picture.view.is_alive(member)) return text + " (down)";
+  const auto itself = picture.facts.find(member.node);
+  const NodeAnswer answer =
+      itself == picture.facts.end() ? NodeAnswer::unknown : itself->second.answer;
+  if (!picture.view.is_alive(member) || answer == NodeAnswer::refuses) return text + " (down)";
+  if (answer == NodeAnswer::silent) return text + " (no answer)";
   const NodeFacts* const primary = facts_of(picture, shard.record.primary.node);
   if (primary == nullptr) return text;
   const auto found = primary->members.find(member.node);
@@ -70,7 +75,12 @@ std::string outside_text(const ClusterPicture& picture, const ClusterShard& shar
   if (record != nullptr && record->state == NodeState::leaving) return label + " leaves";
   if (picture.view.live(node) == nullptr) return label + " is down";
   const NodeFacts* const facts = facts_of(picture, node);
-  if (facts == nullptr) return label + " gives no answer";
+  if (facts == nullptr) {
+    const auto found = picture.facts.find(node);
+    const bool is_gone =
+        found != picture.facts.end() && found->second.answer == NodeAnswer::refuses;
+    return label + (is_gone ? " is down" : " gives no answer");
+  }
   if (facts->is_loading) return label + " loads" + percent(facts->loaded_share);
   if (facts->is_syncing) return label + " copies" + percent(facts->synced_share);
   const NodeFacts* const primary = facts_of(picture, shard.record.primary.node);
@@ -120,16 +130,27 @@ std::string etcd_text(const ClusterPicture& picture) {
 
 std::string head_text(const ClusterPicture& picture) {
   const ClusterView& view = picture.view;
-  const std::size_t uncovered = view.uncovered().count();
-  const std::string slots = uncovered == 0 && view.owned_twice().empty()
-                                ? fmt::format("{} slots ok", kHashSlots)
-                                : fmt::format("{} of {} slots", kHashSlots - uncovered, kHashSlots);
-  const auto nodes = std::ranges::count_if(
-      view.nodes(), [](const auto& node) { return !node.second.record.shard.empty(); });
-  const std::string left =
-      fmt::format("{}   {}, {}, {}", picture.name, plural(static_cast<std::size_t>(nodes), "node"),
-                  plural(view.shards().size(), "shard"), slots);
-  return fmt::format("{:<48}{}", left, etcd_text(picture));
+  if (!picture.error.empty() && view.shards().empty()) {
+    return fmt::format("{:<45}   {}", picture.name + "   nodes, shards and slots: unknown",
+                       etcd_text(picture));
+  }
+  const ClusterService service = service_of(picture);
+  std::string slots = fmt::format("{} of {} slots served", service.served_slots, kHashSlots);
+  if (service.served_slots == kHashSlots) {
+    slots = fmt::format("{} slots ok", kHashSlots);
+    const std::size_t refused = service.served_slots - service.writable_slots;
+    if (refused > 0) slots = fmt::format("{} slots, {} refuse writes", kHashSlots, refused);
+    if (!view.owned_twice().empty()) {
+      slots = fmt::format("{} slots, {} owned twice", kHashSlots, view.owned_twice().count());
+    }
+  }
+  const std::string nodes =
+      service.answering == service.nodes
+          ? plural(service.nodes, "node")
+          : fmt::format("{} of {} answer", service.answering, plural(service.nodes, "node"));
+  const std::string left = fmt::format("{}   {}, {}, {}", picture.name, nodes,
+                                       plural(view.shards().size(), "shard"), slots);
+  return fmt::format("{:<45}   {}", left, etcd_text(picture));
 }
 
 std::string scale_text() {
@@ -145,7 +166,7 @@ std::string scale_text() {
 }
 
 Emphasis emphasis_of(const std::string& state) {
-  if (state == "serving") return Emphasis::good;
+  if (state == kServing) return Emphasis::good;
   return state == "loading" || state == "joins" ? Emphasis::none : Emphasis::bad;
 }
 
@@ -204,9 +225,10 @@ void move_lines(const ClusterPicture& picture, std::vector<std::string>& lines) 
 std::string short_bytes(double bytes) { return with_unit(bytes, 1024, "B"); }
 std::string short_count(double count) { return with_unit(count, 1000, ""); }
 
-ClusterPicture take_picture(ClusterSession& session, const ClusterPicture* before,
-                            MoveRates& rates) {
+ClusterPicture take_picture(ClusterSession& session, const PictureOptions& options,
+                            const ClusterPicture* before, MoveRates& rates) {
   ClusterPicture picture;
+  picture.is_cache = options.is_cache;
   picture.name = session.name;
   picture.now = session.clock.now();
   if (auto members = session.records.members()) picture.etcd = *std::move(members);
@@ -215,7 +237,7 @@ ClusterPicture take_picture(ClusterSession& session, const ClusterPicture* befor
     picture.view = *std::move(view);
   } else {
     picture.error = view.error().message;
-    if (before != nullptr) picture.view = before->view;
+    take_older_view(session, options, before, picture);
   }
   picture.facts = ask_facts(session, picture.view);
   picture.progress = ask_progress(session, picture.view);
@@ -270,29 +292,19 @@ std::string slot_bar(const ClusterView& view, std::size_t width) {
 std::string shard_state(const ClusterPicture& picture, const ClusterShard& shard) {
   const NodeMemory& primary = shard.record.primary;
   const NodeFacts* const facts = facts_of(picture, primary.node);
-  if (facts == nullptr) return picture.view.is_alive(primary) ? "no answer" : "down";
+  if (facts == nullptr) {
+    const auto found = picture.facts.find(primary.node);
+    const bool is_gone =
+        !picture.view.is_alive(primary) ||
+        (found != picture.facts.end() && found->second.answer == NodeAnswer::refuses);
+    return is_gone ? "down" : "no answer";
+  }
   if (facts->is_loading) return "loading";
   if (facts->incarnation != primary.incarnation) return "lost memory";
-  if (facts->is_serving) return "serving";
-  return facts->role == "leading" ? "fenced" : "not leading";
-}
-
-std::vector<ClusterProblem> clock_problems(const ClusterPicture& picture) {
-  std::vector<ClusterProblem> problems;
-  for (const auto& [node, facts] : picture.facts) {
-    for (const auto& [id, member] : facts.members) {
-      if (!member.has_wrong_clock) continue;
-      const Millis ahead = member.clock_ahead;
-      problems.push_back(
-          {Severity::risk,
-           fmt::format("{} does not get in sync: its clock is {} ms {} that of its primary, {}",
-                       node_label(picture.view, id), std::abs(ahead.count()),
-                       ahead > Millis(0) ? "ahead of" : "behind", node_label(picture.view, node)),
-           "let NTP or chrony set both clocks (cluster-max-clock-difference says what is "
-           "allowed)"});
-    }
+  if (facts->is_serving) {
+    return std::string(facts->health.refused_writes.empty() ? kServing : kRefusesWrites);
   }
-  return problems;
+  return facts->role == "leading" ? "fenced" : "not leading";
 }
 
 std::vector<std::string> picture_lines(const ClusterPicture& picture, const Colours& colours) {
@@ -308,7 +320,11 @@ std::vector<std::string> picture_lines(const ClusterPicture& picture, const Colo
   };
   if (!picture.error.empty()) {
     warn("etcd cannot be read; nodes go on without it: " + picture.error, Emphasis::bad);
-    if (picture.view.shards().empty()) return lines;
+    if (picture.view.shards().empty()) {
+      warn("to see them without etcd: mayfly cluster status --node HOST:PORT", Emphasis::strong);
+      return lines;
+    }
+    warn("the records shown are from " + picture.source, Emphasis::strong);
   }
   for (const EtcdEndpointStatus& member : picture.etcd) {
     if (!member.error.empty()) warn("etcd " + member.endpoint + ": " + member.error, Emphasis::bad);
@@ -316,18 +332,8 @@ std::vector<std::string> picture_lines(const ClusterPicture& picture, const Colo
       warn("etcd " + member.endpoint + ": " + alarm, Emphasis::bad);
     }
   }
-  for (const ClusterProblem& problem : find_problems(picture.view)) {
+  for (const ClusterProblem& problem : all_problems(picture)) {
     warn(problem.what, problem.severity == Severity::fault ? Emphasis::bad : Emphasis::strong);
-  }
-  for (const ClusterProblem& problem : clock_problems(picture)) {
-    warn(problem.what, Emphasis::strong);
-  }
-  for (const auto& [node, facts] : picture.facts) {
-    if (!facts.is_up() && picture.view.live(node) != nullptr) {
-      warn(fmt::format("{} lives, but does not answer here: {}", node_label(picture.view, node),
-                       facts.error),
-           Emphasis::strong);
-    }
   }
   return lines;
 }

@@ -28,7 +28,9 @@ namespace mayfly {
 struct ClusterPicture {
   std::string name;
   ClusterView view;
-  std::string error;  // why etcd cannot be read: then the view is the last one that was
+  std::string error;      // why etcd cannot be read: then the view is the last one that was,
+  std::string source;     // or its source: "one member of etcd, perhaps not the latest"
+  bool is_cache = false;  // its data may be lost
   std::map<std::string, NodeFacts> facts;  // by node
   std::vector<EtcdEndpointStatus> etcd;
   std::map<std::string, MoveProgress> progress;  // by job
@@ -36,12 +38,15 @@ struct ClusterPicture {
   Time now{};
 };
 
-// Asks etcd and all nodes. `before` is the picture before, for what cannot be read now.
-ClusterPicture take_picture(ClusterSession& session, const ClusterPicture* before,
-                            MoveRates& rates);
+// Another source if etcd cannot be read, and problems to ignore.
+struct PictureOptions {
+  std::string node;       // HOST:PORT; empty: no other source
+  bool is_cache = false;  // nodes that keep no data are fine
+};
 
-// Replicas that their clocks keep out of the set.
-std::vector<ClusterProblem> clock_problems(const ClusterPicture& picture);
+// Asks etcd and all nodes. `before` is the picture before, for what cannot be read now.
+ClusterPicture take_picture(ClusterSession& session, const PictureOptions& options,
+                            const ClusterPicture* before, MoveRates& rates);
 
 std::vector<std::string> picture_lines(const ClusterPicture& picture, const Colours& colours);
 std::string picture_json(const ClusterPicture& picture);
@@ -52,7 +57,9 @@ std::map<std::string, char> shard_letters(const ClusterView& view);
 // A character for each of `width` equal parts of the slots.
 std::string slot_bar(const ClusterView& view, std::size_t width);
 
-// What the primary of a shard does: "serving", "fenced", "down", "no answer", ...
+// What the primary of a shard does: these, "fenced", "down", "no answer", ...
+inline constexpr std::string_view kServing = "serving";
+inline constexpr std::string_view kRefusesWrites = "refuses writes";
 std::string shard_state(const ClusterPicture& picture, const ClusterShard& shard);
 
 std::string short_bytes(double bytes);  // "1.2 KB"

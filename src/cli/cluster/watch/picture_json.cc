@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/cluster/watch/picture.h"
+#include "cli/cluster/watch/picture_problems.h"
 #include "text/json.h"
 
 namespace mayfly {
@@ -39,6 +40,10 @@ void nodes_json(Json& json, const ClusterPicture& picture, const ClusterShard* s
     }
     if (is_up) {
       json.member("is_serving", facts->second.is_serving);
+      member_text(json, "refused_writes", facts->second.health.refused_writes);
+      if (facts->second.health.keeps_data) {
+        json.member("keeps_data", *facts->second.health.keeps_data);
+      }
       json.member("keys", facts->second.keys);
       json.member("memory_bytes", facts->second.memory_bytes);
       json.member("clock_ahead_ms", static_cast<std::int64_t>(facts->second.clock_ahead.count()));
@@ -112,7 +117,7 @@ void etcd_json(Json& json, const ClusterPicture& picture) {
 void problems_json(Json& json, const ClusterPicture& picture) {
   json.key("problems");
   json.open('[');
-  for (const ClusterProblem& problem : find_problems(picture.view)) {
+  for (const ClusterProblem& problem : all_problems(picture)) {
     json.open('{');
     json.member("severity", name_of(problem.severity));
     member_text(json, "what", problem.what);
@@ -130,6 +135,7 @@ std::string picture_json(const ClusterPicture& picture) {
   json.member("time_ms", static_cast<std::int64_t>(picture.now.time_since_epoch().count()));
   member_text(json, "cluster", picture.name);
   member_text(json, "error", picture.error);
+  if (!picture.source.empty()) member_text(json, "source", picture.source);
   if (picture.view.config()) {
     const ClusterRecord& config = picture.view.config()->record;
     member_text(json, "id", config.id);
@@ -137,6 +143,11 @@ std::string picture_json(const ClusterPicture& picture) {
     json.member("replicas", config.replicas);
   }
   json.member("uncovered_slots", static_cast<std::uint64_t>(picture.view.uncovered().count()));
+  const ClusterService service = service_of(picture);
+  json.member("nodes_of_shards", static_cast<std::uint64_t>(service.nodes));
+  json.member("nodes_answering", static_cast<std::uint64_t>(service.answering));
+  json.member("served_slots", static_cast<std::uint64_t>(service.served_slots));
+  json.member("writable_slots", static_cast<std::uint64_t>(service.writable_slots));
   shards_json(json, picture);
   nodes_json(json, picture, nullptr);
   moves_json(json, picture);

@@ -5,8 +5,6 @@
 
 #include <optional>
 
-#include "cli/cluster/watch/picture.h"
-
 namespace mayfly {
 namespace {
 
@@ -19,7 +17,7 @@ Result<Exit> run_status(const StatusArgs& args, ClusterSession& session) {
   MoveRates rates;
   std::optional<ClusterPicture> picture;
   while (true) {
-    ClusterPicture next = take_picture(session, picture ? &*picture : nullptr, rates);
+    ClusterPicture next = take_picture(session, args.picture, picture ? &*picture : nullptr, rates);
     picture.emplace(std::move(next));
     if (session.is_json) {
       session.talk.print(picture_json(*picture));

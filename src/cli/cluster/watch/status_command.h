@@ -3,12 +3,13 @@
 
 #pragma once
 
-#include "cli/cluster/session/cluster_session.h"
+#include "cli/cluster/watch/picture.h"
 
 namespace mayfly {
 
 struct StatusArgs {
   bool is_watching = false;
+  PictureOptions picture;
 };
 
 Result<Exit> run_status(const StatusArgs& args, ClusterSession& session);

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cluster/watch/picture_problems.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+
+namespace mayfly {
+namespace {
+
+constexpr Millis kEmptyRisk{3'600'000};  // then it has been noticed
+constexpr double kMemoryNearlyFull = 0.9;
+constexpr double kDiskShare = 0.05;                          // that should be free,
+constexpr std::uint64_t kDiskFree = std::uint64_t{1} << 30;  // or this much: 1 GiB
+
+bool is_primary(const ClusterPicture& picture, const std::string& node) {
+  return picture.view.led_by(node) != nullptr;
+}
+
+// "free space on its disk ..." for "MISCONF ...".
+std::string advice_for(const std::string& refusal, const std::string& shard) {
+  if (refusal.starts_with("OOM")) {
+    return "raise maxmemory, choose a maxmemory-policy that evicts, or move slots away: mayfly "
+           "cluster rebalance --by keys";
+  }
+  if (refusal.starts_with("MISCONF")) {
+    return "free space on its disk (its log says what fails): it goes on by itself. Or mayfly "
+           "cluster failover " +
+           shard;
+  }
+  return "look at the log of that node";
+}
+
+std::string bytes_text(std::uint64_t bytes) { return short_bytes(static_cast<double>(bytes)); }
+
+void add_memory(const ClusterPicture& picture, const std::string& node, const NodeFacts& facts,
+                std::vector<ClusterProblem>& problems) {
+  const NodeHealth& health = facts.health;
+  if (health.memory_most == 0 || health.evicts || !facts.memory_bytes) return;
+  const double share =
+      static_cast<double>(*facts.memory_bytes) / static_cast<double>(health.memory_most);
+  if (share < kMemoryNearlyFull) return;
+  problems.push_back({Severity::risk,
+                      fmt::format("{} uses {} of maxmemory {}, and evicts nothing: soon it refuses "
+                                  "writes (OOM)",
+                                  node_label(picture.view, node), bytes_text(*facts.memory_bytes),
+                                  bytes_text(health.memory_most)),
+                      "raise maxmemory, or choose a maxmemory-policy that evicts"});
+}
+
+void add_files(const ClusterPicture& picture, const std::string& node, const NodeFacts& facts,
+               std::vector<ClusterProblem>& problems) {
+  const NodeHealth& health = facts.health;
+  const std::string label = node_label(picture.view, node);
+  const auto add = [&](std::string what, std::string advice) {
+    problems.push_back({Severity::risk, std::move(what), std::move(advice)});
+  };
+  if (!health.is_log_good) {
+    add(label + " cannot write its append-only file", "free space on its disk; its log says more");
+  }
+  if (!health.is_snapshot_good) {
+    add(label + " could not save its last snapshot", "its log says why; then BGSAVE");
+  }
+  if (!health.disk_free) return;
+  // The next rewrite needs about as much as the data takes.
+  const auto share =
+      static_cast<std::uint64_t>(static_cast<double>(health.disk_bytes) * kDiskShare);
+  const std::uint64_t wanted = std::max(facts.memory_bytes.value_or(0), std::min(share, kDiskFree));
+  if (*health.disk_free >= wanted) return;
+  add(fmt::format("the disk of {} has {} free of {}: the next save or rewrite may fail, and then "
+                  "writes are refused",
+                  label, bytes_text(*health.disk_free), bytes_text(health.disk_bytes)),
+      "free space, or give it a larger disk");
+}
+
+// Shards without any node that keeps its data. A node that has not answered may keep it.
+void add_lost_at_power_cut(const ClusterPicture& picture, std::vector<ClusterProblem>& problems) {
+  std::string shards;
+  std::size_t count = 0;
+  for (const ClusterShard& shard : picture.view.shards()) {
+    bool may_keep = shard.record.slots.empty();
+    for (const std::string& node : picture.view.members(shard)) {
+      const auto found = picture.facts.find(node);
+      const bool has_said =
+          found != picture.facts.end() && found->second.is_up() && found->second.health.keeps_data;
+      may_keep = may_keep || !has_said || *found->second.health.keeps_data;
+    }
+    if (may_keep) continue;
+    shards += (shards.empty() ? "" : ", ") + shard.id;
+    ++count;
+  }
+  if (count == 0) return;
+  problems.push_back(
+      {picture.is_cache ? Severity::info : Severity::risk,
+       fmt::format("no node of shard{} {} keeps its data: if all of them stop, it is empty",
+                   count == 1 ? "" : "s", shards),
+       "appendonly yes (CONFIG SET works at once), or --cache here if that is meant so"});
+}
+
+void add_empty(const ClusterPicture& picture, const ClusterShard& shard,
+               std::vector<ClusterProblem>& problems) {
+  const auto found = picture.facts.find(shard.record.primary.node);
+  if (found == picture.facts.end() || !found->second.health.came_back_empty) return;
+  const bool is_new = picture.now - shard.record.since < kEmptyRisk && !picture.is_cache;
+  problems.push_back(
+      {is_new ? Severity::risk : Severity::info,
+       fmt::format("shard {} came back empty: all its processes had ended, and {} led again with "
+                   "epoch {} and without data",
+                   shard.id, node_label(picture.view, shard.record.primary.node),
+                   shard.record.epoch),
+       "fill it again, or restore a backup; appendonly yes keeps data"});
+}
+
+}  // namespace
+
+bool ClusterService::is_whole(std::size_t shards) const {
+  return answering == nodes && writable_shards == shards && writable_slots == kHashSlots;
+}
+
+ClusterService service_of(const ClusterPicture& picture) {
+  ClusterService service;
+  for (const auto& [id, node] : picture.view.nodes()) {
+    if (node.record.shard.empty()) continue;
+    ++service.nodes;
+    const auto found = picture.facts.find(id);
+    if (found != picture.facts.end() && found->second.is_up()) ++service.answering;
+  }
+  SlotSet served;
+  SlotSet writable;
+  for (const ClusterShard& shard : picture.view.shards()) {
+    const std::string state = shard_state(picture, shard);
+    if (state != kServing && state != kRefusesWrites) continue;
+    served |= shard.record.slots;
+    ++service.served_shards;
+    if (state == kRefusesWrites) continue;
+    writable |= shard.record.slots;
+    ++service.writable_shards;
+  }
+  service.served_slots = served.count();
+  service.writable_slots = writable.count();
+  return service;
+}
+
+NodeAnswers answers_of(const ClusterPicture& picture) {
+  NodeAnswers answers;
+  for (const auto& [id, facts] : picture.facts) {
+    answers[id] = facts.is_up() ? NodeAnswer::answers : facts.answer;
+  }
+  return answers;
+}
+
+std::vector<ClusterProblem> answer_problems(const ClusterPicture& picture) {
+  std::vector<ClusterProblem> problems;
+  for (const auto& [id, facts] : picture.facts) {
+    const bool is_gone = facts.answer == NodeAnswer::refuses || picture.view.live(id) == nullptr;
+    if (facts.is_up() || is_gone) continue;
+    std::string advice = "is it stopped (kill -CONT), overloaded, or behind a firewall?";
+    if (facts.answer == NodeAnswer::locked) advice = "give the password: --password";
+    if (facts.answer == NodeAnswer::broken) advice = "look at its log";
+    problems.push_back({Severity::risk,
+                        fmt::format("{} lives, but does not answer here: {}",
+                                    node_label(picture.view, id), facts.error),
+                        advice});
+  }
+  return problems;
+}
+
+std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture, bool all) {
+  std::vector<ClusterProblem> problems;
+  for (const ClusterShard& shard : picture.view.shards()) {
+    const std::string state = shard_state(picture, shard);
+    if (state == kServing || state == kRefusesWrites) continue;
+    std::string advice;
+    if (state == "loading") advice = "wait until it has loaded its files";
+    if (state == "fenced" || state == "not leading") {
+      advice = "can it reach its replicas that are in sync, or etcd to remove them?";
+    }
+    if (advice.empty() && !all) continue;
+    problems.push_back({Severity::fault,
+                        fmt::format("the primary of shard {}, {}, does not serve: it is {}",
+                                    shard.id, node_label(picture.view, shard.record.primary.node),
+                                    state == "no answer" ? "silent" : state),
+                        advice});
+  }
+  return problems;
+}
+
+std::vector<ClusterProblem> write_problems(const ClusterPicture& picture) {
+  std::vector<ClusterProblem> problems;
+  for (const ClusterShard& shard : picture.view.shards()) {
+    if (shard_state(picture, shard) != kRefusesWrites) continue;
+    const std::string& refusal = picture.facts.at(shard.record.primary.node).health.refused_writes;
+    problems.push_back({Severity::fault,
+                        fmt::format("shard {} refuses writes: {} says {}", shard.id,
+                                    node_label(picture.view, shard.record.primary.node), refusal),
+                        advice_for(refusal, shard.id)});
+  }
+  for (const auto& [id, facts] : picture.facts) {
+    const bool is_told = !facts.health.refused_writes.empty() && is_primary(picture, id);
+    if (facts.is_up() && !is_told) add_memory(picture, id, facts, problems);
+  }
+  return problems;
+}
+
+std::vector<ClusterProblem> storage_problems(const ClusterPicture& picture) {
+  std::vector<ClusterProblem> problems;
+  for (const auto& [id, facts] : picture.facts) {
+    if (!facts.is_up()) continue;
+    const bool is_told = facts.health.refused_writes.starts_with("MISCONF");
+    if (!is_told) add_files(picture, id, facts, problems);
+    const bool is_joining = facts.is_loading || facts.is_syncing;
+    if (facts.health.is_link_down && !is_joining && facts.role == "following") {
+      problems.push_back({Severity::risk,
+                          node_label(picture.view, id) + " has no connection to its primary",
+                          "look again; its log says why"});
+    }
+  }
+  for (const ClusterShard& shard : picture.view.shards()) add_empty(picture, shard, problems);
+  add_lost_at_power_cut(picture, problems);
+  return problems;
+}
+
+std::vector<ClusterProblem> clock_problems(const ClusterPicture& picture) {
+  std::vector<ClusterProblem> problems;
+  for (const auto& [node, facts] : picture.facts) {
+    for (const auto& [id, member] : facts.members) {
+      if (!member.has_wrong_clock) continue;
+      const Millis ahead = member.clock_ahead;
+      problems.push_back(
+          {Severity::risk,
+           fmt::format("{} does not get in sync: its clock is {} ms {} that of its primary, {}",
+                       node_label(picture.view, id), std::abs(ahead.count()),
+                       ahead > Millis(0) ? "ahead of" : "behind", node_label(picture.view, node)),
+           "let NTP or chrony set both clocks (cluster-max-clock-difference says what is "
+           "allowed)"});
+    }
+  }
+  return problems;
+}
+
+std::vector<ClusterProblem> all_problems(const ClusterPicture& picture) {
+  std::vector<ClusterProblem> problems = find_problems(picture.view, answers_of(picture));
+  for (const auto& more :
+       {serving_problems(picture, false), write_problems(picture), clock_problems(picture),
+        answer_problems(picture), storage_problems(picture)}) {
+    std::ranges::copy(more, std::back_inserter(problems));
+  }
+  std::ranges::stable_sort(problems, std::ranges::greater(), &ClusterProblem::severity);
+  return problems;
+}
+
+}  // namespace mayfly

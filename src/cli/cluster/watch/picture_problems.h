@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The problems of a cluster that its nodes report: answers, writes, memory, files and disks.
+// find_problems() has the problems that the records show.
+
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "cli/cluster/watch/picture.h"
+
+namespace mayfly {
+
+// How much of the cluster works, as seen from here.
+struct ClusterService {
+  std::size_t nodes = 0;      // that belong to a shard
+  std::size_t answering = 0;  // of them
+  std::size_t served_slots = 0;
+  std::size_t writable_slots = 0;  // of them
+  std::size_t served_shards = 0;
+  std::size_t writable_shards = 0;
+
+  bool is_whole(std::size_t shards) const;
+};
+ClusterService service_of(const ClusterPicture& picture);
+
+NodeAnswers answers_of(const ClusterPicture& picture);
+
+// Nodes that live for etcd and do not answer. Those that have ended are in find_problems().
+std::vector<ClusterProblem> answer_problems(const ClusterPicture& picture);
+
+// Shards whose primaries do not serve. `all`: also if find_problems() or answer_problems() has the
+// reason.
+std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture, bool all);
+
+// Shards that refuse writes, or soon will.
+std::vector<ClusterProblem> write_problems(const ClusterPicture& picture);
+
+// Files that cannot be written, disks that fill up, and shards that keep no data.
+std::vector<ClusterProblem> storage_problems(const ClusterPicture& picture);
+
+// Replicas that their clocks keep out of the set.
+std::vector<ClusterProblem> clock_problems(const ClusterPicture& picture);
+
+// All of these and find_problems(), the worst first.
+std::vector<ClusterProblem> all_problems(const ClusterPicture& picture);
+
+}  // namespace mayfly

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of `status` and `check` in each bad state of a node, a shard and etcd, by table; and
+// for all combinations of two, that nothing is called ok when something is not.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/cluster/fake_cluster.h"
+#include "cli/cluster/watch/check_command.h"
+#include "cli/cluster/watch/status_command.h"
+#include "text/json_reader.h"
+
+namespace mayfly {
+namespace {
+
+constexpr int kPrimary = 1;  // of shard a
+constexpr int kOther = 2;    // of shard b
+constexpr int kReplica = 3;  // of shard a
+
+// Two shards with a replica each, all sound, until something is done to it.
+struct World {
+  World() {
+    cluster.make(2);
+    for (auto& [address, one] : cluster.nodes.nodes) one.slots = map();
+    for (const char* name : {"etcd-a", "etcd-b", "etcd-c"}) {
+      EtcdEndpointStatus member;
+      member.endpoint = std::string("http://") + name + ":2379";
+      member.name = name;
+      member.version = "3.5.16";
+      member.leader = 7;
+      member.is_leader = member.name == "etcd-b";
+      cluster.records.etcd.push_back(member);
+    }
+  }
+
+  // The map of every node.
+  ReplyValue map() {
+    ReplyValue slots;
+    slots.kind = ReplyValue::Kind::array;
+    const ClusterView view = cluster.records.view();
+    for (const ClusterShard& shard : view.shards()) {
+      for (const SlotRange& range : shard.record.slots.ranges()) {
+        ReplyValue entry;
+        entry.items.resize(3);
+        entry.items[0].integer = range.first;
+        entry.items[1].integer = range.last;
+        entry.items[2].items.resize(3);
+        entry.items[2].items[2].text = shard.record.primary.node;
+        slots.items.push_back(entry);
+      }
+    }
+    return slots;
+  }
+
+  FakeNode& node(int number) { return cluster.nodes.nodes[FakeCluster::address(number)]; }
+  void forget(int number) { cluster.records.erase(live_key(FakeCluster::id(number))); }
+  void stop(int number, Code fault) {
+    node(number).is_up = false;
+    node(number).fault = fault;
+  }
+  void restart(int number) {
+    node(number).incarnation = std::string(16, 'e');
+    node(number).is_serving = false;
+    cluster.announce(number);
+  }
+  void take_out_replica() {
+    ShardRecord record = cluster.shard("a");
+    record.insync.clear();
+    cluster.put_shard("a", record);
+  }
+  void lose_etcd(std::size_t members) {
+    for (std::size_t i = 0; i < members; ++i) {
+      cluster.records.etcd[i].error = "connection refused";
+    }
+    if (members < 2) return;
+    for (EtcdEndpointStatus& member : cluster.records.etcd) member.leader = 0;
+    cluster.records.error = "etcd has no majority";
+    cluster.records.has_one_member = members < cluster.records.etcd.size();
+  }
+
+  std::string status() {
+    cluster.talk.out.clear();
+    (void)run_status(StatusArgs{.picture = options}, cluster.session);
+    return cluster.talk.out;
+  }
+  Result<Exit> check(bool is_json = false) {
+    cluster.talk.out.clear();
+    cluster.session.is_json = is_json;
+    const Result<Exit> exit = run_cluster_check(ClusterCheckArgs{options}, cluster.session);
+    cluster.session.is_json = false;
+    return exit;
+  }
+  const std::string& said() const { return cluster.talk.out; }
+
+  FakeCluster cluster;
+  PictureOptions options;
+};
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
+
+// The lines of `check` that begin with "ok".
+std::vector<std::string> good_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    if (line.starts_with("ok ")) lines.push_back(line);
+    at = end + 1;
+  }
+  return lines;
+}
+
+// ---- Each state alone ----
+
+struct Row {
+  const char* name;
+  std::function<void(World&)> happens;
+  std::vector<const char*> status;  // all of these are in it
+  std::vector<const char*> check;   // the same, and it exits with 3
+};
+
+// Nodes that do not answer.
+const std::vector<Row> kStopped = {
+    {"the primary was killed a moment ago",
+     [](World& w) { w.stop(kPrimary, Code::not_found); },
+     {"3 of 4 nodes answer", "8192 of 16384 slots served", "a  10.0.0.1:6379  down",
+      "does not run (etcd counts it as alive for 15 s at most); a replica that is in sync takes"},
+     {"WRONG  nodes", "3 of 4 answer", "1 of 2 shards take writes", "wait some seconds",
+      "8192 of 16384 slots are not served"}},
+    {"the primary and its replica were killed a moment ago",
+     [](World& w) {
+       w.stop(kPrimary, Code::not_found);
+       w.stop(kReplica, Code::not_found);
+     },
+     {"2 of 4 nodes answer", "the shard waits for 10.0.0.1:6379 and 10.0.0.3:6379",
+      "in sync: 10.0.0.3 (down)"},
+     {"start 10.0.0.1:6379 and 10.0.0.3:6379 again. Only if that is impossible: mayfly cluster "
+      "recover a (it shows what would be lost, and changes nothing)"}},
+    {"both are long dead",
+     [](World& w) {
+       for (const int number : {kPrimary, kReplica}) {
+         w.stop(number, Code::not_found);
+         w.forget(number);
+       }
+     },
+     {"2 of 4 nodes answer", "8192 of 16384 slots served", "is not alive; the shard waits for"},
+     {"the primary of shard a, 10.0.0.1:6379, does not serve: it is down"}},
+    {"the primary is frozen",
+     [](World& w) { w.stop(kPrimary, Code::busy); },
+     {"a  10.0.0.1:6379  no answer", "does not answer; a replica that is in sync takes over",
+      "lives, but does not answer here"},
+     {"does not serve: it is silent", "is it stopped (kill -CONT)"}},
+    {"the primary and its replica are frozen",
+     [](World& w) {
+       w.stop(kPrimary, Code::busy);
+       w.stop(kReplica, Code::busy);
+     },
+     {"does not answer; nor does a replica that could take over", "in sync: 10.0.0.3 (no answer)"},
+     {"look at 10.0.0.1:6379 and 10.0.0.3:6379: stopped (kill -CONT), overloaded"}},
+};
+
+// Nodes that answer and have a problem.
+const std::vector<Row> kUnwell = {
+    {"the disk of a primary is full",
+     [](World& w) { w.node(kPrimary).refused_writes = "MISCONF Errors writing to the AOF file"; },
+     {"4 nodes, 2 shards, 16384 slots, 8192 refuse writes", "a  10.0.0.1:6379  refuses writes",
+      "shard a refuses writes: 10.0.0.1:6379 says MISCONF Errors writing"},
+     {"1 of 2 shards take writes", "free space on its disk", "Or mayfly cluster failover a"}},
+    {"a primary has no memory left",
+     [](World& w) { w.node(kPrimary).refused_writes = "OOM 105 bytes are used"; },
+     {"8192 refuse writes", "says OOM 105 bytes"},
+     {"WRONG  writes", "raise maxmemory"}},
+    {"a primary soon has none",
+     [](World& w) { w.node(kPrimary).max_memory = 1'100'000; },
+     {"10.0.0.1:6379 uses 1.0 MB of maxmemory 1.0 MB, and evicts nothing"},
+     {"WRONG  writes"}},
+    {"a replica cannot write its file",
+     [](World& w) { w.node(kReplica).is_log_good = false; },
+     {"10.0.0.3:6379 cannot write its append-only file"},
+     {"WRONG  storage"}},
+    {"a disk is nearly full",
+     [](World& w) { w.node(kReplica).disk_free = 100'000; },
+     {"the disk of 10.0.0.3:6379 has 97.7 KB free of 100 GB"},
+     {"WRONG  storage", "free space"}},
+    {"a primary loads",
+     [](World& w) { w.node(kPrimary).is_loading = true; },
+     {"a  10.0.0.1:6379  loading", "8192 of 16384 slots served"},
+     {"does not serve: it is loading", "wait until it has loaded"}},
+    {"a primary is fenced",
+     [](World& w) { w.node(kPrimary).is_serving = false; },
+     {"a  10.0.0.1:6379  fenced", "8192 of 16384 slots served"},
+     {"does not serve: it is fenced"}},
+};
+
+// Data that is gone or may go, all nodes at once, and etcd.
+const std::vector<Row> kLost = {
+    {"a primary was started again, and its replica is dead",
+     [](World& w) {
+       w.restart(kPrimary);
+       w.stop(kReplica, Code::not_found);
+       w.forget(kReplica);
+     },
+     {"lost memory", "the shard waits for 10.0.0.3:6379"},
+     {"start 10.0.0.3:6379 again"}},
+    {"a shard came back empty",
+     [](World& w) {
+       w.node(kPrimary).came_back_empty = true;
+       ShardRecord record = w.cluster.shard("a");
+       record.since = w.cluster.clock.now();
+       w.cluster.put_shard("a", record);
+     },
+     {"shard a came back empty"},
+     {"WRONG  storage", "restore a backup"}},
+    {"no node of a shard keeps its data",
+     [](World& w) {
+       w.node(kPrimary).keeps_data = false;
+       w.node(kReplica).keeps_data = false;
+     },
+     {"no node of shard a keeps its data"},
+     {"2 of 4 nodes keep their data", "appendonly yes"}},
+    {"nodes want a password",
+     [](World& w) {
+       for (const int number : {1, 2, 3, 4}) w.stop(number, Code::denied);
+     },
+     {"0 of 4 nodes answer", "0 of 16384 slots served"},
+     {"give the password: --password", "0 of 2 shards take writes", "WRONG  maps", "WRONG  clocks",
+      "WRONG  storage"}},
+    {"all nodes are stopped",
+     [](World& w) {
+       for (const int number : {1, 2, 3, 4}) {
+         w.stop(number, Code::not_found);
+         w.forget(number);
+       }
+     },
+     {"0 of 4 nodes answer, 2 shards, 0 of 16384 slots served"},
+     {"WRONG  nodes", "WRONG  epochs", "WRONG  maps", "WRONG  clocks", "WRONG  writes",
+      "WRONG  storage"}},
+    {"a member of etcd is down",
+     [](World& w) { w.lose_etcd(1); },
+     {"etcd 2/3", "16384 slots ok"},
+     {"WRONG  etcd", "etcd-a: connection refused"}},
+    {"most of etcd is down",
+     [](World& w) { w.lose_etcd(2); },
+     {"4 nodes, 2 shards, 16384 slots ok", "etcd 1/3", "etcd cannot be read",
+      "the records shown are from one member of etcd, and may not be the latest"},
+     {"WRONG  etcd", "etcd has no majority: 1 of 3 members answer", "WRONG  records"}},
+};
+
+TEST(PictureTable, ASoundClusterIsFine) {
+  World world;
+  EXPECT_TRUE(has(world.status(), "4 nodes, 2 shards, 16384 slots ok")) << world.said();
+  EXPECT_FALSE(has(world.said(), "!")) << world.said();
+  EXPECT_EQ(*world.check(), Exit::ok) << world.said();
+  EXPECT_EQ(good_lines(world.said()).size(), 8u) << world.said();
+}
+
+TEST(PictureTable, EachBadStateIsSaidWithWhatToDo) {
+  std::vector<Row> rows = kStopped;
+  rows.insert(rows.end(), kUnwell.begin(), kUnwell.end());
+  rows.insert(rows.end(), kLost.begin(), kLost.end());
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    World world;
+    row.happens(world);
+    const std::string status = world.status();
+    for (const char* part : row.status) EXPECT_TRUE(has(status, part)) << part << "\n" << status;
+    EXPECT_TRUE(has(status, "\n  ! ")) << status;
+    EXPECT_EQ(*world.check(), Exit::problems) << world.said();
+    for (const char* part : row.check) {
+      EXPECT_TRUE(has(world.said(), part)) << part << "\n" << world.said();
+    }
+    EXPECT_FALSE(has(world.said(), "--accept-loss")) << "a dry run comes first\n" << world.said();
+    EXPECT_EQ(*world.check(true), Exit::problems);
+    const auto json = read_json(world.said());
+    ASSERT_TRUE(json.ok()) << world.said();
+    EXPECT_FALSE(json->find("is_fine")->truth);
+  }
+}
+
+TEST(PictureTable, WithoutAnyEtcdNothingIsKnown) {
+  World world;
+  world.lose_etcd(3);
+  const std::string status = world.status();
+  EXPECT_TRUE(has(status, "main   nodes, shards and slots: unknown")) << status;
+  EXPECT_TRUE(has(status, "mayfly cluster status --node HOST:PORT")) << status;
+  EXPECT_FALSE(has(status, "0 of 16384")) << status;
+  const Result<Exit> exit = world.check();
+  ASSERT_FALSE(exit);
+  EXPECT_TRUE(has(exit.error().message, "--node HOST:PORT")) << exit.error().message;
+}
+
+TEST(PictureTable, ACacheNeedsNoFiles) {
+  World world;
+  for (const int number : {1, 2, 3, 4}) world.node(number).keeps_data = false;
+  EXPECT_EQ(*world.check(), Exit::problems);
+  EXPECT_TRUE(has(world.said(), "no node of shards a, b keeps its data")) << world.said();
+  world.options.is_cache = true;
+  EXPECT_EQ(*world.check(), Exit::ok) << world.said();
+}
+
+TEST(PictureTable, OldVersionsOfEtcdAreOneLine) {
+  World world;
+  for (EtcdEndpointStatus& member : world.cluster.records.etcd) member.version = "3.4.23";
+  EXPECT_EQ(*world.check(), Exit::ok);
+  const std::string_view line = "version 3.4 or older, which gets no fixes: etcd-a, etcd-b, etcd-c";
+  EXPECT_TRUE(has(world.said(), line)) << world.said();
+  EXPECT_EQ(world.said().find("3.5 or later"), world.said().rfind("3.5 or later"));
+}
+
+// ---- Combinations of two ----
+
+struct Part {
+  const char* name;
+  std::function<void(World&)> happens;
+  bool is_sound = false;
+  bool takes_writes = false;  // the shard does
+};
+
+const std::array<Part, 11> kPrimaries = {{
+    {"sound", [](World&) {}, true, true},
+    {"killed", [](World& w) { w.stop(kPrimary, Code::not_found); }},
+    {"dead",
+     [](World& w) {
+       w.stop(kPrimary, Code::not_found);
+       w.forget(kPrimary);
+     }},
+    {"frozen", [](World& w) { w.stop(kPrimary, Code::busy); }},
+    {"locked", [](World& w) { w.stop(kPrimary, Code::denied); }},
+    {"another", [](World& w) { w.stop(kPrimary, Code::io); }},
+    {"full disk", [](World& w) { w.node(kPrimary).refused_writes = "MISCONF no"; }},
+    {"full memory", [](World& w) { w.node(kPrimary).refused_writes = "OOM no"; }},
+    {"loading", [](World& w) { w.node(kPrimary).is_loading = true; }},
+    {"fenced", [](World& w) { w.node(kPrimary).is_serving = false; }},
+    {"restarted", [](World& w) { w.restart(kPrimary); }},
+}};
+
+const std::array<Part, 6> kReplicas = {{
+    {"sound", [](World&) {}, true},
+    {"killed", [](World& w) { w.stop(kReplica, Code::not_found); }},
+    {"dead",
+     [](World& w) {
+       w.stop(kReplica, Code::not_found);
+       w.forget(kReplica);
+     }},
+    {"frozen", [](World& w) { w.stop(kReplica, Code::busy); }},
+    {"bad file", [](World& w) { w.node(kReplica).is_log_good = false; }},
+    {"out", [](World& w) { w.take_out_replica(); }},
+}};
+
+const std::array<Part, 4> kOthers = {{
+    {"sound", [](World&) {}, true},
+    {"no files",
+     [](World& w) {
+       for (const int number : {1, 2, 3, 4}) w.node(number).keeps_data = false;
+     }},
+    {"disk", [](World& w) { w.node(kOther).disk_free = 1; }},
+    {"replica 4 dead",
+     [](World& w) {
+       w.stop(4, Code::not_found);
+       w.forget(4);
+     }},
+}};
+
+const std::array<Part, 4> kEtcds = {{
+    {"sound", [](World&) {}, true},
+    {"one down", [](World& w) { w.lose_etcd(1); }},
+    {"most down", [](World& w) { w.lose_etcd(2); }},
+    {"all down", [](World& w) { w.lose_etcd(3); }},
+}};
+
+TEST(PictureTable, NothingIsOkWhenOneThingOrTwoAreNot) {
+  for (const Part& primary : kPrimaries) {
+    for (const Part& replica : kReplicas) {
+      for (const Part& other : kOthers) {
+        for (const Part& etcd : kEtcds) {
+          const auto bad = std::ranges::count(
+              std::array{primary.is_sound, replica.is_sound, other.is_sound, etcd.is_sound}, false);
+          if (bad > 2) continue;
+          SCOPED_TRACE(fmt::format("primary {}, replica {}, other {}, etcd {}", primary.name,
+                                   replica.name, other.name, etcd.name));
+          World world;
+          for (const Part* part : {&primary, &replica, &other, &etcd}) part->happens(world);
+          const bool is_sound = bad == 0;
+          const std::string status = world.status();
+          const Result<Exit> exit = world.check();
+          ASSERT_EQ(exit.ok() && *exit == Exit::ok, is_sound) << world.said();
+          ASSERT_EQ(has(status, "\n  ! "), !is_sound) << status;
+          if (!exit) continue;  // nothing is known
+          ASSERT_EQ(has(status, "16384 slots ok"), primary.takes_writes) << status;
+          for (const std::string& line : good_lines(world.said())) {
+            ASSERT_FALSE(has(line, " 0 of ")) << line;
+            ASSERT_FALSE(has(line, "1 of 2 shards")) << line;
+            ASSERT_FALSE(has(line, "of 4 answer") && !has(line, "4 of 4")) << line;
+          }
+          if (!primary.takes_writes) {
+            ASSERT_TRUE(has(world.said(), "fault: ")) << world.said();
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mayfly

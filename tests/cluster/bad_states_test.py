@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Reports about bad states of a server and of etcd: `mayfly cluster status` and `check`, /ready,
+the log, and the other tools that are needed then.
+
+    MAYFLY=build/release/mayfly python3 tests/cluster/bad_states_test.py
+
+Combinations are in src/cli/cluster/watch/picture_table_test.cc; here are the real states, of few
+processes. The full disk needs root, to mount a small file system in memory.
+"""
+
+import json
+import os
+import subprocess
+import unittest
+import urllib.error
+import urllib.request
+
+import cluster as clusters
+import frozen_disk
+from mayfly_server import free_port
+from resp_client import Closed, await_that
+
+DISK = "8m"
+VALUE = "x" * 20_000
+OK, FAILED, PROBLEMS = 0, 1, 3
+
+
+def told_by(*words, stdin=None):
+    """(exit code, output)."""
+    done = subprocess.run([os.environ["MAYFLY"], *words], capture_output=True, text=True,
+                          check=False, timeout=60, stdin=stdin or subprocess.DEVNULL)
+    return done.returncode, done.stdout + done.stderr
+
+
+def ready(port):
+    """The status and the body of /ready."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=10) as reply:
+            return reply.status, reply.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+class WatchedCluster(clusters.Cluster):
+    """The first node has another folder."""
+
+    def __init__(self, folder=None, **options):
+        super().__init__(shards=1, **options)
+        self.folder = folder
+        self.http_port = free_port()
+
+    def node_options(self, etcd=None):
+        own = ()
+        if not self.nodes and self.folder:
+            own = ("--dir", self.folder, "--http-port", str(self.http_port))
+        return (*super().node_options(etcd), *own)
+
+
+class StatesCase(clusters.ClusterCase):
+    def tell(self, command, *words):
+        return told_by("cluster", command, *words, "--etcd", self.cluster.etcd.urls())
+
+    def assert_told(self, *parts, status=(), words=()):
+        """By check, which exits with 3, as text and as JSON; and by status."""
+        code, text = self.tell("check", *words)
+        self.assertEqual(code, PROBLEMS, text)
+        for part in parts:
+            self.assertIn(part, text)
+        shown = self.tell("status", *words)[1]
+        for part in status:
+            self.assertIn(part, shown)
+        self.assertIn("\n  ! ", shown)
+        return text
+
+    def assert_fine(self):
+        await_that(lambda: self.tell("check")[0] == OK, lambda: self.tell("check")[1])
+
+
+@unittest.skipUnless(frozen_disk.is_possible(frozen_disk.SmallMemory, DISK), "needs root")
+class BadStatesTest(StatesCase):
+    def setUp(self):
+        self.disk = self.enterContext(frozen_disk.SmallMemory(DISK))
+        options = ("--appendonly", "yes", "--save", "")
+        self.cluster = self.enterContext(
+            WatchedCluster(self.disk.folder, replicas=1, etcd=3, options=options))
+        self.addCleanup(self.explain, self.cluster)
+        self.cluster.create("commands")
+        self.primary, self.replica = self.cluster.nodes
+
+    def test_each_state_is_told(self):
+        self.assert_fine()
+        with self.subTest("no memory"):
+            self.check_no_memory()
+        with self.subTest("full disk"):
+            self.check_full_disk()
+        self.cluster.await_in_sync()
+        self.assert_fine()
+        with self.subTest("etcd"):
+            self.check_etcd()
+        with self.subTest("frozen and killed"):
+            self.check_stopped()
+
+    def check_no_memory(self):
+        client = self.primary.client()
+        client.ok("SET", "a", 1)
+        client.ok("CONFIG", "SET", "maxmemory", 1)
+        self.assertRegex(str(client.ask("SET", "a", 2)), "^OOM ")
+        self.assert_told("0 of 1 shards take writes", "says OOM", "raise maxmemory",
+                         status=("refuses writes", "16384 slots, 16384 refuse writes"))
+        self.assertRegex(str(ready(self.cluster.http_port)), "503.*OOM")
+        self.assertIn("maxmemory is reached", self.primary.log())
+        client.ok("CONFIG", "SET", "maxmemory", 0)
+        client.ok("SET", "a", 3)
+        self.assertEqual(ready(self.cluster.http_port)[0], 200)
+        self.assert_fine()
+
+    def fill_disk(self):
+        self.disk.fill()
+        client = self.primary.client()
+        for number in range(1_000):
+            try:
+                if str(client.ask("SET", f"key:{number}", VALUE)).startswith("MISCONF"):
+                    return
+            except Closed:
+                client = self.primary.client()
+        self.fail("the disk never was full")
+
+    def check_full_disk(self):
+        self.fill_disk()
+        self.assert_told("says MISCONF Errors writing to the AOF file: ",
+                         "free space on its disk", "Or mayfly cluster failover",
+                         status=("refuses writes", "16384 refuse writes"))
+        self.assertRegex(str(ready(self.cluster.http_port)), "503.*MISCONF")
+        self.assertIn("Cannot write the append-only file", self.primary.log())
+        address = f"redis://{self.primary.place()}"
+        code, text = told_by("top", address, "--once", "--interval", "0.05")
+        self.assertEqual(code, OK, text)
+        copy = self.replica.path("copy.db")
+        code, text = told_by("import", address, "--db", copy)
+        self.assertEqual(code, OK, text)
+        self.assertEqual(told_by("get", "--db", copy, "a"), (OK, "3\n"))
+        self.disk.make_room()
+        await_that(lambda: self.primary.told("PING") == "PONG", self.primary.log)
+
+    def check_etcd(self):
+        members = self.cluster.etcd.members
+        members[0].kill()
+        self.assert_told("2 of 3 answer", status=("etcd 2/3", "16384 slots ok"))
+        members[1].kill()
+        self.assert_told("etcd has no majority: 1 of 3 members answer", "2 of 2 answer",
+                         status=("2 nodes, 1 shard, 16384 slots ok", "etcd 1/3",
+                                 "from one member of etcd"))
+        members[2].kill()
+        code, text = self.tell("status")
+        self.assertEqual(code, FAILED)
+        self.assertIn("nodes, shards and slots: unknown", text)
+        self.assertEqual(self.tell("check")[0], FAILED)
+        place = self.replica.place()
+        self.assert_told("etcd has no majority: 0 of 3", "2 of 2 answer", words=("--node", place),
+                         status=("2 nodes, 1 shard, 16384 slots ok", "in sync: ",
+                                 f"from {place} and the nodes that it knows"))
+        shown = json.loads(self.tell("status", "--json", "--node", place)[1])
+        self.assertEqual((shown["served_slots"], shown["nodes_answering"]), (16384, 2))
+        self.cluster.etcd.start_all()
+        self.cluster.await_in_sync()
+
+    def check_stopped(self):
+        for node in self.cluster.nodes:
+            node.freeze()
+        self.assert_told("0 of 2 answer", "is it stopped (kill -CONT)", "WRONG  maps",
+                         status=("no answer", "0 of 16384 slots served",
+                                 "nor does a replica that could take over"))
+        for node in self.cluster.nodes:
+            node.thaw()
+            node.kill()
+        text = self.assert_told("0 of 2 answer", "the shard waits for",
+                                "Only if that is impossible: mayfly cluster recover",
+                                status=("down", "0 of 2 nodes answer", "0 of 16384 slots served",
+                                        "does not run (etcd counts it as alive"))
+        self.assertNotIn("--accept-loss", text)
+
+
+class EmptyTest(StatesCase):
+    def test_a_shard_without_files_is_told_before_and_after(self):
+        self.cluster = self.enterContext(
+            WatchedCluster(replicas=0, options=("--save", ""))).create("init")
+        node, = self.cluster.nodes
+        self.assertEqual(node.told("SET", "a", 1), "OK")
+        text = self.assert_told("0 of 1 nodes keep their data", status=("keeps its data",))
+        self.assertIn("appendonly yes", text)
+        code, text = self.tell("check", "--cache")
+        self.assertEqual(code, OK, text)
+        node.kill()
+        node.restart()
+        self.cluster.await_ok()
+        self.assert_told("came back empty", status=("came back empty",))
+        self.assertIn("came back without data", node.log())
+
+
+if __name__ == "__main__":
+    unittest.main()
