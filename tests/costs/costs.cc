@@ -75,7 +75,7 @@ struct UsedCache {
   explicit UsedCache(std::size_t size) {
     for (std::uint64_t i = 0; i < 4 * size; ++i) {
       const std::uint64_t key = random.below(2 * size);
-      cache.put(key, i, Millis(1 + static_cast<std::int64_t>(random.below(60'000))));
+      cache.put(key, i, Millis(1 + static_cast<std::int64_t>(random.below(30'000))));
       if (i % 3 == 0) cache.erase(random.below(2 * size));
     }
     clock.advance(30s);

@@ -15,7 +15,7 @@ import tempfile
 import unittest
 
 PROGRAM = os.path.join(os.environ["MAYFLY_BUILD"], "tests", "costs", "costs")
-SIZES = (3_000, 30_000)
+SIZES = (2_000, 20_000)
 # A structure of a few thousand entries may be one level lower than a larger one.
 MOST = {"constant": 1.5, "log": 2.0}
 
