@@ -44,6 +44,9 @@ class Load:
         self.brief = {}  # of keys with a deadline: when nobody need look at it any more
 
     def __enter__(self):
+        if self.many:  # an earlier load may have left its libraries
+            for key in self.keys:
+                many_keys.load_library(self.recorders[0], key)
         for thread in self.threads:
             thread.start()
         return self

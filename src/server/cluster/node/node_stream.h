@@ -26,7 +26,9 @@ namespace mayfly {
 
 class NodeStream {
  public:
-  explicit NodeStream(bool leads) : servers_(1, config()) {
+  explicit NodeStream(bool leads) : servers_(2, config()) {
+    servers_.set_reachable(1, false);  // all other nodes have its port
+    servers_.set_stopped(1, true);
     servers_[0].make_register = [this] { return std::make_unique<FakeRegister>(records_); };
     const bool has_folder{servers_[0].fake_disk().make_directory(config().dir)};
     const bool has_started{parts().cluster.start()};
@@ -42,7 +44,7 @@ class NodeStream {
     for (const auto& [node, shard] : {std::pair{self, "a"}, {kPeer, "a"}, {kOther, "b"}}) {
       NodeRecord known;
       known.host = "127.0.0.1";
-      known.port = node == self ? ClusterFixture::kFirstPort : ClusterFixture::kFirstPort + 9;
+      known.port = node == self ? ClusterFixture::kFirstPort : ClusterFixture::kFirstPort + 1;
       known.shard = shard;
       known.state = NodeState::in;
       put(node_key(node.node), to_text(known));
