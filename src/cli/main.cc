@@ -13,6 +13,7 @@
 
 #include "cli/commands.h"
 #include "cli/program.h"
+#include "cli/secret_words.h"
 #include "cli/store/store_file.h"
 
 namespace mayfly {
@@ -108,7 +109,11 @@ int main(int argc, char** argv) {
   mayfly::occupy_closed_streams();
   mayfly::use_linked_name_services();
   try {
-    return mayfly::run(argc, argv);
+    std::vector<std::string> words = mayfly::take_words(argc, argv);
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    return mayfly::run(argc, pointers.data());
   } catch (const std::exception& failure) {  // out of memory, or stderr fails
     std::fputs("mayfly: ", stderr);
     std::fputs(failure.what(), stderr);

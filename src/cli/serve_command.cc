@@ -2,11 +2,17 @@
 // `mayfly serve`: starts a server. Its arguments are directives, as valkey-server takes them.
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <system_error>
 
 #include "cli/commands.h"
@@ -34,6 +40,8 @@ constexpr const char* kServeHelp =
     "  --port N                   port to listen on (default 6379)\n"
     "  --bind ADDRESS ...         addresses to listen on (default 127.0.0.1 ::1, local only)\n"
     "  --requirepass PASSWORD     clients must authenticate with AUTH PASSWORD\n"
+    "  --requirepass-file FILE    the same; the password is the first line of FILE (or set\n"
+    "                             MAYFLY_PASSWORD in the environment)\n"
     "  --any-port                 use the next free port if the port is in use\n"
     "  --http-port N              serve metrics, health checks and the web console (default: off)\n"
     "  --http-bind ADDRESS ...    addresses for that (default 127.0.0.1 ::1, local only)\n"
@@ -83,6 +91,44 @@ bool take_flag(std::vector<std::string>& words, std::string_view word) {
   if (found == words.end()) return false;
   words.erase(found);
   return true;
+}
+
+// Removes an option of our own and its value; nothing if it is not there.
+Result<std::optional<std::string>> take_option(std::vector<std::string>& words,
+                                               std::string_view name) {
+  const auto found = std::ranges::find(words, name);
+  if (found == words.end()) return std::optional<std::string>();
+  if (found + 1 == words.end() || (found + 1)->starts_with("--")) {
+    return Error{Code::invalid, fmt::format("{} needs a value: the name of a file", name)};
+  }
+  std::optional<std::string> value = *(found + 1);
+  words.erase(found, found + 2);
+  return value;
+}
+
+// Neither shows in the list of processes, as --requirepass does for a moment.
+Status set_password(Config& config, const std::optional<std::string>& path) {
+  if (path) {
+    std::ifstream file(*path);
+    std::string line;
+    if (!std::getline(file, line)) {
+      return Error{Code::io,
+                   fmt::format("cannot read the password file '{}': {} (--requirepass-file "
+                               "names a file whose first line is the password)",
+                               *path, file.is_open() ? "it is empty" : std::strerror(errno))};
+    }
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.empty()) {
+      return Error{Code::invalid,
+                   fmt::format("the first line of the password file '{}' is empty (it "
+                               "must be the password)",
+                               *path)};
+    }
+    config.requirepass = line;
+  }
+  const char* const variable = std::getenv("MAYFLY_PASSWORD");
+  if (variable != nullptr && config.requirepass.empty()) config.requirepass = variable;
+  return Done{};
 }
 
 void greet(const ServerProcess& process, bool is_quiet) {
@@ -136,11 +182,15 @@ Result<std::unique_ptr<Register>> open_register(const Config& config, std::funct
 Status serve(std::vector<std::string> words) {
   const bool strict = take_flag(words, "--strict");
   const bool any_port = take_flag(words, "--any-port");
+  const Result<std::optional<std::string>> password_file = take_option(words, "--requirepass-file");
+  if (!password_file) return password_file.error();
   if (Status status = check_first_word(words); !status) return status;
 
   Config config;
   std::vector<std::string> warnings;
   if (Status status = load_config_words(config, words, warnings, strict); !status) return status;
+  if (Status status = set_password(config, *password_file); !status) return status;
+  ::umask(077);  // files are for this user only
   const bool is_quiet = config.daemonize || config.loglevel == "nothing";
   ServerProcess process(std::move(config), "mayfly");
   process.set_web_files(embedded_web_files());

@@ -51,7 +51,7 @@ Result<WholeFile> WholeFile::create(const std::string& path) {
   const bool is_old = fs::is_regular_file(path, ignored);
   const bool is_plain = is_old || !fs::exists(path, ignored);
   WholeFile file(resolved(path), is_plain);
-  auto opened = is_plain ? file.disk_.create(file.written_) : file.disk_.append(path);
+  auto opened = is_plain ? file.disk_.create(file.written_) : file.disk_.append_through_links(path);
   if (!opened) {  // name the file that the user gave
     std::string message = opened.error().message;
     const std::size_t at = message.find(file.written_);

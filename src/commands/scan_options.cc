@@ -29,7 +29,9 @@ std::optional<std::size_t> read_scan_option(Call& call, std::size_t i, ScanKind 
     }
   } else if (call.is(i, "match") && has_value) {
     options.match = call.word(i + 1);
-    return i + 2;
+    if (options.match->size() <= kPatternMost) return i + 2;
+    call.fail(kPatternTooLong);
+    return std::nullopt;
   } else if (call.is(i, "type") && has_value && takes_type(kind)) {
     options.type = parse_type(lowered(call.word(i + 1)));
     if (options.type) return i + 2;

@@ -84,6 +84,10 @@ void EpollLink::close_now(std::string_view why) {
   if (gone_) return;
   gone_ = true;
   why_ = why;
+  if (!delivering_) {  // else the peer is reading it; freed now, as many may be closed in a turn
+    input_.consume(input_.size());
+    input_.keep_rest();
+  }
   lists_.gone.push_back(this);
 }
 

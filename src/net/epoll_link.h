@@ -55,6 +55,9 @@ class EpollLink final : public Link, public Watched {
   std::size_t pending() const override { return output_.size() - sent_; }
   std::uint64_t sent() const override { return sent_ever_; }
   std::size_t output_capacity() const override { return output_.capacity(); }
+  std::size_t memory() const override {
+    return sizeof(EpollLink) + remote_.text.capacity() + local_.capacity();
+  }
   void close_after_flush() override;
   void close_now(std::string_view why) override;
   bool closing() const override { return closing_ || gone_; }

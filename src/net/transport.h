@@ -76,6 +76,9 @@ class Link {
   // Memory that the connection holds for output, sent or not.
   virtual std::size_t output_capacity() const = 0;
 
+  // Memory of the connection itself, without its input and output.
+  virtual std::size_t memory() const { return 0; }
+
   // Reads no more, and closes when all output has been taken by the kernel.
   virtual void close_after_flush() = 0;
 

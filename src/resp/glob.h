@@ -13,9 +13,14 @@
 
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace mayfly {
+
+// A longer pattern is refused by commands that match many texts, as it would keep them busy.
+inline constexpr std::size_t kPatternMost = 64 * 1024;
+inline constexpr char kPatternTooLong[] = "ERR pattern is too long (at most 64 KiB)";
 
 // Whether `pattern` matches the whole of `text`. `ignore_case` is about the letters of ASCII.
 bool glob_match(std::string_view pattern, std::string_view text, bool ignore_case = false);

@@ -78,6 +78,12 @@ class RequestParser {
   // bulk that has begun to be complete, or 0 if none has. A hint for reserving memory.
   std::size_t wanted() const { return wanted_; }
 
+  // Its memory in bytes. The words of a long request take several times as much as its bytes.
+  std::size_t memory() const {
+    return places_.capacity() * sizeof(Place) + words_.capacity() * sizeof(std::string_view) +
+           unquoted_.capacity();
+  }
+
   // Forgets a request that is half read and an error.
   void reset();
 

@@ -80,6 +80,12 @@ TEST_F(KeyCommandsTest, KeysMatchesAndHidesTheDead) {
   EXPECT_EQ(run("KEYS o*"), "[\"one\"]");
   EXPECT_EQ(run("KEYS te?"), "[]");
   EXPECT_EQ(run("KEYS x*"), "[]");
+  const std::string longest(std::size_t{64} << 10, '*');
+  EXPECT_NE(run({"KEYS", longest}), "[]");
+  const std::string refused = "(error) ERR pattern is too long (at most 64 KiB)";
+  EXPECT_EQ(run({"KEYS", longest + "*"}), refused);
+  EXPECT_EQ(run({"SCAN", "0", "MATCH", longest + "*"}), refused);
+  EXPECT_EQ(run({"HSCAN", "h", "0", "MATCH", longest + "*"}), refused);
   EXPECT_EQ(run("KEYS t[w]o"), "[\"two\"]");
   EXPECT_EQ(events(), "");
 }

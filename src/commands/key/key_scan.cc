@@ -25,6 +25,7 @@ bool is_match(const Database& database, Slot slot, const ScanOptions& options) {
 // KEYS pattern
 void keys(Call& call) {
   const std::string_view pattern = call.word(1);
+  if (pattern.size() > kPatternMost) return call.fail(kPatternTooLong);
   const Database& database = call.database();
   Reply& reply = call.reply();
   const std::size_t place = reply.defer();

@@ -20,7 +20,7 @@ namespace mayfly {
 namespace {
 
 constexpr std::string_view kLockName = "mayfly.lock";
-constexpr int kLockFileMode = 0644;
+constexpr int kLockFileMode = 0600;
 constexpr int kAttempts = 100;  // a retry means that another server has just ended
 
 Error lock_error(std::string_view action, const std::string& path, Code code = Code::io) {
@@ -37,9 +37,9 @@ bool is_same_file(const struct stat& one, const struct stat& other) {
 
 // A lock does not need write permission: another user may have created the file.
 int open_lock_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kLockFileMode);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kLockFileMode);
   if (file >= 0 || errno != EACCES) return file;
-  const int read_only = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int read_only = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (read_only < 0) errno = EACCES;
   return read_only;
 }

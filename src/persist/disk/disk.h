@@ -78,6 +78,8 @@ class Disk {
                                                       const std::string& owner) = 0;
 };
 
+// New files are for their owner only (0600, directories 0700). A file that replaces another one by
+// rename() gets its permissions. Symbolic links are not followed when files are written.
 class SystemDisk final : public Disk {
  public:
   SystemDisk();
@@ -87,6 +89,8 @@ class SystemDisk final : public Disk {
 
   Result<std::unique_ptr<DiskFile>> create(const std::string& path) override;
   Result<std::unique_ptr<DiskFile>> append(const std::string& path) override;
+  // As append(), but links are followed: a user may name /dev/fd/3.
+  Result<std::unique_ptr<DiskFile>> append_through_links(const std::string& path);
   Result<std::unique_ptr<ByteSource>> open(const std::string& path,
                                            std::uint64_t offset = 0) override;
   Status rename(const std::string& from, const std::string& to) override;

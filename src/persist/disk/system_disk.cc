@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -19,8 +20,8 @@
 namespace mayfly {
 namespace {
 
-constexpr int kFileMode = 0644;
-constexpr int kDirectoryMode = 0755;
+constexpr int kFileMode = 0600;
+constexpr int kDirectoryMode = 0700;
 
 Code code_of(int number) {
   switch (number) {
@@ -139,24 +140,56 @@ Result<std::uint64_t> size_of(const Descriptor& descriptor, const std::string& p
   return static_cast<std::uint64_t>(about.st_size);
 }
 
-Result<std::unique_ptr<DiskFile>> open_to_write(const std::string& path, int flags) {
-  Descriptor descriptor(retry_eintr([&] {
+int open_to_write(const std::string& path, int flags) {
+  return retry_eintr([&] {
     return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, kFileMode);
-  }));
-  if (descriptor.number() < 0) return failed("open", path);
+  });
+}
+
+Result<std::unique_ptr<DiskFile>> opened(int number, const std::string& path) {
+  Descriptor descriptor(number);
+  if (number < 0) return failed("open", path);
   const Result<std::uint64_t> size = size_of(descriptor, path);
   if (!size) return size.error();
   return std::unique_ptr<DiskFile>(std::make_unique<SystemFile>(descriptor.release(), path, *size));
 }
 
+// A name that cannot be foreseen, so that it is free.
+std::string unforeseen_name(const std::string& path) {
+  std::uint64_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != sizeof random) {
+    random = static_cast<std::uint64_t>(::getpid());  // O_EXCL is what matters
+  }
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string name = path + ".";
+  for (int shift = 60; shift >= 0; shift -= 4) name += kDigits[random >> shift & 15];
+  return name;
+}
+
 }  // namespace
 
+// A link of this name is replaced; the file that it leads to is not written to.
 Result<std::unique_ptr<DiskFile>> SystemDisk::create(const std::string& path) {
-  return open_to_write(path, O_TRUNC);
+  const std::string fresh = unforeseen_name(path);
+  const int number = open_to_write(fresh, O_EXCL | O_NOFOLLOW);
+  if (number < 0) return failed("open", path);
+  if (std::rename(fresh.c_str(), path.c_str()) == 0) return opened(number, path);
+  const Error error = failed("open", path);
+  ::unlink(fresh.c_str());
+  ::close(number);
+  return error;
 }
 
 Result<std::unique_ptr<DiskFile>> SystemDisk::append(const std::string& path) {
-  return open_to_write(path, 0);
+  const int number = open_to_write(path, O_NOFOLLOW);
+  if (number >= 0 || errno != ELOOP) return opened(number, path);
+  std::string message("cannot open ");
+  message.append(path).append(": it is a symbolic link (put the file itself there)");
+  return Error{Code::denied, std::move(message)};
+}
+
+Result<std::unique_ptr<DiskFile>> SystemDisk::append_through_links(const std::string& path) {
+  return opened(open_to_write(path, 0), path);
 }
 
 Result<std::unique_ptr<ByteSource>> SystemDisk::open(const std::string& path,
@@ -172,7 +205,12 @@ Result<std::unique_ptr<ByteSource>> SystemDisk::open(const std::string& path,
       std::make_unique<SystemSource>(descriptor.release(), path, *size - std::min(*size, offset)));
 }
 
+// The administrator may have given the old file to a group.
 Status SystemDisk::rename(const std::string& from, const std::string& to) {
+  struct stat old {};
+  if (::lstat(to.c_str(), &old) == 0 && S_ISREG(old.st_mode)) {
+    (void)::chmod(from.c_str(), old.st_mode & 0777);
+  }
   if (std::rename(from.c_str(), to.c_str()) < 0) return failed("rename", from + " to " + to);
   return Done{};
 }

@@ -2,6 +2,7 @@
 // Files of the operating system, and an append-only file in them.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,6 +62,53 @@ TEST_F(SystemDiskTest, AppendGoesOnAndCreateBeginsAnew) {
   EXPECT_EQ(*read_file(disk, path("a")), "12");
   ASSERT_TRUE(disk.create(path("a")));
   EXPECT_EQ(*read_file(disk, path("a")), "");
+}
+
+unsigned mode_of(const std::string& path) {
+  return static_cast<unsigned>(std::filesystem::status(path).permissions());
+}
+
+TEST_F(SystemDiskTest, NeverWritesThroughALink) {
+  ASSERT_TRUE((*disk.append(path("victim")))->write("precious"));
+  for (const char* const name : {"link", "chain"}) {
+    std::filesystem::create_symlink(path(name == std::string("link") ? "victim" : "link"),
+                                    path(name));
+    const auto refused = disk.append(path(name));
+    ASSERT_FALSE(refused) << name;
+    EXPECT_NE(refused.error().message.find("symbolic link"), std::string::npos);
+  }
+  for (const char* const name : {"chain", "link"}) {
+    ASSERT_TRUE((*disk.create(path(name)))->write("new"));
+    EXPECT_EQ(*read_file(disk, path(name)), "new");
+    EXPECT_FALSE(std::filesystem::is_symlink(path(name)));
+  }
+  std::filesystem::create_symlink(path("nowhere"), path("dangling"));
+  ASSERT_TRUE(disk.create(path("dangling")));
+  EXPECT_FALSE(disk.exists(path("nowhere")));
+  std::filesystem::create_hard_link(path("victim"), path("hard"));
+  ASSERT_TRUE((*disk.create(path("hard")))->write("new"));
+  EXPECT_EQ(*read_file(disk, path("victim")), "precious");
+  EXPECT_EQ(disk.list(root)->size(), 5u);  // nothing is left behind
+}
+
+TEST_F(SystemDiskTest, FilesAreForTheirOwner) {
+  const mode_t before = ::umask(0);
+  ASSERT_TRUE(disk.create(path("new")));
+  ASSERT_TRUE(disk.append(path("log")));
+  ASSERT_TRUE(disk.make_directory(path("d")));
+  const auto lock = disk.lock(path("d"), "me");
+  ASSERT_TRUE(lock);
+  EXPECT_EQ(mode_of(path("new")), 0600u);
+  EXPECT_EQ(mode_of(path("log")), 0600u);
+  EXPECT_EQ(mode_of(path("d")), 0700u);
+  EXPECT_EQ(mode_of(path("d/mayfly.lock")), 0600u);
+  // What an administrator has changed stays.
+  std::filesystem::permissions(path("log"), std::filesystem::perms(0640));
+  ASSERT_TRUE(disk.append(path("log")));
+  EXPECT_EQ(mode_of(path("log")), 0640u);
+  ASSERT_TRUE(disk.rename(path("new"), path("log")));
+  EXPECT_EQ(mode_of(path("log")), 0640u);
+  ::umask(before);
 }
 
 TEST_F(SystemDiskTest, RenamesRemovesAndLists) {

@@ -239,10 +239,24 @@ std::string_view type_of(const Client& client) {
 }
 
 std::size_t memory_of(const Client& client) {
+  constexpr std::size_t kInList = 48;  // in the list of all clients
   const Link& link = client.link();
-  return sizeof(Client) + link.input().capacity() + link.output_capacity() +
-         client.transaction.queued_bytes + (client.blocked ? client.blocked->bytes : 0) +
-         (client.tracking ? client.tracking->prefixes.capacity() * sizeof(std::string_view) : 0);
+  const Client::Info& info = client.info;
+  const Client::Transaction& transaction = client.transaction;
+  std::size_t bytes = allocated_for(sizeof(Client)) + kInList + link.memory() +
+                      allocated_for(link.input().capacity()) +
+                      allocated_for_text(link.output_capacity()) + client.pending_memory();
+  for (const std::string* const name : {&info.name, &info.lib_name, &info.lib_version}) {
+    bytes += allocated_for_text(name->capacity());
+  }
+  bytes += transaction.queued_bytes + allocated_for(transaction.queue.capacity() * sizeof(Queued)) +
+           transaction.watched_bytes + client.subscriptions.bytes + client.tracked_bytes;
+  if (client.blocked) bytes += client.blocked->bytes;
+  if (client.tracking) {
+    bytes += client.tracking->prefix_bytes +
+             allocated_for(client.tracking->prefixes.capacity() * sizeof(std::string_view));
+  }
+  return bytes;
 }
 
 std::string describe(const Client& client, Time now) {

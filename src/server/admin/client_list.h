@@ -22,7 +22,8 @@ std::string describe(const Client& client, Time now);
 // "normal", "pubsub", "replica", "master".
 std::string_view type_of(const Client& client);
 
-// Memory of the client: its state, its input and output, its transaction.
+// Memory that the server holds for the client: its state, input, output and transaction, and the
+// names that it watches, subscribes to, tracks or waits for. A shared name counts for each client.
 std::size_t memory_of(const Client& client);
 
 // By what clients are chosen. Of each kind there is one condition, the last that was given.

@@ -7,6 +7,7 @@
 #include "server/core/reclaimer.h"
 #include "server/core/requests.h"
 #include "server/core/server_call.h"
+#include "server/monitoring/memory.h"
 #include "server/persistence/loading.h"
 
 namespace mayfly {
@@ -31,17 +32,33 @@ bool KeyWaiters::add(Call& call, const KeyWait& wait) {
   const auto repeated = std::unique(request.keys.begin(), request.keys.end());
   request.keys.erase(repeated, request.keys.end());
 
-  std::size_t bytes = sizeof(Request);
-  for (const std::string& word : request.words) bytes += word.size() + sizeof(std::string);
   for (const std::string& key : request.keys) {
-    bytes += 2 * (key.size() + sizeof(std::string)) + sizeof(Queue);
     Queue& queue = queues_[{request.database, key}];
     queue.clients.emplace(request.arrival, &client);
     if (request.wakes_without_key && queue.without_key++ == 0) ++without_key_;
   }
+  const std::size_t bytes = memory_of(request);
   waiting_.emplace(&client, std::move(request));
   blocked_.add(client, *this, wait.until, bytes);
   return true;
+}
+
+// With its places in the queues, if no other client is in them.
+std::size_t KeyWaiters::memory_of(const Request& request) {
+  constexpr std::size_t kTreeNode = 48;  // of a tree with an id or a time, and a client
+  constexpr std::size_t kBucket = 12;
+  const std::size_t queue_node =
+      allocated_for(2 * sizeof(void*) + sizeof(decltype(queues_)::value_type)) +
+      allocated_for(kTreeNode) + kBucket;
+  std::size_t bytes = allocated_for(sizeof(void*) + sizeof(decltype(waiting_)::value_type)) +
+                      2 * allocated_for(kTreeNode) +  // in the lists of blocked clients
+                      allocated_for(request.words.capacity() * sizeof(std::string)) +
+                      allocated_for(request.keys.capacity() * sizeof(std::string));
+  for (const std::string& word : request.words) bytes += allocated_for_text(word.size());
+  for (const std::string& key : request.keys) {
+    bytes += queue_node + 2 * allocated_for_text(key.size());
+  }
+  return bytes;
 }
 
 void KeyWaiters::forget(Client& client) {

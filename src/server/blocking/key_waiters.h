@@ -102,6 +102,7 @@ class KeyWaiters final : public WaitReason {
     std::uint64_t arrival;
   };
 
+  static std::size_t memory_of(const Request& request);
   void set_ready(const Key& key, Queue& queue);
   void serve_key(const Key& key);
   void run_again(Client& client, const Request& request);

@@ -55,7 +55,8 @@ struct Config {
   std::int64_t unixsocketperm = 0;
   std::int64_t tcp_backlog = 511;
   std::int64_t tcp_keepalive = 300;
-  std::int64_t timeout = 0;  // seconds a client may idle; 0: no limit
+  std::int64_t timeout = 0;        // seconds a client may idle; 0: no limit
+  std::int64_t auth_timeout = 60;  // ours: seconds it may take to log in; 0: no limit
   bool protected_mode = true;
   std::int64_t maxclients = 10'000;
 
@@ -188,12 +189,14 @@ struct Config {
   bool lua_enable_insecure_api = false;      // scripts get getfenv, setfenv and newproxy
   bool allows_noscript = false;              // DEBUG SET-DISABLE-DENY-SCRIPTS
   bool pauses_periodic = false;              // DEBUG PAUSE-CRON
+  bool enforces_reply_list = false;          // DEBUG CLIENT-ENFORCE-REPLY-LIST
   std::int64_t tracking_table_max_keys = 1'000'000;  // 0: no limit
   TtlPolicy ttl_policy;
   std::int64_t stale_lease_ms = 10'000;  // of GETSTALE
   bool import_mode = false;              // nothing expires or is evicted by itself
 
   // Monitoring
+  bool hide_user_data_from_log = true;
   std::int64_t slowlog_log_slower_than = 10'000;  // microseconds; negative: never
   std::int64_t slowlog_max_len = 128;
   std::int64_t request_log_larger_than = 1 << 20;  // commandlog-...; bytes; negative: never

@@ -289,7 +289,7 @@ Status replace_file(const std::string& path, std::string_view bytes) {
   if (fd < 0) return io_error(temporary);
 
   struct stat old {};
-  const mode_t mode = ::stat(path.c_str(), &old) == 0 ? old.st_mode & 07777 : 0644;
+  const mode_t mode = ::stat(path.c_str(), &old) == 0 ? old.st_mode & 07777 : 0600;
   Status status = write_all(fd, bytes, temporary);
   if (status && ::fchmod(fd, mode) != 0) status = io_error(temporary);
   if (::close(fd) != 0 && status) status = io_error(temporary);

@@ -122,7 +122,6 @@ constexpr InertDirective kInert[] = {
     {"watchdog-period", "", Form::number, "0", mark::hidden},
 
     // Logs.
-    {"hide-user-data-from-log", "", Form::boolean, "yes"},
     {"log-format", "", Form::text, "legacy"},
     {"log-timestamp-format", "", Form::text, "legacy"},
     {"syslog-enabled", "", Form::boolean, "no", mark::fixed},

@@ -154,6 +154,7 @@ constexpr Directive kDirectives[] = {
     {"tcp-backlog",    "", number<&Config::tcp_backlog, 0, kIntMax>,      mark::fixed},
     {"tcp-keepalive",  "", number<&Config::tcp_keepalive, 0, kIntMax>},
     {"timeout",        "", number<&Config::timeout, 0, kIntMax>},
+    {"auth-timeout",   "", number<&Config::auth_timeout, 0, kIntMax>},
     {"protected-mode", "", boolean<&Config::protected_mode>},
     {"maxclients",     "", number<&Config::maxclients, 1, 4'294'967'295>},
 
@@ -222,6 +223,7 @@ constexpr Directive kDirectives[] = {
      boolean<&Config::lua_enable_insecure_api>},
 
     // Monitoring
+    {"hide-user-data-from-log",   "", boolean<&Config::hide_user_data_from_log>},
     {"slowlog-log-slower-than",   "commandlog-execution-slower-than",
      number<&Config::slowlog_log_slower_than, -1, kLongMax>},
     {"slowlog-max-len",           "commandlog-slow-execution-max-len",
@@ -251,9 +253,8 @@ const Row* find_row(std::span<const Row> rows, std::string_view name) {
 std::span<const Directive> directives() {
   static const std::vector<Directive> all = [] {
     std::vector<Directive> rows(std::begin(kDirectives), std::end(kDirectives));
-    for (const auto more :
-         {persistence_directives(), replication_directives(), http_directives(),
-          cluster_directives()}) {
+    for (const auto more : {persistence_directives(), replication_directives(), http_directives(),
+                            cluster_directives()}) {
       rows.insert(rows.end(), more.begin(), more.end());
     }
     return rows;

@@ -11,6 +11,8 @@ namespace {
 // A pipeline whose replies are larger goes on in the next turn, when they have been written.
 constexpr std::size_t kOutputAtOnce = 1 << 20;
 
+constexpr std::size_t kStrangerStep = 1024;  // that the input of a stranger grows by
+
 }  // namespace
 
 Client::Client(Requests& requests, Link& link, std::uint64_t id, Time now,
@@ -56,7 +58,7 @@ void Client::received(InputBuffer& input) {
       }
     } else if (parsed == Parsed::incomplete) {
       consume(parser_.consumed());
-      if (parser_.wanted() > 0) input.want(parser_.wanted());
+      want_more(input);
       break;
     } else {
       input.consume(input.size());
@@ -65,6 +67,20 @@ void Client::received(InputBuffer& input) {
     }
   }
   requests_.end_batch(*this, before - input.size(), input.size());
+}
+
+// The rest of a request. Memory grows towards it; for strangers not further than they may go.
+void Client::want_more(InputBuffer& input) {
+  std::size_t wanted = parser_.wanted();
+  if (limits.is_stranger) {
+    if (std::max(wanted, input.size()) > Strangers::kInputMost) {
+      input.consume(input.size());
+      return requests_.refuse_protocol(*this,
+                                       "Protocol error: unauthenticated request is too long");
+    }
+    if (wanted == 0) wanted = std::min(input.size() + kStrangerStep, Strangers::kInputMost + 1);
+  }
+  if (wanted > 0) input.want(wanted);
 }
 
 void Client::drained() {

@@ -19,6 +19,7 @@
 #include "resp/request.h"
 #include "server/blocking/blocked_clients.h"
 #include "server/cluster/request_slot.h"
+#include "server/monitoring/memory.h"
 #include "server/replication/replica_state.h"
 #include "server/tracking/client_tracking.h"
 
@@ -64,6 +65,11 @@ class Client final : public Peer {
   // Where messages go, which are not replies to requests. While a request of this client runs, they
   // wait until its reply is complete: a message in the middle of an array would break it.
   std::string& messages() { return is_running_ ? waiting_messages_ : link_.output(); }
+  // Memory for the words of a request that is half read, and for messages that wait.
+  std::size_t pending_memory() const {
+    return parser_.memory() + allocated_for_text(waiting_messages_.capacity());
+  }
+
   // What it has sent and we have not looked at.
   std::size_t unprocessed_bytes() const {
     const std::size_t size = link_.input().size();
@@ -121,18 +127,20 @@ class Client final : public Peer {
     std::uint64_t queued_lacks = 0;  // that any command in the queue has not
     bool is_watch_broken = false;    // a watched key was changed: EXEC does nothing
     std::size_t watched_keys = 0;
-    RequestSlot slot;       // of all its commands, in a cluster
-    bool sees_all = false;  // likewise: one of them is about all keys
+    std::size_t watched_bytes = 0;  // of memory
+    RequestSlot slot;               // of all its commands, in a cluster
+    bool sees_all = false;          // likewise: one of them is about all keys
 
     void clear_queue();
   };
 
-  // pubsub.h has the other direction.
+  // pubsub.h has the other direction, and the bytes of the names.
   struct Subscriptions {
-    using Names = std::set<std::string, std::less<>>;
+    using Names = std::set<std::string_view>;
     Names channels;
     Names patterns;
     Names shard_channels;
+    std::size_t bytes = 0;  // of memory
 
     bool any() const { return !channels.empty() || !patterns.empty() || !shard_channels.empty(); }
   };
@@ -149,6 +157,10 @@ class Client final : public Peer {
     bool drops_output = false;            // it is closed for not reading: its output is dropped
     std::size_t counted_memory = 0;       // towards maxmemory-clients
     Time above_soft_limit = Time::min();  // since when its output is above the soft limit
+    bool is_stranger = false;             // it has never logged in: login/strangers.h
+    std::size_t stranger_memory = 0;      // counted while it is one
+    bool is_leaving = false;              // it is closed to make room for another
+    Time login_at = Time::min();          // its login waits until then: login/login_attempts.h
   };
 
   Info info;
@@ -163,8 +175,11 @@ class Client final : public Peer {
   std::unique_ptr<ReplicaState> replica;   // if it follows us
   std::optional<Blocked> blocked;          // its last request waits; blocked_clients.h
   std::optional<ClientTracking> tracking;  // it caches replies; tracking.h
+  std::size_t tracked_bytes = 0;  // of memory for keys it has read, also after CLIENT TRACKING OFF
 
  private:
+  void want_more(InputBuffer& input);
+
   Requests& requests_;
   Link& link_;
   const std::uint64_t id_;

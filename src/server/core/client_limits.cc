@@ -14,6 +14,7 @@
 namespace mayfly {
 
 void Clients::check_input(Client& client, std::size_t waiting) {
+  if (client.limits.is_stranger) strangers_.count_memory(client, waiting);
   if (waiting <= config_.client_query_buffer_limit) return;
   ++stats_.query_limit_disconnections;
   log_.warning("Closing client {}: its request of {} bytes exceeds client-query-buffer-limit",
@@ -30,6 +31,7 @@ std::uint64_t Clients::waiting_for(const Client& client) const {
 }
 
 void Clients::enforce_output_limit(Client& client) {
+  if (client.limits.is_stranger) return strangers_.check_output(client);
   count_memory(client);
   OutputLimit limit = client.is_subscriber() ? config_.output_pubsub : config_.output_normal;
   if (client.is_attached_replica()) limit = replica_limit();
@@ -73,9 +75,8 @@ std::size_t Clients::memory_limit() const {
 void Clients::count_memory(Client& client) {
   std::size_t& counted = client.limits.counted_memory;
   if (config_.maxmemory_clients == 0 && counted == 0) return;
-  const bool counts =
-      config_.maxmemory_clients != 0 && !client.is_primary && !client.is_import &&
-      !client.is_attached_replica();
+  const bool counts = config_.maxmemory_clients != 0 && !client.is_primary && !client.is_import &&
+                      !client.is_attached_replica();
   memory_ -= counted;
   counted = counts ? memory_of(client) : 0;
   memory_ += counted;

@@ -13,7 +13,7 @@ namespace mayfly {
 
 std::unique_ptr<Client> Clients::accept(Link& link) {
   ++stats_.connections;
-  if (all_.size() >= static_cast<std::size_t>(config_.maxclients)) {
+  if (!has_room()) {
     ++stats_.rejected_connections;
     link.send("-ERR max number of clients reached\r\n");
     return nullptr;
@@ -27,7 +27,20 @@ std::unique_ptr<Client> Clients::accept(Link& link) {
     return nullptr;
   }
   log_.verbose("Accepted {}", link.address());
-  return adopt(link);
+  auto client = adopt(link);
+  if (!client->is_authenticated()) strangers_.add(*client);
+  return client;
+}
+
+// A client that is closed here is among all of them until the turn ends.
+bool Clients::has_room() {
+  const auto most = static_cast<std::size_t>(config_.maxclients);
+  if (all_.size() - leaving_ < most) return true;
+  Client* const oldest = strangers_.close_oldest();
+  if (oldest == nullptr) return false;
+  oldest->limits.is_leaving = true;
+  ++leaving_;
+  return true;
 }
 
 std::unique_ptr<Client> Clients::adopt(Link& link) {
@@ -41,6 +54,8 @@ std::unique_ptr<Client> Clients::adopt(Link& link) {
 
 void Clients::remove(Client& client) {
   std::erase(monitors_, &client);
+  strangers_.remove(client);
+  if (client.limits.is_leaving) --leaving_;
   memory_ -= std::exchange(client.limits.counted_memory, 0);
   all_.erase(client.id());
 }
@@ -53,6 +68,7 @@ Client* Clients::find(std::uint64_t id) const {
 void Clients::apply_config() {
   for (const auto& [id, client] : all_) {
     client->parser().limits().bulk_bytes = config_.proto_max_bulk_len;
+    if (config_.requirepass.empty() && !client->is_authenticated()) log_in(*client);
     count_memory(*client);
   }
 }
@@ -60,6 +76,8 @@ void Clients::apply_config() {
 void Clients::run_periodic(Time now) {
   std::vector<Client*> clients;
   for (const auto& [id, client] : all_) clients.push_back(client);
+  strangers_.close_overdue(now);
+  attempts_.run_periodic(now);
   for (Client* const client : clients) {
     check_output(*client);
     const bool may_idle = client->is_subscriber() || client->options.is_monitor ||
@@ -69,6 +87,38 @@ void Clients::run_periodic(Time now) {
         is_due(client->info.used + std::chrono::seconds(config_.timeout), now)) {
       client->link().close_now("idle for longer than `timeout`");
     }
+  }
+}
+
+// ---- Logins ----
+
+void Clients::log_in(Client& client) {
+  client.set_authenticated(true);
+  strangers_.remove(client);
+}
+
+bool Clients::delays_login(Client& client) {
+  const Time now = clock_.now();
+  Time& until = client.limits.login_at;
+  if (until != Time::min()) {
+    if (!is_due(until, now)) return true;  // something else has resumed it
+    until = Time::min();
+    return false;
+  }
+  if (config_.requirepass.empty() || client.is_primary ||
+      attempts_.has_token(client.link().address(), now)) {
+    return false;
+  }
+  until = now + LoginAttempts::kDelay;
+  delayed_.emplace_back(until, client.id());
+  return true;
+}
+
+void Clients::resume_logins(Time now) {
+  for (; !delayed_.empty() && is_due(delayed_.front().first, now); delayed_.pop_front()) {
+    Client* const client = find(delayed_.front().second);
+    if (client == nullptr || !std::exchange(client->limits.is_paused, false)) continue;
+    client->link().resume_reading();
   }
 }
 

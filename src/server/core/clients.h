@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "keyspace/keyspace.h"
@@ -16,6 +18,8 @@
 #include "server/core/client.h"
 #include "server/core/pauses.h"
 #include "server/core/server_host.h"
+#include "server/login/login_attempts.h"
+#include "server/login/strangers.h"
 #include "server/monitoring/stats.h"
 
 namespace mayfly {
@@ -36,7 +40,9 @@ class Clients {
         pauses_(pauses),
         stream_(stream),
         requests_(requests),
-        on_resume_(std::move(on_resume)) {}
+        on_resume_(std::move(on_resume)),
+        strangers_(context.config, context.log, stats),
+        attempts_(context.config, context.log, stats) {}
 
   // The client of a new connection; null if it is refused (the reason has been sent).
   std::unique_ptr<Client> accept(Link& link);
@@ -49,7 +55,21 @@ class Clients {
   Client* find(std::uint64_t id) const;
 
   void apply_config();
-  void run_periodic(Time now);  // idle clients, soft limits on output
+  void run_periodic(Time now);  // idle clients, soft limits on output, strangers
+
+  // ---- Logins ----
+
+  // The password was right, or none is needed any more.
+  void log_in(Client& client);
+
+  LoginAttempts& attempts() { return attempts_; }
+  const Strangers& strangers() const { return strangers_; }
+
+  // Whether its login must wait, as too many failed from its address: the client is paused, until
+  // next_login() at the latest.
+  bool delays_login(Client& client);
+  Time next_login() const { return delayed_.empty() ? kNever : delayed_.front().first; }
+  void resume_logins(Time now);
 
   // ---- Monitors ----
 
@@ -69,7 +89,7 @@ class Clients {
     const bool is_below = (limit.hard_bytes == 0 || waiting <= limit.hard_bytes) &&
                           (limit.soft_bytes == 0 || waiting <= limit.soft_bytes);
     const bool counts_memory = config_.maxmemory_clients != 0 || client.limits.counted_memory != 0;
-    if (!is_below || counts_memory || client.replica ||
+    if (!is_below || counts_memory || client.replica || client.limits.is_stranger ||
         client.limits.above_soft_limit != Time::min()) {
       return enforce_output_limit(client);
     }
@@ -98,6 +118,7 @@ class Clients {
   OutputLimit replica_limit() const;
   std::uint64_t waiting_for(const Client& client) const;
   void resume_after_pause();
+  bool has_room();
 
   Config& config_;
   const Clock& clock_;
@@ -112,8 +133,12 @@ class Clients {
   std::map<std::uint64_t, Client*> all_;
   std::vector<Client*> monitors_;
   std::uint64_t next_id_ = 1;
-  std::size_t memory_ = 0;                        // of all clients that may be evicted
-  PauseLevel enforced_pause_ = PauseLevel::none;  // at which clients were made to wait
+  Strangers strangers_;
+  LoginAttempts attempts_;
+  std::deque<std::pair<Time, std::uint64_t>> delayed_;  // logins: until when, and the client's id
+  std::size_t leaving_ = 0;                             // clients that were closed to make room
+  std::size_t memory_ = 0;                              // of all clients that may be evicted
+  PauseLevel enforced_pause_ = PauseLevel::none;        // at which clients were made to wait
 };
 
 }  // namespace mayfly

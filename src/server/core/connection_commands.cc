@@ -7,6 +7,7 @@
 #include "resp/numbers.h"
 #include "server/admin/client_list.h"
 #include "server/core/clients.h"
+#include "server/core/requests.h"
 #include "server/core/server_call.h"
 #include "server/monitoring/secrets.h"
 #include "server/pubsub/pubsub.h"
@@ -24,6 +25,24 @@ constexpr std::string_view kWrongPassword =
 bool is_right(const Config& config, std::string_view user, std::string_view password) {
   const bool right = config.requirepass.empty() || is_same_secret(password, config.requirepass);
   return right && user == "default";
+}
+
+// False after an error reply. A login within a transaction cannot wait as others do.
+bool log_in(ServerCall& call, std::string_view user, std::string_view password) {
+  Clients& clients = call.server.clients;
+  const std::string& address = call.client.link().address();
+  const Time now = call.server.clock.now();
+  if (call.server.requests.is_in_transaction() && !clients.attempts().has_token(address, now)) {
+    call.fail("ERR too many logins have failed (log in outside of a transaction)");
+    return false;
+  }
+  if (!is_right(call.server.config, user, password)) {
+    clients.attempts().failed(address, user, now);
+    call.fail(kWrongPassword);
+    return false;
+  }
+  clients.log_in(call.client);
+  return true;
 }
 
 void ping(Call& call) {
@@ -48,11 +67,7 @@ void auth(Call& call) {
         "sure your configuration is correct?");
   }
   const std::string_view user = call.count() == 3 ? call.word(1) : "default";
-  if (!is_right(here.server.config, user, call.word(call.count() - 1))) {
-    return call.fail(kWrongPassword);
-  }
-  here.client.set_authenticated(true);
-  call.reply().ok();
+  if (log_in(here, user, call.word(call.count() - 1))) call.reply().ok();
 }
 
 struct Hello {
@@ -119,12 +134,7 @@ void hello(Call& call) {
   ServerCall& here = server_call(call);
   const std::optional<Hello> hello = parse_hello(call);
   if (!hello) return;
-  if (hello->user) {
-    if (!is_right(here.server.config, *hello->user, hello->password)) {
-      return call.fail(kWrongPassword);
-    }
-    here.client.set_authenticated(true);
-  }
+  if (hello->user && !log_in(here, *hello->user, hello->password)) return;
   if (!here.client.is_authenticated()) {
     return call.fail(
         "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO "

@@ -19,6 +19,7 @@
 #include "net/socket.h"
 #include "server/cluster/cluster.h"
 #include "server/core/server_call.h"
+#include "server/monitoring/log_file.h"
 #include "server/persistence/child.h"
 #include "server/persistence/persistence.h"
 #include "server/replication/replication.h"
@@ -53,7 +54,7 @@ void write_line(std::FILE* file, const Clock& clock, Level level, std::string_vi
 
 // Each client needs a file descriptor, and so do we.
 void raise_file_limit(std::int64_t clients) {
-  constexpr rlim_t kOwn = 32;
+  constexpr rlim_t kOwn = 128;  // also for clients that are closed at the end of a turn
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   const rlim_t wanted = static_cast<rlim_t>(clients) + kOwn;
@@ -167,14 +168,14 @@ Status ServerProcess::open_log() {
   const std::string& path = server_.parts().config.logfile;
   if (path.empty()) return Done{};
   // Opened for each line, so that log rotation can move the file away.
-  std::FILE* const file = std::fopen(path.c_str(), "ae");
+  std::FILE* const file = open_text_file(path, TextFile::log);
   if (file == nullptr) {
     return Error{Code::io,
                  fmt::format("cannot write the log file '{}': {}", path, std::strerror(errno))};
   }
   std::fclose(file);
   log_.set_sink([this, path](Level level, std::string_view text) {
-    std::FILE* const out = std::fopen(path.c_str(), "ae");
+    std::FILE* const out = open_text_file(path, TextFile::log);
     write_line(out == nullptr ? stderr : out, clock_, level, text);
     if (out != nullptr) std::fclose(out);
   });
@@ -186,7 +187,7 @@ Status ServerProcess::open_log() {
 void ServerProcess::write_pidfile() {
   const std::string& path = server_.parts().config.pidfile;
   if (path.empty()) return;
-  std::FILE* const file = std::fopen(path.c_str(), "we");
+  std::FILE* const file = open_text_file(path, TextFile::pid);
   bool is_written = file != nullptr && std::fprintf(file, "%d\n", getpid()) > 0;
   if (file != nullptr) is_written = std::fclose(file) == 0 && is_written;
   has_pidfile_ = file != nullptr;

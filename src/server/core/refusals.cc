@@ -67,6 +67,7 @@ void Requests::refuse(Client& client, const Command* command, Words words, std::
   record_peer_error(client, words, text);
   ReplyMode& mode = client.options.reply_mode;
   if (mode == ReplyMode::on) Reply(client.output(), client.protocol()).error(text);
+  clients_.check_output(client);
   if (mode == ReplyMode::skip) mode = ReplyMode::on;
 }
 

@@ -37,6 +37,14 @@ namespace {
 // If a client sends no requests that can be looked at, it is tried again after so many.
 constexpr std::size_t kLookAheadAgain = 64;
 
+// Also HELLO 3 AUTH user password.
+bool is_login(const Command& command, Words words) {
+  if (command.name == "auth") return true;
+  return command.name == "hello" && words.size() > 2 &&
+         std::ranges::any_of(words.subspan(2),
+                             [](std::string_view word) { return equals(word, "auth"); });
+}
+
 // A browser can be made to send a request whose lines are commands.
 bool is_http(std::string_view word) { return equals(word, "post") || equals(word, "host:"); }
 
@@ -94,6 +102,10 @@ bool Requests::handle(Client& client, Words words) {
     return true;
   }
   if (must_wait(client, *command, flags)) return false;
+  if ((command->flags & flag::no_auth) != 0 && is_login(*command, words) &&
+      clients_.delays_login(client)) {
+    return false;
+  }
   if (client.transaction.is_open && (command->flags & flag::unqueued) == 0) {
     if (queues_log_write(config_, parts_.reclaimer.context(&client), keyspace_, *command, words)) {
       ++stats_.by_command[command].rejected;

@@ -226,6 +226,7 @@ Millis Server::before_sleep() {
   State& state = *state_;
   const Time now = state.now = state.context.clock.now();
   state.clients.update_pauses();
+  state.clients.resume_logins(now);
   state.background.poll();
   state.replication.before_sleep(now);
   state.cluster.before_sleep();
@@ -243,8 +244,9 @@ Millis Server::before_sleep() {
   if (state.loading.is_active() || state.reclaimer.has_backlog() || state.key_waiters.can_serve()) {
     return Millis(0);
   }
-  const Time next = std::min({state.next_periodic, state.blocked.next_timeout(),
-                              state.reclaimer.next_deadline(), state.pauses.next_end()});
+  const Time next =
+      std::min({state.next_periodic, state.blocked.next_timeout(), state.reclaimer.next_deadline(),
+                state.pauses.next_end(), state.clients.next_login()});
   return std::min(remaining(next, now), state.cluster.longest_sleep());
 }
 

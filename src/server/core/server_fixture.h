@@ -103,6 +103,11 @@ class TestClient {
     if (peer_) peer_->closed("the test ends");
   }
 
+  // The loop has closed the link.
+  void end() {
+    if (auto peer = std::exchange(peer_, nullptr)) peer->closed("the link is closed");
+  }
+
   // Sends bytes as they are, and returns the bytes that came back so far.
   std::string send(std::string_view bytes) {
     arrive(link_, peer_.get(), bytes);

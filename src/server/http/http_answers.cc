@@ -24,28 +24,30 @@
 namespace mayfly {
 namespace {
 
-constexpr std::string_view kCookie = "mayfly_session";
+// A browser sends the cookies of one port to all ports of a machine.
+std::string cookie_name(const ServerParts& parts) {
+  return fmt::format("mayfly_session_{}", parts.host.http_port());
+}
 
-// The value of our cookie; empty if there is none.
-std::string_view session_token(const HttpRequest& request) {
+// The value of the cookie of this name; empty if the request has no such cookie.
+std::string_view session_token(const HttpRequest& request, std::string_view name) {
   std::string_view rest = request.header("cookie");
   while (!rest.empty()) {
     std::string_view one = rest.substr(0, rest.find(';'));
     rest.remove_prefix(std::min(one.size() + 1, rest.size()));
     while (one.starts_with(' ')) one.remove_prefix(1);
-    if (one.starts_with(kCookie) && one.substr(kCookie.size()).starts_with('=')) {
-      return one.substr(kCookie.size() + 1);
+    if (one.starts_with(name) && one.substr(name.size()).starts_with('=')) {
+      return one.substr(name.size() + 1);
     }
   }
   return {};
 }
 
-HttpResponse with_cookie(std::string_view token, std::string_view more) {
+HttpResponse with_cookie(std::string_view name, std::string_view token, std::string_view more) {
   HttpResponse response;
   response.status = 204;
   response.headers.emplace_back(
-      "Set-Cookie",
-      fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict{}", kCookie, token, more));
+      "Set-Cookie", fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict{}", name, token, more));
   return response;
 }
 
@@ -98,7 +100,7 @@ HttpResponse HttpServer::metrics() const {
 
 bool HttpServer::is_logged_in(const HttpRequest& request) {
   return parts_.config.requirepass.empty() ||
-         sessions_.is_logged_in(session_token(request), parts_.config, now());
+         sessions_.is_logged_in(session_token(request, cookie_name(parts_)), parts_.config, now());
 }
 
 HttpResponse HttpServer::session(const HttpRequest& request) {
@@ -152,22 +154,16 @@ HttpResponse HttpServer::log_in(std::string_view body, const Link& link) {
     response.status = 204;
     return response;
   }
-  const std::string_view address = link.address();
-  const HttpSessions::LogIn result =
-      sessions_.log_in(address.substr(0, address.rfind(':')), password->text, parts_.config, now());
-  if (result.wait > Millis(0)) {
-    HttpResponse response = http_error(429, "too many wrong passwords (wait before the next one)");
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(result.wait).count();
-    response.headers.emplace_back("Retry-After", std::to_string(seconds));
-    return response;
-  }
-  if (result.token.empty()) return http_error(401, "wrong password");
-  return with_cookie(result.token, "");
+  if (!is_right(link, "default", password->text)) return http_error(401, "wrong password");
+  const std::string token = sessions_.begin(parts_.config, now());
+  if (token.empty()) return http_error(500, "no session: the system has no random bytes");
+  return with_cookie(cookie_name(parts_), token, "");
 }
 
 HttpResponse HttpServer::log_out(const HttpRequest& request) {
-  sessions_.log_out(session_token(request));
-  return with_cookie("", "; Max-Age=0");
+  const std::string name = cookie_name(parts_);
+  sessions_.log_out(session_token(request, name));
+  return with_cookie(name, "", "; Max-Age=0");
 }
 
 }  // namespace mayfly

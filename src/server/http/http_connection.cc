@@ -4,11 +4,12 @@
 #include <algorithm>
 
 #include "server/http/http_server.h"
+#include "server/login/login_attempts.h"
 
 namespace mayfly {
 
 HttpConnection::HttpConnection(HttpServer& server, Link& link)
-    : server_(server), link_(link), since_(server.now()) {}
+    : server_(server), link_(link), network_(network_of(link.address())), since_(server.now()) {}
 
 void HttpConnection::received(InputBuffer& input) {
   while (!input.empty() && !link_.closing() && !waits_for_output_) {
@@ -20,6 +21,7 @@ void HttpConnection::received(InputBuffer& input) {
     }
     if (is_idle_) {
       is_idle_ = false;
+      has_head_ = false;
       since_ = server_.now();
     }
     const HttpParsed parsed = parser_.parse(input.view());
@@ -32,14 +34,17 @@ void HttpConnection::received(InputBuffer& input) {
     }
     // The body of what is refused is not kept.
     const HttpRequest& request = parser_.request();
-    if (const auto refusal = server_.refusal(request, link_)) {
+    if (must_wait(request)) return;
+    if (const auto refusal = this->refusal(request)) {
       const std::size_t there = std::min(input.size(), parser_.consumed());
       ignored_ = parser_.consumed() - there;
       input.consume(there);
-      answer(*refusal, request.is_keep_alive);
+      answer(*refusal, request.is_keep_alive && !asks_probes_only_);
       continue;
     }
     if (parsed == HttpParsed::head) {
+      has_head_ = true;
+      since_ = server_.now();
       if (request.expects_continue) link_.send("HTTP/1.1 100 Continue\r\n\r\n");
       input.want(parser_.wanted());
       return;
@@ -54,10 +59,32 @@ void HttpConnection::received(InputBuffer& input) {
   }
 }
 
+// Too many logins from its address have failed. After the wait, the request is read again.
+bool HttpConnection::must_wait(const HttpRequest& request) {
+  if (may_log_in_ || !server_.is_login(request)) return false;
+  may_log_in_ = server_.has_login_token(link_);
+  if (may_log_in_) return false;
+  login_at_ = server_.now() + LoginAttempts::kDelay;
+  parser_.reset();
+  link_.pause_reading();
+  return true;
+}
+
+std::optional<HttpResponse> HttpConnection::refusal(const HttpRequest& request) {
+  if (asks_probes_only_ && !HttpServer::is_probe(request)) {
+    asks_probes_only_ = !server_.finds_place(*this);
+    if (asks_probes_only_) {
+      return http_error(503, "too many connections (see http-maxconnections)");
+    }
+  }
+  return server_.refusal(request, link_);
+}
+
 void HttpConnection::answer(const HttpResponse& response, bool keeps_alive) {
   server_.answered(response.status);
   response.write(link_.output(), parser_.request().method == "HEAD", keeps_alive);
   parser_.reset();
+  may_log_in_ = false;
   since_ = server_.now();
   waits_for_output_ = true;
   if (!keeps_alive) return link_.close_after_flush();
@@ -81,6 +108,13 @@ void HttpConnection::drained() {
 void HttpConnection::closed(std::string_view) { server_.remove(*this); }
 
 void HttpConnection::check_time(Time now) {
+  if (login_at_ != Time::min()) {
+    if (!is_due(login_at_, now)) return;
+    login_at_ = Time::min();
+    may_log_in_ = true;
+    since_ = now;
+    return link_.resume_reading();
+  }
   if (waits_for_output_) {
     if (link_.sent() != sent_) since_ = now;
     sent_ = link_.sent();
@@ -91,7 +125,7 @@ void HttpConnection::check_time(Time now) {
     if (is_due(since_ + kIdleMost, now)) link_.close_now("idle");
     return;
   }
-  if (!is_due(since_ + kRequestMost, now)) return;
+  if (!is_due(since_ + (has_head_ ? kBodyMost : kHeadMost), now)) return;
   server_.answered(408);
   http_error(408, "the request took too long to arrive").write(link_.output(), false, false);
   since_ = now;

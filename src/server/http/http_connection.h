@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,9 +20,9 @@ struct HttpResponse;
 
 class HttpConnection final : public Peer {
  public:
-  static constexpr Millis kIdleMost = std::chrono::seconds(60);  // between requests
-  static constexpr Millis kRequestMost =
-      std::chrono::seconds(20);                                   // from its first to its last byte
+  static constexpr Millis kIdleMost = std::chrono::seconds(60);   // between requests
+  static constexpr Millis kHeadMost = std::chrono::seconds(5);    // of a request
+  static constexpr Millis kBodyMost = std::chrono::seconds(20);   // behind the head
   static constexpr Millis kStuckMost = std::chrono::seconds(30);  // without taking any output
 
   HttpConnection(HttpServer& server, Link& link);
@@ -31,19 +32,33 @@ class HttpConnection final : public Peer {
   void closed(std::string_view why) override;
 
   Link& link() { return link_; }
-  bool is_idle() const { return is_idle_; }  // no request has begun, and no answer waits
-  Time idle_since() const { return since_; }
+  const Link& link() const { return link_; }
+  const std::string& network() const { return network_; }      // login_attempts.h
+  bool is_idle() const { return is_idle_; }                    // no request has begun
+  bool waits_for_output() const { return waits_for_output_; }  // its answer has not been taken
+  Time since() const { return since_; }                        // when that began
+
+  // It has a place that is kept for probes.
+  bool asks_probes_only() const { return asks_probes_only_; }
+  void ask_probes_only(bool does) { asks_probes_only_ = does; }
 
   // Closes it if it takes too long.
   void check_time(Time now);
 
  private:
+  bool must_wait(const HttpRequest& request);
+  std::optional<HttpResponse> refusal(const HttpRequest& request);
   void answer(const HttpResponse& response, bool keeps_alive);
   void refuse(const HttpResponse& response, InputBuffer& input);
 
   HttpServer& server_;
   Link& link_;
+  const std::string network_;
   HttpRequestParser parser_;
+  bool asks_probes_only_ = false;
+  bool has_head_ = false;        // of the request under way
+  bool may_log_in_ = false;      // its password may be looked at
+  Time login_at_ = Time::min();  // it waits until then before that
   bool is_idle_ = true;
   bool waits_for_output_ = false;
   std::uint64_t ignored_ = 0;  // bytes to come, of the body of a refused request

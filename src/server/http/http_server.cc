@@ -6,25 +6,26 @@
 #include <algorithm>
 
 #include "server/cluster/cluster.h"
+#include "server/core/clients.h"
 #include "server/core/server_call.h"
 #include "server/http/http_connection.h"
 #include "server/http/http_origin.h"
+#include "server/monitoring/secrets.h"
 #include "text/byte_text.h"
 
 namespace mayfly {
 namespace {
 
 constexpr std::size_t kOutputMost = std::size_t{32} << 20;  // that waits at all connections
-constexpr std::size_t kLoginBodyMost = 4096;
+constexpr std::size_t kSmallBodyMost = 4096;
 
-std::string_view without_port(std::string_view address) {
-  return address.substr(0, address.rfind(':'));
-}
+struct BasicLogin {
+  std::string user;
+  std::string password;
+};
 
-bool is_probe(std::string_view path) { return path == "/health" || path == "/ready"; }
-
-// What follows "Basic ", decoded, behind the colon. The user is "default", or none.
-std::optional<std::string> basic_password(const HttpRequest& request) {
+// What follows "Basic ", decoded.
+std::optional<BasicLogin> basic_login(const HttpRequest& request) {
   constexpr std::string_view kScheme = "Basic ";
   const std::string_view value = request.header("authorization");
   if (!value.starts_with(kScheme)) return std::nullopt;
@@ -32,17 +33,7 @@ std::optional<std::string> basic_password(const HttpRequest& request) {
   if (!decoded) return std::nullopt;
   const std::size_t colon = decoded->find(':');
   if (colon == decoded->npos) return std::nullopt;
-  const std::string_view user = std::string_view(*decoded).substr(0, colon);
-  if (!user.empty() && user != "default") return std::nullopt;
-  return decoded->substr(colon + 1);
-}
-
-HttpResponse wait_first(Millis wait) {
-  HttpResponse response =
-      http_error(429, "too many wrong passwords (wait before the next attempt)");
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
-  response.headers.emplace_back("Retry-After", std::to_string(seconds));
-  return response;
+  return BasicLogin{decoded->substr(0, colon), decoded->substr(colon + 1)};
 }
 
 }  // namespace
@@ -50,30 +41,6 @@ HttpResponse wait_first(Millis wait) {
 HttpServer::~HttpServer() = default;
 
 Time HttpServer::now() const { return parts_.clock.now(); }
-
-std::unique_ptr<Peer> HttpServer::accept(Link& link) {
-  ++stats_.connections;
-  const auto most = static_cast<std::size_t>(parts_.config.http_maxconnections);
-  if (connections_.size() >= most) {
-    // One that idles makes room. It is closed when the turn ends.
-    const auto rank = [](const HttpConnection* each) {
-      return each->is_idle() ? each->idle_since() : kNever;
-    };
-    const auto oldest = std::ranges::min_element(connections_, {}, rank);
-    if (!(*oldest)->is_idle()) {
-      ++stats_.rejected_connections;
-      http_error(503, "too many connections (see http-maxconnections)")
-          .write(link.output(), false, false);
-      return nullptr;
-    }
-    HttpConnection* const idle = *oldest;
-    connections_.erase(oldest);
-    idle->link().close_now("idle, and others want to connect");
-  }
-  auto connection = std::make_unique<HttpConnection>(*this, link);
-  connections_.push_back(connection.get());
-  return connection;
-}
 
 void HttpServer::remove(HttpConnection& connection) {
   parts_.cluster.forget(connection.link());
@@ -101,7 +68,11 @@ bool HttpServer::has_too_much_output() const {
 // ---- Refusals ----
 
 std::optional<HttpResponse> HttpServer::refusal(const HttpRequest& request, const Link& link) {
-  if (is_probe(request.path)) return std::nullopt;
+  // Only commands have long bodies, and commands need a session.
+  if (request.path != "/api/command" && request.content_length > kSmallBodyMost) {
+    return http_error(413, "the body is too long");
+  }
+  if (is_probe(request)) return std::nullopt;
   const Config& config = parts_.config;
   if (config.protected_mode && config.requirepass.empty() && !link.is_loopback()) {
     return http_error(403,
@@ -109,40 +80,46 @@ std::optional<HttpResponse> HttpServer::refusal(const HttpRequest& request, cons
                       "requirepass, or protected-mode to 'no')");
   }
   if (has_too_much_output()) return http_error(503, "too many answers wait to be read");
-  if (request.path == "/metrics") return check_metrics(request, link);
   if (!is_known_host(request.header("host"), config.http_hosts)) {
     return http_error(421,
                       "this server is not known by the name in the header Host (use an address or "
                       "localhost, or add the name to http-hosts)");
   }
+  if (request.path == "/metrics") return check_metrics(request, link);
   if (request.path.starts_with("/api/")) return check_api(request);
   return std::nullopt;
 }
 
-// From this machine without a password, as they have no data in them. A page that has a name point
-// here (DNS rebinding) doesn't know the password.
+// From this machine without a password, as they have no data in them.
 std::optional<HttpResponse> HttpServer::check_metrics(const HttpRequest& request,
                                                       const Link& link) {
-  const Config& config = parts_.config;
-  const std::optional<std::string> password = basic_password(request);
-  if (password && !config.requirepass.empty()) {
-    const HttpSessions::LogIn checked =
-        sessions_.check_password(without_port(link.address()), *password, config, now());
-    if (checked.wait > Millis(0)) return wait_first(checked.wait);
-    if (!checked.token.empty()) return std::nullopt;
-  }
-  const bool is_free = config.requirepass.empty() || link.is_loopback();
-  if (is_free && !password) {
-    if (is_known_host(request.header("host"), config.http_hosts)) return std::nullopt;
-    return http_error(421,
-                      "this server is not known by the name in the header Host (use an address or "
-                      "localhost, add the name to http-hosts, or log in by HTTP Basic)");
-  }
-  if (is_free && config.requirepass.empty()) return std::nullopt;
+  if (parts_.config.requirepass.empty()) return std::nullopt;
+  const std::optional<BasicLogin> login = basic_login(request);
+  const std::string_view user = !login || login->user.empty() ? "default" : login->user;
+  if (login ? is_right(link, user, login->password) : link.is_loopback()) return std::nullopt;
   HttpResponse response =
       http_error(401, "log in by HTTP Basic: user default, password requirepass");
   response.headers.emplace_back("WWW-Authenticate", "Basic realm=\"mayfly\", charset=\"UTF-8\"");
   return response;
+}
+
+// ---- Logins ----
+
+bool HttpServer::is_login(const HttpRequest& request) const {
+  if (parts_.config.requirepass.empty()) return false;
+  return request.path == "/api/login" ||
+         (request.path == "/metrics" && request.has_header("authorization"));
+}
+
+bool HttpServer::has_login_token(const Link& link) const {
+  return parts_.clients.attempts().has_token(link.address(), now());
+}
+
+bool HttpServer::is_right(const Link& link, std::string_view user, std::string_view password) {
+  const bool is_same = is_same_secret(password, parts_.config.requirepass);
+  if (is_same && user == "default") return true;
+  parts_.clients.attempts().failed(link.address(), user, now());
+  return false;
 }
 
 std::optional<HttpResponse> HttpServer::check_api(const HttpRequest& request) {
@@ -157,9 +134,6 @@ std::optional<HttpResponse> HttpServer::check_api(const HttpRequest& request) {
     HttpResponse response = http_error(405, is_get ? "use GET" : "use POST");
     response.headers.emplace_back("Allow", is_get ? "GET" : "POST");
     return response;
-  }
-  if (request.path != "/api/command" && request.content_length > kLoginBodyMost) {
-    return http_error(413, "the body is too long");
   }
   if (request.path == "/api/session" || request.path == "/api/login") return std::nullopt;
   if (!is_logged_in(request)) return http_error(401, "log in first: POST /api/login");

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,8 +47,11 @@ class HttpServer {
   explicit HttpServer(const ServerParts& parts) : parts_(parts) {}
   ~HttpServer();
 
-  // Null if there are too many connections: the reason has been sent.
+  // Null if there are too many connections: the reason has been sent. See http_places.cc.
   std::unique_ptr<Peer> accept(Link& link);
+
+  // Whether this connection may ask for more than probes, which some places are kept for.
+  bool finds_place(HttpConnection& connection);
 
   // Closes connections that idle, are slow to send or to read. Called several times a second.
   void run_periodic(Time now);
@@ -57,6 +61,12 @@ class HttpServer {
   std::size_t sessions() const { return sessions_.size(); }
 
   // ---- For connections ----
+
+  static bool is_probe(const HttpRequest& request);  // /health, /ready
+
+  // Whether the request has a password, and whether the password may be checked without a delay.
+  bool is_login(const HttpRequest& request) const;
+  bool has_login_token(const Link& link) const;
 
   // The answer to a request that is refused by its head.
   std::optional<HttpResponse> refusal(const HttpRequest& request, const Link& link);
@@ -81,6 +91,9 @@ class HttpServer {
   std::optional<HttpResponse> check_metrics(const HttpRequest& request, const Link& link);
   std::optional<HttpResponse> check_api(const HttpRequest& request);
   bool is_logged_in(const HttpRequest& request);
+  // Counts what is wrong.
+  bool is_right(const Link& link, std::string_view user, std::string_view password);
+  bool makes_room(const std::function<bool(const HttpConnection&)>& may_go);
   bool has_too_much_output() const;
   HttpResponse health(const HttpRequest& request) const;
   HttpResponse metrics() const;

@@ -45,6 +45,14 @@ void pause_periodic(Call& call) {
   call.reply().ok();
 }
 
+// DEBUG CLIENT-ENFORCE-REPLY-LIST 0|1: clients that have never logged in get no output.
+void enforce_reply_list(Call& call) {
+  const auto enforces = call.integer(2);
+  if (!enforces) return;
+  parts_of(call).config.enforces_reply_list = *enforces != 0;
+  call.reply().ok();
+}
+
 // DEBUG SET-DISABLE-DENY-SCRIPTS 0|1
 void set_disable_deny_scripts(Call& call) {
   const auto allows = call.integer(2);
@@ -219,6 +227,8 @@ void debug_help(Call& call);
 // clang-format off
 constexpr DebugSubcommand kDebugSubcommands[] = {
     {"change-repl-id", 2, 2, do_nothing, "", "Does nothing."},
+    {"client-enforce-reply-list", 3, 3, enforce_reply_list, "<0|1>",
+     "Closes clients that have never logged in when anything waits for them, or above 16 KiB."},
     {"config-rewrite-force-all", 2, 2, rewrite_all_config, "",
      "Writes all settings into the configuration file."},
     {"dict-resizing", 3, 3,

@@ -70,6 +70,8 @@ void info_stats(const ServerParts& server, std::string& text) {
   info_line(text, "ttl_policy_violations", stats.ttl_violations);
   info_line(text, "unexpected_error_replies", stats.unexpected_errors);
   info_line(text, "total_error_replies", stats.errors);
+  info_line(text, "acl_access_denied_auth", stats.failed_logins);
+  info_line(text, "unauthenticated_client_disconnections", stats.stranger_disconnections);
   info_line(text, "io_threaded_reads_processed", 0);
   info_line(text, "io_threaded_writes_processed", 0);
   info_line(text, "client_query_buffer_limit_disconnections", stats.query_limit_disconnections);

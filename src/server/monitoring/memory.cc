@@ -6,6 +6,8 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -82,6 +84,16 @@ std::size_t used_memory() {
   if (is_sanitizer()) return __sanitizer_get_current_allocated_bytes();
   const struct mallinfo2 info = ::mallinfo2();
   return info.uordblks + info.hblkhd;
+}
+
+// jemalloc has sizes in steps of 16 up to 128, and then four for each power of two.
+std::size_t allocated_for(std::size_t bytes) {
+  if (bytes == 0) return 0;
+  if (is_sanitizer()) return bytes;
+  if (!is_jemalloc()) return std::max<std::size_t>((bytes + 8 + 15) / 16 * 16, 32);
+  if (bytes <= 8) return 8;
+  const std::size_t step = bytes <= 128 ? 16 : std::bit_floor(bytes - 1) / 4;
+  return (bytes + step - 1) / step * step;
 }
 
 MemoryNumbers memory_numbers() {

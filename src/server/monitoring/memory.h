@@ -29,6 +29,15 @@ struct MemoryNumbers {
 };
 MemoryNumbers memory_numbers();
 
+// The size that the allocator rounds an allocation up to.
+std::size_t allocated_for(std::size_t bytes);
+
+// The same for a std::string of this size, beside the object.
+inline std::size_t allocated_for_text(std::size_t size) {
+  constexpr std::size_t kInObject = 15;
+  return size <= kInObject ? 0 : allocated_for(size + 1);
+}
+
 // Gives pages that hold nothing back to the system.
 void purge_memory();
 

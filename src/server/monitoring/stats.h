@@ -50,6 +50,8 @@ struct Stats {
   std::uint64_t output_limit_disconnections = 0;
   std::uint64_t query_limit_disconnections = 0;
   std::uint64_t evicted_clients = 0;
+  std::uint64_t stranger_disconnections = 0;  // see login/strangers.h
+  std::uint64_t failed_logins = 0;
   std::uint64_t evicted_scripts = 0;
   std::uint64_t unexpected_errors = 0;  // of commands of the primary, or of a replica
   std::uint64_t sweep_slices = 0;

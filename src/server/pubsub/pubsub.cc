@@ -23,6 +23,14 @@ Client::Subscriptions::Names& subscriptions(Client& client, PubSub::Kind kind) {
   }
 }
 
+// Memory of a subscription, if no other client has it: nodes of both trees, and the name.
+std::size_t bytes_of(std::string_view channel) {
+  constexpr std::size_t kLinks = 32;  // of a node of a tree
+  return allocated_for(kLinks + sizeof(PubSub::Channels::value_type)) +
+         allocated_for(kLinks + sizeof(std::string_view)) + allocated_for(sizeof(Client*)) +
+         allocated_for_text(channel.size());
+}
+
 void deliver(Client& client, std::string_view kind, std::string_view channel,
              std::string_view message) {
   Reply reply(client.messages(), client.protocol());
@@ -58,8 +66,14 @@ PubSub::Channels& PubSub::of(Kind kind) {
 }
 
 bool PubSub::subscribe(Client& client, Kind kind, std::string_view channel) {
-  if (!subscriptions(client, kind).emplace(channel).second) return false;
-  of(kind)[std::string(channel)].push_back(&client);
+  auto& own = subscriptions(client, kind);
+  if (own.contains(channel)) return false;
+  Channels& channels = of(kind);
+  auto found = channels.find(channel);
+  if (found == channels.end()) found = channels.try_emplace(std::string(channel)).first;
+  found->second.push_back(&client);
+  own.insert(found->first);
+  client.subscriptions.bytes += bytes_of(channel);
   return true;
 }
 
@@ -67,8 +81,9 @@ bool PubSub::unsubscribe(Client& client, Kind kind, std::string_view channel) {
   auto& own = subscriptions(client, kind);
   const auto found = own.find(channel);
   if (found == own.end()) return false;
-  own.erase(found);
   const auto listeners = of(kind).find(channel);
+  client.subscriptions.bytes -= bytes_of(channel);
+  own.erase(found);  // a view of the name
   std::erase(listeners->second, &client);
   if (listeners->second.empty()) of(kind).erase(listeners);
   return true;
@@ -154,7 +169,7 @@ void unsubscribe_from(Call& call, Kind kind, std::string_view word) {
   for (std::size_t i = 1; i < call.count(); ++i) channels.emplace_back(call.word(i));
   if (call.count() == 1) {
     const auto& all = subscriptions(here.client, kind);
-    channels.assign(all.begin(), all.end());
+    for (const std::string_view name : all) channels.emplace_back(name);
     if (channels.empty()) return confirm(here, word, kind, std::nullopt);
   }
   for (const std::string& channel : channels) {
@@ -164,7 +179,13 @@ void unsubscribe_from(Call& call, Kind kind, std::string_view word) {
 }
 
 void subscribe(Call& call) { subscribe_to(call, Kind::channel, "subscribe"); }
-void psubscribe(Call& call) { subscribe_to(call, Kind::pattern, "psubscribe"); }
+// Each message is compared with all patterns.
+void psubscribe(Call& call) {
+  for (std::size_t i = 1; i < call.count(); ++i) {
+    if (call.word(i).size() > kPatternMost) return call.fail(kPatternTooLong);
+  }
+  subscribe_to(call, Kind::pattern, "psubscribe");
+}
 void ssubscribe(Call& call) { subscribe_to(call, Kind::shard, "ssubscribe"); }
 void unsubscribe(Call& call) { unsubscribe_from(call, Kind::channel, "unsubscribe"); }
 void punsubscribe(Call& call) { unsubscribe_from(call, Kind::pattern, "punsubscribe"); }
@@ -190,6 +211,7 @@ void spublish(Call& call) { publish_to(call, true); }
 
 void list_channels(Call& call, const PubSub::Channels& channels) {
   if (call.count() > 3) return call.fail_arity();
+  if (call.count() == 3 && call.word(2).size() > kPatternMost) return call.fail(kPatternTooLong);
   const std::size_t place = call.reply().defer();
   std::size_t count = 0;
   for (const auto& [channel, listeners] : channels) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PubSub: subscriptions to channels and patterns, and delivering messages.
+//
+// A name is stored once, here; a client has views of the names of its subscriptions.
 
 #pragma once
 

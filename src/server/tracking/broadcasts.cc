@@ -19,6 +19,12 @@ std::string_view Broadcasts::add(std::string_view prefix, Client& client) {
   return found->first;
 }
 
+std::size_t Broadcasts::bytes_of(std::string_view prefix) {
+  constexpr std::size_t kLinks = 32;  // of a node of a tree
+  return allocated_for(kLinks + sizeof(std::map<std::string, Prefix>::value_type)) +
+         allocated_for(sizeof(Client*)) + allocated_for_text(prefix.size());
+}
+
 void Broadcasts::remove(std::string_view prefix, const Client& client) {
   const auto found = prefixes_.find(prefix);
   std::vector<Client*>& clients = found->second.clients;

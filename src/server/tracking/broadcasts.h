@@ -33,6 +33,9 @@ class Broadcasts {
   // REQUIRES: it was added to this prefix.
   void remove(std::string_view prefix, const Client& client);
 
+  // Memory of a prefix that one client has.
+  static std::size_t bytes_of(std::string_view prefix);
+
   bool is_empty() const { return prefixes_.empty(); }
   std::size_t prefixes() const { return prefixes_.size(); }
 

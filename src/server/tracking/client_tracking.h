@@ -19,6 +19,7 @@ struct ClientTracking {
   bool is_broken = false;                  // the client that it redirects to is gone
   std::uint64_t redirect = 0;              // the id of the client that is told instead; 0: none
   std::vector<std::string_view> prefixes;  // with BCAST, in order; Broadcasts owns the bytes
+  std::size_t prefix_bytes = 0;            // of memory there
 };
 
 }  // namespace mayfly

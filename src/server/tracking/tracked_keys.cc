@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "keyspace/hasher.h"
+#include "server/monitoring/memory.h"
 
 namespace mayfly {
 namespace {
@@ -105,20 +106,27 @@ Slot TrackedKeys::find(std::string_view key, std::uint64_t hash) const {
   return table_.find(hash, [&](Slot slot) { return (*nodes_)[slot].key() == key; });
 }
 
-void TrackedKeys::add(std::string_view key, std::uint64_t reader) {
+std::size_t TrackedKeys::bytes_of(std::string_view key) {
+  constexpr std::size_t kInTables = 16;  // in the slab and in the table
+  return allocated_for(ids_at(key.size()) + kIdBytes) + kInTables;
+}
+
+bool TrackedKeys::add(std::string_view key, std::uint64_t reader) {
   const std::uint64_t hash = hash_of(key);
   const Slot slot = find(key, hash);
   if (slot == kNoSlot) {
     table_.insert(hash, nodes_->emplace(key, reader), [this](Slot at) { return hash_at(at); });
     ++items_;
-    return;
+    return true;
   }
   TrackedKey& node = (*nodes_)[slot];
   if (node.is_full() && node.readers().size() >= kSearchedReaders &&
       !std::ranges::binary_search(node.readers(), reader)) {
     items_ -= node.remove_if(is_gone_);
   }
-  items_ += node.add(reader) ? 1 : 0;
+  const bool is_new = node.add(reader);
+  items_ += is_new ? 1 : 0;
+  return is_new;
 }
 
 std::optional<TrackedKey> TrackedKeys::take(std::string_view key) {

@@ -69,7 +69,11 @@ class TrackedKeys {
   std::size_t items() const { return items_; }  // pairs of a key and a reader
 
   // REQUIRES: the key may exist, so it has at most kNodeBytesMax bytes.
-  void add(std::string_view key, std::uint64_t reader);
+  // Returns whether the reader is new.
+  bool add(std::string_view key, std::uint64_t reader);
+
+  // Memory of a key that has one reader.
+  static std::size_t bytes_of(std::string_view key);
 
   // Removes the key and returns it with its readers; nothing if nobody has read it.
   std::optional<TrackedKey> take(std::string_view key);

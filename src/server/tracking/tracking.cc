@@ -51,13 +51,16 @@ void Tracking::enable(Client& client, ClientTracking tracking,
                       std::span<const std::string_view> prefixes) {
   if (client.tracking) {
     tracking.prefixes = std::move(client.tracking->prefixes);
+    tracking.prefix_bytes = client.tracking->prefix_bytes;
     tracking.caching = client.tracking->caching;
   }
   trackers_.emplace(client.id(), &client);
   const auto add = [&](std::string_view prefix) {
     const std::string_view kept = broadcasts_.add(prefix, client);
     const auto place = std::ranges::lower_bound(tracking.prefixes, kept);
-    if (place == tracking.prefixes.end() || *place != kept) tracking.prefixes.insert(place, kept);
+    if (place != tracking.prefixes.end() && *place == kept) return;
+    tracking.prefixes.insert(place, kept);
+    tracking.prefix_bytes += Broadcasts::bytes_of(prefix);
   };
   if (tracking.is_broadcast) {
     std::ranges::for_each(prefixes, add);
@@ -74,7 +77,13 @@ void Tracking::disable(Client& client) {
   }
   client.tracking.reset();
   trackers_.erase(client.id());
-  if (trackers_.empty()) table_.clear();
+  if (trackers_.empty()) clear_table();
+}
+
+void Tracking::clear_table() {
+  if (table_.keys() == 0) return;
+  table_.clear();
+  for (const auto& [id, client] : clients_.all()) client->tracked_bytes = 0;
 }
 
 // ---- Reading ----
@@ -92,7 +101,8 @@ void Tracking::remember(Client& client, const Command& command, Words words) {
   if ((command.flags & kChecked) != flag::readonly || !remembers(client)) return;
   const std::size_t before = table_.keys();
   const auto add = [&](std::string_view key) {
-    if (key.size() <= kNodeBytesMax) table_.add(key, client.id());  // else it cannot exist
+    if (key.size() > kNodeBytesMax) return;  // it cannot exist
+    if (table_.add(key, client.id())) client.tracked_bytes += TrackedKeys::bytes_of(key);
   };
   const KeyRange& keys = command.keys;
   if (keys.first == 1 && keys.last == 1 && keys.count_at == 0 && keys.target == 0) {
@@ -128,8 +138,11 @@ void Tracking::send_evicted() {
 
 void Tracking::tell_readers(const TrackedKey& key, std::uint64_t except) {
   Invalidation invalidation = Invalidation::of_key(key.key());
+  const std::size_t bytes = TrackedKeys::bytes_of(key.key());
   for (const std::uint64_t id : key.readers()) {
     const auto found = trackers_.find(id);
+    Client* const reader = found != trackers_.end() ? found->second : clients_.find(id);
+    if (reader != nullptr) reader->tracked_bytes -= std::min(bytes, reader->tracked_bytes);
     if (found == trackers_.end()) continue;
     Client& client = *found->second;
     // It may have read the key before it changed to BCAST.
@@ -139,7 +152,7 @@ void Tracking::tell_readers(const TrackedKey& key, std::uint64_t except) {
 }
 
 void Tracking::invalidate_all() {
-  table_.clear();
+  clear_table();
   if (std::exchange(has_sent_all_, true)) return;
   Invalidation invalidation = Invalidation::of_all_keys();
   for (const auto& [id, client] : trackers_) invalidation.send(clients_, *client);

@@ -89,6 +89,7 @@ class Tracking {
 
  private:
   bool remembers(const Client& client) const;
+  void clear_table();
   void invalidate(std::string_view key, std::uint64_t by);
   void tell_readers(const TrackedKey& key, std::uint64_t except);
   void send_changes(const Broadcasts::Prefix& prefix);

@@ -13,8 +13,9 @@ void Requests::queue(Client& client, std::uint64_t flags, Words words) {
   transaction.queue.emplace_back(words.begin(), words.end());
   transaction.queued_flags |= flags;
   transaction.queued_lacks |= ~flags;
+  transaction.queued_bytes += allocated_for(words.size() * sizeof(std::string));
   for (const std::string_view word : words) {
-    transaction.queued_bytes += word.size() + sizeof(std::string);
+    transaction.queued_bytes += allocated_for_text(word.size());
   }
   if (transaction.queued_bytes > config_.client_query_buffer_limit) {
     ++stats_.query_limit_disconnections;

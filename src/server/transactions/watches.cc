@@ -22,22 +22,32 @@ int Watches::database_of(std::string_view name) {
 
 void Watches::watch(const ExecContext& context, Client& client, Database& database,
                     std::string_view key) {
-  const std::string name = name_of(database.number(), key);
   const bool is_alive = database.peek(context, key) != kNoSlot;
-  if (!by_client_[&client].emplace(name, is_alive).second) return;
+  ByKey::value_type& watched = *by_key_.try_emplace(name_of(database.number(), key)).first;
+  if (!by_client_[&client].emplace(&watched, is_alive).second) return;
   ++client.transaction.watched_keys;
-  by_key_[name].push_back(&client);
+  client.transaction.watched_bytes += bytes_of(watched.first);
+  watched.second.push_back(&client);
+}
+
+// Memory of a watch, if no other client has it: nodes and buckets of both tables, and the name.
+std::size_t Watches::bytes_of(std::string_view name) {
+  constexpr std::size_t kLinks = 16;    // of a node: the next one, and the hash
+  constexpr std::size_t kBuckets = 24;  // in both
+  return allocated_for(kLinks + sizeof(ByKey::value_type)) +
+         allocated_for(sizeof(void*) + sizeof(Watched::value_type)) + kBuckets +
+         allocated_for(sizeof(Client*)) + allocated_for_text(name.size());
 }
 
 void Watches::unwatch_all(Client& client) {
   client.transaction.is_watch_broken = false;
   client.transaction.watched_keys = 0;
+  client.transaction.watched_bytes = 0;
   const auto found = by_client_.find(&client);
   if (found == by_client_.end()) return;
-  for (const auto& [name, was_alive] : found->second) {
-    const auto key = by_key_.find(name);
-    std::erase(key->second, &client);
-    if (key->second.empty()) by_key_.erase(key);
+  for (const auto& [watched, was_alive] : found->second) {
+    std::erase(watched->second, &client);
+    if (watched->second.empty()) by_key_.erase(by_key_.find(watched->first));
   }
   by_client_.erase(found);
 }
@@ -51,11 +61,10 @@ void Watches::key_changed(int database, std::string_view key) {
 
 void Watches::key_expired(int database, std::string_view key) {
   if (by_key_.empty()) return;
-  const std::string name = name_of(database, key);
-  const auto found = by_key_.find(name);
+  const auto found = by_key_.find(name_of(database, key));
   if (found == by_key_.end()) return;
   for (Client* const client : found->second) {
-    if (by_client_[client][name]) client->transaction.is_watch_broken = true;
+    if (by_client_[client][&*found]) client->transaction.is_watch_broken = true;
   }
 }
 
@@ -69,7 +78,8 @@ void Watches::break_watches(const std::function<bool(std::string_view key)>& is_
 void Watches::database_changed(const ExecContext& context, int database, Keyspace& keyspace) {
   // A key that was not there and is not there now has not changed.
   for (auto& [client, watched] : by_client_) {
-    for (const auto& [name, was_alive] : watched) {
+    for (const auto& [entry, was_alive] : watched) {
+      const std::string& name = entry->first;
       if (database_of(name) != database) continue;
       const bool is_alive = keyspace[database].peek(context, key_of(name)) != kNoSlot;
       if (was_alive || is_alive) client->transaction.is_watch_broken = true;
@@ -88,7 +98,8 @@ bool Watches::has_expired(const ExecContext& context, Client& client, Keyspace& 
   const auto found = by_client_.find(&client);
   if (found == by_client_.end()) return false;
   return std::ranges::any_of(found->second, [&](const auto& watched) {
-    const auto& [name, was_alive] = watched;
+    const auto& [entry, was_alive] = watched;
+    const std::string& name = entry->first;
     return was_alive && keyspace[database_of(name)].peek(context, key_of(name)) == kNoSlot;
   });
 }

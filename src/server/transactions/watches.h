@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches: which clients watch which keys, for WATCH and EXEC.
+// Watches: which clients watch which keys, for WATCH and EXEC. A name is stored once, however many
+// clients watch it.
 
 #pragma once
 
@@ -45,9 +46,12 @@ class Watches {
   static int database_of(std::string_view name);
   static std::string_view key_of(std::string_view name) { return name.substr(sizeof(int)); }
 
-  using Watched = std::unordered_map<std::string, bool>;  // a name; whether the key was alive
+  using ByKey = std::unordered_map<std::string, std::vector<Client*>>;  // by name
+  using Watched = std::unordered_map<ByKey::value_type*, bool>;         // whether the key was alive
 
-  std::unordered_map<std::string, std::vector<Client*>> by_key_;  // by name
+  static std::size_t bytes_of(std::string_view name);
+
+  ByKey by_key_;
   std::unordered_map<Client*, Watched> by_client_;
 };
 

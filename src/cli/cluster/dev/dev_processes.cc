@@ -47,7 +47,7 @@ constexpr std::chrono::milliseconds kStopLook{20};
 
 Status DevProcesses::start(std::string name, std::vector<std::string> words,
                            std::filesystem::path log) {
-  const Fd file(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  const Fd file(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640));
   if (!file.valid()) {
     return Error{Code::io, fmt::format("cannot write {}: {}", log.string(), errno_text(errno))};
   }
