@@ -76,6 +76,7 @@ struct Config {
   std::string logfile;              // empty: standard output
   std::string loglevel = "notice";  // debug, verbose, notice, warning, nothing
   bool daemonize = false;
+  bool crash_log_enabled = true;
   std::string enable_debug_command = "no";      // no, yes, local
   std::string enable_protected_configs = "no";  // likewise: whether CONFIG SET may change paths
   std::string availability_zone;                // shown by HELLO
@@ -137,8 +138,8 @@ struct Config {
   std::string cluster_etcd_ca;  // files
   std::string cluster_etcd_cert;
   std::string cluster_etcd_key;
-  std::string cluster_replies = "at-once";  // at-once, in-sync
-  std::int64_t cluster_lease = 2000;        // ms; of a cluster that this node creates
+  std::string cluster_replies = "at-once";          // at-once, in-sync
+  std::int64_t cluster_lease = 2000;                // ms; of a cluster that this node creates
   std::int64_t cluster_max_clock_difference = 500;  // ms
   std::string cluster_announce_ip;
   std::int64_t cluster_announce_port = 0;
@@ -191,7 +192,7 @@ struct Config {
   std::int64_t tracking_table_max_keys = 1'000'000;  // 0: no limit
   TtlPolicy ttl_policy;
   std::int64_t stale_lease_ms = 10'000;  // of GETSTALE
-  bool import_mode = false;  // nothing expires or is evicted by itself
+  bool import_mode = false;              // nothing expires or is evicted by itself
 
   // Monitoring
   std::int64_t slowlog_log_slower_than = 10'000;  // microseconds; negative: never

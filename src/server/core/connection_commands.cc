@@ -9,6 +9,7 @@
 #include "server/core/clients.h"
 #include "server/core/server_call.h"
 #include "server/monitoring/secrets.h"
+#include "server/monitoring/stats.h"
 #include "server/pubsub/pubsub.h"
 #include "server/replication/replication.h"
 #include "server/tracking/tracking.h"
@@ -49,6 +50,7 @@ void auth(Call& call) {
   }
   const std::string_view user = call.count() == 3 ? call.word(1) : "default";
   if (!is_right(here.server.config, user, call.word(call.count() - 1))) {
+    ++here.server.stats.denied_auths;
     return call.fail(kWrongPassword);
   }
   here.client.set_authenticated(true);

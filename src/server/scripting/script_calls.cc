@@ -86,6 +86,7 @@ void Requests::run_for_script(ScriptRun& run, Client& client, const Command& com
     feed_monitors(client, words);
   }
   if (parts_.cluster.moves().is_active()) prepare_keys(client, command, words);
+  running_.of_script = &command;
   const std::int64_t begin = monotonic_ns();
   ServerCall call(events_, parts_, client, context, command, words, reply);
   run_handler(call);
