@@ -17,4 +17,7 @@ inline constexpr std::string_view kMayflyVersion = "0.0.0";  // a tool that comp
 // Clients read it to learn which commands they may send.
 inline constexpr std::string_view kCompatibleVersion = "7.2.4";
 
+// The Valkey whose commands and replies we have.
+inline constexpr std::string_view kCompatibleValkey = "9.0.0";
+
 }  // namespace mayfly

@@ -32,10 +32,25 @@ std::vector<std::string_view> split(std::string_view syntax) {
   return words;
 }
 
+constexpr char kQuote = '\'';
+
+// A token without its quotes.
+std::string_view plain(std::string_view word) {
+  if (word.front() != kQuote) return word;
+  word.remove_prefix(1);
+  return word.substr(0, word.find(kQuote));
+}
+
+// "NX" is named nx, and the token of an empty string has no letters.
+std::string name_of_token(std::string_view token) {
+  return token == "\"\"" ? "empty-string" : lowered(token);
+}
+
 bool is_token(std::string_view word) {
   constexpr std::string_view kSigns = "=~*$";
   const bool is_sign = word.size() == 1 && kSigns.find(word.front()) != std::string_view::npos;
-  return is_sign || std::isupper(static_cast<unsigned char>(word.front())) != 0;
+  return is_sign || word.front() == kQuote ||
+         std::isupper(static_cast<unsigned char>(word.front())) != 0;
 }
 
 bool is_mark(std::string_view word) {
@@ -109,14 +124,14 @@ class Parser {
   // A token alone, or with all values and groups that follow it.
   Argument token_with_values() {
     Argument argument;
-    argument.token = words_[at_++];
+    argument.token = plain(words_[at_++]);
     std::vector<Argument> values;
     while (at_ < words_.size() && (next() == "(" || (!is_mark(next()) && !is_token(next())))) {
       values.push_back(value());
     }
     if (values.empty()) {
       argument.kind = token;
-      argument.name = lowered(argument.token);
+      argument.name = name_of_token(argument.token);
     } else if (values.size() == 1 && values.front().token.empty()) {
       values.front().token = argument.token;
       return std::move(values.front());
@@ -168,11 +183,22 @@ class Parser {
     do {
       choices.push_back(one(sequence(), name.empty() ? "arguments" : name));
     } while (take("|"));
-    if (choices.size() == 1) return std::move(choices.front());
+    if (choices.size() == 1) return named_block(std::move(choices.front()), name);
     Argument argument;
     argument.kind = choice;
     argument.name = name.empty() ? "option" : name;
     argument.parts = std::move(choices);
+    return argument;
+  }
+
+  // A token with several values is a block. In a group with a name the block takes the group's
+  // name, and its first value takes the token.
+  static Argument named_block(Argument argument, std::string_view name) {
+    const bool is_renamed = !name.empty() && argument.kind == block && !argument.token.empty() &&
+                            argument.parts.front().token.empty();
+    if (!is_renamed) return argument;
+    argument.name = name;
+    argument.parts.front().token = std::exchange(argument.token, {});
     return argument;
   }
 

@@ -8,9 +8,10 @@
 //                         and a value named `key` is a key. `:count` is an integer that says how
 //                         often the repeated argument behind it occurs.
 //   WORD                  a token: the word itself. It belongs to the values that follow it. So are
-//                         the signs = ~ * and $.
+//                         the signs = ~ * and $, and words in quotes: 'm' is the token m.
 //   [ ... ]               optional
-//   ( ... )               a group; with `|` a choice, which may have a name: `condition:(NX | XX)`
+//   ( ... )               a group; with `|` a choice. Both may have a name: `condition:(NX | XX)`,
+//                         `circle:(BYRADIUS radius:double unit)`
 //   ...                   what stands before it may be repeated
 //
 // COMMAND DOCS gives the arguments to clients (redis-cli shows them as hints). A test checks each

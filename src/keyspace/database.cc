@@ -144,7 +144,7 @@ char* Database::resize_string(Slot slot, std::size_t size) {
   KeyNode*& node = place(slot);
   const std::uint64_t size_before = counted_size(slot);
   const std::size_t before = node->value_size;
-  node = resize_value(node, size, true);
+  node = resize_value(node, size, before > 0);  // one that is new may never grow
   node->is_raw = 1;
   if (size > before) std::memset(node->value_data() + before, 0, size - before);
   if (node->has_deadline != 0) refresh_size(slot, size_before);

@@ -59,6 +59,7 @@ void EpollLink::flush() {
   if (gone_ || size == 0) return;
   const ssize_t taken =
       ::send(fd_.get(), output_.data() + sent_, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  ++lists_.counts.writes;
   if (taken < 0) {
     if (errno != EAGAIN && errno != EINTR) close_now(errno_text(errno));
     return;
@@ -131,6 +132,7 @@ void EpollLink::read() {
   std::span<char> room = input_.room(lists_.scratch);
   room = room.first(std::min(room.size(), lists_.long_read_bytes));
   const ssize_t bytes = ::recv(fd_.get(), room.data(), room.size(), 0);
+  ++lists_.counts.reads;
   if (bytes > 0) {
     input_.added(static_cast<std::size_t>(bytes));
     deliver();

@@ -43,6 +43,7 @@ struct LinkLists {
   std::vector<EpollLink*> touched;
   std::vector<EpollLink*> leftovers;
   std::vector<EpollLink*> gone;
+  LoopCounts counts;
 };
 
 class EpollLink final : public Link, public Watched {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "mayfly/internal/stopwatch.h"
 #include "net/epoll_link.h"
 #include "net/epoll_listener.h"
 #include "net/socket.h"
@@ -139,8 +140,11 @@ struct EpollLoop::State {
 
   void turn(Millis longest) {
     if (turn_begin) turn_begin();
-    const int ready = ::epoll_wait(epoll.get(), events.data(), static_cast<int>(events.size()),
-                                   to_timeout(longest_wait(longest)));
+    const int timeout = to_timeout(longest_wait(longest));
+    count_busy();
+    const int ready =
+        ::epoll_wait(epoll.get(), events.data(), static_cast<int>(events.size()), timeout);
+    busy_since = monotonic_ns();
     if (accepts_again != kNever && is_due(accepts_again, clock.now())) resume_accepting();
     for (const auto& call : std::exchange(failed_connects, {})) call();
     deliver_leftovers();
@@ -152,6 +156,14 @@ struct EpollLoop::State {
     finish_touched();
     reap();
     retired.clear();
+  }
+
+  // A turn is over, and the wait of the next one begins.
+  void count_busy() {
+    ++lists.counts.turns;
+    if (busy_since != 0) {
+      lists.counts.busy_ns += static_cast<std::uint64_t>(monotonic_ns() - busy_since);
+    }
   }
 
   // The turn around it works off its own events, and input that lies in the scratch memory.
@@ -250,8 +262,9 @@ struct EpollLoop::State {
   std::vector<std::unique_ptr<Watched>> retired;  // destroyed when the turn ends
   std::function<void()> turn_begin;
   std::function<Millis()> before_sleep;
-  Millis sleep{0};          // what before_sleep said
-  bool complained = false;  // in the log, since the last connection was accepted
+  std::int64_t busy_since = 0;  // the end of the last wait; 0: no wait yet
+  Millis sleep{0};              // the result of before_sleep
+  bool complained = false;      // in the log, since the last connection was accepted
   std::atomic<bool> stopped = false;
 };
 
@@ -315,6 +328,8 @@ void EpollLoop::stop() {
 }
 
 void EpollLoop::wake() { state_->waker.wake(); }
+
+const LoopCounts& EpollLoop::counts() const { return state_->lists.counts; }
 
 std::size_t EpollLoop::connections() const { return state_->links.size(); }
 

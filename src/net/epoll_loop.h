@@ -61,6 +61,7 @@ class EpollLoop final : public Loop {
   void serve_others();
 
   std::size_t connections() const override;
+  const LoopCounts& counts() const;
 
  private:
   struct State;

@@ -133,6 +133,14 @@ struct ListenOptions {
   int group = 0;                // listeners that are stopped together
 };
 
+// What a loop has done since it was made.
+struct LoopCounts {
+  std::uint64_t turns = 0;
+  std::uint64_t busy_ns = 0;  // not waiting
+  std::uint64_t reads = 0;    // of connections
+  std::uint64_t writes = 0;
+};
+
 class Loop {
  public:
   static constexpr Millis kForever = Millis::max();

@@ -335,6 +335,15 @@ class RewriteTest(AofCase):
             self.assertEqual(self.client.info("aof_enabled"), 0)
             self.client.ok("SET", "not logged", number)
 
+    def test_a_stop_while_the_first_base_is_written_loses_nothing(self):
+        self.start("--save", "", "--rdb-key-save-delay", "1000")
+        self.client.ok("DEBUG", "POPULATE", 10_000, "key", 100)
+        self.client.ok("CONFIG", "SET", "appendonly", "yes")
+        await_that(lambda: self.client.info("aof_rewrite_in_progress") == 1, self.server.log)
+        self.server.stop()
+        self.again(*ON)
+        self.assertEqual(self.client.ask("DBSIZE"), 10_000)
+
 
 class DamageTest(AofCase):
     def setUp(self):

@@ -154,14 +154,22 @@ class RestartTest(ReplicationCase):
         await_same(self.primary, self.replica)
         self.assertEqual(self.syncs(self.primary), (before[0], before[1] + 1), self.replica.log())
 
-    def test_a_primary_that_is_shut_down(self):
-        self.pair("--save", "3600 1")
+    def shut_down_primary(self, *options):
+        """Replicas continue with it: there is no second transfer."""
+        self.pair(*options)
         self.write("before the end")
         self.primary.stop()
         await_that(lambda: not is_up(self.replica), self.replica.log)
         self.primary.restart()
         self.write("after it")
         await_same(self.primary, self.replica)
+        self.assertEqual(self.syncs(self.primary), (0, 1), self.primary.log())
+
+    def test_a_primary_that_is_shut_down(self):
+        self.shut_down_primary("--save", "3600 1")
+
+    def test_a_primary_that_is_shut_down_with_a_log(self):
+        self.shut_down_primary("--appendonly", "yes")
 
     def test_a_primary_that_is_killed_with_a_log(self):
         self.pair("--appendonly", "yes")

@@ -76,6 +76,12 @@ class ListenTest(unittest.TestCase):
             self.assert_closed(server.port)
             client.ok("CONFIG", "SET", "bind", "127.0.0.1")
             self.assert_serves(server.port)
+            self.assertRegex(client.ask("CONFIG", "SET", "bind", "999.1.1.1"),
+                             "Failed to bind to specified addresses")
+            client.ok("CONFIG", "SET", "bind", "")
+            self.assert_closed(server.port)
+            client.ok("CONFIG", "SET", "bind", "127.0.0.1")
+            self.assert_serves(server.port)
 
 
 class RefusedTest(unittest.TestCase):
@@ -167,6 +173,14 @@ class FileTest(unittest.TestCase):
         said = done.stderr + done.stdout
         self.assertIn("maxmemory-policy", said)
         self.assertRegex(said, r"\b3\b")
+
+    def test_a_dash_is_standard_input(self):
+        done = subprocess.run([PROGRAM, "serve", "-", "--port", str(free_port())],
+                              input="timeout 0\nmaxmemory-policy nonsense\n", timeout=30,
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("stdin:2", done.stderr)
+        self.assertIn("nonsense", done.stderr)
 
     def test_a_redis_conf_as_debian_ships_it_starts_it(self):
         if not os.access("/etc/redis/redis.conf", os.R_OK):
@@ -388,6 +402,23 @@ class EndTest(unittest.TestCase):
                 with self.assertRaises(Closed):
                     client.receive()
                 server.wait_for_end()
+
+    def test_a_crash_leaves_a_report_without_secrets(self):
+        with Mayfly("--requirepass", "open-sesame", "--save", "") as server:
+            client = server.client()
+            client.ok("AUTH", "open-sesame")
+            client.ok("SET", "a-secret-key", "a-secret-value")
+            server.process.send_signal(signal.SIGALRM)
+            self.assertEqual(client.ask("PING"), "PONG")
+            server.process.send_signal(signal.SIGSEGV)
+            self.assertEqual(server.process.wait(30), -signal.SIGSEGV)
+            server.ended = True
+            log = server.log()
+            for part in ("CRASH REPORT", "signal 11 (SIGSEGV", "mayfly+0x", "used_memory:",
+                         "connected_clients:", "END OF THE CRASH REPORT"):
+                self.assertIn(part, log)
+            for secret in ("open-sesame", "a-secret"):
+                self.assertNotIn(secret, log.replace(" ".join(server.options), ""))
 
     def test_the_port_can_be_used_again_at_once(self):
         with Mayfly() as server:

@@ -150,21 +150,24 @@ std::span<const Command> geo_search_commands() {
   // clang-format off
   static constexpr Command kRows[] = {
       {"geosearch", geosearch, -7, flag::readonly, kGet, "geo", "6.2.0",
-       "key area:(from:(FROMMEMBER member | FROMLONLAT longitude:double latitude:double) "
-       "by:(BYRADIUS radius:double unit:(M | KM | FT | MI) | "
-       "BYBOX width:double height:double unit:(M | KM | FT | MI)) | "
-       "BYPOLYGON num-vertices:int (longitude:double latitude:double) "
-       "(longitude:double latitude:double) (longitude:double latitude:double)...) "
-       "[order:(ASC | DESC)] [COUNT count:int [ANY]] [WITHCOORD] [WITHDIST] [WITHHASH]",
+       "key search-type:(radius-or-box:(from:(FROMMEMBER member | "
+       "FROMLONLAT longitude:double latitude:double) "
+       "by:(circle:(BYRADIUS radius:double unit:('m' | 'km' | 'ft' | 'mi')) | "
+       "box:(BYBOX width:double height:double unit:('m' | 'km' | 'ft' | 'mi')))) | "
+       "polygon:(BYPOLYGON num-vertices:int (longitude:double latitude:double) "
+       "(longitude:double latitude:double) (longitude:double latitude:double)...)) "
+       "[order:(ASC | DESC)] [count-block:(COUNT count:int [ANY])] [WITHCOORD] "
+       "[WITHDIST] [WITHHASH]",
        "Returns the members inside a circle, a box or a polygon."},
       {"geosearchstore", geosearchstore, -8, flag::write | flag::denyoom, kStore, "geo", "6.2.0",
        "destination:key source:key "
-       "area:(from:(FROMMEMBER member | FROMLONLAT longitude:double latitude:double) "
-       "by:(BYRADIUS radius:double unit:(M | KM | FT | MI) | "
-       "BYBOX width:double height:double unit:(M | KM | FT | MI)) | "
-       "BYPOLYGON num-vertices:int (longitude:double latitude:double) "
-       "(longitude:double latitude:double) (longitude:double latitude:double)...) "
-       "[order:(ASC | DESC)] [COUNT count:int [ANY]] [STOREDIST]",
+       "search-type:(radius-or-box:(from:(FROMMEMBER member | "
+       "FROMLONLAT longitude:double latitude:double) "
+       "by:(circle:(BYRADIUS radius:double unit:('m' | 'km' | 'ft' | 'mi')) | "
+       "box:(BYBOX width:double height:double unit:('m' | 'km' | 'ft' | 'mi')))) | "
+       "polygon:(BYPOLYGON num-vertices:int (longitude:double latitude:double) "
+       "(longitude:double latitude:double) (longitude:double latitude:double)...)) "
+       "[order:(ASC | DESC)] [count-block:(COUNT count:int [ANY])] [STOREDIST]",
        "Stores the members inside a circle, a box or a polygon in another key."},
   };
   // clang-format on

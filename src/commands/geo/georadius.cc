@@ -95,22 +95,26 @@ std::span<const Command> geo_radius_commands() {
   // clang-format off
   static constexpr Command kRows[] = {
       {"georadius", georadius, -6, kWrite, kSource, "geo", "3.2.0",
-       "key longitude:double latitude:double radius:double unit:(M | KM | FT | MI) [WITHCOORD] "
-       "[WITHDIST] [WITHHASH] [COUNT count:int [ANY]] [order:(ASC | DESC)] "
+       "key longitude:double latitude:double radius:double unit:('m' | 'km' | 'ft' | 'mi') "
+       "[WITHCOORD] [WITHDIST] [WITHHASH] [count-block:(COUNT count:int [ANY])] "
+       "[order:(ASC | DESC)] "
        "[store:(STORE storekey:key | STOREDIST storedistkey:key)]",
        "Returns or stores the members within a distance of a position. See GEOSEARCH."},
       {"georadius_ro", georadius_ro, -6, flag::readonly, kSource, "geo", "3.2.10",
-       "key longitude:double latitude:double radius:double unit:(M | KM | FT | MI) [WITHCOORD] "
-       "[WITHDIST] [WITHHASH] [COUNT count:int [ANY]] [order:(ASC | DESC)]",
+       "key longitude:double latitude:double radius:double unit:('m' | 'km' | 'ft' | 'mi') "
+       "[WITHCOORD] [WITHDIST] [WITHHASH] [count-block:(COUNT count:int [ANY])] "
+       "[order:(ASC | DESC)]",
        "Returns the members within a distance of a position. See GEOSEARCH."},
       {"georadiusbymember", georadiusbymember, -5, kWrite, kSource, "geo", "3.2.0",
-       "key member radius:double unit:(M | KM | FT | MI) [WITHCOORD] "
-       "[WITHDIST] [WITHHASH] [COUNT count:int [ANY]] [order:(ASC | DESC)] "
+       "key member radius:double unit:('m' | 'km' | 'ft' | 'mi') "
+       "[WITHCOORD] [WITHDIST] [WITHHASH] [count-block:(COUNT count:int [ANY])] "
+       "[order:(ASC | DESC)] "
        "[store:(STORE storekey:key | STOREDIST storedistkey:key)]",
        "Returns or stores the members within a distance of a member. See GEOSEARCH."},
       {"georadiusbymember_ro", georadiusbymember_ro, -5, flag::readonly, kSource, "geo", "3.2.10",
-       "key member radius:double unit:(M | KM | FT | MI) [WITHCOORD] "
-       "[WITHDIST] [WITHHASH] [COUNT count:int [ANY]] [order:(ASC | DESC)]",
+       "key member radius:double unit:('m' | 'km' | 'ft' | 'mi') "
+       "[WITHCOORD] [WITHDIST] [WITHHASH] [count-block:(COUNT count:int [ANY])] "
+       "[order:(ASC | DESC)]",
        "Returns the members within a distance of a member. See GEOSEARCH."},
   };
   // clang-format on

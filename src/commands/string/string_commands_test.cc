@@ -555,5 +555,18 @@ TEST_F(StringCommandsTest, LcsRefusesWhatItCannotDo) {
             "(error) ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len");
 }
 
+// Room to grow would count towards maxmemory though the string may never grow.
+TEST_F(StringCommandsTest, AStringThatIsMadeByAPositionTakesNoMoreThanItsSize) {
+  constexpr std::size_t kSize = 1'000'000;
+  run("SETRANGE range 999999 x");
+  run("SETBIT bit 7999999 1");
+  run("BITFIELD field SET u8 #999999 1");
+  for (const char* const key : {"range", "bit", "field"}) {
+    EXPECT_EQ(run(std::string("STRLEN ") + key), "(integer) 1000000") << key;
+    const Database& database = keyspace()[0];
+    EXPECT_LT(node_bytes(&database.node(database.stored_slot(key))), kSize + kSize / 4) << key;
+  }
+}
+
 }  // namespace string_commands_test
 }  // namespace mayfly

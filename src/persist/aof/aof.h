@@ -138,6 +138,7 @@ class Aof {
   std::uint64_t size() const { return older_bytes_ + (file_ ? file_->size() : 0); }
   std::uint64_t base_size() const { return base_bytes_; }  // when it was opened or rewritten
   std::uint64_t buffered() const { return buffer_.size(); }
+  std::size_t buffer_memory() const { return buffer_.capacity(); }
 
   const AofManifest& manifest() const { return manifest_; }
 

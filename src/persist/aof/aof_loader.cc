@@ -109,12 +109,11 @@ Status AofLoader::begin_file() {
   if (!source) return source.error();
   source_ = std::move(*source);
   // Due keys stay: the log removes them, or the sweep after loading.
-  rdb_ = std::make_unique<RdbLoader>(
-      *source_, keyspace_,
-      RdbLoadOptions{.now = options_.now,
-                     .keeps_due = true,
-                     .checks = options_.checks,
-                     .load_function = options_.load_function});
+  rdb_ = std::make_unique<RdbLoader>(*source_, keyspace_,
+                                     RdbLoadOptions{.now = options_.now,
+                                                    .keeps_due = true,
+                                                    .checks = options_.checks,
+                                                    .load_function = options_.load_function});
   return Done{};
 }
 
@@ -143,9 +142,11 @@ Result<bool> AofLoader::step_commands(std::size_t commands) {
     if (!found) return found.error();
     switch (*found) {
       case AofReader::Found::command:
+        report_.ends_with_note = false;
         if (Status status = take(reader_->words()); !status) return status.error();
         break;
       case AofReader::Found::end:
+        if (reader_->has_found_note()) report_.ends_with_note = true;
         return unit_at_ ? truncated() : true;
       case AofReader::Found::truncated:
         return truncated();
@@ -228,6 +229,7 @@ Result<bool> AofLoader::truncated() {
   if (!cut) return cut.error();
   if (Status status = (*cut)->truncate(whole); !status) return status.error();
   if (Status status = (*cut)->sync(); !status) return status.error();
+  report_.ends_with_note = false;
   report_.truncated_bytes = file().bytes - whole;
   report_.truncated_file = file().name;
   report_.truncated_at = whole;

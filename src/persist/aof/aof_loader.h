@@ -57,6 +57,7 @@ struct AofLoadReport {
   std::uint64_t transactions = 0;  // whole ones
   std::optional<RdbReport> base;   // if the base is or begins with an RDB file
   std::string note;                // the last one, see AofReader::note()
+  bool ends_with_note = false;     // nothing follows it, and nothing is cut off
 
   // What was cut off the end of the last file.
   std::uint64_t truncated_bytes = 0;

@@ -25,6 +25,7 @@ Result<AofReader::Found> AofReader::next() {
   at_ += length_;
   length_ = 0;
   words_.clear();
+  has_found_note_ = false;
   Step step = Step::read;
   while (step == Step::read) {
     std::size_t size = 0;
@@ -42,6 +43,7 @@ Result<AofReader::Found> AofReader::next() {
     if (std::string_view(buffer_).substr(at_, size).starts_with(kNoteMark)) {
       note_ = buffer_.substr(at_ + kNoteMark.size(), size - kNoteMark.size());
       note_.resize(std::min(note_.find_first_of("\r\n"), note_.size()));
+      has_found_note_ = true;
     }
     at_ += size;
   }

@@ -55,6 +55,8 @@ class AofReader {
   // one so far, without the mark; empty: there was none.
   static constexpr std::string_view kNoteMark = "#cluster ";
   const std::string& note() const { return note_; }
+  // Whether the last call of next() has found a note, before what it returned.
+  bool has_found_note() const { return has_found_note_; }
 
   // What is wrong, and where.
   const std::string& error() const { return error_; }
@@ -96,6 +98,7 @@ class AofReader {
   std::vector<Place> places_;
   std::vector<std::string_view> words_;
   std::string note_;
+  bool has_found_note_ = false;
   std::string error_;
   std::uint64_t error_offset_ = 0;
   std::optional<Error> io_error_;

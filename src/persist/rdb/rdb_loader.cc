@@ -21,11 +21,13 @@ Error already_there() { return {Code::corrupt, "duplicate key"}; }
 RdbLoader::Handler::Handler(Keyspace& keyspace, const RdbLoadOptions& options)
     : keyspace_(keyspace),
       options_(options),
+      keeps_due_(options.keeps_due),
       context_{.now = options.now, .policy = Policy::show} {}
 
 void RdbLoader::Handler::aux(std::string_view name, std::string_view value) {
   constexpr std::size_t kMost = 64;  // a sound file has about six
   if (report.aux.size() < kMost) report.aux.insert_or_assign(std::string(name), value);
+  if (options_.keeps_due_of_stream && name == "repl-id") keeps_due_ = true;
 }
 
 void RdbLoader::Handler::database(int number, std::uint64_t keys, std::uint64_t) {
@@ -44,7 +46,7 @@ Status RdbLoader::Handler::function(std::string_view code) {
 }
 
 bool RdbLoader::Handler::leaves_out(Time deadline) const {
-  return !options_.keeps_due && is_due(deadline, options_.now);
+  return !keeps_due_ && is_due(deadline, options_.now);
 }
 
 Status RdbLoader::Handler::admit(const RdbKey& key) {
@@ -116,6 +118,8 @@ void RdbLoader::Handler::end_parts(Slot slot) {
     finish_key(keyspace_[key_.database], slot, key_);
   } else if (has_parts_) {
     ++report.due_keys;
+  } else if (!is_left_out_) {
+    ++report.empty_keys;
   }
 }
 

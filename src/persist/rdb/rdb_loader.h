@@ -9,7 +9,8 @@
 //   }
 //
 // Expired keys and members are skipped and counted, and so is a key without remaining members; a
-// replica keeps them, hidden, since its primary decides. A key that exists, or is twice in the
+// replica keeps them, hidden, since its primary decides, and so does a primary whose replicas may
+// go on with the stream of the file. A key that exists, or is twice in the
 // file, is an error.
 
 #pragma once
@@ -39,7 +40,10 @@ using LoadFunction = std::function<bool(std::string_view code)>;
 struct RdbLoadOptions {
   Time now{};
   bool keeps_due = false;  // for a replica: what is due is stored, too
-  bool replaces = false;   // a key that exists is replaced, and no error
+  // The same if the file names its replication stream (repl-id): replicas that go on with the
+  // stream have the due entries, and get their removals.
+  bool keeps_due_of_stream = false;
+  bool replaces = false;  // a key that exists is replaced, and no error
   RdbChecks checks = {};
   LoadFunction load_function = {};  // empty: no library can be held
 };
@@ -49,6 +53,7 @@ struct RdbReport {
   std::uint64_t keys = 0;         // stored
   std::uint64_t members = 0;      // stored, of hashes, sets and sorted sets; elements, entries
   std::uint64_t due_keys = 0;     // left out; also keys of which every member was due
+  std::uint64_t empty_keys = 0;   // left out: they have no members or elements, which cannot be
   std::uint64_t due_members = 0;  // left out, those of due keys not counted
   std::uint64_t bytes = 0;        // consumed: where an append-only file's commands would begin
   std::map<std::string, std::uint64_t> skipped;  // what cannot be held: "function"
@@ -103,6 +108,7 @@ class RdbLoader {
 
     Keyspace& keyspace_;
     const RdbLoadOptions options_;
+    bool keeps_due_;
     const ExecContext context_;
 
     // The key with members or elements under way.

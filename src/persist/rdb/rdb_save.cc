@@ -42,9 +42,9 @@ Result<SaveProgress> write_file(Disk& disk, const std::string& path, Keyspace& k
                                 const SaveOptions& options, const OnSaveProgress& progress) {
   Result<std::unique_ptr<DiskFile>> file = disk.create(path);
   if (!file) return file.error();
-  SyncingSink sink(**file, options.sync_every_bytes);
+  SyncingSink sink(**file, options.is_durable ? options.sync_every_bytes : 0);
   Result<SaveProgress> saved = save_rdb(keyspace, sink, options, progress);
-  if (!saved) return saved;
+  if (!saved || !options.is_durable) return saved;
   if (Status status = (*file)->sync(); !status) return status.error();
   return saved;
 }
@@ -100,6 +100,7 @@ Result<SaveProgress> save_rdb_file(Disk& disk, const std::string& directory,
     (void)disk.remove(written);
     return status.error();
   }
+  if (!options.is_durable) return saved;
   if (Status status = disk.sync_directory(directory); !status) return status.error();
   return saved;
 }

@@ -79,6 +79,8 @@ struct SaveOptions {
   // A file is synced whenever so many bytes were written, so that the last sync is short and does
   // not hold up the disk for others. 0: only at the end.
   std::uint64_t sync_every_bytes = 4 << 20;  // 4 MiB
+
+  bool is_durable = true;  // not for a file that is sent and then removed: nothing is synced
 };
 
 // The sink has all of it when this returns, or an error was met; then it has an unknown part.

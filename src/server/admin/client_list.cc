@@ -22,7 +22,8 @@ std::string flags_of(const Client& client) {
   if (client.is_primary) flags += 'M';
   if (client.is_subscriber()) flags += 'P';
   if (client.transaction.is_open) flags += 'x';
-  if (client.blocked || client.limits.is_paused) flags += 'b';
+  const bool waits = client.blocked || client.limits.is_paused || client.limits.awaits_end;
+  if (waits) flags += 'b';
   if (client.tracking) {
     flags += 't';
     if (client.tracking->is_broken) flags += 'R';

@@ -79,6 +79,45 @@ TEST_F(CommandCommandsTest, DocsDescribeOptionsAndChoices) {
       << docs;
 }
 
+// The places of several keys, units in small letters, and the blocks of an area.
+TEST_F(CommandCommandsTest, DocsOfPositionsAndMigrationsAreThoseOfValkey) {
+  run("HELLO 3");
+  const auto expect_in = [&](const char* command, const char* part) {
+    const std::string docs = run(std::string("COMMAND DOCS ") + command);
+    EXPECT_NE(docs.find(part), std::string::npos) << docs;
+  };
+  expect_in("geosearch", R"({"name": "search-type", "type": "oneof", "arguments": [)"
+                         R"({"name": "radius-or-box", "type": "block", "arguments": [)"
+                         R"({"name": "from", "type": "oneof")");
+  expect_in("geosearch", R"({"name": "circle", "type": "block", "arguments": [{"name": "radius", )"
+                         R"("type": "double", "display_text": "radius", "token": "BYRADIUS"}, )"
+                         R"({"name": "unit", "type": "oneof", "arguments": [{"name": "m", )"
+                         R"("type": "pure-token", "display_text": "m", "token": "m"})");
+  expect_in("geosearch", R"({"name": "box", "type": "block", "arguments": [{"name": "width")");
+  expect_in("geosearch", R"({"name": "polygon", "type": "block")");
+  expect_in("geosearch", R"({"name": "count-block", "type": "block", "flags": (set) [optional])");
+  expect_in("georadius", R"({"name": "storekey", "type": "key", "display_text": "storekey", )"
+                         R"("key_spec_index": (integer) 1, "token": "STORE"})");
+  expect_in("georadius", R"("key_spec_index": (integer) 2, "token": "STOREDIST")");
+  expect_in("migrate", R"({"name": "key-selector", "type": "oneof", "arguments": [{"name": "key")");
+  expect_in("migrate", R"({"name": "empty-string", "type": "pure-token")");
+  expect_in("migrate", R"("key_spec_index": (integer) 1, "token": "KEYS")");
+  expect_in("rename", R"({"name": "newkey", "type": "key", "display_text": "newkey", )"
+                      R"("key_spec_index": (integer) 0})");
+}
+
+// The expected text is redis-server 7.0's.
+TEST_F(CommandCommandsTest, InfoOfGeoradiusHasThePlacesOfWhatIsStored) {
+  run("HELLO 3");
+  const std::string info = run("COMMAND INFO georadius");
+  for (const char* const part :
+       {R"({"flags": (set) [OW, update, variable_flags], "begin_search": {"type": "keyword", )"
+        R"("spec": {"keyword": "STORE", "startfrom": (integer) 6}})",
+        R"("spec": {"keyword": "STOREDIST", "startfrom": (integer) 6}})"}) {
+    EXPECT_NE(info.find(part), std::string::npos) << info;
+  }
+}
+
 TEST_F(CommandCommandsTest, ListCanBeFiltered) {
   EXPECT_EQ(run("COMMAND LIST FILTERBY PATTERN hset*x"), R"(["hsetnx", "hsetex"])");
   EXPECT_NE(run("COMMAND LIST FILTERBY PATTERN config*").find(R"("config", "config|get")"),

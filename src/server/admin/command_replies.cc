@@ -40,11 +40,14 @@ constexpr Name kFlagNames[] = {
 };
 
 constexpr std::uint64_t kIncomplete = 1u << 31;  // not all keys are found in this way
+constexpr std::uint64_t kVariable = 1u << 30;    // the access depends on the other words
 
 constexpr Name kAccessNames[] = {
-    {access::ro, "RO"},         {access::rw, "RW"},         {access::ow, "OW"},
-    {access::rm, "RM"},         {access::access, "access"}, {access::update, "update"},
-    {access::insert, "insert"}, {access::remove, "delete"}, {kIncomplete, "incomplete"},
+    {access::ro, "RO"},          {access::rw, "RW"},
+    {access::ow, "OW"},          {access::rm, "RM"},
+    {access::access, "access"},  {access::update, "update"},
+    {access::insert, "insert"},  {access::remove, "delete"},
+    {kIncomplete, "incomplete"}, {kVariable, "variable_flags"},
 };
 
 void reply_names(Reply& reply, std::span<const Name> names, std::uint64_t bits) {
@@ -153,9 +156,38 @@ void reply_keys_option(Reply& reply, const KeyRange& keys) {
   reply_field(reply, "limit", 0);
 }
 
+// GEORADIUS ... STORE key, or STOREDIST key
+bool stores_positions(const Command& command) {
+  return (command.flags & flag::store_option) != 0 && command.group == "geo";
+}
+
+// The key behind a keyword, which is looked for behind the words that must be there.
+void reply_stored_key(Reply& reply, const Command& command, std::string_view keyword) {
+  reply.map(3);
+  reply.bulk("flags");
+  reply_names(reply, kAccessNames, access::ow | access::update | kVariable);
+  reply.bulk("begin_search");
+  reply_type(reply, "keyword");
+  reply.map(2);
+  reply_text(reply, "keyword", keyword);
+  reply_field(reply, "startfrom", -command.arity);
+  reply.bulk("find_keys");
+  reply_type(reply, "range");
+  reply.map(3);
+  reply_field(reply, "lastkey", 0);
+  reply_field(reply, "keystep", 1);
+  reply_field(reply, "limit", 0);
+}
+
 void reply_key_specs(Reply& reply, const Command& command) {
   const KeyRange& keys = command.keys;
   if (keys.first == 0) return reply.set(0);
+  if (stores_positions(command)) {
+    reply.set(3);
+    reply_key_range(reply, keys);
+    reply_stored_key(reply, command, "STORE");
+    return reply_stored_key(reply, command, "STOREDIST");
+  }
   if ((command.flags & flag::keys_option) != 0) {
     reply.set(2);
     reply_key_range(reply, keys);
@@ -178,7 +210,28 @@ KeyRange plain_range(const KeyRange& keys) {
   return range;
 }
 
-void reply_arguments(Reply& reply, const std::vector<Argument>& arguments);
+// Which of the command's key specs an argument belongs to: they are in the same order, and several
+// keys in a row may share the last one.
+class KeySpecs {
+ public:
+  explicit KeySpecs(const Command& command) {
+    const KeyRange& keys = command.keys;
+    const bool has_two = (command.flags & flag::keys_option) != 0 || keys.target > 0;
+    count_ = keys.first == 0 ? 0 : 1 + (has_two ? 1 : 0);
+    if (stores_positions(command)) count_ = 3;
+  }
+  std::int64_t next() {
+    const std::int64_t index = next_;
+    next_ = std::min(next_ + 1, std::max<std::int64_t>(count_ - 1, 0));
+    return index;
+  }
+
+ private:
+  std::int64_t count_ = 0;
+  std::int64_t next_ = 0;
+};
+
+void reply_arguments(Reply& reply, const std::vector<Argument>& arguments, KeySpecs& specs);
 
 void reply_argument_flags(Reply& reply, const Argument& argument) {
   std::vector<std::string_view> flags;
@@ -190,7 +243,7 @@ void reply_argument_flags(Reply& reply, const Argument& argument) {
   for (const std::string_view flag : flags) reply.simple(flag);
 }
 
-void reply_argument(Reply& reply, const Argument& argument) {
+void reply_argument(Reply& reply, const Argument& argument, KeySpecs& specs) {
   const bool has_parts = !argument.parts.empty();
   const bool has_flags = argument.is_optional || argument.is_repeated;
   const bool is_key = argument.kind == ArgumentKind::key;
@@ -198,17 +251,17 @@ void reply_argument(Reply& reply, const Argument& argument) {
   reply_text(reply, "name", argument.name);
   reply_text(reply, "type", kind_name(argument.kind));
   if (!has_parts) reply_text(reply, "display_text", argument.name);
-  if (is_key) reply_field(reply, "key_spec_index", 0);
+  if (is_key) reply_field(reply, "key_spec_index", specs.next());
   if (!argument.token.empty()) reply_text(reply, "token", argument.token);
   if (has_flags) reply_argument_flags(reply, argument);
   if (!has_parts) return;
   reply.bulk("arguments");
-  reply_arguments(reply, argument.parts);
+  reply_arguments(reply, argument.parts, specs);
 }
 
-void reply_arguments(Reply& reply, const std::vector<Argument>& arguments) {
+void reply_arguments(Reply& reply, const std::vector<Argument>& arguments, KeySpecs& specs) {
   reply.array(arguments.size());
-  for (const Argument& argument : arguments) reply_argument(reply, argument);
+  for (const Argument& argument : arguments) reply_argument(reply, argument, specs);
 }
 
 }  // namespace
@@ -242,7 +295,8 @@ void reply_command_docs(Reply& reply, const Command& command) {
   if (has_arguments) {
     reply.bulk("arguments");
     const Result<std::vector<Argument>> arguments = parse_syntax(command.syntax);
-    reply_arguments(reply, arguments ? *arguments : std::vector<Argument>());
+    KeySpecs specs(command);
+    reply_arguments(reply, arguments ? *arguments : std::vector<Argument>(), specs);
   }
   if (command.subcommands.empty()) return;
   reply.bulk("subcommands");

@@ -3,6 +3,7 @@
 
 #include <cassert>
 
+#include "commands/command.h"
 #include "server/core/client.h"
 #include "server/core/requests.h"
 
@@ -57,13 +58,18 @@ bool BlockedClients::unblock(Client& client, bool with_error) {
   return true;
 }
 
-void BlockedClients::fail_all() {
+void BlockedClients::fail_all(std::string_view redirect) {
   std::vector<Client*> failed;
   for (const auto& [id, client] : clients_) {
     if (!client->blocked->reason->is_about_cluster()) failed.push_back(client);
   }
   for (Client* const one : failed) {
     Client& client = *one;
+    const bool waits_for_keys = (client.info.last->flags & (flag::write | flag::readonly)) != 0;
+    if (!redirect.empty() && client.options.can_redirect && waits_for_keys) {
+      fail(client, redirect);
+      continue;
+    }
     fail(client,
          "UNBLOCKED force unblock from blocking operation, instance state changed "
          "(master -> replica?)");

@@ -62,8 +62,9 @@ class BlockedClients {
   // CLIENT UNBLOCK. False if the client does not wait.
   bool unblock(Client& client, bool with_error);
 
-  // This server becomes a replica: those who wait for data get an error, and are disconnected.
-  void fail_all();
+  // This server becomes a replica: clients that wait for data get an error and are disconnected.
+  // Clients that wait for keys and have CLIENT CAPA redirect get `redirect`, unless it is empty.
+  void fail_all(std::string_view redirect = {});
 
   std::size_t size() const { return clients_.size(); }
   std::size_t with_timeout() const { return timeouts_.size(); }

@@ -27,8 +27,20 @@ Error unknown(std::string_view name) {
   return {Code::not_found, fmt::format("there is no directive {}{}", name, suggestion(name))};
 }
 
+// Of the primary, replicas and children.
+Result<std::string> read_oom_scores(Values values) {
+  const std::vector<std::string> words = split_words(values);
+  if (words.size() != 3) return bad_value("wrong number of arguments");
+  for (const std::string& word : words) {
+    if (read_number(word, -2000, 2000)) continue;
+    return bad_value("Invalid oom-score-adj-values, elements must be between -2000 and 2000.");
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
 Result<std::string> read_inert(const InertDirective& row, Values values) {
   if (row.form == Form::words) return fmt::format("{}", fmt::join(split_words(values), " "));
+  if (row.form == Form::oom_scores) return read_oom_scores(values);
   const auto word = only_word(values);
   if (!word) return word.error();
   if (row.form == Form::boolean) {

@@ -77,6 +77,7 @@ struct Config {
   std::string logfile;              // empty: standard output
   std::string loglevel = "notice";  // debug, verbose, notice, warning, nothing
   bool daemonize = false;
+  bool crash_log_enabled = true;
   std::string enable_debug_command = "no";      // no, yes, local
   std::string enable_protected_configs = "no";  // likewise: whether CONFIG SET may change paths
   std::string availability_zone;                // shown by HELLO

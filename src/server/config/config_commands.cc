@@ -114,11 +114,11 @@ void config_set(Call& call) {
       return call.fail(failure(is_http_port ? "http-port" : "http-bind", listens.error().message));
     }
     const bool is_port = changed.port != before.port;
-    return call.fail(failure(
-        is_port ? "port" : "bind",
-        fmt::format("{}: {}",
-                    is_port ? "Unable to listen on this port" : "Failed to bind to these addresses",
-                    listens.error().message)));
+    return call.fail(failure(is_port ? "port" : "bind",
+                             fmt::format("{}: {}",
+                                         is_port ? "Unable to listen on this port"
+                                                 : "Failed to bind to specified addresses",
+                                         listens.error().message)));
   }
   warn_of_inert(here, changed);
   here.server.config = std::move(changed);
@@ -132,7 +132,11 @@ void config_resetstat(Call& call) {
   // Open connections count what they have sent themselves: see info_stats.cc.
   for (const auto& [id, client] : server.clients.all()) {
     server.stats.bytes_out -= client->link().sent();
+    if (client->is_attached_replica()) {
+      server.stats.replication_bytes_out -= client->link().sent();
+    }
   }
+  server.stats.loop_before = server.host.loop_counts();
   server.keyspace.stats() = {};
   call.reply().ok();
 }

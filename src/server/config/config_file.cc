@@ -132,6 +132,9 @@ Status Loader::note_inert(const Statement& statement) {
   return Done{};
 }
 
+constexpr const char* kStandardInput = "-";  // in the place of a file
+constexpr const char* kInputFile = "/dev/stdin";
+
 bool is_option(const std::string& word) { return word.size() > 2 && word.starts_with("--"); }
 
 // Whether an option may stand without a value: then the next word is not taken for it, even if
@@ -181,8 +184,16 @@ Status load_config_words(Config& config, std::span<const std::string> words,
   std::size_t at = 0;
   if (!words.empty() && !is_option(words[0])) {
     const std::string& path = words[at++];
-    if (Status status = loader.file(path, 0); !status) return status;
-    loaded.file = std::filesystem::absolute(path).lexically_normal().string();
+    if (Status status = loader.file(path == kStandardInput ? kInputFile : path, 0); !status) {
+      return status;
+    }
+    if (path != kStandardInput) {
+      loaded.file = std::filesystem::absolute(path).lexically_normal().string();
+    }
+  }
+  if (at == 1 && words.size() > 1 && words[0] != kStandardInput && words[1] == kStandardInput) {
+    ++at;  // a file, and more from a pipe
+    if (Status status = loader.file(kInputFile, 0); !status) return status;
   }
   while (at < words.size()) {
     const Status status = loader.apply(take_option(words, at));
@@ -220,7 +231,9 @@ std::string_view directive_of(const std::string& line) {
 
 bool takes_words(std::string_view name) {
   const InertDirective* const inert = find_inert(name);
-  return (inert != nullptr && inert->form == Form::words) || (marks_of(name) & mark::several) != 0;
+  const bool has_words =
+      inert != nullptr && (inert->form == Form::words || inert->form == Form::oom_scores);
+  return has_words || (marks_of(name) & mark::several) != 0;
 }
 
 std::string line_of(const Config& config, std::string_view name) {

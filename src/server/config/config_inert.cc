@@ -89,7 +89,6 @@ constexpr InertDirective kInert[] = {
     {"bio-cpulist", "bio_cpulist", Form::text, "", mark::fixed},
     {"server-cpulist", "server_cpulist", Form::text, "", mark::fixed},
     {"always-show-logo", "", Form::boolean, "no", mark::fixed},
-    {"crash-log-enabled", "", Form::boolean, "yes"},
     {"crash-memcheck-enabled", "", Form::boolean, "yes"},
     {"debug-context", "", Form::text, "", mark::hidden},
     {"disable-thp", "", Form::boolean, "yes", mark::fixed},
@@ -107,7 +106,7 @@ constexpr InertDirective kInert[] = {
     {"min-string-size-avoid-copy-reply-threaded", "", Form::number, "65536", mark::hidden},
     {"mptcp", "", Form::boolean, "no", mark::fixed},
     {"oom-score-adj", "", Form::text, "no"},
-    {"oom-score-adj-values", "", Form::words, "0 200 800"},
+    {"oom-score-adj-values", "", Form::oom_scores, "0 200 800"},
     {"prefetch-batch-max-size", "", Form::number, "16"},
     {"proc-title-template", "", Form::text, "{title} {listen-addr} {server-mode}"},
     {"rdma-bind", "", Form::words, ""},
@@ -119,6 +118,7 @@ constexpr InertDirective kInert[] = {
     {"bind-source-addr", "", Form::text, ""},
     {"supervised", "", Form::text, "no", mark::fixed},
     {"unixsocketgroup", "", Form::text, "", mark::fixed | mark::safety},
+    {"use-exit-on-panic", "", Form::boolean, "no", mark::hidden},
     {"watchdog-period", "", Form::number, "0", mark::hidden},
 
     // Logs.

@@ -70,8 +70,7 @@ Status set_client_memory(Config& config, Values values, bool) {
     return Done{};
   }
   const auto bytes = read_memory(*word, 0);
-  if (!bytes) return bytes.error();
-  if (*bytes > static_cast<std::uint64_t>(kLongMax)) {
+  if (!bytes || *bytes > static_cast<std::uint64_t>(kLongMax)) {
     return bad_value("argument must be a memory or percent value");
   }
   config.maxmemory_clients = static_cast<std::int64_t>(*bytes);
@@ -166,6 +165,7 @@ constexpr Directive kDirectives[] = {
     {"logfile",        "", text<&Config::logfile>,                        mark::fixed},
     {"loglevel",       "", choice<&Config::loglevel, kLevels>},
     {"daemonize",      "", boolean<&Config::daemonize>,                   mark::fixed},
+    {"crash-log-enabled", "", boolean<&Config::crash_log_enabled>},
     {"enable-debug-command",     "", choice<&Config::enable_debug_command, kPermissions>,
      mark::fixed},
     {"availability-zone",        "", text<&Config::availability_zone>},

@@ -42,7 +42,7 @@ struct Directive {
 };
 
 // What an inert value must look like.
-enum class Form { text, words, boolean, number, memory, signed_memory };
+enum class Form { text, words, boolean, number, memory, signed_memory, oom_scores };
 
 struct InertDirective {
   std::string_view name;

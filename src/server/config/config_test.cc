@@ -84,6 +84,10 @@ TEST_F(ConfigTest, SomeMemoryMayBeNegativeOrHuge) {
   EXPECT_EQ(set("maxmemory", {"9223372036854775808"}), "");
   EXPECT_EQ(show("maxmemory"), "9223372036854775808");
   EXPECT_EQ(set("maxmemory-clients", {"101%"}), "percentage argument must be less or equal to 100");
+  EXPECT_EQ(set("maxmemory-clients", {"9223372036854775807"}), "");
+  for (const char* const wrong : {"9223372036854775808", "18446744073709551615", "-1", "x"}) {
+    EXPECT_EQ(set("maxmemory-clients", {wrong}), "argument must be a memory or percent value");
+  }
 }
 
 TEST_F(ConfigTest, MemoryHasUnits) {
@@ -185,6 +189,8 @@ TEST_F(ConfigTest, PermissionsAreOctal) {
 }
 
 TEST_F(ConfigTest, AddressesAreWords) {
+  EXPECT_EQ(set("bind", {""}), "");
+  EXPECT_TRUE(config_.bind.empty());
   EXPECT_EQ(set("bind", {"127.0.0.1", "::1"}), "");
   EXPECT_EQ(set("bind", {"* -::*"}), "");
   EXPECT_EQ(config_.bind, (std::vector<std::string>{"*", "-::*"}));
@@ -243,6 +249,13 @@ TEST_F(ConfigTest, InertDirectivesKeepTheirValueInItsForm) {
   EXPECT_EQ(show("replica-full-sync-buffer-limit"), "1048576");
   EXPECT_EQ(set("oom-score-adj-values", {"0", "100", "200"}), "");
   EXPECT_EQ(show("oom-score-adj-values"), "0 100 200");
+  for (const char* const wrong : {"-2001 0 0", "0 2001 0", "0 0 x"}) {
+    EXPECT_EQ(set("oom-score-adj-values", {wrong}),
+              "Invalid oom-score-adj-values, elements must be between -2000 and 2000.");
+  }
+  EXPECT_EQ(set("oom-score-adj-values", {"0 0"}), "wrong number of arguments");
+  EXPECT_EQ(show("oom-score-adj-values"), "0 100 200");
+  EXPECT_EQ(show("use-exit-on-panic"), "no");
   EXPECT_EQ(set("repl-mptcp", {"maybe"}), "argument must be 'yes' or 'no'");
   EXPECT_EQ(set("rdb-key-save-delay", {"x"}), "argument couldn't be parsed into an integer");
 }

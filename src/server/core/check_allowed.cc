@@ -9,6 +9,7 @@
 #include "server/core/requests.h"
 #include "server/persistence/loading.h"
 #include "server/persistence/persistence.h"
+#include "server/replication/primary_link.h"
 #include "server/replication/replication.h"
 #include "server/scripting/scripting.h"
 #include "server/tracking/tracking.h"
@@ -39,6 +40,25 @@ bool has_all(const Client& client, const Command& command, std::uint64_t own, st
 
 }  // namespace
 
+// A client with CLIENT CAPA redirect reads from a replica only after READONLY, and gets the address
+// of the primary instead.
+Status Requests::check_redirect(const Client& client, const Command& command,
+                                std::uint64_t flags) const {
+  Replication& replication = parts_.replication;
+  const PrimaryLink* const primary = replication.primary();
+  if (primary == nullptr || !client.options.can_redirect || !client.is_authenticated() ||
+      replication.cluster() != nullptr) {
+    return Done{};
+  }
+  const std::uint64_t redirected =
+      client.options.is_readonly ? flag::write : flag::write | flag::readonly;
+  if (!has_any(client, command, flags, redirected)) return Done{};
+  // While a replica takes over, both are replicas, and would send the client back and forth.
+  const bool is_failing_over = replication.failover().state() == Failover::State::in_progress;
+  if (is_failing_over && pauses_.any()) return Error{Code::busy, {}};
+  return denied(redirect_text(*primary));
+}
+
 // The checks are in the order of Valkey.
 Status Requests::check_allowed(Client& client, const Command& command, std::uint64_t flags) {
   if (client.is_primary) return check_from_primary(command);
@@ -51,6 +71,8 @@ Status Requests::check_allowed(Client& client, const Command& command, std::uint
         fmt::format("ERR Command '{}' not allowed inside a transaction", full_name(command)));
   }
   if (parts_.scripting.is_busy() && (command.flags & flag::allow_busy) == 0) {
+    // The script may be one of the append-only file that is loaded.
+    if (Status status = check_data_ready(client, command, flags); !status) return status;
     return denied(parts_.scripting.busy_reply());
   }
   // A queue takes memory, too, whatever is in it.

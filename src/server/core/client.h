@@ -154,6 +154,7 @@ class Client final : public Peer {
   // Enforced by Clients.
   struct Limits {
     bool is_paused = false;               // a request of it waits for the end of a pause
+    bool awaits_end = false;              // it has sent SHUTDOWN, which waits for replicas
     bool drops_output = false;            // it is closed for not reading: its output is dropped
     std::size_t counted_memory = 0;       // towards maxmemory-clients
     Time above_soft_limit = Time::min();  // since when its output is above the soft limit

@@ -81,7 +81,8 @@ void Clients::run_periodic(Time now) {
   for (Client* const client : clients) {
     check_output(*client);
     const bool may_idle = client->is_subscriber() || client->options.is_monitor ||
-                          client->limits.is_paused || client->is_primary || client->is_import ||
+                          client->limits.is_paused || client->limits.awaits_end ||
+                          client->is_primary || client->is_import ||
                           client->is_attached_replica() || client->blocked;
     if (config_.timeout > 0 && !may_idle &&
         is_due(client->info.used + std::chrono::seconds(config_.timeout), now)) {

@@ -10,6 +10,7 @@
 #include "server/core/requests.h"
 #include "server/core/server_call.h"
 #include "server/monitoring/secrets.h"
+#include "server/monitoring/stats.h"
 #include "server/pubsub/pubsub.h"
 #include "server/replication/replication.h"
 #include "server/tracking/tracking.h"

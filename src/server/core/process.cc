@@ -18,7 +18,9 @@
 #include "base/version.h"
 #include "net/socket.h"
 #include "server/cluster/cluster.h"
+#include "server/core/requests.h"
 #include "server/core/server_call.h"
+#include "server/monitoring/crash_report.h"
 #include "server/monitoring/log_file.h"
 #include "server/persistence/child.h"
 #include "server/persistence/persistence.h"
@@ -82,6 +84,7 @@ Persistence& ServerProcess::persistence() { return server_.parts().persistence; 
 
 ServerProcess::~ServerProcess() {
   loop_to_stop = nullptr;
+  if (catches_signals_) release_crashes();  // a report would read destroyed objects
   if (has_pidfile_) std::remove(server_.parts().config.pidfile.c_str());
 }
 
@@ -103,8 +106,8 @@ Status ServerProcess::listen_at(const std::string& host, int port) {
 Status ServerProcess::listen_everywhere(const std::vector<std::string>& hosts, int port) {
   loop_.stop_listening_tcp();
   addresses_.clear();
-  port_ = 0;
-  if (port == 0) return Done{};
+  port_ = hosts.empty() ? port : 0;
+  if (port == 0 || hosts.empty()) return Done{};
   for (const std::string& host : hosts) {
     const bool is_optional = host.starts_with('-');
     const Status status = listen_at(is_optional ? host.substr(1) : host, port);
@@ -122,8 +125,11 @@ Status ServerProcess::listen(bool any_port) {
 
 Status ServerProcess::listen_for_clients(bool any_port) {
   const Config& config = server_.parts().config;
-  if (config.port == 0 && config.unixsocket.empty()) {
-    return Error{Code::invalid, "port is 0 and there is no unixsocket: no client could connect"};
+  const bool has_tcp = config.port != 0 && !config.bind.empty();
+  if (!has_tcp && config.unixsocket.empty()) {
+    return Error{Code::invalid,
+                 fmt::format("{} and there is no unixsocket: no client could connect",
+                             config.port == 0 ? "port is 0" : "bind names no address")};
   }
   if (!config.unixsocket.empty()) {
     const ListenOptions options = {.backlog = static_cast<int>(config.tcp_backlog),
@@ -210,6 +216,21 @@ void ServerProcess::catch_signals() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is handled as a full disk
+  std::signal(SIGALRM, SIG_IGN);  // it means something to Valkey
+  catches_signals_ = true;
+  report_crashes(server_.parts().config.crash_log_enabled);
+}
+
+void ServerProcess::report_crashes(bool are_reported) {
+  if (!catches_signals_) return;  // see there
+  if (!are_reported) return release_crashes();
+  const ServerParts& parts = server_.parts();
+  catch_crashes(
+      {.log_path = parts.config.logfile, .request = &parts.requests.running(), .clock = &clock_});
+}
+
+void ServerProcess::keep_info(std::string_view info) {
+  if (catches_signals_) keep_info_for_crash(info, clock_.now());
 }
 
 Result<std::unique_ptr<Child>> ServerProcess::start_child(const ChildWork& work,

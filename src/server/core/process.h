@@ -49,6 +49,9 @@ class ServerProcess final : public ServerHost {
   std::string http_url() const { return http_.url(); }
   Status relisten(const Config& config) override;
   std::string executable() const override { return executable_; }
+  void report_crashes(bool are_reported) override;
+  void keep_info(std::string_view info) override;
+  LoopCounts loop_counts() const override { return loop_.counts(); }
   void shut_down() override { loop_.stop(); }
   void ready() override;
   Disk& disk() override { return disk_; }
@@ -95,6 +98,7 @@ class ServerProcess final : public ServerHost {
   HttpListeners http_;
   std::span<const HttpFile> web_files_;
   std::int64_t port_ = 0;
+  bool catches_signals_ = false;
   std::function<void()> on_ready_;
   bool has_pidfile_ = false;
   bool has_refused_to_end_ = false;  // after a signal, as the data could not be saved

@@ -14,6 +14,8 @@
 #include "server/monitoring/latency.h"
 #include "server/monitoring/memory.h"
 #include "server/persistence/loading.h"
+#include "server/persistence/persistence.h"
+#include "server/replication/replication.h"
 #include "server/replication/replication_stream.h"
 
 namespace mayfly {
@@ -106,11 +108,16 @@ std::size_t Reclaimer::sweep_batch(const ExecContext& context, std::size_t limit
   return swept;
 }
 
+std::size_t Reclaimer::free_some() {
+  const std::size_t freed = keyspace_.lazy_free().free_some(kFreedAtOnce);
+  stats_.lazily_freed += freed;
+  return freed;
+}
+
 void Reclaimer::free_slice(std::int64_t micros) {
   if (keyspace_.lazy_free().is_empty()) return;
   const std::int64_t begin = monotonic_ns();
-  while (keyspace_.lazy_free().free_some(kFreedAtOnce) > 0 &&
-         monotonic_ns() - begin < micros * 1000) {
+  while (free_some() > 0 && monotonic_ns() - begin < micros * 1000) {
   }
 }
 
@@ -118,7 +125,19 @@ bool Reclaimer::is_full() const {
   if (config_.maxmemory == 0) return false;
   if (stream_.is_replica() || loading_.is_active()) return false;  // the primary evicts
   if (is_fenced()) return false;
-  return !pauses_.any() && used_memory() > config_.maxmemory;
+  return !pauses_.any() && is_above_limit();
+}
+
+std::size_t Reclaimer::uncounted_memory() const {
+  const AofWriter& aof = persistence_.aof();
+  return stream_.log().memory_beyond(config_.repl_backlog_size) +
+         replication_.replicas().output_bytes() +
+         (aof.log() == nullptr ? 0 : aof.log()->buffer_memory());
+}
+
+bool Reclaimer::is_above_limit() const {
+  const std::size_t used = used_memory();
+  return used > config_.maxmemory && used - std::min(used, uncounted_memory()) > config_.maxmemory;
 }
 
 bool Reclaimer::lacks_room() const {
@@ -133,7 +152,7 @@ bool Reclaimer::lacks_room() const {
 bool Reclaimer::note_room(bool has_room) {
   if (has_room) {
     was_refused_ = false;
-    if (is_warned_ && used_memory() <= config_.maxmemory) {
+    if (is_warned_ && !is_above_limit()) {
       is_warned_ = false;
       log_.notice("There is room below maxmemory again: writes are accepted");
     }
@@ -162,9 +181,9 @@ bool Reclaimer::evict_keys() {
   now_ = clock_.now();
   const ExecContext context = this->context();
   // First what is due, and what was removed and not freed yet.
-  while (used_memory() > config_.maxmemory && sweep_batch(context, kSweptForRoom) > 0) {
+  while (is_above_limit() && sweep_batch(context, kSweptForRoom) > 0) {
   }
-  while (used_memory() > config_.maxmemory && keyspace_.lazy_free().free_some(kFreedAtOnce) > 0) {
+  while (is_above_limit() && free_some() > 0) {
   }
   const bool has_room = evict_until_room(context);
   expiry_log_.end_sweep();  // of members that were due when their key was evicted
@@ -172,13 +191,13 @@ bool Reclaimer::evict_keys() {
 }
 
 bool Reclaimer::evict_until_room(const ExecContext& context) {
-  while (used_memory() > config_.maxmemory) {
+  while (is_above_limit()) {
     if (!evict_one(context, keyspace_, config_.maxmemory_policy,
                    static_cast<int>(config_.maxmemory_samples))) {
       return false;
     }
     note_eviction();
-    while (keyspace_.lazy_free().free_some(kFreedAtOnce) > 0) {
+    while (free_some() > 0) {
     }
   }
   return true;

@@ -25,13 +25,16 @@ class Cluster;
 class ExpiryLog;
 class Latency;
 class Loading;
+class Persistence;
+class Replication;
 class ReplicationStream;
 
 class Reclaimer {
  public:
   Reclaimer(const ServerContext& context, Keyspace& keyspace, Stats& stats, Latency& latency,
             const Pauses& pauses, const Loading& loading, const ReplicationStream& stream,
-            ExpiryLog& expiry_log, const Cluster& cluster)
+            ExpiryLog& expiry_log, const Cluster& cluster, const Persistence& persistence,
+            const Replication& replication)
       : config_(context.config),
         log_(context.log),
         clock_(context.clock),
@@ -43,7 +46,9 @@ class Reclaimer {
         loading_(loading),
         stream_(stream),
         expiry_log_(expiry_log),
-        cluster_(cluster) {}
+        cluster_(cluster),
+        persistence_(persistence),
+        replication_(replication) {}
 
   // A slice of sweeping and of freeing. REQUIRES: no data is being loaded.
   void run_slice();
@@ -67,6 +72,11 @@ class Reclaimer {
   // Whether more memory is used than maxmemory. Nothing is evicted for it.
   bool is_full() const;
 
+  // Memory that does not count towards maxmemory, since evicting keys would only make it grow: what
+  // waits for slow replicas, beyond the backlog, and for the append-only file. Cost: a look at each
+  // replica.
+  std::size_t uncounted_memory() const;
+
   // For a request of this client; null: for what the server does itself.
   ExecContext context(const Client* client = nullptr) const {
     return {.now = now_, .policy = policy_for(client), .keeps_expired = config_.import_mode};
@@ -83,9 +93,11 @@ class Reclaimer {
   bool evict_until_room(const ExecContext& context);
   std::size_t sweep_batch(const ExecContext& context, std::size_t limit);
   void free_slice(std::int64_t micros);
+  std::size_t free_some();
   bool evict_keys();
   bool note_room(bool has_room);
   void note_eviction();
+  bool is_above_limit() const;
 
   const Config& config_;
   Log& log_;
@@ -99,6 +111,8 @@ class Reclaimer {
   const ReplicationStream& stream_;
   ExpiryLog& expiry_log_;
   const Cluster& cluster_;
+  const Persistence& persistence_;
+  const Replication& replication_;
   bool is_sweeping_ = true;
   bool is_behind_ = false;  // the last slice ended before all that is due was removed
   int slice_growth_ = 0;    // how many slices in a row did

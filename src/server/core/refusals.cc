@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
 
 #include "server/admin/missing_types.h"
@@ -30,6 +32,15 @@ std::string unknown_subcommand(const Command& command, Words words) {
   return fmt::format("ERR unknown subcommand '{:.128}'. Try {} HELP.", words[1], name);
 }
 
+// Codes that are ours even if a script's reply has them.
+bool is_own_code(std::string_view code) {
+  constexpr std::array<std::string_view, 9> kCodes = {
+      "ERR",        "NOSCRIPT", "WRONGTYPE",  "OOM",        "READONLY",
+      "NOREPLICAS", "MISCONF",  "MASTERDOWN", "UNKILLABLE",
+  };
+  return std::ranges::find(kCodes, code) != kCodes.end();
+}
+
 }  // namespace
 
 void Requests::refuse_unknown(Client& client, const Command* found, const Command* command,
@@ -50,9 +61,10 @@ void Requests::refuse_unknown(Client& client, const Command* found, const Comman
 // An EXEC that is refused ends its transaction. Any other command breaks the one it belongs to.
 void Requests::refuse(Client& client, const Command* command, Words words, std::string_view error) {
   std::string text(error);
-  // A client of a cluster knows what to do by the first word.
+  // The client knows what to do by the first word.
   const bool is_redirected = text.starts_with("MOVED ") || text.starts_with("CLUSTERDOWN ") ||
-                             text.starts_with("TRYAGAIN ") || text.starts_with("CROSSSLOT ");
+                             text.starts_with("TRYAGAIN ") || text.starts_with("CROSSSLOT ") ||
+                             text.starts_with("REDIRECT ");
   if (is_redirected && command != nullptr && (command->flags & flag::runs_queue) != 0) {
     leave_multi(client);
   } else if (command != nullptr && (command->flags & flag::runs_queue) != 0) {
@@ -82,16 +94,17 @@ void Requests::refuse_protocol(Client& client, std::string_view error) {
   client.close_after_reply();
 }
 
-void Requests::count_error(std::string_view error) {
+void Requests::count_error(std::string_view error, bool is_own) {
   ++stats_.errors;
   const std::string_view code = error.substr(0, error.find_first_of(" \r"));
   const auto found = stats_.by_error.find(code);
   if (found != stats_.by_error.end()) {
     ++found->second;
-  } else if (constexpr std::size_t kCodes = 128; stats_.by_error.size() < kCodes) {
+  } else if (constexpr std::size_t kCodes = 128;
+             is_own || is_own_code(code) || stats_.by_error.size() < kCodes) {
     stats_.by_error.emplace(code, 1);
   } else {
-    ++stats_.by_error["ERRORSTATS_OVERFLOW"];  // of scripts, which can make up codes
+    ++stats_.by_error["ERRORSTATS_OVERFLOW"];
   }
 }
 

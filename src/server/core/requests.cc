@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 #include "commands/words.h"
 #include "mayfly/internal/stopwatch.h"
@@ -96,7 +97,10 @@ bool Requests::handle(Client& client, Words words) {
       return true;
     }
   }
-  if (const Status allowed = check_allowed(client, *command, flags); !allowed) {
+  Status allowed = check_redirect(client, *command, flags);
+  if (!allowed && allowed.error().code == Code::busy) return false;  // while failing over
+  if (allowed) allowed = check_allowed(client, *command, flags);
+  if (!allowed) {
     ++stats_.by_command[command].rejected;
     refuse(client, command, words, allowed.error().message);
     return true;
@@ -169,6 +173,7 @@ std::size_t Requests::look_ahead(const Client& client, std::string_view bytes) c
 void Requests::end_batch(Client& client, std::size_t taken, std::size_t waiting) {
   client.info.bytes_in += taken;
   stats_.bytes_in += taken;
+  if (client.is_primary) stats_.replication_bytes_in += taken;
   clients_.check_input(client, waiting);
   clients_.count_memory(client);
 }
@@ -181,6 +186,7 @@ void Requests::feed_replica(Client& client) { parts_.replication.replicas().pump
 
 void Requests::closed(Client& client) {
   stats_.bytes_out += client.link().sent();
+  if (client.is_attached_replica()) stats_.replication_bytes_out += client.link().sent();
   forget(client);
 }
 
@@ -216,6 +222,8 @@ void Requests::run(Client& client, const Command& command, Words words) {
   ServerCall call(events_, parts_, client, context, command, words, reply);
   Tracking& tracking = parts_.tracking;
   const std::uint64_t outer = is_outermost ? tracking.set_current(client.id()) : 0;
+  const RunningRequest outer_request =
+      std::exchange(running_, {&client, &command, nullptr, words.size()});
   if (parts_.cluster.moves().is_active()) prepare_keys(client, command, words);
   run_handler(call);
   if (client.tracking) tracking.remember(client, command, words);
@@ -228,7 +236,9 @@ void Requests::run(Client& client, const Command& command, Words words) {
     feed_monitors(client, words);
   }
   set_last_command(client, command);  // again: EXEC has run others meanwhile
+  running_ = outer_request;
   batch_ns_ = monotonic_ns();
+  if (is_outermost) stats_.command_ns += static_cast<std::uint64_t>(batch_ns_ - begin);
   finish(client, command, words, call, start, (batch_ns_ - begin) / 1000);
   finish_output(client, start, is_outermost);
   if (outer_seen) parts_.cluster.held().resume(*outer_seen);
@@ -354,7 +364,9 @@ void Requests::count_call(Client& client, Words words, std::size_t start, std::i
   if (out.size() > start && out[start] == '-') {
     ++(words.empty() ? stats.rejected : stats.failed);
     const std::string_view error = std::string_view(out).substr(start + 1);
-    if (!skips_error_count_) count_error(error.substr(0, 64));
+    const std::uint64_t flags = client.info.last->flags;
+    const bool is_own = (flags & flag::skip_monitor) == 0 && client.info.last->name != "debug";
+    if (!skips_error_count_) count_error(error.substr(0, 64), is_own);
     record_peer_error(client, words, error.substr(0, error.find('\r')));
   }
   skips_error_count_ = false;

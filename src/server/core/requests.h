@@ -19,6 +19,7 @@
 #include "server/core/clients.h"
 #include "server/core/log.h"
 #include "server/core/server_call.h"
+#include "server/monitoring/crash_report.h"
 
 namespace mayfly {
 
@@ -73,6 +74,9 @@ class Requests {
   // Answers a request that has waited without running it again.
   void answer(Client& client, const std::function<void(Reply&)>& write);
 
+  // For a crash report.
+  const RunningRequest& running() const { return running_; }
+
   // Ends what MULTI began: for EXEC and DISCARD.
   void leave_multi(Client& client);
 
@@ -116,6 +120,7 @@ class Requests {
   Status check_cluster(Client& client, const Command& command, std::uint64_t flags, Words words);
   std::optional<HeldReplies::Seen> begin_held(Client& client, const Command& command, Words words,
                                               bool is_outermost);
+  Status check_redirect(const Client& client, const Command& command, std::uint64_t flags) const;
   bool make_room(bool takes_memory);
   Status check_from_primary(const Command& command) const;
   Status check_writable(const Client& client, const Command& command, std::uint64_t flags) const;
@@ -137,7 +142,8 @@ class Requests {
   void propagate(Client& client, const Command& command, Words words, const Call& call,
                  bool has_logged);
   void set_written(Client& client);
-  void count_error(std::string_view error);
+  // `is_own`: not of a script, which can make up codes.
+  void count_error(std::string_view error, bool is_own = true);
   void record_peer_error(const Client& client, Words words, std::string_view error);
   void feed_monitors(const Client& client, Words words);
 
@@ -148,6 +154,7 @@ class Requests {
   Keyspace& keyspace_;
   Stats& stats_;
   Clients& clients_;
+  RunningRequest running_;
   bool is_in_transaction_ = false;
   bool skips_error_count_ = false;
   bool looks_ahead_ = false;

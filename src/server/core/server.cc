@@ -18,6 +18,7 @@
 #include "server/http/http_server.h"
 #include "server/migration/migration_targets.h"
 #include "server/monitoring/command_log.h"
+#include "server/monitoring/info.h"
 #include "server/monitoring/latency.h"
 #include "server/monitoring/memory.h"
 #include "server/persistence/background.h"
@@ -35,6 +36,7 @@ namespace mayfly {
 namespace {
 
 constexpr Millis kPeriod{100};                      // of periodic tasks
+constexpr Millis kInfoPeriod{10'000};               // of the INFO in a crash report
 constexpr std::size_t kLookAheadMemory = 16 << 20;  // less data is in the processor's cache
 
 KeyspaceOptions keyspace_options(const Config& config) {
@@ -110,7 +112,8 @@ struct Server::State {
                loading, stream, local_expiries, expiry_log),
         keyspace(keyspace_options(config), events),
         expiry_log(context, keyspace, stats, events, propagation, loading, stream),
-        reclaimer(context, keyspace, stats, latency, pauses, loading, stream, expiry_log, cluster),
+        reclaimer(context, keyspace, stats, latency, pauses, loading, stream, expiry_log, cluster,
+                  persistence, replication),
         requests(parts, events, pauses),
         blocked(requests),
         key_waiters(keyspace, pauses, loading, reclaimer, requests, blocked),
@@ -161,9 +164,10 @@ struct Server::State {
   HttpServer http;
 
   Time next_periodic = Time::min();
-  std::uint64_t counted_commands = 0;  // at the last periodic tasks
+  Time next_info = Time::min();  // that is kept for a crash report
 
   void run_periodic();
+  void sample_rates();
 };
 
 Server::Server(const Clock& clock, Config config, Log& log, ServerHost& host)
@@ -209,6 +213,7 @@ void Server::apply_config() {
   state_->scripting.apply_config();
   state_->cluster.apply_config();
   state_->expiry_log.apply_config();
+  state_->context.host.report_crashes(config.crash_log_enabled);
 }
 
 void Server::wake() { state_->cluster.deliver(); }
@@ -254,16 +259,29 @@ void Server::State::run_periodic() {
   const std::size_t memory = used_memory();
   stats.memory_peak = std::max<std::uint64_t>(stats.memory_peak, memory);
   requests.set_looks_ahead(memory > kLookAheadMemory);
-  const double seconds = std::chrono::duration<double>(kPeriod).count();
-  counted_commands = std::min(counted_commands, stats.commands);  // CONFIG RESETSTAT
-  const double rate = static_cast<double>(stats.commands - counted_commands) / seconds;
-  stats.commands_per_second += (rate - stats.commands_per_second) / 8;  // smoothed
-  counted_commands = stats.commands;
+  sample_rates();
+  if (is_due(next_info, now)) {
+    context.host.keep_info(info_text(parts, {}));
+    next_info = now + kInfoPeriod;
+  }
   clients.run_periodic(now);
   http.run_periodic(now);
   reclaimer.make_room();  // maxmemory may have been lowered during a pause
   migration_targets.close_idle(now);
   expiry_log.run_periodic();
+}
+
+void Server::State::sample_rates() {
+  const double seconds = std::chrono::duration<double>(kPeriod).count();
+  const SentBytes sent = sent_bytes(parts);
+  const LoopCounts loop = context.host.loop_counts();
+  stats.rates.commands.sample(stats.commands, seconds);
+  stats.rates.bytes_in.sample(stats.bytes_in, seconds);
+  stats.rates.bytes_out.sample(sent.all, seconds);
+  stats.rates.replication_bytes_in.sample(stats.replication_bytes_in, seconds);
+  stats.rates.replication_bytes_out.sample(sent.to_replicas, seconds);
+  stats.rates.turns.sample(loop.turns, seconds);
+  stats.rates.busy_ns.sample(loop.busy_ns, seconds);
 }
 
 }  // namespace mayfly

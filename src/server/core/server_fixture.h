@@ -36,7 +36,11 @@ class TestLink final : public Link {
 
   std::string& output() override { return output_; }
   void hold_output(std::uint64_t position) override { hold_ = position; }
-  void flush() override {}
+  void flush() override {
+    if (!takes_at_once_) return;
+    sent_ += output_.size();
+    flushed_ += std::exchange(output_, {});
+  }
   std::size_t pending() const override { return output_.size(); }
   std::uint64_t sent() const override { return sent_; }
   std::size_t output_capacity() const override { return output_.capacity(); }
@@ -59,6 +63,7 @@ class TestLink final : public Link {
 
   // What may be sent, as if the other end had read it.
   std::string take(std::size_t most = std::string::npos) {
+    if (!flushed_.empty()) return std::exchange(flushed_, {});
     const std::uint64_t before_hold = hold_ - std::min(hold_, sent_);
     const std::string bytes = output_.substr(0, std::min<std::uint64_t>(most, before_hold));
     output_.erase(0, bytes.size());
@@ -69,13 +74,15 @@ class TestLink final : public Link {
   InputBuffer input_;
   std::string output_;
   std::string why_;
-  int fd_ = 7;  // what a child may write to
+  int fd_ = 7;                  // what a child may write to
+  bool takes_at_once_ = false;  // whether flush() sends something
 
  private:
   std::string address_;
   std::string local_ = "127.0.0.1:6379";
   bool is_closing_ = false;
   bool is_paused_ = false;
+  std::string flushed_;
   std::uint64_t sent_ = 0;
   std::uint64_t hold_ = kNoHold;
 };

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/register.h"
@@ -35,6 +36,10 @@ class ServerHost {
   // Listens where `config` says. After an error it listens where it did before.
   virtual Status relisten(const Config&) { return Done{}; }
   virtual std::string executable() const { return {}; }
+  // Whether a crash leaves a report in the log, and the INFO that it shows.
+  virtual void report_crashes(bool) {}
+  virtual void keep_info(std::string_view) {}
+  virtual LoopCounts loop_counts() const { return {}; }
   virtual Disk& disk() = 0;
 
   // Serves other connections from within a request that takes long. Nothing is read of those whose

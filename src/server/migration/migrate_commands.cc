@@ -247,7 +247,8 @@ constexpr Command kMigrateCommands[] = {
     {"migrate", migrate, -6,
      flag::write | flag::movablekeys | flag::dangerous | flag::keys_option,
      {3, 3, 1, access::rw | access::access | access::remove}, "generic", "2.6.0",
-     "host port:int key destination-db:int timeout:int [COPY] [REPLACE] [authentication:"
+     "host port:int key-selector:(key | '\"\"') destination-db:int timeout:int [COPY] [REPLACE] "
+     "[authentication:"
      "(AUTH password | (AUTH2 username password))] [KEYS keys:key...]",
      "Moves keys to another server."},
 };

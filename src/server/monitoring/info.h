@@ -69,6 +69,16 @@ inline void info_line(std::string& text, std::string_view name, bool value) {
   fmt::format_to(std::back_inserter(text), "{}:{}\r\n", name, value ? 1 : 0);
 }
 
+// ---- The network ----
+
+struct SentBytes {
+  std::uint64_t all = 0;
+  std::uint64_t to_replicas = 0;
+};
+
+// Cost: a look at each client.
+SentBytes sent_bytes(const ServerParts& server);
+
 // ---- Memory beside the data, also for MEMORY STATS ----
 
 inline constexpr std::size_t kDeadlineBytes = 15;  // of an entry in an index: see VolatileSet

@@ -51,11 +51,13 @@ void info_snapshots(const ServerParts& server, std::string& text) {
   Persistence& persistence = server.persistence;
   const Snapshots& snapshots = persistence.snapshots();
   info_line(text, "rdb_changes_since_last_save", server.stats.dirty);
-  info_line(text, "rdb_bgsave_in_progress", server.background.is_doing(Job::save));
+  // A child that saves for replicas counts as well: BGSAVE has to wait for it.
+  const Job job = server.background.is_doing(Job::sync) ? Job::sync : Job::save;
+  info_line(text, "rdb_bgsave_in_progress", server.background.is_doing(job));
   info_line(text, "rdb_last_save_time", whole_seconds(snapshots.last_save().time_since_epoch()));
   info_line(text, "rdb_last_bgsave_status", ok_or_err(snapshots.last_worked()));
   info_line(text, "rdb_last_bgsave_time_sec", seconds_or_none(snapshots.last_took()));
-  info_line(text, "rdb_current_bgsave_time_sec", seconds_at(server, Job::save));
+  info_line(text, "rdb_current_bgsave_time_sec", seconds_at(server, job));
   info_line(text, "rdb_saves", snapshots.count());
   info_line(text, "rdb_last_cow_size", snapshots.last_copied_bytes());
   info_line(text, "rdb_last_load_keys_expired", persistence.due_keys());

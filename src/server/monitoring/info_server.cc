@@ -38,6 +38,11 @@ void info_excess(std::string& text, std::string_view name, std::size_t whole, st
                       static_cast<std::int64_t>(whole) - static_cast<std::int64_t>(part));
 }
 
+// The clock of idle times, in Valkey's form: seconds, in 24 bits.
+std::int64_t lru_clock(Time now) {
+  return std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count() & 0xFFFFFF;
+}
+
 }  // namespace
 
 std::size_t deadline_bytes(const Database& database) {
@@ -69,6 +74,7 @@ void info_server(const ServerParts& server, std::string& text) {
   ::uname(&system);
   info_line(text, "redis_version", kCompatibleVersion);  // first: some clients read this line only
   info_line(text, "server_name", "mayfly");
+  info_line(text, "valkey_version", kCompatibleValkey);
   info_line(text, "mayfly_version", kMayflyVersion);
   const std::string_view mode = server.config.cluster_enabled ? "cluster" : "standalone";
   info_line(text, "redis_mode", mode);
@@ -77,6 +83,7 @@ void info_server(const ServerParts& server, std::string& text) {
   info_line(text, "arch_bits", sizeof(void*) * 8);
   info_line(text, "monotonic_clock", "POSIX clock_gettime");
   info_line(text, "multiplexing_api", "epoll");
+  info_line(text, "gcc_version", __VERSION__);
   info_line(text, "process_id", ::getpid());
   info_line(text, "process_supervised", "no");
   info_line(text, "run_id", server.run_id);
@@ -87,9 +94,14 @@ void info_server(const ServerParts& server, std::string& text) {
   info_line(text, "uptime_in_days", uptime / 86'400);
   info_line(text, "hz", server.config.hz);
   info_line(text, "configured_hz", server.config.hz);
+  info_line(text, "lru_clock", lru_clock(now));
   info_line(text, "executable", server.host.executable());
   info_line(text, "config_file", server.config.file);
   info_line(text, "io_threads_active", 0);
+  const Shutdown& shutdown = server.persistence.shutdown();
+  if (shutdown.is_waiting()) {
+    info_line(text, "shutdown_in_milliseconds", remaining(shutdown.end(), now).count());
+  }
   std::string listener = "name=tcp";
   for (const std::string& address : server.config.bind) listener += ",bind=" + address;
   if (server.host.port() > 0) {
@@ -101,17 +113,20 @@ void info_clients(const ServerParts& server, std::string& text) {
   std::size_t input = 0;
   std::size_t output = 0;
   std::size_t paused = 0;
+  std::size_t replicas = 0;
   for (const auto& [id, client] : server.clients.all()) {
     input = std::max(input, client->link().input().size());
     output = std::max(output, client->link().pending());
     if (client->limits.is_paused) ++paused;
+    if (client->is_attached_replica()) ++replicas;
   }
-  info_line(text, "connected_clients", server.clients.all().size());
+  info_line(text, "connected_clients", server.clients.all().size() - replicas);
   info_line(text, "cluster_connections", 0);
   info_line(text, "maxclients", server.config.maxclients);
   info_line(text, "client_recent_max_input_buffer", input);
   info_line(text, "client_recent_max_output_buffer", output);
-  info_line(text, "blocked_clients", server.blocked.size() + paused);
+  info_line(text, "blocked_clients",
+            server.blocked.size() + paused + server.persistence.shutdown().askers());
   info_line(text, "tracking_clients", server.tracking.clients());
   info_line(text, "pubsub_clients",
             std::ranges::count_if(server.clients.all(),
@@ -170,7 +185,7 @@ void info_memory(const ServerParts& server, std::string& text) {
   info_excess(text, "allocator_rss", numbers.resident, numbers.active);
   info_excess(text, "rss_overhead", numbers.rss, numbers.resident);
   info_excess(text, "mem_fragmentation", numbers.rss, numbers.used);
-  info_line(text, "mem_not_counted_for_evict", 0);
+  info_line(text, "mem_not_counted_for_evict", server.reclaimer.uncounted_memory());
   info_line(text, "mem_replication_backlog", overhead.backlog);
   info_line(text, "mem_total_replication_buffers", overhead.backlog + overhead.replica_clients);
   info_line(text, "mem_clients_slaves", overhead.replica_clients);
@@ -180,6 +195,7 @@ void info_memory(const ServerParts& server, std::string& text) {
   info_line(text, "mem_allocator", numbers.allocator);
   info_line(text, "active_defrag_running", 0);
   info_line(text, "lazyfree_pending_objects", server.keyspace.lazy_free().pending());
+  info_line(text, "lazyfreed_objects", server.stats.lazily_freed);
 }
 
 }  // namespace mayfly

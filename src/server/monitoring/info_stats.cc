@@ -23,14 +23,57 @@
 namespace mayfly {
 namespace {
 
-// Of connections that are closed, and of those that are not.
-std::uint64_t bytes_out(const ServerParts& server) {
-  std::uint64_t bytes = server.stats.bytes_out;
-  for (const auto& [id, client] : server.clients.all()) bytes += client->link().sent();
-  return bytes;
+std::uint64_t micros(std::uint64_t ns) { return ns / 1000; }
+
+void info_kilobytes(std::string& text, std::string_view name, const Rate& rate) {
+  info_line(text, name, rate.per_second() / 1024);
+}
+
+void info_network(const ServerParts& server, std::string& text) {
+  const Stats& stats = server.stats;
+  const SentBytes sent = sent_bytes(server);
+  info_line(text, "total_net_input_bytes", stats.bytes_in);
+  info_line(text, "total_net_output_bytes", sent.all);
+  info_line(text, "total_net_repl_input_bytes", stats.replication_bytes_in);
+  info_line(text, "total_net_repl_output_bytes", sent.to_replicas);
+  info_kilobytes(text, "instantaneous_input_kbps", stats.rates.bytes_in);
+  info_kilobytes(text, "instantaneous_output_kbps", stats.rates.bytes_out);
+  info_kilobytes(text, "instantaneous_input_repl_kbps", stats.rates.replication_bytes_in);
+  info_kilobytes(text, "instantaneous_output_repl_kbps", stats.rates.replication_bytes_out);
+}
+
+void info_loop(const ServerParts& server, std::string& text) {
+  const Stats& stats = server.stats;
+  const LoopCounts now = server.host.loop_counts();
+  const LoopCounts& before = stats.loop_before;
+  info_line(text, "total_reads_processed", now.reads - before.reads);
+  info_line(text, "total_writes_processed", now.writes - before.writes);
+  info_line(text, "io_threaded_reads_processed", 0);
+  info_line(text, "io_threaded_writes_processed", 0);
+  info_line(text, "client_query_buffer_limit_disconnections", stats.query_limit_disconnections);
+  info_line(text, "client_output_buffer_limit_disconnections", stats.output_limit_disconnections);
+  info_line(text, "eventloop_cycles", now.turns - before.turns);
+  info_line(text, "eventloop_duration_sum", micros(now.busy_ns - before.busy_ns));
+  info_line(text, "eventloop_duration_cmd_sum", micros(stats.command_ns));
+  const double turns = stats.rates.turns.per_second();
+  const double busy_micros = stats.rates.busy_ns.per_second() / 1000;
+  info_line(text, "instantaneous_eventloop_cycles_per_sec",
+            static_cast<std::uint64_t>(turns + 0.5));
+  info_line(text, "instantaneous_eventloop_duration_usec",
+            static_cast<std::uint64_t>(turns < 1 ? 0 : busy_micros / turns + 0.5));
 }
 
 }  // namespace
+
+// Of connections that are closed, and of those that are not.
+SentBytes sent_bytes(const ServerParts& server) {
+  SentBytes sent{server.stats.bytes_out, server.stats.replication_bytes_out};
+  for (const auto& [id, client] : server.clients.all()) {
+    sent.all += client->link().sent();
+    if (client->is_attached_replica()) sent.to_replicas += client->link().sent();
+  }
+  return sent;
+}
 
 void info_stats(const ServerParts& server, std::string& text) {
   const Stats& stats = server.stats;
@@ -38,9 +81,8 @@ void info_stats(const ServerParts& server, std::string& text) {
   info_line(text, "total_connections_received", stats.connections);
   info_line(text, "total_commands_processed", stats.commands);
   info_line(text, "instantaneous_ops_per_sec",
-            static_cast<std::uint64_t>(stats.commands_per_second + 0.5));
-  info_line(text, "total_net_input_bytes", stats.bytes_in);
-  info_line(text, "total_net_output_bytes", bytes_out(server));
+            static_cast<std::uint64_t>(stats.rates.commands.per_second() + 0.5));
+  info_network(server, text);
   info_line(text, "rejected_connections", stats.rejected_connections);
   info_line(text, "sync_full", stats.full_syncs);
   info_line(text, "sync_partial_ok", stats.partial_syncs);
@@ -71,11 +113,11 @@ void info_stats(const ServerParts& server, std::string& text) {
   info_line(text, "unexpected_error_replies", stats.unexpected_errors);
   info_line(text, "total_error_replies", stats.errors);
   info_line(text, "acl_access_denied_auth", stats.failed_logins);
+  info_line(text, "acl_access_denied_cmd", 0);
+  info_line(text, "acl_access_denied_key", 0);
+  info_line(text, "acl_access_denied_channel", 0);
   info_line(text, "unauthenticated_client_disconnections", stats.stranger_disconnections);
-  info_line(text, "io_threaded_reads_processed", 0);
-  info_line(text, "io_threaded_writes_processed", 0);
-  info_line(text, "client_query_buffer_limit_disconnections", stats.query_limit_disconnections);
-  info_line(text, "client_output_buffer_limit_disconnections", stats.output_limit_disconnections);
+  info_loop(server, text);
 }
 
 void info_command_stats(const ServerParts& server, std::string& text) {
@@ -116,7 +158,7 @@ void Stats::reset() {
   fresh.dirty = dirty;
   fresh.memory_peak = memory_peak;
   fresh.memory_startup = memory_startup;
-  fresh.commands_per_second = commands_per_second;
+  fresh.rates = rates;
   fresh.by_command = std::move(by_command);
   for (auto& [command, counts] : fresh.by_command) counts = {};
   *this = std::move(fresh);

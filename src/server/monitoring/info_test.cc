@@ -159,5 +159,40 @@ TEST_F(InfoTest, HasWhatDashboardsRead) {
   EXPECT_EQ(value("server", "availability_zone"), "zone-a");
 }
 
+TEST_F(InfoTest, HasTheLinesOfValkey) {
+  run("AUTH no-user wrong");
+  fixture_.advance(Millis(1000));
+  run("DEBUG POPULATE 100");
+  run("FLUSHALL");
+  fixture_.sweep();
+  for (const char* const name :
+       {"total_net_repl_input_bytes", "total_net_repl_output_bytes", "instantaneous_input_kbps",
+        "instantaneous_output_kbps", "instantaneous_input_repl_kbps",
+        "instantaneous_output_repl_kbps", "total_reads_processed", "total_writes_processed",
+        "eventloop_cycles", "eventloop_duration_sum", "eventloop_duration_cmd_sum",
+        "instantaneous_eventloop_cycles_per_sec", "instantaneous_eventloop_duration_usec",
+        "acl_access_denied_cmd", "acl_access_denied_key", "acl_access_denied_channel"}) {
+    EXPECT_NE(value("stats", name), "(none)") << name;
+  }
+  EXPECT_EQ(value("stats", "acl_access_denied_auth"), "1");
+  EXPECT_GE(std::stoll(value("memory", "lazyfreed_objects")), 100);
+  EXPECT_TRUE(value("server", "valkey_version").starts_with("9."));
+  EXPECT_NE(value("server", "gcc_version"), "(none)");
+  EXPECT_EQ(value("server", "lru_clock"), std::to_string((1'700'000'000 + 1) & 0xFFFFFF));
+  EXPECT_EQ(value("server", "shutdown_in_milliseconds"), "(none)");
+}
+
+TEST_F(InfoTest, OwnErrorsAreCountedHoweverManyCodesScriptsMakeUp) {
+  for (int i = 0; i < 200; ++i) {
+    client_.run({"EVAL", "return redis.error_reply('MADEUP" + std::to_string(i) + " x')", "0"});
+  }
+  EXPECT_GT(std::stoll(value("errorstats", "errorstat_ERRORSTATS_OVERFLOW").substr(6)), 50);
+  run("SET k v");
+  run("HGET k f");
+  run("EVALSHA 0000000000000000000000000000000000000000 0");
+  EXPECT_EQ(value("errorstats", "errorstat_WRONGTYPE"), "count=1");
+  EXPECT_EQ(value("errorstats", "errorstat_NOSCRIPT"), "count=1");
+}
+
 }  // namespace info_test
 }  // namespace mayfly

@@ -11,8 +11,10 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "mayfly/time.h"
+#include "net/transport.h"
 
 namespace mayfly {
 
@@ -31,6 +33,30 @@ struct CommandStats {
     micros += time;
     ++micros_log2[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(time)), 31)];
   }
+};
+
+// How fast a count grows, smoothed over some 16 samples.
+class Rate {
+ public:
+  void sample(std::uint64_t count, double seconds) {
+    const std::uint64_t before = std::min(std::exchange(last_, count), count);  // RESETSTAT
+    per_second_ += (static_cast<double>(count - before) / seconds - per_second_) / 8;
+  }
+  double per_second() const { return per_second_; }
+
+ private:
+  std::uint64_t last_ = 0;
+  double per_second_ = 0;
+};
+
+struct Rates {
+  Rate commands;
+  Rate bytes_in;
+  Rate bytes_out;
+  Rate replication_bytes_in;
+  Rate replication_bytes_out;
+  Rate turns;
+  Rate busy_ns;
 };
 
 struct Stats {
@@ -61,7 +87,13 @@ struct Stats {
   std::uint64_t partial_syncs = 0;  // that could be granted
   std::uint64_t refused_partial_syncs = 0;
   std::uint64_t ttl_violations = 0;  // requests that a rule of ttl-policy refused
-  double commands_per_second = 0;
+  // Of the bytes above: from the primary, and to replicas (also by a child).
+  std::uint64_t replication_bytes_in = 0;
+  std::uint64_t replication_bytes_out = 0;
+  std::uint64_t command_ns = 0;    // that requests took
+  std::uint64_t lazily_freed = 0;  // keys and members, elements, entries
+  LoopCounts loop_before;          // what the loop had done at CONFIG RESETSTAT
+  Rates rates;
   std::unordered_map<const Command*, CommandStats> by_command;
   std::map<std::string, std::uint64_t, std::less<>> by_error;  // "ERR", "WRONGTYPE", ...
 

@@ -98,8 +98,15 @@ Status AofWriter::open(bool goes_on) {
   return Done{};
 }
 
+// The steps before a base is written. Returns its path.
+Result<std::string> AofWriter::begin_base() {
+  Status ready = lock_directory(aof_->options().directory);
+  if (ready && keeps_files_) ready = keep_unsupported();
+  return ready ? aof_->begin_rewrite() : Result<std::string>(ready.error());
+}
+
 Status AofWriter::write_first_base() {
-  const Result<std::string> path = aof_->begin_rewrite();
+  const Result<std::string> path = begin_base();
   if (!path) return path.error();
   context_.log.notice("Writing the base of a new append-only file: '{}'", *path);
   const Status written = write_base(context_, *path, save_options(context_),
@@ -150,6 +157,48 @@ void AofWriter::restart() {
   failure_.reset();
   failures_ = 0;
   next_rewrite_ = Time::min();
+}
+
+void AofWriter::restart_with(const std::string& path) {
+  restart();
+  if (!is_on_ || !aof_->options().rdb_preamble) return;
+  const Result<std::string> base = begin_base();
+  Status installed = base ? context_.host.disk().rename(path, *base) : Status(base.error());
+  if (base && !installed) aof_->abort_rewrite();
+  if (installed) installed = aof_->finish_rewrite();
+  if (installed) {
+    context_.log.notice("The file that was received is the base of the append-only file now");
+    return;
+  }
+  // For example, it is in another file system.
+  context_.log.notice("The file that was received cannot be the base of the append-only file: {}",
+                      installed.error().message);
+}
+
+// ---- The end ----
+
+Status AofWriter::complete(Time now) {
+  if (!is_on_) return Done{};
+  if (!aof_->is_in_force()) {
+    if (Status written = write_first_base(); !written) {
+      record_rewrite_failure(written.error(), now);  // which logs it: it is tried again
+      return Error{written.error().code,
+                   fmt::format("it has no base yet, and none could be written: {} (make room, or "
+                               "switch it off: CONFIG SET appendonly no)",
+                               written.error().message)};
+    }
+    failures_ = 0;
+  }
+  note_end();
+  return sync_now();
+}
+
+// Not in a cluster: see add_note(). The note counts only if nothing follows it.
+void AofWriter::note_end() {
+  const ReplicationStream& stream = context_.stream;
+  if (!stream.is_open() || stream.epoch() > 0) return;
+  aof_->append(kAnyDatabase, fmt::format("{}0 {} {} {}\r\n", AofReader::kNoteMark, stream.ids().id,
+                                         stream.log().end(), std::max(stream.selected(), 0)));
 }
 
 void AofWriter::drop() {
@@ -242,10 +291,7 @@ Status AofWriter::start_rewrite(Time now) {
   is_scheduled_ = false;
   rewrite_begun_ = now;
   if (!aof_) aof_ = make_log();
-  Status ready = lock_directory(aof_->options().directory);
-  if (ready && keeps_files_) ready = keep_unsupported();
-  const Result<std::string> path =
-      ready ? aof_->begin_rewrite() : Result<std::string>(ready.error());
+  const Result<std::string> path = begin_base();
   if (!path) {
     record_rewrite_failure(path.error(), now);
     return path.error();

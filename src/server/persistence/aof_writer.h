@@ -73,6 +73,14 @@ class AofWriter final : public PropagationSink {
   // All data was replaced: the log on disk stays as it is until there is a base of the new data.
   void restart();
 
+  // The same, and the RDB file at `path`, which has the new data, becomes the base if it can: it is
+  // moved there. Else a child writes one.
+  void restart_with(const std::string& path);
+
+  // The server ends: writes and syncs everything, with a note about the replication stream for the
+  // next start. A log that has no base yet gets one, here and now: without it, all would be lost.
+  Status complete(Time now);
+
   // Writes and syncs everything.
   Status sync_now();
 
@@ -131,8 +139,10 @@ class AofWriter final : public PropagationSink {
 
  private:
   std::unique_ptr<Aof> make_log() const;
+  Result<std::string> begin_base();
   Status write_first_base();
   Status keep_unsupported();
+  void note_end();
   void close_unsafe_clients();
   void add_note(Time now);
   bool is_time_to_rewrite(Time now) const;

@@ -45,6 +45,15 @@ Status check_skipped(const ServerContext& context,
   return Done{};
 }
 
+void warn_of_empty_keys(const ServerContext& context, const RdbReport& report,
+                        const std::string& file) {
+  if (report.empty_keys == 0) return;
+  context.log.warning(
+      "{} keys of {} are left out: they have no members or elements. The file is damaged, or was "
+      "written by a server with a defect",
+      report.empty_keys, file);
+}
+
 LoadFunction load_function(const StorageContext& context, bool replaces) {
   return [&scripting = context.scripting, &log = context.log, replaces](std::string_view code) {
     const Result<std::string> name = scripting.functions().load(code, replaces);

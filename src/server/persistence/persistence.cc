@@ -18,16 +18,26 @@
 namespace mayfly {
 namespace {
 
-// "EPOCH ID OFFSET", as AofWriter notes it.
+// "EPOCH ID OFFSET [DATABASE]", as AofWriter notes it.
 std::optional<LoadedHistory> parse_note(std::string_view note) {
   const std::size_t first = note.find(' ');
   const std::size_t second = note.find(' ', first + 1);
   if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
+  const std::size_t third = std::min(note.find(' ', second + 1), note.size());
   const auto epoch = parse_integer(note.substr(0, first));
-  const auto offset = parse_integer(note.substr(second + 1));
-  if (!epoch || !offset || *epoch < 0 || *offset < 0) return std::nullopt;
+  const auto offset = parse_integer(note.substr(second + 1, third - second - 1));
+  const auto database =
+      third == note.size() ? std::optional<std::int64_t>(0) : parse_integer(note.substr(third + 1));
+  if (!epoch || !offset || !database || *epoch < 0 || *offset < 0) return std::nullopt;
   return LoadedHistory{std::string(note.substr(first + 1, second - first - 1)),
-                       static_cast<std::uint64_t>(*epoch), static_cast<std::uint64_t>(*offset)};
+                       static_cast<std::uint64_t>(*epoch), static_cast<std::uint64_t>(*offset),
+                       static_cast<int>(*database)};
+}
+
+bool is_replication_id(std::string_view id) {
+  constexpr std::size_t kSize = 40;
+  return id.size() == kSize &&
+         id.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
 // The same from the aux fields of an RDB file.
@@ -76,7 +86,10 @@ Status Persistence::start() {
     if (files->manifest) {
       context_.log.notice("Loading the append-only file in '{}'", options.directory);
       look_at_unloaded_dump();
-      begin_aof([this](const Status& status) { load_ended(status, true); });
+      begin_aof([this](const Status& status) {
+        if (status && end_of_log_) restore_replication(*end_of_log_);
+        load_ended(status, true);
+      });
       return Done{};
     }
     has_no_log = true;
@@ -96,7 +109,7 @@ Status Persistence::start() {
   // What is due is kept for the expiry log: the sweep writes it there.
   const bool keeps_due =
       !config.replicaof_host.empty() || config.expiry_log || config.cluster_enabled;
-  return begin_rdb({.keeps_due = keeps_due}, loaded,
+  return begin_rdb({.keeps_due = keeps_due, .keeps_due_of_stream = true}, loaded,
                    [this](const Status& status) { load_ended(status, false); });
 }
 
@@ -166,6 +179,7 @@ void Persistence::begin_aof(const Loading::Ended& ended) {
 Status Persistence::rdb_loaded(const RdbReport& report) {
   loaded_keys_ = report.keys;
   due_keys_ = report.due_keys;
+  warn_of_empty_keys(context_, report, fmt::format("'{}'", snapshots_.path()));
   if (auto history = history_of(report)) loaded_history_ = *history;
   report.skipped.empty() ? snapshots_.forget_kept_file()
                          : snapshots_.keep_file_aside("unsupported");
@@ -184,10 +198,14 @@ Status Persistence::aof_loaded(const AofTask& task) {
   if (report.base) {
     loaded_keys_ = report.base->keys;
     due_keys_ = report.base->due_keys;
+    warn_of_empty_keys(context_, *report.base, "the append-only file");
     for (const auto& [type, count] : report.base->skipped) skipped[type] += count;
     if (auto history = history_of(*report.base)) loaded_history_ = *history;
   }
-  if (auto history = parse_note(report.note)) loaded_history_ = *history;
+  const auto noted = parse_note(report.note);
+  if (noted) loaded_history_ = *noted;
+  end_of_log_ =
+      report.ends_with_note && skipped.empty() && noted && noted->epoch == 0 ? noted : std::nullopt;
   if (!skipped.empty()) aof_.keep_files_aside();
   return check_skipped(context_, skipped, "the append-only file");
 }
@@ -201,7 +219,16 @@ void Persistence::restore_replication(const RdbReport& report) {
   const auto database = report.aux.find("repl-stream-db");
   const std::int64_t selected =
       database == report.aux.end() ? 0 : parse_integer(database->second).value_or(0);
-  replication_.restore(id->second, static_cast<std::uint64_t>(*number), static_cast<int>(selected));
+  if (!report.skipped.empty()) return;  // the replicas have more
+  restore_replication(LoadedHistory{.id = id->second,
+                                    .offset = static_cast<std::uint64_t>(*number),
+                                    .database = static_cast<int>(selected)});
+}
+
+void Persistence::restore_replication(const LoadedHistory& history) {
+  const bool is_sound = is_replication_id(history.id) && history.database >= 0 &&
+                        history.database < context_.keyspace.count();
+  if (is_sound) replication_.restore(history.id, history.offset, history.database);
 }
 
 void Persistence::load_ended(const Status& status, bool goes_on) {
@@ -302,11 +329,11 @@ Status Persistence::shut_down(bool saves, bool is_forced) {
   const bool is_first = !end_saves_;
   if (end_saves_) saves = *end_saves_;
   stop_child();
-  Status status = aof_.sync_now();
+  const bool is_whole = !context_.loading.is_active();
+  Status status = is_whole ? aof_.complete(context_.clock.now()) : aof_.sync_now();
   if (!status) {
     context_.log.warning("Cannot write the append-only file: {}", status.error().message);
   }
-  const bool is_whole = !context_.loading.is_active();
   if (saves && is_whole && (is_first || context_.stats.dirty > 0)) {
     const Status saved = snapshots_.save(context_.clock.now());
     if (status) status = saved;

@@ -46,6 +46,7 @@ struct LoadedHistory {
   std::string id;  // empty: unknown
   std::uint64_t epoch = 0;
   std::uint64_t offset = 0;
+  int database = 0;  // that the stream has selected
 };
 
 class Persistence {
@@ -80,7 +81,8 @@ class Persistence {
   // before start().
   void apply_config();
 
-  // Kills the child, writes and syncs the append-only file, and saves a snapshot if `saves`. After
+  // Kills the child, writes and syncs the append-only file, with a base if it has none yet, and
+  // saves a snapshot if `saves`. After
   // an error the server may go on. Called again, when the loop has ended, it saves what was written
   // since, if the first call saved. Data that is loaded in part is not saved. If it `is_forced`,
   // errors are only logged, and it is not tried again.
@@ -121,6 +123,7 @@ class Persistence {
   Status rdb_loaded(const RdbReport& report);
   Status aof_loaded(const AofTask& task);
   void restore_replication(const RdbReport& report);
+  void restore_replication(const LoadedHistory& history);
   void load_ended(const Status& status, bool goes_on);
   void stop_child();
   void save_flushed(Time now);
@@ -139,6 +142,7 @@ class Persistence {
   std::uint64_t loaded_keys_ = 0;
   std::uint64_t due_keys_ = 0;
   LoadedHistory loaded_history_;
+  std::optional<LoadedHistory> end_of_log_;  // of an append-only file that was closed in good order
 };
 
 }  // namespace mayfly

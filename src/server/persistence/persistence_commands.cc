@@ -46,6 +46,7 @@ void bgsave(Call& call) {
     snapshots.schedule();
     return call.reply().simple("Background saving scheduled");
   }
+  if (server.background.is_doing(Job::sync)) return call.fail(kSavesAlready);  // for replicas
   if (server.background.is_busy()) {
     return call.fail(
         "ERR Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE "

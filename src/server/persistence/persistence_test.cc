@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "server/core/key_events.h"
 #include "server/core/server_call.h"
 #include "server/monitoring/stats.h"
@@ -443,6 +445,217 @@ TEST_F(PersistenceTest, AShutdownEndsTheChild) {
   run("BGSAVE");
   EXPECT_EQ(client_->run("SHUTDOWN"), "");
   EXPECT_FALSE(server().parts().background.is_busy());
+}
+
+// ---- A log that has no base yet ----
+
+// A child writes the first base of a log that was switched on. The stop interrupts that child, or
+// another one before it.
+class StopWithoutBaseTest : public PersistenceTest,
+                            public testing::WithParamInterface<std::tuple<const char*, bool>> {};
+
+TEST_P(StopWithoutBaseTest, LosesNothing) {
+  const auto [words, is_begun] = GetParam();
+  ASSERT_EQ(start(plain_), "");
+  run("SET k v");
+  fixture_->holds_children = true;
+  if (!is_begun) run("BGSAVE");
+  EXPECT_EQ(run("CONFIG SET appendonly yes"), "OK");
+  EXPECT_EQ(server().parts().background.is_doing(Job::rewrite), is_begun);
+  run("SET l w");
+  EXPECT_EQ(client_->run(words), "");
+  EXPECT_TRUE(fixture_->is_shut_down);
+  client_->run("SET m x");  // in the same turn, after it
+  EXPECT_TRUE(persistence().shut_down(false));
+  ASSERT_EQ(restart_after_power_cut(logged_), "");
+  EXPECT_EQ(run("MGET k l m"), R"(["v", "w", "x"])");
+}
+
+INSTANTIATE_TEST_SUITE_P(EachWay, StopWithoutBaseTest,
+                         testing::Combine(testing::Values("SHUTDOWN", "SHUTDOWN NOSAVE",
+                                                          "SHUTDOWN SAVE", "SHUTDOWN NOW",
+                                                          "SHUTDOWN FORCE"),
+                                          testing::Bool()));
+
+TEST_F(PersistenceTest, AStopThatCannotWriteTheFirstBaseIsRefusedUnlessItIsForced) {
+  start(plain_);
+  run("SET k " + std::string(1000, 'v'));
+  fixture_->holds_children = true;
+  run("CONFIG SET appendonly yes");
+  disk_.set_room(0);
+  EXPECT_EQ(client_->run("SHUTDOWN"), "(error) ERR Errors trying to SHUTDOWN. Check logs.");
+  EXPECT_FALSE(fixture_->is_shut_down);
+  EXPECT_TRUE(log_has("it has no base yet, and none could be written"));
+  EXPECT_FALSE(disk_.exists(kManifest));
+
+  disk_.heal();  // and then it works, without the child
+  EXPECT_EQ(client_->run("SHUTDOWN"), "");
+  EXPECT_TRUE(fixture_->is_shut_down);
+  EXPECT_EQ(restart_after_power_cut(logged_), "");
+  EXPECT_EQ(run("EXISTS k"), "(integer) 1");
+
+  run("CONFIG SET appendonly no");
+  fixture_->holds_children = true;
+  run("CONFIG SET appendonly yes");
+  disk_.set_room(0);
+  EXPECT_EQ(client_->run("SHUTDOWN FORCE"), "");
+  EXPECT_TRUE(fixture_->is_shut_down);
+}
+
+TEST_F(PersistenceTest, ALogThatIsSwitchedOffAgainNeedsNoBase) {
+  start(plain_);
+  run("SET k v");
+  fixture_->holds_children = true;
+  run("CONFIG SET appendonly yes");
+  run("CONFIG SET appendonly no");
+  disk_.set_room(0);
+  EXPECT_EQ(client_->run("SHUTDOWN"), "");
+  EXPECT_TRUE(fixture_->is_shut_down);
+}
+
+// The data was replaced: until there is a base, the log on disk has the old data.
+TEST_F(PersistenceTest, AStopAfterAllDataWasReplacedKeepsTheNewData) {
+  start(logged_);
+  run("SET k old");
+  run("SAVE");
+  run("SET k newer");
+  fixture_->holds_children = true;
+  EXPECT_EQ(client_->run("DEBUG RELOAD NOSAVE"), "OK");
+  EXPECT_EQ(client_->run("SHUTDOWN NOSAVE"), "");
+  EXPECT_EQ(restart_after_power_cut(logged_), "");
+  EXPECT_EQ(run("GET k"), "\"old\"");
+}
+
+// ---- The replication stream, over a restart ----
+
+class ResumeTest : public PersistenceTest {
+ protected:
+  ReplicationStream& stream() { return server().parts().replication.stream(); }
+
+  // The request of a replica whose data ends at `offset`.
+  std::string ask_to_go_on(const std::string& id, std::uint64_t offset) {
+    return fixture_->connect().send(
+        "REPLCONF capa eof capa psync2 capa member-deadlines\r\nPSYNC " + id + " " +
+        std::to_string(offset + 1) + "\r\n");
+  }
+
+  // A primary with a stream, which stops and starts again.
+  void stop_and_start(const Config& config) {
+    ASSERT_EQ(start(config), "");
+    stream().open();
+    run("SELECT 3");
+    run("SET k v");
+    run("SET gone v PX 1000");
+    id_ = stream().ids().id;
+    end_ = stream().log().end();
+    client_->run("SHUTDOWN");
+    EXPECT_TRUE(persistence().shut_down(false));
+    clock_.advance(Millis(5000));
+    ASSERT_EQ(restart(config), "");
+  }
+
+  void expect_resumed() {
+    EXPECT_GT(end_, 0u);
+    EXPECT_NE(stream().ids().id, id_) << "its own writes are another history";
+    EXPECT_EQ(stream().ids().former, id_);
+    EXPECT_EQ(stream().ids().former_end, end_);
+    run("SELECT 3");
+    run("SET l w");
+
+    // Keys that expired while it was down are removed at the replicas as well.
+    ASSERT_FALSE(fixture_->propagated.empty());
+    EXPECT_TRUE(fixture_->propagated.front().ends_with(" gone")) << fixture_->propagated.front();
+    const std::string answer = ask_to_go_on(id_, end_);
+    EXPECT_NE(answer.find("+CONTINUE " + stream().ids().id), std::string::npos) << answer;
+    EXPECT_NE(answer.find("SELECT"), std::string::npos) << answer;
+    EXPECT_NE(answer.find("gone"), std::string::npos) << answer;
+    EXPECT_EQ(answer.find("FULLRESYNC"), std::string::npos);
+    // One that has more is of another history, and one that has less cannot be served.
+    EXPECT_EQ(ask_to_go_on(id_, end_ + 1).find("CONTINUE"), std::string::npos);
+    EXPECT_EQ(ask_to_go_on(id_, end_ - 1).find("CONTINUE"), std::string::npos);
+  }
+
+  std::string id_;
+  std::uint64_t end_ = 0;
+};
+
+TEST_F(ResumeTest, ReplicasGoOnWithAPrimaryThatHasSavedAtItsEnd) {
+  Config saving = plain_;
+  saving.save = {{3600, 1}};
+  stop_and_start(saving);
+  expect_resumed();
+}
+
+TEST_F(ResumeTest, ReplicasGoOnWithAPrimaryThatHasALog) {
+  stop_and_start(logged_);
+  expect_resumed();
+}
+
+TEST_F(ResumeTest, AReplicaWithALogGoesOnAsWell) {
+  stop_and_start(logged_);
+  Config config = logged_;
+  config.replicaof_host = "127.0.0.1";
+  config.replicaof_port = 7001;
+  client_->run("SHUTDOWN");  // nothing was written since but the removal
+  const std::string id = stream().ids().id;
+  const std::uint64_t end = stream().log().end();
+  fixture_ = std::make_unique<ServerFixture>(config, &clock_, &disk_);
+  server().parts().replication.follow(config.replicaof_host, 7001);
+  ASSERT_TRUE(persistence().start());
+  fixture_->sweep();
+  EXPECT_EQ(stream().ids().id, id);
+  EXPECT_EQ(stream().log().end(), end);
+  EXPECT_EQ(stream().selected(), 3);
+}
+
+TEST_F(ResumeTest, ALogThatGoesOnBehindTheNoteResumesNothing) {
+  stop_and_start(logged_);
+  run("SET later 1");  // and a kill
+  ASSERT_EQ(restart(logged_), "");
+  EXPECT_FALSE(stream().is_open());
+  EXPECT_EQ(stream().ids().former, "");
+}
+
+TEST_F(ResumeTest, DataWithoutAStreamOrOfPartOfItResumesNothing) {
+  start(logged_);
+  run("SET k v");
+  client_->run("SHUTDOWN");
+  ASSERT_EQ(restart(logged_), "");
+  EXPECT_FALSE(stream().is_open());
+
+  // A file that was loaded in part: its replicas have more.
+  const std::string offset =
+      "\xFA\x0Brepl-offset\x03"
+      "123";
+  disk_.put(kFile, rdb_file("\xFA\x07repl-id\x28" + std::string(40, 'a') + offset + "\xF5\x03one"));
+  Config dropping = plain_;
+  dropping.drop_unsupported = true;
+  ASSERT_EQ(start(dropping), "");
+  EXPECT_FALSE(stream().is_open());
+
+  // An invalid id is ignored.
+  disk_.put(kFile, rdb_file("\xFA\x07repl-id\x28" + std::string(39, 'a') + "\n" + offset));
+  ASSERT_EQ(start(plain_), "");
+  EXPECT_FALSE(stream().is_open());
+}
+
+TEST_F(ResumeTest, TheLogForReplicasThatDoNotComeBackIsDropped) {
+  Config saving = logged_;
+  saving.repl_backlog_ttl = 60;
+  stop_and_start(saving);
+  EXPECT_TRUE(stream().is_open());
+  clock_.advance(Millis(60'000));
+  turn();
+  EXPECT_FALSE(stream().is_open());
+}
+
+// ---- Damage ----
+
+TEST_F(PersistenceTest, KeysWithoutElementsAreLeftOutAndNamed) {
+  disk_.put(kFile, rdb_file(std::string("\x04\x01h\x00\x02\x01s\x00\x00\x01k\x01v", 13)));
+  EXPECT_EQ(start(plain_), "");
+  EXPECT_EQ(run("DBSIZE"), "(integer) 1");
+  EXPECT_TRUE(log_has("2 keys of './dump.rdb' are left out: they have no members or elements"));
 }
 
 }  // namespace persistence_test

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -35,9 +36,13 @@ class Shutdown {
 
   // Ends the server now or later. An error, now or as a reply to the client later, means that it
   // goes on: something could not be saved. Null: a signal asked for it.
-  Status begin(const ShutdownPlan& plan, const Client* asker);
+  Status begin(const ShutdownPlan& plan, Client* asker);
 
   bool is_waiting() const { return is_waiting_; }
+  Time end() const {  // at the latest. REQUIRES: is_waiting()
+    return begun_ + std::chrono::seconds(context_.config.shutdown_timeout);
+  }
+  std::size_t askers() const { return is_waiting_ ? askers_.size() : 0; }  // that wait for the end
 
   // Cancels it; clients that asked for it get an error. Returns whether there was one.
   bool abort();
@@ -56,7 +61,7 @@ class Shutdown {
   Clients& clients_;
   ShutdownPlan plan_;
   bool is_waiting_ = false;
-  Time until_{};
+  Time begun_{};
   std::uint64_t end_ = 0;              // of the log, when it began
   std::vector<std::uint64_t> askers_;  // ids of clients
 };

@@ -44,6 +44,10 @@ void clear_data(const StorageContext& context, KeyEvents& events);
 Status check_skipped(const ServerContext& context,
                      const std::map<std::string, std::uint64_t>& skipped, const std::string& file);
 
+// A key without members or elements, which no server writes, is left out. That is logged.
+void warn_of_empty_keys(const ServerContext& context, const RdbReport& report,
+                        const std::string& file);
+
 // All keys that are stored, including those that are due.
 std::uint64_t stored_keys(Keyspace& keyspace);
 

@@ -11,10 +11,11 @@
 
 #include "persist/rdb/rdb_save.h"
 #include "server/core/client.h"
+#include "server/monitoring/stats.h"
 #include "server/persistence/background.h"
-#include "server/replication/socket_sink.h"
 #include "server/replication/replicas.h"
 #include "server/replication/replication_stream.h"
+#include "server/replication/socket_sink.h"
 
 namespace mayfly {
 namespace {
@@ -26,11 +27,11 @@ OnSaveProgress report_to(const OnChildProgress& progress) {
   return [&progress](const SaveProgress& at) { progress({at.keys, at.bytes, 0}); };
 }
 
-// The announcement, "$EOF:<mark>", the data, and the mark again.
-Status stream_to(SocketSink sink, const std::string& announcement, Keyspace& keyspace,
-                 const SaveOptions& options, const OnChildProgress& progress) {
+// "$EOF:<mark>", the data, and the mark again.
+Status stream_to(SocketSink sink, Keyspace& keyspace, const SaveOptions& options,
+                 const OnChildProgress& progress) {
   const std::string mark = random_id();
-  const std::string head = fmt::format("{}$EOF:{}\r\n", announcement, mark);
+  const std::string head = fmt::format("$EOF:{}\r\n", mark);
   if (Status status = sink.write(head); !status) return status;
   const Result<SaveProgress> saved = save_rdb(keyspace, sink, options, report_to(progress));
   if (!saved) return saved.error();
@@ -90,9 +91,12 @@ std::string FullSync::announcement() const {
   return fmt::format("+FULLRESYNC {} {}\r\n", context_.stream.ids().id, start_);
 }
 
+// Now, not when the turn ends: starting a child takes milliseconds if there is much memory.
 void FullSync::announce(Client& client) {
   client.replica->cursor = start_;
-  if (!client.replica->is_old) client.output() += announcement();
+  if (client.replica->is_old) return;
+  client.output() += announcement();
+  client.link().flush();
 }
 
 // Whether a child can write to its socket: no output of ours is left, which would end up among the
@@ -123,13 +127,15 @@ void FullSync::start(std::vector<Client*> waiting, Time now) {
   for (Client* const client : waiting) {
     client->replica->phase = phase;
     client->replica->since = now;
-    if (!is_diskless_) {
-      announce(*client);
-      continue;
+    announce(*client);
+    if (!is_diskless_ || client->link().closing()) continue;
+    if (client->link().pending() > 0) {  // there was room for it when it was drained
+      client->link().close_now("it does not take what is announced");
+    } else {
+      sockets.push_back(client->link().fd());  // from here on the child writes
     }
-    client->replica->cursor = start_;
-    sockets.push_back(client->link().fd());  // from here on the child writes
   }
+  if (is_diskless_ && sockets.empty()) return;
   const Status started = start_child(sockets, now);
   context_.log.notice("Full synchronisation of {} replicas begins at offset {}{}", waiting.size(),
                       start_, is_diskless_ ? ", diskless" : "");
@@ -137,16 +143,23 @@ void FullSync::start(std::vector<Client*> waiting, Time now) {
 }
 
 Status FullSync::start_child(const std::vector<int>& sockets, Time now) {
-  const SaveOptions options = save_options(context_);
+  SaveOptions options = save_options(context_);
+  options.is_durable = false;
   Keyspace& keyspace = context_.keyspace;
   if (is_diskless_) {
     const Millis timeout = std::chrono::seconds(context_.config.repl_timeout);
     return context_.background.start(
         Job::sync, now,
-        [=, head = announcement(), &keyspace](const OnChildProgress& progress) {
-          return stream_to(SocketSink(sockets, timeout), head, keyspace, options, progress);
+        [=, &keyspace](const OnChildProgress& progress) {
+          return stream_to(SocketSink(sockets, timeout), keyspace, options, progress);
         },
-        [this](const Status& ended, const ChildProgress&) { streamed(ended); }, sockets);
+        [this, replicas = sockets.size()](const Status& ended, const ChildProgress& progress) {
+          const std::uint64_t bytes = progress.bytes * replicas;
+          context_.stats.bytes_out += bytes;
+          context_.stats.replication_bytes_out += bytes;
+          streamed(ended);
+        },
+        sockets);
   }
   return context_.background.start(
       Job::sync, now,

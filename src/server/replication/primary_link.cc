@@ -53,6 +53,10 @@ class PrimaryPeer final : public Peer {
 
 }  // namespace
 
+std::string redirect_text(const PrimaryLink& primary) {
+  return fmt::format("REDIRECT {}:{}", primary.host(), primary.port());
+}
+
 PrimaryLink::PrimaryLink(const PrimaryContext& context, std::string host, int port,
                          std::uint64_t number, bool takes_over)
     : context_(context),

@@ -39,6 +39,11 @@ struct PrimaryContext : StorageContext {
   AofWriter& aof;
 };
 
+class PrimaryLink;
+
+// "REDIRECT host:port": to a client that wants what only the primary has.
+std::string redirect_text(const PrimaryLink& primary);
+
 class PrimaryLink {
  public:
   // `takes_over`: the other server is asked to become the primary (FAILOVER).
@@ -88,6 +93,7 @@ class PrimaryLink {
   void begin_transfer(std::string_view id, std::uint64_t offset);
   void transfer_header(std::string_view line);
   void transfer(InputBuffer& input);
+  void take_transfer(InputBuffer& input);
   bool store(std::string_view bytes);
   bool holds_more() const;
   Status keep_data();
@@ -125,6 +131,8 @@ class PrimaryLink {
   bool has_kept_data_ = false;  // see keep_data()
   std::uint64_t transferred_ = 0;
   std::uint64_t to_transfer_ = 0;  // 0: not known
+  std::uint64_t unsynced_ = 0;     // of the file
+  bool can_be_base_ = false;       // of the append-only file
 };
 
 }  // namespace mayfly

@@ -9,6 +9,7 @@
 #include "server/core/client.h"
 #include "server/core/key_events.h"
 #include "server/core/reclaimer.h"
+#include "server/monitoring/stats.h"
 #include "server/persistence/aof_writer.h"
 #include "server/persistence/aside/files_aside.h"
 #include "server/persistence/loading.h"
@@ -19,6 +20,7 @@ namespace mayfly {
 namespace {
 
 constexpr std::size_t kMarkSize = 40;
+constexpr std::uint64_t kSyncedAtOnce = 8u << 20;  // 8 MiB
 
 }  // namespace
 
@@ -64,7 +66,13 @@ void PrimaryLink::transfer_header(std::string_view line) {
 }
 
 bool PrimaryLink::store(std::string_view bytes) {
-  const Status status = file_->write(bytes);
+  Status status = file_->write(bytes);
+  unsynced_ += bytes.size();
+  // As the base of the append-only file it must be on the disk; by pieces, no turn takes long.
+  if (status && context_.config.appendonly && unsynced_ >= kSyncedAtOnce) {
+    unsynced_ = 0;
+    status = file_->sync();
+  }
   if (status) return true;
   context_.log.write(Level::warning, status.error().message);
   disconnect("its data cannot be stored");
@@ -72,6 +80,13 @@ bool PrimaryLink::store(std::string_view bytes) {
 }
 
 void PrimaryLink::transfer(InputBuffer& input) {
+  const std::size_t before = input.size();
+  take_transfer(input);
+  context_.stats.bytes_in += before - input.size();
+  context_.stats.replication_bytes_in += before - input.size();
+}
+
+void PrimaryLink::take_transfer(InputBuffer& input) {
   if (mark_.empty()) {
     const std::string_view bytes =
         input.view().substr(0, std::min<std::uint64_t>(input.size(), to_transfer_ - transferred_));
@@ -156,14 +171,18 @@ void PrimaryLink::load() {
             found == aux.end() ? 0 : parse_integer(found->second).value_or(0);
         context_.stream.set_selected(
             static_cast<int>(std::clamp<std::int64_t>(database, 0, context_.keyspace.count() - 1)));
+        warn_of_empty_keys(context_, running->report(), "the data of the primary");
+        // A base has to be read again, when the rule may be another one.
+        can_be_base_ = ended && running->report().skipped.empty() &&
+                       context_.config.rdb_version_check == "strict";
         loaded(ended ? check_skipped(context_, running->report().skipped, "the data of the primary")
                      : ended);
       });
 }
 
 void PrimaryLink::loaded(const Status& status) {
-  (void)context_.host.disk().remove(file_path());
   if (!status) {
+    (void)context_.host.disk().remove(file_path());
     context_.log.warning("Cannot load the data of the primary: {}", status.error().message);
     clear_data(context_, context_.events);
     context_.stream.close();
@@ -174,7 +193,8 @@ void PrimaryLink::loaded(const Status& status) {
   }
   context_.stream.adopt(new_id_, new_offset_);
   if (context_.replication.last_role().has_led()) context_.replication.last_role().note();
-  context_.aof.restart();
+  can_be_base_ ? context_.aof.restart_with(file_path()) : context_.aof.restart();
+  (void)context_.host.disk().remove(file_path());  // unless it is the base now
   context_.log.notice("Full synchronisation with the primary is complete");
   if (link_ != nullptr) return begin_stream();
   state_ = LinkState::transfer;

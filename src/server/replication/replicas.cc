@@ -139,6 +139,12 @@ void Replicas::attach(Client& client) {
   find_foreign();
 }
 
+std::size_t Replicas::output_bytes() const {
+  std::size_t bytes = 0;
+  for (const Client* const client : all_) bytes += client->link().output_capacity();
+  return bytes;
+}
+
 void Replicas::forget(Client& client) {
   if (std::erase(all_, &client) == 0) return;
   if (all_.empty()) alone_since_ = context_.clock.now();
@@ -210,14 +216,17 @@ void Replicas::before_sleep(Time now) {
 // So that replicas know that this server is alive. Those that wait for the data set get an empty
 // line.
 void Replicas::keep_alive(Time now) {
-  if (is_due(next_ping_, now) && !context_.stream.is_replica()) {
-    // While we hand over, the replica must be able to get to the end of the log.
+  // The period may have been changed, and the clock set back.
+  const auto period = std::chrono::seconds(context_.config.repl_ping_replica_period);
+  last_ping_ = std::min(last_ping_.value_or(now), now);
+  if (is_due(*last_ping_ + period, now) && !context_.stream.is_replica()) {
+    // While we hand over or end, the replica must be able to get to the end of the log.
     const bool is_handing_over = failover_.state() != Failover::State::none ||
                                  (cluster_ != nullptr && cluster_->is_handing_over());
-    if (next_ping_ != Time::min() && online() > 0 && !is_handing_over) {
+    if (online() > 0 && !is_handing_over && !is_ending_) {
       append_words(context_.stream.log(), {"PING"});
     }
-    next_ping_ = now + std::chrono::seconds(context_.config.repl_ping_replica_period);
+    last_ping_ = now;
   }
   if (!is_due(next_newline_, now)) return;
   next_newline_ = now + kNewlineInterval;
@@ -245,8 +254,8 @@ void Replicas::trim() {
     if (client->replica->phase <= ReplicaPhase::waiting || client->link().closing()) continue;
     needed = std::min(needed, client->replica->cursor);
   }
-  constexpr std::uint64_t kBacklogLeast = 16 * 1024;
-  context_.stream.log().trim(std::max(context_.config.repl_backlog_size, kBacklogLeast), needed);
+  context_.stream.log().trim(
+      std::max(context_.config.repl_backlog_size, ReplicationLog::kKeptLeast), needed);
 }
 
 }  // namespace mayfly

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,16 @@ class Replicas {
   std::size_t acked(std::uint64_t offset) const;
   std::size_t acked_aof(std::uint64_t offset) const;
 
+  // Memory of their connections' outputs, beside the log.
+  std::size_t output_bytes() const;
+
+  // There is a log, but no replica yet: it is kept for them as long as if they had just gone.
+  void expect(Time now) { alone_since_ = now; }
+
+  // While the server ends, only writes are appended to the log, no pings: the saved offset is then
+  // the replicas' offset.
+  void set_ending(bool is_ending) { is_ending_ = is_ending; }
+
   void forget(Client& client);
   void disconnect_all(std::string_view why);
 
@@ -73,7 +84,8 @@ class Replicas {
   FullSync full_sync_;
   std::vector<Client*> all_;
   bool asks_for_acks_ = false;
-  Time next_ping_ = Time::min();
+  bool is_ending_ = false;
+  std::optional<Time> last_ping_;
   Time next_newline_ = Time::min();
   Time alone_since_ = Time::min();  // no replica since then
   ClusterRole* cluster_ = nullptr;

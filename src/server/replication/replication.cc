@@ -48,7 +48,7 @@ void Replication::follow(const std::string& host, int port) {
 void Replication::become_replica() {
   context_.stream.set_replica(true);
   context_.stream.set_selected(std::max(context_.stream.selected(), 0));
-  blocked_.fail_all();
+  blocked_.fail_all(primary_ == nullptr ? std::string() : redirect_text(*primary_));
 }
 
 void Replication::detach() {
@@ -109,9 +109,16 @@ Status Replication::check_writable(const Clock& clock) const {
 }
 
 void Replication::restore(const std::string& id, std::uint64_t offset, int database) {
-  // A primary has left out what was due when it loaded, and its replicas do not know that: they get
-  // all data again.
-  if (!is_replica()) return;
+  if (!is_replica()) {
+    if (context_.config.cluster_enabled) return;  // there the record of the shard decides
+    context_.stream.resume(id, offset);
+    replicas_.expect(context_.clock.now());
+    context_.log.notice(
+        "The data is that of the replication stream {} up to offset {}: replicas that have as much "
+        "go on from there",
+        id, offset);
+    return;
+  }
   context_.stream.adopt(id, offset);
   context_.stream.set_selected(database);
 }

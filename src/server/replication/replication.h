@@ -57,6 +57,7 @@ class Replication {
   void set_cluster(ClusterRole* cluster);
 
   Replicas& replicas() { return replicas_; }
+  const Replicas& replicas() const { return replicas_; }
   Waiters& waiters() { return waiters_; }
   Failover& failover() { return failover_; }
   LastRole& last_role() { return last_role_; }
@@ -70,7 +71,8 @@ class Replication {
   // Whether this is a replica without a primary that must not serve old data.
   bool is_stale() const;
 
-  // From the aux fields of the data that was loaded at the start: a replica can go on from there.
+  // Takes id and offset of the data that was loaded at the start: a replica can go on from there,
+  // and so can the replicas of a primary that have the same data.
   void restore(const std::string& id, std::uint64_t offset, int database);
 
   void before_sleep(Time now);

@@ -80,10 +80,7 @@ void psync(Call& call) {
   ServerCall& here = server_call(call);
   Client& client = here.client;
   if (client.is_attached_replica()) return;
-  if (call.count() > 4 || (call.count() == 4 && !call.is(3, "failover"))) {
-    return call.fail_syntax();
-  }
-  if (call.count() == 4) {
+  if (call.count() > 3 && call.is(3, "failover")) {  // other words are ignored
     if (!take_over(here)) return;
   } else if (here.server.replication.failover().state() != Failover::State::none) {
     return call.fail("NOMASTERLINK Can't SYNC while failing over");

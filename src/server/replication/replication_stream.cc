@@ -45,6 +45,15 @@ void ReplicationStream::adopt(const std::string& id, std::uint64_t next) {
   propagation_.add_sink(*this);
 }
 
+void ReplicationStream::resume(const std::string& id, std::uint64_t end) {
+  ids_ = {random_id(), id, end};
+  is_open_ = true;
+  mayfly_only_ = {};
+  selected_ = -1;
+  log_.restart(end);
+  propagation_.add_sink(*this);
+}
+
 void ReplicationStream::take(int database, std::string_view command) {
   if (is_replica_) return;
   if (database != selected_ && database != kAnyDatabase) {

@@ -12,6 +12,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -46,7 +47,9 @@ struct ReplicationIds {
 //   trim           O(blocks dropped)
 class ReplicationLog {
  public:
-  static constexpr std::size_t kBlockBytes = 64 * 1024;
+  static constexpr std::size_t kBlockMemory = 64 * 1024;  // a size that allocators do not round up
+  static constexpr std::size_t kBlockBytes = kBlockMemory - 1;  // usable by a string
+  static constexpr std::uint64_t kKeptLeast = 16 * 1024;        // the least backlog
 
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }  // the number of the next byte
@@ -64,7 +67,14 @@ class ReplicationLog {
   // Forgets all; the next byte has this number.
   void restart(std::uint64_t next);
 
-  std::size_t memory() const { return blocks_.size() * kBlockBytes; }
+  std::size_t memory() const { return blocks_.size() * kBlockMemory; }
+
+  // The part of it that slow replicas keep: beyond the last `kept` bytes and the two blocks at the
+  // ends, which are not full.
+  std::size_t memory_beyond(std::uint64_t kept) const {
+    const std::uint64_t most = std::max<std::uint64_t>(kept, kKeptLeast) + 2 * kBlockMemory;
+    return static_cast<std::size_t>(memory() - std::min<std::uint64_t>(memory(), most));
+  }
   std::string check_invariants() const;
 
  private:
@@ -95,6 +105,10 @@ class ReplicationStream final : public PropagationSink {
 
   // Takes the id of the primary; the next byte has this offset.
   void adopt(const std::string& id, std::uint64_t next);
+
+  // For a restarted primary whose data equals the stream `id` up to `end`. It begins another stream
+  // there, with which replicas of the former stream can go on.
+  void resume(const std::string& id, std::uint64_t end);
 
   // A write of this server. A replica appends only what its primary sends.
   unsigned target() const override { return propagate_to::replicas; }

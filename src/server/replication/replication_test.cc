@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
+#include "server/monitoring/memory.h"
 #include "server/monitoring/stats.h"
 #include "server/persistence/background.h"
 #include "server/replication/cluster_fixture.h"
@@ -337,6 +339,15 @@ TEST_F(ReplicationTest, AnyOffsetMayBeAskedFor) {
   }
 }
 
+TEST_F(ReplicationTest, MoreWordsOfPsyncAreIgnored) {
+  for (const char* const words : {"PSYNC ? -1 more", "PSYNC ? -1 more words"}) {
+    TestClient& client = cluster_[0].connect();
+    EXPECT_EQ(client.run(words), "");
+    EXPECT_TRUE(client.client().is_attached_replica()) << words;
+    client.link().close_now("the test is done");
+  }
+}
+
 // A child writes to the socket itself: what is not sent by then would get among the data.
 TEST_F(ReplicationTest, ADisklessSynchronisationWaitsForWhatIsStillToBeSent) {
   cluster_.server(0).parts().config.repl_diskless_sync = true;
@@ -350,10 +361,160 @@ TEST_F(ReplicationTest, ADisklessSynchronisationWaitsForWhatIsStillToBeSent) {
   EXPECT_FALSE(cluster_.server(0).parts().background.is_busy());
 
   client.link().output_.clear();
-  cluster_.turn();
+  client.link().takes_at_once_ = true;
+  cluster_.server(0).before_sleep();
   EXPECT_TRUE(cluster_.server(0).parts().background.is_busy());
   EXPECT_EQ(client.client().replica->phase, ReplicaPhase::streaming);
-  EXPECT_EQ(client.link().output_, "");  // the child has announced it
+  EXPECT_EQ(client.link().output_, "");  // it is not among what the child writes
+  EXPECT_TRUE(client.messages().starts_with("FULLRESYNC ")) << "sent before the child began";
+  cluster_[0].holds_children = false;
+}
+
+TEST_F(ReplicationTest, AShorterPingPeriodActsAtOnce) {
+  cluster_.follow(1, 0);
+  run(0, "CONFIG SET repl-ping-replica-period 3600");
+  ASSERT_TRUE(cluster_.run_until_quiet());
+  cluster_.turn();
+  const auto end = [&] { return cluster_.server(0).parts().replication.stream().log().end(); };
+  const std::uint64_t before = end();
+  cluster_.advance(2000ms);
+  cluster_.turn();
+  EXPECT_EQ(end(), before);
+  run(0, "CONFIG SET repl-ping-replica-period 1");
+  cluster_.turn();
+  EXPECT_EQ(end(), before + 14);  // PING
+}
+
+// It is sent and removed: a disk that is slow to sync must not keep the replica waiting.
+TEST_F(ReplicationTest, AFileForReplicasIsNotSynced) {
+  run(0, "SET k v");
+  const int syncs = cluster_[0].fake_disk().count(FakeDisk::Op::sync);
+  const int of_directory = cluster_[0].fake_disk().count(FakeDisk::Op::sync_directory);
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.run_until_quiet());
+  EXPECT_EQ(cluster_[0].fake_disk().count(FakeDisk::Op::sync), syncs);
+  EXPECT_EQ(cluster_[0].fake_disk().count(FakeDisk::Op::sync_directory), of_directory);
+  expect_equal(0, 1);
+}
+
+// ---- maxmemory ----
+
+TEST_F(ReplicationTest, WhatWaitsForASlowReplicaEvictsNothing) {
+  Config& config = cluster_.server(0).parts().config;
+  config.repl_backlog_size = 16 * 1024;
+  config.maxmemory_policy = *parse_eviction("allkeys-lru");
+  const std::string value(20'000, 'v');
+  for (int i = 0; i < 100; ++i) cluster_.run(0, {"SET", "key" + std::to_string(i), value});
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.run_until_quiet());
+  cluster_.set_stopped(1, true);
+  config.maxmemory = used_memory() + 1'000'000;
+  for (int i = 0; i < 400; ++i) {  // 8 MB of the stream, and no more data than before
+    ASSERT_EQ(cluster_.run(0, {"SET", "key" + std::to_string(i % 100), value}), "OK");
+    cluster_.turn();
+  }
+  EXPECT_GT(cluster_.server(0).parts().reclaimer.uncounted_memory(), 7'000'000u);
+  EXPECT_EQ(cluster_.server(0).parts().keyspace.stats().evicted_keys, 0u);
+  EXPECT_NE(run(0, "INFO memory").find("mem_not_counted_for_evict:"), std::string::npos);
+  EXPECT_EQ(run(0, "INFO memory").find("mem_not_counted_for_evict:0"), std::string::npos);
+
+  for (int i = 0; i < 200; ++i) cluster_.run(0, {"SET", "new" + std::to_string(i), value});
+  EXPECT_GT(cluster_.server(0).parts().keyspace.stats().evicted_keys, 0u) << "data counts";
+}
+
+// ---- CLIENT CAPA redirect ----
+
+constexpr const char* kRedirect = "(error) REDIRECT 127.0.0.1:7000";
+
+TEST_F(ReplicationTest, AClientThatCanBeRedirectedIs) {
+  run(0, "SET k v");
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.run_until_quiet());
+  EXPECT_EQ(run(1, "GET k"), "\"v\"");
+  EXPECT_EQ(run(1, "CLIENT CAPA redirect"), "OK");
+  EXPECT_EQ(run(1, "GET k"), kRedirect);
+  EXPECT_EQ(run(1, "SET k w"), kRedirect);
+  EXPECT_EQ(run(1, "EVAL_RO return 0"), kRedirect);
+  EXPECT_EQ(run(1, "PING"), "PONG");
+  EXPECT_EQ(run(1, "READONLY"), "OK");
+  EXPECT_EQ(run(1, "GET k"), "\"v\"");
+  EXPECT_EQ(run(1, "SET k w"), kRedirect);
+  EXPECT_EQ(run(1, "READWRITE"), "OK");
+  run(1, "MULTI");
+  EXPECT_EQ(run(1, "GET k"), kRedirect);
+  EXPECT_EQ(run(1, "EXEC"), "(error) EXECABORT Transaction discarded because of previous errors.");
+  EXPECT_EQ(run(0, "CLIENT CAPA redirect"), "OK");
+  EXPECT_EQ(run(0, "GET k"), "\"v\"") << "a primary answers";
+}
+
+TEST_F(ReplicationTest, ATransactionThatWasQueuedAtAPrimaryIsRedirectedAsAWhole) {
+  run(1, "CLIENT CAPA redirect");
+  run(1, "MULTI");
+  run(1, "SET k v");
+  cluster_[1].connect().run("REPLICAOF 127.0.0.1 7000");
+  EXPECT_EQ(run(1, "EXEC"), kRedirect);
+  EXPECT_EQ(run(1, "EXEC"), "(error) ERR EXEC without MULTI");
+}
+
+TEST_F(ReplicationTest, WhoWaitsForKeysIsRedirectedWhenTheServerBecomesAReplica) {
+  run(1, "CLIENT CAPA redirect");
+  EXPECT_EQ(run(1, "BLPOP list 0"), "");
+  TestClient& plain = cluster_[1].connect();
+  EXPECT_EQ(plain.run("BLPOP list 0"), "");
+  cluster_[1].connect().run("REPLICAOF 127.0.0.1 7000");
+  EXPECT_EQ(cluster_.client(1).messages(), kRedirect);
+  EXPECT_TRUE(cluster_.client(1).is_connected());
+  EXPECT_TRUE(plain.messages().starts_with("(error) UNBLOCKED"));
+}
+
+// Both servers are replicas for a while, and would send the client back and forth.
+TEST_F(ReplicationTest, WhileAReplicaTakesOverClientsThatCanBeRedirectedWait) {
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.run_until_quiet());
+  run(0, "SET k v");
+  TestClient& client = cluster_[0].connect();
+  client.run("CLIENT CAPA redirect");
+  EXPECT_EQ(run(0, "FAILOVER"), "OK");
+  for (int i = 0; i < 20 && !cluster_.server(0).parts().replication.is_replica(); ++i) {
+    cluster_.turn();
+  }
+  ASSERT_TRUE(cluster_.server(0).parts().replication.is_replica());
+  EXPECT_EQ(client.run("GET k"), "");
+  ASSERT_TRUE(cluster_.run_until_quiet());
+  EXPECT_EQ(client.resume(), "-REDIRECT 127.0.0.1:7001\r\n");
+}
+
+// ---- INFO ----
+
+TEST_F(ReplicationTest, InfoCountsReplicasAndTheirBytesApart) {
+  cluster_.server(0).parts().config.rdbcompression = false;
+  run(0, "SET k " + std::string(5000, 'v'));
+  cluster_.follow(1, 0);
+  ASSERT_TRUE(cluster_.run_until_quiet());
+  const auto number = [&](int server, const std::string& name) {
+    const std::string text = cluster_.client(server).send("INFO everything\r\n");
+    const std::size_t at = text.find("\n" + name + ":");
+    return at == std::string::npos ? -1 : std::stoll(text.substr(at + name.size() + 2));
+  };
+  EXPECT_EQ(number(0, "connected_clients"), 1);
+  EXPECT_EQ(number(0, "connected_slaves"), 1);
+  EXPECT_GT(number(0, "total_net_repl_output_bytes"), 5000);
+  EXPECT_EQ(number(0, "total_net_repl_input_bytes"), 0);
+  EXPECT_GT(number(1, "total_net_repl_input_bytes"), 5000);
+  EXPECT_GE(number(1, "total_net_input_bytes"), number(1, "total_net_repl_input_bytes"));
+  EXPECT_GE(number(0, "total_net_output_bytes"), number(0, "total_net_repl_output_bytes"));
+  run(0, "CONFIG RESETSTAT");
+  EXPECT_EQ(number(0, "total_net_repl_output_bytes"), 0);
+}
+
+TEST_F(ReplicationTest, AChildThatSavesForReplicasIsASaveInTheBackground) {
+  cluster_[0].holds_children = true;
+  cluster_.follow(1, 0);
+  for (int i = 0; i < 10; ++i) cluster_.turn();
+  ASSERT_TRUE(cluster_.server(0).parts().background.is_doing(Job::sync));
+  EXPECT_NE(run(0, "INFO persistence").find("rdb_bgsave_in_progress:1"), std::string::npos);
+  EXPECT_EQ(run(0, "BGSAVE"), "(error) ERR Background save already in progress");
+  EXPECT_EQ(run(0, "BGSAVE SCHEDULE"), "Background saving scheduled");
   cluster_[0].holds_children = false;
 }
 

@@ -12,6 +12,7 @@
 #include "server/core/requests.h"
 #include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
+#include "server/persistence/loading.h"
 #include "server/replication/primary_link.h"
 #include "server/replication/replication.h"
 #include "server/scripting/scripting.h"
@@ -294,6 +295,27 @@ TEST_F(ScriptBusyTest, ScriptsAreServedAgainAfterwards) {
     EXPECT_EQ(client.run({"EVAL", "return redis.call('SET', 'k', ARGV[1])", "0", "v"}), "OK");
     EXPECT_EQ(other.run("GET k"), "\"v\"");
   }
+}
+
+// The append-only file that is being loaded has such a script.
+TEST_F(ScriptBusyTest, WhileDataIsLoadedOthersGetLoading) {
+  class EndlessTask final : public LoadTask {
+    Result<bool> step(std::size_t) override { return false; }
+    std::uint64_t offset() const override { return 0; }
+    std::uint64_t total() const override { return 0; }
+  };
+  std::string get;
+  std::string info;
+  eval(kForever, [&] {
+    server().parts().loading.begin(std::make_unique<EndlessTask>(), wall().now(),
+                                   [](const Status&) {});
+    get = other.run("GET k");
+    info = other.run("INFO server");
+    server().parts().loading.abandon();
+    kill();
+  });
+  EXPECT_EQ(get, "(error) LOADING Mayfly is loading the dataset in memory");
+  EXPECT_EQ(info, kBusyScript) << "it may run while data is loaded, but not within a script";
 }
 
 }  // namespace script_busy_test

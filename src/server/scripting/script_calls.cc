@@ -92,6 +92,7 @@ void Requests::run_for_script(ScriptRun& run, Client& client, const Command& com
   }
   if (parts_.cluster.moves().is_active()) prepare_keys(client, command, words);
   if (parts_.cluster.holds_replies()) parts_.cluster.held().reads(client, command, words);
+  running_.of_script = &command;
   const std::int64_t begin = monotonic_ns();
   ServerCall call(events_, parts_, client, context, command, words, reply);
   run_handler(call);
