@@ -19,7 +19,7 @@
 #include "server/core/clients.h"
 #include "server/core/log.h"
 #include "server/core/server_call.h"
-#include "server/monitoring/crash_report.h"
+#include "server/monitoring/log/crash_report.h"
 
 namespace mayfly {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing the crash report from within a signal handler.
 
-#include "server/monitoring/crash_report.h"
+#include "server/monitoring/log/crash_report.h"
 
 #include <execinfo.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contents of a crash report, and that it has no secrets.
 
-#include "server/monitoring/crash_report.h"
+#include "server/monitoring/log/crash_report.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/monitoring/log_file.h"
+#include "server/monitoring/log/log_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
