@@ -91,7 +91,7 @@ void Watches::each_key(Client& client,
                        const std::function<void(std::string_view key)>& visit) const {
   const auto found = by_client_.find(&client);
   if (found == by_client_.end()) return;
-  for (const auto& [name, was_alive] : found->second) visit(key_of(name));
+  for (const auto& [entry, was_alive] : found->second) visit(key_of(entry->first));
 }
 
 bool Watches::has_expired(const ExecContext& context, Client& client, Keyspace& keyspace) const {
