@@ -66,8 +66,8 @@ class MisuseTest(unittest.TestCase):
         uses = "cache.put(Hashed{1}, 2); cache.get(Hashed{1}); cache.erase(Hashed{1});"
         start = WRONG.split("void wrong")[0]
         for kind in ("Cache", "ShardedCache"):
-            errors, said = compile_errors(f"{start} void use() {{ SteadyClock clock; {kind}<Hashed, "
-                                          f"int> cache(clock); {uses} }}")
+            errors, said = compile_errors(f"{start} void use() {{ SteadyClock clock; "
+                                          f"{kind}<Hashed, int> cache(clock); {uses} }}")
             self.assertEqual(len(errors), 1, said[:3000])
             self.assertIn("the key has no operator==", errors[0])
             self.assertLess(said.count("\n"), 20, said)

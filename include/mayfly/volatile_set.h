@@ -66,7 +66,7 @@ class VolatileSet {
   Time deadline(Slot slot) const { return slots_[slot]; }
   Time find(Slot slot) const { return slots_.find(slot); }  // of any slot; kNever if it has none
   Time next_deadline() const;
-  Time first_deadline(Time from) const;  // kNever if there is none
+  Time first_deadline(Time from) const;  // kNever if no entry has one
   std::size_t size() const { return slots_.size(); }
   std::size_t count_due(Time now) const;
   Millis slack() const { return Millis::zero(); }

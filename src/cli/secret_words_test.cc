@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which words of the command line are passwords, and their replacement.
+
 #include "cli/secret_words.h"
 
 #include <gtest/gtest.h>

@@ -129,7 +129,7 @@ class Database {
   // The earliest deadline among the members, or an earlier time. kNever if none has a deadline.
   Time earliest_member_deadline(Slot slot) const;
 
-  // The least deadline at or after `from` among the members, exact; kNever if there is none. O(1),
+  // The least deadline at or after `from` among the members, exact; kNever if no member has one. O(1),
   // but O(members) if they are packed.
   Time first_member_deadline(Slot slot, Time from) const;
 

@@ -107,7 +107,7 @@ class OutFileTest(program.TestCase):
         self.write("out", b"old")
         limit = lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN),  # noqa: E731
                          resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)))
-        # The limit is below the size of the store, too, which only a reader may open then.
+        # The limit is also below the size of the store, which only a reader may open then.
         words = ["get", "--db", self.db, "--read-only", "large", "--out", "out"]
         done = subprocess.run([self.program.path, *words], cwd=self.folder, capture_output=True,
                               check=False, restore_signals=False, preexec_fn=limit)

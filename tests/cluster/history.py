@@ -360,9 +360,10 @@ def swapped(ops):
 
 
 def flushed(ops, flushes, terms_of):
-    """The deletions by the flushes, one for each key. `terms_of(key)`: the terms of its slot. A flush
-    deletes the key if its owner owned the slot all the time; it may have done so if it did for a
-    part of the time, and if there was no reply."""
+    """The deletions by the flushes, one for each key. `terms_of(key)`: the terms of its slot.
+
+    A flush deletes the key if its owner owned the slot all the time; it may have done so if it did
+    for a part of the time, and if there was no reply."""
     found = []
     for key in by_key(ops):
         terms = terms_of(key)

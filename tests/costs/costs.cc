@@ -3,10 +3,10 @@
 // callgrind; costs_test.py compares the instructions at two sizes.
 //
 //   valgrind --tool=callgrind --instr-atstart=no costs 10000
-//   costs --list                                   a line for each: name, growth, where it is promised
+//   costs --list          a line for each: name, growth, where it is promised
 //
 // Each structure is used first as a program would use it: entries are put, overwritten, erased and
-// expire, and then as many are there as the size says. Only the operations are counted.
+// expire, until the number of entries is the size. Only the operations are counted.
 
 #include <valgrind/callgrind.h>
 
@@ -37,7 +37,7 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t kOperations = 500;
 constexpr std::uint64_t kDue = 500;  // entries that are due among all others
 
-// What is counted between begin() and the end of its life.
+// Instructions are counted between begin() and its end.
 class Counted {
  public:
   Counted() {
@@ -377,13 +377,12 @@ int list() {
 }  // namespace mayfly
 
 int main(int argc, char** argv) {
-  using namespace mayfly;
-  add_caches();
-  add_keys();
-  add_members();
-  if (argc == 2 && std::string_view(argv[1]) == "--list") return list();
+  mayfly::add_caches();
+  mayfly::add_keys();
+  mayfly::add_members();
+  if (argc == 2 && std::string_view(argv[1]) == "--list") return mayfly::list();
   const std::size_t size = argc == 2 ? std::strtoull(argv[1], nullptr, 10) : 0;
-  if (size >= 1'000) return run(size);
+  if (size >= 1'000) return mayfly::run(size);
   std::fprintf(stderr, "usage: costs --list | costs SIZE (1000 at least)\n");
   return 2;
 }

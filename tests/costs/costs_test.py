@@ -4,7 +4,7 @@
 about as many instructions (O(1)), or little more (O(log n)).
 
 The structures have seen many overwrites, erasures and expiries before: see costs.cc, which also
-says where each promise stands. callgrind gives the same numbers on every run.
+has the place of each promise. callgrind gives the same numbers on every run.
 """
 
 import glob

@@ -346,7 +346,7 @@ class FailoverTest(PairCase):
         await_same(self.replica, self.primary)
 
     def test_both_started_again_with_their_first_roles(self):
-        """The new primary is told to follow the old one, which lacks a write: it keeps its data."""
+        """The new primary must follow the old one, which lacks a write: it keeps its data."""
         old, new = self.primary, self.replica
         for server in (old, new):
             ask(server, "CONFIG", "SET", "appendonly", "yes")

@@ -30,7 +30,8 @@ PR_SET_PDEATHSIG = 1
 PORTS = range(15_000, 32_000)
 HELD = collections.deque()  # of ports that were given out, a socket each
 HELD_MAX = 300
-HURT = re.compile(r"Sanitizer|runtime error:|Assertion|terminate called|CHECK failed|BUG REPORT|CRASH REPORT")
+HURT = re.compile(r"Sanitizer|runtime error:|Assertion|terminate called|CHECK failed|BUG REPORT"
+                  r"|CRASH REPORT")
 
 
 def hold(port):

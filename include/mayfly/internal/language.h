@@ -5,5 +5,5 @@
 
 #if __cplusplus < 202002L
 #error "Mayfly needs C++20: compile with -std=c++20 or later (g++ 11, clang 14 or later)"
-#include "mayfly/needs C++20"  // there is no such file: the compiler ends here
+#include "mayfly/needs C++20"  // no such file exists: the compiler stops here
 #endif

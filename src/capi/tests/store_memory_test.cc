@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each call of the C++ and the C interface, with each of its allocations failing once, and then with
-// all from each on: it says that there is no memory (std::bad_alloc, KVSTORE_NOMEM), no lock is
-// kept, nobody else has to wait, and the store is as before the call or as after it.
+// Each call of the C++ and the C interface, while each of its allocations fails once, and then all
+// from each one on: the call reports the lack of memory (std::bad_alloc, KVSTORE_NOMEM), no lock is
+// kept, other processes need not wait, and the store is as before the call or as after it.
 
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ class StoreMemoryTest : public testing::Test {
     EXPECT_EQ(open_files(), files_) << trial.name;
   }
 
-  // Whether it went through without a failed allocation.
+  // True: no allocation failed.
   bool try_once(const Trial& trial, int which, bool and_all_later) {
     world_.fill();
     trial.prepare(world_);
@@ -339,7 +339,7 @@ TEST_F(StoreMemoryTest, Transactions) {
     cursor->last();
     return outcome_of(txn->get("due2"));
   }));
-  // One that goes on after a write has thrown commits all of what did not throw, or nothing.
+  // A transaction continued after a write has thrown commits all other writes, or nothing.
   try_all(cpp("goes on", [](Store& store) {
     auto txn = store.write();
     if (!txn) return Outcome::failed;
@@ -419,7 +419,7 @@ TEST_F(StoreMemoryTest, WritingInC) {
              go = true;
              go.notify_all();
              thread.join();
-             return outcome_of(code);  // and what the thread has not committed is rolled back
+             return outcome_of(code);  // the uncommitted changes of the thread are rolled back
            }});
 }
 

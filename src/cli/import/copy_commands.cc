@@ -169,7 +169,7 @@ Result<std::vector<std::string>> copy_libraries(const ImportArgs& args, ServerSo
   return failures;
 }
 
-// A target that names its database takes those of several only if they become one.
+// A target that names its database takes several databases only if they become one.
 Status check_databases(const ServerSource& source, const ServerAddress& to) {
   if (!to.has_database || source.databases().size() < 2) return Done{};
   return Error{Code::invalid,

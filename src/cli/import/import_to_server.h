@@ -26,7 +26,7 @@ class ServerTarget final : public CopyTarget {
   struct Choice {
     bool keeps = false;              // existing keys stay
     bool drops_member_ttls = false;  // if the server has no TTLs of members, drop them
-    bool all_databases = false;      // each item goes to the database that it comes from
+    bool all_databases = false;      // each item keeps the number of its database
   };
 
   // `clock` decides what has expired meanwhile.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of a database in the order of their earliest deadline: their own, or that of a member.
+// The keys of a database in the order of their earliest deadline, the members' deadlines included.
 
 #pragma once
 

@@ -30,8 +30,8 @@ struct ForecastPoint {
   std::uint64_t keys = 0;     // that are not due now
   std::uint64_t members = 0;  // likewise
 
-  // Of those, and of what is due now and still stored: the entries alone, and all that is freed
-  // with them, structures that have places for them included.
+  // Of these entries, and of due entries that are still stored: the entries alone, and all memory
+  // freed with them, structures that have places for them included.
   std::uint64_t entry_bytes = 0;
   std::uint64_t bytes = 0;
 

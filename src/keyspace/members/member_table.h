@@ -117,7 +117,7 @@ class MemberTable {
   // deadline was removed or changed, and is exact again after a take_due().
   Time earliest() const { return index_ ? index_->next_deadline() : kNever; }
 
-  // The least deadline at or after `from`, exact; kNever if there is none. A look into one or two
+  // The least deadline at or after `from`, exact; kNever if no member has one. Reads one or two
   // buckets of the index.
   Time first_deadline(Time from) const { return index_ ? index_->first_deadline(from) : kNever; }
 

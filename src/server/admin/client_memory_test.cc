@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each way in which a client can make the server hold memory: tot-mem is close to the count of the allocator.
+// Each way in which a client can make the server hold memory: tot-mem is close to the allocator's
+// count.
 
 #include <gtest/gtest.h>
 

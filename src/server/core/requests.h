@@ -159,7 +159,7 @@ class Requests {
   bool skips_error_count_ = false;
   bool looks_ahead_ = false;
   bool has_read_clock_ = false;  // for the request that runs next
-  std::int64_t batch_ns_ = 0;    // when the last request of this batch ended; 0: there was none
+  std::int64_t batch_ns_ = 0;    // when the last request of this batch ended; 0: it is the first
   PeerErrors peer_errors_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoginAttempts: slows down the guessing of passwords, and logs the addresses it comes from.
+// LoginAttempts: slows down the guessing of passwords, and logs its source addresses.
 //
 //   if (!attempts.has_token(address, now)) ...   // the login waits for kDelay, then it is tried
 //   attempts.failed(address, user, now);         // a wrong password

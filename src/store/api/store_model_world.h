@@ -166,7 +166,7 @@ class ModelWorld {
     return removed;
   }
 
-  // What goes straight into LMDB leaves them to the next commit.
+  // A write directly into LMDB leaves them to the next commit.
   std::vector<std::pair<Family, std::string>> take_notes(int process) {
     if (is_direct_) return {};
     return std::exchange(notes_[process], {});

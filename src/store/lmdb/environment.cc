@@ -278,7 +278,7 @@ Status Environment::close(Time now) {
   } catch (const std::bad_alloc&) {
     has_memory = false;
   }
-  // There is a log: what a full disk has stays.
+  // With a log: a full disk keeps its files.
   if (!closed || !has_memory) session_->let_others_in();
   stop_lmdb();
   log_.reset();

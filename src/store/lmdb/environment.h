@@ -156,7 +156,7 @@ class Environment {
  private:
   Environment(std::string path, const StoreOptions& options);
 
-  // While one is there, nobody gets inside.
+  // While one exists, no thread can get inside.
   class Shut {
    public:
     explicit Shut(Environment& environment)

@@ -17,7 +17,7 @@
 namespace mayfly::internal {
 namespace {
 
-constexpr mode_t kCopyMode = 0600;  // until it gets that of the store
+constexpr mode_t kCopyMode = 0600;  // until it gets the mode of the store
 
 // Removes a file when it is left, in whichever way, unless that was cancelled. The path must live
 // as long.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the files of an open store are still there under their names. Somebody may have removed
-// one, or put another in its place; then a process that opens the path does not meet this one, and
-// what both write would be lost, or destroy the store.
+// Whether the files of an open store still have their names. If one has been removed or replaced, a
+// process that opens the path opens other files, and the writes of both would be lost, or destroy
+// the store.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -46,7 +46,8 @@ int Environment::descriptor() const {
   return file;
 }
 
-// Who is alone tells the others which files it has. REQUIRES: LMDB has been started.
+// The only process publishes the identities of its files to later ones. REQUIRES: LMDB has been
+// started.
 void Environment::note_files() {
   {
     const std::scoped_lock lock(mutex_);

@@ -184,7 +184,7 @@ void Environment::release_tables() {
   }
 }
 
-// An idle snapshot that is too many; null: there is none. REQUIRES: mutex_ is held.
+// A surplus idle snapshot, or null. REQUIRES: mutex_ is held.
 std::unique_ptr<Snapshot> Environment::take_surplus() {
   const MDB_envinfo now = info();
   const bool is_crowded = now.me_numreaders > now.me_maxreaders / kCrowdedShare;

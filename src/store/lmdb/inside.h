@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside: that somebody works in an environment: meanwhile its file is not exchanged, and its map
-// is not moved. It ends with the object, in whichever way that is left.
+// Inside: a thread works in an environment: meanwhile its file is not exchanged, and its map is not
+// moved. It ends with the object, by return or by exception.
 
 #pragma once
 

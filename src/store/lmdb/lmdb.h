@@ -20,7 +20,7 @@
 
 namespace mayfly::internal {
 
-// A transaction of LMDB that nobody else ends.
+// A transaction of LMDB, aborted by its owner.
 struct AbortTxn {
   void operator()(MDB_txn* txn) const noexcept { ::mdb_txn_abort(txn); }
 };

@@ -80,7 +80,7 @@ Result<bool> make_nameless(const std::string& path) {
   return cannot_make(why, path);
 }
 
-// Under a name that nobody else has.
+// Under a random, unused name.
 Status make_named(const std::string& path) {
   std::random_device random;
   const std::string name = path + ".new-" + std::to_string(random());
@@ -98,7 +98,7 @@ Status make_named(const std::string& path) {
   return done;
 }
 
-// The group first: its rights are not to be those of another group for a moment.
+// The group first: its rights must not apply to another group for a moment.
 void take_access(int file, const struct stat& model, mode_t adds) {
   struct stat mine {};
   if (::fstat(file, &mine) != 0) return;

@@ -14,7 +14,7 @@
 
 namespace mayfly::internal {
 
-// All zero: there is none.
+// All zero: no file.
 struct FileId {
   dev_t device = 0;
   ino_t number = 0;
@@ -23,9 +23,9 @@ struct FileId {
 FileId file_id(int file);
 FileId file_id(const std::string& path);
 
-// Gives a file the mode and the owner of another one, as far as the process may: what -wal, -shm, a
-// backup and so on hold must not be open to more users than the store. If the group has to stay
-// another one, it may do only what everybody may. `adds` are bits that it gets in any case.
+// Gives a file the mode and the owner of another one, as far as the process may: the contents of
+// -wal, -shm, a backup and so on must not be open to more users than the store. If the group has to
+// stay another one, it gets the rights of all users. `adds` are bits that it gets in any case.
 void take_access(int file, int like, mode_t adds = 0);
 void take_access(int file, const std::string& like, mode_t adds = 0);
 
@@ -38,7 +38,7 @@ Result<MDB_dbi> fill_new_store(MDB_env* env);
 
 // Makes a store at `path`. It gets its name when it is whole, and does not replace what has that
 // name: of several processes that make the same store one does, and all can open it. Where a file
-// system has no links, the file is left empty for whoever opens it.
+// system has no links, the file is left empty; opening it makes a store.
 Status make_store_file(const std::string& path);
 
 }  // namespace mayfly::internal

@@ -172,7 +172,7 @@ Status TreeTxn::commit() {
   if (!written) return written;
   const std::uint64_t id = ::mdb_txn_id(lmdb());
   MDB_env* const env = ::mdb_txn_env(lmdb());
-  CatalogRef changed;  // made before: what is committed must not fail any more
+  CatalogRef changed;  // made before the commit, which must not fail afterwards
   if (changed_) changed = make_ref<PublishedCatalog>(*changed_, id);
   const int code = ::mdb_txn_commit(txn_.release());
   if (code == 0 && environment_ != nullptr) environment_->on_tree_commit(id, changed, new_tables_);

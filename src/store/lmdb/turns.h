@@ -26,8 +26,8 @@ struct EndRead {
 using ReadTurn = std::unique_ptr<Snapshot, EndRead>;
 
 // The write lock, with the snapshot of the latest state, the table of the transaction's changes
-// and, once it goes straight into LMDB, the transaction there, for which it has the checkpoint
-// lock, too.
+// and, once it writes directly into LMDB, the transaction there, for which it also has the
+// checkpoint lock.
 class WriteTurn {
  public:
   WriteTurn() = default;

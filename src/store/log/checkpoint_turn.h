@@ -3,7 +3,7 @@
 // destroyed, in whichever way its owner is left.
 //
 // Busy: that a writer is between "before the record" and "after the tail". If it is left there,
-// whoever writes next settles what it has done.
+// the next writer settles its work.
 
 #pragma once
 

@@ -299,7 +299,7 @@ Status RedoLog::commit_direct(TreeTxn& tree) {
 
 // --- The thread
 
-// While it is being stopped, what it has to do waits for allow_thread().
+// While it is being stopped, its work waits for allow_thread().
 bool RedoLog::wake_thread() noexcept {
   const std::scoped_lock lock(thread_mutex_);
   if (is_stopping_) return true;
@@ -328,7 +328,7 @@ void RedoLog::stop_thread() {
   if (!unsynced_.exchange(false)) return;
   try {
     (void)sync_log(words().tail.load());
-  } catch (const std::bad_alloc&) {  // what it would have said
+  } catch (const std::bad_alloc&) {  // the reply would have been dropped as well
   }
 }
 
@@ -344,7 +344,7 @@ void RedoLog::allow_thread() {
 void RedoLog::request_checkpoint(Time moment) {
   if (worker_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
   if (wanted_.exchange(moment.time_since_epoch().count()) != kNotWanted) return;
-  if (!wake_thread()) wanted_ = kNotWanted;  // whoever needs the room makes one
+  if (!wake_thread()) wanted_ = kNotWanted;  // the next writer without room makes one
 }
 
 // Syncs the log some time after the first commit that nobody has synced, and makes checkpoints.

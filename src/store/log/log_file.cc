@@ -154,7 +154,7 @@ LogFile::~LogFile() {
   ::close(file_);
 }
 
-// Nobody else may read it before it has the mode of the store.
+// Other users cannot read it before it has the mode of the store.
 Result<Ref<LogFile>> LogFile::make(const std::string& path, const LogFileOptions& options) {
   if (!is_segment_size(options.segment_bytes)) {
     return Error{Code::invalid, "cannot create " + path +

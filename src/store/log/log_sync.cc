@@ -15,8 +15,8 @@ constexpr std::uint64_t kPendingLeast = std::uint64_t{4} << 20;
 
 }  // namespace
 
-// What is committed must not fail any more for want of memory: without a thread, which could not be
-// made, it syncs the log itself.
+// A commit in the log must not fail any more for lack of memory: if no thread could be made, the
+// log is synced here.
 Status RedoLog::finish_commit(Position end, Time now, Durability durability) {
   last_moment_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   const std::uint64_t pending = end - std::min(end, words().durable.load());
@@ -47,7 +47,8 @@ Status RedoLog::sync_log(Position end) {
   struct Syncing {
     RedoLog& log;
     std::unique_lock<std::mutex>& lock;
-    Syncing(RedoLog& its_log, std::unique_lock<std::mutex>& its_lock) : log(its_log), lock(its_lock) {
+    Syncing(RedoLog& its_log, std::unique_lock<std::mutex>& its_lock)
+        : log(its_log), lock(its_lock) {
       log.is_syncing_ = true;
       lock.unlock();
     }
@@ -62,8 +63,8 @@ Status RedoLog::sync_log(Position end) {
   return sync_shared(end);
 }
 
-// Other processes may have synced meanwhile. The lock only saves syncs; so nobody waits for one who
-// has been stopped while he has it.
+// Other processes may have synced meanwhile. The lock only saves syncs: a process stopped while it
+// has the lock is not waited for.
 Status RedoLog::sync_shared(Position end) {
   struct SyncTurn {
     Session& session;
@@ -158,7 +159,7 @@ bool RedoLog::is_current(const Snapshot& snapshot) const {
   return snapshot.tables == set_number_.load(std::memory_order_relaxed);
 }
 
-// That of an earlier log is closed by the last thread that reads it.
+// The file of an earlier log is closed by the last thread that reads it.
 void RedoLog::use(Ref<LogFile> file) {
   const std::scoped_lock lock(file_mutex_);
   segment_bytes_ = file == nullptr ? 0 : file->segment_bytes();

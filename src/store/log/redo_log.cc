@@ -124,7 +124,7 @@ void RedoLog::drop_applied(Position applied) {
 }
 
 // Makes room for the operations, or the set of tables behind a cut. (The count is in the chain, but
-// whoever forges that may claim any.)
+// a forged chain may claim any.)
 Ref<const TableSet> RedoLog::make_ready(const RecordView& record) {
   if (record.type == RecordType::transaction) {
     const std::size_t most = record.body.size() / kOperationBytes;
@@ -280,8 +280,8 @@ Result<Position> RedoLog::commit(const TreeState& state, const MemTable& own, Ti
   return words().tail.load(std::memory_order_relaxed);
 }
 
-// Writes the record, makes it part of the tables, and tells everybody. All memory is there before:
-// what is in the log is committed.
+// Writes the record, makes it part of the tables, and publishes the new tail. All memory is
+// allocated before: a record in the log is committed.
 Status RedoLog::append() {
   const LogPlace end = tail();
   const std::string_view bytes = writer_.finish(end.position, end.chain);
@@ -338,7 +338,7 @@ Status RedoLog::make_room(std::size_t bytes, std::optional<Millis> patience,
 
 // --- Expired keys
 
-// Who has walked may be behind: what others have put meanwhile is looked at. Without memory the
+// The walk may have been behind: entries put meanwhile are looked at. Without memory the
 // floor stays where it is, and the next walk passes the same rows.
 void RedoLog::raise_floor(std::uint32_t family, const ExpiryFloor& floor, Position tail,
                           bool is_purged) noexcept try {

@@ -57,7 +57,7 @@ struct LogCounts {
   std::atomic<std::uint64_t> purged{0};  // by the thread
 };
 
-// Expired entries that reads have found. A list goes into another one without memory.
+// Expired entries that reads have found. Lists are joined without allocations.
 struct ExpiredKey {
   Family family;
   std::string key;
@@ -139,7 +139,7 @@ class RedoLog {
   Result<Checkpointed> checkpoint(Time now, CheckpointMode mode, Millis patience);
 
   // Where the deadlines of a family begin, for a snapshot with that tail (table/expiry_floors.h).
-  // raise_floor() tells what a walk in such a snapshot has found. If `is_purged`, it found entries
+  // raise_floor() takes the result of a walk in such a snapshot. If `is_purged`, it found entries
   // before the floor, all of which this process has erased or changed since.
   ExpiryFloor floor_of(std::uint32_t family, Position tail) const {
     return floors_.find(family, tail);
@@ -274,7 +274,7 @@ class RedoLog {
 
   mutable std::mutex file_mutex_;
   Ref<LogFile> file_;                            // guarded by file_mutex_
-  std::atomic<std::uint64_t> segment_bytes_{0};  // of the file; 0: there is none
+  std::atomic<std::uint64_t> segment_bytes_{0};  // of the file; 0: no file
 
   std::mutex follow_mutex_;  // one applies at a time
   LogPlace followed_place_;

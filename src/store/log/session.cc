@@ -56,7 +56,7 @@ void unlock_and_close(int file) {
 
 constexpr mode_t kOwnerMode = 0600;
 
-// Before it is known who may have it: no more than those who may have the store.
+// Until its mode is known: no more users than the store has.
 mode_t mode_of(const std::string& store_path) {
   struct stat facts {};
   return ::stat(store_path.c_str(), &facts) == 0 ? (facts.st_mode & 0666) | kOwnerMode : 0644;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// try_until: attempts at intervals, for what the kernel has no wait with a time limit.
+// try_until: attempts at intervals, where the kernel has no wait with a time limit.
 
 #pragma once
 

@@ -2,12 +2,13 @@
 // ExpiryFloors: where the deadlines of each family begin, so that a walk over them does not pass
 // again what the tables have erased and LMDB has not removed yet.
 //
-// A floor says of all snapshots whose tail is at or behind its position: no entry of the family has
-// a (deadline, key) before it. That speaks of the history, not of a tree, so a checkpoint changes
+// A floor holds for all snapshots whose tail is at or behind its position: no entry of the family
+// has a (deadline, key) before it. It is a fact about the history, not a tree: a checkpoint changes
 // nothing. A walk that has passed dead rows raises it; an operation that gives an earlier deadline
 // lowers it. It compares nothing with a clock.
 //
-// Threads: any thread may ask. raise(), lower() and clear() are for the one who applies records.
+// Threads: any thread may ask. raise(), lower() and clear() are for the thread that applies
+// records.
 
 #pragma once
 
@@ -22,7 +23,7 @@
 
 namespace mayfly::internal {
 
-// The key is that of the user, or its first kLongPrefixBytes: up to there the rows of LMDB have the
+// The key is the user's key, or its first kLongPrefixBytes: up to there the rows of LMDB have the
 // order of keys. kNever: nothing has a deadline.
 struct ExpiryFloor {
   Time deadline = Time::min();
@@ -44,7 +45,7 @@ class ExpiryFloors {
   // The floor holds from the position `since` on. Does nothing if there is no memory for it.
   void raise(std::uint32_t family, const ExpiryFloor& floor, Position since) noexcept;
 
-  // Somebody has given this deadline to an entry.
+  // An entry has got this deadline.
   void lower(std::uint32_t family, Time deadline) noexcept {
     if (deadline <= greatest_.load(std::memory_order_relaxed)) [[unlikely]]
       lower_family(family, deadline);

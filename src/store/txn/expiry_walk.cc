@@ -97,7 +97,7 @@ void ExpiryWalk::next() {
   settle();
 }
 
-// The nearer of the two rows. False: there is none.
+// Chooses the nearer of the two rows. False: both walks have ended.
 bool ExpiryWalk::choose() {
   is_in_tree_ =
       tree_.valid() && (!tables_.valid() || std::tuple(tree_.deadline(), tree_.key()) <

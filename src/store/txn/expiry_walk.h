@@ -6,7 +6,7 @@
 //   for (walk.seek(from); walk.valid(); walk.next()) use(walk.deadline(), walk.key());
 //   if (!walk.status()) ...
 //
-// Cost: O(log n), and the rows that are passed: those of LMDB and of the tables whose entry has been
+// Cost: O(log n) plus the rows that are passed: rows of LMDB and of the tables whose entry has been
 // erased or has got another deadline since. A walk from the front begins at the floor of the family
 // (table/expiry_floors.h), and raises it if it has passed some, so the next one does not pass them
 // again.
@@ -40,7 +40,7 @@ class TreeDeadlines {
 
   void place(const ExpiryFloor& from);
   void step() { load(cursor_.move(MDB_NEXT)); }
-  bool is_there() const;  // whether the window says nothing of it
+  bool is_there() const;  // the window has no change of it
 
   bool valid() const { return valid_; }
   Time deadline() const { return deadline_; }

@@ -130,7 +130,7 @@ class PurgeModelTest : public StoreFixture, public testing::WithParamInterface<s
   void write_in_transaction() {
     WriteTxn txn = must(store().write());
     Model model = model_;
-    if (below(8) == 0) must(txn.set_default_ttl(2h, family_));  // it goes straight into LMDB
+    if (below(8) == 0) must(txn.set_default_ttl(2h, family_));  // writes directly into LMDB
     for (std::uint64_t parts = 1 + below(3); parts > 0; --parts) {
       for (std::uint64_t left = below(100); left > 0; --left) change(txn, model);
       if (below(3) == 0) {
@@ -139,7 +139,7 @@ class PurgeModelTest : public StoreFixture, public testing::WithParamInterface<s
       }
       if (below(3) == 0) expect_as(model, txn, family_, txn.now());
     }
-    if (below(6) == 0) must(txn.set_default_ttl(1h, family_));  // goes straight into LMDB
+    if (below(6) == 0) must(txn.set_default_ttl(1h, family_));  // writes directly into LMDB
     if (below(5) == 0) return txn.rollback();
     must(txn.commit());
     model_ = model;
@@ -157,7 +157,7 @@ class PurgeModelTest : public StoreFixture, public testing::WithParamInterface<s
     elsewhere_.commit();
   }
 
-  // What is due at a checkpoint would vanish, so it is made long before.
+  // Due entries would vanish at a checkpoint, which is therefore made long before.
   void checkpoint() {
     const Time now = clock_.now();
     clock_.set(kStart - 1h);

@@ -6,8 +6,8 @@
 // and sorts that. Others may write between the plan and the removal, so each entry is looked up
 // again.
 //
-// A purge that may have to stop on the way sorts only within blocks: what it leaves has the latest
-// deadlines, so that it leaves nothing in front of what it has removed.
+// A purge that may have to stop on the way sorts only within blocks: the entries it leaves have the
+// latest deadlines, behind all that it has removed.
 
 #pragma once
 
@@ -38,8 +38,8 @@ class PurgePlan {
     bytes_ += key;
   }
 
-  // Nothing is added from now on. `complete`: nothing else was due. `end`: where what comes behind
-  // the plan begins, in a snapshot of `tail`.
+  // Nothing is added from now on. `complete`: nothing else was due. `end`: where the entries behind
+  // the plan begin, in a snapshot of `tail`.
   void close(bool complete, ExpiryFloor end, Position tail, std::size_t block = SIZE_MAX) {
     complete_ = complete;
     end_ = std::move(end);

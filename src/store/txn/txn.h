@@ -119,7 +119,7 @@ class Txn {
   static Result<std::unique_ptr<Txn>> begin_read(const Owner& owner, bool timed = true);
   static Result<std::unique_ptr<Txn>> begin_write(const Owner& owner, Millis busy_timeout);
 
-  // The first is also for a get of its own, which needs no memory but the stack.
+  // The first also serves a single get, which needs no memory but the stack.
   Txn(const Owner& owner, ReadTurn turn);
   Txn(const Owner& owner, WriteTurn turn);
   ~Txn();  // undoes what was not committed; allocates nothing
@@ -198,7 +198,7 @@ class Txn {
   Error failure() const;  // REQUIRES: failed()
 
   // Both are for the thread that began it. On another one, commit() is Code::invalid, and both
-  // leave the transaction as it is. It has ended, too, when commit() throws std::bad_alloc.
+  // leave the transaction as it is. A commit() that throws std::bad_alloc has ended it as well.
   Status commit();
   void abort();
 

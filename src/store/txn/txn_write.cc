@@ -64,7 +64,7 @@ Status Txn::plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan, s
   return Done{};
 }
 
-// While it goes straight into LMDB, nothing is erased in tables only.
+// While it writes directly into LMDB, nothing is erased in tables only.
 const ExpiryFloor& Txn::floor_of(FamilyView& view) {
   if (!view.floor) {
     const bool has_window = turn_.tree == nullptr && !window_.empty();
@@ -82,8 +82,8 @@ void Txn::raise_floor(FamilyView& view, ExpiryFloor floor) {
   if (!writes_) owner_.environment.log().raise_floor(view.id, *view.floor, window_.tail());
 }
 
-// `end` is that of the record of its changes; 0: there is none. The changes are in the log by then,
-// so that a lack of memory is no failure: the next walk passes the same rows.
+// `end`: the end of the record of its changes; 0: no record. The changes are in the log by then,
+// and a lack of memory is no failure: the next walk passes the same rows.
 void Txn::share_floors(Position end) noexcept try {
   if (turn_.tree != nullptr || (end == 0 && !turn_.own->empty())) return;
   const auto share = [&](FamilyView& view) {
@@ -96,8 +96,8 @@ void Txn::share_floors(Position end) noexcept try {
 } catch (const std::bad_alloc&) {
 }
 
-// What look() says of an entry, for one that has a deadline: the data of a short key, which need
-// not be read, is there if its deadline is. Without a deadline it may be absent.
+// The result of look() for an entry with a deadline: the data of a short key, which need not be
+// read, exists if its deadline does. Without a deadline it may be absent.
 Result<Txn::Old> Txn::look_deadline(FamilyView& view, std::string_view key) {
   const bool is_told =
       !window_.is_blank() && window_.find(view.id, key).state != InTables::State::unknown;
@@ -142,7 +142,7 @@ Result<std::uint64_t> Txn::purge(FamilyView& view, std::uint64_t limit) {
 }
 
 // Since the read that found it, an entry may have changed. What this transaction has put itself
-// stays, whatever its deadline; of one that went straight into LMDB it is no longer known.
+// stays, whatever its deadline; of an entry written directly into LMDB it is not known any more.
 void Txn::remove_expired() {
   if (failed()) return;
   RedoLog& log = owner_.environment.log();

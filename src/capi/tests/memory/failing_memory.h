@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// malloc and operator new that fail when a test says so, for the whole program: for what is below
-// them, too, such as LMDB. To be included by one source of a program.
+// malloc and operator new that fail when a test wants it, for the whole program with its libraries,
+// such as LMDB. Included by one source of a program.
 //
 //   FailingMemory::arm(3, false);      // the third allocation from here on fails; true: all later
 //   ...
@@ -28,7 +28,7 @@ class FailingMemory {
     return has_failed_;
   }
 
-  // For what a test itself needs in between.
+  // For allocations of the test itself in between.
   static long pause() { return left_.exchange(0); }
   static void resume(long left) { left_.store(left); }
 
@@ -38,7 +38,7 @@ class FailingMemory {
       return false;
     const long left = left_.fetch_sub(1);
     const bool is_hit = left == 1 || (left < 1 && fails_on_);
-    if (left <= 1 && fails_on_) left_.store(1);  // the next one, too
+    if (left <= 1 && fails_on_) left_.store(1);  // the next one fails as well
     if (is_hit) has_failed_ = true;
     return is_hit;
   }

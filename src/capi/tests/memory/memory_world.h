@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call is tried without memory: with each of its allocations failing, then with all from each
-// on. After each time nobody may have to wait, neither in this process nor in another, and the store
-// must be sound.
+// How a call is tried without memory: each of its allocations fails once, then all from each one
+// on. After each time no lock is kept, for this process or for another, and the store is sound.
 
 #pragma once
 
@@ -39,7 +38,7 @@ class OtherProcess {
   OtherProcess(const OtherProcess&) = delete;
   OtherProcess& operator=(const OtherProcess&) = delete;
 
-  // Empty, or what went wrong.
+  // Empty, or the failure.
   std::string write(const std::string& path) {
     const std::string line = path + '\n';
     if (::write(ask_[1], line.data(), line.size()) < 0) return "it has ended";
@@ -138,7 +137,7 @@ class World {
     return c_options;
   }
 
-  // The rows, through a handle of its own.
+  // Writes the rows through another handle.
   void fill() {
     Store rows = must(Store::open(path, clock, options));
     if (!must(rows.contains("tree9"))) {
@@ -171,7 +170,7 @@ struct Trial {
   std::string name;
   std::function<void(World&)> prepare;        // with memory; the rows are there
   std::function<Outcome(World&)> run;         // without
-  std::optional<std::string> success = {};    // what `key` is if it went well; empty: erased
+  std::optional<std::string> success = {};    // the value of `key` after success; empty: erased
   std::function<void(World&)> after = [](World&) {};
 };
 

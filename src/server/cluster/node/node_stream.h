@@ -4,7 +4,7 @@
 //
 //   run_node_stream("PCLUSTER PULSE a EPOCH ...\r\n") == ""
 //
-// The first byte says what the node is: R, a replica that is in sync, so that it may be canvassed;
+// The first byte is the role of the node: R, a replica in sync, which may be canvassed;
 // anything else, a primary. There is a peer in its shard, and another shard, from which slots may
 // come. Words that no input can know are replaced: EPOCH, SELF and PEER (a node and its
 // incarnation), HISTORY, END (of the log), NOW (the steady clock), WALL.
@@ -57,7 +57,7 @@ class NodeStream {
     turn(100);
   }
 
-  // What is wrong with the node afterwards; empty if nothing is.
+  // The defect of the node afterwards; empty if it is sound.
   std::string run(std::string_view bytes) {
     if (!is_sound_) return "the node did not start";
     const std::string text = filled(std::string(bytes));

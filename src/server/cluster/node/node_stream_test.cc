@@ -78,7 +78,7 @@ TEST_P(NodeStreamTest, LeavesASoundNode) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, NodeStreamTest, testing::Range(1, 5));
 
-// The words are replaced by what the node accepts: else nothing would be tested.
+// The words are replaced by values that the node accepts: else nothing would be tested.
 TEST(NodeStreamSeedsTest, ReachTheMessages) {
   NodeStream primary(true);
   EXPECT_EQ(primary.run("CLUSTER PULSE a EPOCH PEER HISTORY END NOW 5 WALL 0\r\n"), "");

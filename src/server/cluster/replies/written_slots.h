@@ -51,7 +51,7 @@ class WrittenSlots final : public PropagationSink {
   // The slots of its keys, in no order.
   static std::vector<HashSlot> slots_of(const Command& command, Words words);
 
-  // How many writes have been noted: if there is no new one while a request runs, it has changed nothing.
+  // The number of writes noted: a request during which it stays the same has changed nothing.
   std::uint64_t count() const { return count_; }
 
   // ---- PropagationSink ----

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The log file: its mode, and the file after a rotation.
+
 #include "server/monitoring/log/log_file.h"
 
 #include <gtest/gtest.h>
