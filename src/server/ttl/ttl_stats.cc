@@ -57,8 +57,8 @@ void add_number(Reply& reply, std::string_view name, std::uint64_t value) {
   reply.integer(static_cast<std::int64_t>(value));
 }
 
-// Points are sums from now on; a bucket is the difference of two points. A bucket without entries has
-// no bytes, not even a rest of interpolated or due ones.
+// Points are sums from now on; a bucket is the difference of two points. A bucket without entries
+// has no bytes, not even a rest of interpolated or due ones.
 void reply_histogram(Reply& reply, std::span<const ForecastPoint> points) {
   reply.bulk("histogram");
   reply.array(points.size());
