@@ -129,8 +129,8 @@ class Database {
   // The earliest deadline among the members, or an earlier time. kNever if none has a deadline.
   Time earliest_member_deadline(Slot slot) const;
 
-  // The least deadline at or after `from` among the members, exact; kNever if no member has one. O(1),
-  // but O(members) if they are packed.
+  // The least deadline at or after `from` among the members, exact; kNever if no member has one.
+  // O(1), but O(members) if they are packed.
   Time first_member_deadline(Slot slot, Time from) const;
 
   // Makes earliest_member_deadline() exact, and returns it.

@@ -48,8 +48,8 @@ concept EqualFor = requires(const Key& key) {
   "mayfly: the key has no operator==: define one, or name a comparison as template " \
   "argument Equal"
 
-// Compares a key with the key of a lookup. For types that cannot be compared the compiler prints one
-// error, not one for each use.
+// Compares a key with the key of a lookup. For types that cannot be compared the compiler prints
+// one error, not one for each use.
 template <class Equal, class Key, class Lookup>
 bool is_equal(const Key& key, const Lookup& lookup) {
   if constexpr (requires { Equal{}(key, lookup); }) {
