@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures a cluster, and says how it did. Nothing passes or fails here.
 
-    MAYFLY=build/release/mayfly python3 tests/cluster/measure.py [WHAT ...] [--times N] [--json]
-        [--peer redis]
+    MAYFLY=build/release/mayfly python3 tests/cluster/speed/measure.py [WHAT ...] [--times N]
+        [--json] [--peer redis]
 
 WHAT: kill, restart, etcd-leader, handover, stale, etcd-down, throughput, instructions, in-sync,
 move, memory (measure_speed.py has the last five). All of them by default. --peer redis: what of it
@@ -13,12 +13,15 @@ can be asked of Debian's redis-server.
 import argparse
 import contextlib
 import json
+import os
 import re
 import statistics
 import subprocess
 import sys
 import threading
 import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from cluster import Cluster, RedisCluster, SLOTS
 from cluster_client import ClusterClient, Connection, now
