@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Before a checkpoint, the thread of the log erases what is due in LMDB, as a purge does. So a
-// store whose entries all expire does not grow, though nobody purges it.
+// Expired entries: where walks over deadlines begin, the keys that reads have noted, and the purge
+// of LMDB by the thread of the log before each checkpoint. By the latter a store whose entries all
+// expire does not grow, even if it is never purged.
 
 #include <algorithm>
+#include <iterator>
+#include <new>
 
 #include "store/lmdb/environment.h"
 #include "store/log/redo_log.h"
@@ -13,6 +16,8 @@ namespace mayfly::internal {
 namespace {
 
 constexpr std::size_t kBatch = 256;
+constexpr std::size_t kNotedMost = 4096;
+constexpr std::size_t kLookedAtMost = 16'384;  // versions, by raise_floor()
 constexpr std::size_t kBytesMost = std::size_t{32} << 20;  // of keys, in a run of the thread
 
 FamilyTables tables_of(const Environment& environment, const FamilyRecord& record) {
@@ -64,6 +69,45 @@ Result<bool> is_due_now(const Environment& environment, const Snapshot& snapshot
 }
 
 }  // namespace
+
+// The walk may have been behind: entries put meanwhile are looked at. Without memory the
+// floor stays where it is, and the next walk passes the same rows.
+void RedoLog::raise_floor(std::uint32_t family, const ExpiryFloor& floor, Position tail,
+                          bool is_purged) noexcept try {
+  const std::scoped_lock lock(follow_mutex_);
+  const std::vector<TableEntry>& tables = set_->tables;
+  if (followed_place_.position < tail || tables.front().begin > tail) return;
+  Time least = kNever;
+  for (auto entry = tables.rbegin(); entry != tables.rend(); ++entry) {
+    const auto given = entry->table->least_deadline(family, tail, kLookedAtMost);
+    if (!given) return;
+    least = std::min(least, *given);
+    if (entry->begin <= tail) break;
+  }
+  const Position since = is_purged ? followed_place_.position : tail;
+  floors_.raise(family, floor.is_beyond(least) ? ExpiryFloor{least} : floor, since);
+} catch (const std::bad_alloc&) {
+}
+
+void RedoLog::note_expired(ExpiredKeys& keys) noexcept {
+  const std::scoped_lock lock(noted_mutex_);
+  while (!keys.empty() && noted_.size() < kNotedMost) {
+    noted_.splice(noted_.end(), keys, keys.begin());
+  }
+  has_noted_.store(!noted_.empty(), std::memory_order_relaxed);
+  keys.clear();
+}
+
+ExpiredKeys RedoLog::take_noted(std::size_t most) noexcept {
+  ExpiredKeys taken;
+  if (!has_noted_.load(std::memory_order_relaxed)) return taken;
+  const std::scoped_lock lock(noted_mutex_);
+  while (taken.size() < most && !noted_.empty()) {
+    taken.splice(taken.end(), noted_, std::prev(noted_.end()));
+  }
+  has_noted_.store(!noted_.empty(), std::memory_order_relaxed);
+  return taken;
+}
 
 Status RedoLog::purge_tree(Time moment) {
   const Working working(*this);

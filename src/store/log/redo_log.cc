@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Following and committing. Opening, settling and closing are in log_recovery.cc, what goes into
-// LMDB in log_checkpoint.cc.
+// Following and committing. Opening, settling and closing are in log_recovery.cc, checkpoints in
+// log_checkpoint.cc, expired entries in log_purge.cc.
 
 #include "store/log/redo_log.h"
 
 #include <algorithm>
-#include <iterator>
 #include <random>
 #include <utility>
 
@@ -14,8 +13,6 @@
 namespace mayfly::internal {
 namespace {
 
-constexpr std::size_t kNotedMost = 4096;
-constexpr std::size_t kLookedAtMost = 16'384;  // versions, by raise_floor()
 // Transactions leave some room of a segment and of the disk to lives, cuts and barriers: so who
 // opens a store with two full segments need not make a checkpoint first.
 constexpr std::uint64_t kReserve = 512;
@@ -336,46 +333,7 @@ Status RedoLog::make_room(std::size_t bytes, std::optional<Millis> patience,
   return Done{};
 }
 
-// --- Expired keys
-
-// The walk may have been behind: entries put meanwhile are looked at. Without memory the
-// floor stays where it is, and the next walk passes the same rows.
-void RedoLog::raise_floor(std::uint32_t family, const ExpiryFloor& floor, Position tail,
-                          bool is_purged) noexcept try {
-  const std::scoped_lock lock(follow_mutex_);
-  const std::vector<TableEntry>& tables = set_->tables;
-  if (followed_place_.position < tail || tables.front().begin > tail) return;
-  Time least = kNever;
-  for (auto entry = tables.rbegin(); entry != tables.rend(); ++entry) {
-    const auto given = entry->table->least_deadline(family, tail, kLookedAtMost);
-    if (!given) return;
-    least = std::min(least, *given);
-    if (entry->begin <= tail) break;
-  }
-  const Position since = is_purged ? followed_place_.position : tail;
-  floors_.raise(family, floor.is_beyond(least) ? ExpiryFloor{least} : floor, since);
-} catch (const std::bad_alloc&) {
-}
-
-void RedoLog::note_expired(ExpiredKeys& keys) noexcept {
-  const std::scoped_lock lock(noted_mutex_);
-  while (!keys.empty() && noted_.size() < kNotedMost) {
-    noted_.splice(noted_.end(), keys, keys.begin());
-  }
-  has_noted_.store(!noted_.empty(), std::memory_order_relaxed);
-  keys.clear();
-}
-
-ExpiredKeys RedoLog::take_noted(std::size_t most) noexcept {
-  ExpiredKeys taken;
-  if (!has_noted_.load(std::memory_order_relaxed)) return taken;
-  const std::scoped_lock lock(noted_mutex_);
-  while (taken.size() < most && !noted_.empty()) {
-    taken.splice(taken.end(), noted_, std::prev(noted_.end()));
-  }
-  has_noted_.store(!noted_.empty(), std::memory_order_relaxed);
-  return taken;
-}
+// --- Tables of transactions
 
 std::unique_ptr<MemTable> RedoLog::take_own_table() {
   if (spare_ != nullptr) return std::move(spare_);

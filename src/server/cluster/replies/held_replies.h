@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HeldReplies: with `cluster-replies in-sync`, a reply leaves only when the writes that it depends
-// on are safe: all in-sync replicas have them, and no failover can undo them. So reads and writes of
-// a key are linearizable.
+// on are safe: all in-sync replicas have them, and no failover can undo them. So reads and writes
+// of a key are linearizable.
 //
 // The reply of a request that has written needs the log up to its end. Any other needs it up to the
 // last write of all data that was read: by the request, by the commands that EXEC or a script ran
