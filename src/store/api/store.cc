@@ -95,15 +95,15 @@ Status Store::State::open(const std::string& file) {
 // The store is gone when it is closed. All names are there before there is a file.
 Status Store::State::open_temporary() {
   std::error_code problem;
-  std::string path = std::filesystem::temp_directory_path(problem).string();
-  if (problem) path = "/tmp";
-  path += "/mayfly-XXXXXX";
+  std::string name = std::filesystem::temp_directory_path(problem).string();
+  if (problem) name = "/tmp";
+  name += "/mayfly-XXXXXX";
   std::vector<std::string> names;
-  for (const char* const suffix : {"", "-lock", "-shm", "-wal"}) names.push_back(path + suffix);
+  for (const char* const suffix : {"", "-lock", "-shm", "-wal"}) names.push_back(name + suffix);
   const int file = ::mkstemp(names.front().data());
   if (file < 0) return internal::system_error(errno, "make a temporary store");
   ::close(file);
-  for (std::string& name : names) name.replace(0, path.size(), names.front(), 0, path.size());
+  for (std::string& each : names) each.replace(0, name.size(), names.front(), 0, name.size());
   temporary_files = std::move(names);
   Removal removal(temporary_files);
   Status opened = open(temporary_files.front());
