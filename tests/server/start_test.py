@@ -179,7 +179,7 @@ class FileTest(unittest.TestCase):
                               input="timeout 0\nmaxmemory-policy nonsense\n", timeout=30,
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("stdin:2", done.stderr)
+        self.assertIn("/dev/stdin, line 2", done.stderr)
         self.assertIn("nonsense", done.stderr)
 
     def test_a_redis_conf_as_debian_ships_it_starts_it(self):
@@ -357,7 +357,6 @@ class LogTest(unittest.TestCase):
         done = refused("--port", str(free_port()), "--tls-port", "6380")
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("tls-port 6380", done.stderr + done.stdout)
-
 
     def test_in_the_background_it_runs_without_a_pid_file_and_logs_why_it_ends(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -318,7 +318,9 @@ Status ServerProcess::run() {
 Status ServerProcess::serve() {
   const Config& config = server_.parts().config;
   if (Status status = open_log(); !status) return status;
-  if (config.daemonize && daemon(1, config.logfile.empty() ? 0 : 1) != 0) {
+  // Who started it may wait for the end of the output. A log such as /dev/stdout needs it.
+  const bool keeps_output = config.logfile.starts_with("/dev/");
+  if (config.daemonize && daemon(1, keeps_output ? 1 : 0) != 0) {
     return Error{Code::io, fmt::format("cannot daemonize: {}", std::strerror(errno))};
   }
   persistence().directory().renew_owner();

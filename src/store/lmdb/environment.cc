@@ -115,8 +115,11 @@ Status Environment::open_file() {
                                         ": it is on a network file system (a store needs a local "
                                         "one)"};
   }
-  writable_ = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) == 0;
-  if (writable_ && file_bytes(path_) > file_size_limit()) {
+  // A reader takes a file that is too large to be written as it takes one without permission.
+  const bool fits = file_bytes(path_) <= file_size_limit();
+  writable_ = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) == 0 &&
+              (fits || !options_.read_only);
+  if (writable_ && !fits) {
     return Error{Code::full, "cannot open " + path_ +
                                  ": it is larger than the limit on the size of files (raise "
                                  "RLIMIT_FSIZE, which 'ulimit -f' shows)"};
