@@ -255,7 +255,7 @@ class Torture:
             return False
         client = Client(node.address())
         client.send("EVAL", LONG_SCRIPT, 1, key, self.chance.random(),
-                    self.chance.choice([0.5, 3, 6]))
+                    self.chance.choice([0.3, 1.5, 4]))
         self.undo.append((now() + 8, client.close))
         return True
 

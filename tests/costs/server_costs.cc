@@ -30,6 +30,19 @@ std::string bytes_of(const Lines& lines) {
 
 std::string number(std::size_t i) { return std::to_string(i); }
 
+// Sends the requests of each number from `first` on, many at once.
+void send_each(TestClient& client, std::size_t first, std::size_t count,
+               const std::function<Lines(std::size_t)>& requests) {
+  constexpr std::size_t kAtOnce = 32 * 1024;
+  std::string bytes;
+  for (std::size_t i = 0; i < count; ++i) {
+    bytes += bytes_of(requests(first + i));
+    if (bytes.size() < kAtOnce && i + 1 < count) continue;
+    client.send(bytes);
+    bytes.clear();
+  }
+}
+
 class UsedServer : public ServerFixture {
  public:
   explicit UsedServer(const Config& config = plain()) : ServerFixture(config), client(connect()) {}
@@ -40,9 +53,10 @@ class UsedServer : public ServerFixture {
     return config;
   }
 
-  // `count` times the lines for each number from `first` on.
-  void each(std::size_t first, std::size_t count, const std::function<Lines(std::size_t)>& lines) {
-    for (std::size_t i = 0; i < count; ++i) client.send(bytes_of(lines(first + i)));
+  // `count` times the requests of each number from `first` on.
+  void each(std::size_t first, std::size_t count,
+            const std::function<Lines(std::size_t)>& requests) {
+    send_each(client, first, count, requests);
     propagated.clear();
   }
 
@@ -64,11 +78,11 @@ class UsedServer : public ServerFixture {
     sweep();
   }
 
-  // Counts kOperations times the lines. The last one is with `kOperations` - 1.
-  void count(const std::string& name, const std::function<Lines(std::size_t)>& lines,
+  // Counts `times` times the requests of each number.
+  void count(const std::string& name, const std::function<Lines(std::size_t)>& requests,
              std::size_t times = kOperations) {
     std::string bytes;
-    for (std::size_t i = 0; i < times; ++i) bytes += bytes_of(lines(i));
+    for (std::size_t i = 0; i < times; ++i) bytes += bytes_of(requests(i));
     Counted counted;
     const std::string replies = client.send(bytes);
     counted.end(name);
@@ -295,8 +309,7 @@ void add_clients() {
         TestClient& reader = server.connect();
         reader.run("HELLO 3");
         reader.run("CLIENT TRACKING ON");
-        for (std::size_t i = 0; i < size; ++i) reader.run("GET key:" + number(i));
-        reader.messages();
+        send_each(reader, 0, size, [](std::size_t i) { return Lines{"GET key:" + number(i)}; });
       },
       [](std::size_t i) { return Lines{"SET key:" + number(i) + " w"}; });
   add_lines(

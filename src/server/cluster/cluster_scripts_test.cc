@@ -75,7 +75,7 @@ TEST_F(ClusterScriptsTest, AReadOfWhatIsNotSafeIsHeldThoughThePrimaryServesNoMor
                      [&] {
                        servers_->advance(2200ms);
                        parts(0).cluster.begin_turn();  // as by a CLUSTER PULSE
-                       ASSERT_FALSE(serves(0));
+                       EXPECT_FALSE(serves(0));
                      }),
             "");
   servers_->server(0).before_sleep();
@@ -91,7 +91,11 @@ TEST_F(ClusterScriptsTest, NoKeysOfSlotsThatHaveGoneAreRemovedUnderAScript) {
   ask(0, "SET a 1");  // slot 15495
   run(100ms);
   take_slots(SlotSet({{15000, 16383}}));
-  servers_->server(0).wake();
+  for (int i = 0; i < 20; ++i) {
+    records_.advance(records_.now() + kStep);
+    servers_->server(0).wake();
+  }
+  ASSERT_TRUE(parts(0).cluster.moves().foreign().may_have_any());
   auto& propagated = (*servers_)[0].propagated;
   propagated.clear();
   run_long(servers_->client(0), "'SET', 'b', 1", "redis.call('SET', 'b', 2)", [&] {
