@@ -3,6 +3,7 @@
 //
 // The server, or the one key, has the size. It is reached by overwrites, erasures and expiries.
 
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,8 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "keyspace/forecast/expiry_forecast.h"
 #include "keyspace/keyspace_fixture.h"
+#include "mayfly/random.h"
 #include "promises.h"
+#include "resp/glob.h"
+#include "resp/request.h"
 #include "server/core/server_fixture.h"
 #include "server/expiry/expiry_log.h"
 #include "server/replication/replication_stream.h"
@@ -83,6 +88,7 @@ class UsedServer : public ServerFixture {
              std::size_t times = kOperations) {
     std::string bytes;
     for (std::size_t i = 0; i < times; ++i) bytes += bytes_of(requests(i));
+    std::free(std::malloc(1 << 20));  // so that earlier frees are not finished below
     Counted counted;
     const std::string replies = client.send(bytes);
     counted.end(name);
@@ -123,10 +129,20 @@ void add_keys() {
   add_lines("EXPIRESCAN by its cursor", "constant", "docs/server.md", use_keys, [](std::size_t i) {
     return Lines{"EXPIRESCAN " + number(i % 2 == 0 ? 0 : i * 31) + " FROM 0 TO 9999999999"};
   });
-  add_lines("INFO", "constant", "docs/server.md", use_keys,
-            [](std::size_t) { return Lines{"INFO"}; });
-  add_lines("TTLSTATS", "constant", "expiry_forecast.h", use_keys,
-            [](std::size_t) { return Lines{"TTLSTATS"}; });
+  add("forecast of TTLSTATS", "constant", "expiry_forecast.h",
+      [](std::size_t size, const std::string& of) {
+        KeyspaceFixture fixture;
+        Random random(1);
+        for (std::size_t i = 0; i < 10 * size; ++i) {  // the samples are complete from 16,384 on
+          const Slot slot = fixture.database.put_string(fixture.context, number(i), "v");
+          const auto ms = static_cast<std::int64_t>(1 + random.below(900'000));
+          fixture.database.set_deadline(slot, fixture.in(ms));
+        }
+        const std::vector<Time> until = {fixture.in(60'000), fixture.in(3'600'000)};
+        Counted counted;
+        for (int i = 0; i < 10; ++i) (void)forecast(fixture.keyspace, fixture.context.now, until);
+        counted.end(of);
+      });
   add_lines("SWAPDB", "constant", "docs/server.md", use_keys,
             [](std::size_t) { return Lines{"SWAPDB 0 1"}; });
   add("FLUSHALL and UNLINK, which free later", "constant", "docs/server.md",
@@ -267,6 +283,28 @@ void add_values() {
                            "ZRANDMEMBER z"};
             });
   add_lines(
+      "XREADGROUP and XACK beside many pending entries", "log", "id_order.h",
+      [](UsedServer& server, std::size_t size) {
+        use_stream(server, size);
+        const std::string read = "XREADGROUP GROUP g c COUNT ";
+        server.client.send(bytes_of(
+            {"XGROUP CREATE stream g 0", read + number(size - kOperations) + " STREAMS stream >"}));
+      },
+      [](std::size_t i) {
+        return Lines{"XREADGROUP GROUP g c COUNT 1 STREAMS stream >",
+                     "XACK stream g " + number(3 * i) + "-0", "XPENDING stream g"};
+      });
+  add_lines(
+      "GEOSEARCH of a few members among many", "log", "geo_scan.h",
+      [](UsedServer& server, std::size_t size) {
+        server.each(0, size, [](std::size_t i) {
+          return Lines{"GEOADD g " + number(i % 90) + "." + number(i) + " " + number(i * 7 % 80) +
+                       " m:" + number(i)};
+        });
+        server.client.send(bytes_of({"GEOADD g -120 10 a -120.001 10 b -120 10.001 c"}));
+      },
+      [](std::size_t) { return Lines{"GEOSEARCH g FROMLONLAT -120 10 BYRADIUS 5 km ASC"}; });
+  add_lines(
       "a page of HEXPIRESCAN", "log", "docs/server.md",
       [](UsedServer& server, std::size_t size) {
         server.each(0, size, [](std::size_t i) {
@@ -341,6 +379,37 @@ void add_clients() {
       });
 }
 
+// ---- Requests ----
+
+void add_requests() {
+  add("a request that arrives in pieces", "linear", "request.h",
+      [](std::size_t size, const std::string& of) {
+        const std::string text(10 * size, 'x');
+        const std::string request = "*1\r\n$" + number(text.size()) + "\r\n" + text + "\r\n";
+        RequestParser parser;
+        Counted counted;
+        for (std::size_t end = 100; end < request.size(); end += 100) {
+          (void)parser.parse(std::string_view(request).substr(0, end));
+        }
+        (void)parser.parse(request);
+        counted.end(of);
+      });
+  add("a pattern with many stars", "linear", "glob.h", [](std::size_t size, const std::string& of) {
+    const std::string text(size, 'a');
+    Counted counted;
+    (void)glob_match("a*a*a*a*a*a*b", text);
+    counted.end(of);
+  });
+  add_lines(
+      "SET beside many rules for TTLs", "log", "ttl_policy.h",
+      [](UsedServer& server, std::size_t size) {
+        server.each(0, size / 10, [](std::size_t i) {
+          return Lines{"TTLPOLICY SET rule:" + number(i) + ": MAX 100"};
+        });
+      },
+      [](std::size_t i) { return Lines{"SET rule:" + number(i % 200) + ":x v EX 50"}; });
+}
+
 // ---- The replication log ----
 
 void add_log() {
@@ -367,6 +436,7 @@ int main(int argc, char** argv) {
   mayfly::add_keys();
   mayfly::add_values();
   mayfly::add_clients();
+  mayfly::add_requests();
   mayfly::add_log();
   return mayfly::run_promises(argc, argv);
 }
