@@ -88,7 +88,7 @@ class UsedServer : public ServerFixture {
              std::size_t times = kOperations) {
     std::string bytes;
     for (std::size_t i = 0; i < times; ++i) bytes += bytes_of(requests(i));
-    std::free(std::malloc(1 << 20));  // so that earlier frees are not finished below
+    std::free(std::malloc(100'000));  // so that earlier frees are not finished below
     Counted counted;
     const std::string replies = client.send(bytes);
     counted.end(name);
@@ -129,6 +129,22 @@ void add_keys() {
   add_lines("EXPIRESCAN by its cursor", "constant", "docs/server.md", use_keys, [](std::size_t i) {
     return Lines{"EXPIRESCAN " + number(i % 2 == 0 ? 0 : i * 31) + " FROM 0 TO 9999999999"};
   });
+  add("forecast beside large hashes", "constant", "expiry_forecast.h",
+      [](std::size_t size, const std::string& of) {
+        KeyspaceFixture fixture;
+        for (std::size_t i = 0; i < size / 2; ++i) {
+          const Slot slot =
+              fixture.database.make_members(fixture.context, ValueType::hash, number(i));
+          MembersRef hash = fixture.database.members(fixture.context, slot);
+          for (std::size_t k = 0; k < 150; ++k) {
+            hash.put(number(k), "v", fixture.in(static_cast<std::int64_t>(60'000 + i)));
+          }
+        }
+        const std::vector<Time> until = {fixture.in(60'000), fixture.in(3'600'000)};
+        Counted counted;
+        for (int i = 0; i < 10; ++i) (void)forecast(fixture.keyspace, fixture.context.now, until);
+        counted.end(of);
+      });
   add("forecast of TTLSTATS", "constant", "expiry_forecast.h",
       [](std::size_t size, const std::string& of) {
         KeyspaceFixture fixture;
