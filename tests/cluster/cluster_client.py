@@ -24,7 +24,8 @@ AGAIN_S = 0.01
 WAIT_MS = 900
 
 # What says that nothing was done, and may go away.
-RETRIED = ("MOVED", "ASK", "CLUSTERDOWN", "TRYAGAIN", "LOADING", "MASTERDOWN", "READONLY")
+RETRIED = ("MOVED", "ASK", "CLUSTERDOWN", "TRYAGAIN", "LOADING", "MASTERDOWN", "READONLY",
+           "BUSY")
 
 now = time.monotonic
 

@@ -25,17 +25,24 @@ import time
 import frozen_disk
 import network as networks
 from cluster import Cluster
-from cluster_client import now
+from cluster_client import now, slot_of
 from etcd_servers import NoAnswer
 from load import Load
 from register_watch import parse_shards
-from resp_client import Failure, pause
+from resp_client import Client, Failure, await_that, pause
 
 FAULTS, FAULTS_LONG = 20, 200
 GROUP = 8  # faults before all is healed and checked
 KEYS_EACH = 12
 ARRIVES_S = 0.05
 FLUSHES = 0.002  # of the requests, in every third round
+
+LONG_SCRIPT = """
+redis.call('SET', KEYS[1], ARGV[1])
+local start = os.clock()
+repeat until os.clock() - start > tonumber(ARGV[2])
+redis.call('SET', KEYS[1], ARGV[1] .. ' again')
+"""
 
 
 class Torture:
@@ -51,7 +58,8 @@ class Torture:
         self.undo = []
         self.kinds = {"kill": 5, "kill a primary": 6, "freeze": 3, "freeze a primary": 6,
                       "kill and start at once": 3, "etcd leader killed": 2, "etcd down": 2,
-                      "etcd member frozen": 2, "hand over": 3, "end a primary": 2}
+                      "etcd member frozen": 2, "hand over": 3, "end a primary": 2,
+                      "long script": 4}
         if network is not None:
             self.kinds |= {"cut a link": 4, "cut a link one way": 4, "isolate a primary": 6,
                            "cut from etcd": 3}
@@ -234,6 +242,23 @@ class Torture:
             self.kinds.pop("move slots")
         return reply == "OK"
 
+    def long_script(self):
+        """One that writes, and perhaps runs until another node has taken over. What it wrote may be
+        lost, but not be at one node only: see compare()."""
+        shard = self.chance.choice(self.shards())
+        node = self.node_of(shard.primary)
+        key = next((key for key in (f"script:{number}" for number in range(1_000))
+                    if shard.has(slot_of(key))), None)
+        threshold = self.chance.choice([100, 2_500, 5_000])
+        if not self.runs(node) or key is None or node.told(
+                "CONFIG", "SET", "busy-reply-threshold", threshold) != "OK":
+            return False
+        client = Client(node.address())
+        client.send("EVAL", LONG_SCRIPT, 1, key, self.chance.random(),
+                    self.chance.choice([0.3, 1.5, 4]))
+        self.undo.append((now() + 8, client.close))
+        return True
+
     def fault(self, kind):
         return {
             "kill": lambda: self.kill(self.some_node(), self.seconds()),
@@ -252,6 +277,7 @@ class Torture:
             "isolate a primary": self.isolate,
             "cut from etcd": self.cut_from_etcd,
             "move slots": self.move,
+            "long script": self.long_script,
         }[kind]()
 
     # ---- Rounds
@@ -298,6 +324,17 @@ class Torture:
                 self.heal()
                 pause(0.5)
             self.judge(load, watch)
+        self.compare()
+
+    def compare(self):
+        """The nodes of a shard have the same data in the end."""
+        for shard in self.shards():
+            nodes = [self.node_of(place) for place in (shard.primary, *shard.insync)]
+            try:
+                await_that(lambda of=nodes: len({node.told("DEBUG", "DIGEST") for node in of}) == 1,
+                           f"shard {shard.name}: its nodes have the same data")
+            except AssertionError as error:
+                self.problems.append(str(error))
 
     def judge(self, load, watch):
         problems = load.problems(watch, self.options.in_sync)

@@ -11,7 +11,8 @@ namespace mayfly {
 namespace {
 
 constexpr std::size_t kKeyChunks = 64;
-constexpr std::size_t kNodesMost = 4'000;  // keys with members that are looked at
+constexpr std::size_t kNodesMost = 4'000;      // keys with members that are looked at
+constexpr std::size_t kMembersMost = 100'000;  // of their members, in all
 
 struct SlotEnds {
   Time key;      // the key is gone
@@ -19,9 +20,10 @@ struct SlotEnds {
 };
 
 // Of a key whose members have deadlines. Of a large one the first members are looked at: the last
-// deadline may be later.
-SlotEnds ends_of_members(const KeyNode& node, Time deadline) {
-  constexpr std::size_t kFirstMembers = 1'000;
+// deadline may be later. `looked_at`: how many members of this chunk were; their number is added.
+SlotEnds ends_of_members(const KeyNode& node, Time deadline, std::size_t& looked_at) {
+  constexpr std::size_t kChunkMembers = 30'000;
+  const std::size_t first_members = looked_at < kChunkMembers ? 1'000 : 20;
   Time last = Time::min();
   bool is_lasting = false;
   std::size_t seen = 0;
@@ -29,9 +31,10 @@ SlotEnds ends_of_members(const KeyNode& node, Time deadline) {
     members.each([&](const Member& member) {
       if (member.deadline == kNever) is_lasting = true;
       if (member.deadline != kNever) last = std::max(last, member.deadline);
-      return ++seen < kFirstMembers;
+      return ++seen < first_members;
     });
   });
+  looked_at += seen;
   return {.key = is_lasting ? deadline : std::min(deadline, last),
           .members = std::min(deadline, last)};
 }
@@ -44,9 +47,13 @@ struct SampledKeys {
   ChunkSample members;  // that of members
 };
 
-// Returns how many keys with members it looked at.
-std::size_t look_at_keys(const Database& database, std::size_t chunk, SampledKeys& found) {
-  std::size_t nodes = 0;
+struct Looked {
+  std::size_t nodes = 0;  // keys with members
+  std::size_t members = 0;
+};
+
+Looked look_at_keys(const Database& database, std::size_t chunk, SampledKeys& found) {
+  Looked looked;
   Time last = ChunkSample::kNotInUse;
   Time last_key = ChunkSample::kNotInUse;
   Time last_member = ChunkSample::kNotInUse;
@@ -56,8 +63,8 @@ std::size_t look_at_keys(const Database& database, std::size_t chunk, SampledKey
     const Time deadline = database.indexed_deadline(slot);
     SlotEnds ends{.key = deadline, .members = ChunkSample::kNotInUse};
     if (database.has_member_deadlines(slot)) {
-      ends = ends_of_members(database.node(slot), deadline);
-      ++nodes;
+      ends = ends_of_members(database.node(slot), deadline, looked.members);
+      ++looked.nodes;
     }
     last = std::max(last, ends.key);
     if (deadline != kNever) last_key = std::max(last_key, deadline);
@@ -66,7 +73,7 @@ std::size_t look_at_keys(const Database& database, std::size_t chunk, SampledKey
   found.nodes.add(last);
   found.keys.add(last_key);
   found.members.add(last_member);
-  return nodes;
+  return looked;
 }
 
 }  // namespace
@@ -75,10 +82,12 @@ std::vector<double> key_places(const Database& database, std::span<const Time> e
                                std::span<const DeadlineSum> keys, const MemberForecast& members) {
   SampledKeys found(ends);
   Random random(database.stored());
-  std::size_t nodes_seen = 0;
+  Looked all;
   for (const std::size_t chunk : ChunkSample::choose(database.slot_extent(), kKeyChunks, random)) {
-    nodes_seen += look_at_keys(database, chunk, found);
-    if (nodes_seen >= kNodesMost) break;
+    const Looked looked = look_at_keys(database, chunk, found);
+    all.nodes += looked.nodes;
+    all.members += looked.members;
+    if (all.nodes >= kNodesMost || all.members >= kMembersMost) break;
   }
   const std::size_t chunks = database.slot_extent() / kChunkSlots;
   const std::vector<double> of_nodes = found.nodes.emptied(chunks);

@@ -81,11 +81,18 @@ class Cluster {
     if (writers_.empty() || writers_.back() != client.id()) writers_.push_back(client.id());
   }
 
-  // The reply to a request is complete; see HeldReplies::add(). REQUIRES: holds_replies()
+  // The reply to a request is complete; see HeldReplies::add(). Also at a primary that may not
+  // serve now: the request may have begun before. REQUIRES: holds_replies()
   void reply_added(Client& client, std::size_t start) {
-    if (is_serving_ && !client.is_import) held_.add(client, start);
+    if (!client.is_import && !shows_old_data(client)) held_.add(client, start);
   }
   bool holds_replies() const { return holds_replies_; }
+
+  // Whether this server may not serve now, and the client reads here nevertheless.
+  bool shows_old_data(const Client& client) const {
+    return !is_serving_ && client.options.is_readonly &&
+           parts_.config.cluster_allow_reads_when_down;
+  }
   void forget(const Client& client) { held_.forget(client); }
 
   // The same for an answer of the console, which begins at this position of the stream.

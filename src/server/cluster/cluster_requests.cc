@@ -151,9 +151,7 @@ Status Cluster::check_request(const Client& client, std::uint64_t flags, const R
     return refusal("READONLY You can't write against a read only replica.");
   }
   // Another server may have taken over: only those who accept old data may read.
-  const bool accepts_old =
-      client.options.is_readonly && parts_.config.cluster_allow_reads_when_down;
-  if (!writes && accepts_old) return Done{};
+  if (!writes && shows_old_data(client)) return Done{};
   return refusal("CLUSTERDOWN The cluster is down");
 }
 
@@ -178,7 +176,7 @@ void Cluster::check_replies() {
 void Cluster::answer_added(Link& link, std::uint64_t from, std::uint64_t log_before) {
   if (!is_enabled_) return;
   if (parts_.replication.stream().log().end() != log_before) console_writers_.push_back(&link);
-  if (holds_replies_ && is_serving_) held_.add_answer(link, from);
+  if (holds_replies_) held_.add_answer(link, from);
 }
 
 void Cluster::forget(Link& link) {

@@ -243,7 +243,13 @@ void ShardNode::follow(const ShardRecord& record) {
   const auto address = address_of(record.primary.node);
   const bool follows_it =
       followed_ == record.primary.node && parts_.replication.primary() != nullptr;
-  if (!address || (follows_it && *address == followed_address_)) return;
+  if (!address) {  // it is not known yet: follow_address() follows it when it is
+    detach();
+    followed_ = record.primary.node;
+    followed_address_ = {};
+    return;
+  }
+  if (follows_it && *address == followed_address_) return;
   followed_ = record.primary.node;
   followed_address_ = *address;
   parts_.replication.follow(address->host, address->port);

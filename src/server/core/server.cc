@@ -165,6 +165,7 @@ struct Server::State {
 
   Time next_periodic = Time::min();
   Time next_info = Time::min();  // that is kept for a crash report
+  bool is_woken = false;         // under a script: notices of the register wait
 
   void run_periodic();
   void sample_rates();
@@ -216,7 +217,11 @@ void Server::apply_config() {
   state_->context.host.report_crashes(config.crash_log_enabled);
 }
 
-void Server::wake() { state_->cluster.deliver(); }
+// Not under a script that runs for long: its writes are a unit of one role and one history.
+void Server::wake() {
+  state_->is_woken = state_->requests.is_in_transaction();
+  if (!state_->is_woken) state_->cluster.deliver();
+}
 
 void Server::begin_turn() {
   state_->now = state_->context.clock.now();
@@ -230,6 +235,7 @@ void Server::begin_turn() {
 Millis Server::before_sleep() {
   State& state = *state_;
   const Time now = state.now = state.context.clock.now();
+  if (state.is_woken) wake();
   state.clients.update_pauses();
   state.clients.resume_logins(now);
   state.background.poll();

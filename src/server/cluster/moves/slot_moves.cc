@@ -13,6 +13,7 @@
 #include "server/cluster/cluster.h"
 #include "server/core/clients.h"
 #include "server/core/reclaimer.h"
+#include "server/core/requests.h"
 #include "server/pubsub/pubsub.h"
 #include "server/tracking/tracking.h"
 #include "server/transactions/watches.h"
@@ -111,8 +112,10 @@ void SlotMoves::slots_left(const SlotSet& slots) {
 // ---- Turns ----
 
 void SlotMoves::begin_turn() {
-  // A successor must get all of the log: nothing is added to it meanwhile.
-  if (!parts_.cluster.is_serving() || is_paused() || parts_.cluster.node().is_handing_over()) {
+  // A successor must get all of the log: nothing is added to it meanwhile. Under a script that runs
+  // for long (a CLUSTER PULSE asks for this then) no key may change.
+  if (!parts_.cluster.is_serving() || is_paused() || parts_.cluster.node().is_handing_over() ||
+      parts_.requests.is_in_transaction()) {
     return;
   }
   const std::int64_t begin = monotonic_ns();

@@ -18,9 +18,9 @@ constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
 }  // namespace
 
 std::uint64_t HeldReplies::safe() const {
-  const ShardMachine* const machine = parts_.cluster.node().machine();
-  if (machine == nullptr || !machine->is_leading() || !machine->has_active()) return kAll;
-  return machine->safe_offset();
+  if (!parts_.cluster.is_leading()) return kAll;
+  const ShardMachine& machine = *parts_.cluster.node().machine();
+  return machine.has_active() ? machine.safe_offset() : kAll;
 }
 
 void HeldReplies::waits(const Client& client, const Command& command, Words words) {
@@ -81,6 +81,7 @@ void HeldReplies::add_answer(Link& link, std::uint64_t from) {
 
 void HeldReplies::release() {
   if (held_.empty() && answers_.empty()) return;
+  if (!parts_.cluster.is_leading()) return drop();  // the successor may lack writes that they show
   const std::uint64_t safe = this->safe();
   std::erase_if(answers_, [safe](const auto& answer) {
     if (answer.second > safe) return false;

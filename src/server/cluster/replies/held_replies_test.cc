@@ -175,6 +175,36 @@ TEST_F(HeldRepliesTest, AReadWhoseTimeIsOverTellsThatNothingCame) {
   EXPECT_EQ(one.messages(), "(nil)");
 }
 
+TEST_F(HeldRepliesTest, AFencedPrimaryKeepsTheEndOfAWaitToo) {
+  start_shard(2, in_sync());
+  ask(0, "RPUSH a v");
+  run(100ms);
+  servers_->set_stopped(1, true);
+  records_.is_down = true;
+  EXPECT_EQ(servers_->run(0, "LPOP a"), "");
+  TestClient other(servers_->server(0), "127.0.0.1:9000");
+  EXPECT_EQ(other.run("BLPOP a 2.2"), "");
+  run(2300ms);
+  ASSERT_FALSE(serves(0));
+  EXPECT_FALSE(other.client().is_blocked());
+  EXPECT_EQ(other.messages(), "") << "a successor has an element for it";
+  servers_->set_stopped(1, false);
+  run(1s);
+  EXPECT_EQ(other.messages(), "(nil)");
+}
+
+TEST_F(HeldRepliesTest, ClusterResetTellsWhetherThereAreKeys) {
+  start_shard(2, in_sync());
+  servers_->set_stopped(1, true);
+  servers_->run(0, "SET a 1");
+  TestClient other(servers_->server(0), "127.0.0.1:9000");
+  EXPECT_EQ(other.run("CLUSTER RESET"), "");
+  servers_->set_stopped(1, false);
+  run(100ms);
+  EXPECT_EQ(other.messages(),
+            "(error) ERR CLUSTER RESET can't be called with master nodes containing keys");
+}
+
 TEST_F(HeldRepliesTest, WaitIsNotHeldByWhatOthersHaveWritten) {
   start_shard(2, in_sync());
   servers_->set_stopped(1, true);

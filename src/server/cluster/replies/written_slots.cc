@@ -115,8 +115,9 @@ std::uint64_t WrittenSlots::needed_by(const Command& command, Words words) {
   if (has_keys) return needed;
   if ((command.flags & kDataFlags) != 0) return data_;
   if (command.name == "debug") return needed_by_debug(words);
-  const bool counts_keys = command.parent == "cluster" && command.name.ends_with("keysinslot");
-  if (!counts_keys) return 0;
+  if (command.parent != "cluster") return 0;
+  if (command.name == "reset") return data_;  // it is refused if there are keys
+  if (!command.name.ends_with("keysinslot")) return 0;
   const auto slot = parse_integer(words[2]);
   if (!slot || *slot < 0 || *slot >= kHashSlots) return 0;
   return needed_by(static_cast<HashSlot>(*slot));
