@@ -23,7 +23,7 @@ enum Step : int { kPing, kAuth, kPort, kIp, kCapabilities, kVersion, kNode, kPsy
 constexpr std::int64_t kOffsetMax = std::int64_t{1} << 62;
 
 // A line of the primary, for the log.
-std::string shown(std::string_view line) {
+std::string shown_line(std::string_view line) {
   constexpr std::size_t kLongest = 200;
   return printable(line, kLongest);
 }
@@ -110,7 +110,8 @@ void PrimaryLink::step_answered(std::string_view line) {
                         line.starts_with("-NOPERM") ||
                         line.starts_with("-ERR operation not permitted");
   if (is_error && !may_fail) {
-    context_.log.warning("The primary {}:{} answered '{}'{}", host_, port_, shown(line.substr(1)),
+    context_.log.warning("The primary {}:{} answered '{}'{}", host_, port_,
+                         shown_line(line.substr(1)),
                          step_ == kAuth ? " (check masterauth and masteruser)" : "");
     return disconnect("it refused the handshake");
   }
@@ -141,8 +142,8 @@ void PrimaryLink::synchronise(std::string_view line) {
     }
     return begin_transfer(words[1], static_cast<std::uint64_t>(offset));
   }
-  context_.log.warning("The primary refused to synchronise: {}", shown(line));
-  if (takes_over_) context_.replication.failover().refused(shown(line));
+  context_.log.warning("The primary refused to synchronise: {}", shown_line(line));
+  if (takes_over_) context_.replication.failover().refused(shown_line(line));
   disconnect("it refused to synchronise");
 }
 

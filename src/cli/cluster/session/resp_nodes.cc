@@ -11,10 +11,12 @@ namespace {
 constexpr std::size_t kTableMost = std::size_t{64} << 20;  // of CLUSTER NODES or SLOTS
 
 // Bytes, not text: FUNCTION DUMP.
-bool has_bytes(const ClusterNodes::Request& request) { return request.front() == "FUNCTION"; }
+bool has_binary_reply(const ClusterNodes::Request& request) {
+  return request.front() == "FUNCTION";
+}
 
 std::size_t reply_most(const ClusterNodes::Request& request) {
-  if (has_bytes(request)) return RespClient::kReplyMost;
+  if (has_binary_reply(request)) return RespClient::kReplyMost;
   const bool is_table = request.size() == 2 && request[0] == "CLUSTER" && request[1] != "INFO";
   return is_table ? kTableMost : RespClient::kSmallReplyMost;
 }
@@ -85,7 +87,7 @@ Result<std::vector<ReplyValue>> ask_node(RespClient& client,
     Result<std::optional<ReplyValue>> reply = client.read_within(patience);
     if (!reply) return reply.error();
     if (!*reply) return Error{Code::busy, "does not respond"};
-    if (!has_bytes(request)) escape_texts(**reply);
+    if (!has_binary_reply(request)) escape_texts(**reply);
     replies.push_back(std::move(**reply));
   }
   return replies;

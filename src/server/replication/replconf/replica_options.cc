@@ -21,7 +21,7 @@ std::string shown_word(std::string_view word) {
   return printable(word, kLongest);
 }
 
-bool is_plain_word(std::string_view word) {
+bool is_node_word(std::string_view word) {
   return std::ranges::all_of(word, [](char byte) { return byte > 0x20 && byte < 0x7F; });
 }
 
@@ -34,7 +34,7 @@ bool is_host(std::string_view text) {
          });
 }
 
-std::vector<std::string_view> split_words(std::string_view text) {
+std::vector<std::string_view> filter_words(std::string_view text) {
   std::vector<std::string_view> words;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of(" \t\r\n"), text.size());
@@ -47,7 +47,7 @@ std::vector<std::string_view> split_words(std::string_view text) {
 // REPLCONF rdb-filter-only "functions": what the file shall have; nothing else is sent then.
 Status set_filter(ReplicaState& replica, std::string_view value) {
   RdbFilter filter = RdbFilter::nothing;
-  for (const std::string_view word : split_words(value)) {
+  for (const std::string_view word : filter_words(value)) {
     if (!equals(word, "functions")) {
       return Error{Code::invalid,
                    fmt::format("ERR Unsupported rdb-filter-only option: {}", shown_word(word))};
@@ -60,7 +60,7 @@ Status set_filter(ReplicaState& replica, std::string_view value) {
 
 Status set_node(ReplicaState& replica, std::string_view value) {
   constexpr std::size_t kLongest = 128;
-  if (value.size() > kLongest || !is_plain_word(value)) {
+  if (value.size() > kLongest || !is_node_word(value)) {
     return Error{Code::invalid, "ERR Invalid REPLCONF cluster-node"};
   }
   const std::size_t colon = std::min(value.find(':'), value.size());
