@@ -10,6 +10,7 @@
 
 #include "base/version.h"
 #include "cli/advice.h"
+#include "text/byte_text.h"
 #include "tools/terminal/terminal.h"
 
 namespace mayfly {
@@ -94,7 +95,8 @@ void Program::on(CliCommand command, Run run) {
 }
 
 int Program::fail(const std::string& message) const {
-  std::fputs(fmt::format("mayfly: {}\n", message).c_str(), stderr);  // stderr may be closed, too
+  // A message may quote a server or a file. stderr may be closed.
+  std::fputs(fmt::format("mayfly: {}\n", escape_controls(message, "\n\t")).c_str(), stderr);
   return static_cast<int>(Exit::failed);
 }
 

@@ -84,8 +84,11 @@ Parsed ReplyParser::parse(std::string_view bytes) {
 }
 
 ReplyParser::Step ReplyParser::read_one(std::string_view bytes) {
-  const std::size_t end = bytes.find("\r\n");
-  if (end == std::string_view::npos) return Step::incomplete;
+  const std::size_t end = bytes.substr(0, kLineMost + 2).find("\r\n");
+  if (end == std::string_view::npos) {
+    if (bytes.size() >= kLineMost + 2) return fail("a line that is too long");
+    return has_room(bytes.size()) ? Step::incomplete : too_large();
+  }
   if (end == 0) return fail("an empty line");
 
   const char letter = bytes[0];
@@ -96,6 +99,8 @@ ReplyParser::Step ReplyParser::read_one(std::string_view bytes) {
     consumed_ += end + 2;
     return add({});
   }
+  if (!has_room(end + 2)) return too_large();
+  size_ += end + 2;
   consumed_ += end + 2;
   if (const auto kind = aggregate(letter)) return line == "-1" ? add({}) : open(*kind, line);
   auto value = read_scalar(letter, line);
@@ -109,6 +114,7 @@ ReplyParser::Step ReplyParser::read_bulk(char letter, std::string_view line,
   if (!size || *size < 0) return fail("a bulk of length '", line);
 
   const auto bytes = static_cast<std::size_t>(*size);
+  if (!has_room(bytes)) return too_large();
   if (rest.size() < 2 || rest.size() - 2 < bytes) return Step::incomplete;
   if (rest.substr(bytes, 2) != "\r\n") return fail("a bulk that does not end in a line's end");
 
@@ -120,6 +126,7 @@ ReplyParser::Step ReplyParser::read_bulk(char letter, std::string_view line,
     value.text.erase(0, 4);
   }
   consumed_ += 1 + line.size() + 2 + bytes + 2;
+  size_ += bytes;
   return add(std::move(value));
 }
 
@@ -136,7 +143,17 @@ ReplyParser::Step ReplyParser::open(ReplyValue::Kind kind, std::string_view line
   return Step::more;
 }
 
+bool ReplyParser::has_room(std::size_t bytes) const {
+  return size_ <= most_ && bytes <= most_ - size_;
+}
+
+ReplyParser::Step ReplyParser::too_large() {
+  return fail("more than " + std::to_string(most_) + " bytes");
+}
+
 ReplyParser::Step ReplyParser::add(ReplyValue value) {
+  if (!open_.empty()) size_ += kValueBytes;
+  if (!has_room(0)) return too_large();
   while (!open_.empty()) {
     Open& top = open_.back();
     top.value.items.push_back(std::move(value));
@@ -146,6 +163,7 @@ ReplyParser::Step ReplyParser::add(ReplyValue value) {
     if (value.kind == Kind::attribute) return Step::more;
   }
   value_ = std::move(value);
+  size_ = 0;
   return Step::whole;
 }
 

@@ -9,11 +9,15 @@
 //
 // Elements that have arrived are kept in the parser, so that a reply of any size can come in
 // pieces and is read once. Attributes (|) are read and dropped.
+//
+// A reply has a limit: of its bytes, and kValueBytes for each of its elements. A larger one is an
+// error as soon as its length is known, before the bytes are there. Lines are at most kLineMost.
 
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +60,14 @@ struct ReplyValue {
 class ReplyParser {
  public:
   static constexpr std::size_t kDepthMax = 128;
+  static constexpr std::size_t kValueBytes = 96;         // of memory, beside the text
+  static constexpr std::size_t kLineMost = 1024 * 1024;  // of a line
+
+  ReplyParser() = default;
+  explicit ReplyParser(std::size_t most) : most_(most) {}
+
+  // The limit from here on.
+  void set_most(std::size_t most) { most_ = most; }
 
   // Reads on. `bytes` begin with the first byte that has not been consumed.
   Parsed parse(std::string_view bytes);
@@ -81,8 +93,12 @@ class ReplyParser {
   Step read_bulk(char letter, std::string_view line, std::string_view rest);
   Step open(ReplyValue::Kind kind, std::string_view line);
   Step add(ReplyValue value);
+  bool has_room(std::size_t bytes) const;
+  Step too_large();
   Step fail(std::string_view text, std::string_view detail = {});
 
+  std::size_t most_ = std::numeric_limits<std::size_t>::max();
+  std::size_t size_ = 0;  // of this reply, so far
   std::vector<Open> open_;
   ReplyValue value_;
   std::size_t consumed_ = 0;

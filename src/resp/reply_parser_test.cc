@@ -104,6 +104,48 @@ TEST(ReplyParser, ReadsWhatReplyWrites) {
   }));
 }
 
+// The result of parse() with this limit.
+std::string limited(std::size_t most, const std::string& bytes) {
+  ReplyParser parser(most);
+  switch (parser.parse(bytes)) {
+    case Parsed::error:
+      return parser.error();
+    case Parsed::request:
+      return "whole";
+    default:
+      return "incomplete";
+  }
+}
+
+TEST(ReplyParser, RefusesWhatIsTooLargeBeforeItIsThere) {
+  const std::string refusal = "the reply has more than 1000 bytes";
+  EXPECT_EQ(limited(1000, "$1000\r\n"), "incomplete");
+  EXPECT_EQ(limited(1000, "$1001\r\n"), refusal);
+  EXPECT_EQ(limited(1000, "$9223372036854775807\r\n"), refusal);
+  EXPECT_EQ(limited(1000, "+" + std::string(900, 'a') + "\r\n"), "whole");
+  EXPECT_EQ(limited(1000, "+" + std::string(1000, 'a')), refusal);
+  EXPECT_EQ(limited(1000, "*2\r\n$600\r\n" + std::string(600, 'a') + "\r\n$600\r\n"), refusal);
+  EXPECT_EQ(limited(1000, "*1000000\r\n"), "incomplete");
+  std::string many = "*1000000\r\n";
+  for (int i = 0; i < 20; ++i) many += ":1\r\n";
+  EXPECT_EQ(limited(1000, many), refusal) << "elements take memory, too";
+  std::string attributes;
+  for (int i = 0; i < 400; ++i) attributes += "|0\r\n";
+  EXPECT_EQ(limited(1000, attributes), refusal);
+  EXPECT_EQ(limited(SIZE_MAX, std::string(ReplyParser::kLineMost + 2, '+')),
+            "the reply has a line that is too long");
+}
+
+TEST(ReplyParser, TheLimitIsOfEachReply) {
+  ReplyParser parser(300);
+  std::string bytes;
+  for (int i = 0; i < 50; ++i) bytes += "*2\r\n$5\r\nhello\r\n:1\r\n";
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(parser.parse(bytes), Parsed::request) << i << parser.error();
+    bytes.erase(0, parser.consumed());
+  }
+}
+
 TEST(ReplyParser, EndsOnAnyBytes) {
   EXPECT_TRUE(rc::check([] {
     const auto bytes = *rc::gen::container<std::string>(

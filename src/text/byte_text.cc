@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "text/json.h"
@@ -53,6 +54,28 @@ bool is_utf8(std::string_view bytes) {
     bytes.remove_prefix(size);
   }
   return true;
+}
+
+std::string escape_controls(std::string_view text, std::string_view kept) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t size = character_size(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(size, 1));
+    text.remove_prefix(character.size());
+    const auto first = static_cast<unsigned char>(character[0]);
+    const bool is_control =
+        size == 1 ? first < 0x20 || first == 0x7F
+                  : first == 0xC2 && static_cast<unsigned char>(character.back()) < 0xA0;
+    if (size > 0 && (!is_control || kept.find(character[0]) != kept.npos)) {
+      out += character;
+      continue;
+    }
+    for (const char byte : character) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    }
+  }
+  return out;
 }
 
 std::string base64(std::string_view bytes) {

@@ -13,6 +13,10 @@ namespace mayfly {
 
 bool is_utf8(std::string_view bytes);
 
+// For a terminal or a log: control characters (also those of ISO 8859-1, as UTF-8) and bytes that
+// are not UTF-8 become \xNN. `kept`: control characters that stay.
+std::string escape_controls(std::string_view text, std::string_view kept = {});
+
 std::string base64(std::string_view bytes);
 
 // The bytes of such a text; Code::invalid for another. Digits of either case, and base64 with or

@@ -30,6 +30,15 @@ TEST(ByteText, SaysWhatIsWrong) {
   EXPECT_FALSE(from_base64("aGVsb"));
 }
 
+TEST(ByteText, ControlsAreEscaped) {
+  EXPECT_EQ(escape_controls("plain caf\xC3\xA9 \xE2\x82\xAC"), "plain caf\xC3\xA9 \xE2\x82\xAC");
+  EXPECT_EQ(escape_controls("a\x1b[2J\r\n\t\x7f"), "a\\x1b[2J\\x0d\\x0a\\x09\\x7f");
+  EXPECT_EQ(escape_controls("a\r\nb\x07", "\r\n"), "a\r\nb\\x07");
+  EXPECT_EQ(escape_controls("\xC2\x9B\x31m \xC2\xA0"), "\\xc2\\x9b1m \xC2\xA0");
+  EXPECT_EQ(escape_controls("\x9B\xFF\xC3"), "\\x9b\\xff\\xc3");
+  EXPECT_EQ(escape_controls(std::string_view("a\0b", 3)), "a\\x00b");
+}
+
 TEST(ByteText, JsonHasAStringWhereThatCanHoldIt) {
   EXPECT_EQ(bytes_as_json("a\"b\n"), "\"a\\\"b\\n\"");
   EXPECT_EQ(bytes_as_json("\xFF"), R"({"base64": "/w=="})");

@@ -18,6 +18,7 @@
 #include <iterator>
 #include <memory>
 
+#include "text/byte_text.h"
 #include "tools/server_address.h"
 
 namespace mayfly {
@@ -27,6 +28,8 @@ constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::size_t kDialogueBytes = 32 * 1024;  // less than any socket takes without a reader
 constexpr std::size_t kDialogueCommands = 256;
 constexpr timeval kPatience = {.tv_sec = 60, .tv_usec = 0};
+
+constexpr std::size_t kShownMost = 200;  // of a reply that is none
 
 Error lost(std::string_view what, int error) {
   const bool is_late = error == EAGAIN || error == EWOULDBLOCK;
@@ -109,6 +112,12 @@ bool is_of_state(std::string_view error) {
                              [&](std::string_view state) { return error.starts_with(state); });
 }
 
+// An error of the server may come with escape sequences.
+void escape_errors(ReplyValue& reply) {
+  if (reply.kind == ReplyValue::Kind::error) reply.text = escape_controls(reply.text);
+  for (ReplyValue& item : reply.items) escape_errors(item);
+}
+
 Status say_hello(RespClient& client) {
   client.add("PING");
   if (const Status status = client.send(); !status) return status;
@@ -141,10 +150,12 @@ Result<RespClient> RespClient::connect(const ServerAddress& address, Millis pati
   const int yes = 1;
   (void)::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   RespClient client(std::move(*socket));
+  client.set_reply_most(kSmallReplyMost);
   if (const Status status = introduce(client, address); !status) {
     return no_entry(address, status.error());
   }
   set_patience(fd, kPatience);
+  client.set_reply_most(kReplyMost);
   return client;
 }
 
@@ -201,9 +212,13 @@ Result<ReplyValue> RespClient::read() {
   while (true) {
     const Parsed parsed = parser_.parse(std::string_view(input_).substr(taken_));
     taken_ += parser_.consumed();
-    if (parsed == Parsed::request) return std::move(parser_.value());
+    if (parsed == Parsed::request) {
+      escape_errors(parser_.value());
+      return std::move(parser_.value());
+    }
     if (parsed == Parsed::error) {
-      return Error{Code::corrupt, fmt::format("invalid reply: {}", parser_.error())};
+      const std::string_view why = std::string_view(parser_.error()).substr(0, kShownMost);
+      return Error{Code::corrupt, fmt::format("invalid reply: {}", escape_controls(why))};
     }
     if (const Status status = receive(); !status) return status.error();
   }
@@ -268,6 +283,20 @@ void RespDialogue::flush() {
 Status RespDialogue::finish() {
   if (status_) flush();
   return status_;
+}
+
+void escape_texts(ReplyValue& reply) {
+  const std::string_view text = reply.text;
+  const std::string_view end = text.find("\r\n") == text.npos ? "\n" : "\r\n";
+  std::string shown;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t stop = std::min(text.find(end, at), text.size());
+    shown += escape_controls(text.substr(at, stop - at));
+    if (stop < text.size()) shown += end;
+    at = stop == text.size() ? stop + 1 : stop + end.size();
+  }
+  reply.text = std::move(shown);
+  for (ReplyValue& item : reply.items) escape_texts(item);
 }
 
 Result<bool> knows_command(RespClient& client, std::string_view name) {

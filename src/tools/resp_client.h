@@ -45,6 +45,11 @@ class RespClient {
   // REQUIRES: a connected socket, in blocking mode.
   explicit RespClient(Fd socket) : socket_(std::move(socket)) {}
 
+  // The largest reply that is read, see ReplyParser. Beyond it there is an error, Code::corrupt.
+  static constexpr std::size_t kReplyMost = std::size_t{1} << 30;
+  static constexpr std::size_t kSmallReplyMost = std::size_t{64} * 1024;
+  void set_reply_most(std::size_t most) { parser_.set_most(most); }
+
   // Puts a command behind those that wait for send().
   void add(Words words);
   template <class... Word>
@@ -55,7 +60,7 @@ class RespClient {
   std::size_t unsent_bytes() const { return output_.size(); }
 
   // The next reply, also an error. Code::io when the connection is closed, busy after a minute
-  // without a reply.
+  // without a reply. The texts of errors are for people: see escape_controls().
   Result<ReplyValue> read();
 
   // The same, but nothing if none came in time.
@@ -79,7 +84,7 @@ class RespClient {
   std::string output_;
   std::string input_;
   std::size_t taken_ = 0;  // bytes of input_ that are read already
-  ReplyParser parser_;
+  ReplyParser parser_{kReplyMost};
 };
 
 // Sends commands some hundred at a time. After the first failure the rest do nothing, and finish()
@@ -132,6 +137,10 @@ class RespDialogue {
   std::vector<Take> waiting_;
   Status status_ = Done{};
 };
+
+// The texts of a reply, for people: see escape_controls(). Ends of lines stay: CR LF if a text has
+// any, else LF.
+void escape_texts(ReplyValue& reply);
 
 // Whether the server has such a command. It is sent alone, so that it does nothing.
 // REQUIRES: one that needs words behind its name.

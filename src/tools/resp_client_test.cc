@@ -96,6 +96,42 @@ TEST_F(RespClientTest, APipelineReadsAsManyRepliesAsItSentCommands) {
   EXPECT_EQ(client_->read()->integer, 7);
 }
 
+TEST_F(RespClientTest, ErrorsAreForPeople) {
+  answer("-ERR \x1b[2Jno\r\n*1\r\n-ERR \x9b\r\n$3\r\n\x1b[m\r\n\x1b[2J\r\n");
+  EXPECT_EQ(client_->read()->text, "ERR \\x1b[2Jno");
+  EXPECT_EQ(client_->read()->items.at(0).text, "ERR \\x9b");
+  EXPECT_EQ(client_->read()->text, "\x1b[m") << "a value stays as it is";
+  EXPECT_EQ(client_->read().error().message,
+            "invalid reply: the reply has a line that means nothing: '\\x1b[2J'");
+}
+
+TEST(EscapeTextsTest, EndsOfLinesStay) {
+  const auto escaped = [](const std::string& text) {
+    ReplyValue reply;
+    reply.items.emplace_back().text = text;
+    escape_texts(reply);
+    return reply.items.front().text;
+  };
+  EXPECT_EQ(escaped("a:1\r\nb:\x1b\n\r2\r\n"), "a:1\r\nb:\\x1b\\x0a\\x0d2\r\n");
+  EXPECT_EQ(escaped("node 1\nnode\r2\n\n"), "node 1\nnode\\x0d2\n\n");
+  EXPECT_EQ(escaped(""), "");
+  EXPECT_EQ(escaped("\r\n"), "\r\n");
+}
+
+TEST_F(RespClientTest, AReplyHasALimit) {
+  client_->set_reply_most(RespClient::kSmallReplyMost);
+  answer("+ok\r\n$65537\r\n");
+  EXPECT_EQ(client_->read()->text, "ok");
+  const Result<ReplyValue> reply = client_->read();
+  EXPECT_EQ(reply.error().code, Code::corrupt);
+  EXPECT_EQ(reply.error().message, "invalid reply: the reply has more than 65536 bytes");
+}
+
+TEST_F(RespClientTest, TheLimitOfAnyReplyIsAGibibyte) {
+  answer("$1073741825\r\n");
+  EXPECT_FALSE(client_->read());
+}
+
 TEST_F(RespClientTest, APipelineStopsAtTheFirstErrorAndTellsIt) {
   answer("+OK\r\n-OOM full\r\n");
   RespPipeline pipeline(*client_, 2);

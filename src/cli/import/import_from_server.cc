@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "resp/numbers.h"
+#include "text/byte_text.h"
 
 namespace mayfly {
 namespace {
@@ -55,8 +56,14 @@ Result<std::unique_ptr<ServerSource>> ServerSource::open(const ServerAddress& ad
                                                          Choice choice, const Clock& clock) {
   Result<RespClient> client = RespClient::connect(address);
   if (!client) return client.error();
+  return open(std::move(*client), address, std::move(choice), clock);
+}
+
+Result<std::unique_ptr<ServerSource>> ServerSource::open(RespClient client,
+                                                         const ServerAddress& address,
+                                                         Choice choice, const Clock& clock) {
   std::unique_ptr<ServerSource> source(
-      new ServerSource(std::move(*client), address, std::move(choice), clock));
+      new ServerSource(std::move(client), address, std::move(choice), clock));
   if (const Status status = source->probe_server(); !status) return status.error();
   return source;
 }
@@ -186,7 +193,7 @@ Result<std::vector<ServerSource::Reading>> ServerSource::read_types(std::vector<
       } else if (reply.text == "none") {
         ++counts.gone;
       } else {
-        counts.skip(reply.text, key);
+        counts.skip(escape_controls(reply.text), key);
       }
       return Done{};
     };
@@ -352,7 +359,8 @@ void ServerSource::ask_member_deadlines(RespDialogue& dialogue, Reading& reading
       if (reply.kind == ReplyValue::Kind::error && reply.text.starts_with("WRONGTYPE"))
         return Done{};
       if (reply.kind == ReplyValue::Kind::error) return source_error(reply);
-      for (std::size_t i = 0; i < reply.items.size(); ++i) {
+      const std::size_t asked = std::min(members.size() - from, kReadAtOnce);
+      for (std::size_t i = 0; i < std::min(reply.items.size(), asked); ++i) {
         const std::int64_t ms = reply.items[i].integer;
         // A member that was deleted is due at once, so that the target skips it.
         if (ms >= 0 || ms == -2) members[from + i].deadline = Time(Millis(std::max(ms, 0L)));

@@ -39,6 +39,9 @@ class ServerSource final : public CopySource {
   // `clock` is used if the server does not report its time.
   static Result<std::unique_ptr<ServerSource>> open(const ServerAddress& address, Choice choice,
                                                     const Clock& clock);
+  // The same by a connection that is there.
+  static Result<std::unique_ptr<ServerSource>> open(RespClient client, const ServerAddress& address,
+                                                    Choice choice, const Clock& clock);
 
   std::string name() const override {
     return choice_.all_databases ? address_.server_text() : address_.text();

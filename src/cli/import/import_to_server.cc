@@ -69,8 +69,13 @@ Result<std::unique_ptr<ServerTarget>> ServerTarget::open(const ServerAddress& ad
                                                          Choice choice, const Clock& clock) {
   Result<RespClient> client = RespClient::connect(address);
   if (!client) return client.error();
-  std::unique_ptr<ServerTarget> target(
-      new ServerTarget(std::move(*client), address, choice, clock));
+  return open(std::move(*client), address, choice, clock);
+}
+
+Result<std::unique_ptr<ServerTarget>> ServerTarget::open(RespClient client,
+                                                         const ServerAddress& address,
+                                                         Choice choice, const Clock& clock) {
+  std::unique_ptr<ServerTarget> target(new ServerTarget(std::move(client), address, choice, clock));
   if (const Status status = target->probe_server(); !status) return status.error();
   return target;
 }

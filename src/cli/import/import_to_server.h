@@ -32,6 +32,9 @@ class ServerTarget final : public CopyTarget {
   // `clock` decides what has expired meanwhile.
   static Result<std::unique_ptr<ServerTarget>> open(const ServerAddress& address, Choice choice,
                                                     const Clock& clock);
+  // The same by a connection that is there.
+  static Result<std::unique_ptr<ServerTarget>> open(RespClient client, const ServerAddress& address,
+                                                    Choice choice, const Clock& clock);
 
   std::string name() const override {
     return choice_.all_databases ? address_.server_text() : address_.text();

@@ -34,6 +34,7 @@ constexpr const char* kTopExamples =
     "Exit code 1: no server.";
 
 constexpr Millis kReplyTimeout{2000};
+constexpr std::size_t kInfoMost = std::size_t{4} << 20;
 
 struct TopArgs {
   std::string server;
@@ -72,6 +73,7 @@ Result<std::string> MonitoredServer::read_info() {
     Result<RespClient> client = RespClient::connect(address_);
     if (!client) return client.error();
     client_.emplace(std::move(*client));
+    client_->set_reply_most(kInfoMost);
   }
   client_->add("INFO", "all");
   if (const Status status = client_->send(); !status) return status.error();
@@ -81,6 +83,7 @@ Result<std::string> MonitoredServer::read_info() {
   if ((*reply)->kind == ReplyValue::Kind::error) {
     return Error{Code::denied, fmt::format("INFO failed: {}", (*reply)->text)};
   }
+  escape_texts(**reply);
   return std::move((*reply)->text);
 }
 

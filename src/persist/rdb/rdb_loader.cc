@@ -51,10 +51,7 @@ bool RdbLoader::Handler::leaves_out(Time deadline) const {
 
 Status RdbLoader::Handler::admit(const RdbKey& key) {
   ++done;
-  if (key.database < keyspace_.count()) return Done{};
-  return Error{Code::invalid,
-               fmt::format("the file has a database {}, but `databases` is {} and must be raised",
-                           key.database, keyspace_.count())};
+  return check_database(key, keyspace_.count());
 }
 
 void RdbLoader::Handler::finish_key(Database& database, Slot slot, const RdbKey& key) {

@@ -12,10 +12,8 @@
 namespace mayfly {
 namespace {
 
-constexpr std::size_t kMagicSize = 9;
 constexpr std::string_view kRedis = "REDIS";
 constexpr std::string_view kValkey = "VALKEY";
-constexpr int kFirstWithChecksum = 5;
 constexpr int kLastRedis = 12;  // Redis 7.4 and 8
 
 // Opcodes that only cluster nodes write.
@@ -51,6 +49,13 @@ std::string printable(std::string_view text, std::size_t most) {
   }
   if (text.size() > most) out += "...";
   return out;
+}
+
+Status check_database(const RdbKey& key, int databases) {
+  if (key.database < databases) return Done{};
+  return Error{Code::invalid,
+               fmt::format("the file has a database {}, but `databases` is {} and must be raised",
+                           key.database, databases)};
 }
 
 RdbHandler::~RdbHandler() = default;
@@ -101,23 +106,29 @@ Result<bool> RdbParser::step() {
 }
 
 Status RdbParser::read_header() {
-  const std::string magic(reader_.raw(kMagicSize));
+  const std::string magic(reader_.raw(kRdbMagicSize));
   reader_.release();
   if (reader_.failed()) return Done{};
+  const Result<int> version = rdb_version(magic, checks_);
+  if (!version) return version.error();
+  version_ = *version;
+  return Done{};
+}
+
+Result<int> rdb_version(std::string_view magic, const RdbChecks& checks) {
   const int version = version_in(magic);
   if (version == 0) {
     return Error{Code::corrupt,
                  fmt::format("not an RDB file: it begins with '{}'", printable(magic))};
   }
   const bool is_valkeys = magic.starts_with(kValkey);
-  if (!is_readable_version(version, checks_) || is_valkeys != (version >= rdb::kDeadlinesVersion)) {
+  if (!is_readable_version(version, checks) || is_valkeys != (version >= rdb::kDeadlinesVersion)) {
     return Error{Code::unsupported,
                  fmt::format("the format {} is not supported; REDIS0001 to REDIS{:04} and "
                              "VALKEY{:03} are",
                              magic, kLastRedis, rdb::kDeadlinesVersion)};
   }
-  version_ = version;
-  return Done{};
+  return version;
 }
 
 Result<bool> RdbParser::read_end() {

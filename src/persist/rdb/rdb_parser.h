@@ -49,6 +49,9 @@ struct RdbKey {
   ValueType value_type() const { return *value_type_of(type); }
 };
 
+// An error if there are fewer databases.
+Status check_database(const RdbKey& key, int databases);
+
 // Receives what is in a file. A key is string(); for hashes, sets and sorted sets members_begin(),
 // members() some times and members_end(); for lists the same with list_; or stream(). An error that
 // it returns about a key ends the parsing and is passed on, with the name and the offset of the key
@@ -125,6 +128,12 @@ class RdbParser {
 // Whether files and payloads of this version can be read: 1 to 12 of Redis, 80 of Valkey, and any
 // between and above if newer ones are allowed.
 bool is_readable_version(int version, const RdbChecks& checks = {});
+
+// The version in the first kRdbMagicSize bytes of a file; an error if it is not an RDB file, or
+// its version cannot be read.
+inline constexpr std::size_t kRdbMagicSize = 9;
+inline constexpr int kFirstWithChecksum = 5;  // of the versions
+Result<int> rdb_version(std::string_view magic, const RdbChecks& checks);
 
 // For messages: bytes that are not printable as \x and two digits, and at most so many of all.
 std::string printable(std::string_view text, std::size_t most = 64);

@@ -72,11 +72,11 @@ Result<SaveProgress> save_rdb(Keyspace& keyspace, ByteSink& sink, const SaveOpti
                               const OnSaveProgress& progress) {
   ReportingSink reporting(sink, progress);
   RdbWriter writer(reporting, options.format);
-  const int version = version_for(keyspace);
+  const int version = options.has_keys ? version_for(keyspace) : rdb::kPlainVersion;
   writer.header(version);
   write_aux(writer, options.aux);
   for (const std::string& code : options.libraries) writer.function(code);
-  for (int i = 0; i < keyspace.count() && !writer.has_failed(); ++i) {
+  for (int i = 0; options.has_keys && i < keyspace.count() && !writer.has_failed(); ++i) {
     Database& database = keyspace[i];
     if (database.stored() == 0) continue;
     writer.select(i, database.stored(), database.deadline_count());

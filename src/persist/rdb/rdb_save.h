@@ -81,6 +81,8 @@ struct SaveOptions {
   std::uint64_t sync_every_bytes = 4 << 20;  // 4 MiB
 
   bool is_durable = true;  // not for a file that is sent and then removed: nothing is synced
+
+  bool has_keys = true;  // false: of the data, only the libraries
 };
 
 // The sink has all of it when this returns, or an error was met; then it has an unknown part.

@@ -14,7 +14,7 @@ namespace {
 
 // What is handed over at once, about: a node is never divided.
 constexpr std::size_t kBatchElements = 4096;
-constexpr std::size_t kBatchBytes = 1 << 20;  // 1 MiB
+constexpr std::size_t kListBatchBytes = 1 << 20;  // 1 MiB
 
 }  // namespace
 
@@ -30,7 +30,7 @@ Status RdbValues::begin_list(const RdbKey& key) {
 
 // Old servers have written lists without elements. They are left out.
 Status RdbValues::read_elements() {
-  while (left_ > 0 && elements_.size() < kBatchElements && reader_.held() < kBatchBytes) {
+  while (left_ > 0 && elements_.size() < kBatchElements && reader_.held() < kListBatchBytes) {
     --left_;
     read_node();
     if (reader_.failed()) break;

@@ -46,9 +46,19 @@ std::string free_shard_id(const ClusterView& view) {
   }
 }
 
+// The outcome in etcd is not known yet when a reply is sent at once.
+bool refuses_to_wait(ServerCall& call) {
+  if (call.client.can_wait) return false;
+  call.fail(
+      "ERR this command waits for etcd and is refused in the console (use mayfly cluster, or "
+      "another client)");
+  return true;
+}
+
 }  // namespace
 
 void ClusterChanges::run(ServerCall& call, Make make) {
+  if (refuses_to_wait(call)) return;
   const std::uint64_t id = call.client.id();
   waiting_[id].make = std::move(make);
   parts_.blocked.add(call.client, *this, deadline_after(call.now(), kLongest));
@@ -56,6 +66,7 @@ void ClusterChanges::run(ServerCall& call, Make make) {
 }
 
 void ClusterChanges::wait(ServerCall& call, std::function<bool()> is_done, std::string error) {
+  if (refuses_to_wait(call)) return;
   Waiting& waiting = waiting_[call.client.id()];
   waiting.is_done = std::move(is_done);
   waiting.error = std::move(error);
@@ -63,6 +74,7 @@ void ClusterChanges::wait(ServerCall& call, std::function<bool()> is_done, std::
 }
 
 void ClusterChanges::after_read(ServerCall& call, std::function<Status()> then) {
+  if (refuses_to_wait(call)) return;
   const std::uint64_t id = call.client.id();
   waiting_[id] = {};
   parts_.blocked.add(call.client, *this, deadline_after(call.now(), kLongest));

@@ -357,10 +357,34 @@ TEST_F(ClusterTest, ClientsSeeDatabaseZeroOnly) {
   const std::string info = ask(0, "INFO keyspace");
   EXPECT_NE(info.find("db0:"), info.npos) << info;
   EXPECT_EQ(info.find("db1:"), info.npos) << info;
+  const std::string memory = ask(0, "MEMORY STATS");
+  EXPECT_NE(memory.find("db.0"), memory.npos) << memory;
+  EXPECT_EQ(memory.find("db.1"), memory.npos) << memory;
+  EXPECT_NE(memory.find("\"keys.count\", (integer) 1,"), memory.npos) << memory;
   TestClient http(servers_->server(0), "127.0.0.1:9000");
   const HttpResponse response =
       run_console_commands(parts(0), http.link(), "{\"db\":1,\"commands\":[[\"GET\",\"a\"]]}");
   EXPECT_EQ(response.status, 400);
+}
+
+// Their reply could not be sent at once, and would be wrong: etcd makes the change a little later.
+TEST_F(ClusterTest, WhatWaitsForEtcdIsRefusedInTheConsole) {
+  start_shard(2);
+  TestClient http(servers_->server(0), "127.0.0.1:9000");
+  const std::uint64_t revision = records_.version();
+  for (const char* const words :
+       {R"("MEET","127.0.0.1","7000")", R"("ADDSLOTS","1")", R"("ADDSLOTSRANGE","1","2")",
+        R"("FORGET","x")", R"("RESET")", R"("CANCELSLOTMIGRATIONS")"}) {
+    const HttpResponse response = run_console_commands(
+        parts(0), http.link(), std::string(R"({"commands":[["CLUSTER",)") + words + "]]}");
+    EXPECT_NE(response.body.find("waits for etcd and is refused in the console"), std::string::npos)
+        << words << response.body;
+  }
+  EXPECT_EQ(parts(0).blocked.size(), 0u);
+  EXPECT_EQ(records_.version(), revision) << "nothing was changed";
+  const HttpResponse response =
+      run_console_commands(parts(0), http.link(), R"({"commands":[["CLUSTER","INFO"]]})");
+  EXPECT_NE(response.body.find("cluster_state"), std::string::npos) << response.body;
 }
 
 TEST_F(ClusterTest, ClusterNodesHasTheFormOfRedis) {

@@ -62,6 +62,8 @@ class PeerLinks::Peer {
     Link& link_;
   };
 
+  static constexpr std::size_t kReplyMost = std::size_t{64} * 1024;
+
   struct Waiting {
     OnReply replied;
     Time since;
@@ -74,9 +76,14 @@ class PeerLinks::Peer {
   }
 
   void received(InputBuffer& input) {
-    while (!input.empty() && parser_.parse(input.view()) == Parsed::request) {
+    while (!input.empty()) {
+      const Parsed parsed = parser_.parse(input.view());
       input.consume(parser_.consumed());
-      if (waiting_.empty()) break;
+      if (parsed != Parsed::request) break;
+      if (waiting_.empty()) {
+        input.consume(input.size());
+        return link_->close_now("a reply to no request");
+      }
       const Waiting first = std::move(waiting_.front());
       waiting_.pop_front();
       const ReplyValue reply = std::move(parser_.value());
@@ -86,7 +93,9 @@ class PeerLinks::Peer {
       if (first.replied) first.replied(&reply);
       if (find(owner, node, number) != this) return;  // the reply has made it unnecessary
     }
-    if (!parser_.error().empty() && link_ != nullptr) link_->close_now("its reply is no reply");
+    if (parser_.error().empty() || link_ == nullptr) return;
+    input.consume(input.size());
+    link_->close_now("its reply is no reply");
   }
 
   void fail_all() {
@@ -102,7 +111,7 @@ class PeerLinks::Peer {
   Link* link_ = nullptr;  // null while it is connecting
   std::string unsent_;
   std::deque<Waiting> waiting_;
-  ReplyParser parser_;
+  ReplyParser parser_{kReplyMost};
 };
 
 void PeerLinks::Peer::connect() {

@@ -147,6 +147,35 @@ TEST_F(PeerLinksTest, NodesThatAreNotKnownAnyMoreAreLetGo) {
   EXPECT_EQ(links_->count(), 0u);
 }
 
+TEST_F(PeerLinksTest, AReplyMayComeInPieces) {
+  start();
+  send({"COMMAND", "INFO", "get"});
+  const std::string whole = take();
+  servers_->set_piece(3);
+  send({"COMMAND", "INFO", "get"});
+  for (int i = 0; i < 1000 && replies_.empty(); ++i) servers_->turn();
+  EXPECT_EQ(replies_, whole);
+}
+
+TEST_F(PeerLinksTest, AReplyThatIsTooLargeClosesTheConnection) {
+  start();
+  send({"ECHO", std::string(65'000, 'x')});
+  EXPECT_NE(take(), "none;");
+  send({"ECHO", std::string(65'537, 'x')});
+  EXPECT_EQ(take(), "none;");
+  EXPECT_EQ(links_->count(), 0u);
+}
+
+TEST_F(PeerLinksTest, AReplyToNoRequestClosesTheConnection) {
+  start();
+  send({"SUBSCRIBE", "a"});
+  take();
+  EXPECT_EQ(links_->count(), 1u);
+  servers_->run(1, "PUBLISH a message");
+  turn();
+  EXPECT_EQ(links_->count(), 0u);
+}
+
 TEST_F(PeerLinksTest, AReplyMayEndItsOwnConnection) {
   start();
   links_->send("node", {"127.0.0.1", servers_->port(1)}, {"PING"}, [this](const ReplyValue* reply) {

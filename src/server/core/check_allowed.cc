@@ -89,12 +89,7 @@ Status Requests::check_allowed(Client& client, const Command& command, std::uint
         "allowed in this context",
         full_name(command)));
   }
-  if (Status status = check_data_ready(client, command, flags); !status) return status;
-  if (client.is_attached_replica() &&
-      has_any(client, command, flags, kReplicated | flag::readonly)) {
-    return denied("ERR Replica can't interact with the keyspace");
-  }
-  return Done{};
+  return check_data_ready(client, command, flags);
 }
 
 // If clients cache keys, a request that takes no memory makes room, too: they are told that a key

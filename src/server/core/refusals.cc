@@ -8,6 +8,8 @@
 #include <array>
 #include <string>
 
+#include "commands/words.h"
+#include "persist/rdb/rdb_parser.h"
 #include "server/admin/missing_types.h"
 #include "server/cluster/cluster.h"
 #include "server/core/requests.h"
@@ -42,6 +44,17 @@ bool is_own_code(std::string_view code) {
 }
 
 }  // namespace
+
+// A reply would come into the middle of the data or the stream, and be taken for a part of them.
+// Only acknowledgements have none. Another SYNC or PSYNC is ignored, as Valkey does.
+bool Requests::handle_of_replica(Client& client, Words words) {
+  if (words.size() >= 3 && equals(words[0], "replconf") && equals(words[1], "ack")) return false;
+  if (equals(words[0], "sync") || equals(words[0], "psync")) return true;
+  parts_.log.warning("Closing replica {}: it sent '{}', and a reply would damage the stream",
+                     client.link().address(), printable(words[0]));
+  client.link().close_now("a request of a replica that has a reply");
+  return true;
+}
 
 void Requests::refuse_unknown(Client& client, const Command* found, const Command* command,
                               Words words) {
@@ -90,6 +103,7 @@ void Requests::refuse_protocol(Client& client, std::string_view error) {
     return client.link().close_now("its stream breaks the protocol");
   }
   parts_.log.verbose("{} from client {}", error, client.link().address());
+  if (client.is_attached_replica()) return client.link().close_now("it breaks the protocol");
   Reply(client.output(), client.protocol()).error(fmt::format("ERR {}", error));
   client.close_after_reply();
 }

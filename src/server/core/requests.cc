@@ -71,6 +71,7 @@ inline bool Requests::is_answered_at_once(const Client& client, const Command& c
 
 bool Requests::handle(Client& client, Words words) {
   has_read_clock_ = false;
+  if (client.is_attached_replica() && handle_of_replica(client, words)) return true;
   const Command* const found = parts_.commands.find(words[0]);
   if (found == nullptr && is_http(words[0])) {
     parts_.log.warning(

@@ -128,6 +128,8 @@ class Requests {
   bool must_wait(const Client& client, const Command& command, std::uint64_t flags) const;
   std::uint64_t flags_of(const Command& command, Words words) const;
 
+  // A request of an attached replica. False: it may run.
+  bool handle_of_replica(Client& client, Words words);
   void refuse_unknown(Client& client, const Command* found, const Command* command, Words words);
   void refuse(Client& client, const Command* command, Words words, std::string_view error);
   void queue(Client& client, std::uint64_t flags, Words words);

@@ -155,6 +155,7 @@ class TestClient {
   TestLink& link() { return link_; }
   Client& client() { return static_cast<Client&>(*peer_); }
   bool is_connected() const { return peer_ != nullptr && !link_.closing(); }
+  bool has_ended() const { return peer_ == nullptr; }
 
  private:
   std::string take() { return link_.take(); }

@@ -113,6 +113,7 @@ class ConsoleClient {
     client_->set_authenticated(true);
     client_->select(database);
     client_->info.name = "console";
+    client_->can_wait = false;
   }
   ~ConsoleClient() { client_->closed("the request of the console is answered"); }
   ConsoleClient(const ConsoleClient&) = delete;

@@ -73,6 +73,45 @@ TEST_F(DebugReloadTest, WithoutAFileNothingIsLost) {
   EXPECT_TRUE(run("DEBUG LOADAOF").starts_with("(error) ERR there is no append-only file"));
 }
 
+// Data in memory is dropped only for a good file.
+TEST_F(DebugReloadTest, ABadFileLeavesTheDataAlone) {
+  start(config_with(false));
+  run("SET k v");
+  run("SAVE");
+  const std::string path = server().parts().config.dir + "/dump.rdb";
+  const std::string good = disk_.bytes(path);
+  ASSERT_FALSE(good.empty());
+  run("SET k newer");
+  std::string damaged = good;
+  damaged[damaged.size() - 10] ^= 1;
+  for (const std::string& bad :
+       {std::string("REDIS0011\xff"), std::string(), std::string("no such thing"),
+        "REDIS0099" + good.substr(9), "VALKEY099" + good.substr(9), good.substr(0, good.size() / 2),
+        good.substr(0, good.size() - 4), damaged}) {
+    disk_.put(path, bad);
+    for (const char* const request : {"DEBUG RELOAD NOSAVE", "DEBUG RELOAD NOSAVE NOFLUSH MERGE"}) {
+      EXPECT_TRUE(run(request).starts_with("(error) ERR Error trying to load the RDB dump"));
+      EXPECT_EQ(run("GET k"), "\"newer\"") << request;
+    }
+  }
+  disk_.put(path, good);
+  EXPECT_EQ(run("DEBUG RELOAD NOSAVE"), "OK");
+  EXPECT_EQ(run("GET k"), "\"v\"");
+}
+
+TEST_F(DebugReloadTest, ABadBaseOfTheLogLeavesTheDataAlone) {
+  start(config_with(true));
+  run("SET k v");
+  run("BGREWRITEAOF");
+  turn();
+  const Result<AofFiles> files = find_aof(disk_, server().parts().persistence.aof().options());
+  ASSERT_TRUE(files && files->manifest && files->manifest->base);
+  disk_.put(files->path(server().parts().persistence.aof().options(), *files->manifest->base),
+            "REDIS0011\xff");
+  EXPECT_TRUE(run("DEBUG LOADAOF").starts_with("(error) ERR cannot load "));
+  EXPECT_EQ(run("GET k"), "\"v\"");
+}
+
 TEST_F(DebugReloadTest, TheLogSaysWhatIsInMemory) {
   start(config_with(true));
   fill();

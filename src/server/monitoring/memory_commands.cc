@@ -58,10 +58,15 @@ class MapReply {
   std::size_t count_ = 0;
 };
 
+// Those that clients can select. In a cluster, slots that arrive are stored in one more.
+int shown_databases(const ServerParts& server) {
+  return server.config.cluster_enabled ? 1 : server.keyspace.count();
+}
+
 void add_databases(MapReply& map, Call& call) {
   Reply& reply = call.reply();
   Keyspace& keyspace = call.keyspace();
-  for (int number = 0; number < keyspace.count(); ++number) {
+  for (int number = 0; number < shown_databases(parts_of(call)); ++number) {
     const Database& database = keyspace[number];
     const bool is_own = number == call.database().number();  // shown even if it is empty
     if (database.size(call.context()) == 0 && !is_own) continue;
@@ -128,7 +133,7 @@ void memory_stats(Call& call) {
   const MemoryNumbers numbers = memory_numbers();
   const std::size_t peak = std::max<std::size_t>(server.stats.memory_peak, numbers.used);
   std::size_t keys = 0;
-  for (int i = 0; i < server.keyspace.count(); ++i) keys += server.keyspace[i].size(call.context());
+  for (int i = 0; i < shown_databases(server); ++i) keys += server.keyspace[i].size(call.context());
 
   MapReply map(call.reply());
   map.add("peak.allocated", peak);

@@ -62,6 +62,17 @@ LoadFunction load_function(const StorageContext& context, bool replaces) {
   };
 }
 
+Status verify_rdb(const StorageContext& context, const std::string& path) {
+  const Result<std::unique_ptr<ByteSource>> source = context.host.disk().open(path);
+  if (!source) return source.error();
+  RdbVerifier verifier(**source, context.keyspace.count(), rdb_checks(context.config));
+  Result<bool> ended = false;
+  while (ended && !*ended) ended = verifier.step(1);
+  if (ended) return Done{};
+  return Error{ended.error().code,
+               fmt::format("cannot load '{}': {}", path, ended.error().message)};
+}
+
 void clear_data(const StorageContext& context, KeyEvents& events) {
   events.clear_all();
   context.scripting.functions().flush();

@@ -15,6 +15,7 @@
 #include "mayfly/time.h"
 #include "persist/disk/byte_sink.h"
 #include "persist/rdb/rdb_loader.h"
+#include "persist/rdb/verify/rdb_verify.h"
 
 namespace mayfly {
 
@@ -44,6 +45,21 @@ class RdbTask final : public LoadTask {
  private:
   std::unique_ptr<ByteSource> source_;
   RdbLoader loader_;
+};
+
+// Reads a file before it replaces data.
+class VerifyTask final : public LoadTask {
+ public:
+  VerifyTask(std::unique_ptr<ByteSource> source, int databases, const RdbChecks& checks)
+      : source_(std::move(source)), verifier_(*source_, databases, checks) {}
+
+  Result<bool> step(std::size_t count) override { return verifier_.step(count); }
+  std::uint64_t offset() const override { return verifier_.offset(); }
+  std::uint64_t total() const override { return source_->size(); }
+
+ private:
+  std::unique_ptr<ByteSource> source_;
+  RdbVerifier verifier_;
 };
 
 class Loading {

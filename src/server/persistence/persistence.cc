@@ -34,12 +34,6 @@ std::optional<LoadedHistory> parse_note(std::string_view note) {
                        static_cast<int>(*database)};
 }
 
-bool is_replication_id(std::string_view id) {
-  constexpr std::size_t kSize = 40;
-  return id.size() == kSize &&
-         id.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
-}
-
 // The same from the aux fields of an RDB file.
 std::optional<LoadedHistory> history_of(const RdbReport& report) {
   const auto value = [&](const char* name) {
@@ -351,6 +345,8 @@ Status Persistence::reload(const ReloadPlan& plan) {
     if (context_.background.is_doing(Job::save)) snapshots_.cancel();
     if (Status status = snapshots_.save(context_.clock.now()); !status) return status;
   }
+  // A damaged file, or one of another program, must not cost the data.
+  if (Status good = verify_rdb(context_, snapshots_.path()); !good) return good;
   Status ended = Done{};
   const auto loaded = [this](const RdbReport& report) { return rdb_loaded(report); };
   // What is due stays until it is swept, as its removal must be propagated.
@@ -375,6 +371,9 @@ Status Persistence::load_aof() {
       directory_.lock(files->is_old ? context_.config.dir : options.directory,
                       "dir or appenddirname");
   if (!taken) return taken.error();
+  if (const auto& base = files->manifest->base; base && base->name.ends_with(".rdb")) {
+    if (Status good = verify_rdb(context_, files->path(options, *base)); !good) return good;
+  }
   clear_data(context_, events_);
   Status ended = Done{};
   begin_aof([&](const Status& status) { ended = status; });

@@ -36,6 +36,9 @@ SaveOptions save_options(const StorageContext& context);
 // Takes a library of functions from a file. `replaces`: also if there is one of that name.
 LoadFunction load_function(const StorageContext& context, bool replaces = false);
 
+// Whether the file can be loaded: for a load at once that replaces data.
+Status verify_rdb(const StorageContext& context, const std::string& path);
+
 // Removes all data, before other data is loaded: keys and libraries of functions.
 void clear_data(const StorageContext& context, KeyEvents& events);
 

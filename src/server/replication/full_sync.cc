@@ -46,7 +46,8 @@ void FullSync::add(Client& client, Time now) {
   client.replica->phase = ReplicaPhase::waiting;
   client.replica->since = now;
   // A file that is being written will do: later writes are in the log.
-  if (context_.background.is_doing(Job::sync) && !is_diskless_) {
+  if (context_.background.is_doing(Job::sync) && !is_diskless_ &&
+      client.replica->filter == filter_) {
     announce(client);
     client.replica->phase = ReplicaPhase::saving;
   }
@@ -109,6 +110,8 @@ bool FullSync::is_drained(Client& client) {
 void FullSync::start(std::vector<Client*> waiting, Time now) {
   std::erase_if(waiting, [&](Client* one) { return replicas_.refuse_foreign(*one); });
   if (waiting.empty()) return;
+  filter_ = waiting.front()->replica->filter;
+  std::erase_if(waiting, [this](const Client* one) { return one->replica->filter != filter_; });
   is_diskless_ =
       context_.config.repl_diskless_sync && std::ranges::all_of(waiting, [](const Client* one) {
         return one->replica->takes_eof && !one->replica->is_old;
@@ -142,9 +145,21 @@ void FullSync::start(std::vector<Client*> waiting, Time now) {
   if (!started) fail(phase, started.error());
 }
 
-Status FullSync::start_child(const std::vector<int>& sockets, Time now) {
+// A part of the data is no state of the stream: who loads it must not go on with that.
+SaveOptions FullSync::options() const {
   SaveOptions options = save_options(context_);
   options.is_durable = false;
+  if (filter_ == RdbFilter::all) return options;
+  options.has_keys = false;
+  if (filter_ == RdbFilter::nothing) options.libraries.clear();
+  std::erase_if(options.aux, [](const auto& field) {
+    return field.first.starts_with("repl-") || field.first == "cluster-epoch";
+  });
+  return options;
+}
+
+Status FullSync::start_child(const std::vector<int>& sockets, Time now) {
+  const SaveOptions options = this->options();
   Keyspace& keyspace = context_.keyspace;
   if (is_diskless_) {
     const Millis timeout = std::chrono::seconds(context_.config.repl_timeout);
@@ -198,7 +213,8 @@ void FullSync::streamed(const Status& status) {
   for (Client* const client : in_phase(ReplicaPhase::streaming)) {
     client->replica->phase = ReplicaPhase::loading;
     client->replica->since = now;
-    if (client->replica->has_loaded) replicas_.enter_online(*client, now);
+    if (client->replica->has_loaded || client->replica->ends_with_file())
+      replicas_.enter_online(*client, now);
   }
 }
 

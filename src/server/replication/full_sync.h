@@ -48,12 +48,14 @@ class FullSync {
   void fail(ReplicaPhase phase, const Error& error);
 
   std::string file_name() const;
+  SaveOptions options() const;
   Status start_child(const std::vector<int>& sockets, Time now);
 
   const StorageContext context_;
   Replicas& replicas_;
   std::uint64_t start_ = 0;  // of the log, at the fork
   bool is_diskless_ = false;
+  RdbFilter filter_ = RdbFilter::all;  // of the child that runs, or was last
 };
 
 }  // namespace mayfly

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/version.h"
+#include "persist/rdb/rdb_parser.h"
 #include "resp/encode.h"
 #include "resp/numbers.h"
 #include "server/core/client.h"
@@ -17,6 +18,15 @@ namespace {
 
 // The steps of the handshake, in order.
 enum Step : int { kPing, kAuth, kPort, kIp, kCapabilities, kVersion, kNode, kPsync };
+
+// Far below what a signed number holds, as the offset grows by all that follows.
+constexpr std::int64_t kOffsetMax = std::int64_t{1} << 62;
+
+// A line of the primary, for the log.
+std::string shown_line(std::string_view line) {
+  constexpr std::size_t kLongest = 200;
+  return printable(line, kLongest);
+}
 
 std::vector<std::string_view> split_line(std::string_view line) {
   std::vector<std::string_view> words;
@@ -59,13 +69,15 @@ std::vector<std::string> PrimaryLink::words_of_step() const {
   }
   // A partial synchronisation needs a log of all data.
   std::vector<std::string> words = {"PSYNC", "?", "-1"};
-  if (context_.stream.is_open()) {
+  if (can_continue()) {
     words[1] = context_.stream.ids().id;
     words[2] = std::to_string(context_.stream.log().end() + 1);
   }
   if (takes_over_) words.emplace_back("FAILOVER");
   return words;
 }
+
+bool PrimaryLink::can_continue() const { return context_.stream.is_open(); }
 
 void PrimaryLink::send_next_step() {
   std::vector<std::string> words = words_of_step();
@@ -98,7 +110,8 @@ void PrimaryLink::step_answered(std::string_view line) {
                         line.starts_with("-NOPERM") ||
                         line.starts_with("-ERR operation not permitted");
   if (is_error && !may_fail) {
-    context_.log.warning("The primary {}:{} answered '{}'{}", host_, port_, line.substr(1),
+    context_.log.warning("The primary {}:{} answered '{}'{}", host_, port_,
+                         shown_line(line.substr(1)),
                          step_ == kAuth ? " (check masterauth and masteruser)" : "");
     return disconnect("it refused the handshake");
   }
@@ -113,22 +126,15 @@ void PrimaryLink::step_answered(std::string_view line) {
 // +CONTINUE [id], +FULLRESYNC id offset, or an error.
 void PrimaryLink::synchronise(std::string_view line) {
   const std::vector<std::string_view> words = split_line(line);
-  if (words[0] == "+CONTINUE") {
-    if (takes_over_) context_.replication.failover().accepted();
-    takes_over_ = false;
-    if (words.size() > 1 && words[1] != context_.stream.ids().id) {
-      context_.stream.change_id(std::string(words[1]));
-      context_.replication.replicas().disconnect_all("the replication id has changed");
-    }
-    if (context_.replication.last_role().has_led()) context_.replication.last_role().note();
-    context_.log.notice("Partial synchronisation with the primary from offset {}",
-                        context_.stream.log().end() + 1);
-    return begin_stream();
+  const std::string_view answer = words.empty() ? std::string_view() : words[0];
+  if (answer == "+CONTINUE" && can_continue() &&
+      (words.size() == 1 || (words.size() == 2 && is_replication_id(words[1])))) {
+    return continue_with(words.size() == 2 ? words[1] : context_.stream.ids().id);
   }
   const std::int64_t offset = words.size() == 3 ? parse_integer(words[2]).value_or(-1) : -1;
-  if (words[0] == "+FULLRESYNC" && offset >= 0 && words[1].size() == 40) {
-    if (takes_over_) context_.replication.failover().accepted();
-    takes_over_ = false;
+  if (answer == "+FULLRESYNC" && offset >= 0 && offset <= kOffsetMax &&
+      is_replication_id(words[1])) {
+    accepted();
     ClusterRole* const cluster = context_.replication.cluster();
     if (cluster != nullptr && !cluster->may_drop_data()) {
       context_.log.notice("A full synchronisation waits: this node is still in the in-sync set");
@@ -136,9 +142,26 @@ void PrimaryLink::synchronise(std::string_view line) {
     }
     return begin_transfer(words[1], static_cast<std::uint64_t>(offset));
   }
-  context_.log.warning("The primary refused to synchronise: {}", line);
-  if (takes_over_) context_.replication.failover().refused(line);
+  context_.log.warning("The primary refused to synchronise: {}", shown_line(line));
+  if (takes_over_) context_.replication.failover().refused(shown_line(line));
   disconnect("it refused to synchronise");
+}
+
+void PrimaryLink::accepted() {
+  if (takes_over_) context_.replication.failover().accepted();
+  takes_over_ = false;
+}
+
+void PrimaryLink::continue_with(std::string_view id) {
+  accepted();
+  if (id != context_.stream.ids().id) {
+    context_.stream.change_id(std::string(id));
+    context_.replication.replicas().disconnect_all("the replication id has changed");
+  }
+  if (context_.replication.last_role().has_led()) context_.replication.last_role().note();
+  context_.log.notice("Partial synchronisation with the primary from offset {}",
+                      context_.stream.log().end() + 1);
+  begin_stream();
 }
 
 }  // namespace mayfly

@@ -121,10 +121,8 @@ void PrimaryLink::closed(std::string_view why) {
   }
   held_.clear();
   held_mayfly_only_.clear();
-  if (file_) {
-    file_ = nullptr;
-    (void)context_.host.disk().remove(file_path());
-  }
+  file_ = nullptr;
+  if (state_ == LinkState::transfer) (void)context_.host.disk().remove(file_path());
   state_ = LinkState::waiting;
 }
 

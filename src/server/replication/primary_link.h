@@ -18,6 +18,7 @@
 #include "mayfly/time.h"
 #include "net/transport.h"
 #include "persist/disk/disk.h"
+#include "persist/rdb/verify/rdb_verify.h"
 #include "server/persistence/storage_context.h"
 
 namespace mayfly {
@@ -88,6 +89,9 @@ class PrimaryLink {
   bool read_line(InputBuffer& input, std::string& line);
   void step_answered(std::string_view line);
   void synchronise(std::string_view line);
+  bool can_continue() const;  // the log has all data: PSYNC names an offset
+  void accepted();
+  void continue_with(std::string_view id);
 
   // primary_transfer.cc
   void begin_transfer(std::string_view id, std::uint64_t offset);
@@ -95,6 +99,8 @@ class PrimaryLink {
   void transfer(InputBuffer& input);
   void take_transfer(InputBuffer& input);
   bool store(std::string_view bytes);
+  void verify();
+  void refuse_data(const Error& error);
   bool holds_more() const;
   Status keep_data();
   void load();
@@ -133,6 +139,7 @@ class PrimaryLink {
   std::uint64_t to_transfer_ = 0;  // 0: not known
   std::uint64_t unsynced_ = 0;     // of the file
   bool can_be_base_ = false;       // of the append-only file
+  RdbSum sum_;                     // of the file so far
 };
 
 }  // namespace mayfly

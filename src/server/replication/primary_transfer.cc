@@ -62,10 +62,15 @@ void PrimaryLink::transfer_header(std::string_view line) {
     return disconnect("its data cannot be stored");
   }
   file_ = std::move(*file);
+  sum_ = RdbSum(rdb_checks(context_.config));
   has_header_ = true;
 }
 
 bool PrimaryLink::store(std::string_view bytes) {
+  if (const Status known = sum_.add(bytes); !known) {
+    refuse_data(known.error());
+    return false;
+  }
   Status status = file_->write(bytes);
   unsynced_ += bytes.size();
   // As the base of the append-only file it must be on the disk; by pieces, no turn takes long.
@@ -93,7 +98,7 @@ void PrimaryLink::take_transfer(InputBuffer& input) {
     if (!store(bytes)) return;
     transferred_ += bytes.size();
     input.consume(bytes.size());
-    if (transferred_ == to_transfer_) load();
+    if (transferred_ == to_transfer_) verify();
     return;
   }
   // The primary sends nothing after the mark until we are ready. The end of what has arrived may be
@@ -102,13 +107,13 @@ void PrimaryLink::take_transfer(InputBuffer& input) {
   transferred_ += input.size();
   input.consume(input.size());
   if (tail_.size() <= kMarkSize) {
-    if (tail_ == mark_) load();
+    if (tail_ == mark_) verify();
     return;
   }
   const std::size_t sure = tail_.size() - kMarkSize;
   if (!store(std::string_view(tail_).substr(0, sure))) return;
   tail_.erase(0, sure);
-  if (tail_ == mark_) load();
+  if (tail_ == mark_) verify();
 }
 
 // Whether the primary lacks writes that are here.
@@ -137,25 +142,55 @@ Status PrimaryLink::keep_data() {
   return Done{};
 }
 
-void PrimaryLink::load() {
+// The file is not loaded: the data here stays as it is.
+void PrimaryLink::refuse_data(const Error& error) {
+  context_.log.warning("Cannot load the data of the primary: {}. The data of this server stays",
+                       error.message);
+  disconnect("its data cannot be loaded");
+}
+
+// The file must be good before it replaces data. One without a checksum is read as a whole.
+void PrimaryLink::verify() {
   file_ = nullptr;
+  const Result<bool> is_summed = sum_.end();
+  auto source = is_summed ? context_.host.disk().open(file_path())
+                          : Result<std::unique_ptr<ByteSource>>(is_summed.error());
+  if (!source) return refuse_data(source.error());
+  if (*is_summed) return load();
+  link_->pause_reading();
+  state_ = LinkState::loading;
+  context_.log.notice("The data of the primary has no checksum: all of it is read first");
+  context_.loading.begin(std::make_unique<VerifyTask>(std::move(*source), context_.keyspace.count(),
+                                                      rdb_checks(context_.config)),
+                         context_.clock.now(), [this](const Status& ended) {
+                           state_ = LinkState::transfer;
+                           if (ended) return load();
+                           refuse_data(ended.error());
+                           if (link_ == nullptr) closed("it closed the connection meanwhile");
+                         });
+}
+
+void PrimaryLink::load() {
   context_.log.notice("Loading {} bytes from the primary", transferred_);
   auto source = context_.host.disk().open(file_path());
   if (!source) {
-    context_.log.write(Level::warning, source.error().message);
-    return disconnect("its data cannot be read");
+    refuse_data(source.error());
+    if (link_ == nullptr) closed("it closed the connection meanwhile");
+    return;
   }
   if (const Status kept = keep_data(); !kept) {
     context_.log.warning(
         "The data of this server is newer than that of the primary, and cannot be kept aside: {}. "
         "It is not replaced",
         kept.error().message);
-    return disconnect("the data here is newer, and cannot be kept aside");
+    disconnect("the data here is newer, and cannot be kept aside");
+    if (link_ == nullptr) closed("it closed the connection meanwhile");
+    return;
   }
   context_.replication.replicas().disconnect_all("the data of this server is replaced");
   context_.local_expiries.clear();
   clear_data(context_, context_.events);
-  link_->pause_reading();
+  if (link_ != nullptr) link_->pause_reading();
   state_ = LinkState::loading;
   auto task = std::make_unique<RdbTask>(std::move(*source), context_.keyspace,
                                         RdbLoadOptions{.now = context_.clock.now(),

@@ -22,7 +22,11 @@ enum class ReplicaPhase {
   streaming,  // the child writes to the replica's connection itself
   loading,    // after streaming: until it says that it has loaded all of it
   online,
+  done,  // it wanted only the file, which is sent
 };
+
+// What the file for a replica has: REPLCONF rdb-filter-only.
+enum class RdbFilter : std::uint8_t { all, functions, nothing };
 
 struct ReplicaState {
   ReplicaPhase phase = ReplicaPhase::greeting;
@@ -33,6 +37,8 @@ struct ReplicaState {
   bool is_old = false;     // it sent SYNC
   bool is_mayfly = false;  // it knows deadlines of all members
   bool announces_version = false;
+  bool wants_file_only = false;  // rdb-only: no stream after it
+  RdbFilter filter = RdbFilter::all;
   std::int64_t version = 0;  // the first number of it
   bool has_loaded = false;   // it has acknowledged before our child ended
   Time since{};              // of the phase
@@ -51,6 +57,9 @@ struct ReplicaState {
     const bool knows_fields = announces_version && (version >= 9 || version < 8);
     return knows_fields ? KnownDeadlines::fields : KnownDeadlines::none;
   }
+
+  // The stream that follows would not fit to a part of the data.
+  bool ends_with_file() const { return wants_file_only || filter != RdbFilter::all; }
 
   bool is_attached() const { return phase != ReplicaPhase::greeting; }
   bool is_online() const { return phase == ReplicaPhase::online; }

@@ -45,7 +45,8 @@ void Replicas::synchronise(Client& client, std::string_view id, std::int64_t off
       id == ids.id || (!ids.former.empty() && id == ids.former && from <= ids.former_end);
   const bool is_readable =
       client.replica->known_deadlines() == KnownDeadlines::all || from >= stream.mayfly_only().end;
-  if (!stream.is_open() || offset < 1 || !is_ours || !is_readable || !stream.log().contains(from)) {
+  if (!stream.is_open() || client.replica->ends_with_file() || offset < 1 || !is_ours ||
+      !is_readable || !stream.log().contains(from)) {
     if (id != "?") ++context_.stats.refused_partial_syncs;
     return synchronise_fully(client);
   }
@@ -82,6 +83,12 @@ void Replicas::synchronise_fully(Client& client) {
 }
 
 void Replicas::enter_online(Client& client, Time now) {
+  if (client.replica->ends_with_file()) {
+    context_.log.notice("Client {} has the file that it asked for", client.link().address());
+    client.replica->phase = ReplicaPhase::done;
+    client.replica->file = nullptr;
+    return client.link().close_after_flush();
+  }
   client.replica->phase = ReplicaPhase::online;
   client.replica->since = now;
   client.replica->acked_at = now;

@@ -8,6 +8,7 @@
 #include "server/core/requests.h"
 #include "server/core/server_call.h"
 #include "server/replication/primary_link.h"
+#include "server/replication/replconf/replica_options.h"
 #include "server/replication/replication.h"
 
 namespace mayfly {
@@ -44,7 +45,8 @@ void replicaof(Call& call) {
   call.reply().ok();
 }
 
-// Whether a replica can be served; if not, the reply is an error.
+// Whether a replica can be served; if not, the reply is an error. Messages to such a client would
+// come into the middle of the stream.
 bool can_serve(ServerCall& call) {
   Replication& replication = call.server.replication;
   const PrimaryLink* const primary = replication.primary();
@@ -53,7 +55,8 @@ bool can_serve(ServerCall& call) {
     call.fail("NOMASTERLINK Can't SYNC while not connected with my master");
     return false;
   }
-  if (call.client.transaction.is_open || call.client.is_subscriber()) {
+  if (call.client.transaction.is_open || call.client.is_subscriber() ||
+      call.client.options.is_monitor || call.client.tracking) {
     call.fail("ERR SYNC or PSYNC cannot be used here");
     return false;
   }
@@ -101,24 +104,6 @@ void sync(Call& call) {
   here.server.replication.replicas().synchronise_fully(here.client);
 }
 
-// What a replica announces. Unknown options are ignored.
-void set_replica_option(ReplicaState& replica, std::string_view name, std::string_view value) {
-  if (equals(name, "listening-port")) replica.port = parse_integer(value).value_or(0);
-  if (equals(name, "ip-address")) replica.ip = value;
-  if (equals(name, "capa") && equals(value, "eof")) replica.takes_eof = true;
-  if (equals(name, "capa") && equals(value, "psync2")) replica.knows_ids = true;
-  if (equals(name, "capa") && equals(value, kMemberDeadlines)) replica.is_mayfly = true;
-  if (equals(name, "cluster-node")) {
-    const std::size_t colon = std::min(value.find(':'), value.size());
-    replica.node = value.substr(0, colon);
-    replica.incarnation = value.substr(std::min(colon + 1, value.size()));
-  }
-  if (equals(name, "version")) {
-    replica.announces_version = true;
-    replica.version = parse_integer(value.substr(0, value.find('.'))).value_or(0);
-  }
-}
-
 // REPLCONF ACK offset [FACK offset]: there is no reply.
 void replconf_ack(ServerCall& call) {
   if (!call.client.is_attached_replica()) return;
@@ -142,7 +127,8 @@ void replconf(Call& call) {
   if (call.count() % 2 == 0) return call.fail_syntax();
   ReplicaState& replica = replica_state(here.client);
   for (std::size_t i = 1; i + 1 < call.count(); i += 2) {
-    set_replica_option(replica, call.word(i), call.word(i + 1));
+    const Status set = set_replica_option(replica, call.word(i), call.word(i + 1));
+    if (!set) return call.fail(set.error().message);
   }
   call.reply().ok();
 }

@@ -21,6 +21,11 @@ std::string random_id() {
   return id;
 }
 
+bool is_replication_id(std::string_view id) {
+  constexpr std::size_t kDigits = 40;
+  return id.size() == kDigits && id.find_first_not_of("0123456789abcdefABCDEF") == id.npos;
+}
+
 void ReplicationStream::open() {
   if (is_open_) return;
   is_open_ = true;

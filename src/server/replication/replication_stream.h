@@ -28,6 +28,9 @@ namespace mayfly {
 // 40 random digits: the id of a run or of a replication stream.
 std::string random_id();
 
+// 40 hexadecimal digits, of either case.
+bool is_replication_id(std::string_view id);
+
 struct ReplicationIds {
   std::string id = random_id();
   std::string former = {};       // the stream it comes from, or empty

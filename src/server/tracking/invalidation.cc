@@ -36,7 +36,9 @@ void Invalidation::send(Clients& clients, Client& client) {
   const std::uint64_t redirect = client.tracking->redirect;
   if (redirect != 0) {
     to = clients.find(redirect);
-    if (to == nullptr || to->link().closing()) return tell_broken(clients, client);
+    if (to == nullptr || to->link().closing() || to->is_attached_replica()) {
+      return tell_broken(clients, client);
+    }
   }
   if (to->link().closing()) return;
   if (to->protocol() > 2) {

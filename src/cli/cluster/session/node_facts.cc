@@ -185,13 +185,15 @@ NodeFacts ask_facts(ClusterSession& session, const NodeAddress& node) {
 }
 
 std::vector<NodeFacts> ask_facts(ClusterSession& session, const std::vector<NodeAddress>& nodes) {
+  constexpr std::size_t kAtOnce = 128;
   std::vector<NodeFacts> facts(nodes.size());
-  std::vector<std::thread> threads;
-  threads.reserve(nodes.size());
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    threads.emplace_back([&, i] { facts[i] = ask_facts(session, nodes[i]); });
+  for (std::size_t from = 0; from < nodes.size(); from += kAtOnce) {
+    std::vector<std::thread> threads;
+    for (std::size_t i = from; i < std::min(nodes.size(), from + kAtOnce); ++i) {
+      threads.emplace_back([&, i] { facts[i] = ask_facts(session, nodes[i]); });
+    }
+    for (std::thread& thread : threads) thread.join();
   }
-  for (std::thread& thread : threads) thread.join();
   return facts;
 }
 

@@ -24,9 +24,9 @@ struct MemberFacts {
 
 // Its memory and its files, as far as an operator has to know.
 struct NodeHealth {
-  std::string refused_writes;  // "MISCONF ...", "OOM ...": the reply to writes; empty: none
-  bool evicts = false;         // at maxmemory
-  std::uint64_t memory_most = 0;  // maxmemory; 0: no limit
+  std::string refused_writes;      // "MISCONF ...", "OOM ...": the reply to writes; empty: none
+  bool evicts = false;             // at maxmemory
+  std::uint64_t memory_most = 0;   // maxmemory; 0: no limit
   std::optional<bool> keeps_data;  // it has an append-only file, or saves snapshots
   bool is_log_good = true;         // the append-only file can be written
   bool is_snapshot_good = true;    // the last one could be written
@@ -70,7 +70,7 @@ struct NodeFacts {
 
 NodeFacts ask_facts(ClusterSession& session, const NodeAddress& node);
 
-// All at once, in the order of the addresses.
+// Many at once, in the order of the addresses.
 std::vector<NodeFacts> ask_facts(ClusterSession& session, const std::vector<NodeAddress>& nodes);
 
 // Of all nodes of the view, by id.

@@ -8,6 +8,19 @@
 namespace mayfly {
 namespace {
 
+constexpr std::size_t kTableMost = std::size_t{64} << 20;  // of CLUSTER NODES or SLOTS
+
+// Bytes, not text: FUNCTION DUMP.
+bool has_binary_reply(const ClusterNodes::Request& request) {
+  return request.front() == "FUNCTION";
+}
+
+std::size_t reply_most(const ClusterNodes::Request& request) {
+  if (has_binary_reply(request)) return RespClient::kReplyMost;
+  const bool is_table = request.size() == 2 && request[0] == "CLUSTER" && request[1] != "INFO";
+  return is_table ? kTableMost : RespClient::kSmallReplyMost;
+}
+
 // How a password is given to these commands.
 Error no_entry(const NodeAddress& node, const Error& why) {
   const auto says = [&](const char* word) { return why.message.find(word) != std::string::npos; };
@@ -49,7 +62,7 @@ Result<std::vector<ReplyValue>> RespNodes::call(const NodeAddress& node,
       }
       link.client.emplace(std::move(*client));
     }
-    auto replies = call(*link.client, requests, patience);
+    auto replies = ask_node(*link.client, requests, patience);
     if (replies) return replies;
     link.client.reset();
     if (!is_kept)
@@ -59,19 +72,22 @@ Result<std::vector<ReplyValue>> RespNodes::call(const NodeAddress& node,
   return Error{Code::busy, fmt::format("{} does not respond", node.text())};
 }
 
-Result<std::vector<ReplyValue>> RespNodes::call(RespClient& client,
-                                                const std::vector<Request>& requests,
-                                                Millis patience) {
-  for (const Request& request : requests) {
+Result<std::vector<ReplyValue>> ask_node(RespClient& client,
+                                         const std::vector<ClusterNodes::Request>& requests,
+                                         Millis patience) {
+  for (const ClusterNodes::Request& request : requests) {
     const std::vector<std::string_view> words(request.begin(), request.end());
     client.add(Words(words));
   }
   if (const Status status = client.send(); !status) return status.error();
   std::vector<ReplyValue> replies;
   while (replies.size() < requests.size()) {
+    const ClusterNodes::Request& request = requests[replies.size()];
+    client.set_reply_most(reply_most(request));
     Result<std::optional<ReplyValue>> reply = client.read_within(patience);
     if (!reply) return reply.error();
     if (!*reply) return Error{Code::busy, "does not respond"};
+    if (!has_binary_reply(request)) escape_texts(**reply);
     replies.push_back(std::move(**reply));
   }
   return replies;

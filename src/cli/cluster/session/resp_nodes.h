@@ -15,6 +15,12 @@
 
 namespace mayfly {
 
+// Sends all requests by a connection, and reads the replies. Texts are for people: escape_texts().
+// A reply has at most 64 KB; tables of nodes and slots, and libraries, may have more.
+Result<std::vector<ReplyValue>> ask_node(RespClient& client,
+                                         const std::vector<ClusterNodes::Request>& requests,
+                                         Millis patience);
+
 class RespNodes final : public ClusterNodes {
  public:
   explicit RespNodes(std::string password) : password_(std::move(password)) {}
@@ -30,9 +36,6 @@ class RespNodes final : public ClusterNodes {
   };
 
   Link& link_to(const NodeAddress& node);
-  Result<std::vector<ReplyValue>> call(RespClient& client, const std::vector<Request>& requests,
-                                       Millis patience);
-
   const std::string password_;
   std::mutex mutex_;
   std::map<NodeAddress, std::unique_ptr<Link>> links_;  // guarded by mutex_

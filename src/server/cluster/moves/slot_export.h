@@ -59,6 +59,9 @@ class SlotExport final : private MoveSourceHost {
  private:
   class End;
 
+  static constexpr std::size_t kReplyMost = std::size_t{1}
+                                            << 20;  // a record has 8192 ranges at most
+
   // ---- What the machine decides ----
   void connect() override;
   void send_snapshot() override { is_snapshot_due_ = true; }  // when there is no other child
@@ -94,7 +97,6 @@ class SlotExport final : private MoveSourceHost {
 
   Link* link_ = nullptr;
   End* end_ = nullptr;
-  ReplyParser parser_;
   bool awaits_auth_ = false;
   std::uint64_t sent_ = 0;  // bytes, from BEGIN on
   std::uint64_t safe_ = 0;  // of them, as the target says
@@ -111,6 +113,7 @@ class SlotExport final : private MoveSourceHost {
   RegisterCommit commit_;          // the last one
   MoveVersions committed_;         // its versions
   std::uint64_t commits_ = 0;
+  ReplyParser parser_{kReplyMost};
 };
 
 }  // namespace mayfly

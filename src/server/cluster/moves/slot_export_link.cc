@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "persist/rdb/rdb_parser.h"
 #include "resp/encode.h"
 #include "resp/numbers.h"
 #include "server/cluster/cluster.h"
@@ -15,6 +16,11 @@
 #include "server/replication/propagation.h"
 
 namespace mayfly {
+namespace {
+
+constexpr std::size_t kMessageShown = 200;
+
+}  // namespace
 
 // What the loop calls. The export may be gone by then.
 class SlotExport::End final : public Peer {
@@ -104,11 +110,12 @@ void SlotExport::send(const std::vector<std::string>& words) {
 void SlotExport::received(InputBuffer& input) {
   while (!input.empty() && link_ != nullptr && !link_->closing()) {
     const Parsed parsed = parser_.parse(input.view());
+    input.consume(parser_.consumed());
     if (parsed == Parsed::error) {
-      return machine_.broken("the target sent no reply: " + parser_.error());
+      input.consume(input.size());
+      return machine_.broken("the target sent no reply: " + printable(parser_.error()));
     }
     if (parsed != Parsed::request) return;
-    input.consume(parser_.consumed());
     const ReplyValue reply = std::move(parser_.value());
     take_reply(reply);
   }
@@ -118,7 +125,7 @@ void SlotExport::take_reply(const ReplyValue& reply) {
   last_ack_ = steady_now();
   if (reply.kind == ReplyValue::Kind::error) {
     is_busy_ = reply.text.starts_with("BUSY");
-    return machine_.broken("the target: " + reply.text);
+    return machine_.broken("the target: " + printable(reply.text, kMessageShown));
   }
   if (std::exchange(awaits_auth_, false)) return;
   if (reply.kind == ReplyValue::Kind::simple) return take_message(reply.text);
@@ -128,11 +135,12 @@ void SlotExport::take_reply(const ReplyValue& reply) {
 // READY job version record
 void SlotExport::take_ready(const ReplyValue& reply) {
   if (reply.items.size() != 4 || reply.items[0].text != "READY" || reply.items[1].text != job_) {
-    return machine_.broken("the target sent a message that is not known: " + reply.to_text());
+    return machine_.broken("the target sent a message that is not known: " +
+                           printable(reply.to_text(), kMessageShown));
   }
   const auto version = parse_integer(reply.items[2].text);
   const Result<ShardRecord> record = parse_shard_record(reply.items[3].text);
-  if (!version || !record) return machine_.broken("the target sent a wrong record");
+  if (!version || *version < 0 || !record) return machine_.broken("the target sent a wrong record");
   const auto number = static_cast<std::uint64_t>(*version);
   if (number > target_.version) target_ = {*record, number};
   machine_.ready(number);
@@ -143,11 +151,13 @@ void SlotExport::take_message(std::string_view text) {
   if (text == "BEGUN") return machine_.begun();
   const std::size_t space = text.find(' ', 4);
   if (!text.starts_with("ACK ") || space == std::string_view::npos) {
-    return machine_.broken(fmt::format("the target sent a message that is not known: {}", text));
+    return machine_.broken(fmt::format("the target sent a message that is not known: {}",
+                                       printable(text, kMessageShown)));
   }
   const auto applied = parse_integer(text.substr(4, space - 4));
   const auto safe = parse_integer(text.substr(space + 1));
-  if (!applied || !safe) return machine_.broken("the target sent a wrong acknowledgement");
+  if (!applied || !safe || *safe < 0)
+    return machine_.broken("the target sent a wrong acknowledgement");
   safe_ = std::max(safe_, static_cast<std::uint64_t>(*safe));
 }
 
