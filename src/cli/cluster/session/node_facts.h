@@ -24,9 +24,9 @@ struct MemberFacts {
 
 // Its memory and its files, as far as an operator has to know.
 struct NodeHealth {
-  std::string refused_writes;  // "MISCONF ...", "OOM ...": the reply to writes; empty: none
-  bool evicts = false;         // at maxmemory
-  std::uint64_t memory_most = 0;  // maxmemory; 0: no limit
+  std::string refused_writes;      // "MISCONF ...", "OOM ...": the reply to writes; empty: none
+  bool evicts = false;             // at maxmemory
+  std::uint64_t memory_most = 0;   // maxmemory; 0: no limit
   std::optional<bool> keeps_data;  // it has an append-only file, or saves snapshots
   bool is_log_good = true;         // the append-only file can be written
   bool is_snapshot_good = true;    // the last one could be written
@@ -63,6 +63,7 @@ struct NodeFacts {
   bool is_syncing = false;  // it receives all data of its primary
   std::optional<double> synced_share;
   Millis clock_ahead{0};  // of the clock here
+  Millis clock_floor{0};  // by that its time is ahead of the clock of its machine
   double round_trip_ms = 0;
 
   bool is_up() const { return error.empty(); }
