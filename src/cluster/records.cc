@@ -232,6 +232,7 @@ std::string to_text(const LiveRecord& record) {
   writer.line("epoch", record.epoch);
   writer.line("offset", record.offset);
   writer.line("durable", record.is_durable ? "yes" : "no");
+  if (record.held > 0) writer.line("held", record.held);
   return writer.take();
 }
 
@@ -246,6 +247,7 @@ Result<LiveRecord> parse_live_record(std::string_view text) {
     if (reader.is("epoch")) record.epoch = reader.number<std::uint64_t>();
     if (reader.is("offset")) record.offset = reader.number<std::uint64_t>();
     if (reader.is("durable")) record.is_durable = reader.value() == "yes";
+    if (reader.is("held")) record.held = reader.number<std::uint64_t>();
   }
   reader.require(!record.incarnation.empty(), "incarnation");
   return reader.result(std::move(record));

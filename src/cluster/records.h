@@ -64,6 +64,9 @@ struct LiveRecord {
   std::uint64_t epoch = 0;
   std::uint64_t offset = 0;
   bool is_durable = false;  // it has an append-only file
+  // The epoch of the primary whose data it has in memory: it was that primary, or has got all of
+  // its data since it started. 0: it has only the data that it loaded.
+  std::uint64_t held = 0;
 
   bool operator==(const LiveRecord&) const = default;
 };

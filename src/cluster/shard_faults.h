@@ -20,6 +20,8 @@ struct ShardFaults {
   bool drops_early = false;      // a replica drops its data without asking the primary
   bool forced_early = false;     // CLUSTER FAILOVER FORCE does not wait for the end of a promise
   bool no_floor = false;         // a taker starts with its own wall clock
+  bool any_floor = false;        // it starts with the last one's clock, however wrong that is
+  bool empty_recovers = false;   // recovery does not ask who else has the data in memory
 };
 
 }  // namespace mayfly

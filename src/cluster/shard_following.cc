@@ -16,12 +16,13 @@ void ShardMachine::follow(const ShardRecord& before, bool was_silent, Time now) 
   const bool had_left = epoch_ != record_.epoch;
   if (is_new) {
     // What we know of its clock when it served first, if it may serve by a promise of ours.
-    WallSeen wall{record_.since, now};
+    WallSeen wall{record_.since, now, Millis(0)};
     if (grant_ && grant_->to == record_.primary) wall.at = grant_->at;
     const auto successor = members_.find(record_.primary);
     if (handover_ && successor != members_.end()) {
       wall = {std::max(record_.since, successor->second.wall), successor->second.pulsed};
     }
+    wall.ahead = wall.wall - own_wall();
     primary_wall_ = wall;
     promised_until_ = now + times_.grace;
     token_ = Time{};
@@ -63,11 +64,7 @@ void ShardMachine::tick_following(Time now) {
   } else if (!commit_ && !recover(now)) {
     // Another process of this node is named, and nobody can know yet that it has ended.
     const auto live = lives_.find(self_.node);
-    const bool is_named =
-        record_.primary.node == self_.node ||
-        std::any_of(record_.insync.begin(), record_.insync.end(),
-                    [&](const NodeMemory& memory) { return memory.node == self_.node; });
-    if (is_named && !record_.has(self_) && is_announced_ && live != lives_.end() &&
+    if (names(self_.node) && !record_.has(self_) && is_announced_ && live != lives_.end() &&
         live->second.version < version_ && announced_for_ != version_) {
       announced_for_ = version_;
       host_.announce_again();
@@ -94,7 +91,10 @@ void ShardMachine::send_pulse(Time now) {
               .own = now,
               .wall = host_.wall(),
               .leaves = leaves_};
-  const bool may_offer = record_.has(self_) || is_announced_;
+  // A process that starts without data must know of ours before writes can be safe by it.
+  const auto live = lives_.find(self_.node);
+  const bool is_known = live != lives_.end() && live->second.record.held > 0;
+  const bool may_offer = record_.has(self_) || (is_announced_ && is_known);
   if (host_.is_data_complete() && may_offer) pulse.history = host_.history();
   if (!pulse.history.empty() && !leaves_ && !faults_.drops_early) {
     is_offered_ = true;
@@ -116,7 +116,7 @@ void ShardMachine::pulse_answered(const NodeMemory& primary, const PulseReply& r
     if (token_ == Time{}) next_pulse_ = now;  // so that the primary has one of us soon
     token_ = reply.token;
     primary_serves_ = reply.is_serving;
-    primary_wall_ = {reply.wall, reply.echo};
+    primary_wall_ = {reply.wall, reply.echo, reply.wall - own_wall()};
     primary_ahead_ = reply.wall - host_.wall();
   }
   echo_ = std::max(echo_, reply.echo);

@@ -52,7 +52,8 @@ void ShardMachine::become_primary(const ShardRecord& before, CommitKind kind, Ti
   safe_ = 0;
   was_serving_ = false;
   change_role(ShardRole::leading, is_handed ? "the record names this node" : "the commit is done");
-  host_.lead(record_, faults_.no_floor ? Time{} : record_.since);
+  const Time floor = limited(record_.since, record_.since - own_wall());
+  host_.lead(record_, faults_.no_floor ? Time{} : floor);
   inherited_ = host_.log_end();
   log_ends_.assign(1, {now, inherited_});
 }

@@ -89,6 +89,9 @@ void ShardMachine::adopt(std::uint64_t version, const ShardRecord& record, Time 
 
 void ShardMachine::send_commit(CommitKind kind, ShardRecord record, Time now,
                                std::map<std::string, std::uint64_t> lives) {
+  // A wrong clock of an earlier primary, or of this one when it began.
+  const bool is_wrong = record.since > own_wall() + clock_difference_max_ && !faults_.any_floor;
+  if (kind == CommitKind::set && is_wrong) record.since = host_.wall();
   commit_ = Commit{kind, std::move(record), std::move(lives), true, now};
   host_.commit(version_, commit_->record, commit_->lives);
 }
@@ -165,6 +168,25 @@ void ShardMachine::live_seen(const std::string& node, std::uint64_t version, con
   wake(now);
 }
 
+void ShardMachine::live_gone(const std::string& node, std::uint64_t version, Time now) {
+  const auto known = lives_.find(node);
+  if (known == lives_.end() || known->second.version > version) return;
+  lives_.erase(known);
+  wake(now);
+}
+
+std::vector<std::string> ShardMachine::live_nodes() const {
+  std::vector<std::string> nodes;
+  for (const auto& [node, live] : lives_) nodes.push_back(node);
+  return nodes;
+}
+
+bool ShardMachine::names(const std::string& node) const {
+  const std::vector<NodeMemory> memories = named();
+  return std::any_of(memories.begin(), memories.end(),
+                     [&](const NodeMemory& memory) { return memory.node == node; });
+}
+
 std::vector<NodeMemory> ShardMachine::named() const {
   std::vector<NodeMemory> memories = record_.insync;
   memories.push_back(record_.primary);
@@ -193,6 +215,7 @@ void ShardMachine::note_deaths() {
 
 void ShardMachine::tick(Time now) {
   next_tick_ = now + times_.pulse;
+  limit_wall();
   if (version_ == 0) return;
   if (commit_ && !commit_->is_sent) {
     if (now >= commit_->again) {

@@ -57,6 +57,7 @@ class ShardHost {
   virtual std::string history() const = 0;    // the replication id of the data
   virtual std::uint64_t log_end() const = 0;  // what is applied, as an offset of that history
   virtual Time wall() const = 0;              // the wall clock, with its floor
+  virtual Millis wall_ahead() const { return Millis(0); }  // by that, of the machine's own clock
   virtual bool is_data_complete() const = 0;  // false while a full synchronisation is under way
 
   // ---- What shall be done ----
@@ -72,6 +73,9 @@ class ShardHost {
   // be less (the last primary may have called entries expired by then). It comes again with the
   // same epoch when a handover was refused: nothing has changed then, and the history must not.
   virtual void lead(const ShardRecord& record, Time floor) = 0;
+
+  // The floor of the wall clock is no further ahead of the machine's own clock than that.
+  virtual void limit_wall(Millis) {}
 
   // Replicates this primary.
   virtual void follow(const ShardRecord& record) = 0;
@@ -108,6 +112,12 @@ class ShardMachine {
   // live/ID of a node of this shard, this one included: a process of that node has announced
   // itself. A node offers itself to the primary only after its own live record has been seen here.
   void live_seen(const std::string& node, std::uint64_t version, const LiveRecord& live, Time now);
+
+  // No process of that node is announced any more, in all records of this version.
+  void live_gone(const std::string& node, std::uint64_t version, Time now);
+
+  std::vector<std::string> live_nodes() const;  // those that it knows of
+  bool names(const std::string& node) const;    // the record: a process of this node
 
   // At the primary. Nothing is answered to a node that must not get a promise by it.
   std::optional<PulseReply> pulsed(const Pulse& pulse, Time now);
@@ -263,10 +273,12 @@ class ShardMachine {
     LiveRecord record;
   };
 
-  // A reading of the primary's wall clock that we got at some time of our clock, or later.
+  // A reading of the primary's wall clock that we got at some time of our clock, or later. It was
+  // ahead of the clock of this machine by this, or more.
   struct WallSeen {
     Time wall = Time::min();
     Time at = Time::min();
+    Millis ahead{0};
   };
 
   // shard_machine.cc: the record, commits, time
@@ -318,7 +330,11 @@ class ShardMachine {
   void take(const ShardRecord& record, CommitKind kind, Time now,
             std::map<std::string, std::uint64_t> lives = {});
   bool recover(Time now);
+  bool waits_for_holder(const std::string& holder);
   Time floor(Time now) const;
+  Time limited(Time floor, Millis ahead) const;
+  void limit_wall();
+  Time own_wall() const { return host_.wall() - host_.wall_ahead(); }  // without its floor
 
   NodeMemory self_;
   ShardTimes times_;
@@ -367,6 +383,7 @@ class ShardMachine {
   Time canvass_from_ = Time::min();
   int waits_ = 0;                      // in a row, because of a no
   std::map<NodeMemory, Time> grants_;  // tokens of those who promised, for the commit that is sent
+  std::string holder_;                 // for which recovery waits
 };
 
 }  // namespace mayfly

@@ -1,150 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single steps of ShardMachine: each test is a claim about one node. The protocol as a whole, with
 // several nodes and faults, is in shard_model_test.cc.
-#include "cluster/shard_machine.h"
-
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include "cluster/shard_machine_fixture.h"
 
 namespace mayfly {
 namespace {
-
-using namespace std::chrono_literals;
-
-const std::string kProcess = "000000000000000";  // and a digit more
-
-const NodeMemory kSelf{std::string(40, 'b'), kProcess + "1"};
-const NodeMemory kOne{std::string(40, 'a'), kProcess + "1"};
-const NodeMemory kTwo{std::string(40, 'c'), kProcess + "1"};
-
-class StepHost : public ShardHost {
- public:
-  std::string history() const override { return its_history; }
-  std::uint64_t log_end() const override { return end; }
-  Time wall() const override { return Time(1'000'000s) + (now - Time{}); }
-  bool is_data_complete() const override { return is_complete; }
-
-  void commit(std::uint64_t version, const ShardRecord& record,
-              const std::map<std::string, std::uint64_t>& lives) override {
-    ++commits;
-    base = version;
-    sent = record;
-    sent_lives = lives;
-  }
-  void send_pulse(const NodeMemory& primary, const Pulse& pulse) override {
-    pulses.emplace_back(primary, pulse);
-  }
-  void send_canvass(const NodeMemory& member, const Canvass& canvass) override {
-    canvasses.emplace_back(member, canvass);
-  }
-  void lead(const ShardRecord&, Time floor) override {
-    calls += "lead ";
-    floor_given = floor;
-  }
-  void follow(const ShardRecord&) override { calls += "follow "; }
-  void detach() override { calls += "detach "; }
-  void pause_writes(bool is_paused) override { calls += is_paused ? "pause " : "go "; }
-  void announce_again() override { ++announced; }
-  void log(const std::string& line) override { lines.push_back(line); }
-
-  Time now{};
-  std::string its_history = "h";
-  std::uint64_t end = 100;
-  bool is_complete = true;
-  int commits = 0;
-  std::uint64_t base = 0;
-  ShardRecord sent;
-  std::map<std::string, std::uint64_t> sent_lives;
-  std::vector<std::pair<NodeMemory, Pulse>> pulses;
-  std::vector<std::pair<NodeMemory, Canvass>> canvasses;
-  std::string calls;
-  Time floor_given{};
-  int announced = 0;
-  std::vector<std::string> lines;
-};
-
-class ShardMachineTest : public testing::Test {
- protected:
-  ShardMachineTest() : machine_(kSelf, ShardTimes(2000ms), 500ms, host_) { pass(1h); }
-
-  Time now() const { return host_.now; }
-  void pass(Millis time) { host_.now += time; }
-  void pass_and_tick(Millis time) {
-    for (const Time end = now() + time; now() < end;) {
-      pass(10ms);
-      machine_.tick(now());
-    }
-  }
-
-  void see(std::uint64_t version, std::uint64_t epoch, const NodeMemory& primary,
-           std::vector<NodeMemory> insync) {
-    ShardRecord record;
-    record.epoch = epoch;
-    record.primary = primary;
-    record.insync = std::move(insync);
-    record.slots = SlotSet({{0, 5}});
-    record.since = Time(1000s);
-    machine_.record_seen(version, record, now());
-  }
-  void see_live(const NodeMemory& memory, std::uint64_t version, std::uint64_t epoch = 0,
-                std::uint64_t offset = 0) {
-    LiveRecord live;
-    live.incarnation = memory.incarnation;
-    live.epoch = epoch;
-    live.offset = offset;
-    machine_.live_seen(memory.node, version, live, now());
-  }
-
-  // A pulse of a replica that has all of our log, and knows the token `age` ago.
-  Pulse pulse(const NodeMemory& from, Millis age = 0ms) const {
-    return {.epoch = machine_.epoch(),
-            .from = from,
-            .history = "h",
-            .offset = host_.end,
-            .token = now() - age,
-            .own = now(),
-            .wall = host_.wall(),
-            .leaves = false};
-  }
-  // An answer of the primary to a pulse that is sent now.
-  PulseReply reply(bool is_serving = true) const {
-    return {.epoch = machine_.epoch(),
-            .version = machine_.version(),
-            .token = now(),
-            .echo = now(),
-            .wall = host_.wall() + 300ms,
-            .is_serving = is_serving,
-            .is_in_sync = true};
-  }
-
-  void answer(CommitOutcome outcome, std::uint64_t version = 0) {
-    machine_.committed({.outcome = outcome, .version = version, .current = {}, .error = {}}, now());
-  }
-  void refuse(std::uint64_t version, const ShardRecord& record) {
-    CommitAnswer answer{
-        .outcome = CommitOutcome::refused, .version = 0, .current = {}, .error = {}};
-    answer.current.push_back({"shards/s", to_text(record), version});
-    machine_.committed(answer, now());
-  }
-
-  // In sync below kOne, with kTwo as another member, and a promise that ends in G.
-  void follow_one() {
-    see_live(kSelf, 1);
-    see(10, 5, kOne, {kSelf, kTwo});
-    machine_.tick(now());
-    machine_.pulse_answered(kOne, reply(), now());
-  }
-  // Leads with kOne in the set.
-  void lead_with_one() {
-    see(10, 5, kSelf, {kOne});
-    machine_.pulsed(pulse(kOne), now());
-    machine_.tick(now());
-  }
-
-  StepHost host_;
-  ShardMachine machine_;
-};
 
 // ---- Leading ----
 
@@ -415,11 +277,14 @@ TEST_F(ShardMachineTest, NodeOffersNothingBeforeItsOwnLiveRecordIsSeen) {
   EXPECT_FALSE(machine_.in_record());
   see_live(kSelf, 8);
   pass_and_tick(250ms);
+  EXPECT_EQ(host_.pulses.back().second.history, "") << "nobody knows that it has data";
+  see_live(kSelf, 9, 0, 0, 5);
+  pass_and_tick(250ms);
   EXPECT_EQ(host_.pulses.back().second.history, "h");
 }
 
 TEST_F(ShardMachineTest, OneThatOfferedItselfIsOutWhenThePrimarySaysSo) {
-  see_live(kSelf, 8);
+  see_live(kSelf, 8, 0, 0, 5);
   see(10, 5, kOne, {kTwo});
   pass_and_tick(10ms);
   EXPECT_TRUE(machine_.in_record());
@@ -677,55 +542,6 @@ TEST_F(ShardMachineTest, ForceWaitsForNothing) {
   answer(CommitOutcome::done, 11);
   EXPECT_TRUE(machine_.is_serving(now()));
   EXPECT_FALSE(machine_.take_by_force(now()));
-}
-
-// ---- Recovery ----
-
-TEST_F(ShardMachineTest, OneOfTheNamedRecoversWhenAllMemoriesAreGone) {
-  see(10, 5, kOne, {{kSelf.node, kProcess + "0"}});
-  see_live(kSelf, 11, 5, 90);
-  machine_.tick(now());
-  EXPECT_EQ(host_.commits, 0) << "the primary may live";
-  see_live({kOne.node, kProcess + "2"}, 12, 5, 80);
-  machine_.tick(now());
-  ASSERT_EQ(host_.commits, 1);
-  EXPECT_EQ(host_.sent.primary, kSelf);
-  EXPECT_EQ(host_.sent.epoch, 6U);
-  const std::map<std::string, std::uint64_t> lives{{kSelf.node, 11}, {kOne.node, 12}};
-  EXPECT_EQ(host_.sent_lives, lives);
-}
-
-TEST_F(ShardMachineTest, RecoveryIsForTheOneWithTheMost) {
-  see(10, 5, kOne, {{kSelf.node, kProcess + "0"}});
-  see_live(kSelf, 11, 5, 90);
-  see_live({kOne.node, kProcess + "2"}, 12, 5, 90);  // as much, and a smaller name
-  machine_.tick(now());
-  EXPECT_EQ(host_.commits, 0);
-}
-
-TEST_F(ShardMachineTest, RecoveryLearnsFromARefusalByALiveRecord) {
-  see(10, 5, kOne, {{kSelf.node, kProcess + "0"}});
-  see_live(kSelf, 11, 5, 90);
-  see_live({kOne.node, kProcess + "2"}, 12, 5, 80);
-  machine_.tick(now());
-  CommitAnswer answer{.outcome = CommitOutcome::refused, .version = 0, .current = {}, .error = {}};
-  LiveRecord newer;
-  newer.incarnation = kProcess + "3";
-  newer.epoch = 5;
-  newer.offset = 95;
-  answer.current.push_back({"shards/s", to_text(machine_.record()), 10});
-  answer.current.push_back({"live/" + kOne.node, to_text(newer), 14});
-  machine_.committed(answer, now());
-  pass_and_tick(1000ms);
-  EXPECT_EQ(host_.commits, 1);
-  EXPECT_EQ(machine_.role(), ShardRole::outside);
-}
-
-TEST_F(ShardMachineTest, NodeTellsAgainThatItsEarlierProcessHasEnded) {
-  see_live(kSelf, 8);
-  see(10, 5, kOne, {{kSelf.node, kProcess + "0"}});
-  pass_and_tick(100ms);
-  EXPECT_EQ(host_.announced, 1);
 }
 
 }  // namespace

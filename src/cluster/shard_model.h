@@ -9,7 +9,11 @@
 //   D  so it is in all processes that the record names, and they have no less than they said
 //   C  a stream of replication never contradicts the log it continues
 //   R  a recovery is by the node that has announced the most, and all processes named have ended
-//   T  the time by which operations are served never runs back
+//   W  a process that has loaded less than the shard had recovers nothing while another one lives
+//      that has a safe write more, and that a record has named or that has announced its data
+//   T  the time by which operations are served never runs back. Where wall clocks jump: by no more
+//      than clocks may differ, and only as long as the clock of the node is wrong
+//   K  a process whose clock is right shows a time that is no further ahead of that than is allowed
 //   V  epochs and versions only grow
 //   E  some time after the last fault a process serves, with all others in its set
 
@@ -44,6 +48,8 @@ struct ModelOptions {
   // What shall happen more often than it does by itself.
   bool is_register_slow = false;  // always, and primaries pause
   bool do_all_crash = false;      // and come back with most of their files
+  bool do_empty_return = false;   // all files are lost in every crash
+  bool do_clocks_jump = false;    // always
   bool is_traced = false;
 };
 
@@ -53,6 +59,8 @@ struct ModelCounts {
   std::uint64_t handovers = 0;
   std::uint64_t forced = 0;  // by a member that was told to
   std::uint64_t recoveries = 0;
+  std::uint64_t decisions = 0;  // by people, as recovery waited
+  std::uint64_t jumps = 0;      // of wall clocks
   std::uint64_t crashes = 0;
   std::uint64_t additions = 0;
   std::uint64_t removals = 0;
@@ -100,6 +108,8 @@ class ModelWorld {
   enum class Disk { none, most, all };
   Disk disk() const { return disk_; }
   bool is_read_seldom() const { return is_read_seldom_; }
+  Time wall() const { return now_ + std::chrono::hours(1'000'000); }  // of right clocks
+  Millis jump_of(int node) const { return jumps_[static_cast<std::size_t>(node)].by; }
   bool is_quiet() const { return now_ > end_ - quiet_; }  // no more faults
   void check_drop(const NodeMemory& memory) const;
 
@@ -122,6 +132,10 @@ class ModelWorld {
   void fail_something();
   void hand_over();
   void force();
+  void jump();
+  void decide();
+  bool has_right_clock(int node) const;
+  void check_time(const ModelProcess& process);
   void cut(std::set<std::pair<int, int>> pairs, Millis time);
   void check_commit(const RegisterCommit& commit);
   void check_recovery(const ShardRecord& before, const ShardRecord& record);
@@ -145,7 +159,14 @@ class ModelWorld {
   std::vector<std::unique_ptr<ModelProcess>> processes_;  // the dead ones, too
   std::vector<ModelProcess*> nodes_;                      // the process of each node
   std::multiset<std::pair<int, int>> cuts_;
-  std::vector<bool> safe_;  // by write
+  struct Jump {  // of a wall clock
+    Millis by{0};
+    Time since{};
+  };
+  std::vector<Jump> jumps_;         // by node
+  std::uint64_t seen_version_ = 0;  // of the record, when people looked last
+  bool is_decided_ = false;         // by people: the commit that is made just now
+  std::vector<bool> safe_;          // by write
   std::uint64_t served_epoch_ = 0;
   std::optional<NodeMemory> forced_;  // was told to take over last
   bool was_served_ = false;           // at the end
@@ -157,6 +178,8 @@ class ModelWorld {
   Disk disk_ = Disk::none;
   bool is_read_seldom_ = false;
   bool is_register_slow_ = false;
+  bool do_clocks_jump_ = false;
+  bool may_return_empty_ = false;  // also the last one that has the data
   ModelCounts counts_;
 };
 

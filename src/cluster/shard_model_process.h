@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/floored_clock.h"
 #include "cluster/shard_model.h"
 
 namespace mayfly {
@@ -40,7 +41,7 @@ class ModelProcess : public ShardHost {
         stored_(std::move(stored)) {
     register_.weather = [this] { return world_.weather(node); };
     register_.watch([this](const std::vector<RegisterEntry>& entries) { take_in(entries); });
-    announce(0, 0);
+    announce();
   }
 
   // The data has been read from the file.
@@ -49,8 +50,8 @@ class ModelProcess : public ShardHost {
     is_complete_ = is_loaded_ = true;
     writes = stored_.writes;
     history_ = stored_.history.empty() ? world_.new_history() : stored_.history;
-    loaded_epoch_ = stored_.epoch;
-    announce(loaded_epoch_, writes.size());
+    loaded_ = {stored_.epoch, writes.size()};
+    announce();
     step();
   }
 
@@ -59,6 +60,7 @@ class ModelProcess : public ShardHost {
   bool is_dead = false;
   bool is_paused = false;
   bool is_write_paused = false;
+  bool was_named = false;                    // by a record, with the data that it has
   std::vector<std::function<void()>> inbox;  // while it is paused
   Log writes;
   ShardMachine machine;
@@ -68,6 +70,10 @@ class ModelProcess : public ShardHost {
     const double ms = static_cast<double>((world_.now() - Time{}).count()) * rate_;
     return Time(clock_offset_ + Millis(static_cast<std::int64_t>(ms)));
   }
+  bool has_loaded() const { return !is_dead && is_loaded_; }
+  bool has_all() const { return is_complete_; }
+  std::uint64_t held() const { return held_; }
+  std::uint64_t loaded_epoch() const { return loaded_.first; }
   bool is_serving() const { return !is_dead && !is_paused && machine.is_serving(own_time()); }
 
   void write(std::uint32_t id) {
@@ -84,7 +90,8 @@ class ModelProcess : public ShardHost {
     if (!is_complete_) return is_loaded_ ? Stored{} : stored_;
     const auto kept = static_cast<std::ptrdiff_t>(static_cast<double>(writes.size()) * part);
     // What is kept of it may end within any epoch: the model notes the last one.
-    return {Log(writes.begin(), writes.begin() + kept), history_, machine.record().epoch};
+    const std::uint64_t epoch = held_ > 0 ? held_ : loaded_.first;
+    return {Log(writes.begin(), writes.begin() + kept), history_, epoch};
   }
 
   // Everything that is due. Called again and again.
@@ -115,7 +122,18 @@ class ModelProcess : public ShardHost {
   // ---- ShardHost ----
   std::string history() const override { return history_; }
   std::uint64_t log_end() const override { return writes.size(); }
-  Time wall() const override { return std::max(world_.now() + wall_offset_, floor_); }
+  Time wall() const override {
+    set_clocks();
+    return clock_.now();
+  }
+  Millis wall_ahead() const override {
+    set_clocks();
+    return clock_.ahead();
+  }
+  void limit_wall(Millis most) override {
+    set_clocks();
+    clock_.limit(most);
+  }
   bool is_data_complete() const override { return is_complete_; }
 
   void commit(std::uint64_t version, const ShardRecord& record,
@@ -151,12 +169,14 @@ class ModelProcess : public ShardHost {
   }
 
   void lead(const ShardRecord& record, Time floor) override {
-    floor_ = std::max(floor_, floor);
+    set_clocks();
+    clock_.raise(floor);
     disconnect();
     is_detached_ = false;
     primary_.reset();
     if (record.epoch == led_epoch_) return;
     led_epoch_ = record.epoch;
+    hold(record.epoch);
     former_ = {history_, writes.size()};
     history_ = world_.new_history();
     links_.clear();
@@ -177,7 +197,7 @@ class ModelProcess : public ShardHost {
     is_detached_ = true;
   }
   void pause_writes(bool is_paused_now) override { is_write_paused = is_paused_now; }
-  void announce_again() override { announce(loaded_epoch_, writes.size()); }
+  void announce_again() override { announce(); }
   void log(const std::string& line) override {
     world_.trace(memory.node.substr(0, 1) + " " + line);
   }
@@ -191,7 +211,14 @@ class ModelProcess : public ShardHost {
   void step();
   void changed();
   void take_in(const std::vector<RegisterEntry>& entries);
-  void announce(std::uint64_t epoch, std::uint64_t offset);
+  void announce();
+  void hold(std::uint64_t epoch) {
+    if (std::exchange(held_, epoch) != epoch) announce();
+  }
+  void set_clocks() const {
+    wall_.set(world_.wall() + wall_offset_ + world_.jump_of(node));
+    steady_.set(own_time());
+  }
 
   // At the replica.
   void connect();
@@ -217,8 +244,11 @@ class ModelProcess : public ShardHost {
   const Millis clock_offset_;
   const Millis wall_offset_;
   Stored stored_;
-  std::uint64_t loaded_epoch_ = 0;
-  Time floor_{};
+  std::pair<std::uint64_t, std::uint64_t> loaded_;  // epoch and offset
+  std::uint64_t held_ = 0;                          // LiveRecord::held
+  mutable ManualClock wall_;
+  mutable ManualClock steady_;
+  FlooredClock clock_{wall_, steady_};
   Time read_{};
   bool is_tick_due_ = false;  // it was paused then
   int commits_ = 0;
@@ -251,6 +281,12 @@ inline void ModelProcess::step() {
     register_.read([this](const Result<RegisterSnapshot>& snapshot) {
       if (snapshot) {
         take_in(snapshot->entries);
+        for (const std::string& live : machine.live_nodes()) {
+          const bool is_there =
+              std::any_of(snapshot->entries.begin(), snapshot->entries.end(),
+                          [&](const RegisterEntry& entry) { return entry.key == live_key(live); });
+          if (!is_there) machine.live_gone(live, snapshot->version, own_time());
+        }
       } else {
         read_ = world_.now() + Millis(200);
       }
@@ -295,11 +331,12 @@ inline void ModelProcess::take_in(const std::vector<RegisterEntry>& entries) {
   }
 }
 
-inline void ModelProcess::announce(std::uint64_t epoch, std::uint64_t offset) {
+inline void ModelProcess::announce() {
   LiveRecord live;
   live.incarnation = memory.incarnation;
-  live.epoch = epoch;
-  live.offset = offset;
+  live.epoch = loaded_.first;
+  live.offset = loaded_.second;
+  live.held = held_;
   register_.announce(live_key(memory.node), to_text(live));
 }
 

@@ -30,6 +30,7 @@ inline void ModelProcess::continued(int connection, const std::string& history) 
   history_ = history;
   is_connected_ = true;
   heard_ = world_.now();
+  hold(machine.record().epoch);
 }
 
 // It must leave the set before it drops what it has.
@@ -53,7 +54,10 @@ inline void ModelProcess::drop_data() {
   is_complete_ = false;
   writes.clear();
   history_.clear();
-  announce(0, 0);
+  loaded_ = {};
+  held_ = 0;
+  was_named = false;
+  announce();
   connect();
 }
 
@@ -63,12 +67,11 @@ inline void ModelProcess::copied(int connection, const std::string& history, con
   writes = all;
   history_ = history;
   former_ = {};
-  loaded_epoch_ = machine.record().epoch;
+  hold(machine.record().epoch);
   is_complete_ = is_connected_ = true;
   needs_full_ = false;
   heard_ = world_.now();
   machine.stay();
-  announce(loaded_epoch_, writes.size());
 }
 
 inline void ModelProcess::received(int connection, std::uint64_t from, const Log& part) {

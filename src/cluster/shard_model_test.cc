@@ -26,6 +26,10 @@ ModelWorld::ModelWorld(std::uint64_t seed, const ModelOptions& options)
   is_read_seldom_ = seed % 2 == 0;
   is_register_slow_ = seed % 5 == 0 || options.is_register_slow;
   if (options.do_all_crash) disk_ = Disk::most;
+  if (options.do_empty_return) disk_ = Disk::none;
+  may_return_empty_ = disk_ == Disk::none && (seed % 2 == 0 || options.do_empty_return);
+  do_clocks_jump_ = seed % 8 < 2 || options.do_clocks_jump;
+  jumps_.resize(static_cast<std::size_t>(options.nodes));
   if (seed % 4 == 0) quiet_ = 25s;
   end_ = now_ + options_.length + quiet_;
   records_.advance(now_);
@@ -43,6 +47,8 @@ ModelWorld::ModelWorld(std::uint64_t seed, const ModelOptions& options)
   after(millis(3000, 6000), [this] { fail_something(); });
   after(millis(3000, 12'000), [this] { hand_over(); });
   after(millis(3000, 15'000), [this] { force(); });
+  after(millis(3000, 6000), [this] { decide(); });
+  if (do_clocks_jump_) after(millis(1000, 6000), [this] { jump(); });
 }
 
 ModelWorld::~ModelWorld() = default;
@@ -150,13 +156,11 @@ void ModelWorld::operate() {
   for (ModelProcess* process : nodes_) {
     if (!process->is_serving()) continue;
     const std::uint64_t epoch = process->machine.record().epoch;
-    const Time wall = process->wall();
     ++counts_.operations;
     if (epoch < served_epoch_) throw ModelViolation{"A: an older epoch serves"};
-    if (wall < served_wall_) throw ModelViolation{"T: the time runs back"};
     served_epoch_ = epoch;
     was_served_ = was_served_ || now_ > end_ - 10s;
-    served_wall_ = wall;
+    check_time(*process);
     if (random() < 0.7 && !process->is_write_paused) process->write(++writes_);
   }
   if (now_ > end_ - 10s) {  // there is loss and delay still, so not at every moment
@@ -195,7 +199,7 @@ void ModelWorld::crash_if_allowed(int node) {
     if (alive(memory) != nullptr && node_of(memory) != node) ++others;
   }
   if (alive(now.primary) != nullptr && node_of(now.primary) != node) ++others;
-  if (others > 0 || disk_ != Disk::none) crash(node);
+  if (others > 0 || disk_ != Disk::none || may_return_empty_) crash(node);
 }
 
 void ModelWorld::fail_something() {
@@ -265,7 +269,78 @@ void ModelWorld::force() {
   after(millis(3000, 15'000), [this] { force(); });
 }
 
+// The wall clock of a machine is wrong for a while.
+void ModelWorld::jump() {
+  if (is_quiet()) return;
+  auto node = static_cast<std::size_t>(between(0, options_.nodes));
+  if (one_in(2)) node = static_cast<std::size_t>(node_of(record().primary));
+  static constexpr Millis kJumps[] = {1h, 24h, -1h, -24h, 1500ms, -1500ms};
+  if (jumps_[node].by == 0ms) {
+    jumps_[node] = {kJumps[static_cast<std::size_t>(between(0, 6))], now_};
+    trace("clock jumps: " + std::string(1, static_cast<char>('a' + node)) + " by " +
+          std::to_string(jumps_[node].by.count()) + " ms");
+    ++counts_.jumps;
+    after(one_in(3) ? millis(2000, 12'000) : millis(0, 2000), [this, node] {
+      trace("clock is right: " + std::string(1, static_cast<char>('a' + node)));
+      jumps_[node] = {0ms, now_};
+    });
+  }
+  after(millis(500, 8000), [this] { jump(); });
+}
+
+// As `mayfly cluster recover SHARD --accept-loss`, for a shard that waits: the process with the
+// latest data leads.
+void ModelWorld::decide() {
+  const ShardRecord now = record();
+  const std::uint64_t version = records_.find("shards/s")->version;
+  // They look twice.
+  const bool are_all_back = std::all_of(
+      nodes_.begin(), nodes_.end(), [](const ModelProcess* each) { return each->has_loaded(); });
+  const std::uint64_t seen = are_all_back ? version : 0;
+  const bool is_stuck = seen == std::exchange(seen_version_, seen) && are_all_back;
+  std::vector<NodeMemory> named = now.insync;
+  named.push_back(now.primary);
+  const bool is_over = std::none_of(named.begin(), named.end(), [this](const NodeMemory& memory) {
+    return alive(memory) != nullptr;
+  });
+  const auto rank = [](const ModelProcess& process) {
+    return std::tuple(std::max(process.held(), process.loaded_epoch()), process.writes.size());
+  };
+  const ModelProcess* best = nullptr;
+  for (const ModelProcess* process : nodes_) {
+    if (!process->has_all()) continue;  // a full synchronisation has not ended
+    if (best == nullptr || rank(*process) > rank(*best)) best = process;
+  }
+  if (is_stuck && is_over && best != nullptr) {
+    ShardRecord next = now;
+    ++next.epoch;
+    next.primary = best->memory;
+    next.insync.clear();
+    next.since = wall();
+    is_decided_ = true;
+    records_.apply({{{"shards/s", version}}, {{"shards/s", to_text(next)}}});
+    is_decided_ = false;
+    ++counts_.decisions;
+  }
+  after(millis(3000, 6000), [this] { decide(); });
+}
+
 // ---- What must hold ----
+
+// Long enough for a tick.
+bool ModelWorld::has_right_clock(int node) const {
+  const Jump& is = jumps_[static_cast<std::size_t>(node)];
+  return is.by == 0ms && now_ > is.since + 300ms;
+}
+
+void ModelWorld::check_time(const ModelProcess& process) {
+  if (!has_right_clock(process.node)) return;
+  if (process.wall_ahead() > 500ms) throw ModelViolation{"K: a wrong time is kept"};
+  const Time wall = process.wall();
+  const Millis allowed = do_clocks_jump_ ? 1000ms : 0ms;
+  if (wall < served_wall_ - allowed) throw ModelViolation{"T: the time runs back"};
+  served_wall_ = std::max(served_wall_, wall);
+}
 
 ShardRecord ModelWorld::record() const {
   return *parse_shard_record(*records_.find("shards/s")->value);
@@ -291,13 +366,16 @@ void ModelWorld::check_commit(const RegisterCommit& commit) {
   const bool was_named = before.primary == next.primary || before.has(next.primary);
   if (!is_same) {
     if (next.epoch != before.epoch + 1) throw ModelViolation{"V: an epoch is left out"};
-    if (!was_named) check_recovery(before, next);
+    if (!was_named && !is_decided_) check_recovery(before, next);
     if (was_named && next.has(before.primary)) ++counts_.handovers;
     if (was_named && !next.has(before.primary) && next.primary == forced_) ++counts_.forced;
     forced_.reset();
     trace("commits epoch " + std::to_string(next.epoch) + " for " + next.primary.node.substr(0, 1));
   }
-  check_safe(next, !was_named && disk_ != Disk::all);
+  for (ModelProcess* process : nodes_) {
+    if (next.has(process->memory) || next.primary == process->memory) process->was_named = true;
+  }
+  check_safe(next, is_decided_ || (!was_named && disk_ != Disk::all));
 }
 
 bool ModelWorld::has_safe(const ModelProcess& process) const {
@@ -356,12 +434,29 @@ void ModelWorld::check_recovery(const ShardRecord& before, const ShardRecord& re
     const auto live = records_.find(live_key(node));
     if (!live) return Rank{};
     const auto is = *parse_live_record(*live->value);
-    return Rank{is.epoch, is.offset};
+    return Rank{std::max(is.epoch, is.held), is.offset};
   };
   for (const NodeMemory& memory : named) {
     if (alive(memory) != nullptr) throw ModelViolation{"R: recovery while a named process lives"};
     if (rank(memory.node) > rank(record.primary.node)) {
       throw ModelViolation{"R: recovery by a node that has less than another"};
+    }
+  }
+  const ModelProcess* taker = alive(record.primary);
+  if (taker == nullptr || taker->loaded_epoch() >= before.epoch) return;
+  std::vector<bool> missing = safe_;
+  for (const std::uint32_t write : taker->writes) {
+    if (write < missing.size()) missing[write] = false;
+  }
+  for (const ModelProcess* other : nodes_) {
+    if (other == taker || other->is_dead) continue;
+    // One that has just copied the data may not have announced it: nothing is safe by it yet.
+    const auto live = records_.find(live_key(other->memory.node));
+    if (!other->was_named && (!live || parse_live_record(*live->value)->held == 0)) continue;
+    for (const std::uint32_t write : other->writes) {
+      if (write < missing.size() && missing[write]) {
+        throw ModelViolation{"W: recovery without a safe write that another process has"};
+      }
     }
   }
 }
@@ -387,6 +482,8 @@ std::string run_model(std::uint64_t first, std::uint64_t schedules, ModelOptions
     sum.handovers += counts.handovers;
     sum.forced += counts.forced;
     sum.recoveries += counts.recoveries;
+    sum.decisions += counts.decisions;
+    sum.jumps += counts.jumps;
     sum.crashes += counts.crashes;
     sum.additions += counts.additions;
     sum.removals += counts.removals;
@@ -411,21 +508,27 @@ TEST(ShardModel, NoScheduleBreaksAPromise) {
   const std::uint64_t schedules = seed != 0 ? 1 : number_of("MAYFLY_MODEL_SCHEDULES", 100);
   EXPECT_EQ(run_model(seed != 0 ? seed : 1, schedules, options, sum), "");
   std::printf(
-      "%llu schedules: %llu takeovers (%llu planned, %llu forced, %llu recoveries), %llu crashes,\n"
+      "%llu schedules: %llu takeovers (%llu planned, %llu forced, %llu recoveries, %llu by "
+      "people),\n"
+      "%llu crashes, %llu jumps of clocks,\n"
       "%llu additions, %llu removals, %llu returns, %llu full synchronisations,\n"
       "%llu operations served, %llu safe writes\n",
       static_cast<unsigned long long>(sum.schedules),
       static_cast<unsigned long long>(sum.takeovers),
       static_cast<unsigned long long>(sum.handovers), static_cast<unsigned long long>(sum.forced),
-      static_cast<unsigned long long>(sum.recoveries), static_cast<unsigned long long>(sum.crashes),
-      static_cast<unsigned long long>(sum.additions), static_cast<unsigned long long>(sum.removals),
-      static_cast<unsigned long long>(sum.returns), static_cast<unsigned long long>(sum.full_syncs),
+      static_cast<unsigned long long>(sum.recoveries),
+      static_cast<unsigned long long>(sum.decisions), static_cast<unsigned long long>(sum.crashes),
+      static_cast<unsigned long long>(sum.jumps), static_cast<unsigned long long>(sum.additions),
+      static_cast<unsigned long long>(sum.removals), static_cast<unsigned long long>(sum.returns),
+      static_cast<unsigned long long>(sum.full_syncs),
       static_cast<unsigned long long>(sum.operations),
       static_cast<unsigned long long>(sum.safe_writes));
   if (seed == 0 && schedules >= 100) {
     EXPECT_GT(sum.handovers, schedules / 4);
     EXPECT_GT(sum.forced, schedules / 10);
     EXPECT_GT(sum.recoveries, schedules / 10);
+    EXPECT_GT(sum.decisions, schedules / 50);
+    EXPECT_GT(sum.jumps, schedules / 2);
     EXPECT_GT(sum.safe_writes, 100 * schedules);
   }
 }
@@ -450,20 +553,21 @@ TEST_P(ShardModelFault, IsNoticed) {
 
 INSTANTIATE_TEST_SUITE_P(
     Each, ShardModelFault,
-    testing::Values(Fault{"ShortGrace", &ShardFaults::short_grace},
-                    Fault{"NeedNothing", &ShardFaults::need_nothing},
-                    Fault{"EarlyRemoval", &ShardFaults::early_removal},
-                    Fault{"EarlyAddition", &ShardFaults::early_addition},
-                    Fault{"JoinsWithout", &ShardFaults::joins_without},
-                    Fault{"GivesUp", &ShardFaults::gives_up, &ModelOptions::is_register_slow},
-                    Fault{"GrantsTaking", &ShardFaults::grants_taking,
-                          &ModelOptions::is_register_slow},
-                    Fault{"AnyLives", &ShardFaults::any_lives, &ModelOptions::do_all_crash},
-                    Fault{"AnyVersion", &ShardFaults::any_version},
-                    Fault{"HandoverServes", &ShardFaults::handover_serves},
-                    Fault{"DropsEarly", &ShardFaults::drops_early},
-                    Fault{"ForcedEarly", &ShardFaults::forced_early},
-                    Fault{"NoFloor", &ShardFaults::no_floor}),
+    testing::Values(
+        Fault{"ShortGrace", &ShardFaults::short_grace},
+        Fault{"NeedNothing", &ShardFaults::need_nothing},
+        Fault{"EarlyRemoval", &ShardFaults::early_removal},
+        Fault{"EarlyAddition", &ShardFaults::early_addition},
+        Fault{"JoinsWithout", &ShardFaults::joins_without},
+        Fault{"GivesUp", &ShardFaults::gives_up, &ModelOptions::is_register_slow},
+        Fault{"GrantsTaking", &ShardFaults::grants_taking, &ModelOptions::is_register_slow},
+        Fault{"AnyLives", &ShardFaults::any_lives, &ModelOptions::do_all_crash},
+        Fault{"AnyVersion", &ShardFaults::any_version},
+        Fault{"HandoverServes", &ShardFaults::handover_serves},
+        Fault{"DropsEarly", &ShardFaults::drops_early},
+        Fault{"ForcedEarly", &ShardFaults::forced_early}, Fault{"NoFloor", &ShardFaults::no_floor},
+        Fault{"AnyFloor", &ShardFaults::any_floor, &ModelOptions::do_clocks_jump},
+        Fault{"EmptyRecovers", &ShardFaults::empty_recovers, &ModelOptions::do_empty_return}),
     [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace

@@ -4,8 +4,8 @@
 // version that the commit compares; the canvass finds the best successor and its set.
 
 #include <algorithm>
-#include <tuple>
 
+#include "cluster/plan/recovery.h"
 #include "cluster/shard_machine.h"
 
 namespace mayfly {
@@ -98,22 +98,27 @@ void ShardMachine::take(const ShardRecord& record, CommitKind kind, Time now,
   send_commit(kind, record, now, std::move(lives));
 }
 
-// All memories that the record names have been replaced. Each of their nodes has announced what it
-// has loaded; the one with the most goes on. The commit compares what was announced.
+// All memories that the record names have been replaced. Each of their nodes has announced which
+// data it has loaded; the one with the most leads, unless another process of the shard may have
+// more. The commit compares these announcements.
 bool ShardMachine::recover(Time now) {
   if (leaves_ || !host_.is_data_complete() || record_.has(self_)) return false;
-  std::map<std::string, std::uint64_t> lives;
-  std::string best;
-  const auto rank = [&](const std::string& node) {
-    const LiveRecord& live = lives_.at(node).record;
-    return std::tuple(live.epoch, live.offset);
-  };
   for (const NodeMemory& memory : named()) {
-    if (!is_proven_dead(memory) || !lives_.contains(memory.node)) return false;
-    lives[memory.node] = lives_.at(memory.node).version;
-    if (best.empty() || rank(memory.node) > rank(best)) best = memory.node;
+    if (!is_proven_dead(memory)) return false;
   }
-  if (best != self_.node || lives_.at(best).record.incarnation != self_.incarnation) return false;
+  LiveProcesses all;
+  for (const auto& [node, live] : lives_) all[node] = live.record;
+  const RecoveryChoice choice = choose_recovery(record_, all);
+  if (choice.best != self_.node) return false;
+  const Live& own = lives_.at(self_.node);
+  if (own.record.incarnation != self_.incarnation) return false;
+  if (waits_for_holder(choice.holder)) return false;
+  std::map<std::string, std::uint64_t> lives;
+  const bool has_all = own.record.epoch >= record_.epoch || faults_.empty_recovers;
+  for (const NodeMemory& memory : named()) lives[memory.node] = lives_.at(memory.node).version;
+  for (const auto& [node, live] : lives_) {
+    if (!has_all) lives[node] = live.version;
+  }
   ShardRecord record = record_;
   record.epoch = record_.epoch + 1;
   record.primary = self_;
@@ -123,6 +128,16 @@ bool ShardMachine::recover(Time now) {
   log("all processes that the record names have ended, and this node has the most data");
   take(record, CommitKind::recover, now, std::move(lives));
   return true;
+}
+
+bool ShardMachine::waits_for_holder(const std::string& holder) {
+  if (faults_.empty_recovers) return false;
+  if (!holder.empty() && holder != holder_) {
+    log("waits: this process has loaded less than the shard had, and " + holder.substr(0, 8) +
+        " lives with data of it (start nodes that have files; to decide: mayfly cluster recover)");
+  }
+  holder_ = holder;
+  return !holder.empty();
 }
 
 Status ShardMachine::take_when_safe(Time now) {
@@ -175,11 +190,34 @@ Status ShardMachine::take_by_force(Time now) {
 // clock (which came with a token) it serves for L at most, and not longer than it has had. Our
 // clock may be slower than its own by a tenth.
 Time ShardMachine::floor(Time now) const {
-  const Time least = std::max(host_.wall(), record_.since);
+  const Time since = limited(record_.since, record_.since - own_wall());
+  const Time least = std::max(host_.wall(), since);
   if (primary_wall_.at == Time::min()) return least;
   const Millis passed = now - primary_wall_.at;
   const Millis may_have = (std::min(passed, times_.lease) * 11 + Millis(9)) / 10;
-  return std::max(least, primary_wall_.wall + may_have);
+  return std::max(least, limited(primary_wall_.wall + may_have, primary_wall_.ahead));
+}
+
+// One of two clocks that are further apart than is allowed is wrong. A wrong time of the other
+// machine must not become ours, which would be slow until it is reached. `ahead`: how far the other
+// clock is ahead at least.
+Time ShardMachine::limited(Time floor, Millis ahead) const {
+  const Time most = own_wall() + clock_difference_max_;
+  if (floor <= most || faults_.any_floor) return floor;
+  if (ahead > clock_difference_max_) {
+    log("does not take over a time that is " + std::to_string(ahead.count()) +
+        " ms ahead of the clock of this machine, but " +
+        std::to_string(clock_difference_max_.count()) + " ms of it (cluster-max-clock-difference)");
+  }
+  return most;
+}
+
+// Its floor was set while the clock of this machine was wrong.
+void ShardMachine::limit_wall() {
+  if (faults_.any_floor || host_.wall_ahead() <= clock_difference_max_) return;
+  log("the clock of this machine has been set back: its time goes back by " +
+      std::to_string((host_.wall_ahead() - clock_difference_max_).count()) + " ms");
+  host_.limit_wall(clock_difference_max_);
 }
 
 }  // namespace mayfly

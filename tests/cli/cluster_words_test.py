@@ -19,6 +19,7 @@ CHANGES = {
     "cancel": (),
     "failover": ("a",),
     "recover": ("a", "--accept-loss"),
+    "reset-clock": ("a",),
 }
 COMMANDS = CHANGES | {"status": (), "check": ()}
 

@@ -198,6 +198,38 @@ class EmptyTest(StatesCase):
         self.assert_told("came back empty", status=("came back empty",))
         self.assertIn("came back without data", node.log())
 
+    def test_a_primary_that_comes_back_empty_waits_for_a_replica_with_the_data(self):
+        """The set is empty, because the replica was frozen for a while."""
+        self.cluster = self.enterContext(
+            WatchedCluster(replicas=1, options=("--save", ""))).create("init")
+        self.addCleanup(self.explain, self.cluster)
+        (name, shard), = self.cluster.records().items()
+        primary = self.cluster.node_at(shard.primary)
+        replica = self.cluster.node_at(shard.insync[0])
+        client = primary.client()
+        client.ok("SET", "a", 1)
+        self.assertEqual(client.ask("WAIT", 1, 0), 1)
+        replica.freeze()
+        await_that(lambda: not self.cluster.records()[name].insync, self.cluster.told)
+        primary.kill()
+        primary.restart()
+        await_that(lambda: "waits: this process has loaded less" in primary.log(), primary.log)
+        replica.thaw()
+        waits = f"but {replica.place()} lives with data of it"
+        self.assert_told(waits, f"mayfly cluster recover {name}", status=(waits,))
+        self.assertEqual(self.cluster.records()[name].epoch, shard.epoch)
+        self.cluster.mayfly("recover", name, "--accept-loss", "--yes")
+        await_that(lambda: replica.told("GET", "a") == b"1", self.cluster.told)
+        self.cluster.await_in_sync()
+        self.assertEqual(self.cluster.records()[name].primary, replica.place())
+
+        for node in self.cluster.nodes:  # the data is lost
+            node.kill()
+        for node in self.cluster.nodes:
+            node.restart()
+        self.cluster.await_ok()
+        self.cluster.await_in_sync()
+
 
 if __name__ == "__main__":
     unittest.main()

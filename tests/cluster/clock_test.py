@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes whose wall clocks differ. Within what is allowed, deadlines hold and nothing comes back
 through takeovers and moves of slots; beyond it, a replica is kept out and a move refused, and both
-say why.
+say why. A clock that was wrong once, by an hour or a day, becomes the time of nobody else.
 
     MAYFLY=build/release/mayfly python3 tests/cluster/clock_test.py [--long]
 """
@@ -11,17 +11,22 @@ import os
 import re
 import subprocess
 import sys
+import time
 import unittest
 
 from cluster import Cluster, ClusterCase
 from cluster_client import now
 from history import NEVER
 from load import Load
+from register_watch import lines_of
 from resp_client import await_that, pause
-from wrong_clocks import WrongClocks
+from wrong_clocks import DAY_MS, HOUR_MS, WrongClocks
 
 APART_MS = 400
+ALLOWED_MS = 500  # cluster-max-clock-difference
+SLACK_MS = 2000  # of a busy machine; far less than an hour
 TOO_FAR_MS = 2000
+LEASE_MS = "5000"  # a replica with another clock stays in the set for so long
 WRITERS = 2  # of the clients
 IS_LONG = "--long" in sys.argv
 
@@ -171,6 +176,90 @@ class FarTest(ClockCase):
         await_that(lambda: re.search(why, source.log()), self.cluster.told)
         pause(0.5)
         self.assertEqual(self.cluster.records()[shard].slots, before)
+
+
+class JumpTest(ClockCase):
+    """The wall clock of one node is wrong for a moment."""
+
+    def start_one_shard(self, replicas):
+        self.clocks = self.enterContext(WrongClocks([0] * (1 + replicas)))
+        self.cluster = self.enterContext(
+            Cluster(1, replicas, etcd=1, network=self.clocks,
+                    options=("--cluster-lease", LEASE_MS)))
+        self.addCleanup(self.explain, self.cluster)
+        self.cluster.create("commands")
+        self.shard, = self.cluster.records()
+
+    def ahead_ms(self, node):
+        """Of the right time."""
+        begin = time.time()
+        seconds, microseconds = node.told("TIME")
+        middle = (begin + time.time()) / 2
+        return (int(seconds) + int(microseconds) / 1e6 - middle) * 1000
+
+    def await_pulse_of(self, hour_node, other):
+        """The other one has heard that time."""
+        number = self.cluster.nodes.index(hour_node)
+        self.clocks.set(number, HOUR_MS)
+        await_that(lambda: self.cluster_difference(other) > HOUR_MS / 2, self.cluster.told)
+
+    def cluster_difference(self, node):
+        return int(node.state().get("cluster_peer_clock_difference_ms", 0))
+
+    def check_time(self, node):
+        self.assertLess(abs(self.ahead_ms(node)), ALLOWED_MS + SLACK_MS)
+        self.assertLessEqual(int(node.state()["cluster_clock_floor_ms"]), ALLOWED_MS)
+        since = int(self.record_of(self.shard)["since"])
+        self.assertLess(since / 1000 - time.time(), (ALLOWED_MS + SLACK_MS) / 1000)
+
+    def record_of(self, shard):
+        record = self.cluster.etcd.client.read_soon("/mayfly/main/")[f"shards/{shard}"]
+        return dict(lines_of(record.text))
+
+    def test_a_takeover_from_an_hour_ahead(self):
+        self.start_one_shard(1)
+        primary, replica = self.cluster.nodes
+        self.await_pulse_of(primary, replica)
+        before = self.cluster.kill_primary(self.shard)
+        self.clocks.set(0, 0)
+        await_that(lambda: self.cluster.records()[self.shard].epoch > before.epoch,
+                   self.cluster.told)
+        await_that(lambda: replica.told("SET", "a", 1) == "OK", self.cluster.told)
+        self.assertRegex(replica.log(), r"does not take over a time that is \d{7} ms ahead")
+        self.check_time(replica)
+        primary.restart()
+        self.cluster.await_in_sync()
+
+    def test_a_handover_from_an_hour_ahead(self):
+        self.start_one_shard(1)
+        primary, replica = self.cluster.nodes
+        self.await_pulse_of(primary, replica)
+        self.cluster.hand_over(self.shard, replica)
+        self.clocks.set(0, 0)
+        await_that(lambda: replica.told("SET", "a", 1) == "OK", self.cluster.told)
+        self.cluster.await_in_sync()
+        self.assertLess(abs(self.ahead_ms(replica)), ALLOWED_MS + SLACK_MS)
+        self.assertLessEqual(int(replica.state()["cluster_clock_floor_ms"]), ALLOWED_MS)
+
+    def test_a_node_that_boots_a_day_ahead(self):
+        self.start_one_shard(0)
+        node, = self.cluster.nodes
+        node.kill()
+        self.clocks.set(0, DAY_MS)
+        node.restart()
+        self.cluster.await_ok()
+        self.assertGreater(self.ahead_ms(node), DAY_MS / 2)
+        self.clocks.set(0, 0)
+        await_that(lambda: abs(self.ahead_ms(node)) < ALLOWED_MS + SLACK_MS, self.cluster.told)
+        self.assertIn("the clock of this machine has been set back", node.log())
+        words = [os.environ["MAYFLY"], "cluster", "check", "--cache", "--etcd",
+                 self.cluster.etcd.urls()]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn(f"mayfly cluster reset-clock {self.shard}", done.stdout)
+        said = self.cluster.mayfly("reset-clock", self.shard, "--yes")
+        self.assertIn("its time is reset", said)
+        self.check_time(node)
 
 
 if __name__ == "__main__":

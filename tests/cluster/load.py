@@ -23,16 +23,18 @@ MANY = 0.4  # the share of requests about several keys, if there are any
 class Load:
     """`wait`: the share of writes that are made safe by WAIT. `rest_s`: between two requests.
     `many`: also requests about several keys, scripts and functions (many_keys.py). `flushes`: the
-    share of FLUSHALL."""
+    share of FLUSHALL. `brief`: also keys and fields with deadlines, which need clocks that are
+    right."""
 
     def __init__(self, cluster, keys, clients=4, wait=0.3, seed=None, deletes=True, rest_s=0.002,
-                 name="c", many=False, flushes=0.0):
+                 name="c", many=False, flushes=0.0, brief=True):
         self.keys = list(keys)
         self.wait = wait
         self.rest_s = rest_s
         self.deletes = deletes
         self.many = many
         self.flushes = flushes
+        self.has_brief = brief
         self.is_over = threading.Event()
         chance = random.Random(seed)
         self.recorders = [cluster.recorder(f"{name}{number}", seed=chance.random())
@@ -95,6 +97,8 @@ class Load:
         elif kind < 0.84:
             if self.deletes:
                 recorder.delete(key, wait=wait)
+        elif not self.has_brief:
+            recorder.set(key, wait=wait)
         elif kind < 0.88:
             self.new_brief(recorder, chance, key, wait)
         else:

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random faults on a cluster under load, and the checker's verdict: nodes are killed and frozen,
 links are cut (as root, in namespaces), etcd goes down, or the disk of its leader stands still (as
-root, with loop devices), slots move, primaries hand over.
+root, with loop devices), slots move, primaries hand over; wall clocks jump by an hour or a day and
+back, in every second round; primaries are restarted empty when their replicas have left the set.
 
     MAYFLY=build/release/mayfly python3 tests/cluster/torture.py [--faults N] [--seed S] [--long]
         [--in-sync] [--appendonly] [--kills] [--no-network] [--no-moves] [--json]
+        [--only KIND ...]
 
 It ends with 1 and says what is wrong if a promise was broken. --faults 20 by default, 200 with
 --long. --kills: nothing but those.
@@ -17,6 +19,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,12 +33,17 @@ from etcd_servers import NoAnswer
 from load import Load
 from register_watch import parse_shards
 from resp_client import Client, Failure, await_that, pause
+from wrong_clocks import DAY_MS, HOUR_MS, SECOND_MS, WrongClocks
 
 FAULTS, FAULTS_LONG = 20, 200
 GROUP = 8  # faults before all is healed and checked
 KEYS_EACH = 12
 ARRIVES_S = 0.05
 FLUSHES = 0.002  # of the requests, in every third round
+JUMPS_MS = (HOUR_MS, -HOUR_MS, DAY_MS, -DAY_MS, 2 * SECOND_MS)
+JUMP = "a clock jumps"
+EMPTY = "a primary comes back empty"
+WAITS_S = 1.5  # much longer than an empty primary took to lead
 
 LONG_SCRIPT = """
 redis.call('SET', KEYS[1], ARGV[1])
@@ -46,11 +54,13 @@ redis.call('SET', KEYS[1], ARGV[1] .. ' again')
 
 
 class Torture:
-    def __init__(self, options, cluster, network):
+    def __init__(self, options, cluster, network, clocks):
         self.chance = random.Random(options.seed)
         self.options = options
         self.cluster = cluster
         self.network = network
+        self.clocks = clocks
+        self.waiting = {}  # shards that wait for `recover`: (epoch, incarnation of the empty one)
         self.counts = collections.Counter()
         self.totals = collections.Counter()
         self.problems = []
@@ -59,7 +69,9 @@ class Torture:
         self.kinds = {"kill": 5, "kill a primary": 6, "freeze": 3, "freeze a primary": 6,
                       "kill and start at once": 3, "etcd leader killed": 2, "etcd down": 2,
                       "etcd member frozen": 2, "hand over": 3, "end a primary": 2,
-                      "long script": 4}
+                      "long script": 4, JUMP: 6}
+        if not options.in_sync:  # what a primary has answered that is alone may be lost with it
+            self.kinds |= {EMPTY: 3}
         if network is not None:
             self.kinds |= {"cut a link": 4, "cut a link one way": 4, "isolate a primary": 6,
                            "cut from etcd": 3}
@@ -69,6 +81,9 @@ class Torture:
             self.kinds |= {"move slots": 5}
         if options.kills:
             self.kinds = {kind: share for kind, share in self.kinds.items() if "kill" in kind}
+        if options.only:
+            self.kinds = {kind: share for kind, share in self.kinds.items()
+                          if kind in options.only}
 
     # ---- Who
 
@@ -85,7 +100,10 @@ class Torture:
 
     def may_die(self, node):
         """Never the last one that surely has the data of its shard. The record names memories: a
-        node that was killed and runs again has another one, which may be empty."""
+        node that was killed and runs again has another one, which may be empty. The record of a
+        shard that waits for `recover` names no process that has data."""
+        if self.waiting:
+            return False
         for shard in self.shards():
             alive = [self.node_of(place) for place, life in shard.memories
                      if self.node_of(place).is_up()
@@ -139,6 +157,81 @@ class Torture:
         seconds = 30 if self.options.long and self.chance.random() < 0.05 else self.seconds()
         self.undo.append((now() + seconds, node.thaw))
         return True
+
+    def jump(self):
+        """The wall clock of a node is wrong for a while."""
+        node = self.some_primary() if self.chance.random() < 0.7 else self.some_node()
+        if node is None:
+            return False
+        number = self.cluster.nodes.index(node)
+        self.clocks.set(number, self.chance.choice(JUMPS_MS))
+        self.undo.append((now() + self.seconds(), lambda: self.clocks.set(number, 0)))
+        return True
+
+    def empty_primary(self):
+        """Its replicas are frozen until they have left the set; then it is killed, and starts again
+        with an empty folder. It must not lead: one of the replicas has all that was safe."""
+        shard = self.chance.choice(self.shards())
+        primary = self.node_of(shard.primary)
+        replicas = [self.node_of(place) for place in shard.insync]
+        if shard.name in self.waiting or not replicas or not all(
+                map(self.runs, (primary, *replicas))):
+            return False
+        for replica in replicas:
+            replica.freeze()
+        try:
+            end, alone = now() + 10, None
+            while now() < end and (alone is None or alone.insync):
+                pause(0.05)
+                alone = next(one for one in self.shards() if one.name == shard.name)
+                if alone.epoch != shard.epoch:
+                    return False
+            if alone.insync:
+                return False
+            primary.kill()
+            self.empty(primary)
+            primary.restart()
+        finally:
+            for replica in replicas:
+                replica.thaw()
+        pause(WAITS_S)
+        self.waiting[shard.name] = (shard.epoch, primary.incarnation())
+        self.is_recovered(shard.name)
+        self.undo.append((now() + self.seconds(), lambda: self.recover(shard.name)))
+        return True
+
+    def empty(self, node):
+        """All files but the id of the node."""
+        for name in os.listdir(node.path("")):
+            path = node.path(name)
+            if os.path.isdir(path):
+                shutil.rmtree(path)
+            elif name not in ("cluster-node", "output"):
+                os.remove(path)
+
+    def is_recovered(self, name):
+        epoch, empty = self.waiting[name]
+        shard = next(one for one in self.shards() if one.name == name)
+        if shard.epoch == epoch + 1 and shard.memories[0][1] == empty:
+            self.problems.append(f"an empty process leads shard {name}: {shard}")
+        return shard.epoch > epoch
+
+    def recover(self, name):
+        """As `status` advises; again later, if etcd does not answer."""
+        if name not in self.waiting:
+            return
+        with contextlib.suppress(NoAnswer, AssertionError):
+            if not self.is_recovered(name):
+                self.cluster.mayfly("recover", name, "--accept-loss", "--yes")
+            del self.waiting[name]
+
+    def recover_all(self):
+        for name in list(self.waiting):
+            def is_done(one=name):
+                self.recover(one)
+                return one not in self.waiting
+
+            await_that(is_done, self.cluster.told)
 
     def etcd_leader(self):
         leader = self.cluster.etcd.find_leader()
@@ -270,6 +363,8 @@ class Torture:
             "etcd down": self.etcd_down,
             "etcd member frozen": self.etcd_frozen,
             "disk of the etcd leader frozen": self.etcd_disk,
+            JUMP: self.jump,
+            EMPTY: self.empty_primary,
             "hand over": self.hand_over,
             "end a primary": self.end_primary,
             "cut a link": lambda: self.cut(True),
@@ -297,6 +392,8 @@ class Torture:
                 member.disk.thaw()
             with contextlib.suppress(ProcessLookupError):
                 member.go_on()
+        self.cluster.etcd.start_all()
+        self.recover_all()
         self.cluster.revive()
 
     def round(self, number, faults):
@@ -305,14 +402,16 @@ class Torture:
         keys = self.cluster.keys_by_shard(KEYS_EACH, f"r{number}")
         keys = [key for mine in keys.values() for key in mine]
         wait = 0.0 if self.options.in_sync else 0.3
+        do_jump = number % 2 == 1 or self.options.only
+        kinds = {kind: share for kind, share in self.kinds.items() if do_jump or kind != JUMP}
         with self.cluster.watch() as watch:
             with Load(self.cluster, keys, clients=6, wait=wait, name=f"r{number}c",
-                      seed=self.chance.random(), many=True,
+                      seed=self.chance.random(), many=True, brief=JUMP not in kinds,
                       flushes=FLUSHES if number % 3 == 2 else 0.0) as load:
                 done = 0
                 while done < faults:
                     self.undo_what_is_due()
-                    kind = self.chance.choices(list(self.kinds), list(self.kinds.values()))[0]
+                    kind = self.chance.choices(list(kinds), list(kinds.values()))[0]
                     happened = False
                     with contextlib.suppress(NoAnswer):
                         happened = self.fault(kind)
@@ -377,6 +476,7 @@ def take_options():
     parser.add_argument("--in-sync", action="store_true")
     parser.add_argument("--appendonly", action="store_true")
     parser.add_argument("--kills", action="store_true")
+    parser.add_argument("--only", action="append", metavar="KIND")
     parser.add_argument("--no-network", dest="network", action="store_false")
     parser.add_argument("--no-moves", dest="moves", action="store_false")
     parser.add_argument("--json", action="store_true")
@@ -397,14 +497,16 @@ def main():
         more = ("--cluster-replies", "in-sync") if options.in_sync else ()
         if options.appendonly:
             more += ("--appendonly", "yes", "--appendfsync", "always")
-        cluster = Cluster(options.shards, options.replicas, etcd=3, options=more, network=network)
+        count = options.shards * (1 + options.replicas)
+        clocks = stack.enter_context(WrongClocks([0] * count, network))
+        cluster = Cluster(options.shards, options.replicas, etcd=3, options=more, network=clocks)
         if frozen_disk.is_possible():
             for member in cluster.etcd.members:
                 member.disk = stack.enter_context(frozen_disk.Disk())
         stack.enter_context(cluster)
         try:
             cluster.create()
-            torture = Torture(options, cluster, network)
+            torture = Torture(options, cluster, network, clocks)
             result = torture.run()
         except BaseException:
             print(cluster.told(), file=sys.stderr)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/cluster/clock_command.h"
 #include "cli/cluster/failover_commands.h"
 #include "cli/cluster/fake_cluster.h"
 #include "cli/cluster/member_commands.h"
@@ -285,6 +286,60 @@ TEST_F(ClusterChangesTest, RecoverLosesAgainstATakeover) {
   };
   EXPECT_TRUE(has(run(run_recover, RecoverArgs{"a", true}), "changed meanwhile"));
   EXPECT_EQ(cluster_.shard("a").primary.node, FakeCluster::id(1));
+}
+
+// The replica has left the set, and the primary was restarted without its data.
+TEST_F(ClusterChangesTest, RecoverTakesDataInMemoryRatherThanNone) {
+  cluster_.make(1);
+  ShardRecord record = cluster_.shard("a");
+  record.insync.clear();
+  cluster_.put_shard("a", record);
+  cluster_.nodes.nodes[FakeCluster::address(1)].incarnation = std::string(16, 'b');
+  cluster_.announce(1, 0, 0);
+  cluster_.announce(2, 0, 0, 1);
+  EXPECT_TRUE(has(run(run_recover, RecoverArgs{"a", false}), "--accept-loss"));
+  ASSERT_EQ(run(run_recover, RecoverArgs{"a", true}), "");
+  EXPECT_EQ(cluster_.shard("a").primary.node, FakeCluster::id(2));
+}
+
+// ---- reset-clock ----
+
+TEST_F(ClusterChangesTest, ResetClockPutsTheTimeOfThePrimary) {
+  cluster_.make(1);
+  ShardRecord record = cluster_.shard("a");
+  record.since = cluster_.clock.now() + std::chrono::hours(24);
+  cluster_.put_shard("a", record);
+  cluster_.nodes.nodes[FakeCluster::address(1)].clock_ahead = Millis(-300);
+  ASSERT_EQ(run(run_reset_clock, ResetClockArgs{"a"}), "");
+  record.since = cluster_.clock.now() - Millis(300);
+  EXPECT_EQ(cluster_.shard("a"), record) << "nothing else is changed";
+  EXPECT_TRUE(has(cluster_.talk.out, "began 86400300 ms from now"));
+  ASSERT_EQ(run(run_reset_clock, ResetClockArgs{"a"}), "");
+  EXPECT_TRUE(has(cluster_.talk.out, "nothing to reset"));
+}
+
+TEST_F(ClusterChangesTest, ResetClockChangesNothingUnlessYes) {
+  cluster_.make(1);
+  ShardRecord record = cluster_.shard("a");
+  record.since = cluster_.clock.now() + std::chrono::hours(24);
+  cluster_.put_shard("a", record);
+  cluster_.talk.says_yes = false;
+  EXPECT_NE(run(run_reset_clock, ResetClockArgs{"a"}), "");
+  EXPECT_EQ(cluster_.shard("a"), record);
+}
+
+// A time that is right is kept by a recovery, a wrong one is not.
+TEST_F(ClusterChangesTest, RecoverTakesOverNoWrongTime) {
+  for (const Millis ahead : {Millis(400), Millis(3'600'000)}) {
+    cluster_.make(1);
+    ShardRecord record = cluster_.shard("a");
+    record.since = cluster_.clock.now() + ahead;
+    cluster_.put_shard("a", record);
+    cluster_.records.erase(live_key(FakeCluster::id(1)));
+    ASSERT_EQ(run(run_recover, RecoverArgs{"a", true}), "");
+    const Millis kept = cluster_.shard("a").since - cluster_.clock.now();
+    EXPECT_EQ(kept, ahead == Millis(400) ? ahead : Millis(0));
+  }
 }
 
 // ---- reshard, rebalance, cancel ----

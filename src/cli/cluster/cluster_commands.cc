@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mayfly cluster`: servers that share the slots of one keyspace, and what one does with them.
 
+#include "cli/cluster/clock_command.h"
 #include "cli/cluster/dev/dev_command.h"
 #include "cli/cluster/failover_commands.h"
 #include "cli/cluster/init_command.h"
@@ -83,8 +84,14 @@ constexpr const char* kClusterRecoverExamples =
     "Examples:\n"
     "  mayfly cluster recover a                      shows what there is, and what would be lost\n"
     "  mayfly cluster recover a --accept-loss        does it\n"
-    "For a shard that waits for nodes that will not come back. The node with the latest data\n"
-    "becomes the primary.";
+    "For a shard that waits for nodes that will not come back, or whose primary came back without\n"
+    "its data while another node has it. The node with the latest data becomes the primary.";
+
+constexpr const char* kClusterResetClockExamples =
+    "Examples:\n"
+    "  mayfly cluster reset-clock a\n"
+    "For a shard whose record has a time that is ahead of all clocks, because the clock of a node\n"
+    "was wrong; `mayfly cluster check` says so. Set the clocks first. No data is changed.";
 
 constexpr const char* kClusterStatusExamples =
     "Examples:\n"
@@ -186,6 +193,12 @@ void add_failover_commands(Program& program, CliCommand above) {
                           kClusterRecoverExamples, recover, run_recover, true);
   recover_command.add_option("SHARD", recover->shard, "The shard").required();
   recover_command.add_flag("--accept-loss", recover->accepts_loss, "Accept what it says");
+
+  ResetClockArgs* const reset = program.keep<ResetClockArgs>();
+  add_cluster_command(program, above, "reset-clock", "Forget the time of a wrong clock",
+                      kClusterResetClockExamples, reset, run_reset_clock, true)
+      .add_option("SHARD", reset->shard, "The shard")
+      .required();
 }
 
 void add_picture_options(CliCommand command, PictureOptions& options) {

@@ -53,6 +53,7 @@ struct Candidate {
   std::uint64_t epoch = 0;   // of its data: what it has loaded, or got of a primary since
   std::uint64_t offset = 0;  // the same
   std::optional<std::uint64_t> keys = {};
+  Millis clock_ahead{0};  // of the clock here
 
   auto rank() const { return std::tuple(is_in_sync, epoch, offset, live.is_durable); }
 };
@@ -64,11 +65,12 @@ std::vector<Candidate> candidates_of(ClusterSession& session, const ClusterView&
   for (const std::string& node : view.members(shard)) {
     const LiveRecord* const live = view.live(node);
     if (live == nullptr) continue;
-    Candidate one{node, *live, shard.record.has({node, live->incarnation}), live->epoch,
-                  live->offset};
+    Candidate one{node, *live, shard.record.has({node, live->incarnation}),
+                  std::max(live->epoch, live->held), live->offset};
     if (const auto address = address_of(view, node)) {
       const NodeFacts facts = ask_facts(session, *address);
       one.keys = facts.keys;
+      one.clock_ahead = facts.clock_ahead;
       if (facts.is_up() && facts.incarnation == live->incarnation &&
           facts.followed_offset > live->offset) {
         one.epoch = shard.record.epoch;
@@ -122,7 +124,9 @@ Result<std::optional<RegisterCommit>> recovery(const ClusterView& view, const st
   record.epoch += 1;
   record.primary = {best.node, best.live.incarnation};
   record.insync.clear();
-  record.since = now;
+  // By its clock, and no earlier than the last primary began, unless that was a wrong time.
+  const Time there = now + best.clock_ahead;
+  record.since = record.since > there + kClockSpreadMax ? there : std::max(record.since, there);
   RegisterCommit commit;
   replace(commit, view, shard_key(id), to_text(record));
   compare(commit, view, live_key(best.node));

@@ -124,6 +124,7 @@ struct FakeNode {
   std::uint64_t lag = 0;  // of all its replicas
   std::uint64_t followed_offset = 0;
   Millis clock_ahead{0};
+  Millis clock_floor{0};
   bool is_up = true;
   Code fault = Code::io;  // of a call, if it is not up
   std::string refused_writes;
@@ -227,8 +228,10 @@ class FakeNodes final : public ClusterNodes {
   std::string info(const FakeNode& node) const {
     std::string lines = fmt::format(
         "cluster_name:{}\r\ncluster_my_id:{}\r\ncluster_my_incarnation:{}\r\ncluster_my_shard:{}"
-        "\r\ncluster_role:leading\r\ncluster_serving:{}\r\ncluster_epoch:{}\r\n",
-        node.name, node.id, node.incarnation, node.shard, node.is_serving ? 1 : 0, node.epoch);
+        "\r\ncluster_role:leading\r\ncluster_serving:{}\r\ncluster_epoch:{}\r\n"
+        "cluster_clock_floor_ms:{}\r\n",
+        node.name, node.id, node.incarnation, node.shard, node.is_serving ? 1 : 0, node.epoch,
+        node.clock_floor.count());
     lines += fmt::format(
         "cluster_refused_writes:{}\r\ncluster_keeps_data:{}\r\ncluster_came_back_empty:{}\r\n"
         "cluster_disk_free_bytes:{}\r\ncluster_disk_bytes:107374182400\r\n",
@@ -288,13 +291,15 @@ class FakeCluster {
     announce(node);
     return made;
   }
-  void announce(int node, std::uint64_t epoch = 0, std::uint64_t offset = 0) {
+  void announce(int node, std::uint64_t epoch = 0, std::uint64_t offset = 0,
+                std::uint64_t held = 0) {
     LiveRecord live;
     live.incarnation = nodes.nodes[address(node)].incarnation;
     live.version = "0.1.0";
     live.role = "none";
     live.epoch = epoch;
     live.offset = offset;
+    live.held = held;
     records.put(live_key(id(node)), to_text(live));
   }
 

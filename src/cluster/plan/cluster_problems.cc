@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "cluster/plan/recovery.h"
+
 namespace mayfly {
 namespace {
 
@@ -43,6 +45,7 @@ class ProblemFinder {
   void look_at_slots();
   void look_at_shard(const ClusterShard& shard);
   void look_at_dead(const ClusterShard& shard, const std::string& what);
+  std::string holder_of(const ClusterShard& shard) const;
   void look_at_replicas(const ClusterShard& shard);
   void look_at_nodes();
   void look_at_moves();
@@ -123,12 +126,31 @@ void ProblemFinder::look_at_dead(const ClusterShard& shard, const std::string& w
                "look at " + labels(silent) + ": stopped (kill -CONT), overloaded, or cut off?");
   }
   if (missing.empty()) {
+    if (const std::string holder = holder_of(shard); !holder.empty()) {
+      return add(Severity::fault,
+                 what +
+                     "; the shard waits: no node that was primary or in sync has loaded all of "
+                     "its data, but " +
+                     label(holder) + " lives with data of it",
+                 "mayfly cluster recover " + shard.id +
+                     " shows what each node has, and changes nothing; with --accept-loss the one "
+                     "with the latest data goes on");
+    }
     return add(Severity::fault, what + "; so has every replica that was in sync",
                "the one with the latest data on disk takes over by itself in some seconds");
   }
   add(Severity::fault, what + "; the shard waits for " + labels(missing),
       "start " + labels(missing) + " again. Only if that is impossible: mayfly cluster recover " +
           shard.id + " (it shows what would be lost, and changes nothing)");
+}
+
+// The node for whose data the shard waits; empty: none.
+std::string ProblemFinder::holder_of(const ClusterShard& shard) const {
+  LiveProcesses lives;
+  for (const std::string& node : view_.members(shard)) {
+    if (const LiveRecord* const live = view_.live(node)) lives[node] = *live;
+  }
+  return choose_recovery(shard.record, lives).holder;
 }
 
 std::string ProblemFinder::labels(const std::vector<std::string>& ids) const {

@@ -121,12 +121,29 @@ TEST_F(ClusterProblemsTest, ADeadPrimaryWithAnHeir) {
 TEST_F(ClusterProblemsTest, AShardThatWaitsForADeadNode) {
   erase(live_key(id(0)));
   start(3, kLater);
-  expect_only(Severity::fault, "the shard waits for 10.0.0.0:6379", "recover a --accept-loss");
+  expect_only(Severity::fault, "the shard waits for 10.0.0.0:6379",
+              "recover a (it shows what would be lost");
 }
 
 TEST_F(ClusterProblemsTest, AShardWhoseMemoriesAreAllGone) {
   start(0, kLater);
   start(3, kLater);
+  expect_only(Severity::fault, "so has every replica", "takes over by itself");
+}
+
+TEST_F(ClusterProblemsTest, AShardThatWaitsForAReplicaThatHasTheData) {
+  ShardRecord shrunk = record("a");
+  shrunk.insync.clear();
+  put("shards/a", to_text(shrunk));
+  LiveRecord live;
+  live.incarnation = kIncarnation;
+  live.held = 1;
+  put(live_key(id(3)), to_text(live));
+  start(0, kLater);
+  expect_only(Severity::fault, "but 10.0.0.3:6379 lives with data of it",
+              "cluster recover a shows");
+  live.held = 0;
+  put(live_key(id(3)), to_text(live));
   expect_only(Severity::fault, "so has every replica", "takes over by itself");
 }
 

@@ -314,6 +314,7 @@ void Cluster::announce() {
   live.epoch = loaded.epoch;
   live.offset = loaded.offset;
   live.is_durable = parts_.config.appendonly;
+  live.held = node.held();
   announced_role_ = live.role;
   register_->announce(live_key(file_.node), to_text(live));
 }

@@ -84,5 +84,42 @@ TEST_F(ClusterFailoverTest, ATakeoverNeedsTheRegisterButNoPrimary) {
   EXPECT_EQ(ask(1, "GET a"), "\"1\"");
 }
 
+// A process without data must know of those that have it: they may not be in the set any more.
+TEST_F(ClusterFailoverTest, EveryProcessAnnouncesWhoseDataItHas) {
+  const auto held = [this](int node) {
+    return parse_live_record(*records_.find(live_key(id(node)))->value)->held;
+  };
+  start(3);
+  EXPECT_EQ(held(1), 0u);
+  ask(0, "CLUSTER ADDSLOTSRANGE 0 16383");
+  ask(1, "CLUSTER REPLICATE " + id(0));
+  run(3s);
+  EXPECT_EQ(held(0), 1u);
+  EXPECT_EQ(held(1), 1u);
+  EXPECT_EQ(held(2), 0u) << "it belongs to no shard";
+  EXPECT_EQ(servers_->run(1, "CLUSTER FAILOVER"), "OK");
+  run(3s);
+  EXPECT_EQ(held(0), 2u);
+  EXPECT_EQ(held(1), 2u);
+}
+
+// Else a primary that starts again would seem to have lost data.
+TEST_F(ClusterFailoverTest, AnEpochIsNotedInTheFileBeforeAnythingIsWritten) {
+  Config with = config();
+  with.appendonly = true;
+  start_shard(2, with);
+  ask(0, "SET a 1");
+  run(100ms);
+  EXPECT_EQ(servers_->run(1, "CLUSTER FAILOVER"), "OK");
+  run(3s);
+  ASSERT_TRUE(serves(1));
+  std::string log;
+  for (int i = 1; i < 5; ++i) {
+    log += (*servers_)[1].fake_disk().bytes(with.dir + "/appendonlydir/appendonly.aof." +
+                                            std::to_string(i) + ".incr.aof");
+  }
+  EXPECT_NE(log.find("#cluster 2 "), std::string::npos) << log;
+}
+
 }  // namespace cluster_failover_test
 }  // namespace mayfly

@@ -64,6 +64,8 @@ void ShardNode::end() {
   detach();
   machine_ = nullptr;
   shard_.clear();
+  set_held(0);
+  held_ = 0;
 }
 
 void ShardNode::feed_machine() {
@@ -73,8 +75,16 @@ void ShardNode::feed_machine() {
   machine_->record_seen(shard->version, shard->record, now);
   for (const std::string& node : view_.members(*shard)) {
     const auto live = view_.lives().find(node);
-    if (live == view_.lives().end()) continue;
-    machine_->live_seen(node, live->second.version, live->second.record, now);
+    if (live != view_.lives().end()) {
+      machine_->live_seen(node, live->second.version, live->second.record, now);
+    }
+  }
+  const std::vector<std::string> members = view_.members(*shard);
+  for (const std::string& node : machine_->live_nodes()) {
+    const bool is_of_shard =
+        std::ranges::find(members, node) != members.end() || machine_->names(node);
+    const bool is_alive = view_.live(node) != nullptr && is_of_shard;
+    if (!is_alive) machine_->live_gone(node, view_.version(), now);
   }
 }
 
@@ -101,6 +111,7 @@ void ShardNode::tick(Time now) {
   }
   // It has handed over, and is in the set of its successor: it leaves that, too.
   if (leaves_until_ && !left_at_ && machine_->role() == ShardRole::following) machine_->leave();
+  note_held();
   machine_->tick(now);
   if (leaves_until_ && !left_at_ && !machine_->in_record()) left_at_ = now;
 }
@@ -197,6 +208,29 @@ std::uint64_t ShardNode::log_end() const { return parts_.replication.stream().lo
 
 Time ShardNode::wall() const { return parts_.clock.now(); }
 
+Millis ShardNode::wall_ahead() const { return parts_.host.clock_ahead(); }
+
+void ShardNode::limit_wall(Millis most) { parts_.host.limit_clock(most); }
+
+// Others must know that this process has data before they could lose theirs.
+void ShardNode::note_held() {
+  const PrimaryLink* const primary = parts_.replication.primary();
+  const bool is_dropped =
+      parts_.loading.is_active() || (primary != nullptr && primary->state() == LinkState::loading);
+  const bool has_all = machine_->is_leading() || (primary != nullptr && primary->is_up());
+  if (!is_dropped && !has_all) return;
+  if (has_all) parts_.replication.stream().set_epoch(machine_->record().epoch);
+  set_held(is_dropped ? 0 : machine_->record().epoch);
+}
+
+// Later, if etcd has another process for this node, or none yet.
+void ShardNode::set_held(std::uint64_t held) {
+  const LiveRecord* const live = view_.live(self_.node);
+  if (held == held_ || live == nullptr || live->incarnation != self_.incarnation) return;
+  held_ = held;
+  parts_.cluster.announce();
+}
+
 bool ShardNode::is_data_complete() const {
   if (parts_.loading.is_active()) return false;
   const PrimaryLink* const primary = parts_.replication.primary();
@@ -237,7 +271,6 @@ bool ShardNode::is_alone() const {
 }
 
 void ShardNode::follow(const ShardRecord& record) {
-  parts_.replication.stream().set_epoch(record.epoch);
   // A former process of this very node: there is nobody to follow before somebody takes over.
   if (record.primary.node == self_.node) return detach();
   const auto address = address_of(record.primary.node);

@@ -37,6 +37,9 @@ class ShardNode final : public ShardHost, public ClusterRole {
 
   // This process leads, and had no data when it began, though the shard had primaries before.
   bool came_back_empty() const { return came_back_empty_ && machine_ && machine_->is_leading(); }
+
+  // LiveRecord::held of this process.
+  std::uint64_t held() const { return held_; }
   ShardMachine* machine() { return machine_.get(); }  // null: it belongs to no shard
   const ShardMachine* machine() const { return machine_.get(); }
 
@@ -64,6 +67,8 @@ class ShardNode final : public ShardHost, public ClusterRole {
   std::string history() const override;
   std::uint64_t log_end() const override;
   Time wall() const override;
+  Millis wall_ahead() const override;
+  void limit_wall(Millis most) override;
   bool is_data_complete() const override;
   void commit(std::uint64_t version, const ShardRecord& record,
               const std::map<std::string, std::uint64_t>& lives) override;
@@ -84,6 +89,8 @@ class ShardNode final : public ShardHost, public ClusterRole {
   void follow_address();
   bool is_known(const NodeMemory& memory) const;
   void note_data(const ShardRecord& record);
+  void note_held();
+  void set_held(std::uint64_t held);
   bool is_alone() const;  // no other node belongs to the shard
   std::optional<PeerAddress> address_of(const std::string& node) const;
 
@@ -97,8 +104,9 @@ class ShardNode final : public ShardHost, public ClusterRole {
   std::uint64_t machines_ = 0;  // made so far: answers for an earlier one are dropped
   std::uint64_t commits_ = 0;   // sent so far: only the answer to the last counts
   std::uint64_t led_epoch_ = 0;
+  std::uint64_t held_ = 0;
   bool came_back_empty_ = false;  // when it began to lead
-  std::string followed_;  // the node that is followed; empty: none
+  std::string followed_;          // the node that is followed; empty: none
   PeerAddress followed_address_;
   std::map<std::string, int> pulses_waiting_;  // by node, for their answers
   std::optional<Time> leaves_until_;           // the process ends

@@ -73,6 +73,7 @@ class ServerProcess final : public ServerHost {
   Result<std::unique_ptr<Register>> open_register(const Config& config) override;
   const Clock& lease_clock() const override { return lease_clock_; }
   void raise_clock(Time floor) override { floored_clock_.raise(floor); }
+  void limit_clock(Millis most) override { floored_clock_.limit(most); }
   Millis clock_ahead() const override { return floored_clock_.ahead(); }
 
  private:
@@ -87,8 +88,8 @@ class ServerProcess final : public ServerHost {
   void end_if_asked();
 
   SystemClock clock_;
-  FlooredClock floored_clock_{clock_};  // of the node of a cluster
   SteadyClock lease_clock_;
+  FlooredClock floored_clock_{clock_, lease_clock_};  // of the node of a cluster
   OpenRegister open_register_;
   SystemDisk disk_;
   Log log_;

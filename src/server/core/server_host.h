@@ -70,8 +70,10 @@ class ServerHost {
   // A clock that is immune to steps and counts the time that the machine sleeps.
   virtual const Clock& lease_clock() const = 0;
 
-  // The clock of the server shows this moment at least, from now on.
+  // The clock of the server shows this moment at least, from now on. limit_clock() sets it back if
+  // it is further ahead of the machine's clock than that.
   virtual void raise_clock(Time) {}
+  virtual void limit_clock(Millis) {}
   virtual Millis clock_ahead() const { return Millis(0); }  // of the machine's, by that
 };
 

@@ -221,10 +221,12 @@ void AofWriter::before_sleep(Time now) {
 // For the recovery of a cluster: which writes the file has up to here.
 void AofWriter::add_note(Time now) {
   const ReplicationStream& stream = context_.stream;
-  if (stream.epoch() == 0 || stream.log().end() == noted_offset_) return;
+  if (stream.epoch() == 0) return;
+  if (stream.log().end() == noted_offset_ && stream.epoch() == noted_epoch_) return;
   const bool is_always = aof_->options().sync == AofSync::always;
   if (!is_always && is_due(noted_at_, now) && !is_due(noted_at_ + kNoteInterval, now)) return;
   noted_offset_ = stream.log().end();
+  noted_epoch_ = stream.epoch();
   noted_at_ = now;
   aof_->append(kAnyDatabase, fmt::format("{}{} {} {}\r\n", AofReader::kNoteMark, stream.epoch(),
                                          stream.ids().id, noted_offset_));

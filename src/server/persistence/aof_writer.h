@@ -168,6 +168,7 @@ class AofWriter final : public PropagationSink {
 
   // The last note: see add_note().
   std::uint64_t noted_offset_ = 0;
+  std::uint64_t noted_epoch_ = 0;
   Time noted_at_ = Time::min();
 
   // Rewriting.

@@ -98,6 +98,8 @@ void read_cluster_info(NodeFacts& facts, std::string_view info) {
   facts.is_serving = is_yes(info_value(info, "cluster_serving"));
   facts.epoch = whole(info_value(info, "cluster_epoch"));
   facts.record_version = whole(info_value(info, "cluster_record_version"));
+  const auto floor = info_number(info, "cluster_clock_floor_ms");
+  if (floor) facts.clock_floor = Millis(static_cast<std::int64_t>(*floor));
   facts.is_register_connected = info_value(info, "cluster_register_state") != "disconnected";
   facts.register_error = text("cluster_register_error");
   facts.health.refused_writes = text("cluster_refused_writes");

@@ -63,6 +63,7 @@ struct NodeFacts {
   bool is_syncing = false;  // it receives all data of its primary
   std::optional<double> synced_share;
   Millis clock_ahead{0};  // of the clock here
+  Millis clock_floor{0};  // by that its time is ahead of the clock of its machine
   double round_trip_ms = 0;
 
   bool is_up() const { return error.empty(); }

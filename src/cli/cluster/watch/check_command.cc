@@ -133,10 +133,12 @@ CheckResult check_clocks(const ClusterPicture& picture) {
     if (one.is_up()) facts.push_back(one);
   }
   const Millis spread = clock_spread(facts);
-  CheckResult result{
-      "clocks",
-      fmt::format("of {} within {} ms", plural(facts.size(), "node"), spread.count()),
-      {}};
+  Millis floor{0};
+  for (const NodeFacts& one : facts) floor = std::max(floor, one.clock_floor);
+  CheckResult result{"clocks",
+                     fmt::format("of {} within {} ms, the greatest floor {} ms",
+                                 plural(facts.size(), "node"), spread.count(), floor.count()),
+                     {}};
   if (facts.empty() && !picture.facts.empty()) {
     result.problems.push_back({Severity::risk, "no node has told its time", ""});
   }

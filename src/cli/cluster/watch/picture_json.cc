@@ -47,6 +47,7 @@ void nodes_json(Json& json, const ClusterPicture& picture, const ClusterShard* s
       json.member("keys", facts->second.keys);
       json.member("memory_bytes", facts->second.memory_bytes);
       json.member("clock_ahead_ms", static_cast<std::int64_t>(facts->second.clock_ahead.count()));
+      json.member("clock_floor_ms", static_cast<std::int64_t>(facts->second.clock_floor.count()));
     } else if (facts != picture.facts.end()) {
       member_text(json, "error", facts->second.error);
     }

@@ -222,9 +222,45 @@ std::vector<ClusterProblem> storage_problems(const ClusterPicture& picture) {
   return problems;
 }
 
+namespace {
+
+// A time that a wrong clock has left in a record.
+void add_wrong_since(const ClusterPicture& picture, const ClusterShard& shard,
+                     std::vector<ClusterProblem>& problems) {
+  const auto primary = picture.facts.find(shard.record.primary.node);
+  const bool is_known = primary != picture.facts.end() && primary->second.is_up();
+  const Time there = picture.now + (is_known ? primary->second.clock_ahead : Millis(0));
+  const Millis ahead = shard.record.since - there;
+  if (ahead <= kClockSpreadMax) return;
+  problems.push_back(
+      {Severity::risk,
+       fmt::format("the record of shard {} says that its primary began {} ms from now: a clock was "
+                   "wrong then",
+                   shard.id, ahead.count()),
+       "mayfly cluster reset-clock " + shard.id +
+           ", when the clocks are right (nodes take no more than cluster-max-clock-difference of "
+           "it over)"});
+}
+
+void add_floor(const ClusterPicture& picture, const std::string& node, const NodeFacts& facts,
+               std::vector<ClusterProblem>& problems) {
+  if (!facts.is_up() || facts.clock_floor <= Millis(0)) return;
+  const bool is_large = facts.clock_floor > kClockSpreadMax;
+  problems.push_back(
+      {is_large ? Severity::risk : Severity::info,
+       fmt::format("the time of {} is {} ms ahead of the clock of its machine, as that of an "
+                   "earlier primary was; it runs at half the rate until both are the same",
+                   node_label(picture.view, node), facts.clock_floor.count()),
+       is_large ? "restart that node when its clock is right" : ""});
+}
+
+}  // namespace
+
 std::vector<ClusterProblem> clock_problems(const ClusterPicture& picture) {
   std::vector<ClusterProblem> problems;
+  for (const ClusterShard& shard : picture.view.shards()) add_wrong_since(picture, shard, problems);
   for (const auto& [node, facts] : picture.facts) {
+    add_floor(picture, node, facts, problems);
     for (const auto& [id, member] : facts.members) {
       if (!member.has_wrong_clock) continue;
       const Millis ahead = member.clock_ahead;

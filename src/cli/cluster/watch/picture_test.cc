@@ -213,6 +213,34 @@ TEST_F(PictureTest, TheCheckFindsClocksThatDiffer) {
   EXPECT_TRUE(has(cluster_.talk.out, "does not get in sync: its clock is 600 ms behind"));
 }
 
+TEST_F(PictureTest, TheCheckShowsFloorsOfClocks) {
+  cluster_.make(3);
+  start_etcd();
+  tell_maps();
+  FakeNode& node = cluster_.nodes.nodes[FakeCluster::address(2)];
+  node.clock_floor = Millis(400);
+  EXPECT_EQ(check(), Exit::ok) << cluster_.talk.out;
+  EXPECT_TRUE(has(cluster_.talk.out, "greatest floor 400 ms"));
+  EXPECT_TRUE(has(cluster_.talk.out, "time of 10.0.0.2:6379 is 400 ms ahead of the clock of its"));
+  node.clock_floor = Millis(501);
+  EXPECT_EQ(check(), Exit::problems);
+}
+
+TEST_F(PictureTest, TheCheckFindsATimeOfARecordThatIsWrong) {
+  cluster_.make(3);
+  start_etcd();
+  tell_maps();
+  ShardRecord record = cluster_.shard("a");
+  record.since = cluster_.clock.now() + std::chrono::hours(1);
+  cluster_.put_shard("a", record);
+  EXPECT_EQ(check(), Exit::problems);
+  EXPECT_TRUE(has(cluster_.talk.out, "primary began 3600000 ms from now")) << cluster_.talk.out;
+  EXPECT_TRUE(has(cluster_.talk.out, "mayfly cluster reset-clock a"));
+  record.since = cluster_.clock.now() + Millis(400);
+  cluster_.put_shard("a", record);
+  EXPECT_EQ(check(), Exit::ok) << cluster_.talk.out;
+}
+
 TEST_F(PictureTest, TheCheckFindsTwoThatServe) {
   cluster_.make(2);
   start_etcd();

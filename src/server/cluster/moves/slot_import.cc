@@ -38,7 +38,9 @@ SlotImport::SlotImport(const ServerParts& parts, Begin begin, Client& client, st
 Time SlotImport::steady_now() const { return parts_.host.lease_clock().now(); }
 
 void SlotImport::last(Time now) {
-  parts_.host.raise_clock(now);  // a successor inherits it, and may be the one to show the keys
+  // A successor inherits it, and may be the one to show the keys.
+  const Millis most(parts_.config.cluster_max_clock_difference);
+  parts_.host.raise_clock(std::min(now, parts_.clock.now() - parts_.host.clock_ahead() + most));
   needed_ = parts_.replication.stream().log().end();
   awaits_safety_ = true;
 }
