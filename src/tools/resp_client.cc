@@ -118,6 +118,16 @@ void escape_errors(ReplyValue& reply) {
   for (ReplyValue& item : reply.items) escape_errors(item);
 }
 
+// How data can be read in that state.
+std::string_view way_around(std::string_view error) {
+  if (error.starts_with("LOADING ")) return " (try again when it has loaded its files)";
+  if (error.starts_with("BUSY ")) return " (a script runs: SCRIPT KILL)";
+  if (error.starts_with("MASTERDOWN ")) {
+    return " (CONFIG SET replica-serve-stale-data yes there: then it answers with the data it has)";
+  }
+  return "";
+}
+
 Status say_hello(RespClient& client) {
   client.add("PING");
   if (const Status status = client.send(); !status) return status;
@@ -239,8 +249,8 @@ Result<std::optional<ReplyValue>> RespClient::read_within(Millis time) {
 Result<ReplyValue> RespClient::read_good() {
   Result<ReplyValue> reply = read();
   if (reply && reply->kind == ReplyValue::Kind::error) {
-    return Error{Code::unsupported,
-                 fmt::format("the server replied with an error: {}", reply->text)};
+    return Error{Code::unsupported, fmt::format("the server replied with an error: {}{}",
+                                                reply->text, way_around(reply->text))};
   }
   return reply;
 }

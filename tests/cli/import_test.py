@@ -320,6 +320,32 @@ class IntoServerTest(ServerCase):
         self.refused(self.program.run(*words, "--strict"),
                      "library of functions", "--without-functions")
 
+    def test_a_replica_without_its_primary_is_a_source_and_the_summary_says_so(self):
+        self.client.ok("SET", "k", "v")
+        self.client.ok("REPLICAOF", "127.0.0.1", 1)
+        self.client.ok("CONFIG", "SET", "replica-serve-stale-data", "no")
+        words = ("import", self.url(self.source), "--db", self.db)
+        self.refused(self.program.run(*words), "MASTERDOWN", "replica-serve-stale-data yes")
+        self.client.ok("CONFIG", "SET", "replica-serve-stale-data", "yes")
+        summary = self.copied(*words)
+        self.assertEqual(summary["keys"], 1)
+        self.assertRegex(summary["not_copied"][0], "^newer writes, .*without a connection")
+
+    def test_what_the_user_of_the_source_may_not_see_is_named(self):
+        self.client.ok("SET", "k", "v")
+        self.client.ok("ACL", "SETUSER", "reader", "on", ">p", "~*", "+@all", "-info", "-function")
+        place = self.url(self.source)[:-2].removeprefix("redis://")
+        target = self.url(self.start(Mayfly))[:-2]
+        for words in (("--to", target), ("--db", self.db),
+                      ("--to", target, "--without-functions")):
+            summary = self.copied("import", f"redis://reader:p@{place}", *words)
+            self.assertEqual(summary["keys"], 1)
+            databases, libraries = summary["not_copied"]
+            self.assertRegex(databases, "^other databases, if there are any: INFO .*NOPERM")
+            self.assertRegex(libraries, "^libraries of functions, if there are any: FUNCTION .*NOP")
+        self.refused(self.program.run("import", f"redis://reader:p@{place}", "--to", target,
+                                      "--strict"), "libraries of functions", "NOPERM")
+
     def test_types_that_the_target_does_not_have_are_skipped_and_counted(self):
         target = self.start(Redis, "--rename-command", "XADD", "")
         self.client.ok("XADD", "x", "1-1", "f", "v")

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """ttl, expire, persist, touch, expiring and purge, with the real program."""
 
+import os
 import unittest
 
 from program import NOT_FOUND, TestCase
+from terminal import Terminal
 
 HOUR_MS = 3_600_000
 CHANGES = [("expire", ("1h",)), ("persist", ()), ("touch", ("1h",))]
@@ -225,6 +227,14 @@ class PurgeTest(TestCase):
         self.assertEqual(self.expired(), 0)
         self.assertEqual(self.done("purge", "--json").json, {"removed": 0, "done": True})
         self.assertEqual(self.done("get", "name").text, "alice\n")
+
+    def test_a_person_gets_words_and_not_a_bare_number(self):
+        self.put_short_lived("a", "b")
+        words = [self.program.path, "purge", "--all", "--db", self.db]
+        for said in ("2 expired entries removed", "0 expired entries removed"):
+            with Terminal(words, dict(os.environ)) as terminal:
+                terminal.expect(said)
+                self.assertEqual(terminal.end(), 0)
 
     def test_limits_leave_the_rest(self):
         self.put_short_lived("a", "b", "c")

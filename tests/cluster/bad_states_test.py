@@ -170,7 +170,7 @@ class BadStatesTest(StatesCase):
         for node in self.cluster.nodes:
             node.freeze()
         self.assert_told("0 of 2 answer", "is it stopped (kill -CONT)", "WRONG  maps",
-                         status=("no answer", "0 of 16384 slots served",
+                         status=("no answer", "0 of 16384 slots known to be served",
                                  "nor does a replica that could take over"))
         for node in self.cluster.nodes:
             node.thaw()
@@ -229,6 +229,18 @@ class EmptyTest(StatesCase):
             node.restart()
         self.cluster.await_ok()
         self.cluster.await_in_sync()
+
+    def test_a_shard_that_was_empty_before_has_lost_nothing(self):
+        self.cluster = self.enterContext(
+            WatchedCluster(replicas=0, options=("--appendonly", "yes"))).create("init")
+        node, = self.cluster.nodes
+        self.assertEqual((node.told("SET", "a", 1), node.told("DEL", "a")), ("OK", 1))
+        node.stop()
+        node.restart()
+        self.cluster.await_ok()
+        self.assertEqual(int(node.state()["cluster_epoch"]), 2)
+        self.assert_fine()
+        self.assertNotIn("came back without data", node.log())
 
 
 if __name__ == "__main__":

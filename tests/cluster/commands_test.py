@@ -51,7 +51,7 @@ class CommandsTest(ClusterCase):
 
     def test_init_makes_a_cluster_that_passes_its_check(self):
         cluster = self.start(shards=2, replicas=1, how="init")
-        self.eventually(cluster, "check")
+        self.eventually(cluster, "check", "--cache")  # they keep no files
         picture = cluster.mayfly("status")
         self.assertIn("main   4 nodes, 2 shards, 16384 slots ok", picture)
         self.assertRegex(picture, r"a  127\.0\.0\.1:\d+  serving  epoch \d+ +8192 slots")

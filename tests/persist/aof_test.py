@@ -403,6 +403,30 @@ class DamageTest(AofCase):
         self.assertIn(at, offsets, said)
         self.assertIn("NOSUCHCOMMAND", said.upper())
 
+    def test_zeros_of_a_power_cut_are_cut_off(self):
+        self.write(self.whole + bytes(4096))
+        self.server.restart()
+        self.assertRegex(self.server.log(), f"4096 bytes from offset {len(self.whole)} on")
+        self.assertEqual(self.server.client().ask("GET", "plain"), b"value")
+
+    def test_the_advice_for_a_damaged_end_works(self):
+        said, _ = self.refused(self.whole + b"garbage")
+        command, folder = re.search(r"(mayfly aof) '([^']+)'", said).groups()
+        self.assertEqual((command, os.path.realpath(folder)),
+                         ("mayfly aof", os.path.realpath(self.folder(""))))
+        for words, code in (((), 1), (("--check",), 1), (("--fix",), 0), ((), 0)):
+            done = subprocess.run([os.environ["MAYFLY"], "aof", folder, *words], check=False,
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            self.assertIn("damaged" if code or words else "no damage", done.stdout)
+        with open(self.path + ".cut-1", "rb") as file:
+            self.assertEqual(file.read(), b"garbage")
+        self.server.restart()
+        self.assertEqual(self.server.client().ask("GET", "plain"), b"value")
+        running = subprocess.run([os.environ["MAYFLY"], "aof", folder, "--fix"], check=False,
+                                 capture_output=True, text=True)
+        self.assertEqual((running.returncode, running.stderr), (0, ""), "nothing to mend")
+
     def test_a_file_that_is_missing_is_named(self):
         os.rename(self.path, self.path + ".away")
         self.server.spawn()
@@ -412,7 +436,11 @@ class DamageTest(AofCase):
         with open(self.folder("appendonly.aof.manifest"), "a", encoding="utf-8") as file:
             file.write("file nonsense\n")
         self.server.spawn()
-        self.assertIn("manifest", self.server.end_refused())
+        self.assertRegex(self.server.end_refused(), r"manifest.*\(restore it from a backup, or")
+        with open(self.folder("appendonly.aof.manifest"), "w", encoding="utf-8"):
+            pass  # as a power cut leaves it
+        self.server.spawn()
+        self.assertRegex(self.server.end_refused(), r"names no file \(restore it from a backup")
 
 
 class OthersTest(AofCase):

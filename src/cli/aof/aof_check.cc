@@ -61,7 +61,11 @@ Result<AofOptions> find_aof_options(Disk& disk, const std::string& path) {
   } else {
     options.directory = path;
     const Result<std::vector<std::string>> names = disk.list(path);
-    if (!names) return names.error();
+    if (!names) {
+      return Error{names.error().code,
+                   fmt::format("{} (give the folder of the append-only file, or its manifest)",
+                               names.error().message)};
+    }
     for (const std::string& name : *names) {
       if (!name.ends_with(kManifestEnd) || name.starts_with("temp-")) continue;
       if (!manifest.empty()) {

@@ -134,6 +134,11 @@ struct FakeNode {
   std::uint64_t max_memory = 0;
   bool evicts = false;
   bool is_log_good = true;
+  bool is_register_connected = true;
+  std::string cluster_id;
+  std::string version = "0.1.0";
+  std::string paused;          // by CLIENT PAUSE: "write"
+  bool hears_primary = false;  // it is a replica, and its primary has sent something just now
   bool is_loading = false;
   bool is_plain = false;  // not in cluster mode
   ReplyValue slots;       // of CLUSTER SLOTS
@@ -187,10 +192,15 @@ class FakeNodes final : public ClusterNodes {
           Kind::bulk,
           fmt::format("used_memory:1048576\r\nloading:{}\r\nrole:{}\r\n"
                       "slave_repl_offset:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:{}\r\n"
-                      "aof_last_write_status:{}\r\n",
-                      node.is_loading ? 1 : 0, node.followed_offset > 0 ? "slave" : "master",
+                      "aof_last_write_status:{}\r\nmayfly_version:{}\r\npaused_reason:{}\r\n"
+                      "paused_actions:{}\r\nmaster_link_status:{}\r\n"
+                      "",
+                      node.is_loading ? 1 : 0,
+                      node.followed_offset > 0 || node.hears_primary ? "slave" : "master",
                       node.followed_offset, node.max_memory,
-                      node.evicts ? "allkeys-lru" : "noeviction", node.is_log_good ? "ok" : "err"));
+                      node.evicts ? "allkeys-lru" : "noeviction", node.is_log_good ? "ok" : "err",
+                      node.version, node.paused.empty() ? "none" : "client_pause",
+                      node.paused.empty() ? "none" : node.paused, node.hears_primary ? "up" : ""));
     }
     if (words == "TIME") {
       const auto ms = (clock_.now() + node.clock_ahead).time_since_epoch().count();
@@ -228,14 +238,18 @@ class FakeNodes final : public ClusterNodes {
   std::string info(const FakeNode& node) const {
     std::string lines = fmt::format(
         "cluster_name:{}\r\ncluster_my_id:{}\r\ncluster_my_incarnation:{}\r\ncluster_my_shard:{}"
-        "\r\ncluster_role:leading\r\ncluster_serving:{}\r\ncluster_epoch:{}\r\n"
+        "\r\ncluster_role:{}\r\ncluster_serving:{}\r\ncluster_epoch:{}\r\n"
         "cluster_clock_floor_ms:{}\r\n",
-        node.name, node.id, node.incarnation, node.shard, node.is_serving ? 1 : 0, node.epoch,
+        node.name, node.id, node.incarnation, node.shard,
+        node.hears_primary ? "following" : "leading", node.is_serving ? 1 : 0, node.epoch,
         node.clock_floor.count());
     lines += fmt::format(
         "cluster_refused_writes:{}\r\ncluster_keeps_data:{}\r\ncluster_came_back_empty:{}\r\n"
         "cluster_disk_free_bytes:{}\r\ncluster_disk_bytes:107374182400\r\n",
         node.refused_writes, node.keeps_data ? 1 : 0, node.came_back_empty ? 1 : 0, node.disk_free);
+    lines +=
+        fmt::format("cluster_register_state:{}\r\ncluster_id:{}\r\n",
+                    node.is_register_connected ? "connected" : "disconnected", node.cluster_id);
     for (const auto& [address, other] : nodes) {
       if (other.id == node.id) continue;
       const bool is_wrong = std::chrono::abs(other.clock_ahead) > Millis(500);

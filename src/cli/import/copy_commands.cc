@@ -112,13 +112,28 @@ struct ImportArgs : CopyArgs {
   bool is_without_functions = false;
 };
 
+// A line for data that the user of the source may not see.
+Result<std::string> unseen(std::string_view what, const Error& why) {
+  if (why.code != Code::unsupported) return why;
+  return fmt::format("{}, if there are any: {}", what, why.message);
+}
+
 // What the source has and the copy has not, a line each. `are_copied`: the libraries of functions.
 Result<std::vector<std::string>> left_out(ServerSource& source, const ServerAddress& from,
                                           bool are_copied) {
   std::vector<std::string> lines;
+  if (source.is_cut_off()) {
+    lines.emplace_back(
+        "newer writes, if there are any: the source is a replica without a connection to its "
+        "primary");
+  }
   const Result<std::vector<DatabaseKeys>> all = source.all_databases();
-  if (!all) return all.error();
-  for (const DatabaseKeys& database : *all) {
+  if (!all) {
+    Result<std::string> line = unseen("other databases", all.error());
+    if (!line) return line.error();
+    lines.push_back(*std::move(line));
+  }
+  for (const DatabaseKeys& database : all ? *all : std::vector<DatabaseKeys>()) {
     if (std::ranges::count(source.databases(), database.number, &DatabaseKeys::number) > 0) {
       continue;
     }
@@ -129,7 +144,12 @@ Result<std::vector<std::string>> left_out(ServerSource& source, const ServerAddr
   }
   if (are_copied) return lines;
   const Result<std::vector<FunctionLibrary>> libraries = source.libraries();
-  if (!libraries) return libraries.error();
+  if (!libraries) {
+    Result<std::string> line = unseen("libraries of functions", libraries.error());
+    if (!line) return line.error();
+    lines.push_back(*std::move(line));
+    return lines;
+  }
   for (const FunctionLibrary& library : *libraries) {
     lines.push_back(fmt::format("library of functions {}", bytes_as_json(library.name)));
   }
@@ -160,8 +180,13 @@ Result<Exit> into_store(const ImportArgs& args, const ServerAddress& from, const
 Result<std::vector<std::string>> copy_libraries(const ImportArgs& args, ServerSource& source,
                                                 ServerTarget& target) {
   const Result<std::vector<FunctionLibrary>> libraries = source.libraries();
-  if (!libraries) return libraries.error();
-  Result<std::vector<std::string>> failures = target.put_libraries(*libraries);
+  Result<std::vector<std::string>> failures =
+      libraries ? target.put_libraries(*libraries) : std::vector<std::string>();
+  if (!libraries) {
+    Result<std::string> line = unseen("libraries of functions", libraries.error());
+    if (!line) return line.error();
+    failures->push_back(*std::move(line));
+  }
   if (failures && args.is_strict && !failures->empty()) {
     return Error{Code::unsupported,
                  fmt::format("cannot copy {} (use --without-functions)", failures->front())};

@@ -86,14 +86,22 @@ Status ServerSource::probe_server() {
 Status ServerSource::find_databases() {
   if (choice_.all_databases) {
     Result<std::vector<DatabaseKeys>> found = databases_of(client_);
-    if (!found) return found.error();
-    databases_ = std::move(*found);
-  } else {
-    const Result<ReplyValue> size = client_.call("DBSIZE");
-    if (!size) return size.error();
-    databases_ = {{address_.database, static_cast<std::uint64_t>(size->integer)}};
+    if (found) {
+      databases_ = std::move(*found);
+      return Done{};
+    }
+    // A user without the right to INFO: this database only. The summary names the others.
+    if (found.error().code != Code::unsupported) return found.error();
   }
+  const Result<ReplyValue> size = client_.call("DBSIZE");
+  if (!size) return size.error();
+  databases_ = {{address_.database, static_cast<std::uint64_t>(size->integer)}};
   return Done{};
+}
+
+bool ServerSource::is_cut_off() {
+  const Result<ReplyValue> info = client_.call("INFO", "replication");
+  return info && info_value(info->text, "master_link_status") == "down";
 }
 
 Result<double> ServerSource::total() {

@@ -62,6 +62,9 @@ class ServerSource final : public CopySource {
   Result<std::vector<DatabaseKeys>> all_databases() { return databases_of(client_); }
   Result<std::vector<FunctionLibrary>> libraries() { return libraries_of(client_); }
 
+  // It is a replica that has lost its primary. An unknown answer counts as no.
+  bool is_cut_off();
+
  private:
   // A key being read.
   struct Reading {

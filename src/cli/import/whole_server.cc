@@ -51,7 +51,9 @@ std::vector<DatabaseKeys> keys_of_databases(std::string_view info) {
 
 Result<std::vector<DatabaseKeys>> databases_of(RespClient& client) {
   const Result<ReplyValue> info = client.call("INFO", "keyspace");
-  if (!info) return info.error();
+  if (!info) {
+    return Error{info.error().code, fmt::format("INFO keyspace: {}", info.error().message)};
+  }
   return keys_of_databases(info->text);
 }
 
@@ -61,7 +63,10 @@ Result<std::vector<FunctionLibrary>> libraries_of(RespClient& client) {
   const Result<ReplyValue> reply = client.read();
   if (!reply) return reply.error();
   std::vector<FunctionLibrary> libraries;
-  if (reply->kind == ReplyValue::Kind::error) return libraries;
+  if (reply->kind == ReplyValue::Kind::error) {
+    if (reply->text.starts_with("ERR unknown")) return libraries;  // it has no functions
+    return Error{Code::unsupported, fmt::format("FUNCTION LIST: {}", reply->text)};
+  }
   for (const ReplyValue& item : reply->items) {
     FunctionLibrary library = library_of(item);
     if (!library.name.empty()) libraries.push_back(std::move(library));

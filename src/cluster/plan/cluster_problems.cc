@@ -2,6 +2,7 @@
 #include "cluster/plan/cluster_problems.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -31,11 +32,13 @@ class ProblemFinder {
   }
   std::string label(std::string_view id) const { return node_label(view_, id); }
   std::string labels(const std::vector<std::string>& ids) const;
+  std::string how_to_start(const std::vector<std::string>& ids) const;
   NodeAnswer answer(std::string_view id) const;
 
   // No process of the node runs: etcd has forgotten it, or nothing listens there any more.
   bool is_gone(const std::string& id) const {
-    return view_.live(id) == nullptr || answer(id) == NodeAnswer::refuses;
+    const bool is_forgotten = view_.live(id) == nullptr && answer(id) != NodeAnswer::answers;
+    return is_forgotten || answer(id) == NodeAnswer::refuses;
   }
   bool is_alive(const NodeMemory& memory) const {
     return view_.is_alive(memory) && !is_gone(memory.node);
@@ -90,7 +93,8 @@ void ProblemFinder::look_at_shard(const ClusterShard& shard) {
         "start that node again; it registers itself");
   }
   const std::string what = "shard " + shard.id + ": its primary " + label(primary.node);
-  if (is_alive(primary)) {
+  const bool is_forgotten = view_.live(primary.node) == nullptr && !is_gone(primary.node);
+  if (is_alive(primary) || is_forgotten) {
     if (answer(primary.node) == NodeAnswer::silent) look_at_dead(shard, what + " does not answer");
     return look_at_replicas(shard);
   }
@@ -108,10 +112,9 @@ void ProblemFinder::look_at_dead(const ClusterShard& shard, const std::string& w
   std::vector<std::string> silent;
   for (const NodeMemory& member : shard.record.insync) {
     if (is_gone(member.node)) missing.push_back(member.node);
-    if (!is_alive(member)) continue;
     const bool is_silent = answer(member.node) == NodeAnswer::silent;
     if (is_silent) silent.push_back(member.node);
-    has_heir = has_heir || !is_silent;
+    has_heir = has_heir || (is_alive(member) && !is_silent);
   }
   if (has_heir) {
     return add(Severity::fault, what + "; a replica that is in sync takes over",
@@ -140,8 +143,19 @@ void ProblemFinder::look_at_dead(const ClusterShard& shard, const std::string& w
                "the one with the latest data on disk takes over by itself in some seconds");
   }
   add(Severity::fault, what + "; the shard waits for " + labels(missing),
-      "start " + labels(missing) + " again. Only if that is impossible: mayfly cluster recover " +
-          shard.id + " (it shows what would be lost, and changes nothing)");
+      how_to_start(missing) + ". Only if that is impossible: mayfly cluster recover " + shard.id +
+          " (it shows what would be lost, and changes nothing)");
+}
+
+// Advice for nodes that are gone. A node that refuses no connection may still exist.
+std::string ProblemFinder::how_to_start(const std::vector<std::string>& ids) const {
+  std::vector<std::string> silent;
+  std::ranges::copy_if(ids, std::back_inserter(silent),
+                       [&](const std::string& id) { return answer(id) == NodeAnswer::silent; });
+  const std::string start = "start " + labels(ids) + " again";
+  if (silent.empty()) return start;
+  return start + " (" + (ids.size() == 1 ? "it" : labels(silent)) +
+         " may be stopped: kill -CONT; or the machine is down or cut off)";
 }
 
 // The node for whose data the shard waits; empty: none.
@@ -214,7 +228,10 @@ void ProblemFinder::look_at_nodes() {
           label(id) + (view_.live(id) == nullptr
                            ? " is not alive"
                            : " does not run (etcd counts it as alive for 15 s at most)"),
-          "start it again, or remove it");
+          how_to_start({id}) + ", or remove it");
+    } else if (view_.live(id) == nullptr && answer(id) == NodeAnswer::answers) {
+      add(Severity::risk, label(id) + " runs, but etcd has forgotten it",
+          "can it reach etcd? its log says more");
     }
   }
   for (const auto& [id, live] : view_.lives()) {

@@ -19,8 +19,9 @@ enum class Severity { info, risk, fault };
 
 struct ClusterProblem {
   Severity severity = Severity::fault;
-  std::string what;    // "slots 0-99 belong to no shard"
-  std::string advice;  // what to do; empty if nothing
+  std::string what;        // "slots 0-99 belong to no shard"
+  std::string advice;      // what to do; empty if nothing
+  bool is_detail = false;  // `check` shows it; `status` does not, as it has the fact elsewhere
 };
 
 // The outcome of a question to a node. A record in etcd outlives its process by some seconds.
@@ -29,6 +30,7 @@ enum class NodeAnswer {
   answers,
   refuses,  // no process listens there
   silent,   // no answer: stopped, overloaded, or cut off from here
+  hidden,   // no answer here, but another node has just heard of it
   locked,   // it does not let us in
   broken,   // an error, or another server at its address
 };

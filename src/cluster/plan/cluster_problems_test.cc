@@ -122,7 +122,11 @@ TEST_F(ClusterProblemsTest, AShardThatWaitsForADeadNode) {
   erase(live_key(id(0)));
   start(3, kLater);
   expect_only(Severity::fault, "the shard waits for 10.0.0.0:6379",
-              "recover a (it shows what would be lost");
+              "start 10.0.0.0:6379 again. Only if that is impossible: mayfly cluster recover a (it "
+              "shows what would be lost");
+  for (const ClusterProblem& problem : find_problems(view_)) {
+    EXPECT_EQ(problem.advice.find("--accept-loss"), std::string::npos) << "a dry run first";
+  }
 }
 
 TEST_F(ClusterProblemsTest, AShardWhoseMemoriesAreAllGone) {
@@ -145,6 +149,19 @@ TEST_F(ClusterProblemsTest, AShardThatWaitsForAReplicaThatHasTheData) {
   live.held = 0;
   put(live_key(id(3)), to_text(live));
   expect_only(Severity::fault, "so has every replica", "takes over by itself");
+}
+
+TEST_F(ClusterProblemsTest, NodesThatAnswerAreNotDead) {
+  erase(live_key(id(0)));
+  erase(live_key(id(3)));
+  const NodeAnswers answers = {{id(0), NodeAnswer::answers}, {id(3), NodeAnswer::silent}};
+  std::string all;
+  for (const ClusterProblem& problem : find_problems(view_, answers)) {
+    all += problem.what + ": " + problem.advice + "\n";
+  }
+  EXPECT_NE(all.find("10.0.0.0:6379 runs, but etcd has forgotten it"), std::string::npos) << all;
+  EXPECT_EQ(all.find("10.0.0.0:6379 is not alive"), std::string::npos) << all;
+  EXPECT_NE(all.find("start 10.0.0.3:6379 again (it may be stopped: kill -CONT"), all.npos) << all;
 }
 
 TEST_F(ClusterProblemsTest, ADeadReplica) {

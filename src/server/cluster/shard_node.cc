@@ -6,6 +6,7 @@
 #include "server/cluster/cluster.h"
 #include "server/core/clients.h"
 #include "server/persistence/loading.h"
+#include "server/persistence/persistence.h"
 #include "server/replication/primary_link.h"
 #include "server/replication/replication.h"
 
@@ -255,8 +256,9 @@ void ShardNode::lead(const ShardRecord& record, Time floor) {
 // A shard that had primaries before, and no process of it has kept the data.
 void ShardNode::note_data(const ShardRecord& record) {
   if (record.epoch == led_epoch_) return;
+  // An append-only file without keys: then the shard had none. A snapshot may be an old one.
   came_back_empty_ = record.epoch > 1 && !parts_.replication.stream().is_open() &&
-                     stored_keys(parts_.keyspace) == 0;
+                     !parts_.persistence.has_loaded_log() && stored_keys(parts_.keyspace) == 0;
   if (!came_back_empty_) return;
   parts_.log.warning(
       "Cluster: shard {} came back without data: this process leads it with epoch {}, has loaded "

@@ -32,6 +32,10 @@ std::optional<std::string> why_writes_refused(const ServerParts& parts) {
   if (const Status status = parts.persistence.check_writable(); !status) {
     return status.error().message;
   }
+  if (const Status status = parts.replication.check_writable(parts.clock); !status) {
+    return fmt::format("{} (min-replicas-to-write is {})", status.error().message,
+                       parts.config.min_replicas_to_write);
+  }
   if (!parts.reclaimer.lacks_room()) return std::nullopt;
   return fmt::format(
       "OOM {} bytes are used, maxmemory is {}, and with maxmemory-policy {} nothing can be evicted",

@@ -10,8 +10,8 @@ namespace mayfly {
 
 struct ServerParts;
 
-// Why all writes, or those that take memory, are refused on a primary: "MISCONF ...", "OOM ...";
-// nothing if they are not.
+// Why all writes, or those that take memory, are refused on a primary: "MISCONF ...",
+// "NOREPLICAS ...", "OOM ..."; nothing if they are not.
 std::optional<std::string> why_writes_refused(const ServerParts& parts);
 
 // Why it can't; nothing if it can. A replica without its primary can, unless

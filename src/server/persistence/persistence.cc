@@ -47,6 +47,15 @@ std::string loading_time(Time begin, Time end) {
   return fmt::format("{:.3f} seconds", std::chrono::duration<double>(end - begin).count());
 }
 
+// The files that it names may be whole.
+Error bad_manifest(const Error& why) {
+  if (why.code != Code::corrupt) return why;
+  return {why.code,
+          fmt::format("{} (restore it from a backup, or write it again: a line 'file NAME "
+                      "seq 1 type b' for the base beside it, 'type i' for what follows)",
+                      why.message)};
+}
+
 }  // namespace
 
 Persistence::Persistence(const StorageContext& context, Propagation& propagation, Clients& clients,
@@ -76,7 +85,7 @@ Status Persistence::start() {
       if (Status status = aof_.lock_directory(options.directory); !status) return status;
     }
     const Result<AofFiles> files = find_aof(disk, options);
-    if (!files) return files.error();
+    if (!files) return bad_manifest(files.error());
     if (files->manifest) {
       context_.log.notice("Loading the append-only file in '{}'", options.directory);
       look_at_unloaded_dump();
@@ -182,6 +191,7 @@ Status Persistence::rdb_loaded(const RdbReport& report) {
 
 Status Persistence::aof_loaded(const AofTask& task) {
   const AofLoadReport& report = task.report();
+  has_loaded_log_ = report.found;
   if (report.truncated_bytes > 0) {
     context_.log.warning(
         "The end of '{}' was incomplete: {} bytes from offset {} on "

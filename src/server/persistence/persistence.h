@@ -98,6 +98,7 @@ class Persistence {
   // Whether the data on disk at the start is loaded.
   bool is_ready() const { return is_ready_; }
   const LoadedHistory& loaded_history() const { return loaded_history_; }
+  bool has_loaded_log() const { return has_loaded_log_; }  // an append-only file, perhaps empty
 
   // The server cannot go on: it ends with this error.
   void fail(const Error& error);
@@ -139,6 +140,7 @@ class Persistence {
   std::optional<Error> fatal_;
   std::optional<bool> end_saves_;  // how the server was shut down
   bool is_ready_ = false;          // the data on disk at the start is loaded
+  bool has_loaded_log_ = false;
   std::uint64_t loaded_keys_ = 0;
   std::uint64_t due_keys_ = 0;
   LoadedHistory loaded_history_;

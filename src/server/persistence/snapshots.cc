@@ -171,7 +171,8 @@ void Snapshots::ended(const Status& status, const ChildProgress& progress) {
     return;
   }
   last_worked_ = false;
-  context_.log.warning("Background saving failed: {}", status.error().message);
+  context_.log.warning("Background saving failed: {}{}", status.error().message,
+                       check_writable() ? "" : ". Writes are refused (MISCONF) until a save works");
 }
 
 void Snapshots::cancel() {

@@ -124,7 +124,10 @@ bool PrimaryLink::holds_more() const {
   const ReplicationStream& stream = context_.stream;
   const bool is_ahead =
       stream.is_open() && stream.ids().id == new_id_ && stream.log().end() > new_offset_;
-  return is_ahead || context_.replication.last_role().has_led();
+  // The primary was restarted without data, and so without a history.
+  const bool is_wiped = stream.is_open() && stream.ids().id != new_id_ &&
+                        has_no_keys(context_.host.disk(), file_path());
+  return is_ahead || is_wiped || context_.replication.last_role().has_led();
 }
 
 // What only this server has is not thrown away.
@@ -136,7 +139,8 @@ Status PrimaryLink::keep_data() {
   has_kept_data_ = true;
   context_.log.warning(
       "This server has data that the primary {}:{} lacks: {} keys are replaced by those of the "
-      "primary. They are kept in '{}'. Was there a failover since the primary was configured? "
+      "primary. They are kept in '{}'. Was there a failover since the primary was configured, or "
+      "did it start without its data? "
       "Docs: operations.md, 'A planned failover'",
       host_, port_, keys, *name);
   return Done{};

@@ -98,14 +98,31 @@ Status Replication::check_writable(const Clock& clock) const {
     if (!config.replica_read_only) return Done{};
     return Error{Code::denied, "READONLY You can't write against a read only replica."};
   }
-  const auto good = [&] {
-    return cluster_ != nullptr ? cluster_->in_sync() : replicas_.good(clock.now());
-  };
-  if (config.min_replicas_to_write > 0 && config.min_replicas_max_lag > 0 &&
-      good() < static_cast<std::size_t>(config.min_replicas_to_write)) {
+  if (lacks_replicas(clock.now())) {
     return Error{Code::denied, "NOREPLICAS Not enough good replicas to write."};
   }
   return Done{};
+}
+
+std::size_t Replication::good_replicas(Time now) const {
+  return cluster_ != nullptr ? cluster_->in_sync() : replicas_.good(now);
+}
+
+bool Replication::lacks_replicas(Time now) const {
+  const Config& config = context_.config;
+  return config.min_replicas_to_write > 0 && config.min_replicas_max_lag > 0 &&
+         good_replicas(now) < static_cast<std::size_t>(config.min_replicas_to_write);
+}
+
+void Replication::tell_lack_of_replicas(Time now) {
+  const bool lacks = !is_replica() && lacks_replicas(now);
+  if (lacks == is_lack_told_) return;
+  is_lack_told_ = lacks;
+  if (!lacks) return context_.log.notice("There are enough good replicas: writes are accepted");
+  context_.log.warning(
+      "Writes are refused (NOREPLICAS): min-replicas-to-write is {}, and {} replicas are connected "
+      "and up to date (look at the replicas, or lower it)",
+      context_.config.min_replicas_to_write, good_replicas(now));
 }
 
 void Replication::restore(const std::string& id, std::uint64_t offset, int database) {
@@ -127,6 +144,7 @@ void Replication::before_sleep(Time now) {
   if (primary_) primary_->before_sleep(now);
   failover_.before_sleep(now);
   replicas_.before_sleep(now);
+  tell_lack_of_replicas(now);
   if (is_replica() && !pauses_.any()) local_expiries_.sweep(now);
 }
 

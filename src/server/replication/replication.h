@@ -79,6 +79,9 @@ class Replication {
 
  private:
   void become_replica();
+  std::size_t good_replicas(Time now) const;
+  bool lacks_replicas(Time now) const;  // so writes are refused
+  void tell_lack_of_replicas(Time now);
 
   const StorageContext context_;
   const Pauses& pauses_;
@@ -94,6 +97,7 @@ class Replication {
   std::unique_ptr<PrimaryLink> primary_;
   std::uint64_t links_ = 0;  // made so far
   ClusterRole* cluster_ = nullptr;
+  bool is_lack_told_ = false;
 };
 
 }  // namespace mayfly

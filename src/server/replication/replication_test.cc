@@ -6,11 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
+#include "server/http/readiness.h"
 #include "server/monitoring/memory.h"
 #include "server/monitoring/stats.h"
 #include "server/persistence/background.h"
@@ -216,9 +218,22 @@ TEST_F(ReplicationTest, AFailoverToWhoCannotBeReachedIsTakenBack) {
 TEST_F(ReplicationTest, TooFewReplicasMeanNoWrites) {
   cluster_.server(0).parts().config.min_replicas_to_write = 1;
   EXPECT_EQ(run(0, "SET a 1"), "(error) NOREPLICAS Not enough good replicas to write.");
+  cluster_.turn();
+  EXPECT_EQ(why_not_ready(cluster_.server(0).parts()),
+            "NOREPLICAS Not enough good replicas to write. (min-replicas-to-write is 1)");
+  const auto told = [this](std::string_view part) {
+    return std::ranges::count_if(cluster_[0].lines, [part](const std::string& line) {
+      return line.find(part) != std::string::npos;
+    });
+  };
+  EXPECT_EQ(told("Writes are refused (NOREPLICAS): min-replicas-to-write is 1, and 0"), 1);
+  cluster_.turn();
+  EXPECT_EQ(told("Writes are refused"), 1) << "once";
   cluster_.follow(1, 0);
   ASSERT_TRUE(cluster_.run_until_quiet());
   EXPECT_EQ(run(0, "SET a 1"), "OK");
+  EXPECT_EQ(why_not_ready(cluster_.server(0).parts()), std::nullopt);
+  EXPECT_EQ(told("There are enough good replicas"), 1);
 }
 
 TEST_F(ReplicationTest, AWritableReplicaRemovesWhatItWasGivenItself) {

@@ -131,8 +131,14 @@ void read_server_info(NodeFacts& facts, std::string_view info) {
   }
   if (info_value(info, "role") == "slave") {
     facts.followed_offset = whole(info_value(info, "slave_repl_offset"));
+    facts.hears_primary = info_value(info, "master_link_status") == "up" &&
+                          facts.role == "following";  // else "canvassing"
   }
+  facts.version = std::string(info_value(info, "mayfly_version"));
   NodeHealth& health = facts.health;
+  if (info_value(info, "paused_reason") == "client_pause") {
+    health.paused = std::string(info_value(info, "paused_actions"));
+  }
   health.memory_most = whole(info_value(info, "maxmemory"));
   health.evicts = info_value(info, "maxmemory_policy") != "noeviction";
   health.is_log_good = info_value(info, "aof_last_write_status") != "err";

@@ -25,6 +25,7 @@ struct MemberFacts {
 // Its memory and its files, as far as an operator has to know.
 struct NodeHealth {
   std::string refused_writes;      // "MISCONF ...", "OOM ...": the reply to writes; empty: none
+  std::string paused;              // commands that CLIENT PAUSE delays: "write", "all", or empty
   bool evicts = false;             // at maxmemory
   std::uint64_t memory_most = 0;   // maxmemory; 0: no limit
   std::optional<bool> keeps_data;  // it has an append-only file, or saves snapshots
@@ -43,6 +44,7 @@ struct NodeFacts {
 
   std::string id;
   std::string incarnation;
+  std::string version;  // of Mayfly
   std::string cluster_name;
   std::string cluster_id;
   std::string shard;
@@ -57,6 +59,7 @@ struct NodeFacts {
   std::optional<std::uint64_t> keys;
   std::optional<std::uint64_t> staged_keys;  // that have come, of slots that move to it
   std::optional<std::uint64_t> memory_bytes;
+  bool hears_primary = false;          // a replica: some seconds ago at most
   std::uint64_t followed_offset = 0;   // of what it has got of a primary, in this process
   std::optional<double> loaded_share;  // it loads its files: 0 to 1
   bool is_loading = false;

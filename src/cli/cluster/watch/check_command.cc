@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "cli/cluster/watch/picture_problems.h"
 #include "text/json.h"
@@ -25,7 +26,7 @@ CheckResult check_records(const ClusterPicture& picture) {
   if (!picture.error.empty()) {
     result.problems.push_back({Severity::fault,
                                "etcd cannot be read, so these records are from " + picture.source,
-                               "nothing can fail over or move before etcd is back"});
+                               "nothing can fail over or move before etcd is back", true});
   }
   return result;
 }
@@ -34,6 +35,7 @@ CheckResult check_nodes(const ClusterPicture& picture) {
   CheckResult result{"nodes", "", answer_problems(picture)};
   std::size_t up = 0;
   std::string silent;
+  std::set<std::string> versions;
   const ClusterView& view = picture.view;
   for (const auto& [id, facts] : picture.facts) {
     const std::string label = node_label(view, id);
@@ -42,6 +44,7 @@ CheckResult check_nodes(const ClusterPicture& picture) {
       continue;
     }
     ++up;
+    if (!facts.version.empty()) versions.insert(facts.version);
     if (view.config() && !facts.cluster_id.empty() &&
         facts.cluster_id != view.config()->record.id) {
       result.problems.push_back({Severity::fault,
@@ -58,9 +61,15 @@ CheckResult check_nodes(const ClusterPicture& picture) {
     result.problems.push_back({Severity::risk,
                                fmt::format("{} of {} give no answer:{}", picture.facts.size() - up,
                                            plural(picture.facts.size(), "node"), silent),
-                               "start them again, or mayfly cluster remove those that are gone"});
+                               "", true});
   }
-  result.detail = fmt::format("{} of {} answer", up, picture.facts.size());
+  if (versions.size() > 1) {
+    result.problems.push_back({Severity::info,
+                               fmt::format("nodes run versions {}", fmt::join(versions, " and ")),
+                               "fine during an upgrade; finish it"});
+  }
+  result.detail = fmt::format("{} of {} answer{}", up, picture.facts.size(),
+                              versions.size() == 1 ? ", version " + *versions.begin() : "");
   return result;
 }
 
@@ -88,7 +97,7 @@ CheckResult check_epochs(const ClusterPicture& picture) {
       ++serving;
     }
   }
-  std::ranges::copy(serving_problems(picture, true), std::back_inserter(result.problems));
+  std::ranges::copy(serving_problems(picture), std::back_inserter(result.problems));
   result.detail = fmt::format("{} of {} primaries serve, with the epochs of their records", serving,
                               view.shards().size());
   return result;
@@ -101,10 +110,11 @@ CheckResult check_writes(const ClusterPicture& picture) {
                      fmt::format("{} of {} shards take writes", service.writable_shards, shards),
                      write_problems(picture)};
   if (service.served_shards < shards) {
-    result.problems.push_back({Severity::fault,
-                               fmt::format("{} of {} slots are not served",
-                                           kHashSlots - service.served_slots, kHashSlots),
-                               ""});
+    result.problems.push_back(
+        {Severity::fault,
+         fmt::format("{} of {} slots are not {}", kHashSlots - service.served_slots, kHashSlots,
+                     service.is_known ? "served" : "known to be served"),
+         "", true});
   }
   return result;
 }
@@ -122,7 +132,8 @@ CheckResult check_storage(const ClusterPicture& picture) {
       fmt::format("{} of {} nodes keep their data in files", keeping, picture.facts.size()),
       storage_problems(picture)};
   if (known == 0 && !picture.facts.empty()) {
-    result.problems.push_back({Severity::risk, "no node has told whether it keeps its data", ""});
+    result.problems.push_back(
+        {Severity::risk, "no node has told whether it keeps its data", "", true});
   }
   return result;
 }
@@ -140,7 +151,7 @@ CheckResult check_clocks(const ClusterPicture& picture) {
                                  plural(facts.size(), "node"), spread.count(), floor.count()),
                      {}};
   if (facts.empty() && !picture.facts.empty()) {
-    result.problems.push_back({Severity::risk, "no node has told its time", ""});
+    result.problems.push_back({Severity::risk, "no node has told its time", "", true});
   }
   if (spread > kClockSpreadMax) {
     result.problems.push_back(
@@ -158,42 +169,49 @@ CheckResult check_etcd(const ClusterPicture& picture) {
   std::size_t up = 0;
   std::string versions;
   std::vector<std::string> old;
-  const auto add = [&](Severity severity, std::string what, std::string advice) {
-    result.problems.push_back({severity, std::move(what), std::move(advice)});
+  const auto add = [&](Severity severity, std::string what, std::string advice,
+                       bool is_detail = false) {
+    result.problems.push_back({severity, std::move(what), std::move(advice), is_detail});
   };
   for (const EtcdEndpointStatus& member : picture.etcd) {
-    const std::string label = member.name.empty() ? member.endpoint : member.name;
+    const std::string name = member.name.empty() ? member.endpoint : member.name;
+    const std::string label = "etcd member " + name;
     if (!member.error.empty()) {
-      add(Severity::risk, label + ": " + member.error, "start it again");
+      add(Severity::risk, label + ": " + member.error, "start it again, or mend the way to it");
       continue;
     }
     ++up;
     if (versions.find(member.version) == versions.npos) versions += " " + member.version;
     if (member.version.starts_with("3.4") || member.version.starts_with("3.3")) {
-      old.push_back(label);
+      old.push_back(name);
     }
     if (member.database_bytes > kDatabaseLarge) {
       add(Severity::risk, label + " has " + short_bytes(static_cast<double>(member.database_bytes)),
           "it refuses writes at 2 GiB: start it with --auto-compaction-retention=1, and "
           "defragment");
     }
-    if (member.leader == 0) add(Severity::risk, label + " knows of no leader", "");
-    for (const std::string& alarm : member.alarms) add(Severity::fault, label + ": " + alarm, "");
+    if (member.leader == 0) {
+      add(Severity::risk, label + " knows of no leader", "can it reach the other members?");
+    }
+    for (const std::string& alarm : member.alarms) {
+      add(Severity::fault, label + ": " + alarm, "its log says more; then etcdctl alarm disarm");
+    }
   }
   if (!old.empty()) {
     add(Severity::info,
         fmt::format("version 3.4 or older, which gets no fixes: {}", fmt::join(old, ", ")),
-        "3.5 or later is recommended");
+        "3.5 or later is recommended", true);
   }
   if (2 * up <= picture.etcd.size()) {
     add(Severity::fault,
         fmt::format("etcd has no majority: {} of {} answer", up,
                     plural(picture.etcd.size(), "member")),
-        "clients notice nothing, but no node can start, take over or move slots before it is back");
+        "clients notice nothing, but no node can start, take over or move slots before it is back",
+        !picture.error.empty());
   }
   if (picture.etcd.size() < 3) {
     add(Severity::info, fmt::format("{} of etcd given", plural(picture.etcd.size(), "member")),
-        "three survive the loss of one; name all of them in --etcd");
+        "three survive the loss of one; name all of them in --etcd", true);
   }
   result.detail = fmt::format("{} of {} answer,{}", up, picture.etcd.size(),
                               versions.empty() ? " no version" : versions);

@@ -56,6 +56,9 @@ std::string in_sync_text(const ClusterPicture& picture, const ClusterShard& shar
   const auto itself = picture.facts.find(member.node);
   const NodeAnswer answer =
       itself == picture.facts.end() ? NodeAnswer::unknown : itself->second.answer;
+  if (answer == NodeAnswer::answers && picture.view.live(member.node) == nullptr) {
+    return text + " (forgotten by etcd)";
+  }
   if (!picture.view.is_alive(member) || answer == NodeAnswer::refuses) return text + " (down)";
   if (answer == NodeAnswer::silent) return text + " (no answer)";
   const NodeFacts* const primary = facts_of(picture, shard.record.primary.node);
@@ -73,8 +76,10 @@ std::string outside_text(const ClusterPicture& picture, const ClusterShard& shar
   const std::string label = short_label(picture.view, node);
   const NodeRecord* const record = picture.view.node(node);
   if (record != nullptr && record->state == NodeState::leaving) return label + " leaves";
-  if (picture.view.live(node) == nullptr) return label + " is down";
   const NodeFacts* const facts = facts_of(picture, node);
+  if (picture.view.live(node) == nullptr) {
+    return label + (facts == nullptr ? " is down" : " is forgotten by etcd");
+  }
   if (facts == nullptr) {
     const auto found = picture.facts.find(node);
     const bool is_gone =
@@ -135,7 +140,8 @@ std::string head_text(const ClusterPicture& picture) {
                        etcd_text(picture));
   }
   const ClusterService service = service_of(picture);
-  std::string slots = fmt::format("{} of {} slots served", service.served_slots, kHashSlots);
+  std::string slots = fmt::format("{} of {} slots {}", service.served_slots, kHashSlots,
+                                  service.is_known ? "served" : "known to be served");
   if (service.served_slots == kHashSlots) {
     slots = fmt::format("{} slots ok", kHashSlots);
     const std::size_t refused = service.served_slots - service.writable_slots;
@@ -297,7 +303,10 @@ std::string shard_state(const ClusterPicture& picture, const ClusterShard& shard
     const bool is_gone =
         !picture.view.is_alive(primary) ||
         (found != picture.facts.end() && found->second.answer == NodeAnswer::refuses);
-    return is_gone ? "down" : "no answer";
+    if (found != picture.facts.end() && found->second.answer == NodeAnswer::locked) {
+      return std::string(kLocked);
+    }
+    return is_gone ? "down" : std::string(kNoAnswer);
   }
   if (facts->is_loading) return "loading";
   if (facts->incarnation != primary.incarnation) return "lost memory";
@@ -326,15 +335,11 @@ std::vector<std::string> picture_lines(const ClusterPicture& picture, const Colo
     }
     warn("the records shown are from " + picture.source, Emphasis::strong);
   }
-  for (const EtcdEndpointStatus& member : picture.etcd) {
-    if (!member.error.empty()) warn("etcd " + member.endpoint + ": " + member.error, Emphasis::bad);
-    for (const std::string& alarm : member.alarms) {
-      warn("etcd " + member.endpoint + ": " + alarm, Emphasis::bad);
-    }
-  }
-  for (const ClusterProblem& problem : all_problems(picture)) {
+  const std::vector<ClusterProblem> problems = all_problems(picture);
+  for (const ClusterProblem& problem : problems) {
     warn(problem.what, problem.severity == Severity::fault ? Emphasis::bad : Emphasis::strong);
   }
+  if (!problems.empty()) lines.emplace_back("  what to do: mayfly cluster check");
   return lines;
 }
 

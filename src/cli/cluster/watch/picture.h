@@ -57,9 +57,11 @@ std::map<std::string, char> shard_letters(const ClusterView& view);
 // A character for each of `width` equal parts of the slots.
 std::string slot_bar(const ClusterView& view, std::size_t width);
 
-// What the primary of a shard does: these, "fenced", "down", "no answer", ...
+// What the primary of a shard does: these, "fenced", "down", ...
 inline constexpr std::string_view kServing = "serving";
 inline constexpr std::string_view kRefusesWrites = "refuses writes";
+inline constexpr std::string_view kNoAnswer = "no answer";
+inline constexpr std::string_view kLocked = "wants password";
 std::string shard_state(const ClusterPicture& picture, const ClusterShard& shard);
 
 std::string short_bytes(double bytes);  // "1.2 KB"

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
+#include <utility>
+
+#include "cli/cluster/watch/check_command.h"
 
 namespace mayfly {
 namespace {
@@ -20,15 +22,18 @@ bool is_primary(const ClusterPicture& picture, const std::string& node) {
 }
 
 // "free space on its disk ..." for "MISCONF ...".
-std::string advice_for(const std::string& refusal, const std::string& shard) {
+std::string advice_for(const std::string& refusal, const ClusterShard& shard) {
   if (refusal.starts_with("OOM")) {
     return "raise maxmemory, choose a maxmemory-policy that evicts, or move slots away: mayfly "
            "cluster rebalance --by keys";
   }
   if (refusal.starts_with("MISCONF")) {
-    return "free space on its disk (its log says what fails): it goes on by itself. Or mayfly "
-           "cluster failover " +
-           shard;
+    std::string advice = "free space on its disk (its log says what fails): it goes on by itself";
+    if (!shard.record.insync.empty()) advice += ". Or mayfly cluster failover " + shard.id;
+    return advice;
+  }
+  if (refusal.starts_with("NOREPLICAS")) {
+    return "look at its replicas, or lower min-replicas-to-write";
   }
   return "look at the log of that node";
 }
@@ -115,10 +120,6 @@ void add_empty(const ClusterPicture& picture, const ClusterShard& shard,
 
 }  // namespace
 
-bool ClusterService::is_whole(std::size_t shards) const {
-  return answering == nodes && writable_shards == shards && writable_slots == kHashSlots;
-}
-
 ClusterService service_of(const ClusterPicture& picture) {
   ClusterService service;
   for (const auto& [id, node] : picture.view.nodes()) {
@@ -131,6 +132,7 @@ ClusterService service_of(const ClusterPicture& picture) {
   SlotSet writable;
   for (const ClusterShard& shard : picture.view.shards()) {
     const std::string state = shard_state(picture, shard);
+    if (state == kNoAnswer || state == kLocked) service.is_known = false;
     if (state != kServing && state != kRefusesWrites) continue;
     served |= shard.record.slots;
     ++service.served_shards;
@@ -148,26 +150,44 @@ NodeAnswers answers_of(const ClusterPicture& picture) {
   for (const auto& [id, facts] : picture.facts) {
     answers[id] = facts.is_up() ? NodeAnswer::answers : facts.answer;
   }
+  // A primary that replicas hear is cut off from here only.
+  for (const ClusterShard& shard : picture.view.shards()) {
+    const auto primary = answers.find(shard.record.primary.node);
+    if (primary == answers.end() || primary->second != NodeAnswer::silent) continue;
+    for (const std::string& node : picture.view.members(shard)) {
+      const auto found = picture.facts.find(node);
+      if (found == picture.facts.end() || !found->second.is_up()) continue;
+      if (found->second.hears_primary) primary->second = NodeAnswer::hidden;
+    }
+  }
   return answers;
 }
 
 std::vector<ClusterProblem> answer_problems(const ClusterPicture& picture) {
   std::vector<ClusterProblem> problems;
-  for (const auto& [id, facts] : picture.facts) {
-    const bool is_gone = facts.answer == NodeAnswer::refuses || picture.view.live(id) == nullptr;
+  for (const auto& [id, answer] : answers_of(picture)) {
+    const NodeFacts& facts = picture.facts.at(id);
+    const bool is_live = picture.view.live(id) != nullptr;
+    const bool is_gone =
+        answer == NodeAnswer::refuses || (answer == NodeAnswer::silent && !is_live);
     if (facts.is_up() || is_gone) continue;
     std::string advice = "is it stopped (kill -CONT), overloaded, or behind a firewall?";
-    if (facts.answer == NodeAnswer::locked) advice = "give the password: --password";
-    if (facts.answer == NodeAnswer::broken) advice = "look at its log";
+    if (answer == NodeAnswer::locked) advice = "give the password: --password";
+    if (answer == NodeAnswer::broken) advice = "look at its log";
+    if (answer == NodeAnswer::hidden) {
+      advice =
+          "its replica hears it, so look again; is there a firewall between here and that node?";
+    }
+    const std::string_view state =
+        is_live ? "lives, but does not answer here" : "is forgotten by etcd, and here";
     problems.push_back({Severity::risk,
-                        fmt::format("{} lives, but does not answer here: {}",
-                                    node_label(picture.view, id), facts.error),
+                        fmt::format("{} {}: {}", node_label(picture.view, id), state, facts.error),
                         advice});
   }
   return problems;
 }
 
-std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture, bool all) {
+std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture) {
   std::vector<ClusterProblem> problems;
   for (const ClusterShard& shard : picture.view.shards()) {
     const std::string state = shard_state(picture, shard);
@@ -177,12 +197,15 @@ std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture, bool
     if (state == "fenced" || state == "not leading") {
       advice = "can it reach its replicas that are in sync, or etcd to remove them?";
     }
-    if (advice.empty() && !all) continue;
-    problems.push_back({Severity::fault,
-                        fmt::format("the primary of shard {}, {}, does not serve: it is {}",
-                                    shard.id, node_label(picture.view, shard.record.primary.node),
-                                    state == "no answer" ? "silent" : state),
-                        advice});
+    const bool is_detail = advice.empty();
+    const std::string label = node_label(picture.view, shard.record.primary.node);
+    std::string what = fmt::format("the primary of shard {}, {}, does not serve: it is {}",
+                                   shard.id, label, state);
+    if (state == kNoAnswer || state == kLocked) {
+      what = fmt::format("whether the primary of shard {}, {}, serves is unknown: it {}", shard.id,
+                         label, state == kLocked ? "wants a password" : "does not answer");
+    }
+    problems.push_back({Severity::fault, std::move(what), std::move(advice), is_detail});
   }
   return problems;
 }
@@ -195,9 +218,16 @@ std::vector<ClusterProblem> write_problems(const ClusterPicture& picture) {
     problems.push_back({Severity::fault,
                         fmt::format("shard {} refuses writes: {} says {}", shard.id,
                                     node_label(picture.view, shard.record.primary.node), refusal),
-                        advice_for(refusal, shard.id)});
+                        advice_for(refusal, shard)});
   }
   for (const auto& [id, facts] : picture.facts) {
+    if (facts.is_up() && !facts.health.paused.empty() && is_primary(picture, id)) {
+      problems.push_back({Severity::risk,
+                          fmt::format("{} makes its clients wait with {} (CLIENT PAUSE)",
+                                      node_label(picture.view, id),
+                                      facts.health.paused == "all" ? "all commands" : "writes"),
+                          "CLIENT UNPAUSE there"});
+    }
     const bool is_told = !facts.health.refused_writes.empty() && is_primary(picture, id);
     if (facts.is_up() && !is_told) add_memory(picture, id, facts, problems);
   }
@@ -277,11 +307,11 @@ std::vector<ClusterProblem> clock_problems(const ClusterPicture& picture) {
 }
 
 std::vector<ClusterProblem> all_problems(const ClusterPicture& picture) {
-  std::vector<ClusterProblem> problems = find_problems(picture.view, answers_of(picture));
-  for (const auto& more :
-       {serving_problems(picture, false), write_problems(picture), clock_problems(picture),
-        answer_problems(picture), storage_problems(picture)}) {
-    std::ranges::copy(more, std::back_inserter(problems));
+  std::vector<ClusterProblem> problems;
+  for (CheckResult& result : check_picture(picture)) {
+    for (ClusterProblem& problem : result.problems) {
+      if (!problem.is_detail) problems.push_back(std::move(problem));
+    }
   }
   std::ranges::stable_sort(problems, std::ranges::greater(), &ClusterProblem::severity);
   return problems;

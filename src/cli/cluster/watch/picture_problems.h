@@ -19,8 +19,7 @@ struct ClusterService {
   std::size_t writable_slots = 0;  // of them
   std::size_t served_shards = 0;
   std::size_t writable_shards = 0;
-
-  bool is_whole(std::size_t shards) const;
+  bool is_known = true;  // false: a primary lives that does not answer here, and may serve
 };
 ClusterService service_of(const ClusterPicture& picture);
 
@@ -29,9 +28,9 @@ NodeAnswers answers_of(const ClusterPicture& picture);
 // Nodes that live for etcd and do not answer. Those that have ended are in find_problems().
 std::vector<ClusterProblem> answer_problems(const ClusterPicture& picture);
 
-// Shards whose primaries do not serve. `all`: also if find_problems() or answer_problems() has the
+// Shards whose primaries do not serve: details if find_problems() or answer_problems() has the
 // reason.
-std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture, bool all);
+std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture);
 
 // Shards that refuse writes, or soon will.
 std::vector<ClusterProblem> write_problems(const ClusterPicture& picture);
@@ -42,7 +41,7 @@ std::vector<ClusterProblem> storage_problems(const ClusterPicture& picture);
 // Replicas that their clocks keep out of the set.
 std::vector<ClusterProblem> clock_problems(const ClusterPicture& picture);
 
-// All of these and find_problems(), the worst first.
+// What check_picture() finds without details, the worst first.
 std::vector<ClusterProblem> all_problems(const ClusterPicture& picture);
 
 }  // namespace mayfly

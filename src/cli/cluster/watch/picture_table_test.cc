@@ -155,7 +155,7 @@ const std::vector<Row> kStopped = {
      [](World& w) { w.stop(kPrimary, Code::busy); },
      {"a  10.0.0.1:6379  no answer", "does not answer; a replica that is in sync takes over",
       "lives, but does not answer here"},
-     {"does not serve: it is silent", "is it stopped (kill -CONT)"}},
+     {"serves is unknown: it does not answer", "is it stopped (kill -CONT)"}},
     {"the primary and its replica are frozen",
      [](World& w) {
        w.stop(kPrimary, Code::busy);
@@ -228,7 +228,8 @@ const std::vector<Row> kLost = {
      [](World& w) {
        for (const int number : {1, 2, 3, 4}) w.stop(number, Code::denied);
      },
-     {"0 of 4 nodes answer", "0 of 16384 slots served"},
+     {"0 of 4 nodes answer", "0 of 16384 slots known to be served",
+      "a  10.0.0.1:6379  wants password"},
      {"give the password: --password", "0 of 2 shards take writes", "WRONG  maps", "WRONG  clocks",
       "WRONG  storage"}},
     {"all nodes are stopped",
@@ -252,6 +253,84 @@ const std::vector<Row> kLost = {
      {"WRONG  etcd", "etcd has no majority: 1 of 3 members answer", "WRONG  records"}},
 };
 
+// Odd states of nodes that answer, cut connections, and members of etcd that are unwell.
+const std::vector<Row> kOdd = {
+    {"a node cannot reach etcd",
+     [](World& w) { w.node(kReplica).is_register_connected = false; },
+     {"10.0.0.3:6379 cannot reach etcd"},
+     {"WRONG  nodes"}},
+    {"etcd has forgotten a node that runs",
+     [](World& w) { w.forget(kReplica); },
+     {"10.0.0.3:6379 runs, but etcd has forgotten it", "in sync: 10.0.0.3 (forgotten by etcd)"},
+     {"can it reach etcd?"}},
+    {"etcd has forgotten a primary that serves",
+     [](World& w) { w.forget(kPrimary); },
+     {"a  10.0.0.1:6379  serving", "10.0.0.1:6379 runs, but etcd has forgotten it"},
+     {"can it reach etcd?"}},
+    {"a node of another cluster",
+     [](World& w) { w.node(kReplica).cluster_id = "dddd"; },
+     {"10.0.0.3:6379 belongs to another cluster, dddd"},
+     {"has it another cluster-etcd?"}},
+    {"clocks differ",
+     [](World& w) { w.node(kOther).clock_ahead = Millis(600); },
+     {"the clocks of the nodes differ by 600 ms"},
+     {"WRONG  clocks", "NTP"}},
+    {"two serve one shard",
+     [](World& w) { w.node(kReplica).is_serving = true; },
+     {"10.0.0.3:6379 serves shard a, but the record names another primary"},
+     {"WRONG  epochs"}},
+    {"a primary has another epoch than its record",
+     [](World& w) { w.node(kPrimary).epoch = 2; },
+     {"10.0.0.1:6379 serves shard a with epoch 2, the record has 1"},
+     {"WRONG  epochs"}},
+    {"a primary misses its replicas",
+     [](World& w) { w.node(kPrimary).refused_writes = "NOREPLICAS Not enough good replicas"; },
+     {"8192 refuse writes", "shard a refuses writes: 10.0.0.1:6379 says NOREPLICAS"},
+     {"WRONG  writes", "lower min-replicas-to-write"}},
+    {"a primary lets its clients wait",
+     [](World& w) { w.node(kPrimary).paused = "write"; },
+     {"10.0.0.1:6379 makes its clients wait with writes (CLIENT PAUSE)"},
+     {"WRONG  writes", "CLIENT UNPAUSE"}},
+    {"a firewall between here and a primary",
+     [](World& w) {
+       w.stop(kPrimary, Code::busy);
+       w.node(kReplica).hears_primary = true;
+     },
+     {"a  10.0.0.1:6379  no answer", "8192 of 16384 slots known to be served",
+      "10.0.0.1:6379 lives, but does not answer here"},
+     {"its replica hears it, so look again; is there a firewall between here and that node?",
+      "whether the primary of shard a, 10.0.0.1:6379, serves is unknown"}},
+    {"a node is frozen for long",
+     [](World& w) {
+       w.stop(kReplica, Code::busy);
+       w.forget(kReplica);
+     },
+     {"10.0.0.3:6379 is not alive"},
+     {"start 10.0.0.3:6379 again (it may be stopped: kill -CONT; or the machine is down or cut "
+      "off), or remove it"}},
+    {"a primary and its replica are frozen for long",
+     [](World& w) {
+       for (const int number : {kPrimary, kReplica}) {
+         w.stop(number, Code::busy);
+         w.forget(number);
+       }
+     },
+     {"its primary 10.0.0.1:6379 is not alive; nor does a replica that could take over"},
+     {"look at 10.0.0.1:6379 and 10.0.0.3:6379: stopped (kill -CONT)"}},
+    {"a member of etcd has no room",
+     [](World& w) { w.cluster.records.etcd[0].alarms = {"NOSPACE"}; },
+     {"etcd member etcd-a: NOSPACE"},
+     {"WRONG  etcd", "etcdctl alarm disarm"}},
+    {"etcd has become large",
+     [](World& w) { w.cluster.records.etcd[0].database_bytes = 1'900'000'000; },
+     {"etcd member etcd-a has 1.8 GB"},
+     {"WRONG  etcd", "defragment"}},
+    {"a member of etcd is cut off from the others",
+     [](World& w) { w.cluster.records.etcd[0].leader = 0; },
+     {"etcd member etcd-a knows of no leader"},
+     {"WRONG  etcd"}},
+};
+
 TEST(PictureTable, ASoundClusterIsFine) {
   World world;
   EXPECT_TRUE(has(world.status(), "4 nodes, 2 shards, 16384 slots ok")) << world.said();
@@ -264,6 +343,7 @@ TEST(PictureTable, EachBadStateIsSaidWithWhatToDo) {
   std::vector<Row> rows = kStopped;
   rows.insert(rows.end(), kUnwell.begin(), kUnwell.end());
   rows.insert(rows.end(), kLost.begin(), kLost.end());
+  rows.insert(rows.end(), kOdd.begin(), kOdd.end());
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
     World world;
@@ -271,6 +351,7 @@ TEST(PictureTable, EachBadStateIsSaidWithWhatToDo) {
     const std::string status = world.status();
     for (const char* part : row.status) EXPECT_TRUE(has(status, part)) << part << "\n" << status;
     EXPECT_TRUE(has(status, "\n  ! ")) << status;
+    EXPECT_TRUE(has(status, "\n  what to do: mayfly cluster check\n")) << status;
     EXPECT_EQ(*world.check(), Exit::problems) << world.said();
     for (const char* part : row.check) {
       EXPECT_TRUE(has(world.said(), part)) << part << "\n" << world.said();
@@ -302,6 +383,46 @@ TEST(PictureTable, ACacheNeedsNoFiles) {
   EXPECT_TRUE(has(world.said(), "no node of shards a, b keeps its data")) << world.said();
   world.options.is_cache = true;
   EXPECT_EQ(*world.check(), Exit::ok) << world.said();
+}
+
+TEST(PictureTable, NoWordIsUntrue) {
+  World alone;  // a failover needs a replica in sync
+  alone.node(kPrimary).refused_writes = "MISCONF no";
+  alone.take_out_replica();
+  EXPECT_EQ(*alone.check(), Exit::problems);
+  EXPECT_TRUE(has(alone.said(), "free space")) << alone.said();
+  EXPECT_FALSE(has(alone.said(), "mayfly cluster failover")) << alone.said();
+
+  World behind;  // a primary that its replica hears needs no successor
+  behind.stop(kPrimary, Code::busy);
+  behind.node(kReplica).hears_primary = true;
+  EXPECT_EQ(*behind.check(), Exit::problems);
+  for (const char* wrong : {"takes over", "kill -CONT", "does not serve"}) {
+    EXPECT_FALSE(has(behind.said(), wrong)) << behind.said();
+  }
+
+  World locked;  // it may well serve
+  for (const int number : {1, 2, 3, 4}) locked.stop(number, Code::denied);
+  EXPECT_EQ(*locked.check(), Exit::problems);
+  for (const char* wrong : {"does not serve", "are not served", "start "}) {
+    EXPECT_FALSE(has(locked.said(), wrong)) << locked.said();
+  }
+
+  World forgotten;  // a primary that serves has no successor
+  forgotten.forget(kPrimary);
+  EXPECT_EQ(*forgotten.check(), Exit::problems);
+  for (const char* wrong : {"takes over", "lost its memory", "is not alive"}) {
+    EXPECT_FALSE(has(forgotten.said(), wrong)) << forgotten.said();
+  }
+}
+
+TEST(PictureTable, TwoVersionsAreToldAndAreFine) {
+  World world;
+  EXPECT_EQ(*world.check(), Exit::ok);
+  EXPECT_TRUE(has(world.said(), "4 of 4 answer, version 0.1.0")) << world.said();
+  world.node(kReplica).version = "0.2.0";
+  EXPECT_EQ(*world.check(), Exit::ok);
+  EXPECT_TRUE(has(world.said(), "nodes run versions 0.1.0 and 0.2.0")) << world.said();
 }
 
 TEST(PictureTable, OldVersionsOfEtcdAreOneLine) {

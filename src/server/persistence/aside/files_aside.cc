@@ -7,6 +7,7 @@
 #include <array>
 
 #include "persist/crc64.h"
+#include "persist/rdb/rdb_parser.h"
 #include "persist/rdb/rdb_save.h"
 #include "server/monitoring/stats.h"
 #include "server/persistence/aof_writer.h"
@@ -48,12 +49,39 @@ std::string identity(Disk& disk, const std::string& path) {
   return fmt::format("{} {:016x}\n", size, crc);
 }
 
+// Any key ends the reading.
+class UntilFirstKey final : public RdbHandler {
+ public:
+  Status string(const RdbKey&, std::string_view) override { return found(); }
+  Status members_begin(const RdbKey&, std::uint64_t) override { return found(); }
+  Status members(std::span<const Member>) override { return found(); }
+  Status members_end() override { return found(); }
+  Status list_begin(const RdbKey&) override { return found(); }
+  Status list_elements(std::span<const std::string_view>) override { return found(); }
+  Status list_end() override { return found(); }
+  Status stream(const RdbKey&, std::unique_ptr<Stream>) override { return found(); }
+
+ private:
+  static Status found() { return Error{Code::busy, "there is a key"}; }
+};
+
 Status link_dump(Disk& disk, const Config& config, const std::string& name) {
   if (Status status = disk.link(dump_path(config), name); !status) return status;
   return disk.sync_directory(config.dir);
 }
 
 }  // namespace
+
+bool has_no_keys(Disk& disk, const std::string& path) {
+  const auto source = disk.open(path);
+  if (!source) return false;
+  UntilFirstKey none;
+  RdbParser parser(**source, none);
+  for (;;) {
+    const Result<bool> ended = parser.step();
+    if (!ended || *ended) return ended.ok();
+  }
+}
 
 std::string unused_name(const Disk& disk, const std::string& path, std::string_view why) {
   for (int number = 1;; ++number) {

@@ -4,7 +4,8 @@
 //
 //   dump.rdb.unsupported-1       it had keys of unsupported types, which were left out
 //   dump.rdb.not-loaded-1        it was put there beside an append-only file, which was loaded
-//   dump.rdb.replaced-1          the server led, and had to follow one that has less
+//   dump.rdb.replaced-1          the server led, and had to follow one that has less; or its
+//                                primary restarted without keys
 //
 // A mark in the folder of the append-only file identifies the last dump that the server has
 // written, so that a restored backup is recognised.
@@ -26,6 +27,9 @@ std::string unused_name(const Disk& disk, const std::string& path, std::string_v
 
 // Keeps all data that is in memory, by the files that have it or by a new one. Returns its name.
 Result<std::string> keep_data_aside(const StorageContext& context, AofWriter& aof);
+
+// Whether an RDB file is whole and has no keys. It is read up to the first one.
+bool has_no_keys(Disk& disk, const std::string& path);
 
 // Marks the dump as one that needs not be kept. Does nothing without a dump or without the folder.
 void mark_dump(const StorageContext& context);

@@ -100,6 +100,29 @@ TEST_F(LastRoleTest, AReplicaThatIsAheadOfTheSameHistoryKeepsItsData) {
   EXPECT_TRUE(disk(1).exists("./dump.rdb.replaced-1"));
 }
 
+TEST_F(LastRoleTest, AReplicaKeepsItsDataWhenThePrimaryComesBackWithoutAny) {
+  const auto comes_back = [this](const char* id, std::string_view command) {
+    cluster_.set_reachable(0, false);
+    cluster_.cut(1);
+    cluster_.turn();
+    cluster_.run(0, "FLUSHALL");
+    cluster_.run(0, command);
+    replication(0).stream().adopt(std::string(40, *id), 1);
+    cluster_.set_reachable(0, true);
+    return cluster_.run_until_quiet();
+  };
+  cluster_.follow(1, 0);
+  cluster_.run(0, "SET a 1");
+  ASSERT_TRUE(cluster_.run_until_quiet());
+  ASSERT_TRUE(comes_back("b", "SET other 1"));
+  EXPECT_EQ(cluster_.run(1, "GET other"), "\"1\"");
+  EXPECT_FALSE(disk(1).exists("./dump.rdb.replaced-1")) << "it has data, who knows which";
+  ASSERT_TRUE(comes_back("c", "PING"));
+  EXPECT_EQ(cluster_.run(1, "DBSIZE"), "(integer) 0");
+  EXPECT_TRUE(disk(1).exists("./dump.rdb.replaced-1"));
+  EXPECT_TRUE(log_has(1, "did it start without its data?"));
+}
+
 TEST_F(LastRoleTest, AServerThatFollowedAndIsMadeAPrimaryWarns) {
   disk(0).put(kFile, "replica 127.0.0.1 7001\n");
   replication(0).last_role().compare();
