@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 #include <random>
 
 #include "store/lmdb/lmdb.h"
@@ -134,10 +135,34 @@ void take_access(int file, const std::string& like, mode_t adds) {
   struct stat model {};
   if (::stat(like.c_str(), &model) == 0) take_access(file, model, adds);
 }
+
 std::uint64_t file_size_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
   return limit.rlim_cur;
+}
+
+// One that waits already is somebody else's.
+NoSizeSignal::NoSizeSignal(bool is_needed) : is_on_(is_needed), before_() {
+  if (!is_on_) return;
+  sigset_t waiting;
+  is_on_ = ::sigpending(&waiting) == 0 && sigismember(&waiting, SIGXFSZ) == 0;
+  sigset_t size;
+  sigemptyset(&size);
+  sigaddset(&size, SIGXFSZ);
+  if (is_on_) is_on_ = ::pthread_sigmask(SIG_BLOCK, &size, &before_) == 0;
+}
+
+NoSizeSignal::~NoSizeSignal() {
+  if (!is_on_) return;
+  sigset_t size;
+  sigemptyset(&size);
+  sigaddset(&size, SIGXFSZ);
+  const int error_number = errno;
+  const timespec at_once{};
+  (void)::sigtimedwait(&size, nullptr, &at_once);
+  (void)::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  errno = error_number;
 }
 
 Result<MDB_dbi> fill_new_store(MDB_env* env) {

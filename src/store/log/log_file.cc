@@ -147,7 +147,10 @@ std::uint64_t first_chain(const UniqueId& log) {
 }
 
 LogFile::LogFile(int file, std::string path, const LogFileOptions& options)
-    : file_(file), path_(std::move(path)), options_(options) {}
+    : file_(file),
+      path_(std::move(path)),
+      options_(options),
+      is_limited_(file_size_limit() < file_bytes_of(options.segment_bytes)) {}
 
 LogFile::~LogFile() {
   if (map_ != nullptr) ::munmap(const_cast<char*>(map_), map_bytes_);
@@ -266,6 +269,7 @@ std::uint64_t LogFile::data_end(int segment, std::uint64_t from) const {
 }
 
 Status LogFile::begin_segment(int number, const LogPlace& place) {
+  const NoSizeSignal quiet(is_limited_);
   SegmentHeader header;
   header.log = options_.log;
   header.first = place;
@@ -284,6 +288,7 @@ Status LogFile::append(int segment, Position position, std::string_view record) 
   }
   const std::uint64_t offset =
       offset_of(segment) + kSegmentHeaderBytes + (position - start->position);
+  const NoSizeSignal quiet(is_limited_);
   const std::size_t done = write_at(file_, offset, record);
   if (done == record.size()) [[likely]]
     return Done{};
@@ -320,6 +325,7 @@ Status LogFile::fill(int segment, Position end) {
 
 // A file system that does not tell its holes says that there are none: then append() makes room.
 Status LogFile::fill_holes(std::uint64_t begin, std::uint64_t end) {
+  const NoSizeSignal quiet(is_limited_);
   const std::string zeros(std::min(kFirstStep, end - begin), '\0');
   const auto last = static_cast<off_t>(end);
   for (auto at = static_cast<off_t>(begin); at < last;) {

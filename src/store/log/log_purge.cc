@@ -40,7 +40,8 @@ Status list_due(Environment& environment, const Snapshot& snapshot, Time moment,
   std::size_t bytes = 0;
   for (const Family family : catalog.families()) {
     TreeDeadlines walk(snapshot.txn, tables_of(environment, *catalog.find(family)),
-                       rule_on(Rule::logged) ? snapshot.window : Window(), Catalog::id_of(family));
+                       rule_on(Rule::logged) ? snapshot.window : Window(), Catalog::id_of(family),
+                       true);
     const std::size_t first = due.size();
     walk.seek(floor_of(environment, snapshot, family));
     for (; walk.valid() && is_due(walk.deadline(), moment) && bytes < kBytesMost; walk.next()) {
