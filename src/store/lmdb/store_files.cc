@@ -63,18 +63,14 @@ bool is_unknown(int number) {
 // system has no such files, or /proc is not there to name it.
 Result<bool> make_nameless(const std::string& path) {
   const std::string folder = folder_of(path);
-  const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kFileMode);
-  if (file < 0) return false;
-  const std::string name = "/proc/self/fd/" + std::to_string(file);
-  if (file_id(name) != file_id(file)) {
-    ::close(file);
-    return false;
-  }
+  const OpenFile file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kFileMode));
+  if (file.number() < 0) return false;
+  const std::string name = "/proc/self/fd/" + std::to_string(file.number());
+  if (file_id(name) != file_id(file.number())) return false;
   const Status filled = fill_file(name, path);
   const bool linked = filled.ok() && ::linkat(AT_FDCWD, name.c_str(), AT_FDCWD, path.c_str(),
                                               AT_SYMLINK_FOLLOW) == 0;
   const int why = errno;
-  ::close(file);
   if (!filled) return filled.error();
   if (linked || why == EEXIST) return true;
   if (is_unknown(why)) return false;
@@ -88,6 +84,11 @@ Status make_named(const std::string& path) {
   const int file = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
   if (file < 0) return cannot_make(errno, path);
   ::close(file);
+  struct Removal {
+    const std::string& name;
+    ~Removal() { ::unlink(name.c_str()); }
+  };
+  const Removal removal{name};
   Status done = fill_file(name, path);
   if (done && ::link(name.c_str(), path.c_str()) != 0 && errno != EEXIST) {
     done = is_unknown(errno) ? Status(Done{}) : cannot_make(errno, path);
@@ -95,7 +96,6 @@ Status make_named(const std::string& path) {
     if (done && empty < 0) done = cannot_make(errno, path);
     if (empty >= 0) ::close(empty);
   }
-  ::unlink(name.c_str());
   return done;
 }
 

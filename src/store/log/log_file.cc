@@ -166,10 +166,11 @@ Result<Ref<LogFile>> LogFile::make(const std::string& path, const LogFileOptions
   }
   const std::string new_path = path + ".new";
   ::unlink(new_path.c_str());
-  const int file = ::open(new_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) return system_error(errno, "create", new_path);
-  if (options.like >= 0) take_access(file, options.like);
-  Ref<LogFile> log = make_ref<LogFile>(file, path, options);
+  OpenFile file(::open(new_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file.number() < 0) return system_error(errno, "create", new_path);
+  if (options.like >= 0) take_access(file.number(), options.like);
+  Ref<LogFile> log = make_ref<LogFile>(file.number(), path, options);
+  (void)file.release();  // it is the log's
   if (Status made = log->set_up(new_path); !made) {
     ::unlink(new_path.c_str());
     return made.error();
@@ -201,14 +202,12 @@ Status LogFile::set_up(const std::string& new_path) {
 }
 
 Result<Ref<LogFile>> LogFile::open(const std::string& path, bool writable) {
-  const int file = ::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-  if (file < 0) return system_error(errno, "open", path);
-  const Result<LogFileOptions> options = read_header(file, path);
-  if (!options) {
-    ::close(file);
-    return options.error();
-  }
-  Ref<LogFile> log = make_ref<LogFile>(file, path, *options);
+  OpenFile file(::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC));
+  if (file.number() < 0) return system_error(errno, "open", path);
+  const Result<LogFileOptions> options = read_header(file.number(), path);
+  if (!options) return options.error();
+  Ref<LogFile> log = make_ref<LogFile>(file.number(), path, *options);
+  (void)file.release();  // it is the log's
   if (Status mapped = log->map(); !mapped) return mapped.error();
   return log;
 }

@@ -66,7 +66,7 @@ Status TreeWriter::erase(std::string_view key) {
   const StoredKey stored(key, tree_.catalog().hash_seed());
   const auto was_there = data_.remove(stored.bytes());
   if (!was_there) return was_there.error();
-  return *was_there ? change_deadline(stored.bytes(), kNever) : Status(Done{});
+  return change_deadline(stored.bytes(), kNever);  // also of one that only the indexes have
 }
 
 // A damaged row of `keys` does not say which row of `deadlines` belongs to it, which stays: no
