@@ -2,21 +2,12 @@
 // The costs that headers and documents promise, as operations on structures of a chosen size. For
 // callgrind; costs_test.py compares the instructions at two sizes.
 //
-//   valgrind --tool=callgrind --instr-atstart=no costs 10000
-//   costs --list          a line for each: name, growth, where it is promised
-//
 // Each structure is used first as a program would use it: entries are put, overwritten, erased and
 // expire, until the number of entries is the size. Only the operations are counted.
 
-#include <valgrind/callgrind.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "commands/ttl/earliest_deadlines.h"
 #include "keyspace/keyspace_fixture.h"
@@ -28,6 +19,7 @@
 #include "mayfly/timer_wheel.h"
 #include "mayfly/volatile_set.h"
 #include "mayfly/window_queue.h"
+#include "tests/costs/promise.h"
 
 namespace mayfly {
 namespace {
@@ -36,36 +28,6 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t kOperations = 500;
 constexpr std::uint64_t kDue = 500;  // entries that are due among all others
-
-// Instructions are counted between begin() and its end.
-class Counted {
- public:
-  Counted() {
-    CALLGRIND_START_INSTRUMENTATION;
-    CALLGRIND_ZERO_STATS;
-  }
-  void end(const std::string& name) {
-    CALLGRIND_DUMP_STATS_AT(name.c_str());
-    CALLGRIND_STOP_INSTRUMENTATION;
-  }
-};
-
-struct Promise {
-  std::string name;
-  std::string growth;  // constant, or log
-  std::string place;   // where it is promised
-  std::function<void(std::size_t size, const std::string& name)> run;
-};
-
-std::vector<Promise>& promises() {
-  static std::vector<Promise> all;
-  return all;
-}
-
-void add(std::string name, std::string growth, std::string place,
-         std::function<void(std::size_t, const std::string&)> run) {
-  promises().push_back({std::move(name), std::move(growth), std::move(place), std::move(run)});
-}
 
 // ---- The cache, on each index ----
 
@@ -360,19 +322,6 @@ void add_members() {
       });
 }
 
-int run(std::size_t size) {
-  for (const Promise& promise : promises()) promise.run(size, promise.name);
-  return 0;
-}
-
-int list() {
-  for (const Promise& promise : promises()) {
-    std::printf("%s\t%s\t%s\n", promise.name.c_str(), promise.growth.c_str(),
-                promise.place.c_str());
-  }
-  return 0;
-}
-
 }  // namespace
 }  // namespace mayfly
 
@@ -380,9 +329,5 @@ int main(int argc, char** argv) {
   mayfly::add_caches();
   mayfly::add_keys();
   mayfly::add_members();
-  if (argc == 2 && std::string_view(argv[1]) == "--list") return mayfly::list();
-  const std::size_t size = argc == 2 ? std::strtoull(argv[1], nullptr, 10) : 0;
-  if (size >= 1'000) return mayfly::run(size);
-  std::fprintf(stderr, "usage: costs --list | costs SIZE (1000 at least)\n");
-  return 2;
+  return mayfly::show_costs(argc, argv);
 }

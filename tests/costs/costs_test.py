@@ -3,8 +3,8 @@
 """Costs that are promised: the same operations on structures of two sizes, ten times apart, take
 about as many instructions (O(1)), or little more (O(log n)).
 
-The structures have seen many overwrites, erasures and expiries before: see costs.cc, which also
-has the place of each promise. callgrind gives the same numbers on every run.
+The structures have seen many overwrites, erasures and expiries before: see costs.cc and
+store_costs.cc, which also have the place of each promise. callgrind gives the same numbers on every run.
 """
 
 import glob
@@ -14,23 +14,24 @@ import subprocess
 import tempfile
 import unittest
 
-PROGRAM = os.path.join(os.environ["MAYFLY_BUILD"], "tests", "costs", "costs")
+FOLDER = os.path.join(os.environ["MAYFLY_BUILD"], "tests", "costs")
+PROGRAMS = {"costs": 30, "store_costs": 10}  # with the least number of promises
 SIZES = (2_000, 20_000)
 # A structure of a few thousand entries may be one level lower than a larger one.
 MOST = {"constant": 1.5, "log": 2.0}
 
 
-def promises():
-    listed = subprocess.run([PROGRAM, "--list"], capture_output=True, text=True, check=True)
+def promises(program):
+    listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True)
     return [line.split("\t") for line in listed.stdout.splitlines()]
 
 
-def instructions(size):
+def instructions(program, size):
     """{name: instructions} of one run."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         command = ["valgrind", "--tool=callgrind", "--instr-atstart=no",
-                   f"--callgrind-out-file={folder}/out", PROGRAM, str(size)]
+                   f"--callgrind-out-file={folder}/out", program, str(size)]
         subprocess.run(command, capture_output=True, text=True, check=True)
         for path in glob.glob(f"{folder}/out*"):
             with open(path, encoding="utf-8") as file:
@@ -44,9 +45,13 @@ def instructions(size):
 
 class CostsTest(unittest.TestCase):
     def test_costs_grow_as_promised(self):
-        small, large = (instructions(size) for size in SIZES)
-        listed = promises()
-        self.assertGreater(len(listed), 30)
+        for name, least in PROGRAMS.items():
+            self.compare(os.path.join(FOLDER, name), least)
+
+    def compare(self, program, least):
+        small, large = (instructions(program, size) for size in SIZES)
+        listed = promises(program)
+        self.assertGreater(len(listed), least)
         for name, growth, place in listed:
             with self.subTest(name, place=place):
                 self.assertGreater(small[name], 1_000, "the operations were optimized away")

@@ -14,8 +14,8 @@
 namespace mayfly {
 namespace {
 
-using internal::kNanosInMilli;
 using internal::ExpiryFloor;
+using internal::kNanosInMilli;
 using internal::PurgePlan;
 
 // Of the 10 ms for which a purge may keep others from writing; the rest is for the commit.
@@ -47,8 +47,8 @@ class Budget {
 
 // What is due, taken down without a lock: a purge with nothing to do takes none. If time is short,
 // it must not be spent on plans.
-Status make_plan(Store::State& state, Family family, const Budget& budget,
-                 const ExpiryFloor& from, PurgePlan& plan) {
+Status make_plan(Store::State& state, Family family, const Budget& budget, const ExpiryFloor& from,
+                 PurgePlan& plan) {
   if (state.environment == nullptr) return closed_error();
   auto txn = Txn::begin_read(state.owner());
   if (!txn) return txn.error();

@@ -117,8 +117,8 @@ Status Environment::open_file() {
   }
   // A reader takes a file that is too large to be written as it takes one without permission.
   const bool fits = file_bytes(path_) <= file_size_limit();
-  writable_ = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) == 0 &&
-              (fits || !options_.read_only);
+  writable_ =
+      ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) == 0 && (fits || !options_.read_only);
   if (writable_ && !fits) {
     return Error{Code::full, "cannot open " + path_ +
                                  ": it is larger than the limit on the size of files (raise "

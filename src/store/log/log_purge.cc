@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kBatch = 256;
 constexpr std::size_t kNotedMost = 4096;
-constexpr std::size_t kLookedAtMost = 16'384;  // versions, by raise_floor()
+constexpr std::size_t kLookedAtMost = 16'384;              // versions, by raise_floor()
 constexpr std::size_t kBytesMost = std::size_t{32} << 20;  // of keys, in a run of the thread
 
 FamilyTables tables_of(const Environment& environment, const FamilyRecord& record) {

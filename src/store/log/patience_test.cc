@@ -63,8 +63,7 @@ class PatienceTest : public StoreFixture {
     EXPECT_TRUE(txn.ok()) << message_of(txn);
   }
 
-  const StoreOptions options_{.busy_timeout = Millis(30),
-                              .log_segment_bytes = kLogSegmentBytesMin};
+  const StoreOptions options_{.busy_timeout = Millis(30), .log_segment_bytes = kLogSegmentBytesMin};
 };
 
 TEST_F(PatienceTest, CallsThatNeedTheCheckpointLockEndInTime) {

@@ -273,8 +273,8 @@ class RedoLog {
   const StoreOptions options_;
   const std::string path_;
   LogCounts counts_;
-  RecordWriter writer_;              // under the write lock
-  Position full_at_ = UINT64_MAX;    // the same: the tail when LMDB had no room for the log
+  RecordWriter writer_;            // under the write lock
+  Position full_at_ = UINT64_MAX;  // the same: the tail when LMDB had no room for the log
 
   mutable std::mutex file_mutex_;
   Ref<LogFile> file_;                            // guarded by file_mutex_

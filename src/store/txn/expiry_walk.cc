@@ -89,7 +89,8 @@ ExpiryWalk::ExpiryWalk(Txn& txn, FamilyView& view, Time end)
 
 void ExpiryWalk::seek(const ExpiryFloor& from) {
   const ExpiryFloor& floor = txn_.floor_of(view_);
-  const bool is_from_floor = std::tie(from.deadline, from.key) <= std::tie(floor.deadline, floor.key);
+  const bool is_from_floor =
+      std::tie(from.deadline, from.key) <= std::tie(floor.deadline, floor.key);
   const ExpiryFloor start = is_from_floor ? floor : from;
   tree_.place(start);
   tables_.place(start.deadline, start.key);

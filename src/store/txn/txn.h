@@ -184,6 +184,9 @@ class Txn {
   Result<std::uint64_t> purge(FamilyView& view, std::uint64_t limit);
 
   Result<FamilyCounts> count(FamilyView& view);
+
+  // Expired ones included. Cost: O(1).
+  Result<std::uint64_t> count_stored(FamilyView& view);
   Result<TtlHistogram> ttl_histogram(FamilyView& view, bool with_bytes);
 
   // Families.
@@ -242,9 +245,9 @@ class Txn {
   Result<Position> write_out();
 
   const Owner owner_;
-  ReadTurn read_turn_;        // of one that only reads
-  WriteTurn turn_;            // of one that writes: with its changes, or LMDB's transaction
-  Snapshot* snapshot_;        // of either turn; null once it has ended
+  ReadTurn read_turn_;  // of one that only reads
+  WriteTurn turn_;      // of one that writes: with its changes, or LMDB's transaction
+  Snapshot* snapshot_;  // of either turn; null once it has ended
   Window window_;
   bool timed_ = false;
   Time now_{};
