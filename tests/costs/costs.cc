@@ -19,7 +19,7 @@
 #include "mayfly/timer_wheel.h"
 #include "mayfly/volatile_set.h"
 #include "mayfly/window_queue.h"
-#include "tests/costs/promise.h"
+#include "promise.h"
 
 namespace mayfly {
 namespace {

@@ -4,7 +4,8 @@
 about as many instructions (O(1)), or little more (O(log n)).
 
 The structures have seen many overwrites, erasures and expiries before: see costs.cc and
-store_costs.cc, which also have the place of each promise. callgrind gives the same numbers on every run.
+store_costs.cc, which also have the place of each promise. callgrind gives the same numbers on every
+run.
 """
 
 import glob

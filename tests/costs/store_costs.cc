@@ -10,8 +10,8 @@
 #include <string>
 
 #include "mayfly/store.h"
+#include "promise.h"
 #include "store/txn/txn.h"
-#include "tests/costs/promise.h"
 
 namespace mayfly {
 namespace {
@@ -28,7 +28,7 @@ T must(Result<T> result) {
 }
 
 // A store of `size` entries, each of which is due within some days. Nothing works in the
-// background: nobody asks for a sync, and the log is short.
+// background: no sync is due, and the log is short.
 class UsedStore {
  public:
   explicit UsedStore(std::size_t its_size) : size(its_size) {

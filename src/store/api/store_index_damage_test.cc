@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Damaged rows of the indexes of deadlines: they stop no checkpoint and no purge, check() names
-// them, and what is written afterwards is there.
+// them, and later writes are stored.
 
 #include <gtest/gtest.h>
 

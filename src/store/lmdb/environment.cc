@@ -168,9 +168,9 @@ unsigned Environment::flags() const {
   return flags;
 }
 
-// Of a map that another process, or the one that made the store, has asked for: as much as the limit
-// on the size of files allows. If that has been raised since the store was opened, what was wanted
-// then.
+// Of a map that another process has asked for, or the process that made the store: as much as the
+// limit on the size of files allows. If the limit has been raised since the store was opened, the
+// size that this process asked for.
 std::uint64_t Environment::allowed_map_bytes(std::uint64_t known) const {
   const std::uint64_t limit = file_size_limit();
   const std::uint64_t file = file_bytes(path_);

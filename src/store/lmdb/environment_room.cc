@@ -115,8 +115,8 @@ std::uint64_t Environment::reserved_pages() const {
   return std::min(kReservedMost, map_pages() / kReservedShare);
 }
 
-// Free pages are as good as room behind the last page of the file. Beyond the limit on the size of
-// files there is no such room, and to ask for it is a signal.
+// Free pages are as good as room behind the last page of the file. To ask for room beyond the limit
+// on the size of files would be a signal.
 bool Environment::leaves_disk(std::int64_t growth) const {
   const std::uint64_t free = free_pages();
   const std::uint64_t needed =

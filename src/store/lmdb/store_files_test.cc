@@ -93,7 +93,7 @@ TEST_F(StoreFilesTest, ANewStoreReplacesNoFile) {
   must(make_store_file(path_.string()));
   const FileId first = file_id(path_.string());
   must(open().put("key", "value"));
-  must(make_store_file(path_.string()));  // one that came second
+  must(make_store_file(path_.string()));  // as a second process does
   EXPECT_TRUE(file_id(path_.string()) == first);
   EXPECT_EQ(value_of(open(), "key"), "value");
   for (const auto& each : std::filesystem::directory_iterator(folder_.path())) {

@@ -87,7 +87,7 @@ Status RedoLog::trust_tree(const TreeState& state) {
   return Done{};
 }
 
-// A transaction that erases goes without, if it must.
+// A transaction that erases needs no room behind it.
 Status RedoLog::leave_room(const TreeTxn& tree) const {
   const std::int64_t growth = tree.growth();
   if (environment_.leaves_disk(growth) || growth <= 0) return Done{};

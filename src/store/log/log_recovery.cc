@@ -229,9 +229,8 @@ Status RedoLog::heal() {
   return Done{};
 }
 
-// The disk is full. If LMDB has room for all that is in the log, since enough has been erased, the
-// log and what it takes of the disk go, and a new log is made. Without new erasures there is no
-// second attempt.
+// The disk is full. If enough has been erased, LMDB has room for the whole log: then the log is
+// removed, which frees its blocks, and a new log is made. Without new erasures it is not tried again.
 Status RedoLog::replace_full_log(Millis patience) {
   const Position end = tail().position;
   if (std::exchange(full_at_, end) == end) {

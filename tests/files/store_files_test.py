@@ -3,7 +3,7 @@
 """The files of a store under several processes: who makes them, whose they are, what happens when
 they are removed or replaced while a process has them open, and when they cannot grow.
 
-What cannot be done here (to mount, to have a namespace of one's own) is skipped, and says so.
+Tests that need more rights (to mount, to make a namespace) are skipped with a message.
 """
 
 import itertools
@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from store_shell import PROGRAM, Shell, public_program
 
