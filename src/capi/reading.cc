@@ -187,7 +187,19 @@ int kvstore_cf_deadline(KVColumnFamily* cf, const void* key, int key_length, int
 }
 
 int kvstore_cf_count(KVColumnFamily* cf, int64_t* count) {
-  return get_count(cf, count, &FamilyCounts::stored);
+  if (count != nullptr) *count = 0;
+  return call(cf, [&](KVStore& kv) {
+    if (const int code = check_result(kv, count)) return code;
+    return with_read(kv, [&](const ReadTxn& txn) {
+      Txn& inside = InsideTxn::of(txn);
+      FamilyView* const there = inside.view(cf->family);
+      if (there == nullptr) return fail(kv, inside.missing_family());
+      const auto stored = inside.count_stored(*there);
+      if (!stored) return fail(kv, stored.error());
+      *count = static_cast<std::int64_t>(*stored);
+      return KVSTORE_OK;
+    });
+  });
 }
 
 int kvstore_cf_count_live(KVColumnFamily* cf, int64_t* count) {

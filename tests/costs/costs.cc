@@ -2,9 +2,6 @@
 // The costs that headers and documents promise, as operations on structures of a chosen size. For
 // callgrind; costs_test.py compares the instructions at two sizes.
 //
-//   valgrind --tool=callgrind --instr-atstart=no costs 10000
-//   costs --list          a line for each: name, growth, where it is promised
-//
 // Each structure is used first as a program would use it: entries are put, overwritten, erased and
 // expire, until the number of entries is the size. Only the operations are counted.
 
@@ -12,7 +9,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "commands/ttl/earliest_deadlines.h"
 #include "keyspace/keyspace_fixture.h"

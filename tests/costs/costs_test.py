@@ -3,8 +3,9 @@
 """Costs that are promised: the same operations on structures of two sizes, ten times apart, take
 about as many instructions (O(1)), or little more (O(log n)).
 
-The structures have seen many overwrites, erasures and expiries before: see costs.cc, which also
-has the place of each promise. callgrind gives the same numbers on every run.
+The structures have seen many overwrites, erasures and expiries before: see costs.cc,
+store_costs.cc and server_costs.cc, which also have the place of each promise. callgrind gives the
+same numbers on every run.
 """
 
 import glob
@@ -58,6 +59,9 @@ class CostsTest(unittest.TestCase):
 
     def test_structures_cost_what_is_promised(self):
         self.check("costs", 30)
+
+    def test_stores_cost_what_is_promised(self):
+        self.check("store_costs", 10)
 
     def test_commands_cost_what_is_promised(self):
         self.check("server_costs", 20)

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <thread>
 
@@ -113,7 +114,10 @@ TEST_F(StoreMemoryTest, OpeningAndClosing) {
              const auto store = Store::open(world.path, world.clock, world.options);
              return outcome_of(store);
            }});
-  try_all({"close", with_store, [](World& world) { return outcome_of(world.store->close()); }, {},
+  try_all({"close",
+           with_store,
+           [](World& world) { return outcome_of(world.store->close()); },
+           {},
            closed});
   try_all({"a temporary store", closed, [](World& world) {
              auto store = Store::open("", world.clock, world.options);
@@ -128,14 +132,16 @@ TEST_F(StoreMemoryTest, MakingAStore) {
       std::filesystem::remove(world.path_of("new") + suffix);
     }
   };
-  try_all({"make", remove, [](World& world) {
+  try_all({"make",
+           remove,
+           [](World& world) {
              auto store = Store::open(world.path_of("new"), world.clock, world.options);
              if (!store) return Outcome::failed;
              if (const Status first = store->put("a", "1"); !first) return Outcome::failed;
              return outcome_of(store->put("b", "2"));  // which makes the log
-           }, {}, [](World& world) {
-             EXPECT_EQ(other_process().write(world.path_of("new")), "");
-           }});
+           },
+           {},
+           [](World& world) { EXPECT_EQ(other_process().write(world.path_of("new")), ""); }});
 }
 
 TEST_F(StoreMemoryTest, RecoveringAStore) {
@@ -148,12 +154,15 @@ TEST_F(StoreMemoryTest, RecoveringAStore) {
                                  std::filesystem::copy_options::overwrite_existing);
     }
   };
-  try_all({"recover", crash, [](World& world) {
-             const auto store =
-                 Store::open(world.path_of("crashed"), world.clock, world.options);
+  try_all({"recover",
+           crash,
+           [](World& world) {
+             const auto store = Store::open(world.path_of("crashed"), world.clock, world.options);
              if (!store) return Outcome::failed;
              return outcome_of(store->get("recovered"));
-           }, {}, [](World& world) {
+           },
+           {},
+           [](World& world) {
              EXPECT_EQ(other_process().write(world.path_of("crashed")), "");
              const ManualClock clock(kStart);
              const Store store = must(Store::open(world.path_of("crashed"), clock, {}));
@@ -162,42 +171,52 @@ TEST_F(StoreMemoryTest, RecoveringAStore) {
 }
 
 TEST_F(StoreMemoryTest, WritingAKey) {
-  try_all(cpp("put", [](Store& store) { return outcome_of(store.put("key", "new")); }, "new"));
-  try_all(cpp("put with a TTL", [](Store& store) {
-    return outcome_of(store.put("key", "new", Millis(1000)));
-  }, "new"));
-  try_all(cpp("put if absent", [](Store& store) {
-    return outcome_of(store.put_if_absent("due1", "new"));
-  }));
-  try_all(cpp("compare and set", [](Store& store) {
-    return outcome_of(store.compare_and_set("key", "old", "new"));
-  }, "new"));
+  try_all(cpp(
+      "put", [](Store& store) { return outcome_of(store.put("key", "new")); }, "new"));
+  try_all(cpp(
+      "put with a TTL",
+      [](Store& store) { return outcome_of(store.put("key", "new", Millis(1000))); }, "new"));
+  try_all(cpp("put if absent",
+              [](Store& store) { return outcome_of(store.put_if_absent("due1", "new")); }));
+  try_all(cpp(
+      "compare and set",
+      [](Store& store) { return outcome_of(store.compare_and_set("key", "old", "new")); }, "new"));
   try_all(cpp("increment", [](Store& store) { return outcome_of(store.increment("number", 1)); }));
-  try_all(cpp("erase", [](Store& store) { return outcome_of(store.erase("key")); }, ""));
-  try_all(cpp("erase many", [](Store& store) {
-    const std::string_view keys[] = {"key", "tree1", "later in tree"};
-    return outcome_of(store.erase_many(keys));
-  }, ""));
-  try_all(cpp("expire", [](Store& store) {
-    return outcome_of(store.expire("tree1", Millis(1000)));
-  }));
+  try_all(cpp(
+      "erase", [](Store& store) { return outcome_of(store.erase("key")); }, ""));
+  try_all(cpp(
+      "erase many",
+      [](Store& store) {
+        const std::string_view keys[] = {"key", "tree1", "later in tree"};
+        return outcome_of(store.erase_many(keys));
+      },
+      ""));
+  try_all(
+      cpp("expire", [](Store& store) { return outcome_of(store.expire("tree1", Millis(1000))); }));
   try_all(cpp("persist", [](Store& store) { return outcome_of(store.persist("later")); }));
   try_all(cpp("touch", [](Store& store) { return outcome_of(store.touch("later", Millis(99))); }));
 }
 
 TEST_F(StoreMemoryTest, WritingMuch) {
-  try_all(cpp("a value that goes straight into the tree", [](Store& store) {
-    static const std::string large(40'000, 'x');
-    return outcome_of(store.put("key", large));
-  }, std::string(40'000, 'x')));
-  try_all(cpp("one segment after the other", [](Store& store) {
-    static const std::string some(12'000, 'y');
-    for (int i = 0; i < 14; ++i) {
-      if (const Status put = store.put("key", some); !put) return Outcome::failed;
-    }
-    return Outcome::done;
-  }, std::string(12'000, 'y')));
-  try_all({"many commits in all durabilities", closed, [](World& world) {
+  try_all(cpp(
+      "a value that goes straight into the tree",
+      [](Store& store) {
+        static const std::string large(40'000, 'x');
+        return outcome_of(store.put("key", large));
+      },
+      std::string(40'000, 'x')));
+  try_all(cpp(
+      "one segment after the other",
+      [](Store& store) {
+        static const std::string some(12'000, 'y');
+        for (int i = 0; i < 14; ++i) {
+          if (const Status put = store.put("key", some); !put) return Outcome::failed;
+        }
+        return Outcome::done;
+      },
+      std::string(12'000, 'y')));
+  try_all({"many commits in all durabilities", closed,
+           [](World& world) {
              for (const Durability level : {Durability::full, Durability::off}) {
                StoreOptions options = world.options;
                options.durability = level;
@@ -205,7 +224,8 @@ TEST_F(StoreMemoryTest, WritingMuch) {
                if (!store || !store->put("key", "new")) return Outcome::failed;
              }
              return Outcome::done;
-           }, "new"});
+           },
+           "new"});
 }
 
 TEST_F(StoreMemoryTest, ReadingAKey) {
@@ -242,14 +262,12 @@ TEST_F(StoreMemoryTest, WalkingOverKeys) {
     cursor->last();
     return outcome_of(cursor->status());
   }));
-  try_all(cpp("expiring", [](Store& store) {
-    return outcome_of(store.expiring(Time{}, kNever, 10));
-  }));
+  try_all(
+      cpp("expiring", [](Store& store) { return outcome_of(store.expiring(Time{}, kNever, 10)); }));
   try_all(cpp("next deadline", [](Store& store) { return outcome_of(store.next_deadline()); }));
   try_all(cpp("count", [](Store& store) { return outcome_of(store.count()); }));
-  try_all(cpp("histogram", [](Store& store) {
-    return outcome_of(store.ttl_histogram_all({.bytes = true}));
-  }));
+  try_all(cpp("histogram",
+              [](Store& store) { return outcome_of(store.ttl_histogram_all({.bytes = true})); }));
 }
 
 TEST_F(StoreMemoryTest, Families) {
@@ -257,23 +275,24 @@ TEST_F(StoreMemoryTest, Families) {
     world.open();
     if (must(world.store->families()).size() > 1) must(world.store->drop_family("made"));
   };
-  try_all({"create family", without, [](World& world) {
-             return outcome_of(world.store->create_family("made"));
-           }});
-  try_all({"drop family", [](World& world) {
+  try_all({"create family", without,
+           [](World& world) { return outcome_of(world.store->create_family("made")); }});
+  try_all({"drop family",
+           [](World& world) {
              world.open();
              must(world.store->open_family("made"));
-           }, [](World& world) { return outcome_of(world.store->drop_family("made")); }});
+           },
+           [](World& world) { return outcome_of(world.store->drop_family("made")); }});
   try_all(cpp("open family", [](Store& store) { return outcome_of(store.open_family("family")); }));
   try_all(cpp("families", [](Store& store) { return outcome_of(store.families()); }));
-  try_all(cpp("default TTL", [](Store& store) {
-    return outcome_of(store.set_default_ttl(std::nullopt));
-  }));
+  try_all(cpp("default TTL",
+              [](Store& store) { return outcome_of(store.set_default_ttl(std::nullopt)); }));
   try_all({"clear", with_store, [](World& world) {
              const auto family = world.store->family("family");
              return family ? outcome_of(world.store->clear(*family)) : Outcome::failed;
            }});
-  try_all(cpp("clear all", [](Store& store) { return outcome_of(store.clear()); }, ""));
+  try_all(cpp(
+      "clear all", [](Store& store) { return outcome_of(store.clear()); }, ""));
 }
 
 TEST_F(StoreMemoryTest, Maintenance) {
@@ -287,25 +306,30 @@ TEST_F(StoreMemoryTest, Maintenance) {
     try_all(cpp("checkpoint", [mode](Store& store) { return outcome_of(store.checkpoint(mode)); }));
   }
   try_all(cpp("compact", [](Store& store) { return outcome_of(store.compact()); }));
-  try_all({"backup", [](World& world) {
+  try_all({"backup",
+           [](World& world) {
              world.open();
              std::filesystem::remove(world.path_of("copy"));
-           }, [](World& world) { return outcome_of(world.store->backup(world.path_of("copy"))); }});
+           },
+           [](World& world) { return outcome_of(world.store->backup(world.path_of("copy"))); }});
   try_all(cpp("check", [](Store& store) { return outcome_of(store.check()); }));
   try_all(cpp("stats", [](Store& store) { return outcome_of(store.stats()); }));
 }
 
 TEST_F(StoreMemoryTest, Transactions) {
-  try_all(cpp("several writes", [](Store& store) {
-    auto txn = store.write();
-    if (!txn) return Outcome::failed;
-    txn->put("key", "new");
-    txn->put("second", "value", Millis(1000));
-    txn->erase("tree1");
-    txn->expire("tree2", Millis(500));
-    static_cast<void>(txn->get("due1"));
-    return outcome_of(txn->commit());
-  }, "new"));
+  try_all(cpp(
+      "several writes",
+      [](Store& store) {
+        auto txn = store.write();
+        if (!txn) return Outcome::failed;
+        txn->put("key", "new");
+        txn->put("second", "value", Millis(1000));
+        txn->erase("tree1");
+        txn->expire("tree2", Millis(500));
+        static_cast<void>(txn->get("due1"));
+        return outcome_of(txn->commit());
+      },
+      "new"));
   try_all(cpp("a transaction that is rolled back", [](Store& store) {
     auto txn = store.write();
     if (!txn) return Outcome::failed;
@@ -313,24 +337,30 @@ TEST_F(StoreMemoryTest, Transactions) {
     txn->rollback();
     return Outcome::done;
   }));
-  try_all(cpp("a large transaction", [](Store& store) {
-    static const std::string some(9'000, 'z');
-    auto txn = store.write();
-    if (!txn) return Outcome::failed;
-    for (const char* const key : {"key", "l1", "l2", "l3"}) txn->put(key, some, Millis(100));
-    txn->purge_expired();
-    return outcome_of(txn->commit());
-  }, std::string(9'000, 'z')));
-  try_all(cpp("families in a transaction", [](Store& store) {
-    auto txn = store.write();
-    if (!txn) return Outcome::failed;
-    const auto made = txn->create_family("for a moment");
-    if (!made) return Outcome::failed;
-    txn->put("row", "value", Millis(100), *made);
-    if (!txn->drop_family("for a moment")) return Outcome::failed;
-    txn->put("key", "new");
-    return outcome_of(txn->commit());
-  }, "new"));
+  try_all(cpp(
+      "a large transaction",
+      [](Store& store) {
+        static const std::string some(9'000, 'z');
+        auto txn = store.write();
+        if (!txn) return Outcome::failed;
+        for (const char* const key : {"key", "l1", "l2", "l3"}) txn->put(key, some, Millis(100));
+        txn->purge_expired();
+        return outcome_of(txn->commit());
+      },
+      std::string(9'000, 'z')));
+  try_all(cpp(
+      "families in a transaction",
+      [](Store& store) {
+        auto txn = store.write();
+        if (!txn) return Outcome::failed;
+        const auto made = txn->create_family("for a moment");
+        if (!made) return Outcome::failed;
+        txn->put("row", "value", Millis(100), *made);
+        if (!txn->drop_family("for a moment")) return Outcome::failed;
+        txn->put("key", "new");
+        return outcome_of(txn->commit());
+      },
+      "new"));
   try_all(cpp("a snapshot", [](Store& store) {
     const auto txn = store.read();
     if (!txn) return Outcome::failed;
@@ -340,18 +370,21 @@ TEST_F(StoreMemoryTest, Transactions) {
     return outcome_of(txn->get("due2"));
   }));
   // A transaction continued after a write has thrown commits all other writes, or nothing.
-  try_all(cpp("goes on", [](Store& store) {
-    auto txn = store.write();
-    if (!txn) return Outcome::failed;
-    bool has_put = true;
-    try {
-      txn->put("key", "new");
-    } catch (const std::bad_alloc&) {
-      has_put = false;
-    }
-    const Outcome outcome = outcome_of(txn->commit());
-    return has_put ? outcome : Outcome::no_memory;
-  }, "new"));
+  try_all(cpp(
+      "goes on",
+      [](Store& store) {
+        auto txn = store.write();
+        if (!txn) return Outcome::failed;
+        bool has_put = true;
+        try {
+          txn->put("key", "new");
+        } catch (const std::bad_alloc&) {
+          has_put = false;
+        }
+        const Outcome outcome = outcome_of(txn->commit());
+        return has_put ? outcome : Outcome::no_memory;
+      },
+      "new"));
 }
 
 // --- C -------------------------------------------------------------------------------------------
@@ -380,29 +413,34 @@ TEST_F(StoreMemoryTest, OpeningInC) {
 }
 
 TEST_F(StoreMemoryTest, WritingInC) {
-  try_all(in_c("put", [](KVStore* kv) { return put(kv, "key", "new"); }, "new"));
-  try_all(in_c("put_ttl", [](KVStore* kv) {
-    return kvstore_put_for(kv, "key", 3, "new", 3, 1000);
-  }, "new"));
+  try_all(in_c(
+      "put", [](KVStore* kv) { return put(kv, "key", "new"); }, "new"));
+  try_all(in_c(
+      "put_ttl", [](KVStore* kv) { return kvstore_put_for(kv, "key", 3, "new", 3, 1000); }, "new"));
   try_all(in_c("put_if_absent", [](KVStore* kv) {
     int inserted = 0;
     return kvstore_put_if_absent(kv, "due1", 4, "new", 3, 0, &inserted);
   }));
-  try_all(in_c("compare_and_set", [](KVStore* kv) {
-    int swapped = 0;
-    return kvstore_compare_and_set(kv, "key", 3, "old", 3, "new", 3, &swapped);
-  }, "new"));
+  try_all(in_c(
+      "compare_and_set",
+      [](KVStore* kv) {
+        int swapped = 0;
+        return kvstore_compare_and_set(kv, "key", 3, "old", 3, "new", 3, &swapped);
+      },
+      "new"));
   try_all(in_c("increment", [](KVStore* kv) {
     std::int64_t sum = 0;
     return kvstore_increment(kv, "number", 6, 1, &sum);
   }));
-  try_all(in_c("delete", [](KVStore* kv) { return kvstore_delete(kv, "key", 3); }, ""));
+  try_all(in_c(
+      "delete", [](KVStore* kv) { return kvstore_delete(kv, "key", 3); }, ""));
   try_all(in_c("expire", [](KVStore* kv) {
     int changed = 0;
     return kvstore_expire_for(kv, "tree1", 5, 1000, 0, &changed);
   }));
   try_all(in_c("touch", [](KVStore* kv) { return kvstore_touch(kv, "later", 5, 99'000); }));
-  try_all(in_c("clear", [](KVStore* kv) { return kvstore_clear(kv); }, ""));
+  try_all(in_c(
+      "clear", [](KVStore* kv) { return kvstore_clear(kv); }, ""));
   // A thread has to remember its first error, and its first transaction.
   try_all({"a new thread", with_c, [](World& world) {
              std::atomic<bool> go{false};
@@ -480,8 +518,8 @@ TEST_F(StoreMemoryTest, IteratingInC) {
   for (const bool backwards : {false, true}) {
     try_all(in_c("iterate", [backwards](KVStore* kv) {
       KVIterator* it = nullptr;
-      int code = backwards ? kvstore_reverse_iterator_create(kv, &it)
-                           : kvstore_iterator_create(kv, &it);
+      int code =
+          backwards ? kvstore_reverse_iterator_create(kv, &it) : kvstore_iterator_create(kv, &it);
       if (code == KVSTORE_OK) code = walk(it, backwards);
       if (code == KVSTORE_OK) code = kvstore_iterator_seek(it, "tree3", 5);
       kvstore_iterator_close(it);
@@ -496,31 +534,37 @@ TEST_F(StoreMemoryTest, IteratingInC) {
     return code;
   }));
   // The iterator survives writes and the end of the transaction.
-  try_all(in_c("iterate in a transaction", [](KVStore* kv) {
-    KVIterator* it = nullptr;
-    int code = kvstore_begin(kv, 1);
-    if (code == KVSTORE_OK) code = kvstore_iterator_create(kv, &it);
-    if (code == KVSTORE_OK) code = kvstore_iterator_first(it);
-    if (code == KVSTORE_OK) code = put(kv, "key", "new");
-    if (code == KVSTORE_OK) code = kvstore_iterator_next(it);
-    const int end = code == KVSTORE_OK ? kvstore_commit(kv) : kvstore_rollback(kv);
-    if (code == KVSTORE_OK) code = end;
-    if (code == KVSTORE_OK) code = kvstore_iterator_next(it);
-    kvstore_iterator_close(it);
-    return code;
-  }, "new"));
+  try_all(in_c(
+      "iterate in a transaction",
+      [](KVStore* kv) {
+        KVIterator* it = nullptr;
+        int code = kvstore_begin(kv, 1);
+        if (code == KVSTORE_OK) code = kvstore_iterator_create(kv, &it);
+        if (code == KVSTORE_OK) code = kvstore_iterator_first(it);
+        if (code == KVSTORE_OK) code = put(kv, "key", "new");
+        if (code == KVSTORE_OK) code = kvstore_iterator_next(it);
+        const int end = code == KVSTORE_OK ? kvstore_commit(kv) : kvstore_rollback(kv);
+        if (code == KVSTORE_OK) code = end;
+        if (code == KVSTORE_OK) code = kvstore_iterator_next(it);
+        kvstore_iterator_close(it);
+        return code;
+      },
+      "new"));
 }
 
 TEST_F(StoreMemoryTest, TransactionsInC) {
   for (const bool commits : {true, false}) {
-    try_all(in_c("transaction", [commits](KVStore* kv) {
-      int code = kvstore_begin(kv, 1);
-      if (code != KVSTORE_OK) return code;
-      code = put(kv, "key", "new");
-      if (code == KVSTORE_OK) code = put(kv, "second", "value");
-      const int end = commits && code == KVSTORE_OK ? kvstore_commit(kv) : kvstore_rollback(kv);
-      return code != KVSTORE_OK ? code : end;
-    }, commits ? std::optional<std::string>("new") : std::nullopt));
+    try_all(in_c(
+        "transaction",
+        [commits](KVStore* kv) {
+          int code = kvstore_begin(kv, 1);
+          if (code != KVSTORE_OK) return code;
+          code = put(kv, "key", "new");
+          if (code == KVSTORE_OK) code = put(kv, "second", "value");
+          const int end = commits && code == KVSTORE_OK ? kvstore_commit(kv) : kvstore_rollback(kv);
+          return code != KVSTORE_OK ? code : end;
+        },
+        commits ? std::optional<std::string>("new") : std::nullopt));
   }
   try_all(in_c("snapshot", [](KVStore* kv) {
     int code = kvstore_begin(kv, 0);
@@ -550,12 +594,14 @@ TEST_F(StoreMemoryTest, FamiliesInC) {
     kvstore_cf_close(cf);
     return code;
   }));
-  try_all({"drop", [](World& world) {
+  try_all({"drop",
+           [](World& world) {
              world.open_c();
              KVColumnFamily* cf = nullptr;
              kvstore_cf_create(world.c, "made", &cf);
              kvstore_cf_close(cf);
-           }, [](World& world) { return outcome_of(kvstore_cf_drop(world.c, "made")); }});
+           },
+           [](World& world) { return outcome_of(kvstore_cf_drop(world.c, "made")); }});
   try_all(in_c("list", [](KVStore* kv) {
     char** names = nullptr;
     int count = 0;
@@ -576,16 +622,17 @@ TEST_F(StoreMemoryTest, MaintenanceInC) {
     return kvstore_purge_all(kv, 0, &purged);
   }));
   for (int mode = KVSTORE_CHECKPOINT_PASSIVE; mode <= KVSTORE_CHECKPOINT_TRUNCATE; ++mode) {
-    try_all(in_c("checkpoint", [mode](KVStore* kv) {
-      return kvstore_checkpoint(kv, mode, nullptr, nullptr);
-    }));
+    try_all(in_c("checkpoint",
+                 [mode](KVStore* kv) { return kvstore_checkpoint(kv, mode, nullptr, nullptr); }));
   }
   try_all(in_c("sync", kvstore_sync));
   try_all(in_c("compact", kvstore_compact));
-  try_all({"backup", [](World& world) {
+  try_all({"backup",
+           [](World& world) {
              world.open_c();
              std::filesystem::remove(world.path_of("copy"));
-           }, [](World& world) {
+           },
+           [](World& world) {
              return outcome_of(kvstore_backup(world.c, world.path_of("copy").c_str()));
            }});
   try_all(in_c("integrity_check", [](KVStore* kv) {

@@ -14,6 +14,7 @@
 namespace mayfly {
 namespace {
 
+using internal::ExpiryFloor;
 using internal::kNanosInMilli;
 using internal::PurgePlan;
 
@@ -46,7 +47,8 @@ class Budget {
 
 // What is due, taken down without a lock: a purge with nothing to do takes none. If time is short,
 // it must not be spent on plans.
-Status make_plan(Store::State& state, Family family, const Budget& budget, PurgePlan& plan) {
+Status make_plan(Store::State& state, Family family, const Budget& budget, const ExpiryFloor& from,
+                 PurgePlan& plan) {
   if (state.environment == nullptr) return closed_error();
   auto txn = Txn::begin_read(state.owner());
   if (!txn) return txn.error();
@@ -56,7 +58,7 @@ Status make_plan(Store::State& state, Family family, const Budget& budget, Purge
   const std::uint64_t limit =
       budget.spent() ? 0 : std::min(budget.entries(), time_ms * kPlannedInMilli);
   const std::size_t block = budget.is_timed() ? state.options.purge_batch : SIZE_MAX;
-  return (*txn)->plan_purge(*view, limit, plan, block);
+  return (*txn)->plan_purge(*view, limit, plan, from, block);
 }
 
 // One transaction of a purge. Returns how many it removed.
@@ -77,13 +79,16 @@ Result<std::uint64_t> purge_batch(Store::State& state, Family family, const Budg
   return removed;
 }
 
+// A plan of which nothing could be removed (others were faster, or rows are damaged) is not made
+// again: the next one begins behind it.
 void purge_family(Store::State& state, Family family, Budget& budget, Purged& purged) {
-  for (;;) {
+  for (ExpiryFloor from;;) {
     PurgePlan plan;
-    purged.status = make_plan(state, family, budget, plan);
+    purged.status = make_plan(state, family, budget, from, plan);
     if (!purged.status) return;
     if (plan.done() && !plan.complete()) purged.done = false;
     if (plan.done()) return;
+    const std::uint64_t before = purged.removed;
     while (!plan.done()) {
       if (budget.spent()) {
         purged.done = false;
@@ -99,6 +104,12 @@ void purge_family(Store::State& state, Family family, Budget& budget, Purged& pu
       budget.use(*removed);
     }
     if (plan.complete()) return;
+    if (purged.removed != before) continue;
+    if (plan.end() == from) {
+      purged.done = false;
+      return;
+    }
+    from = plan.end();
   }
 }
 

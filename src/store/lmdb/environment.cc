@@ -117,8 +117,8 @@ Status Environment::open_file() {
   }
   // A reader takes a file that is too large to be written as it takes one without permission.
   const bool fits = file_bytes(path_) <= file_size_limit();
-  writable_ = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) == 0 &&
-              (fits || !options_.read_only);
+  writable_ =
+      ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) == 0 && (fits || !options_.read_only);
   if (writable_ && !fits) {
     return Error{Code::full, "cannot open " + path_ +
                                  ": it is larger than the limit on the size of files (raise "
@@ -168,11 +168,24 @@ unsigned Environment::flags() const {
   return flags;
 }
 
+// Of a map that another process has asked for, or the process that made the store: as much as the
+// limit on the size of files allows. If the limit has been raised since the store was opened, the
+// size that this process asked for.
+std::uint64_t Environment::allowed_map_bytes(std::uint64_t known) const {
+  const std::uint64_t limit = file_size_limit();
+  const std::uint64_t file = file_bytes(path_);
+  if (limit > limit_at_start_) {
+    return std::max(known, map_bytes_for(path_, options_.map_bytes, file));
+  }
+  return std::min(known, map_bytes_for(path_, known, file));
+}
+
 // Address space is what may be short, under a limit, a sanitizer or valgrind (which calls it
 // EINVAL), so it asks for less each time.
 Status Environment::start_lmdb() {
   const std::uint64_t file = file_bytes(path_);
   std::uint64_t map = map_bytes_for(path_, options_.map_bytes, file);
+  limit_at_start_ = file_size_limit();
   for (;;) {
     int code = ::mdb_env_create(&env_);
     if (code == 0) code = ::mdb_env_set_maxdbs(env_, kTablesMax);
@@ -215,6 +228,7 @@ Status Environment::load(bool is_alone) {
     if (const Status reserved = reserve_snapshots(); !reserved) return reserved;
   }
   if (!is_alone) return Done{};
+  if (may_write) (void)leaves_disk(0);
   if (const Status recovered = log_->recover(state, may_write); !recovered) return recovered;
   return state.store.is_none() && may_write ? upgrade() : Status(Done{});
 }

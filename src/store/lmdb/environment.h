@@ -97,6 +97,10 @@ class Environment {
 
   // Whether the map has room to remove something if the trees grow by so many pages.
   bool leaves_reserve(std::int64_t growth) const;
+
+  // The same for the disk. It takes the room, as far as the file system can do that, so that a
+  // transaction that erases finds some when the disk is full.
+  bool leaves_disk(std::int64_t growth) const;
   bool last_freed_much() const;  // whether the last transaction has freed much
 
   // The handle of a table that some committed catalog names.
@@ -188,6 +192,7 @@ class Environment {
   Status reserve_snapshots();
   void reserve_pools();
   Status start_lmdb();
+  std::uint64_t allowed_map_bytes(std::uint64_t known) const;
   Status start_again();
   Status make_store();
   Error empty_error() const;
@@ -224,6 +229,7 @@ class Environment {
   std::unique_ptr<Session> session_;
   std::unique_ptr<RedoLog> log_;
   MDB_env* env_ = nullptr;
+  std::uint64_t limit_at_start_ = UINT64_MAX;  // on the size of files
 
   std::atomic<std::uint32_t> next_family_id_{1};
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much room a store has left, and which readers keep it from using more.
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <new>
 #include <string>
@@ -110,6 +113,21 @@ bool Environment::last_freed_much() const {
 
 std::uint64_t Environment::reserved_pages() const {
   return std::min(kReservedMost, map_pages() / kReservedShare);
+}
+
+// Free pages are as good as room behind the last page of the file. To ask for room beyond the limit
+// on the size of files would be a signal.
+bool Environment::leaves_disk(std::int64_t growth) const {
+  const std::uint64_t free = free_pages();
+  const std::uint64_t needed =
+      kReservedMost + static_cast<std::uint64_t>(std::max<std::int64_t>(growth, 0));
+  if (needed <= free) return true;
+  const std::uint64_t begin = (info().me_last_pgno + 1) * page_bytes();
+  const std::uint64_t bytes = (needed - free) * page_bytes();
+  if (begin + bytes > file_size_limit()) return true;
+  const int failed = ::fallocate(descriptor(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
+                                 static_cast<off_t>(bytes));
+  return failed == 0 || (errno != ENOSPC && errno != EDQUOT);
 }
 
 // A page that changes is written anew, and the old one is freed.

@@ -367,7 +367,9 @@ Status Environment::adopt_larger_map(int entered) {
   const bool alone = active_.load() == entered;
   const std::size_t before = info().me_mapsize;
   int code = alone ? ::mdb_env_set_mapsize(env_, 0) : MDB_MAP_RESIZED;
-  if (code == 0 && info().me_mapsize < before) code = ::mdb_env_set_mapsize(env_, before);
+  const std::size_t wanted = allowed_map_bytes(std::max(before, info().me_mapsize));
+  if (code == 0 && info().me_mapsize != wanted) code = ::mdb_env_set_mapsize(env_, wanted);
+  if (code != 0 && alone) (void)::mdb_env_set_mapsize(env_, before);
   if (code != 0) return lmdb_error(code, "enlarge the map");
   return Done{};
 }

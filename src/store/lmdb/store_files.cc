@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 #include <random>
 
 #include "store/lmdb/lmdb.h"
@@ -62,18 +63,14 @@ bool is_unknown(int number) {
 // system has no such files, or /proc is not there to name it.
 Result<bool> make_nameless(const std::string& path) {
   const std::string folder = folder_of(path);
-  const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kFileMode);
-  if (file < 0) return false;
-  const std::string name = "/proc/self/fd/" + std::to_string(file);
-  if (file_id(name) != file_id(file)) {
-    ::close(file);
-    return false;
-  }
+  const OpenFile file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kFileMode));
+  if (file.number() < 0) return false;
+  const std::string name = "/proc/self/fd/" + std::to_string(file.number());
+  if (file_id(name) != file_id(file.number())) return false;
   const Status filled = fill_file(name, path);
   const bool linked = filled.ok() && ::linkat(AT_FDCWD, name.c_str(), AT_FDCWD, path.c_str(),
                                               AT_SYMLINK_FOLLOW) == 0;
   const int why = errno;
-  ::close(file);
   if (!filled) return filled.error();
   if (linked || why == EEXIST) return true;
   if (is_unknown(why)) return false;
@@ -87,6 +84,11 @@ Status make_named(const std::string& path) {
   const int file = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode);
   if (file < 0) return cannot_make(errno, path);
   ::close(file);
+  struct Removal {
+    const std::string& name;
+    ~Removal() { ::unlink(name.c_str()); }
+  };
+  const Removal removal{name};
   Status done = fill_file(name, path);
   if (done && ::link(name.c_str(), path.c_str()) != 0 && errno != EEXIST) {
     done = is_unknown(errno) ? Status(Done{}) : cannot_make(errno, path);
@@ -94,7 +96,6 @@ Status make_named(const std::string& path) {
     if (done && empty < 0) done = cannot_make(errno, path);
     if (empty >= 0) ::close(empty);
   }
-  ::unlink(name.c_str());
   return done;
 }
 
@@ -134,10 +135,34 @@ void take_access(int file, const std::string& like, mode_t adds) {
   struct stat model {};
   if (::stat(like.c_str(), &model) == 0) take_access(file, model, adds);
 }
+
 std::uint64_t file_size_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
   return limit.rlim_cur;
+}
+
+// One that waits already is somebody else's.
+NoSizeSignal::NoSizeSignal(bool is_needed) : is_on_(is_needed), before_() {
+  if (!is_on_) return;
+  sigset_t waiting;
+  is_on_ = ::sigpending(&waiting) == 0 && sigismember(&waiting, SIGXFSZ) == 0;
+  sigset_t size;
+  sigemptyset(&size);
+  sigaddset(&size, SIGXFSZ);
+  if (is_on_) is_on_ = ::pthread_sigmask(SIG_BLOCK, &size, &before_) == 0;
+}
+
+NoSizeSignal::~NoSizeSignal() {
+  if (!is_on_) return;
+  sigset_t size;
+  sigemptyset(&size);
+  sigaddset(&size, SIGXFSZ);
+  const int error_number = errno;
+  const timespec at_once{};
+  (void)::sigtimedwait(&size, nullptr, &at_once);
+  (void)::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  errno = error_number;
 }
 
 Result<MDB_dbi> fill_new_store(MDB_env* env) {

@@ -7,6 +7,7 @@
 #include <lmdb.h>
 #include <sys/types.h>
 
+#include <csignal>
 #include <cstdint>
 #include <string>
 
@@ -32,6 +33,19 @@ void take_access(int file, const std::string& like, mode_t adds = 0);
 // The size to which the process may let a file grow (RLIMIT_FSIZE). To write beyond it is a signal
 // that ends the process.
 std::uint64_t file_size_limit();
+
+// While one exists, a write of this thread beyond that limit is an error (EFBIG) and no signal.
+class NoSizeSignal {
+ public:
+  explicit NoSizeSignal(bool is_needed);
+  ~NoSizeSignal();
+  NoSizeSignal(const NoSizeSignal&) = delete;
+  NoSizeSignal& operator=(const NoSizeSignal&) = delete;
+
+ private:
+  bool is_on_;
+  sigset_t before_;
+};
 
 // Makes an empty LMDB file into a store, in one transaction. Returns the handle of its first table.
 Result<MDB_dbi> fill_new_store(MDB_env* env);

@@ -174,11 +174,17 @@ Status TreeTxn::commit() {
   MDB_env* const env = ::mdb_txn_env(lmdb());
   CatalogRef changed;  // made before the commit, which must not fail afterwards
   if (changed_) changed = make_ref<PublishedCatalog>(*changed_, id);
-  const int code = ::mdb_txn_commit(txn_.release());
+  int code = 0;
+  {
+    const NoSizeSignal quiet(file_size_limit() != UINT64_MAX);
+    code = ::mdb_txn_commit(txn_.release());
+    if (code != 0) code = reason_of(code, env);
+    if (code != 0 && environment_ != nullptr) (void)environment_->leaves_disk(0);  // again
+  }
   if (code == 0 && environment_ != nullptr) environment_->on_tree_commit(id, changed, new_tables_);
   if (tables_lock_.owns_lock()) tables_lock_.unlock();
   inside_.leave();
-  if (code != 0) return lmdb_error(reason_of(code, env), "commit");
+  if (code != 0) return lmdb_error(code, "commit");
   return Done{};
 }
 

@@ -3,6 +3,7 @@
 // that does the work in the background.
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <new>
 #include <optional>
@@ -86,6 +87,13 @@ Status RedoLog::trust_tree(const TreeState& state) {
   return Done{};
 }
 
+// A transaction that erases needs no room behind it.
+Status RedoLog::leave_room(const TreeTxn& tree) const {
+  const std::int64_t growth = tree.growth();
+  if (environment_.leaves_disk(growth) || growth <= 0) return Done{};
+  return system_error(ENOSPC, "commit");
+}
+
 Status RedoLog::apply_to_tree(const Window& window, const TreeState& state) {
   auto tree = TreeTxn::begin(environment_);
   if (!tree) return tree.error();
@@ -93,6 +101,7 @@ Status RedoLog::apply_to_tree(const Window& window, const TreeState& state) {
   if (Status done = write_to_tree(**tree, window, written); !done) return done;
   test_step("applied");
   (*tree)->set_state(state);
+  if (Status fits = leave_room(**tree); !fits) return fits;
   const std::uint64_t before = environment_.info().me_last_pgno;
   const std::uint64_t id = ::mdb_txn_id((*tree)->lmdb());
   if (Status committed = (*tree)->commit(); !committed) return committed;
@@ -276,6 +285,7 @@ Result<std::unique_ptr<TreeTxn>> RedoLog::begin_direct(const TreeState& state, M
 // fails, whoever writes next makes up for it.
 Status RedoLog::commit_direct(TreeTxn& tree) {
   if (!environment_.leaves_reserve(tree.growth())) return write_error(MDB_MAP_FULL);
+  if (Status fits = leave_room(tree); !fits) return fits;
   TreeState state = tree.state();
   if (state.log.is_none()) {
     Status committed = tree.commit();

@@ -147,7 +147,10 @@ std::uint64_t first_chain(const UniqueId& log) {
 }
 
 LogFile::LogFile(int file, std::string path, const LogFileOptions& options)
-    : file_(file), path_(std::move(path)), options_(options) {}
+    : file_(file),
+      path_(std::move(path)),
+      options_(options),
+      is_limited_(file_size_limit() < file_bytes_of(options.segment_bytes)) {}
 
 LogFile::~LogFile() {
   if (map_ != nullptr) ::munmap(const_cast<char*>(map_), map_bytes_);
@@ -163,10 +166,11 @@ Result<Ref<LogFile>> LogFile::make(const std::string& path, const LogFileOptions
   }
   const std::string new_path = path + ".new";
   ::unlink(new_path.c_str());
-  const int file = ::open(new_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) return system_error(errno, "create", new_path);
-  if (options.like >= 0) take_access(file, options.like);
-  Ref<LogFile> log = make_ref<LogFile>(file, path, options);
+  OpenFile file(::open(new_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file.number() < 0) return system_error(errno, "create", new_path);
+  if (options.like >= 0) take_access(file.number(), options.like);
+  Ref<LogFile> log = make_ref<LogFile>(file.number(), path, options);
+  (void)file.release();  // it is the log's
   if (Status made = log->set_up(new_path); !made) {
     ::unlink(new_path.c_str());
     return made.error();
@@ -198,14 +202,12 @@ Status LogFile::set_up(const std::string& new_path) {
 }
 
 Result<Ref<LogFile>> LogFile::open(const std::string& path, bool writable) {
-  const int file = ::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-  if (file < 0) return system_error(errno, "open", path);
-  const Result<LogFileOptions> options = read_header(file, path);
-  if (!options) {
-    ::close(file);
-    return options.error();
-  }
-  Ref<LogFile> log = make_ref<LogFile>(file, path, *options);
+  OpenFile file(::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC));
+  if (file.number() < 0) return system_error(errno, "open", path);
+  const Result<LogFileOptions> options = read_header(file.number(), path);
+  if (!options) return options.error();
+  Ref<LogFile> log = make_ref<LogFile>(file.number(), path, *options);
+  (void)file.release();  // it is the log's
   if (Status mapped = log->map(); !mapped) return mapped.error();
   return log;
 }
@@ -266,6 +268,7 @@ std::uint64_t LogFile::data_end(int segment, std::uint64_t from) const {
 }
 
 Status LogFile::begin_segment(int number, const LogPlace& place) {
+  const NoSizeSignal quiet(is_limited_);
   SegmentHeader header;
   header.log = options_.log;
   header.first = place;
@@ -284,6 +287,7 @@ Status LogFile::append(int segment, Position position, std::string_view record) 
   }
   const std::uint64_t offset =
       offset_of(segment) + kSegmentHeaderBytes + (position - start->position);
+  const NoSizeSignal quiet(is_limited_);
   const std::size_t done = write_at(file_, offset, record);
   if (done == record.size()) [[likely]]
     return Done{};
@@ -320,6 +324,7 @@ Status LogFile::fill(int segment, Position end) {
 
 // A file system that does not tell its holes says that there are none: then append() makes room.
 Status LogFile::fill_holes(std::uint64_t begin, std::uint64_t end) {
+  const NoSizeSignal quiet(is_limited_);
   const std::string zeros(std::min(kFirstStep, end - begin), '\0');
   const auto last = static_cast<off_t>(end);
   for (auto at = static_cast<off_t>(begin); at < last;) {

@@ -130,6 +130,7 @@ class LogFile {
   const int file_;
   const std::string path_;
   LogFileOptions options_;
+  bool is_limited_;  // the file is longer than this process may write
   const char* map_ = nullptr;
   mutable std::array<std::atomic<std::uint64_t>, 2> data_end_{};  // where holes begin
   std::size_t map_bytes_ = 0;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kBatch = 256;
 constexpr std::size_t kNotedMost = 4096;
-constexpr std::size_t kLookedAtMost = 16'384;  // versions, by raise_floor()
+constexpr std::size_t kLookedAtMost = 16'384;              // versions, by raise_floor()
 constexpr std::size_t kBytesMost = std::size_t{32} << 20;  // of keys, in a run of the thread
 
 FamilyTables tables_of(const Environment& environment, const FamilyRecord& record) {
@@ -40,7 +40,8 @@ Status list_due(Environment& environment, const Snapshot& snapshot, Time moment,
   std::size_t bytes = 0;
   for (const Family family : catalog.families()) {
     TreeDeadlines walk(snapshot.txn, tables_of(environment, *catalog.find(family)),
-                       rule_on(Rule::logged) ? snapshot.window : Window(), Catalog::id_of(family));
+                       rule_on(Rule::logged) ? snapshot.window : Window(), Catalog::id_of(family),
+                       true);
     const std::size_t first = due.size();
     walk.seek(floor_of(environment, snapshot, family));
     for (; walk.valid() && is_due(walk.deadline(), moment) && bytes < kBytesMost; walk.next()) {

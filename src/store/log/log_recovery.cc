@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "store/lmdb/environment.h"
 #include "store/log/redo_log.h"
@@ -226,6 +227,23 @@ Status RedoLog::heal() {
   forget_file();
   words().failed = 0;
   return Done{};
+}
+
+// The disk is full. If enough has been erased, LMDB has room for the whole log: then the log is
+// removed, which frees its blocks, and a new log is made. Without new erasures it is not tried again.
+Status RedoLog::replace_full_log(Millis patience) {
+  const Position end = tail().position;
+  if (std::exchange(full_at_, end) == end) {
+    return Error{Code::full, "the disk is full"};
+  }
+  {
+    const auto turn = CheckpointTurn::take(*this, patience);
+    if (!turn) return turn.error();
+    if (Status applied = apply_all(false); !applied) return applied;
+    ::unlink(path_.c_str());
+    forget_file();
+  }
+  return make_log(patience);
 }
 
 // Everything goes into LMDB, which then names no log, and the log is removed. REQUIRES: alone.

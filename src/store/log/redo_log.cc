@@ -17,6 +17,11 @@ namespace {
 // opens a store with two full segments need not make a checkpoint first.
 constexpr std::uint64_t kReserve = 512;
 
+// What transactions that put leave, besides, to those that only erase: a store that has filled its
+// disk can be emptied. Of a small segment it is a part.
+constexpr std::uint64_t kKeptForErasures = std::uint64_t{64} << 10;
+constexpr std::uint64_t kKeptShare = 8;
+
 std::uint64_t table_seed() {
   static const std::uint64_t seed = [] {
     std::random_device random;
@@ -265,16 +270,30 @@ Result<Position> RedoLog::commit(const TreeState& state, const MemTable& own, Ti
                                  Millis patience) {
   writer_.begin(RecordType::transaction, now);
   Operation operation;
+  bool only_erases = true;
   own.each([&](const Version& version) {
-    if (to_operation(own, version, operation)) writer_.add(operation);
+    if (!to_operation(own, version, operation)) return;
+    writer_.add(operation);
+    only_erases = only_erases && operation.kind == OperationKind::erase;
   });
   if (writer_.operations() == 0) return words().tail.load();
   if (state.log.is_none()) {
     if (const Status made = make_log(patience); !made) return made.error();
   }
-  if (const Status room = make_room(writer_.bytes(), patience, now); !room) return room.error();
+  const auto make_room_here = [&] {
+    return make_room(writer_.bytes(), patience, now, only_erases ? 0 : kept_for_erasures());
+  };
+  Status room = make_room_here();
+  if (!room && room.error().code == Code::full && replace_full_log(patience)) {
+    room = make_room_here();
+  }
+  if (!room) return room.error();
   if (const Status appended = append(); !appended) return appended.error();
   return words().tail.load(std::memory_order_relaxed);
+}
+
+std::uint64_t RedoLog::kept_for_erasures() const {
+  return std::min(kKeptForErasures, segment_bytes() / kKeptShare);
 }
 
 // Writes the record, makes it part of the tables, and publishes the new tail. All memory is
@@ -306,10 +325,10 @@ Status RedoLog::append() {
 // Goes on in the other segment if the present one is full. All records there must be in LMDB,
 // durably.
 Status RedoLog::make_room(std::size_t bytes, std::optional<Millis> patience,
-                          std::optional<Time> moment) {
+                          std::optional<Time> moment, std::uint64_t kept) {
   const LogPlace end = tail();
   const Ref<LogFile> log_file = file();
-  const std::uint64_t reserve = moment ? kReserve : 0;
+  const std::uint64_t reserve = moment ? kReserve + kept : 0;
   const Position needed =
       end.position + bytes + std::max(reserve, std::uint64_t{kRecordHeaderBytes});
   const int segment = static_cast<int>(words().segment.load(std::memory_order_relaxed));

@@ -223,10 +223,12 @@ class RedoLog {
   // Records; under the write lock.
   Status make_log(Millis patience);
   Status name_log();
-  // `patience`: none, and it does not wait for a segment. `moment`: with the next segment, the
-  // thread is asked for a checkpoint.
+  // `patience`: none, and it does not wait for a segment. `moment`: of a transaction; with the next
+  // segment, the thread is asked for a checkpoint. `kept`: room that is left to erasures.
   Status make_room(std::size_t bytes, std::optional<Millis> patience,
-                   std::optional<Time> moment = {});
+                   std::optional<Time> moment = {}, std::uint64_t kept = 0);
+  std::uint64_t kept_for_erasures() const;
+  Status replace_full_log(Millis patience);
   Status append();
   Status append_life();
   Status append_barrier(const LogPlace& behind, Ref<const TableSet> ready);
@@ -239,6 +241,7 @@ class RedoLog {
 
   // Checkpoints; under the checkpoint lock.
   Status trust_tree(const TreeState& state);
+  Status leave_room(const TreeTxn& tree) const;
   Status apply_to_tree(const Window& window, const TreeState& state);
   Status apply_cut(Checkpointed* counts = nullptr);
   Status apply_all(bool names_log, Checkpointed* counts = nullptr);  // and the write lock
@@ -270,7 +273,8 @@ class RedoLog {
   const StoreOptions options_;
   const std::string path_;
   LogCounts counts_;
-  RecordWriter writer_;  // under the write lock
+  RecordWriter writer_;            // under the write lock
+  Position full_at_ = UINT64_MAX;  // the same: the tail when LMDB had no room for the log
 
   mutable std::mutex file_mutex_;
   Ref<LogFile> file_;                            // guarded by file_mutex_

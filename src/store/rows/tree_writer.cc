@@ -66,21 +66,20 @@ Status TreeWriter::erase(std::string_view key) {
   const StoredKey stored(key, tree_.catalog().hash_seed());
   const auto was_there = data_.remove(stored.bytes());
   if (!was_there) return was_there.error();
-  return *was_there ? change_deadline(stored.bytes(), kNever) : Status(Done{});
+  return change_deadline(stored.bytes(), kNever);  // also of one that only the indexes have
 }
 
+// The row of `deadlines` that belongs to a damaged row of `keys` is unknown and stays: no checkpoint
+// fails because of it, and check() names it.
 Status TreeWriter::change_deadline(std::string_view stored, Time deadline) {
   if (tables_.keys == 0) return Done{};
-  Time old = kNever;
-  if (keys_.move(MDB_SET, stored)) {
-    if (keys_.value().size() != kDeadlineBytes) return damaged_rows();
-    old = decode_deadline(keys_.value());
-  } else if (!keys_.status()) {
-    return keys_.status();
-  }
-  if (old == deadline) return Done{};
+  const bool has_row = keys_.move(MDB_SET, stored);
+  if (!has_row && !keys_.status()) return keys_.status();
+  const bool is_sound = has_row && keys_.value().size() == kDeadlineBytes;
+  const Time old = is_sound ? decode_deadline(keys_.value()) : kNever;
+  if (old == deadline && has_row == is_sound) return Done{};
   if (old != kNever) file(stored, old, false);
-  if (deadline == kNever) return keys_.remove_here();
+  if (deadline == kNever) return has_row ? keys_.remove_here() : Status(Done{});
   file(stored, deadline, true);
   if (Status put = keys_.put(stored, encode_deadline(deadline).view()); !put) return put;
   return names_.size() < kFilingsBytes ? Status(Done{}) : finish();
@@ -92,7 +91,8 @@ void TreeWriter::file(std::string_view stored, Time deadline, bool adds) {
   names_ += stored;
 }
 
-// A key may have lost a deadline and got it again; removals come first.
+// A key may have lost a deadline and got it again; removals come first. A row to be removed that is
+// not there was damaged: if another row stands for it, that one stays, and check() names it.
 Status TreeWriter::finish() {
   if (filings_.empty()) return Done{};
   std::ranges::sort(filings_, [this](const Filing& a, const Filing& b) {
@@ -108,7 +108,6 @@ Status TreeWriter::finish() {
     } else {
       const auto was_there = deadlines.remove(row.bytes());
       if (!was_there) return was_there.error();
-      if (!*was_there) return damaged_rows();
     }
   }
   filings_.clear();

@@ -20,8 +20,12 @@ std::string head_of(std::string_view key) { return std::string(key.substr(0, kLo
 }  // namespace
 
 TreeDeadlines::TreeDeadlines(MDB_txn* txn, const FamilyTables& tables, Window window,
-                             std::uint32_t family)
-    : txn_(txn), tables_(tables), window_(std::move(window)), family_(family) {
+                             std::uint32_t family, bool passes_damage)
+    : txn_(txn),
+      tables_(tables),
+      window_(std::move(window)),
+      family_(family),
+      passes_damage_(passes_damage) {
   if (tables.deadlines != 0) status_ = cursor_.open(txn, tables.deadlines);
 }
 
@@ -40,25 +44,32 @@ void TreeDeadlines::next() {
   settle();
 }
 
-// A long key stands in the data only.
-bool TreeDeadlines::read_key(std::string_view stored) {
-  key_ = stored;
-  if (!is_long(stored)) return true;
-  const auto row = get_row(txn_, tables_.data, stored);
-  if (!row) {
-    status_ = row.error();
-    return false;
-  }
+// A long key stands in the data only. False: the row is damaged.
+Result<bool> TreeDeadlines::read_row() {
+  const std::string_view whole = cursor_.key();
+  if (whole.size() <= kDeadlineBytes) return false;
+  deadline_ = decode_deadline(whole);
+  key_ = whole.substr(kDeadlineBytes);
+  if (!is_long(key_)) return true;
+  const auto row = get_row(txn_, tables_.data, key_);
+  if (!row) return row.error();
   const LongValueResult split = split_long_value(row->value_or(std::string_view()));
-  if (!split.ok) status_ = damaged_rows();
   key_ = split.parts.key;
   return split.ok;
 }
 
 void TreeDeadlines::load(bool there) {
-  valid_ = there && read_key(cursor_.key().substr(kDeadlineBytes));
-  if (valid_) deadline_ = decode_deadline(cursor_.key());
-  if (!there) status_ = cursor_.status();
+  valid_ = false;
+  for (; there; there = cursor_.move(MDB_NEXT)) {
+    const auto sound = read_row();
+    valid_ = sound && *sound;
+    if (valid_) return;
+    if (!sound || !passes_damage_) {
+      status_ = sound ? damaged_rows() : sound.error();
+      return;
+    }
+  }
+  status_ = cursor_.status();
 }
 
 bool TreeDeadlines::is_there() const {
@@ -76,10 +87,11 @@ ExpiryWalk::ExpiryWalk(Txn& txn, FamilyView& view, Time end)
       tree_(txn.lmdb(), view.tables, txn.window(), view.id),
       tables_(txn.window(), view.id) {}
 
-void ExpiryWalk::seek(Time from) {
+void ExpiryWalk::seek(const ExpiryFloor& from) {
   const ExpiryFloor& floor = txn_.floor_of(view_);
-  const bool is_from_floor = from <= floor.deadline;
-  const ExpiryFloor start = is_from_floor ? floor : ExpiryFloor{from};
+  const bool is_from_floor =
+      std::tie(from.deadline, from.key) <= std::tie(floor.deadline, floor.key);
+  const ExpiryFloor start = is_from_floor ? floor : from;
   tree_.place(start);
   tables_.place(start.deadline, start.key);
   passed_ = 0;

@@ -33,7 +33,9 @@ struct FamilyView;
 // know, place() and step() to each.
 class TreeDeadlines {
  public:
-  TreeDeadlines(MDB_txn* txn, const FamilyTables& tables, Window window, std::uint32_t family);
+  // `passes_damage`: a damaged row does not end the walk.
+  TreeDeadlines(MDB_txn* txn, const FamilyTables& tables, Window window, std::uint32_t family,
+                bool passes_damage = false);
 
   void seek(const ExpiryFloor& from);
   void next();
@@ -50,12 +52,13 @@ class TreeDeadlines {
  private:
   void load(bool there);
   void settle();
-  bool read_key(std::string_view stored);
+  Result<bool> read_row();
 
   MDB_txn* const txn_;
   const FamilyTables tables_;
   const Window window_;
   const std::uint32_t family_;
+  const bool passes_damage_;
   TableCursor cursor_;
   bool valid_ = false;
   Time deadline_{};
@@ -68,7 +71,8 @@ class ExpiryWalk {
   // Entries from the deadline `end` on are not shown, and not looked at either.
   ExpiryWalk(Txn& txn, FamilyView& view, Time end = kNever);
 
-  void seek(Time from);
+  void seek(Time from) { seek(ExpiryFloor{from}); }
+  void seek(const ExpiryFloor& from);
   void next();
 
   bool valid() const { return valid_; }

@@ -118,7 +118,8 @@ void Txn::look_ahead(FamilyView& view) {
   TableCursor cursor;
   const bool readable = cursor.open(lmdb(), view.tables.deadlines).ok();
   const bool has_row = readable && cursor.move(MDB_FIRST);
-  const bool is_unknown = !readable || !cursor.status();
+  const bool is_damaged = has_row && cursor.key().size() < kDeadlineBytes;
+  const bool is_unknown = !readable || !cursor.status() || is_damaged;
   view.has_ttl = has_row || is_unknown;
   view.has_expired = is_unknown || (has_row && is_due(decode_deadline(cursor.key()), now()));
 }

@@ -170,10 +170,10 @@ class Txn {
   const ExpiryFloor& floor_of(FamilyView& view);
   void raise_floor(FamilyView& view, ExpiryFloor floor);
 
-  // Adds entries that are due to the plan, nearest deadline first: at most `limit`.
-  // `block`: see PurgePlan.
+  // Adds entries that are due to the plan, nearest deadline first: at most `limit`, none before
+  // `from`. `block`: see PurgePlan.
   Status plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan,
-                    std::size_t block = SIZE_MAX);
+                    const ExpiryFloor& from = {}, std::size_t block = SIZE_MAX);
 
   // Removes the entries of the plan that are still due, and returns how many: at most `limit`, and
   // no more than fit into `budget_ns`.
@@ -184,6 +184,9 @@ class Txn {
   Result<std::uint64_t> purge(FamilyView& view, std::uint64_t limit);
 
   Result<FamilyCounts> count(FamilyView& view);
+
+  // Expired ones included. Cost: O(1).
+  Result<std::uint64_t> count_stored(FamilyView& view);
   Result<TtlHistogram> ttl_histogram(FamilyView& view, bool with_bytes);
 
   // Families.
@@ -242,9 +245,9 @@ class Txn {
   Result<Position> write_out();
 
   const Owner owner_;
-  ReadTurn read_turn_;        // of one that only reads
-  WriteTurn turn_;            // of one that writes: with its changes, or LMDB's transaction
-  Snapshot* snapshot_;        // of either turn; null once it has ended
+  ReadTurn read_turn_;  // of one that only reads
+  WriteTurn turn_;      // of one that writes: with its changes, or LMDB's transaction
+  Snapshot* snapshot_;  // of either turn; null once it has ended
   Window window_;
   bool timed_ = false;
   Time now_{};
@@ -257,7 +260,6 @@ class Txn {
   const bool writes_ = false;
   std::size_t own_bytes_ = 0;
   std::uint64_t changes_ = 0;
-  bool adds_ = false;        // it does not only erase
   bool is_torn_ = false;
   bool has_ended_ = false;
   CatalogRef last_catalog_;  // once it has ended

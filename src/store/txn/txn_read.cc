@@ -63,13 +63,19 @@ Result<std::optional<StoredEntry>> Txn::find(FamilyView& view, std::string_view 
   return std::optional<StoredEntry>();
 }
 
+Result<std::uint64_t> Txn::count_stored(FamilyView& view) {
+  const auto data = table_stat(lmdb(), view.tables.data);
+  if (!data) return data.error();
+  return data->ms_entries + static_cast<std::uint64_t>(window_.count(view.id).entries);
+}
+
 // What is due is walked over; the rest is known without looking.
 Result<FamilyCounts> Txn::count(FamilyView& view) {
   FamilyCounts counts;
-  const auto data = table_stat(lmdb(), view.tables.data);
-  if (!data) return data.error();
+  const auto stored = count_stored(view);
+  if (!stored) return stored.error();
   const CountChange change = window_.count(view.id);
-  counts.stored = data->ms_entries + static_cast<std::uint64_t>(change.entries);
+  counts.stored = *stored;
   std::uint64_t with_ttl = static_cast<std::uint64_t>(change.with_deadline);
   if (view.has_ttl) {
     const auto keys = table_stat(lmdb(), view.tables.keys);

@@ -55,9 +55,10 @@ Status Txn::clear(FamilyView& view) {
   return cleared;
 }
 
-Status Txn::plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan, std::size_t block) {
+Status Txn::plan_purge(FamilyView& view, std::uint64_t limit, PurgePlan& plan,
+                       const ExpiryFloor& from, std::size_t block) {
   ExpiryWalk walk(*this, view, deadline_after(now(), Millis(1)));
-  walk.seek(Time::min());
+  walk.seek(from);
   for (; walk.valid() && plan.size() < limit && plan.has_room(); walk.next()) plan.add(walk.key());
   if (!walk.status()) return walk.status();
   plan.close(!walk.valid(), walk.place(), window_.tail(), block);
@@ -129,15 +130,17 @@ Result<std::uint64_t> Txn::sweep(FamilyView& view, PurgePlan& plan, std::uint64_
 
 Result<std::uint64_t> Txn::purge(FamilyView& view, std::uint64_t limit) {
   std::uint64_t removed = 0;
-  for (;;) {
+  for (ExpiryFloor from;;) {
     PurgePlan plan;
-    if (const Status planned = plan_purge(view, limit - removed, plan); !planned) {
+    if (const Status planned = plan_purge(view, limit - removed, plan, from); !planned) {
       return planned.error();
     }
     const auto swept = sweep(view, plan, plan.size(), INT64_MAX);
     if (!swept) return swept;
     removed += *swept;
-    if (plan.complete() || removed == limit) return removed;
+    const bool is_stuck = *swept == 0 && plan.end() == from;
+    if (plan.complete() || removed == limit || is_stuck) return removed;
+    if (*swept == 0) from = plan.end();  // damaged rows
   }
 }
 

@@ -8,7 +8,6 @@
 
 #pragma once
 
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -16,37 +15,40 @@
 
 namespace mayfly::internal {
 
+// A sanitizer allocates before it is ready to watch anything.
+#define MAYFLY_UNWATCHED __attribute__((no_sanitize("address", "undefined")))
+
 class FailingMemory {
  public:
   static void arm(long which, bool and_all_later) {
     fails_on_ = and_all_later;
     has_failed_ = false;
-    left_.store(which);
+    __atomic_store_n(&left_, which, __ATOMIC_SEQ_CST);
   }
   static bool disarm() {
-    left_.store(0);
+    __atomic_store_n(&left_, 0L, __ATOMIC_SEQ_CST);
     return has_failed_;
   }
 
   // For allocations of the test itself in between.
-  static long pause() { return left_.exchange(0); }
-  static void resume(long left) { left_.store(left); }
+  static long pause() { return __atomic_exchange_n(&left_, 0L, __ATOMIC_SEQ_CST); }
+  static void resume(long left) { __atomic_store_n(&left_, left, __ATOMIC_SEQ_CST); }
 
   // Counts an allocation.
-  static bool fails() {
-    if (left_.load(std::memory_order_relaxed) == 0) [[likely]]
+  MAYFLY_UNWATCHED static bool fails() {
+    if (__atomic_load_n(&left_, __ATOMIC_RELAXED) == 0) [[likely]]
       return false;
-    const long left = left_.fetch_sub(1);
+    const long left = __atomic_fetch_sub(&left_, 1L, __ATOMIC_SEQ_CST);
     const bool is_hit = left == 1 || (left < 1 && fails_on_);
-    if (left <= 1 && fails_on_) left_.store(1);  // the next one fails as well
-    if (is_hit) has_failed_ = true;
+    if (left <= 1 && fails_on_) __atomic_store_n(&left_, 1L, __ATOMIC_SEQ_CST);  // the next as well
+    if (is_hit) __atomic_store_n(&has_failed_, true, __ATOMIC_RELAXED);
     return is_hit;
   }
 
  private:
-  static inline std::atomic<long> left_{0};  // until the one that fails; 0 and less: none does
-  static inline std::atomic<bool> fails_on_{false};
-  static inline std::atomic<bool> has_failed_{false};
+  static inline long left_ = 0;  // until the one that fails; 0 and less: none does
+  static inline bool fails_on_ = false;
+  static inline bool has_failed_ = false;
 };
 
 }  // namespace mayfly::internal
@@ -68,35 +70,36 @@ void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 #endif
 
 namespace mayfly::internal {
-inline void* out_of_memory() {
+MAYFLY_UNWATCHED inline void* out_of_memory() {
   errno = ENOMEM;
   return nullptr;
 }
 }  // namespace mayfly::internal
 
-void* malloc(std::size_t bytes) noexcept {
+MAYFLY_UNWATCHED void* malloc(std::size_t bytes) noexcept {
   using mayfly::internal::FailingMemory;
   return FailingMemory::fails() ? mayfly::internal::out_of_memory() : MAYFLY_REAL(malloc)(bytes);
 }
-void* calloc(std::size_t count, std::size_t bytes) noexcept {
+MAYFLY_UNWATCHED void* calloc(std::size_t count, std::size_t bytes) noexcept {
   using mayfly::internal::FailingMemory;
   if (FailingMemory::fails()) return mayfly::internal::out_of_memory();
   return MAYFLY_REAL(calloc)(count, bytes);
 }
-void* realloc(void* memory, std::size_t bytes) noexcept {
+MAYFLY_UNWATCHED void* realloc(void* memory, std::size_t bytes) noexcept {
   using mayfly::internal::FailingMemory;
   if (FailingMemory::fails()) return mayfly::internal::out_of_memory();
   return MAYFLY_REAL(realloc)(memory, bytes);
 }
-void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
+MAYFLY_UNWATCHED void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
   using mayfly::internal::FailingMemory;
   if (FailingMemory::fails()) return mayfly::internal::out_of_memory();
   return MAYFLY_REAL(memalign)(alignment, bytes);
 }
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+MAYFLY_UNWATCHED void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
   return memalign(alignment, bytes);
 }
-int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noexcept {
+MAYFLY_UNWATCHED int posix_memalign(void** memory, std::size_t alignment,
+                                    std::size_t bytes) noexcept {
   void* const made = memalign(alignment, bytes);
   if (made == nullptr) return ENOMEM;
   *memory = made;
@@ -105,6 +108,7 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noex
 }  // extern "C"
 
 #undef MAYFLY_REAL
+#undef MAYFLY_UNWATCHED
 
 void* operator new(std::size_t bytes) {
   void* const memory = malloc(bytes == 0 ? 1 : bytes);
