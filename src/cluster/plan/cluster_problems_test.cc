@@ -121,7 +121,7 @@ TEST_F(ClusterProblemsTest, ADeadPrimaryWithAnHeir) {
 TEST_F(ClusterProblemsTest, AShardThatWaitsForADeadNode) {
   erase(live_key(id(0)));
   start(3, kLater);
-  expect_only(Severity::fault, "the shard waits for 10.0.0.0:6379", "recover a --accept-loss");
+  expect_only(Severity::fault, "the shard waits for 10.0.0.0:6379", "mayfly cluster recover a");
 }
 
 TEST_F(ClusterProblemsTest, AShardWhoseMemoriesAreAllGone) {
@@ -154,6 +154,25 @@ TEST_F(ClusterProblemsTest, AMoveThatFailed) {
   move.error = "out of memory";
   put("moves/7", to_text(move));
   expect_only(Severity::risk, "failed: out of memory", "cancel 7");
+}
+
+TEST_F(ClusterProblemsTest, AMoveThatIsRefusedForAMinute) {
+  MoveRecord move;
+  move.source = "a";
+  move.target = "b";
+  move.slots = SlotSet({{0, 1}});
+  move.error = "the target: BUSY another move";
+  move.busy_since = Time(Millis(1'000'000));
+  put("moves/7", to_text(move));
+  EXPECT_TRUE(find_problems(view_, {}, Time(Millis(1'059'999))).empty());
+  const auto problems = find_problems(view_, {}, Time(Millis(1'060'000)));
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].severity, Severity::risk);
+  EXPECT_NE(problems[0].what.find("for more than a minute: the target: BUSY"), std::string::npos);
+  EXPECT_NE(problems[0].advice.find("cluster cancel 7"), std::string::npos);
+  move.busy_since = {};
+  put("moves/7", to_text(move));
+  EXPECT_TRUE(find_problems(view_, {}, Time(Millis(9'000'000))).empty());
 }
 
 TEST_F(ClusterProblemsTest, ABrokenRecord) {
