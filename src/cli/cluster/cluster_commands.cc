@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mayfly cluster`: servers that share the slots of one keyspace, and what one does with them.
 
+#include "cli/cluster/accept_command.h"
 #include "cli/cluster/dev/dev_command.h"
 #include "cli/cluster/failover_commands.h"
 #include "cli/cluster/init_command.h"
@@ -85,6 +86,15 @@ constexpr const char* kClusterRecoverExamples =
     "  mayfly cluster recover a --accept-loss        does it\n"
     "For a shard that waits for nodes that will not come back. The node with the latest data\n"
     "becomes the primary.";
+
+constexpr const char* kClusterAcceptExamples =
+    "Examples:\n"
+    "  mayfly cluster accept                   asks first; --yes does not\n"
+    "  mayfly cluster accept --ignore-silent   nodes that do not respond are switched off\n"
+    "After etcd was restored from a snapshot: nodes do not use an etcd with another cluster id, "
+    "or\n"
+    "with a lower revision than before. Stop all nodes, restore etcd, accept it, and start the\n"
+    "nodes. It is refused while a node runs.";
 
 constexpr const char* kClusterStatusExamples =
     "Examples:\n"
@@ -186,6 +196,12 @@ void add_failover_commands(Program& program, CliCommand above) {
                           kClusterRecoverExamples, recover, run_recover, true);
   recover_command.add_option("SHARD", recover->shard, "The shard").required();
   recover_command.add_flag("--accept-loss", recover->accepts_loss, "Accept what it says");
+
+  AcceptArgs* const accept = program.keep<AcceptArgs>();
+  add_cluster_command(program, above, "accept", "Accept an etcd that was restored",
+                      kClusterAcceptExamples, accept, run_accept, true)
+      .add_flag("--ignore-silent", accept->ignores_silent,
+                "Nodes that do not respond are switched off");
 }
 
 void add_picture_options(CliCommand command, PictureOptions& options) {

@@ -187,6 +187,24 @@ std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture, bool
   return problems;
 }
 
+std::vector<ClusterProblem> register_problems(const ClusterPicture& picture) {
+  std::vector<ClusterProblem> problems;
+  for (const auto& [id, facts] : picture.facts) {
+    if (!facts.is_up() || facts.is_register_connected) continue;
+    const std::string label = node_label(picture.view, id);
+    if (facts.is_register_unusable) {
+      problems.push_back(
+          {Severity::fault, label + " does not use this etcd: " + facts.register_error,
+           "it goes on as if etcd were down. Give it the right etcd, or restore it as "
+           "docs/cluster.md says: stop all nodes, mayfly cluster accept, start them"});
+    } else {
+      problems.push_back({Severity::risk, label + " cannot reach etcd: " + facts.register_error,
+                          "it goes on; but its shard stops if another node fails, too"});
+    }
+  }
+  return problems;
+}
+
 std::vector<ClusterProblem> write_problems(const ClusterPicture& picture) {
   std::vector<ClusterProblem> problems;
   for (const ClusterShard& shard : picture.view.shards()) {
@@ -241,10 +259,11 @@ std::vector<ClusterProblem> clock_problems(const ClusterPicture& picture) {
 }
 
 std::vector<ClusterProblem> all_problems(const ClusterPicture& picture) {
-  std::vector<ClusterProblem> problems = find_problems(picture.view, answers_of(picture));
+  std::vector<ClusterProblem> problems =
+      find_problems(picture.view, answers_of(picture), picture.now);
   for (const auto& more :
-       {serving_problems(picture, false), write_problems(picture), clock_problems(picture),
-        answer_problems(picture), storage_problems(picture)}) {
+       {register_problems(picture), serving_problems(picture, false), write_problems(picture),
+        clock_problems(picture), answer_problems(picture), storage_problems(picture)}) {
     std::ranges::copy(more, std::back_inserter(problems));
   }
   std::ranges::stable_sort(problems, std::ranges::greater(), &ClusterProblem::severity);
