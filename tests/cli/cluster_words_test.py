@@ -19,6 +19,7 @@ CHANGES = {
     "cancel": (),
     "failover": ("a",),
     "recover": ("a", "--accept-loss"),
+    "accept": (),
 }
 COMMANDS = CHANGES | {"status": (), "check": ()}
 
