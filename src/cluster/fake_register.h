@@ -19,9 +19,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "cluster/plan/register_trust.h"
 #include "cluster/register.h"
 
 namespace mayfly {
@@ -53,6 +55,14 @@ class FakeRecords {
 
   std::uint64_t version() const { return version_; }
 
+  // Which register it is, as etcd's cluster id.
+  std::uint64_t id = 1;
+  RegisterPoint point() const { return {id, version_}; }
+
+  // Restores what it once was, as etcd is restored from a snapshot. The watches of all processes
+  // begin anew, with a read.
+  void restore(const RegisterSnapshot& snapshot);
+
   std::optional<RegisterEntry> find(const std::string& key) const {
     const auto found = records_.find(key);
     if (found == records_.end()) return std::nullopt;
@@ -63,7 +73,7 @@ class FakeRecords {
   CommitAnswer apply(const RegisterCommit& commit);
 
   RegisterSnapshot read() const {
-    RegisterSnapshot snapshot{{}, version_};
+    RegisterSnapshot snapshot{{}, version_, id};
     for (const auto& [key, record] : records_) {
       snapshot.entries.push_back({key, record.value, record.version});
     }
@@ -114,9 +124,11 @@ class FakeRegister : public Register {
 
   void read(OnRead answered) override {
     ask([this] { return records_.read(); },
-        [answered = std::move(answered)](const RegisterSnapshot* snapshot) {
-          answered(snapshot != nullptr ? Result<RegisterSnapshot>(*snapshot)
-                                       : Error{Code::io, "cannot read: no answer"});
+        [this, answered = std::move(answered)](const RegisterSnapshot* snapshot) {
+          const std::string& refused = trust_.problem();
+          answered(snapshot != nullptr
+                       ? Result<RegisterSnapshot>(*snapshot)
+                       : Error{Code::io, refused.empty() ? "cannot read: no answer" : refused});
         });
   }
 
@@ -135,6 +147,15 @@ class FakeRegister : public Register {
     live_key_ = std::move(key);
     live_value_ = std::move(value);
     if (!is_announcing_) put_live();
+  }
+
+  void trust(const RegisterPoint& point) override {
+    trust_.trust(point);
+    note_trust();
+  }
+  void distrust(std::string why) override {
+    trust_.distrust(std::move(why));
+    note_trust();
   }
 
   // The process ends: what it has asked is still heard, and its live record goes later.
@@ -164,27 +185,45 @@ class FakeRegister : public Register {
     if (!changed_ || has_ended_) return;
     const FakeWeather what = weather ? weather() : FakeWeather{};
     if (what.is_lost || what.is_answer_lost || records_.is_down) return;
+    if (!trust_.problem().empty()) return;
     records_.after(what.back, [this, entries] {
+      for (const RegisterEntry& entry : entries) trust_.saw(entry.version);
       if (!has_ended_) ready_.emplace_back([this, entries] { changed_(entries); });
     });
   }
 
+  // For FakeRecords: the connection of the watch has ended.
+  void watch_again() {
+    if (!changed_ || has_ended_) return;
+    ask([this] { return records_.read(); },
+        [this](const RegisterSnapshot* snapshot) {
+          if (snapshot != nullptr) changed_(snapshot->entries);
+        });
+  }
+
  private:
-  // Asks `what` of the records; `answered` is called once, with nothing if there was no answer.
+  // Asks `what` of the records; `answered` is called once, with nothing if there was no answer or
+  // none of the trusted register.
   template <class What, class Answered>
   void ask(What what, Answered answered) {
     using Answer = decltype(what());
     const FakeWeather is = weather ? weather() : FakeWeather{};
     const int question = ++questions_;
+    constexpr bool kIsRead = std::is_same_v<Answer, RegisterSnapshot>;
+    const bool is_kept_back = !kIsRead && !trust_.problem().empty();
     open_.emplace(question,
                   [answered](const void* answer) { answered(static_cast<const Answer*>(answer)); });
-    const auto heard = [this, what, is, question] {
+    const auto heard = [this, what, is, question, floor = trust_.floor()] {
       if (records_.is_down) return;
       const Answer answer = what();
       if (is.is_answer_lost) return;
-      records_.after(is.back, [this, question, answer] { close(question, &answer); });
+      records_.after(is.back, [this, question, answer, floor, point = records_.point()] {
+        const bool fits = trust_.check(point, floor).ok();
+        note_trust();
+        close(question, fits ? &answer : nullptr);
+      });
     };
-    if (!is.is_lost) {
+    if (!is.is_lost && !is_kept_back) {
       records_.after(is.there, heard);
       if (is.again) records_.after(is.there + *is.again, heard);
     }
@@ -203,6 +242,11 @@ class FakeRegister : public Register {
         [answered, copy = answer != nullptr ? std::optional<Answer>(*answer) : std::nullopt] {
           answered(copy ? &*copy : nullptr);
         });
+  }
+
+  void note_trust() {
+    stats_.refused = trust_.problem();
+    stats_.is_refused_for_good = trust_.is_final();
   }
 
   // Reads what is there, and replaces that and nothing else; again until it is done.
@@ -245,7 +289,17 @@ class FakeRegister : public Register {
   bool is_announcing_ = false;
   bool has_ended_ = false;
   RegisterStats stats_;
+  RegisterTrust trust_;
 };
+
+inline void FakeRecords::restore(const RegisterSnapshot& snapshot) {
+  records_.clear();
+  for (const RegisterEntry& entry : snapshot.entries) {
+    records_[entry.key] = {*entry.value, entry.version};
+  }
+  version_ = snapshot.version;
+  for (FakeRegister* client : clients_) client->watch_again();
+}
 
 inline CommitAnswer FakeRecords::apply(const RegisterCommit& commit) {
   CommitAnswer answer{CommitOutcome::refused, 0, {}, {}};

@@ -288,6 +288,7 @@ std::string to_text(const MoveRecord& record) {
   writer.line_unless_empty("error", record.error);
   writer.line("attempts", record.attempts);
   writer.line("created", record.created);
+  if (record.busy_since != Time{}) writer.line("busy-since", record.busy_since);
   return writer.take();
 }
 
@@ -302,10 +303,32 @@ Result<MoveRecord> parse_move_record(std::string_view text) {
     if (reader.is("error")) record.error = reader.text();
     if (reader.is("attempts")) record.attempts = reader.number<int>();
     if (reader.is("created")) record.created = reader.time();
+    if (reader.is("busy-since")) record.busy_since = reader.time();
   }
   reader.require(!record.source.empty(), "source");
   reader.require(!record.target.empty(), "target");
   return reader.result(std::move(record));
+}
+
+std::string to_text(const RegisterRecord& record) {
+  RecordWriter writer;
+  writer.line("id", record.id);
+  writer.line("version", record.version);
+  writer.line("accepted", record.accepted);
+  return writer.take();
+}
+
+Result<RegisterRecord> parse_register_record(std::string_view text) {
+  RegisterRecord record;
+  RecordReader reader("the record of the register", text);
+  while (reader.next()) {
+    if (reader.is("id")) record.id = reader.number<std::uint64_t>(1);
+    if (reader.is("version")) record.version = reader.number<std::uint64_t>(1);
+    if (reader.is("accepted")) record.accepted = reader.time();
+  }
+  reader.require(record.id != 0, "id");
+  reader.require(record.version != 0, "version");
+  return reader.result(record);
 }
 
 }  // namespace mayfly

@@ -7,6 +7,7 @@
 //   live/ID       a process: gone soon after the process has ended
 //   shards/SID    who may serve which slots
 //   moves/JOB     slots that move from one shard to another
+//   register      the register itself, once it was accepted after a restore
 //
 // docs/cluster_format.md describes every line.
 
@@ -95,8 +96,19 @@ struct MoveRecord {
   std::string error;  // why it failed, or is tried again
   int attempts = 0;
   Time created{};
+  Time busy_since{};  // the target has refused all attempts since then, for now; Time{}: it has not
 
   bool operator==(const MoveRecord&) const = default;
+};
+
+// The operator has confirmed this register as the right one, though the nodes know another one, or
+// a later state of it: `mayfly cluster accept`.
+struct RegisterRecord {
+  std::uint64_t id = 0;       // of the register that was accepted
+  std::uint64_t version = 0;  // its version then
+  Time accepted{};
+
+  bool operator==(const RegisterRecord&) const = default;
 };
 
 std::string to_text(const ClusterRecord& record);
@@ -104,6 +116,7 @@ std::string to_text(const NodeRecord& record);
 std::string to_text(const LiveRecord& record);
 std::string to_text(const ShardRecord& record);
 std::string to_text(const MoveRecord& record);
+std::string to_text(const RegisterRecord& record);
 
 // Code::unsupported for a higher format, Code::corrupt for anything else that is wrong.
 Result<ClusterRecord> parse_cluster_record(std::string_view text);
@@ -111,12 +124,14 @@ Result<NodeRecord> parse_node_record(std::string_view text);
 Result<LiveRecord> parse_live_record(std::string_view text);
 Result<ShardRecord> parse_shard_record(std::string_view text);
 Result<MoveRecord> parse_move_record(std::string_view text);
+Result<RegisterRecord> parse_register_record(std::string_view text);
 
 std::string_view name_of(NodeState state);  // "fresh", "in", "leaving"
 std::string_view name_of(MoveState state);  // "waiting", "snapshot", ...
 
 // Keys in the register.
 inline constexpr std::string_view kConfigKey = "config";
+inline constexpr std::string_view kRegisterKey = "register";
 inline std::string node_key(std::string_view id) { return std::string("nodes/").append(id); }
 inline std::string live_key(std::string_view id) { return std::string("live/").append(id); }
 inline std::string shard_key(std::string_view id) { return std::string("shards/").append(id); }

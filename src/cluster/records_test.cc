@@ -44,8 +44,10 @@ TEST(Records, EachIsReadAsItWasWritten) {
   const LiveRecord live{"88e0c1aa90d2f4b7", "0.1.0", "replica", kOther, 3, 12345, true, 4};
   EXPECT_EQ(*parse_live_record(to_text(live)), live);
   const MoveRecord move{"a",       "b", SlotSet({{1, 9}}), MoveState::stream,
-                        "no room", 2,   Time(Millis(9))};
+                        "no room", 2,   Time(Millis(9)),   Time(Millis(10))};
   EXPECT_EQ(*parse_move_record(to_text(move)), move);
+  const RegisterRecord reg{10'555'973'267'567'409'278U, 130, Time(Millis(11))};
+  EXPECT_EQ(*parse_register_record(to_text(reg)), reg);
 }
 
 TEST(Records, WordsThatAreNotKnownAreSkipped) {
@@ -79,6 +81,8 @@ TEST(Records, WrongTextIsCorrupt) {
   }
   EXPECT_FALSE(parse_node_record("format 1\nhost a\nport 1\nstate asleep\n"));
   EXPECT_FALSE(parse_move_record("format 1\nsource a\n"));
+  EXPECT_FALSE(parse_register_record("format 1\nid 5\n"));
+  EXPECT_FALSE(parse_register_record("format 1\nid 0\nversion 5\n"));
 }
 
 TEST(Records, LineBreaksInValuesDoNotMakeLines) {

@@ -31,10 +31,19 @@ struct RegisterEntry {
   std::uint64_t version = 0;
 };
 
+// Which register, and how far it was: etcd's cluster id and revision.
+struct RegisterPoint {
+  std::uint64_t id = 0;  // 0: not known
+  std::uint64_t version = 0;
+
+  bool operator==(const RegisterPoint&) const = default;
+};
+
 // All records at one moment.
 struct RegisterSnapshot {
   std::vector<RegisterEntry> entries;
   std::uint64_t version = 0;  // of the register: no entry has a greater one
+  std::uint64_t id = 0;       // of the register; 0: not known
 };
 
 // Done if every record compared has that version, and then all puts happen at once.
@@ -68,6 +77,8 @@ struct CommitAnswer {
 struct RegisterStats {
   bool is_connected = false;  // the last question was answered
   std::string error;          // of the last one that was not
+  std::string refused;        // why its answers are not used: see trust(); empty: they are
+  bool is_refused_for_good = false;
   double latency_ms_p50 = 0;
   double latency_ms_p99 = 0;
   std::uint64_t unknown = 0;         // commits without an answer
@@ -95,6 +106,13 @@ class Register {
   // it has read before, so that a process that has ended cannot overwrite its successor. Calling it
   // again changes the value.
   virtual void announce(std::string key, std::string value) = 0;
+
+  // From now on answers of another register, or of this one with a lower version than one that was
+  // seen, are failures, and nothing is asked of such a register but read() (register_trust.h).
+  virtual void trust(const RegisterPoint& point) = 0;
+
+  // From now on all answers are failures, for this reason.
+  virtual void distrust(std::string why) = 0;
 
   // Makes the calls that are waiting. Called in the loop's thread after the register has woken it.
   virtual void deliver() = 0;

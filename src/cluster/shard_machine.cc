@@ -57,10 +57,23 @@ void ShardMachine::record_seen(std::uint64_t version, const ShardRecord& record,
   adopt(version, record, now);
 }
 
+// The epoch is raised by every change of the primary, so no later record has a lower one, nor the
+// same with another node. (Of one node only one process runs at a time.)
+bool ShardMachine::goes_back(const ShardRecord& record) const {
+  if (version_ == 0) return false;
+  if (record.epoch != record_.epoch) return record.epoch < record_.epoch;
+  return record.primary.node != record_.primary.node;
+}
+
 // A version above the one we knew. Whatever we have sent on the older one has happened, and then
 // this is it or a later one, or it can only fail: so nothing is in flight any more.
 void ShardMachine::adopt(std::uint64_t version, const ShardRecord& record, Time now) {
   if (version <= version_) return;
+  if (goes_back(record)) {
+    log("does not take the record of version " + std::to_string(version) + ", epoch " +
+        std::to_string(record.epoch) + ": it is older than the known one");
+    return;
+  }
   const ShardRecord before = std::exchange(record_, record);
   version_ = version;
   const std::optional<Commit> commit = std::exchange(commit_, std::nullopt);

@@ -106,6 +106,10 @@ class ShardMachine {
   // The record, from a reading or a notice. Old versions are ignored.
   void record_seen(std::uint64_t version, const ShardRecord& record, Time now);
 
+  // Whether this is no later record of the shard than the known one, in spite of its version: the
+  // register has lost what it had. It is not taken.
+  bool goes_back(const ShardRecord& record) const;
+
   // The answer to the last commit.
   void committed(const CommitAnswer& answer, Time now);
 

@@ -544,5 +544,24 @@ TEST_F(ShardMachineTest, ForceWaitsForNothing) {
   EXPECT_FALSE(machine_.take_by_force(now()));
 }
 
+// ---- A register that has lost what it had ----
+
+TEST_F(ShardMachineTest, ALaterVersionWithAnEarlierEpochIsNotAdopted) {
+  see(5, 3, kSelf, {kOne});
+  ASSERT_EQ(machine_.role(), ShardRole::leading);
+  see(9, 2, kOne, {kSelf});
+  EXPECT_EQ(machine_.role(), ShardRole::leading);
+  EXPECT_EQ(machine_.version(), 5u);
+  EXPECT_EQ(machine_.epoch(), 3u);
+}
+
+TEST_F(ShardMachineTest, TheSameEpochWithAnotherPrimaryIsNotAdopted) {
+  see(5, 3, kOne, {kSelf});
+  see(9, 3, kTwo, {kSelf});
+  EXPECT_EQ(machine_.record().primary, kOne);
+  see(10, 4, kTwo, {kSelf});
+  EXPECT_EQ(machine_.record().primary, kTwo);
+}
+
 }  // namespace
 }  // namespace mayfly

@@ -120,7 +120,8 @@ bool ShardMachine::recover(Time now) {
     if (!has_all) lives[node] = live.version;
   }
   ShardRecord record = record_;
-  record.epoch = record_.epoch + 1;
+  // The data may be of a later epoch than the record of a register that was restored.
+  record.epoch = std::max(record_.epoch, lives_.at(best).record.epoch) + 1;
   record.primary = self_;
   record.insync.clear();
   record.since = floor(now);

@@ -30,7 +30,43 @@ void EtcdCalls::call(std::string_view path, std::string body, OnReply on_reply, 
   call.endpoint = endpoint_;
   call.give_up = deadline_after(loop_.now(), options_.give_up_after);
   call.begun_ns = monotonic_ns();
+  call.floor = trust_.floor();
+  // It may be an older state of the right register, in which a change could be carried out.
+  if (!trust_.problem().empty() && path != kRangePath) {
+    loop_.after(options_.retry_pause, [this, id] {
+      finish(id, Error{Code::io, trust_.problem()});
+    });
+    return;
+  }
   attempt(id);
+}
+
+void EtcdCalls::trust(const RegisterPoint& point) {
+  trust_.trust(point);
+  meter_.set_refused(trust_.problem(), trust_.is_final());
+}
+
+void EtcdCalls::distrust(std::string why) {
+  trust_.distrust(std::move(why));
+  meter_.set_refused(trust_.problem(), trust_.is_final());
+}
+
+bool EtcdCalls::takes_line(const RegisterPoint& point) {
+  const bool takes = trust_.check({point.id, 0}, 0).ok() && trust_.problem().empty();
+  if (takes) trust_.saw(point.version);
+  meter_.set_refused(trust_.problem(), trust_.is_final());
+  return takes;
+}
+
+// Reads and transactions have the version of the moment. Other answers may have a version
+// that their member had some time ago.
+Status EtcdCalls::check_register(const Call& call, std::string_view body) {
+  RegisterPoint point = parse_reply_header(body);
+  const bool is_ordered = call.path == kRangePath || call.path == kTxnPath;
+  if (!is_ordered) point.version = 0;
+  Status status = trust_.check(point, call.floor);
+  meter_.set_refused(trust_.problem(), trust_.is_final());
+  return status;
 }
 
 void EtcdCalls::skip(std::size_t endpoint) {
@@ -70,6 +106,10 @@ void EtcdCalls::on_attempt(Id id, const HttpReply& reply, const std::string& tok
   switch (judgement.verdict) {
     case Verdict::answered:
       endpoint_ = call.endpoint;
+      if (Status fits = check_register(call, reply.body); !fits) {
+        call.was_repeated = true;  // it may have been carried out there
+        return finish(id, fits.error());
+      }
       return finish(id, reply.body);
     case Verdict::bad_token:
       if (options_.user.empty() || ++call.tokens > kTokensMax) return finish(id, judgement.error);

@@ -4,6 +4,8 @@
 //
 //   calls.call(kRangePath, range_request(prefix), [&](const EtcdReply& reply) { ... });
 //
+// Answers of another etcd than the trusted one are errors, and nothing is asked of it but reads.
+//
 // It begins at the endpoint that answered last. An attempt that gets no answer in 500 ms is given
 // up, as etcd loses what reaches it while it has no leader.
 
@@ -17,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/plan/register_trust.h"
 #include "etcd/etcd_meter.h"
 #include "etcd/etcd_options.h"
 #include "etcd/gateway/gateway_error.h"
@@ -46,6 +49,11 @@ class EtcdCalls {
   // Is called when a connection to an endpoint breaks or an answer does not come in time.
   void on_silence(OnSilence tell) { tell_silence_ = std::move(tell); }
 
+  void trust(const RegisterPoint& point);
+  void distrust(std::string why);
+  // Whether the line of a watch is of the trusted register, as far as a line shows.
+  bool takes_line(const RegisterPoint& point);
+
   // For requests that are not calls: which endpoint to ask first, and what to send along.
   std::size_t endpoint() const { return endpoint_; }
   const std::string& url(std::size_t endpoint) const { return options_.endpoints[endpoint]; }
@@ -65,12 +73,14 @@ class EtcdCalls {
     std::size_t unreachable = 0;  // of the last attempts, how many reached nobody
     int tokens = 0;               // that etcd did not take
     bool was_repeated = false;
+    std::uint64_t floor = 0;  // of the versions of its answer
     Time give_up{};
     std::int64_t begun_ns = 0;
   };
 
   void attempt(Id id);
   void on_attempt(Id id, const HttpReply& reply, const std::string& token);
+  Status check_register(const Call& call, std::string_view body);
   void next(Id id, const Error& error);
   void finish(Id id, Result<std::string> body);
   void authenticate(std::size_t endpoint);
@@ -80,6 +90,7 @@ class EtcdCalls {
   const EtcdOptions& options_;
   EtcdMeter& meter_;
   OnSilence tell_silence_;
+  RegisterTrust trust_;
   std::size_t endpoint_ = 0;
   Id last_id_ = 0;
   std::map<Id, Call> calls_;

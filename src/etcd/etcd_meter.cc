@@ -18,6 +18,12 @@ void EtcdMeter::add_failure(const std::string& error) {
   stats_.error = error;
 }
 
+void EtcdMeter::set_refused(const std::string& why, bool is_for_good) {
+  const std::lock_guard lock(mutex_);
+  stats_.refused = why;
+  stats_.is_refused_for_good = is_for_good;
+}
+
 void EtcdMeter::add_unknown() {
   const std::lock_guard lock(mutex_);
   ++stats_.unknown;

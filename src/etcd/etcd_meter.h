@@ -16,6 +16,7 @@ class EtcdMeter {
  public:
   void add_answer(double latency_ms);
   void add_failure(const std::string& error);
+  void set_refused(const std::string& why, bool is_for_good);
   void add_unknown();
   void add_watch_restart();
 

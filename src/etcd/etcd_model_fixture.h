@@ -42,6 +42,10 @@ class EtcdModel {
   std::vector<Change> history() const;  // all puts
   std::vector<std::int64_t> leases() const;
 
+  // Another cluster id, or an older state, with the records of now: as after a restore.
+  void become(std::uint64_t id, std::uint64_t version);
+  std::uint64_t version() const;
+
  private:
   std::string range(const JsonValue& request) const;
   std::string txn(const JsonValue& request);
@@ -56,6 +60,7 @@ class EtcdModel {
   std::vector<Change> history_;
   std::vector<std::int64_t> leases_;
   std::uint64_t version_ = 1;
+  std::uint64_t id_ = 0;  // 0: replies do not have it
   std::int64_t last_lease_ = 100;
 };
 
@@ -78,7 +83,9 @@ inline std::int64_t number_at(const JsonValue& object, std::string_view name) {
 }  // namespace etcd_model
 
 inline std::string EtcdModel::header() const {
-  return fmt::format(R"("header":{{"member_id":"7","revision":"{}","raft_term":"2"}})", version_);
+  const std::string cluster = id_ == 0 ? std::string() : fmt::format(R"("cluster_id":"{}",)", id_);
+  return fmt::format(R"("header":{{{}"member_id":"7","revision":"{}","raft_term":"2"}})", cluster,
+                     version_);
 }
 
 inline std::string EtcdModel::pair(const std::string& key, const Record& record) const {
@@ -185,6 +192,17 @@ inline std::vector<EtcdModel::Change> EtcdModel::history() const {
 inline std::vector<std::int64_t> EtcdModel::leases() const {
   const std::lock_guard lock(mutex_);
   return leases_;
+}
+
+inline void EtcdModel::become(std::uint64_t id, std::uint64_t version) {
+  const std::lock_guard lock(mutex_);
+  id_ = id;
+  version_ = version;
+}
+
+inline std::uint64_t EtcdModel::version() const {
+  const std::lock_guard lock(mutex_);
+  return version_;
 }
 
 }  // namespace mayfly

@@ -57,6 +57,14 @@ class EtcdRegister final : public Register {
     });
   }
 
+  void trust(const RegisterPoint& point) override {
+    ask([point](EtcdWorker& worker) { worker.trust(point); });
+  }
+
+  void distrust(std::string why) override {
+    ask([why = std::move(why)](EtcdWorker& worker) { worker.distrust(why); });
+  }
+
   void deliver() override {
     std::vector<Answer> answers;
     {

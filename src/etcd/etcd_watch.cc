@@ -84,6 +84,7 @@ void EtcdWatch::on_data(std::string_view data) {
 void EtcdWatch::on_line(std::string_view text) {
   if (text.empty()) return;
   Result<WatchLine> line = parse_watch_line(text, options_.prefix);
+  if (line && !calls_.takes_line({line->id, line->version})) return restart();
   if (line && !line->entries.empty()) on_change_(std::move(line->entries));
   if (line && !line->is_canceled && line->error.empty()) return;
   // A token that is no longer good is replaced by the next call.

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/register.h"
@@ -49,6 +50,8 @@ class EtcdWorker {
   void commit(std::uint64_t id, RegisterCommit commit);
   void watch();
   void announce(std::string key, std::string value);
+  void trust(const RegisterPoint& point) { calls_.trust(point); }
+  void distrust(std::string why) { calls_.distrust(std::move(why)); }
 
  private:
   bool take_unknown(const std::string& request);

@@ -20,6 +20,7 @@ CHANGES = {
     "failover": ("a",),
     "recover": ("a", "--accept-loss"),
     "reset-clock": ("a",),
+    "accept": (),
 }
 COMMANDS = CHANGES | {"status": (), "check": ()}
 

@@ -10,7 +10,8 @@ back, in every second round; primaries are restarted empty when their replicas h
         [--only KIND ...]
 
 It ends with 1 and says what is wrong if a promise was broken. --faults 20 by default, 200 with
---long. --kills: nothing but those.
+--long. --kills: nothing but those. With --appendonly etcd is restored from a snapshot after every
+third round, while nodes run, die and start.
 """
 
 import argparse
@@ -34,6 +35,10 @@ from load import Load
 from register_watch import parse_shards
 from resp_client import Client, Failure, await_that, pause
 from wrong_clocks import DAY_MS, HOUR_MS, SECOND_MS, WrongClocks
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "restored"))
+
+from restored_etcd_faults import restore_under_faults  # noqa: E402
 
 FAULTS, FAULTS_LONG = 20, 200
 GROUP = 8  # faults before all is healed and checked
@@ -458,6 +463,9 @@ class Torture:
         while left > 0 and not self.problems:
             faults = min(left, GROUP)
             self.round(number, faults)
+            if self.options.appendonly and number % 3 == 1 and not self.problems:
+                self.problems += restore_under_faults(self.cluster, self.chance, self.say)
+                self.counts["etcd restored"] += 1
             left, number = left - faults, number + 1
         return {"seed": self.options.seed, "faults": sum(self.counts.values()),
                 "kinds": dict(self.counts), "network": self.network is not None,

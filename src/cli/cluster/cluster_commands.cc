@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mayfly cluster`: servers that share the slots of one keyspace, and what one does with them.
 
+#include "cli/cluster/accept_command.h"
 #include "cli/cluster/clock_command.h"
 #include "cli/cluster/dev/dev_command.h"
 #include "cli/cluster/failover_commands.h"
@@ -92,6 +93,15 @@ constexpr const char* kClusterResetClockExamples =
     "  mayfly cluster reset-clock a\n"
     "For a shard whose record has a time that is ahead of all clocks, because the clock of a node\n"
     "was wrong; `mayfly cluster check` says so. Set the clocks first. No data is changed.";
+
+constexpr const char* kClusterAcceptExamples =
+    "Examples:\n"
+    "  mayfly cluster accept                   asks first; --yes does not\n"
+    "  mayfly cluster accept --ignore-silent   nodes that do not respond are switched off\n"
+    "After etcd was restored from a snapshot: nodes do not use an etcd with another cluster id, "
+    "or\n"
+    "with a lower revision than before. Stop all nodes, restore etcd, accept it, and start the\n"
+    "nodes. It is refused while a node runs.";
 
 constexpr const char* kClusterStatusExamples =
     "Examples:\n"
@@ -199,6 +209,12 @@ void add_failover_commands(Program& program, CliCommand above) {
                       kClusterResetClockExamples, reset, run_reset_clock, true)
       .add_option("SHARD", reset->shard, "The shard")
       .required();
+
+  AcceptArgs* const accept = program.keep<AcceptArgs>();
+  add_cluster_command(program, above, "accept", "Accept an etcd that was restored",
+                      kClusterAcceptExamples, accept, run_accept, true)
+      .add_flag("--ignore-silent", accept->ignores_silent,
+                "Nodes that do not respond are switched off");
 }
 
 void add_picture_options(CliCommand command, PictureOptions& options) {

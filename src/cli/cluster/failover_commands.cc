@@ -83,6 +83,11 @@ std::vector<Candidate> candidates_of(ClusterSession& session, const ClusterView&
   return all;
 }
 
+// Above the epoch of its data as well: the record may be of an etcd that was restored.
+std::uint64_t next_epoch(const ShardRecord& record, const Candidate& best) {
+  return std::max(record.epoch, best.epoch) + 1;
+}
+
 std::string loss_text(const ClusterView& view, const ClusterShard& shard,
                       const std::vector<Candidate>& candidates) {
   const Candidate& best = candidates.front();
@@ -103,7 +108,7 @@ std::string loss_text(const ClusterView& view, const ClusterShard& shard,
                     one.live.is_durable ? ", with an append-only file" : "");
   }
   text += fmt::format("{} becomes the primary, with epoch {}.\n", node_label(view, best.node),
-                      shard.record.epoch + 1);
+                      next_epoch(shard.record, best));
   if (best.is_in_sync) {
     text += "Nothing that was safe is lost.\n";
   } else {
@@ -121,7 +126,7 @@ Result<std::optional<RegisterCommit>> recovery(const ClusterView& view, const st
   const auto shard = find_shard(view, id);
   if (!shard) return shard.error();
   ShardRecord record = (*shard)->record;
-  record.epoch += 1;
+  record.epoch = next_epoch(record, best);
   record.primary = {best.node, best.live.incarnation};
   record.insync.clear();
   // By its clock, and no earlier than the last primary began, unless that was a wrong time.
@@ -230,7 +235,7 @@ Result<Exit> run_recover(const RecoverArgs& args, ClusterSession& session) {
   const Status done = change_records(session, [&](const ClusterView& now) {
     const LiveRecord* const live = now.live(best.node);
     const ClusterShard* const current = now.shard(shard.id);
-    if (current != nullptr && current->record.epoch == shard.record.epoch + 1 &&
+    if (current != nullptr && current->record.epoch == next_epoch(shard.record, best) &&
         current->record.primary == NodeMemory{best.node, best.live.incarnation}) {
       return Result<std::optional<RegisterCommit>>(std::optional<RegisterCommit>());
     }

@@ -28,6 +28,7 @@ class FakeClusterRecords final : public ClusterRecords {
     if (!error.empty()) return Error{Code::io, error};
     RegisterSnapshot snapshot;
     snapshot.version = version;
+    snapshot.id = id;
     for (const auto& [key, entry] : entries) snapshot.entries.push_back(entry);
     return snapshot;
   }
@@ -72,6 +73,7 @@ class FakeClusterRecords final : public ClusterRecords {
 
   std::map<std::string, RegisterEntry> entries;
   std::uint64_t version = 0;
+  std::uint64_t id = 1;  // etcd's cluster id
   int commits = 0;
   std::size_t most_puts = 0;
   std::string error;                    // why it cannot be read
@@ -128,6 +130,7 @@ struct FakeNode {
   bool is_up = true;
   Code fault = Code::io;  // of a call, if it is not up
   std::string refused_writes;
+  std::string refused_register;  // why etcd is not usable; empty: it is
   bool keeps_data = true;
   bool came_back_empty = false;
   std::uint64_t disk_free = std::uint64_t{50} << 30;
@@ -247,9 +250,14 @@ class FakeNodes final : public ClusterNodes {
         "cluster_refused_writes:{}\r\ncluster_keeps_data:{}\r\ncluster_came_back_empty:{}\r\n"
         "cluster_disk_free_bytes:{}\r\ncluster_disk_bytes:107374182400\r\n",
         node.refused_writes, node.keeps_data ? 1 : 0, node.came_back_empty ? 1 : 0, node.disk_free);
-    lines +=
-        fmt::format("cluster_register_state:{}\r\ncluster_id:{}\r\n",
-                    node.is_register_connected ? "connected" : "disconnected", node.cluster_id);
+    lines += fmt::format("cluster_register_state:{}\r\ncluster_id:{}\r\n",
+                         !node.refused_register.empty()  ? "unusable"
+                         : node.is_register_connected ? "connected"
+                                                      : "disconnected",
+                         node.cluster_id);
+    if (!node.refused_register.empty()) {
+      lines += "cluster_register_error:" + node.refused_register + "\r\n";
+    }
     for (const auto& [address, other] : nodes) {
       if (other.id == node.id) continue;
       const bool is_wrong = std::chrono::abs(other.clock_ahead) > Millis(500);

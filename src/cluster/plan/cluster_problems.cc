@@ -11,10 +11,12 @@
 namespace mayfly {
 namespace {
 
+constexpr Millis kBusyLong{60'000};
+
 class ProblemFinder {
  public:
-  ProblemFinder(const ClusterView& view, const NodeAnswers& answers)
-      : view_(view), answers_(answers) {}
+  ProblemFinder(const ClusterView& view, const NodeAnswers& answers, Time now)
+      : view_(view), answers_(answers), now_(now) {}
 
   std::vector<ClusterProblem> find() {
     look_at_cluster();
@@ -55,6 +57,7 @@ class ProblemFinder {
 
   const ClusterView& view_;
   const NodeAnswers& answers_;
+  const Time now_;
   std::vector<ClusterProblem> problems_;
 };
 
@@ -252,6 +255,16 @@ void ProblemFinder::look_at_moves() {
           "the slots are where they were; plan it again, or mayfly cluster cancel " + id);
     }
     if (!is_active(record.state)) continue;
+    const bool is_busy = record.state == MoveState::waiting && record.busy_since != Time{};
+    if (is_busy && now_ - record.busy_since >= kBusyLong) {
+      add(Severity::risk,
+          "move " + id + " from " + record.source + " to " + record.target +
+              " has been refused for more than a minute: " + record.error,
+          "later moves of shard " + record.source +
+              " wait for it: look at the log of the primary "
+              "of shard " +
+              record.target + ", or mayfly cluster cancel " + id);
+    }
     for (const std::string& shard : {record.source, record.target}) {
       if (view_.shard(shard) != nullptr) continue;
       add(Severity::fault, "move " + id + " names shard " + shard + ", which is not there",
@@ -262,8 +275,9 @@ void ProblemFinder::look_at_moves() {
 
 }  // namespace
 
-std::vector<ClusterProblem> find_problems(const ClusterView& view, const NodeAnswers& answers) {
-  return ProblemFinder(view, answers).find();
+std::vector<ClusterProblem> find_problems(const ClusterView& view, const NodeAnswers& answers,
+                                          Time now) {
+  return ProblemFinder(view, answers, now).find();
 }
 
 std::string_view name_of(Severity severity) {

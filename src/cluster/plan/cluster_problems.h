@@ -36,8 +36,10 @@ enum class NodeAnswer {
 };
 using NodeAnswers = std::map<std::string, NodeAnswer, std::less<>>;  // by id
 
-// The worst first. `answers` of nodes that were asked.
-std::vector<ClusterProblem> find_problems(const ClusterView& view, const NodeAnswers& answers = {});
+// The worst first. `answers` of nodes that were asked. `now`: Time{} if it does not matter for how
+// long something has been so.
+std::vector<ClusterProblem> find_problems(const ClusterView& view, const NodeAnswers& answers = {},
+                                          Time now = {});
 
 std::string_view name_of(Severity severity);
 

@@ -190,6 +190,25 @@ TEST_F(ClusterProblemsTest, AMoveThatFailed) {
   expect_only(Severity::risk, "failed: out of memory", "cancel 7");
 }
 
+TEST_F(ClusterProblemsTest, AMoveThatIsRefusedForAMinute) {
+  MoveRecord move;
+  move.source = "a";
+  move.target = "b";
+  move.slots = SlotSet({{0, 1}});
+  move.error = "the target: BUSY another move";
+  move.busy_since = Time(Millis(1'000'000));
+  put("moves/7", to_text(move));
+  EXPECT_TRUE(find_problems(view_, {}, Time(Millis(1'059'999))).empty());
+  const auto problems = find_problems(view_, {}, Time(Millis(1'060'000)));
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].severity, Severity::risk);
+  EXPECT_NE(problems[0].what.find("for more than a minute: the target: BUSY"), std::string::npos);
+  EXPECT_NE(problems[0].advice.find("cluster cancel 7"), std::string::npos);
+  move.busy_since = {};
+  put("moves/7", to_text(move));
+  EXPECT_TRUE(find_problems(view_, {}, Time(Millis(9'000'000))).empty());
+}
+
 TEST_F(ClusterProblemsTest, ABrokenRecord) {
   put("shards/d", "format 1\nepoch x\n");
   expect_only(Severity::fault, "the record shards/d");

@@ -92,6 +92,14 @@ Result<bool> ClusterView::replace(const RegisterSnapshot& snapshot) {
   return *taken || !gone.empty();
 }
 
+std::string ClusterView::contradiction(const RegisterSnapshot& snapshot) const {
+  for (const RegisterEntry& entry : snapshot.entries) {
+    const std::uint64_t known = version_of(entry.key);
+    if (entry.version < known && known <= snapshot.version) return entry.key;
+  }
+  return {};
+}
+
 bool ClusterView::is_old(std::string_view key, std::uint64_t version) const {
   if (const auto* deleted = value_at(deleted_, key); deleted && version <= *deleted) return true;
   if (const auto* broken = value_at(broken_, key); broken && version <= broken->version)

@@ -68,6 +68,10 @@ class ClusterView {
   // All records: what is missing in it was deleted, except for what is newer than the snapshot.
   Result<bool> replace(const RegisterSnapshot& snapshot);
 
+  // The key of a record that this snapshot has in an older version than the known one, though it
+  // claims to be as new: the register has lost changes. Empty: no record is older.
+  std::string contradiction(const RegisterSnapshot& snapshot) const;
+
   // The greatest version seen.
   std::uint64_t version() const { return version_; }
 

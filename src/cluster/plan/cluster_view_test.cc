@@ -73,6 +73,23 @@ TEST(ClusterViewTest, KnowsTheOwnerOfEverySlot) {
   EXPECT_EQ(view.version_of("config"), 10u);
 }
 
+// Whatever order answers come in: a state of the register has all changes up to its version.
+TEST(ClusterViewTest, NoticesARegisterThatHasLostChanges) {
+  ClusterView view = view_of_two();
+  EXPECT_EQ(view.contradiction(two_shards()), "");
+  ASSERT_TRUE(*view.apply(entry("shards/b", to_text(led_by(kNodeTwo, {{8192, 16000}})), 14)));
+  RegisterSnapshot snapshot = two_shards();
+  snapshot.version = 13;
+  EXPECT_EQ(view.contradiction(snapshot), "") << "an answer that was overtaken";
+  snapshot.version = 14;
+  EXPECT_EQ(view.contradiction(snapshot), "shards/b");
+  snapshot.entries[4].version = 15;
+  snapshot.version = 15;
+  EXPECT_EQ(view.contradiction(snapshot), "");
+  snapshot.entries.pop_back();
+  EXPECT_EQ(view.contradiction(snapshot), "") << "it may have been deleted";
+}
+
 TEST(ClusterViewTest, KnowsAShardThatHasAllSlots) {
   ClusterView view = view_of_two();
   EXPECT_EQ(view.only_owner(), ClusterView::kNobody);

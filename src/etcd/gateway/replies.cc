@@ -83,6 +83,11 @@ class ReplyReader {
     return header == nullptr ? 0 : number(*header, "revision");
   }
 
+  std::uint64_t register_id(const JsonValue& reply) {
+    const JsonValue* const header = find(reply, "header");
+    return header == nullptr ? 0 : number(*header, "cluster_id");
+  }
+
   std::string key(const JsonValue& pair) {
     std::string name = bytes(pair, "key");
     if (!name.starts_with(prefix_)) fail("key", "does not begin with the prefix");
@@ -121,11 +126,22 @@ class ReplyReader {
 
 }  // namespace
 
+RegisterPoint parse_reply_header(std::string_view body) {
+  ReplyReader reader;
+  const JsonValue document = reader.document(body);
+  const JsonValue* const result = reader.find(document, "result");  // of a stream
+  const JsonValue& reply = result != nullptr && result->is(Kind::object) ? *result : document;
+  const RegisterPoint point{reader.register_id(reply), reader.version(reply)};
+  const Result<RegisterPoint> read = reader.result(point);
+  return read ? *read : RegisterPoint{};
+}
+
 Result<RegisterSnapshot> parse_range_reply(std::string_view body, std::string_view prefix) {
   ReplyReader reader(prefix);
   const JsonValue reply = reader.document(body);
   RegisterSnapshot snapshot;
   snapshot.version = reader.version(reply);
+  snapshot.id = reader.register_id(reply);
   if (snapshot.version == 0) reader.fail("header has no revision");
   for (const JsonValue& pair : reader.list(reply, "kvs")) {
     snapshot.entries.push_back(reader.entry(pair));
@@ -200,6 +216,7 @@ Result<WatchLine> parse_watch_line(std::string_view text, std::string_view prefi
   line.is_canceled = reader.truth(*result, "canceled");
   line.compacted = reader.number(*result, "compact_revision");
   line.version = reader.version(*result);
+  line.id = reader.register_id(*result);
   line.error = reader.text(*result, "cancel_reason");
   for (const JsonValue& event : reader.list(*result, "events")) {
     const JsonValue* const pair = reader.find(event, "kv");

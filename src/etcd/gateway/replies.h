@@ -18,6 +18,9 @@
 
 namespace mayfly {
 
+// The register and its version, from the header of any reply. Missing numbers are zero.
+RegisterPoint parse_reply_header(std::string_view body);
+
 Result<RegisterSnapshot> parse_range_reply(std::string_view body, std::string_view prefix);
 
 struct TxnReply {
@@ -42,6 +45,7 @@ struct WatchLine {
   bool is_canceled = false;
   std::uint64_t compacted = 0;         // canceled, since all up to this version is gone
   std::uint64_t version = 0;           // of the register when it was sent
+  std::uint64_t id = 0;                // of the register; 0: not known
   std::string error;                   // the watch has ended, and why
   std::vector<RegisterEntry> entries;  // that have changed
 };

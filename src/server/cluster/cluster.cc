@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting a node, reading the records, and registering.
+// Starting a node, and registering it.
 
 #include "server/cluster/cluster.h"
 
@@ -20,9 +20,8 @@
 namespace mayfly {
 namespace {
 
-constexpr Millis kReadInterval{5000};
-constexpr Millis kReadAgain{200};  // after a failure
 constexpr Millis kWarningInterval{10'000};
+constexpr Millis kNoteAfter{1000};
 constexpr Millis kProbeTime{500};
 constexpr Millis kProbeAgain{1000};
 constexpr Millis kPeerStuck{1000};
@@ -82,11 +81,6 @@ Status Cluster::start() {
   parts_.replication.detach();
   parts_.log.notice("Cluster '{}': this is node {}, incarnation {}", parts_.config.cluster_name,
                     file_.node, node_.self().incarnation);
-  register_->watch([this](const std::vector<RegisterEntry>& entries) {
-    const Result<bool> changed = view_.apply(entries);
-    if (!changed) return fail(changed.error().message);
-    if (*changed) records_changed();
-  });
   return Done{};
 }
 
@@ -99,49 +93,9 @@ void Cluster::fail(const std::string& why) {
   parts_.persistence.fail({Code::denied, why});
 }
 
-// ---- Reading ----
-
-void Cluster::read_records() {
-  is_reading_ = true;
-  next_read_ = steady_now() + kReadInterval;
-  register_->read([this](const Result<RegisterSnapshot>& snapshot) {
-    is_reading_ = false;
-    records_read(snapshot);
-  });
-}
-
-void Cluster::records_read(const Result<RegisterSnapshot>& snapshot) {
-  const Time now = steady_now();
-  if (!snapshot) {
-    next_read_ = now + kReadAgain;
-    if (is_due(next_warning_, now)) {
-      parts_.log.warning("Cluster: the records cannot be read: {}", snapshot.error().message);
-      next_warning_ = now + kWarningInterval;
-    }
-    return;
-  }
-  next_warning_ = Time::min();
-  const Result<bool> changed = view_.replace(*snapshot);
-  if (!changed) return fail(changed.error().message);
-  if (stage_ == Stage::reading) stage_ = Stage::registering;
-  records_changed();
-}
-
-// The folder must be of this cluster.
-Status Cluster::check_identity() const {
-  const auto& config = view_.config();
-  if (!config || file_.cluster.empty() || file_.cluster == config->record.id) return Done{};
-  return Error{
-      Code::denied,
-      fmt::format("the folder '{}' belongs to cluster {}, but etcd has cluster {} under "
-                  "the name '{}' (check cluster-etcd and cluster-name, or use an empty "
-                  "folder)",
-                  parts_.config.dir, file_.cluster, config->record.id, parts_.config.cluster_name)};
-}
-
 void Cluster::records_changed() {
   if (stage_ == Stage::reading) return;
-  if (Status status = check_identity(); !status) return fail(status.error().message);
+  if (Status status = check_identity(view_); !status) return fail(status.error().message);
   const LiveRecord* const live = view_.live(file_.node);
   const bool is_own = live != nullptr && live->incarnation == node_.self().incarnation;
   has_seen_itself_ = has_seen_itself_ || is_own;
@@ -177,6 +131,10 @@ void Cluster::records_changed() {
   links_.forget([this](const std::string& node) { return view_.node(node) != nullptr; });
   look_at_clock(parts_.clock.now());
   moves_.records_changed();
+  // The file shall soon know of a change of its shard: see note_register().
+  const bool is_noted =
+      own_shard_ == ClusterView::kNobody || shards[own_shard_].version <= file_.reg.version;
+  if (!is_noted) next_read_ = std::min(next_read_, steady_now() + kNoteAfter);
 }
 
 // ---- Registering ----

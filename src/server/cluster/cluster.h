@@ -139,12 +139,17 @@ class Cluster {
   HeldReplies& held() { return held_; }
   const HeldReplies& held() const { return held_; }
   ClusterChanges& changes() { return changes_; }
-  Register* reg() { return register_.get(); }
+  Register* reg() const { return register_.get(); }
   const ClusterStats& stats() const { return stats_; }
   const std::string& id() const { return file_.node; }
   NodeRecord own_record() const;  // as it registers itself
   bool is_serving() const { return is_serving_; }
   bool is_ok() const;  // cluster_state
+
+  // The register has lost changes: nothing of it is used until this process ends.
+  void distrust_register(const std::string& why);
+  // Why the register is there, but not used. Empty: it is used, or not there.
+  std::string register_problem() const;
   SlotSet own_slots() const;
 
   // Sends a message to the subscribers of all other nodes.
@@ -159,7 +164,12 @@ class Cluster {
   Time steady_now() const;
   void read_records();
   void records_read(const Result<RegisterSnapshot>& snapshot);
-  Status check_identity() const;
+  Status check_identity(const ClusterView& view) const;
+  bool begin_with(const RegisterSnapshot& snapshot);
+  void warn_about_register(const std::string& why);
+  void note_register(const RegisterSnapshot& snapshot);
+  void note_refusal();
+  void keep_file(const NodeFile& file);
   std::vector<std::string> announced_words() const;
   void register_node();
   std::string_view role() const;  // for people
@@ -190,6 +200,7 @@ class Cluster {
   ClusterStats stats_;
 
   Stage stage_ = Stage::reading;
+  std::string unfit_register_;  // at the start: why it is not used
   bool is_reading_ = false;
   bool is_announced_ = false;
   std::string announced_role_;

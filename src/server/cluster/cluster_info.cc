@@ -60,9 +60,12 @@ void health_lines(const ServerParts& server, std::string& text) {
   info_line(text, "cluster_disk_bytes", room->bytes);
 }
 
-void register_lines(const RegisterStats& stats, std::string& text) {
-  info_line(text, "cluster_register_state", stats.is_connected ? "connected" : "disconnected");
-  info_line(text, "cluster_register_error", stats.error);
+void register_lines(const Cluster& cluster, std::string& text) {
+  const RegisterStats stats = cluster.reg()->stats();
+  const std::string problem = cluster.register_problem();
+  const std::string_view state = stats.is_connected ? "connected" : "disconnected";
+  info_line(text, "cluster_register_state", problem.empty() ? state : "unusable");
+  info_line(text, "cluster_register_error", problem.empty() ? stats.error : problem);
   info_line(text, "cluster_register_latency_ms_p50", stats.latency_ms_p50);
   info_line(text, "cluster_register_latency_ms_p99", stats.latency_ms_p99);
   info_line(text, "cluster_register_unknown_total", stats.unknown);
@@ -119,7 +122,7 @@ std::string cluster_info_text(const ServerParts& server) {
   info_line(text, "cluster_foreign_keys", server.cluster.moves().foreign().count());
   info_line(text, "cluster_staged_keys", server.cluster.moves().staging().size());
   info_line(text, "cluster_clock_floor_ms", server.host.clock_ahead().count());
-  if (cluster.reg() != nullptr) register_lines(cluster.reg()->stats(), text);
+  if (cluster.reg() != nullptr) register_lines(cluster, text);
   return text;
 }
 

@@ -73,6 +73,14 @@ void ShardNode::feed_machine() {
   const ClusterShard* const shard = view_.shard(shard_);
   if (shard == nullptr) return;
   const Time now = steady_now();
+  if (shard->version > machine_->version() && machine_->goes_back(shard->record)) {
+    parts_.cluster.distrust_register(
+        "etcd is not usable: its record of shard " + shard_ + " has epoch " +
+        std::to_string(shard->record.epoch) + ", but had " +
+        std::to_string(machine_->record().epoch) +
+        " before, or names another primary for it (if etcd was restored from a snapshot: stop all "
+        "nodes, mayfly cluster accept, start them)");
+  }
   machine_->record_seen(shard->version, shard->record, now);
   for (const std::string& node : view_.members(*shard)) {
     const auto live = view_.lives().find(node);

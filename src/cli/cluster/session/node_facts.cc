@@ -100,7 +100,9 @@ void read_cluster_info(NodeFacts& facts, std::string_view info) {
   facts.record_version = whole(info_value(info, "cluster_record_version"));
   const auto floor = info_number(info, "cluster_clock_floor_ms");
   if (floor) facts.clock_floor = Millis(static_cast<std::int64_t>(*floor));
-  facts.is_register_connected = info_value(info, "cluster_register_state") != "disconnected";
+  const std::string_view state = info_value(info, "cluster_register_state");
+  facts.is_register_unusable = state == "unusable";
+  facts.is_register_connected = state != "disconnected" && !facts.is_register_unusable;
   facts.register_error = text("cluster_register_error");
   facts.health.refused_writes = text("cluster_refused_writes");
   facts.health.came_back_empty = is_yes(info_value(info, "cluster_came_back_empty"));

@@ -53,6 +53,7 @@ struct NodeFacts {
   std::uint64_t epoch = 0;
   std::uint64_t record_version = 0;
   bool is_register_connected = true;
+  bool is_register_unusable = false;  // it is there, and is not the one that the node knows
   std::string register_error;
   std::map<std::string, MemberFacts> members;  // by node; of a primary
 

@@ -22,7 +22,7 @@ CheckResult check_records(const ClusterPicture& picture) {
       "records",
       fmt::format("{} of {} slots have an owner, {}, {}", covered, kHashSlots,
                   plural(view.shards().size(), "shard"), plural(view.nodes().size(), "node")),
-      find_problems(view, answers_of(picture))};
+      find_problems(view, answers_of(picture), picture.now)};
   if (!picture.error.empty()) {
     result.problems.push_back({Severity::fault,
                                "etcd cannot be read, so these records are from " + picture.source,
@@ -51,11 +51,9 @@ CheckResult check_nodes(const ClusterPicture& picture) {
                                  label + " belongs to another cluster, " + facts.cluster_id,
                                  "has it another cluster-etcd?"});
     }
-    if (!facts.is_register_connected) {
-      result.problems.push_back({Severity::risk,
-                                 label + " cannot reach etcd: " + facts.register_error,
-                                 "it goes on; but its shard stops if another node fails, too"});
-    }
+  }
+  for (ClusterProblem& problem : register_problems(picture)) {
+    result.problems.push_back(std::move(problem));
   }
   if (up < picture.facts.size()) {
     result.problems.push_back({Severity::risk,

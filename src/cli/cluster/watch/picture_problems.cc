@@ -210,6 +210,24 @@ std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture) {
   return problems;
 }
 
+std::vector<ClusterProblem> register_problems(const ClusterPicture& picture) {
+  std::vector<ClusterProblem> problems;
+  for (const auto& [id, facts] : picture.facts) {
+    if (!facts.is_up() || facts.is_register_connected) continue;
+    const std::string label = node_label(picture.view, id);
+    if (facts.is_register_unusable) {
+      problems.push_back(
+          {Severity::fault, label + " does not use this etcd: " + facts.register_error,
+           "it goes on as if etcd were down. Give it the right etcd, or restore it as "
+           "docs/cluster.md says: stop all nodes, mayfly cluster accept, start them"});
+    } else {
+      problems.push_back({Severity::risk, label + " cannot reach etcd: " + facts.register_error,
+                          "it goes on; but its shard stops if another node fails, too"});
+    }
+  }
+  return problems;
+}
+
 std::vector<ClusterProblem> write_problems(const ClusterPicture& picture) {
   std::vector<ClusterProblem> problems;
   for (const ClusterShard& shard : picture.view.shards()) {

@@ -32,6 +32,9 @@ std::vector<ClusterProblem> answer_problems(const ClusterPicture& picture);
 // reason.
 std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture);
 
+// Nodes that cannot reach etcd, or that know another one, or a later state of it.
+std::vector<ClusterProblem> register_problems(const ClusterPicture& picture);
+
 // Shards that refuse writes, or soon will.
 std::vector<ClusterProblem> write_problems(const ClusterPicture& picture);
 

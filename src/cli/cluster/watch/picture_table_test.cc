@@ -196,6 +196,22 @@ const std::vector<Row> kUnwell = {
      [](World& w) { w.node(kPrimary).is_serving = false; },
      {"a  10.0.0.1:6379  fenced", "8192 of 16384 slots served"},
      {"does not serve: it is fenced"}},
+    {"etcd was restored from a snapshot",
+     [](World& w) { w.node(kPrimary).refused_register = "etcd is not usable: it has revision 3"; },
+     {"10.0.0.1:6379 does not use this etcd: etcd is not usable: it has revision 3"},
+     {"WRONG  nodes", "fault: 10.0.0.1:6379 does not use this etcd", "mayfly cluster accept"}},
+    {"a slot move is refused again and again",
+     [](World& w) {
+       MoveRecord move;
+       move.source = "a";
+       move.target = "b";
+       move.slots = SlotSet({{0, 9}});
+       move.error = "the target: BUSY keys of these slots are still being removed here";
+       move.busy_since = w.cluster.clock.now() - Millis(61'000);
+       w.cluster.records.put("moves/7", to_text(move));
+     },
+     {"move 7 from a to b has been refused for more than a minute: the target: BUSY"},
+     {"WRONG  records", "mayfly cluster cancel 7"}},
 };
 
 // Data that is gone or may go, all nodes at once, and etcd.

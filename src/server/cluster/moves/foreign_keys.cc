@@ -39,6 +39,13 @@ std::size_t ForeignKeys::count(const SlotSet& slots) {
   return found;
 }
 
+std::size_t ForeignKeys::count_removable(const SlotSet& slots) {
+  const std::string_view kept = keyspace_.options().kept_key;
+  const bool has_kept =
+      !kept.empty() && slots.contains(hash_slot(kept)) && keyspace_[0].stored_slot(kept) != kNoSlot;
+  return count(slots) - (has_kept ? 1U : 0U);
+}
+
 bool ForeignKeys::remove_some(const ExecContext& context, std::size_t limit) {
   if (!may_have_any_) return false;
   Database& database = keyspace_[0];

@@ -34,6 +34,9 @@ class ForeignKeys {
   // Of these slots.
   std::size_t count(const SlotSet& slots);
 
+  // The same, but for the log of expiries, which every server keeps for itself: see remove_some().
+  std::size_t count_removable(const SlotSet& slots);
+
   // Whether this key is one of them. REQUIRES: count() is not 0, else it is not.
   bool contains(std::string_view key) const { return !own_.contains(hash_slot(key)); }
 

@@ -64,6 +64,7 @@ void SlotMoves::record_stream() {
   if (found == moves.end() || !mayfly::is_active(found->second.record.state)) return;
   MoveRecord record = found->second.record;
   record.state = MoveState::stream;
+  record.busy_since = {};
   put_move(export_->job(), record);
 }
 
@@ -75,7 +76,8 @@ void SlotMoves::record_failure() {
   const auto found = moves.find(failure_->job);
   const bool is_known = found != moves.end() &&
                         found->second.record.attempts >= failure_->attempts &&
-                        found->second.record.error == failure_->why;
+                        found->second.record.error == failure_->why &&
+                        found->second.record.state == MoveState::waiting;
   if (found == moves.end() || !mayfly::is_active(found->second.record.state) || is_known) {
     failure_.reset();
     next_attempt_ = steady_now() + kAgainAfter;
@@ -84,6 +86,8 @@ void SlotMoves::record_failure() {
   MoveRecord record = found->second.record;
   record.attempts = std::max(record.attempts, failure_->attempts);
   record.error = failure_->why;
+  const Time first = record.busy_since == Time{} ? parts_.clock.now() : record.busy_since;
+  record.busy_since = failure_->is_busy ? first : Time{};
   record.state = record.attempts < kAttempts ? MoveState::waiting : MoveState::failed;
   put_move(failure_->job, record);
 }
@@ -173,7 +177,7 @@ Status SlotMoves::check_clock(std::int64_t now) const {
 void SlotMoves::import_begin(ServerCall& call) {
   SlotImport::Begin begin;
   if (Status status = check_begin(call, begin); !status) return call.fail(status.error().message);
-  if (foreign_.count(begin.slots) > 0) {
+  if (foreign_.count_removable(begin.slots) > 0) {
     return call.fail("BUSY keys of these slots, which have gone, are still being removed here");
   }
   staging_.drop();  // there should be none

@@ -224,7 +224,7 @@ void SlotMoves::end_export() {
   } else {
     parts_.log.warning("Cluster: move {} failed: {}", ended->job(), ended->failure());
     const int attempts = ended->move().attempts + (ended->is_busy() ? 0 : 1);
-    failure_ = {ended->job(), ended->failure(), attempts};
+    failure_ = {ended->job(), ended->failure(), attempts, ended->is_busy()};
     if (attempts >= kAttempts) ++stats_.failed;
     next_attempt_ = Time::min();
   }

@@ -106,6 +106,7 @@ class SlotMoves {
     std::string job;
     std::string why;
     int attempts = 0;
+    bool is_busy = false;
   };
   std::optional<Failure> failure_;  // to be recorded
   std::uint64_t numbers_ = 0;

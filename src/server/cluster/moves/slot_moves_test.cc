@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "server/cluster/cluster_nodes_fixture.h"
+#include "server/expiry/expiry_log.h"
 
 namespace mayfly {
 namespace slot_moves_test {
@@ -259,6 +260,48 @@ TEST_F(SlotMovesTest, ATargetWaitsForAChildOfTheSource) {
   EXPECT_EQ(state_of_job(), "active");
   EXPECT_EQ(parts(0).cluster.view().moves().begin()->second.record.attempts, 0);
   (*servers_)[0].holds_children = false;
+  expect_value("\"1\"");
+  EXPECT_EQ(owner(), 1);
+}
+
+// Each server has a log of expiries, also without the slot of its name.
+TEST_F(SlotMovesTest, TheSlotOfTheLogOfExpiriesMoves) {
+  Config with = config();
+  with.expiry_log = true;
+  start_shards(with);
+  ask(0, "SET b 1 PX 20");
+  ask(1, "SET foo 1 PX 20");
+  run(2s);
+  for (const int node : {0, 1}) {
+    ASSERT_NE(parts(node).keyspace[0].stored_slot(kExpiryLogKey), kNoSlot) << node;
+  }
+  EXPECT_EQ(ask(0, "CLUSTER MIGRATESLOTS SLOTSRANGE 3000 6000 NODE " + id(1)), "OK");
+  run(10s);
+  EXPECT_EQ(state_of_job(), "done");
+  EXPECT_TRUE(record("b").slots.contains(hash_slot(kExpiryLogKey)));
+  for (const int node : {0, 1}) {
+    EXPECT_NE(parts(node).keyspace[0].stored_slot(kExpiryLogKey), kNoSlot) << node;
+  }
+}
+
+TEST_F(SlotMovesTest, AMoveRecordsSinceWhenItIsRefused) {
+  start_shards();
+  ask(0, "SET b 1");
+  TestClient other(servers_->server(1), "127.0.0.1:9000");  // another move to the same shard
+  const auto now = parts(1).clock.now().time_since_epoch().count();
+  EXPECT_EQ(other.run("CLUSTER IMPORT BEGIN j a 1 1 " + std::to_string(now) + " 1 7000"), "BEGUN");
+  ASSERT_NE(parts(1).cluster.moves().incoming(), nullptr);
+  EXPECT_EQ(ask(0, kMove + id(1)), "OK");
+  const auto job = [this] { return parts(0).cluster.view().moves().begin()->second.record; };
+  const Time begin = parts(0).clock.now();
+  run(3s);
+  const Time since = job().busy_since;
+  EXPECT_GE(since, begin);
+  EXPECT_LT(since, begin + 2s);
+  run(20s);
+  EXPECT_EQ(job().busy_since, since) << "the first refusal, not the last";
+  EXPECT_EQ(job().attempts, 0);
+  other.end();
   expect_value("\"1\"");
   EXPECT_EQ(owner(), 1);
 }

@@ -175,5 +175,17 @@ TEST_F(ForeignKeysTest, TheKeptKeyStays) {
   EXPECT_FALSE(foreign_.remove_some({}, 1000)) << "it is not looked for again";
 }
 
+TEST_F(ForeignKeysTest, TheKeptKeyIsNotWaitedFor) {
+  const SlotSet out({{hash_slot("{out}"), hash_slot("{out}")}});
+  put("{out}log");
+  put("{out}a");
+  EXPECT_EQ(foreign_.count_removable(out), 2u);
+  keyspace_.options().kept_key = "{out}log";
+  EXPECT_EQ(foreign_.count_removable(out), 1u);
+  EXPECT_EQ(foreign_.count_removable(SlotSet::all() - out), 0u);
+  keyspace_.options().kept_key = "{out}other";
+  EXPECT_EQ(foreign_.count_removable(out), 2u);
+}
+
 }  // namespace slot_staging_test
 }  // namespace mayfly

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
+#include <cstdint>
 
 #include "server/replication/replication_stream.h"
 
@@ -27,9 +29,31 @@ Error corrupt(const std::string& path) {
                       path)};
 }
 
+// Whether all of the text is a number; zero otherwise.
+template <class Number>
+bool read_number(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// "register ID VERSION", of which both are numbers, and "accepted MS".
+bool read_register(std::string_view line, NodeFile& file) {
+  const std::size_t space = line.find(' ');
+  return space != std::string_view::npos && read_number(line.substr(0, space), file.reg.id) &&
+         read_number(line.substr(space + 1), file.reg.version);
+}
+
+bool read_accepted(std::string_view line, NodeFile& file) {
+  std::int64_t ms = 0;
+  const bool is_number = read_number(line, ms);
+  file.accepted = Time(Millis(ms));
+  return is_number;
+}
+
 Result<NodeFile> parse(std::string_view text, const std::string& path) {
   NodeFile file;
   bool has_format = false;
+  bool is_good = true;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
@@ -37,8 +61,12 @@ Result<NodeFile> parse(std::string_view text, const std::string& path) {
     if (line == "format 1") has_format = true;
     if (line.starts_with("node ")) file.node = line.substr(5);
     if (line.starts_with("cluster ")) file.cluster = line.substr(8);
+    if (line.starts_with("register ")) is_good = is_good && read_register(line.substr(9), file);
+    if (line == "register-refused yes") file.is_register_refused = true;
+    if (line.starts_with("accepted ")) is_good = is_good && read_accepted(line.substr(9), file);
   }
-  if (!has_format || !is_id(file.node) || (!file.cluster.empty() && !is_id(file.cluster))) {
+  if (!is_good || !has_format || !is_id(file.node) ||
+      (!file.cluster.empty() && !is_id(file.cluster))) {
     return corrupt(path);
   }
   return file;
@@ -49,7 +77,7 @@ Result<NodeFile> parse(std::string_view text, const std::string& path) {
 Result<NodeFile> read_node_file(Disk& disk, const std::string& directory) {
   const std::string path = path_in(directory);
   if (!disk.exists(path)) {
-    const NodeFile fresh{random_id(), ""};
+    const NodeFile fresh{.node = random_id(), .cluster = ""};
     if (Status status = write_node_file(disk, directory, fresh); !status) return status.error();
     return fresh;
   }
@@ -70,6 +98,11 @@ Status write_node_file(Disk& disk, const std::string& directory, const NodeFile&
   if (!out) return out.error();
   std::string text = fmt::format("format 1\nnode {}\n", file.node);
   if (!file.cluster.empty()) text += fmt::format("cluster {}\n", file.cluster);
+  if (file.reg.id != 0) text += fmt::format("register {} {}\n", file.reg.id, file.reg.version);
+  if (file.is_register_refused) text += "register-refused yes\n";
+  if (file.accepted != Time{}) {
+    text += fmt::format("accepted {}\n", file.accepted.time_since_epoch().count());
+  }
   Status status = (*out)->write(text);
   if (status) status = (*out)->sync();
   if (status) status = disk.rename(next, path);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file `cluster-node` in the data directory: which node this is, and of which cluster. The
+// The file `cluster-node` in the data directory: which node this is, of which cluster, and in which
+// register (etcd) it has seen that cluster. The
 // directory is locked while the process lives, so that no two processes are the same node.
 
 #pragma once
@@ -7,7 +8,9 @@
 #include <cstddef>
 #include <string>
 
+#include "cluster/register.h"
 #include "mayfly/result.h"
+#include "mayfly/time.h"
 #include "persist/disk/disk.h"
 
 namespace mayfly {
@@ -17,6 +20,14 @@ inline constexpr std::size_t kIdDigits = 40;  // of a node and of a cluster
 struct NodeFile {
   std::string node;     // 40 hexadecimal digits
   std::string cluster;  // the same; empty: it belongs to none yet
+
+  // The register, and a version of it that was seen. id 0: not known.
+  RegisterPoint reg = {};
+  // It had a lower version than before: never use it, unless it is accepted again.
+  bool is_register_refused = false;
+  Time accepted{};  // the last accepted register; none: Time{}
+
+  bool operator==(const NodeFile&) const = default;
 };
 
 // Makes one with a random id if there is none.

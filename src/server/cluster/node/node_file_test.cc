@@ -50,6 +50,17 @@ TEST_F(NodeFileTest, TheClusterIsRememberedDurably) {
   EXPECT_EQ(file->cluster, kCluster);
 }
 
+TEST_F(NodeFileTest, TheRegisterIsRememberedDurably) {
+  const NodeFile file{.node = kNode,
+                      .cluster = kCluster,
+                      .reg = {10'555'973'267'567'409'278U, 130},
+                      .is_register_refused = true,
+                      .accepted = Time(1'794'784'355'599ms)};
+  ASSERT_TRUE(write_node_file(disk_, "d", file));
+  disk_.power_cut();
+  EXPECT_EQ(*read_node_file(disk_, "d"), file);
+}
+
 TEST_F(NodeFileTest, WordsOfLaterVersionsAreSkipped) {
   EXPECT_EQ(refusal("format 1\nnode " + kNode + "\ncolour red\n"), "");
 }
@@ -60,7 +71,9 @@ TEST_F(NodeFileTest, AnyOtherFileIsRefused) {
   for (const std::string& wrong :
        {std::string(), std::string("\0\0\0", 3), format, node, "format 2\n" + node,
         format + "node " + kNode + "a\n", format + "node " + std::string(40, 'A') + "\n",
-        format + node + "cluster main\n", format + node + std::string(5000, '\n')}) {
+        format + node + "cluster main\n", format + node + "register 5\n",
+        format + node + "register x 5\n", format + node + "accepted soon\n",
+        format + node + std::string(5000, '\n')}) {
     EXPECT_NE(refusal(wrong).find("'d/cluster-node' is no file of a node"), std::string::npos)
         << wrong;
   }
