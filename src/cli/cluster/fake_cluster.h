@@ -251,9 +251,9 @@ class FakeNodes final : public ClusterNodes {
         "cluster_disk_free_bytes:{}\r\ncluster_disk_bytes:107374182400\r\n",
         node.refused_writes, node.keeps_data ? 1 : 0, node.came_back_empty ? 1 : 0, node.disk_free);
     lines += fmt::format("cluster_register_state:{}\r\ncluster_id:{}\r\n",
-                         !node.refused_register.empty()  ? "unusable"
-                         : node.is_register_connected ? "connected"
-                                                      : "disconnected",
+                         !node.refused_register.empty() ? "unusable"
+                         : node.is_register_connected   ? "connected"
+                                                        : "disconnected",
                          node.cluster_id);
     if (!node.refused_register.empty()) {
       lines += "cluster_register_error:" + node.refused_register + "\r\n";
