@@ -23,6 +23,7 @@ AofReplay::AofReplay(const ServerParts& parts, Host& events)
       events_(events),
       client_(parts.requests, link_, 0, parts.clock.now(), RequestLimits{}) {
   client_.set_authenticated(true);
+  client_.is_replay = true;
 }
 
 Status AofReplay::apply(int database, Words words) {

@@ -25,7 +25,7 @@ std::string refusal(const ServerCall& call, std::uint32_t flags, bool is_read_on
            "'allow-stale' flag is not set on the script.";
   }
   if ((flags & script_flag::no_writes) != 0) return {};
-  const bool obeys = call.client.is_primary;
+  const bool obeys = call.client.is_primary || call.client.is_replay;
   if (server.replication.is_replica() && server.config.replica_read_only && !obeys) {
     return "READONLY Can not run script with write flag on readonly replica";
   }

@@ -39,8 +39,10 @@ Status Requests::check_script_command(const ScriptRun& run, const Command& comma
   if (run.is_read_only && (command.flags & (flag::write | flag::may_replicate)) != 0) {
     return refused("ERR Write commands are not allowed from read-only scripts.");
   }
+  // What was checked when it was written first: by the primary, or by this server before a restart.
+  const bool is_checked = run.caller.is_primary || run.caller.is_replay;
   // What a script has begun it may finish.
-  if ((command.flags & flag::write) != 0 && !run.caller.is_primary && !run.has_written) {
+  if ((command.flags & flag::write) != 0 && !is_checked && !run.has_written) {
     if (Status status = parts_.replication.check_writable(parts_.clock); !status) return status;
     if (!parts_.replication.is_replica()) {
       if (Status status = parts_.persistence.check_writable(); !status) return status;
@@ -52,7 +54,7 @@ Status Requests::check_script_command(const ScriptRun& run, const Command& comma
     return refused("OOM command not allowed when used memory > 'maxmemory'.");
   }
   // Keys that a script does not name may belong to another node, or be about to.
-  if (parts_.cluster.is_enabled() && !run.caller.is_primary) {
+  if (parts_.cluster.is_enabled() && !is_checked) {
     if ((command.flags & kLimitedInCluster) != 0) {
       if (Status status = check_for_cluster(command, words); !status) return status;
     }
