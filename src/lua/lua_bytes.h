@@ -63,7 +63,7 @@ class LuaBytes {
 
   // Pushes them as a string.
   void push() const {
-    work_.count(lua_, size_);
+    work_.count_copy(lua_, size_);
     lua_pushlstring(lua_, data_ == nullptr ? "" : data_, size_);
   }
 

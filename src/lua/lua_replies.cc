@@ -135,7 +135,7 @@ bool push_typed(lua_State* lua, char type, std::string_view line, std::string_vi
       }
       if (type == '*') return number && *number >= 0 && push_array(lua, *number, bytes, depth);
       if (const auto bulk = take_bulk(line, bytes)) {
-        LuaWork::of(lua).count(lua, bulk->size());
+        LuaWork::of(lua).count_copy(lua, bulk->size());
         push_text(lua, *bulk);
         return true;
       }

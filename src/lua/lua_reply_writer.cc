@@ -169,7 +169,7 @@ void ReplyWriter::write() {
   work_.count(lua_, kWrittenSteps);
   switch (lua_type(lua_, -1)) {
     case LUA_TSTRING:
-      work_.count(lua_, lua_objlen(lua_, -1));
+      work_.count_copy(lua_, lua_objlen(lua_, -1));
       reply_.bulk(text_at(lua_, -1));
       break;
     case LUA_TBOOLEAN:

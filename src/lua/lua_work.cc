@@ -10,6 +10,7 @@ LuaWork& LuaWork::of(lua_State* lua) {
 }
 
 void LuaWork::give_way(lua_State* lua) {
+  largest_ = std::max(largest_, steps_);
   steps_ = 0;
   const lua_Hook hook = lua_gethook(lua);
   if (hook == nullptr) return;

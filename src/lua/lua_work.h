@@ -33,6 +33,9 @@ class LuaWork {
     if (steps_ >= kAtOnce || is_due_ != 0) give_way(lua);
   }
 
+  // Bytes that LuaJIT copies or compares at once: many of them are a step.
+  void count_copy(lua_State* lua, std::size_t bytes) { count(lua, 1 + bytes / kCopiedInStep); }
+
   // Calls `piece(begin, count)` for parts of `size` steps, one behind the other.
   template <class Piece>
   void in_pieces(lua_State* lua, std::size_t size, Piece piece) {
@@ -48,10 +51,16 @@ class LuaWork {
   void set_due(bool is_due) { is_due_ = is_due ? 1 : 0; }
   bool is_due() const { return is_due_ != 0; }
 
+  // The most steps between two calls of the hook so far, for tests.
+  std::size_t largest() const { return largest_; }
+
  private:
+  static constexpr std::size_t kCopiedInStep = 16;
+
   void give_way(lua_State* lua);
 
   std::size_t steps_ = 0;
+  std::size_t largest_ = 0;
   volatile std::sig_atomic_t is_due_ = 0;
 };
 

@@ -225,7 +225,7 @@ JsonToken JsonReader::next_text() {
   const char* const text = ++at_;
   skip_plain();
   if (*at_ == '"') {
-    work_.count(lua_, static_cast<std::size_t>(at_ - text));
+    work_.count_copy(lua_, static_cast<std::size_t>(at_ - text));
     lua_pushlstring(lua_, text, static_cast<std::size_t>(at_ - text));
     ++at_;
     return JsonToken::text;

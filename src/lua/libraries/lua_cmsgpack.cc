@@ -22,7 +22,6 @@ namespace {
 
 constexpr int kDepthMost = 16;
 constexpr int kUnpackDepthMost = 1000;
-constexpr std::size_t kTakeSteps = 4;
 
 // ---- Packing ----
 
@@ -191,7 +190,7 @@ struct PackedInput {
 
   std::string_view take(std::size_t size) {
     if (size > rest.size()) luaL_error(lua, "Missing bytes in input.");
-    LuaWork::of(lua).count(lua, size + kTakeSteps);
+    LuaWork::of(lua).count_copy(lua, size);
     const std::string_view taken = rest.substr(0, size);
     rest.remove_prefix(size);
     return taken;

@@ -232,13 +232,13 @@ const char* LuaPattern::match_items(const char* at, const char* pattern) {
 void LuaPattern::push_capture(int index, const char* from, const char* end) const {
   if (index >= captures_) {
     if (index != 0) luaL_error(lua_, "invalid capture index");
-    work_.count(lua_, static_cast<std::size_t>(end - from));
+    work_.count_copy(lua_, static_cast<std::size_t>(end - from));
     return push_text(lua_, {from, static_cast<std::size_t>(end - from)});
   }
   const Capture& capture = captured_[index];
   if (capture.size == kUnfinished) luaL_error(lua_, "unfinished capture");
   if (capture.size == kPosition) return lua_pushinteger(lua_, capture.begin - begin_ + 1);
-  work_.count(lua_, static_cast<std::size_t>(capture.size));
+  work_.count_copy(lua_, static_cast<std::size_t>(capture.size));
   push_text(lua_, {capture.begin, static_cast<std::size_t>(capture.size)});
 }
 

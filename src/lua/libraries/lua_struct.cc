@@ -221,7 +221,7 @@ std::size_t unpack_text(lua_State* lua, StructFormat::Field field, std::string_v
   if (field.type == 's') {
     const std::size_t end = rest.find('\0');
     if (end == rest.npos) luaL_error(lua, "unfinished string in data");
-    LuaWork::of(lua).count(lua, end);
+    LuaWork::of(lua).count_copy(lua, end);
     push_text(lua, rest.substr(0, end));
     return end + 1;
   }
@@ -237,7 +237,7 @@ std::size_t unpack_text(lua_State* lua, StructFormat::Field field, std::string_v
     }
     field.size = static_cast<std::size_t>(size);
   }
-  LuaWork::of(lua).count(lua, field.size);
+  LuaWork::of(lua).count_copy(lua, field.size);
   push_text(lua, rest.substr(0, field.size));
   return field.size;
 }

@@ -84,7 +84,7 @@ class TableSort {
   bool is_before() {
     if (lua_isnil(lua_, kFunction)) {
       if (lua_type(lua_, -1) == LUA_TSTRING && lua_type(lua_, -2) == LUA_TSTRING) {
-        work_.count(lua_, std::min(lua_objlen(lua_, -1), lua_objlen(lua_, -2)));
+        work_.count_copy(lua_, std::min(lua_objlen(lua_, -1), lua_objlen(lua_, -2)));
       }
       return lua_lessthan(lua_, -1, -2) != 0;
     }
