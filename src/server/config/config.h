@@ -103,9 +103,9 @@ struct Config {
   std::int64_t auto_aof_rewrite_percentage = 100;
   std::uint64_t auto_aof_rewrite_min_size = 64u << 20;
   bool aof_load_truncated = true;
-  bool aof_load_failed_commands = true;
   bool aof_use_rdb_preamble = true;
   bool no_appendfsync_on_rewrite = false;
+  bool aof_load_failed_commands = true;
 
   // Replication
   std::string replicaof_host;  // empty: a primary

@@ -217,7 +217,8 @@ Status Persistence::aof_loaded(const AofTask& task) {
         "The files are kept aside (aof-load-failed-commands no refuses such a file)",
         replay.failed());
   }
-  if (!skipped.empty() || replay.failed() > 0) aof_.keep_files_aside();
+  if (replay.failed() > 0) aof_.keep_files_aside(AofWriter::LeftOut::failed);
+  if (!skipped.empty()) aof_.keep_files_aside(AofWriter::LeftOut::unsupported);
   return check_skipped(context_, skipped, "the append-only file");
 }
 

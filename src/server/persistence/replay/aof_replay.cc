@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running commands without a client.
 
-#include "server/persistence/aof_replay.h"
+#include "server/persistence/replay/aof_replay.h"
 
 #include <fmt/format.h>
 
