@@ -6,7 +6,7 @@
 //   out.push();
 //
 // If there is no memory, append() raises an error of Lua. The destructor runs then as well. All
-// that is appended or pushed counts as work (LuaWork), so the hook may raise one, too.
+// that is appended or pushed counts as work (LuaWork), so the hook may also raise one.
 
 #pragma once
 

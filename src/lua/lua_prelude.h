@@ -98,7 +98,7 @@ globals.collectgarbage = function(what, ...)
     return 0
   end
   if what == nil or what == 'collect' then return collect_all() end
-  if what == 'step' then return collect(what, 0) end  -- a small one, whatever was asked for
+  if what == 'step' then return collect(what, 0) end  -- a small one for any argument
   return collect(what, ...)
 end
 

@@ -36,7 +36,9 @@ bool LuaState::touch(LuaMemory& counted, char* block, std::size_t from, std::siz
   for (std::size_t at = (from + kPage - 1) / kPage * kPage; at < size; at += kPage) {
     block[at] = 0;
     if (++pages % kPagesAtOnce != 0 || !counted.work.is_due()) continue;
-    if (!counted.pause(counted.pause_context)) return false;
+    if (counted.pause(counted.pause_context)) continue;
+    counted.refuses_large = true;
+    return false;
   }
   return true;
 }
@@ -53,6 +55,7 @@ void* LuaState::allocate(void* memory, void* old, std::size_t old_size, std::siz
   if (is_beyond && counted.is_limited) return nullptr;
   const bool is_large = size > old_size && size - old_size >= kLarge;
   if (is_large && counted.is_limited && counted.pause != nullptr) {
+    if (counted.refuses_large) return nullptr;
     // A block that is refused must be as it was, so it is not enlarged in its place.
     auto* const block = static_cast<char*>(std::malloc(size));
     if (block == nullptr) return nullptr;
@@ -170,10 +173,11 @@ Status LuaState::load(std::string_view code, const char* chunk_name) {
 
 void LuaState::limit_memory(bool limited) {
   memory_.is_limited = limited;
+  memory_.refuses_large = false;
   if (!limited && memory_.used > memory_.most / 2) collect_slowly();
 }
 
-// What became garbage since the cycle under way began is found by the next one.
+// Garbage that is newer than the cycle under way is found by the next cycle.
 void LuaState::collect_slowly() {
   for (int cycle = 0; cycle < 2 && memory_.used > memory_.most / 2; ++cycle) {
     while (lua_gc(lua_, LUA_GCSTEP, 0) == 0) {

@@ -15,7 +15,7 @@
 //   global    what a script writes to a global variable is an error; so nothing leaks to the next
 //   tables    string, math, redis and so on are frozen: a write is an error
 //   memory    while it is limited, an allocation beyond `memory_most` is an error of the script
-//   time      interrupt_every() calls a function after so many instructions, and after so many
+//   time      interrupt_every() calls a function after a number of instructions, and after many
 //             steps of a library function (LuaWork); it may raise an error
 //
 // A frozen table is an empty one that stands for the real one: its metatable leads to it, and has
@@ -86,7 +86,8 @@ class LuaState {
   // Calls `hook` after every so many instructions; 0: no more.
   void interrupt_every(int instructions, lua_Hook hook);
 
-  // Work of this state, and what is called while it prepares a large block; see LuaMemory.
+  // The work of this state, and a function that is called while a large block is prepared; see
+  // LuaMemory.
   LuaWork& work() { return memory_.work; }
   void set_pause(bool (*pause)(void*), void* context) {
     memory_.pause = pause;

@@ -64,15 +64,16 @@ class LuaWork {
   volatile std::sig_atomic_t is_due_ = 0;
 };
 
-// What the allocator of a state knows.
+// The counts and limits of the allocator of a state.
 struct LuaMemory {
   std::size_t used = 0;
   std::size_t most = 0;
   bool is_limited = false;
+  bool refuses_large = false;  // see pause
   LuaWork work;
 
-  // Called while a large block is prepared, if an alarm has rung; null: not at all. It must not use
-  // the state of Lua. False: the script shall end, so the block is refused.
+  // Called while a large block is prepared, if an alarm has rung, unless it is null. It must not use
+  // the state of Lua. False: the script shall end, so large blocks are refused from now on.
   bool (*pause)(void* context) = nullptr;
   void* pause_context = nullptr;
 };

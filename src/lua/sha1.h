@@ -10,7 +10,7 @@
 
 namespace mayfly {
 
-// 40 digits, in lower case. `counted` is called with so many bytes before each of their pieces.
+// 40 digits, in lower case. `counted` is called with the size of each piece before it.
 std::string sha1_hex(std::string_view text, const std::function<void(std::size_t)>& counted = {});
 
 }  // namespace mayfly

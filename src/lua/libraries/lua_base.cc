@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the prelude makes load, collectgarbage and tonumber of: functions that can be interrupted
-// (see LuaWork).
+// load, collectgarbage and tonumber for the prelude, which can be interrupted (see LuaWork).
 
 #include <cstring>
 
@@ -44,8 +43,8 @@ int load_text(lua_State* lua) {
 
 // ---- collectgarbage ----
 
-// All garbage, a step at a time. What became garbage since the cycle under way began is found by
-// the next one.
+// All garbage, a step at a time. Garbage that is newer than the cycle under way is found by the next
+// cycle.
 int collect_garbage(lua_State* lua) {
   constexpr std::size_t kStepsOfCollection = 2000;
   LuaWork& work = LuaWork::of(lua);
@@ -76,7 +75,7 @@ std::string_view without_blanks(lua_State* lua, std::string_view text) {
   return text;
 }
 
-// The upvalue is LuaJIT's function. What is longer than kLongNumber is no number.
+// The upvalue is LuaJIT's function. A text longer than kLongNumber is no number.
 int to_number(lua_State* lua) {
   luaL_checkany(lua, 1);
   const bool has_base = !lua_isnoneornil(lua, 2);

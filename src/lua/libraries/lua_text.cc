@@ -22,7 +22,7 @@ int string_rep(lua_State* lua) {
   const double given = std::trunc(luaL_checknumber(lua, 2));
   const std::string_view between =
       lua_isnoneornil(lua, 3) ? std::string_view() : checked_text(lua, 3);
-  const double times = given >= 1 ? given : 0;  // also of what is no number
+  const double times = given >= 1 ? given : 0;  // NaN is 0 times
   const double size = static_cast<double>(text.size() + between.size()) * times;
   if (times == 0 || size == 0) {
     push_text(lua, "");
@@ -135,7 +135,7 @@ std::string_view conversion_at(std::string_view rest) {
   return rest.substr(0, at + 1);
 }
 
-// LuaJIT's own function writes what is short: numbers, and values that are no texts.
+// LuaJIT's own function writes short values: numbers, and values that are no texts.
 void append_converted(lua_State* lua, LuaBytes& out, std::string_view conversion, int argument) {
   const char type = conversion.back();
   const bool is_text = lua_type(lua, argument) == LUA_TSTRING;

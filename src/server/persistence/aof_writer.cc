@@ -320,7 +320,7 @@ Status AofWriter::keep_loaded() {
   if (!folder) return folder.error();
   if (folder->empty()) return Done{};
   left_out_ = LeftOut::nothing;
-  context_.log.notice("The append-only file with what was left out of it is kept in '{}'", *folder);
+  context_.log.notice("The append-only file with all its commands is kept in '{}'", *folder);
   return Done{};
 }
 

@@ -35,7 +35,7 @@ Status Requests::check_for_script(const ScriptRun& run, const Command& command, 
 // The order is Valkey's.
 Status Requests::check_script_command(const ScriptRun& run, const Command& command,
                                       Words words) const {
-  // What was checked when it was run first: by the primary, or by this server before a restart.
+  // A command of the stream or file was checked before: by the primary, or before a restart.
   const bool is_checked = run.caller.is_primary || run.caller.is_replay;
   if (is_checked && (command.flags & flag::reaches_out) != 0) {
     return refused(fmt::format("ERR '{}' is not accepted from a primary or an append-only file",

@@ -128,7 +128,7 @@ void ScriptEngine::run(ScriptRun& run, int function, Words keys, Words arguments
   const bool is_outermost = parts_.requests.begin_unit();
   lua_->set_memory_most(parts_.config.lua_memory_limit);
   LuaAlarm::watch(*lua_, ScriptApi::interrupt);
-  lua_->collect_slowly();  // what a script left that was killed
+  lua_->collect_slowly();  // garbage of a killed script
   lua_->limit_memory(true);
   int failed = lua_pcall(lua, kind_ == ScriptKind::script ? 0 : 2, 1, handler);
   lua_->lift_limit();
@@ -150,7 +150,8 @@ void ScriptEngine::run(ScriptRun& run, int function, Words keys, Words arguments
 }
 
 // Writes the value on the top as a reply. A table with many others in it takes long: so it is
-// written in a protected call, where the script can be killed, and apart from what the caller gets.
+// written in a protected call, where the script can be killed, and to another place than the output
+// of the caller.
 // Not 0 if it was, with the error on the top.
 int ScriptEngine::write_result(std::string& written) {
   lua_State* const lua = lua_->get();

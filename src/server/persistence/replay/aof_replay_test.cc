@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What append-only files of other servers, and of other times, have in them: commands that change
-// nothing, that fail, scripts, and what nobody may ask for by a file.
+// Append-only files of other and older servers: with commands that change nothing or fail, with
+// scripts, and with a command that a file must not run.
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <initializer_list>
+#include <memory>
 #include <string>
 
 #include "server/persistence/persistence_fixture.h"
@@ -27,10 +29,18 @@ class AofReplayTest : public RestartFixture {
   std::string start_with(const std::string& commands) {
     disk_.put(kManifest, "file appendonly.aof.1.incr.aof seq 1 type i\n");
     disk_.put(kFirstIncrement, commands);
-    return start(config_);
+    client_ = nullptr;
+    fixture_ = std::make_unique<ServerFixture>(config_, &clock_, &disk_);
+    client_ = &fixture_->connect();
+    before_loading_();
+    const Status status = persistence().start();
+    if (!status) return status.error().message;
+    fixture_->sweep();
+    return persistence().fatal() ? persistence().fatal()->message : std::string();
   }
 
   Config config_ = config_with(true);
+  std::function<void()> before_loading_ = [] {};
   const std::string set_ = request({"SET", "k", "v"});
 };
 
@@ -68,7 +78,6 @@ TEST_F(AofReplayTest, WritesThatFailAreLeftOutAndTheFileIsKept) {
   EXPECT_TRUE(log_has("A command of the append-only file failed, and is left out: 'lpush': WRONG"));
   EXPECT_TRUE(log_has("3 commands of the append-only file failed"));
   run("BGREWRITEAOF");
-  fixture_->finish_child();
   turn();
   EXPECT_EQ(disk_.bytes("./appendonlydir.failed-1/appendonly.aof.1.incr.aof").substr(0, log.size()),
             log);
@@ -84,9 +93,8 @@ TEST_F(AofReplayTest, WritesThatFailStopTheStartIfThatIsWanted) {
 
 // Its log was written while it was a primary, or by Redis 6 with the scripts themselves.
 TEST_F(AofReplayTest, AReadOnlyReplicaRunsScriptsThatWrite) {
-  config_.replicaof_host = "127.0.0.1";
-  config_.replicaof_port = 1;
   config_.replica_serve_stale_data = false;
+  before_loading_ = [this] { server().parts().replication.follow("127.0.0.1", 1); };
   EXPECT_EQ(start_with(request({"EVAL", "return redis.call('SET', 'k', 'v')", "0"}) +
                        request({"EVAL", "#!lua\nreturn redis.call('SET', 'l', 'w')", "0"})),
             "");
@@ -118,23 +126,19 @@ TEST_F(AofReplayTest, MigrateIsRefused) {
 // While a script takes long, others are served, so that the server can be stopped.
 TEST_F(AofReplayTest, AScriptThatTakesLongIsToldAndEndsWithTheServer) {
   config_.busy_reply_threshold = 1;
-  disk_.put(kManifest, "file appendonly.aof.1.incr.aof seq 1 type i\n");
-  disk_.put(kFirstIncrement,
-            set_ + request({"EVAL", "redis.call('SET', 'k', 'w') while true do end", "0"}) + set_);
-  fixture_ = std::make_unique<ServerFixture>(config_, &clock_, &disk_);
-  TestClient& other = fixture_->connect();
   std::string get;
   std::string kill;
   bool is_told = false;
-  fixture_->when_busy = [&] {
-    fixture_->when_busy = nullptr;
-    get = other.run("GET k");
-    kill = other.run("SCRIPT KILL");
-    is_told = log_has("Slow script of the append-only file");
-    server().parts().scripting.abandon();  // as SHUTDOWN NOSAVE and SIGTERM do
+  before_loading_ = [&] {
+    fixture_->when_busy = [&] {
+      if (is_told) return;
+      get = client_->run("GET k");
+      kill = client_->run("SCRIPT KILL");
+      is_told = log_has("Slow script of the append-only file");
+      server().parts().scripting.abandon();  // as SHUTDOWN NOSAVE and SIGTERM do
+    };
   };
-  client_ = &other;
-  EXPECT_TRUE(persistence().start());
+  EXPECT_EQ(start_with(set_ + request({"EVAL", "while true do end", "0"}) + set_), "");
   EXPECT_EQ(get, "(error) LOADING Mayfly is loading the dataset in memory");
   EXPECT_TRUE(kill.find("LOADING") != kill.npos || kill.find("UNKILLABLE") != kill.npos) << kill;
   EXPECT_TRUE(is_told);
