@@ -104,13 +104,6 @@ TEST_F(AofReplayTest, AReadOnlyReplicaRunsScriptsThatWrite) {
   EXPECT_TRUE(run("SET k w").starts_with("(error) READONLY"));
 }
 
-TEST_F(AofReplayTest, ScriptsAreRunThoughMemoryIsFull) {
-  config_.maxmemory = 1;
-  EXPECT_EQ(start_with(request({"EVAL", "return redis.call('SET', 'k', 'v')", "0"})), "");
-  EXPECT_FALSE(log_has("failed"));
-  EXPECT_EQ(run("GET k"), "\"v\"");
-}
-
 TEST_F(AofReplayTest, MigrateIsRefused) {
   const std::string migrate = request({"MIGRATE", "127.0.0.1", "1", "k", "0", "1000"});
   EXPECT_EQ(start_with(set_ + migrate +
