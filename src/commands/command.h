@@ -75,6 +75,9 @@ inline constexpr std::uint64_t shard_channels = std::uint64_t{1} << 33;
 // shown.
 inline constexpr std::uint64_t not_in_cluster = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t names_other_keys = std::uint64_t{1} << 41;
+// It connects to another server, as its client asks: refused from a primary and from an append-only
+// file, which hold the effects of such a command and not the command. Not shown.
+inline constexpr std::uint64_t reaches_out = std::uint64_t{1} << 42;
 }  // namespace flag
 
 // What a command does to its keys.

@@ -29,6 +29,12 @@ inline std::string_view text_at(lua_State* lua, int index) {
   return {text, size};
 }
 
+// An argument that has to be a text.
+inline std::string_view checked_text(lua_State* lua, int argument) {
+  luaL_checkstring(lua, argument);
+  return text_at(lua, argument);
+}
+
 // Gives the value on the top back to its former size at the end of a scope.
 class LuaStackGuard {
  public:

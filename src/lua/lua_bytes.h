@@ -5,7 +5,8 @@
 //   out.append("...");
 //   out.push();
 //
-// If there is no memory, append() raises an error of Lua. The destructor runs then as well.
+// If there is no memory, append() raises an error of Lua. The destructor runs then as well. All
+// that is appended or pushed counts as work (LuaWork), so the hook may also raise one.
 
 #pragma once
 
@@ -15,12 +16,14 @@
 #include <string_view>
 
 #include "lua/lua_api.h"
+#include "lua/lua_work.h"
 
 namespace mayfly {
 
 class LuaBytes {
  public:
-  explicit LuaBytes(lua_State* lua) : lua_(lua), allocate_(lua_getallocf(lua, &memory_)) {}
+  explicit LuaBytes(lua_State* lua)
+      : lua_(lua), allocate_(lua_getallocf(lua, &memory_)), work_(LuaWork::of(lua)) {}
   LuaBytes(const LuaBytes&) = delete;
   LuaBytes& operator=(const LuaBytes&) = delete;
   ~LuaBytes() {
@@ -34,22 +37,35 @@ class LuaBytes {
   void append(char byte) {
     if (size_ == capacity_) grow(1);
     data_[size_++] = byte;
+    work_.count(lua_);
   }
   void append(std::string_view bytes) {
     if (bytes.empty()) return;
-    if (bytes.size() > capacity_ - size_) grow(bytes.size());
-    std::memcpy(data_ + size_, bytes.data(), bytes.size());
-    size_ += bytes.size();
+    reserve(bytes.size());
+    work_.in_pieces(lua_, bytes.size(), [&](std::size_t begin, std::size_t some) {
+      std::memcpy(data_ + size_, bytes.data() + begin, some);
+      size_ += some;
+    });
   }
   void append(std::size_t count, char byte) {
     if (count == 0) return;
-    if (count > capacity_ - size_) grow(count);
-    std::memset(data_ + size_, byte, count);
-    size_ += count;
+    reserve(count);
+    work_.in_pieces(lua_, count, [&](std::size_t, std::size_t some) {
+      std::memset(data_ + size_, byte, some);
+      size_ += some;
+    });
+  }
+
+  // So that this many bytes more need no more memory.
+  void reserve(std::size_t more) {
+    if (more > capacity_ - size_) grow(more);
   }
 
   // Pushes them as a string.
-  void push() const { lua_pushlstring(lua_, data_ == nullptr ? "" : data_, size_); }
+  void push() const {
+    work_.count_copy(lua_, size_);
+    lua_pushlstring(lua_, data_ == nullptr ? "" : data_, size_);
+  }
 
  private:
   void grow(std::size_t more) {
@@ -71,6 +87,7 @@ class LuaBytes {
   lua_State* lua_;
   void* memory_ = nullptr;
   lua_Alloc allocate_;
+  LuaWork& work_;
   char* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;

@@ -11,7 +11,7 @@ namespace mayfly {
 // globals for scripts, their environment, the function that freezes a table, and the metatable of
 // tables whose missing fields are errors.
 inline constexpr char kLuaPrelude[] = R"lua(
-local real, insecure = ...
+local real, insecure, load_text, collect_all, to_number, long_insert = ...
 local setmetatable, getmetatable, rawset, rawget = setmetatable, getmetatable, rawset, rawget
 local pairs, ipairs, next = pairs, ipairs, next
 local error, type, tostring = error, type, tostring
@@ -74,7 +74,16 @@ globals.pairs = function(t)
   return pairs(t)
 end
 local table = globals.table
-for _, name in ipairs({'insert', 'remove', 'sort'}) do table[name] = checked(table[name]) end
+for _, name in ipairs({'remove', 'sort'}) do table[name] = checked(table[name]) end
+local insert = table.insert
+table.insert = function(t, ...)
+  if originals[t] then refuse_caller() end
+  if select('#', ...) == 2 and type(t) == 'table' and type((...)) == 'number' and
+      #t - ... > 1000 then
+    return long_insert(t, ...)
+  end
+  return insert(t, ...)
+end
 table.move = nil
 
 local tohex = globals.bit.tohex
@@ -88,6 +97,8 @@ globals.collectgarbage = function(what, ...)
   if what == 'stop' or what == 'setpause' or what == 'setstepmul' or what == 'restart' then
     return 0
   end
+  if what == nil or what == 'collect' then return collect_all() end
+  if what == 'step' then return collect(what, 0) end  -- a small one for any argument
   return collect(what, ...)
 end
 
@@ -129,7 +140,10 @@ globals.load = function(code, name)
   if type(code) == 'function' then
     local ok, text = pcall(whole, code)
     if not ok then return nil, text end
-    return load(text, name or '=(load)', 't', environment)
+    return load_text(text, name or '=(load)', environment)
+  end
+  if type(code) == 'string' and (name == nil or type(name) == 'string') then
+    return load_text(code, name or code, environment)
   end
   return load(code, name, 't', environment)
 end
@@ -138,8 +152,9 @@ globals.loadstring = function(code, name)
   if type(code) ~= 'string' then
     error("bad argument #1 to 'loadstring' (string expected, got " .. type(code) .. ")", 2)
   end
-  return load(code, name or code, 't', environment)
+  return load_text(code, name or code, environment)
 end
+globals.tonumber = to_number
 
 local missing = {__index = function(_, name)
   error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2)

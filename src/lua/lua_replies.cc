@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "lua/lua_work.h"
 #include "resp/numbers.h"
 
 namespace mayfly {
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int kStackNeeded = 6;              // of a value that is pushed
 constexpr int kReplyDepthMost = 256;         // of a reply of a command
+constexpr std::size_t kValueSteps = 8;       // of work, for each of its values
 constexpr std::size_t kReservedMost = 4096;  // elements that a head may announce at once
 constexpr std::size_t kNumberTextMax = 40;
 
@@ -133,6 +135,7 @@ bool push_typed(lua_State* lua, char type, std::string_view line, std::string_vi
       }
       if (type == '*') return number && *number >= 0 && push_array(lua, *number, bytes, depth);
       if (const auto bulk = take_bulk(line, bytes)) {
+        LuaWork::of(lua).count_copy(lua, bulk->size());
         push_text(lua, *bulk);
         return true;
       }
@@ -171,7 +174,9 @@ bool push_nested(lua_State* lua, std::string_view& bytes, int depth) {
     return false;
   const char type = bytes.front();
   bytes.remove_prefix(1);
+  const std::size_t size = bytes.size();
   const std::optional<std::string_view> line = take_line(bytes);
+  LuaWork::of(lua).count(lua, kValueSteps + size - bytes.size());
   return line && push_typed(lua, type, *line, bytes, depth);
 }
 

@@ -5,12 +5,14 @@
 #include <cstdint>
 
 #include "lua/lua_replies.h"
+#include "lua/lua_work.h"
 
 namespace mayfly {
 namespace {
 
-constexpr int kWriterStack = 6;          // of a value that is written
-constexpr std::size_t kTableCost = 256;  // bytes of a reply for which a table counts at least
+constexpr int kWriterStack = 6;            // of a value that is written
+constexpr std::size_t kWrittenSteps = 16;  // of work, for each value
+constexpr std::size_t kTableCost = 256;    // bytes of a reply for which a table counts at least
 
 // Pushes the field of the table on the top, as it is there, and returns its type.
 int push_raw_field(lua_State* lua, const char* name) {
@@ -46,6 +48,7 @@ class ReplyWriter {
  public:
   ReplyWriter(lua_State* lua, Reply& reply, int script_protocol, std::size_t most)
       : lua_(lua),
+        work_(LuaWork::of(lua)),
         reply_(reply),
         is_resp3_(script_protocol > 2),
         end_most_(most > SIZE_MAX - reply.defer() ? SIZE_MAX : reply.defer() + most) {}
@@ -62,6 +65,7 @@ class ReplyWriter {
   void write_array();
 
   lua_State* lua_;
+  LuaWork& work_;
   Reply& reply_;
   bool is_resp3_;
   std::size_t end_most_;
@@ -72,7 +76,10 @@ class ReplyWriter {
 void ReplyWriter::write_pairs(bool is_map) {
   std::size_t count = 0;
   lua_pushnil(lua_);
-  for (; lua_next(lua_, -2) != 0; ++count) lua_pop(lua_, 1);
+  for (; lua_next(lua_, -2) != 0; ++count) {
+    lua_pop(lua_, 1);
+    work_.count(lua_);
+  }
   if (is_map) {
     reply_.map(count);
   } else {
@@ -98,6 +105,7 @@ void ReplyWriter::write_array() {
     lua_rawgeti(lua_, -1, count + 1);
     const bool is_end = lua_isnil(lua_, -1);
     lua_pop(lua_, 1);
+    work_.count(lua_);
     if (is_end) break;
   }
   reply_.array(static_cast<std::size_t>(count));
@@ -158,8 +166,10 @@ void ReplyWriter::write() {
     reply_.error("ERR reached lua stack limit");
     return lua_pop(lua_, 1);
   }
+  work_.count(lua_, kWrittenSteps);
   switch (lua_type(lua_, -1)) {
     case LUA_TSTRING:
+      work_.count_copy(lua_, lua_objlen(lua_, -1));
       reply_.bulk(text_at(lua_, -1));
       break;
     case LUA_TBOOLEAN:

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lua/lua_state.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -25,8 +27,25 @@ void replace_in(lua_State* lua, const char* library, void (*replace)(lua_State*)
 
 }  // namespace
 
+// The system gives pages of a large block when they are first written to, which takes longer than
+// all else that is done with it: so they are written to here, a few at a time.
+bool LuaState::touch(LuaMemory& counted, char* block, std::size_t from, std::size_t size) {
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kPagesAtOnce = 1024;
+  std::size_t pages = 0;
+  for (std::size_t at = (from + kPage - 1) / kPage * kPage; at < size; at += kPage) {
+    block[at] = 0;
+    if (++pages % kPagesAtOnce != 0 || !counted.work.is_due()) continue;
+    if (counted.pause(counted.pause_context)) continue;
+    counted.refuses_large = true;
+    return false;
+  }
+  return true;
+}
+
 void* LuaState::allocate(void* memory, void* old, std::size_t old_size, std::size_t size) {
-  Memory& counted = *static_cast<Memory*>(memory);
+  constexpr std::size_t kLarge = std::size_t{4} << 20;
+  LuaMemory& counted = *static_cast<LuaMemory*>(memory);
   if (size == 0) {
     counted.used -= old_size;
     std::free(old);
@@ -34,6 +53,21 @@ void* LuaState::allocate(void* memory, void* old, std::size_t old_size, std::siz
   }
   const bool is_beyond = size > old_size && counted.used + (size - old_size) > counted.most;
   if (is_beyond && counted.is_limited) return nullptr;
+  const bool is_large = size > old_size && size - old_size >= kLarge;
+  if (is_large && counted.is_limited && counted.pause != nullptr) {
+    if (counted.refuses_large) return nullptr;
+    // A block that is refused must be as it was, so it is not enlarged in its place.
+    auto* const block = static_cast<char*>(std::malloc(size));
+    if (block == nullptr) return nullptr;
+    if (!touch(counted, block, 0, size)) {
+      std::free(block);
+      return nullptr;
+    }
+    if (old != nullptr) std::memcpy(block, old, std::min(old_size, size));
+    std::free(old);
+    counted.used += size - old_size;
+    return block;
+  }
   void* const moved = std::realloc(old, size);
   if (moved != nullptr) counted.used += size - old_size;
   return moved;
@@ -59,6 +93,8 @@ void LuaState::open_libraries(bool insecure) {
   replace_in(lua_, LUA_COLIBNAME, replace_coroutines);
   replace_in(lua_, LUA_MATHLIBNAME, replace_random);
   replace_in(lua_, LUA_STRLIBNAME, replace_string);
+  replace_in(lua_, LUA_STRLIBNAME, replace_text);
+  replace_in(lua_, LUA_TABLIBNAME, replace_table);
 
   const std::string_view code = kLuaPrelude;
   if (luaL_loadbufferx(lua_, code.data(), code.size(), "@prelude", "t") != 0) {
@@ -66,7 +102,11 @@ void LuaState::open_libraries(bool insecure) {
   }
   lua_pushvalue(lua_, LUA_GLOBALSINDEX);
   lua_pushboolean(lua_, insecure ? 1 : 0);
-  if (lua_pcall(lua_, 2, 4, 0) != 0) throw std::logic_error(std::string(text_at(lua_, -1)));
+  push_load(lua_);
+  push_collect(lua_);
+  push_to_number(lua_);
+  push_insert(lua_);
+  if (lua_pcall(lua_, 6, 4, 0) != 0) throw std::logic_error(std::string(text_at(lua_, -1)));
   missing_ = luaL_ref(lua_, LUA_REGISTRYINDEX);
   freeze_ = luaL_ref(lua_, LUA_REGISTRYINDEX);
   environment_ = luaL_ref(lua_, LUA_REGISTRYINDEX);
@@ -133,7 +173,17 @@ Status LuaState::load(std::string_view code, const char* chunk_name) {
 
 void LuaState::limit_memory(bool limited) {
   memory_.is_limited = limited;
-  if (!limited && memory_.used > memory_.most / 2) collect_all();
+  memory_.refuses_large = false;
+  if (!limited && memory_.used > memory_.most / 2) collect_slowly();
+}
+
+// Garbage that is newer than the cycle under way is found by the next cycle.
+void LuaState::collect_slowly() {
+  for (int cycle = 0; cycle < 2 && memory_.used > memory_.most / 2; ++cycle) {
+    while (lua_gc(lua_, LUA_GCSTEP, 0) == 0) {
+      if (memory_.pause != nullptr && memory_.work.is_due()) memory_.pause(memory_.pause_context);
+    }
+  }
 }
 
 void LuaState::interrupt_every(int instructions, lua_Hook hook) {

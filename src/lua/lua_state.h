@@ -15,8 +15,8 @@
 //   global    what a script writes to a global variable is an error; so nothing leaks to the next
 //   tables    string, math, redis and so on are frozen: a write is an error
 //   memory    while it is limited, an allocation beyond `memory_most` is an error of the script
-//   time      interrupt_every() calls a function after so many instructions, and after many steps
-//             of a pattern; it may raise an error
+//   time      interrupt_every() calls a function after a number of instructions, and after many
+//             steps of a library function (LuaWork); it may raise an error
 //
 // A frozen table is an empty one that stands for the real one: its metatable leads to it, and has
 // no entry that a script could get at.
@@ -27,6 +27,7 @@
 #include <string_view>
 
 #include "lua/lua_api.h"
+#include "lua/lua_work.h"
 #include "mayfly/result.h"
 
 namespace mayfly {
@@ -73,27 +74,38 @@ class LuaState {
 
   // Whether an allocation may fail. Only code in lua_pcall() may run while it may. When the limit
   // is lifted and more than half of the memory is in use, garbage is collected: else it could fill
-  // all that the next script may have.
+  // all that the next script may have. `pause` is called meanwhile (see LuaMemory).
   void limit_memory(bool limited);
+
+  // Collects garbage if more than half of the memory is in use, as limit_memory() does.
+  void collect_slowly();
+
+  // As limit_memory(false), without collecting.
+  void lift_limit() { memory_.is_limited = false; }
 
   // Calls `hook` after every so many instructions; 0: no more.
   void interrupt_every(int instructions, lua_Hook hook);
+
+  // The work of this state, and a function that is called while a large block is prepared; see
+  // LuaMemory.
+  LuaWork& work() { return memory_.work; }
+  void set_pause(bool (*pause)(void*), void* context) {
+    memory_.pause = pause;
+    memory_.pause_context = context;
+  }
 
   // Frees what is not in use, a bit at a time.
   void collect_some() { lua_gc(lua_, LUA_GCSTEP, 1); }
   void collect_all() { lua_gc(lua_, LUA_GCCOLLECT, 0); }
 
  private:
-  struct Memory {
-    std::size_t used = 0;
-    std::size_t most = 0;
-    bool is_limited = false;
-  };
   static void* allocate(void* memory, void* old, std::size_t old_size, std::size_t size);
+
+  static bool touch(LuaMemory& counted, char* block, std::size_t from, std::size_t size);
 
   void open_libraries(bool insecure);
 
-  Memory memory_;
+  LuaMemory memory_;
   lua_State* lua_;
   int environment_ = 0;  // of scripts, in the registry
   int globals_ = 0;      // that it shows
@@ -110,5 +122,13 @@ void push_struct(lua_State* lua);
 void replace_coroutines(lua_State* lua);
 void replace_random(lua_State* lua);
 void replace_string(lua_State* lua);
+void replace_text(lua_State* lua);
+void replace_table(lua_State* lua);
+
+// Each pushes a function for the prelude.
+void push_load(lua_State* lua);
+void push_collect(lua_State* lua);
+void push_to_number(lua_State* lua);
+void push_insert(lua_State* lua);
 
 }  // namespace mayfly

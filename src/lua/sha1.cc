@@ -3,6 +3,7 @@
 
 #include "lua/sha1.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -55,10 +56,14 @@ struct Sha1 {
 
 }  // namespace
 
-std::string sha1_hex(std::string_view text) {
+std::string sha1_hex(std::string_view text, const std::function<void(std::size_t)>& counted) {
+  constexpr std::size_t kPiece = 1024 * kBlock;
   Sha1 sha;
   std::size_t done = 0;
-  for (; text.size() - done >= kBlock; done += kBlock) sha.add_block(text.data() + done);
+  for (; text.size() - done >= kBlock; done += kBlock) {
+    if (counted && done % kPiece == 0) counted(std::min(kPiece, text.size() - done));
+    sha.add_block(text.data() + done);
+  }
 
   // The rest, a one bit, zeros, and the number of bits in 8 bytes.
   std::array<char, 2 * kBlock> last{};

@@ -3,12 +3,14 @@
 
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
 namespace mayfly {
 
-// 40 digits, in lower case.
-std::string sha1_hex(std::string_view text);
+// 40 digits, in lower case. `counted` is called with the size of each piece before it.
+std::string sha1_hex(std::string_view text, const std::function<void(std::size_t)>& counted = {});
 
 }  // namespace mayfly

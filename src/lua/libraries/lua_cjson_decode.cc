@@ -13,6 +13,8 @@ namespace mayfly {
 namespace {
 
 constexpr int kDecodeStack = 4;
+constexpr std::size_t kTokenSteps = 4;
+constexpr std::ptrdiff_t kNumberMost = 4096;  // characters of a number
 
 enum class JsonToken {
   object,
@@ -65,7 +67,12 @@ void append_utf8(LuaBytes& out, unsigned point) {
 class JsonReader {
  public:
   JsonReader(lua_State* lua, const char* text, const JsonOptions& options)
-      : lua_(lua), begin_(text), at_(text), options_(options), unescaped_(lua) {}
+      : lua_(lua),
+        work_(LuaWork::of(lua)),
+        begin_(text),
+        at_(text),
+        options_(options),
+        unescaped_(lua) {}
 
   // Pushes the value that all of the text is.
   void read() {
@@ -91,6 +98,7 @@ class JsonReader {
   JsonToken next_word();
   JsonToken next_number();
   JsonToken next_text();
+  void skip_plain();
   bool is_invalid_number() const;
   bool unescape();
   std::optional<unsigned> code_unit(const char* escape) const;
@@ -105,6 +113,7 @@ class JsonReader {
   void read_array();
 
   lua_State* lua_;
+  LuaWork& work_;
   const char* begin_;
   const char* at_;
   const JsonOptions& options_;
@@ -117,7 +126,8 @@ class JsonReader {
 };
 
 JsonToken JsonReader::next() {
-  while (*at_ == ' ' || *at_ == '\t' || *at_ == '\n' || *at_ == '\r') ++at_;
+  for (; *at_ == ' ' || *at_ == '\t' || *at_ == '\n' || *at_ == '\r'; ++at_) work_.count(lua_);
+  work_.count(lua_, kTokenSteps);
   token_begin_ = at_;
   const auto single = [&](JsonToken token) {
     ++at_;
@@ -188,6 +198,12 @@ JsonToken JsonReader::next_number() {
     at_ = digit;
     return JsonToken::number;
   }
+  const char* last = at_;
+  while (last - at_ <= kNumberMost && (std::isalnum(static_cast<unsigned char>(*last)) != 0 ||
+                                       *last == '.' || *last == '+' || *last == '-')) {
+    ++last;
+  }
+  if (last - at_ > kNumberMost) return wrong("invalid number");
   char* end = nullptr;
   number_ = std::strtod(at_, &end);
   if (end == at_) return wrong("invalid number");
@@ -195,10 +211,21 @@ JsonToken JsonReader::next_number() {
   return JsonToken::number;
 }
 
+// To the next quote, backslash or zero byte.
+void JsonReader::skip_plain() {
+  const char* piece = at_;
+  while (*at_ != '"' && *at_ != '\\' && *at_ != '\0') {
+    if (static_cast<std::size_t>(++at_ - piece) < LuaWork::kPiece) continue;
+    work_.count(lua_, LuaWork::kPiece);
+    piece = at_;
+  }
+}
+
 JsonToken JsonReader::next_text() {
   const char* const text = ++at_;
-  at_ += std::strcspn(at_, "\"\\");
+  skip_plain();
   if (*at_ == '"') {
+    work_.count_copy(lua_, static_cast<std::size_t>(at_ - text));
     lua_pushlstring(lua_, text, static_cast<std::size_t>(at_ - text));
     ++at_;
     return JsonToken::text;
@@ -211,9 +238,9 @@ JsonToken JsonReader::next_text() {
       if (!unescape()) return wrong(error_);
       continue;
     }
-    const std::size_t plain = std::strcspn(at_, "\"\\");
-    unescaped_.append(std::string_view(at_, plain));
-    at_ += plain;
+    const char* const plain = at_;
+    skip_plain();
+    unescaped_.append(std::string_view(plain, static_cast<std::size_t>(at_ - plain)));
   }
   ++at_;
   unescaped_.push();

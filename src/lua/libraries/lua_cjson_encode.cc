@@ -41,7 +41,7 @@ constexpr std::array<std::string_view, 256> kJsonEscapes = json_escapes();
 class JsonWriter {
  public:
   JsonWriter(lua_State* lua, const JsonOptions& options)
-      : lua_(lua), options_(options), out_(lua) {}
+      : lua_(lua), work_(LuaWork::of(lua)), options_(options), out_(lua) {}
 
   // Writes the value on the top.
   void write_value(int depth);
@@ -52,6 +52,7 @@ class JsonWriter {
     luaL_error(lua_, "Cannot serialise %s: %s", luaL_typename(lua_, index), reason);
   }
   void write_text(std::string_view text);
+  void write_escaped(std::string_view text);
   void write_number(int index);
   void write_table(int depth);
   void write_array(int count, int depth);
@@ -59,12 +60,12 @@ class JsonWriter {
   int array_size();
 
   lua_State* lua_;
+  LuaWork& work_;
   const JsonOptions& options_;
   LuaBytes out_;
 };
 
-void JsonWriter::write_text(std::string_view text) {
-  out_.append('"');
+void JsonWriter::write_escaped(std::string_view text) {
   std::size_t begin = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::string_view escape = kJsonEscapes[static_cast<unsigned char>(text[i])];
@@ -74,6 +75,15 @@ void JsonWriter::write_text(std::string_view text) {
     begin = i + 1;
   }
   out_.append(text.substr(begin));
+}
+
+void JsonWriter::write_text(std::string_view text) {
+  out_.append('"');
+  while (text.size() > LuaWork::kPiece) {
+    write_escaped(text.substr(0, LuaWork::kPiece));
+    text.remove_prefix(LuaWork::kPiece);
+  }
+  write_escaped(text);
   out_.append('"');
 }
 
@@ -103,6 +113,7 @@ int JsonWriter::array_size() {
   lua_pushnil(lua_);
   while (lua_next(lua_, -2) != 0) {
     lua_pop(lua_, 1);
+    work_.count(lua_);
     const double key = lua_type(lua_, -1) == LUA_TNUMBER ? lua_tonumber(lua_, -1) : 0;
     if (key < 1 || std::floor(key) != key) {
       lua_pop(lua_, 1);

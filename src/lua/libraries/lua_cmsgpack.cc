@@ -111,6 +111,7 @@ TableShape shape_of(lua_State* lua) {
   lua_pushnil(lua);
   while (lua_next(lua, -2) != 0) {
     lua_pop(lua, 1);
+    LuaWork::of(lua).count(lua);
     ++shape.count;
     const double key = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : 0;
     if (key < 1 || std::trunc(key) != key) shape.is_array = false;
@@ -189,6 +190,7 @@ struct PackedInput {
 
   std::string_view take(std::size_t size) {
     if (size > rest.size()) luaL_error(lua, "Missing bytes in input.");
+    LuaWork::of(lua).count_copy(lua, size);
     const std::string_view taken = rest.substr(0, size);
     rest.remove_prefix(size);
     return taken;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lua/libraries/lua_pattern.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 
@@ -59,17 +60,8 @@ bool is_in_set(unsigned char c, const char* set, const char* last) {
 
 }  // namespace
 
-void LuaPattern::call_hook() {
-  steps_ = 0;
-  const lua_Hook hook = lua_gethook(lua_);
-  if (hook == nullptr) return;
-  lua_Debug event{};
-  event.event = LUA_HOOKCOUNT;
-  hook(lua_, &event);
-}
-
 // An item is a character, a class or a set, without what says how often.
-const char* LuaPattern::end_of_item(const char* item) const {
+const char* LuaPattern::end_of_item(const char* item) {
   const char* at = item + 1;
   if (*item == '%') {
     if (at == pattern_end_) luaL_error(lua_, "malformed pattern (ends with '%%')");
@@ -79,6 +71,7 @@ const char* LuaPattern::end_of_item(const char* item) const {
   if (at < pattern_end_ && *at == '^') ++at;
   do {  // a bracket that comes first is one of the set
     if (at == pattern_end_) luaL_error(lua_, "malformed pattern (missing ']')");
+    count_step();
     if (*at++ == '%' && at < pattern_end_) ++at;
   } while (at == pattern_end_ || *at != ']');
   return at + 1;
@@ -94,6 +87,7 @@ bool LuaPattern::match_one(const char* at, const char* item, const char* item_en
     case '%':
       return is_in_class(c, static_cast<unsigned char>(item[1]));
     case '[':
+      work_.count(lua_, static_cast<std::size_t>(item_end - item));
       return is_in_set(c, item, item_end - 1);
     default:
       return static_cast<unsigned char>(*item) == c;
@@ -117,11 +111,12 @@ const char* LuaPattern::match_shortest(const char* at, const char* item, const c
 }
 
 // %bxy: from an x to the y that belongs to it.
-const char* LuaPattern::match_balanced(const char* at, const char* pair) const {
+const char* LuaPattern::match_balanced(const char* at, const char* pair) {
   if (pattern_end_ - pair < 2) luaL_error(lua_, "unbalanced pattern");
   if (at >= end_ || *at != pair[0]) return nullptr;
   int open = 1;
   while (++at < end_) {
+    count_step();
     if (*at == pair[1]) {
       if (--open == 0) return at + 1;
     } else if (*at == pair[0]) {
@@ -132,14 +127,15 @@ const char* LuaPattern::match_balanced(const char* at, const char* pair) const {
 }
 
 // %f[set]: between a character that is not in the set and one that is.
-bool LuaPattern::match_frontier(const char* at, const char* set, const char* set_end) const {
+bool LuaPattern::match_frontier(const char* at, const char* set, const char* set_end) {
+  work_.count(lua_, 2 * static_cast<std::size_t>(set_end - set));
   const auto before = static_cast<unsigned char>(at == begin_ ? '\0' : at[-1]);
   const auto behind = static_cast<unsigned char>(at == end_ ? '\0' : *at);
   return !is_in_set(before, set, set_end - 1) && is_in_set(behind, set, set_end - 1);
 }
 
 // %1: the same text as the capture has.
-const char* LuaPattern::match_captured(const char* at, char index) const {
+const char* LuaPattern::match_captured(const char* at, char index) {
   const int number = index - '1';
   if (number < 0 || number >= captures_ || captured_[number].size == kUnfinished) {
     luaL_error(lua_, "invalid capture index");
@@ -147,7 +143,12 @@ const char* LuaPattern::match_captured(const char* at, char index) const {
   const Capture& capture = captured_[number];
   const auto size = static_cast<std::size_t>(capture.size);
   if (static_cast<std::size_t>(end_ - at) < size) return nullptr;
-  return std::memcmp(capture.begin, at, size) == 0 ? at + size : nullptr;
+  for (std::size_t begin = 0; begin < size; begin += LuaWork::kPiece) {
+    const std::size_t some = std::min(size - begin, LuaWork::kPiece);
+    work_.count(lua_, some);
+    if (std::memcmp(capture.begin + begin, at + begin, some) != 0) return nullptr;
+  }
+  return at + size;
 }
 
 const char* LuaPattern::begin_capture(const char* at, const char* pattern, std::ptrdiff_t kind) {
@@ -231,11 +232,13 @@ const char* LuaPattern::match_items(const char* at, const char* pattern) {
 void LuaPattern::push_capture(int index, const char* from, const char* end) const {
   if (index >= captures_) {
     if (index != 0) luaL_error(lua_, "invalid capture index");
+    work_.count_copy(lua_, static_cast<std::size_t>(end - from));
     return push_text(lua_, {from, static_cast<std::size_t>(end - from)});
   }
   const Capture& capture = captured_[index];
   if (capture.size == kUnfinished) luaL_error(lua_, "unfinished capture");
   if (capture.size == kPosition) return lua_pushinteger(lua_, capture.begin - begin_ + 1);
+  work_.count_copy(lua_, static_cast<std::size_t>(capture.size));
   push_text(lua_, {capture.begin, static_cast<std::size_t>(capture.size)});
 }
 

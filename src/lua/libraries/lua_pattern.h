@@ -5,8 +5,8 @@
 //   if (const char* end = matcher.match(at)) matcher.push_captures(at, end);
 //
 // A pattern can take longer than anybody waits: the time grows with a power of the subject's size
-// for each `*` and `-`. So the matcher calls the hook of the state after kStepsAtOnce steps, which
-// may raise an error; a script is interrupted here as in its own code. Wrong patterns are errors.
+// for each `*` and `-`. So each step counts as work (LuaWork): a script is interrupted here as in
+// its own code. Wrong patterns are errors.
 
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "lua/lua_api.h"
+#include "lua/lua_work.h"
 
 namespace mayfly {
 
@@ -21,6 +22,7 @@ class LuaPattern {
  public:
   LuaPattern(lua_State* lua, std::string_view subject, std::string_view pattern)
       : lua_(lua),
+        work_(LuaWork::of(lua)),
         begin_(subject.data()),
         end_(subject.data() + subject.size()),
         pattern_(pattern.data()),
@@ -41,7 +43,6 @@ class LuaPattern {
  private:
   static constexpr int kCapturesMost = 32;
   static constexpr int kDepthMost = 200;
-  static constexpr int kStepsAtOnce = 1'000'000;
   static constexpr std::ptrdiff_t kUnfinished = -1;
   static constexpr std::ptrdiff_t kPosition = -2;
 
@@ -50,24 +51,22 @@ class LuaPattern {
     std::ptrdiff_t size;
   };
 
-  void count_step() {
-    if (++steps_ >= kStepsAtOnce) call_hook();
-  }
-  void call_hook();
+  void count_step() { work_.count(lua_); }
 
   const char* match_rest(const char* at, const char* pattern);
   const char* match_items(const char* at, const char* pattern);
   const char* match_longest(const char* at, const char* item, const char* item_end);
   const char* match_shortest(const char* at, const char* item, const char* item_end);
-  const char* match_balanced(const char* at, const char* pair) const;
-  const char* match_captured(const char* at, char index) const;
-  bool match_frontier(const char* at, const char* set, const char* set_end) const;
+  const char* match_balanced(const char* at, const char* pair);
+  const char* match_captured(const char* at, char index);
+  bool match_frontier(const char* at, const char* set, const char* set_end);
   const char* begin_capture(const char* at, const char* pattern, std::ptrdiff_t kind);
   const char* end_capture(const char* at, const char* pattern);
   bool match_one(const char* at, const char* item, const char* item_end);
-  const char* end_of_item(const char* item) const;
+  const char* end_of_item(const char* item);
 
   lua_State* lua_;
+  LuaWork& work_;
   const char* begin_;
   const char* end_;
   const char* pattern_;
@@ -75,7 +74,6 @@ class LuaPattern {
   Capture captured_[kCapturesMost];
   int captures_ = 0;
   int depth_ = 0;
-  int steps_ = 0;
 };
 
 }  // namespace mayfly

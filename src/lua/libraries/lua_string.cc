@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// string.find, match, gmatch and gsub, which can be interrupted (see LuaPattern). A plain search
-// takes time that grows with the size of the texts only.
+// string.find, match, gmatch and gsub, which can be interrupted (see LuaPattern).
 
 #include <cctype>
 #include <cstring>
@@ -12,11 +11,6 @@
 
 namespace mayfly {
 namespace {
-
-std::string_view checked_text(lua_State* lua, int argument) {
-  luaL_checkstring(lua, argument);
-  return text_at(lua, argument);
-}
 
 // Where a search begins, of a text of that size: from 1 on, or from the end if it is negative.
 std::size_t search_begin(lua_State* lua, int argument, std::size_t size) {
@@ -33,26 +27,73 @@ bool take_anchor(std::string_view& pattern) {
   return true;
 }
 
+// Whether both are the same; they have the same size.
+bool is_same(lua_State* lua, LuaWork& work, std::string_view a, std::string_view b) {
+  while (!a.empty()) {
+    const std::size_t some = std::min(a.size(), LuaWork::kPiece);
+    work.count(lua, some);
+    if (a.substr(0, some) != b.substr(0, some)) return false;
+    a.remove_prefix(some);
+    b.remove_prefix(some);
+  }
+  return true;
+}
+
+// Where the wanted text begins, at or behind `begin`; npos if it is not there. The first part of a
+// long one is searched in pieces of the text, and the rest is compared.
+std::size_t find_text(lua_State* lua, std::string_view text, std::string_view wanted,
+                      std::size_t begin) {
+  constexpr std::size_t kSearchedMost = 4096;
+  LuaWork& work = LuaWork::of(lua);
+  const std::string_view head = wanted.substr(0, kSearchedMost);
+  while (text.size() - begin >= wanted.size()) {
+    const std::size_t some = std::min(text.size() - begin, LuaWork::kPiece + head.size());
+    const void* const found = memmem(text.data() + begin, some, head.data(), head.size());
+    if (found == nullptr) {
+      work.count(lua, some);
+      begin += some - head.size() + 1;
+      continue;
+    }
+    const auto at = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+    work.count(lua, at - begin + head.size());
+    if (text.size() - at < wanted.size()) break;
+    const std::string_view rest = wanted.substr(head.size());
+    if (is_same(lua, work, text.substr(at + head.size(), rest.size()), rest)) return at;
+    begin = at + 1;
+  }
+  return text.npos;
+}
+
 int find_plain(lua_State* lua, std::string_view text, std::string_view wanted, std::size_t begin) {
-  const char* const from = text.data() + begin;
-  const void* const found = memmem(from, text.size() - begin, wanted.data(), wanted.size());
-  if (found == nullptr) {
+  const std::size_t at = find_text(lua, text, wanted, begin);
+  if (at == text.npos) {
     lua_pushnil(lua);
     return 1;
   }
-  const auto at = static_cast<const char*>(found) - text.data();
-  lua_pushinteger(lua, at + 1);
-  lua_pushinteger(lua, at + static_cast<lua_Integer>(wanted.size()));
+  lua_pushinteger(lua, static_cast<lua_Integer>(at + 1));
+  lua_pushinteger(lua, static_cast<lua_Integer>(at + wanted.size()));
   return 2;
+}
+
+// Whether the pattern has no character with a meaning.
+bool is_plain(lua_State* lua, std::string_view pattern) {
+  constexpr std::string_view kSpecials = "^$*+?.([%-";
+  bool has_special = false;
+  LuaWork::of(lua).in_pieces(lua, pattern.size(), [&](std::size_t begin, std::size_t some) {
+    for (const char c : pattern.substr(begin, some)) {
+      has_special = has_special || kSpecials.find(c) != kSpecials.npos;
+    }
+  });
+  return !has_special;
 }
 
 int find_match(lua_State* lua, bool is_find) {
   const std::string_view text = checked_text(lua, 1);
   std::string_view pattern = checked_text(lua, 2);
   const std::size_t begin = search_begin(lua, 3, text.size());
-  const bool is_plain =
-      lua_toboolean(lua, 4) != 0 || pattern.find_first_of("^$*+?.([%-") == pattern.npos;
-  if (is_find && is_plain) return find_plain(lua, text, pattern, begin);
+  if (is_find && (lua_toboolean(lua, 4) != 0 || is_plain(lua, pattern))) {
+    return find_plain(lua, text, pattern, begin);
+  }
 
   const bool is_anchored = take_anchor(pattern);
   LuaPattern matcher(lua, text, pattern);

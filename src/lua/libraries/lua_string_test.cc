@@ -140,6 +140,88 @@ TEST(Coroutines, ReportErrors) {
             "error: user_script:1: bad argument #1 to 'resume' (coroutine expected)");
 }
 
+TEST(StringRep, RefusesWhatIsTooLarge) {
+  EXPECT_EQ(values("('ab'):rep(3), ('ab'):rep(3, '-'), ('x'):rep(2.9), ('x'):rep(1, 'yy')"),
+            "ababab ab-ab-ab xx x");
+  EXPECT_EQ(values("('x'):rep(0), ('x'):rep(-1e10), (''):rep(1e10), (''):rep(0 / 0)"), "   ");
+  EXPECT_EQ(values("(''):rep(3, ','), ('ab'):rep('2')"), ",, abab");
+  TestScript script;
+  for (const char* const call : {"string.rep('x', 1e10)", "string.rep('xx', 2^31)",
+                                 "string.rep('', 1e10, ',')", "string.rep('x', 1e300)"}) {
+    EXPECT_EQ(script.run(std::string("local s = ") + call),
+              "error: user_script:1: resulting string too large")
+        << call;
+  }
+  EXPECT_EQ(script.run("local s = string.rep('x', {})"),
+            "error: user_script:1: bad argument #2 to 'rep' (number expected, got table)");
+}
+
+TEST(StringCase, ChangesLettersOfAsciiAndTheOrder) {
+  EXPECT_EQ(values("('aZ9\228'):upper(), ('AzZ'):lower(), ('abc'):reverse(), (''):reverse()"),
+            "AZ9\228 azz cba ");
+  TestScript script;
+  EXPECT_EQ(script.run("local s = '' for i = 1, 5000 do s = s .. i end "
+                       "return s:reverse():reverse() == s and s:reverse():byte() == 48 and 1"),
+            ":1");
+}
+
+TEST(StringFormat, WritesAsLua) {
+  EXPECT_EQ(values("('%s %d %5.2f|%-5s|%5s|'):format('a', 3, 1.005, 'b', 'c')"),
+            "a 3  1.00|b    |    c|");
+  EXPECT_EQ(values("('%%%c%x %X %o'):format(65, 255, 255, 8)"), "%Aff FF 10");
+  EXPECT_EQ(values("('%s %s %s'):format(nil, true, 1.5)"), "nil true 1.5");
+  EXPECT_EQ(values("('%.3s|%q'):format('abcdef', 'a\"\\\\\\n\\0\\0011')"),
+            "abc|\"a\\\"\\\\\\\n\\0\\0011\"");
+  EXPECT_EQ(values("('%s'):format(setmetatable({}, {__tostring = function() return 'me' end}))"),
+            "me");
+  EXPECT_EQ(values("('%d'):format('10'), ('%s'):format('a\\0b') == 'a\\0b'"), "10 true");
+  TestScript script;
+  EXPECT_EQ(script.run("local s = string.format('%d', 'x')"),
+            "error: user_script:1: bad argument #2 to 'format' (number expected, got string)");
+  EXPECT_EQ(script.run("local s = ('%y'):format(1)"),
+            "error: user_script:1: invalid option '%y' to 'format'");
+  EXPECT_TRUE(script.run("local s = ('%s'):format()").starts_with("error: user_script:1: bad "))
+      << script.run("local s = ('%s'):format()");
+}
+
+TEST(TableFunctions, AreThoseOfLua) {
+  EXPECT_EQ(values("table.concat({1, 'b', 2.5}, ', '), table.concat({}), "
+                   "table.concat({1, 2, 3}, '-', 2), table.concat({1, 2, 3}, '', 1, 2)"),
+            "1, b, 2.5  2-3 12");
+  EXPECT_EQ(values("(function() local t = {} for i = 1, 20 do t[i] = (i * 7) % 20 end "
+                   "table.sort(t) return table.concat(t, ',') end)()"),
+            "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19");
+  EXPECT_EQ(values("(function() local t = {'b', 'a', 'c'} "
+                   "table.sort(t, function(x, y) return x > y end) return table.concat(t) end)()"),
+            "cba");
+  EXPECT_EQ(values("(function() local t = {} for i = 1, 3000 do t[i] = i end "
+                   "table.insert(t, 2, 'new') return #t .. t[1] .. t[2] .. t[3] .. t[3001] end)()"),
+            "30011new23000");
+  EXPECT_EQ(values("(function() local t = {3, 1, 2} pcall(table.sort, t, error) "
+                   "return table.concat(t) end)()"),
+            "312")
+      << "an error leaves it as it was";
+  TestScript script;
+  EXPECT_EQ(script.run("local s = table.concat({1, {}, 3})"),
+            "error: user_script:1: invalid value (table) at index 2 in table for 'concat'");
+  EXPECT_EQ(script.run("local t = {1, 'x'} table.sort(t)"),
+            "error: attempt to compare string with number");
+}
+
+TEST(ToNumber, ReadsLongTexts) {
+  EXPECT_EQ(values("tonumber('0x10'), tonumber(' 7 '), tonumber('ff', 16), tonumber('8', 8), "
+                   "tonumber({}), tonumber('1e3'), tonumber(''), tonumber(5)"),
+            "16 7 255 nil nil 1000 nil 5");
+  EXPECT_EQ(values("tonumber((' '):rep(10000) .. '12' .. (' '):rep(10000)), "
+                   "tonumber(('0'):rep(10000) .. '12'), tostring(tonumber(('1'):rep(2e6)))"),
+            "12 12 nil");
+  TestScript script;
+  EXPECT_EQ(script.run("local x = tonumber()"),
+            "error: user_script:1: bad argument #1 to 'tonumber' (value expected)");
+  EXPECT_EQ(script.run("local x = tonumber('1', 99)"),
+            "error: user_script:1: bad argument #2 to 'tonumber' (base out of range)");
+}
+
 TEST(Random, GivesTheNumbersOfValkey) {
   TestScript script;
   EXPECT_EQ(script.run("math.randomseed(0) local t = {} "

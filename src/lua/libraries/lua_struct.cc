@@ -22,12 +22,14 @@ namespace mayfly {
 namespace {
 
 constexpr std::size_t kIntegerMost = 32;
+constexpr std::size_t kFieldSteps = 4;
 constexpr std::size_t kAlignMost = 8;  // without a number behind `!`
 
 // Reads a format from its begin to its end.
 struct StructFormat {
   lua_State* lua;
   const char* at;
+  LuaWork& work = LuaWork::of(lua);
   bool is_little = true;
   std::size_t align_most = 1;
   std::size_t total = 0;  // bytes so far
@@ -40,6 +42,7 @@ struct StructFormat {
   // The next field that has a size; false at the end.
   bool next(Field& field) {
     while (*at != 0) {
+      work.count(lua, kFieldSteps);
       field.type = *at++;
       switch (field.type) {
         case ' ':
@@ -79,6 +82,7 @@ struct StructFormat {
     if (std::isdigit(static_cast<unsigned char>(*at)) == 0) return missing;
     std::size_t value = 0;
     while (std::isdigit(static_cast<unsigned char>(*at)) != 0) {
+      work.count(lua);
       value = value * 10 + static_cast<std::size_t>(*at++ - '0');
       if (value > INT32_MAX) luaL_error(lua, "integral size overflow");
     }
@@ -217,6 +221,7 @@ std::size_t unpack_text(lua_State* lua, StructFormat::Field field, std::string_v
   if (field.type == 's') {
     const std::size_t end = rest.find('\0');
     if (end == rest.npos) luaL_error(lua, "unfinished string in data");
+    LuaWork::of(lua).count_copy(lua, end);
     push_text(lua, rest.substr(0, end));
     return end + 1;
   }
@@ -232,6 +237,7 @@ std::size_t unpack_text(lua_State* lua, StructFormat::Field field, std::string_v
     }
     field.size = static_cast<std::size_t>(size);
   }
+  LuaWork::of(lua).count_copy(lua, field.size);
   push_text(lua, rest.substr(0, field.size));
   return field.size;
 }

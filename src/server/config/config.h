@@ -105,6 +105,7 @@ struct Config {
   bool aof_load_truncated = true;
   bool aof_use_rdb_preamble = true;
   bool no_appendfsync_on_rewrite = false;
+  bool aof_load_failed_commands = true;
 
   // Replication
   std::string replicaof_host;  // empty: a primary

@@ -121,6 +121,7 @@ constexpr Directive kPersistenceDirectives[] = {
      number<&Config::auto_aof_rewrite_percentage, 0, kIntMax>},
     {"auto-aof-rewrite-min-size",   "", memory<&Config::auto_aof_rewrite_min_size>},
     {"aof-load-truncated",          "", boolean<&Config::aof_load_truncated>},
+    {"aof-load-failed-commands",    "", boolean<&Config::aof_load_failed_commands>},
     {"aof-use-rdb-preamble",        "", boolean<&Config::aof_use_rdb_preamble>},
     {"no-appendfsync-on-rewrite",   "", boolean<&Config::no_appendfsync_on_rewrite>},
     {"key-load-delay",     "", number<&Config::key_load_delay, INT32_MIN, kIntMax>, mark::hidden},

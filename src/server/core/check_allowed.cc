@@ -105,7 +105,8 @@ bool Requests::make_room(bool takes_memory) {
 // The primary has checked its requests itself. It sends commands that change data, and a few about
 // the stream. Anything else is a mistake or an attack, and would act on this server.
 Status Requests::check_from_primary(const Command& command) const {
-  if ((command.flags & (kReplicated | flag::from_primary)) != 0) return Done{};
+  const bool is_accepted = (command.flags & (kReplicated | flag::from_primary)) != 0;
+  if (is_accepted && (command.flags & flag::reaches_out) == 0) return Done{};
   return denied(fmt::format("ERR '{}' is not accepted from a primary", full_name(command)));
 }
 

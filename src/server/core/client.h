@@ -173,6 +173,7 @@ class Client final : public Peer {
   bool is_primary = false;                 // it sends the replication stream that we follow
   bool is_import = false;                  // it moves slots to this server (cluster/moves)
   bool can_wait = true;                    // not a client of the console
+  bool is_replay = false;                  // it runs the commands of the append-only file
   std::uint64_t import_bytes = 0;          // of its requests, which have been run
   std::unique_ptr<ReplicaState> replica;   // if it follows us
   std::optional<Blocked> blocked;          // its last request waits; blocked_clients.h

@@ -245,7 +245,8 @@ void migrate(Call& call) {
 // clang-format off
 constexpr Command kMigrateCommands[] = {
     {"migrate", migrate, -6,
-     flag::write | flag::movablekeys | flag::dangerous | flag::keys_option,
+     flag::write | flag::movablekeys | flag::dangerous | flag::keys_option |
+         flag::reaches_out,
      {3, 3, 1, access::rw | access::access | access::remove}, "generic", "2.6.0",
      "host port:int key-selector:(key | '\"\"') destination-db:int timeout:int [COPY] [REPLACE] "
      "[authentication:"

@@ -101,7 +101,7 @@ Status AofWriter::open(bool goes_on) {
 // The steps before a base is written. Returns its path.
 Result<std::string> AofWriter::begin_base() {
   Status ready = lock_directory(aof_->options().directory);
-  if (ready && keeps_files_) ready = keep_unsupported();
+  if (ready && left_out_ != LeftOut::nothing) ready = keep_loaded();
   return ready ? aof_->begin_rewrite() : Result<std::string>(ready.error());
 }
 
@@ -316,13 +316,13 @@ Status AofWriter::start_rewrite(Time now) {
   return Done{};
 }
 
-Status AofWriter::keep_unsupported() {
-  const Result<std::string> folder = link_files_aside("unsupported");
+Status AofWriter::keep_loaded() {
+  const Result<std::string> folder =
+      link_files_aside(left_out_ == LeftOut::failed ? "failed" : "unsupported");
   if (!folder) return folder.error();
   if (folder->empty()) return Done{};
-  keeps_files_ = false;
-  context_.log.notice("The append-only file with keys of unsupported types is kept in '{}'",
-                      *folder);
+  left_out_ = LeftOut::nothing;
+  context_.log.notice("The append-only file with all its commands is kept in '{}'", *folder);
   return Done{};
 }
 

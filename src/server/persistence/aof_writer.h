@@ -130,8 +130,10 @@ class AofWriter final : public PropagationSink {
   std::uint64_t rewrites() const { return rewrites_; }
   std::uint64_t failures() const { return failures_; }  // in a row
 
-  // The log on disk has keys that were left out: its files get second names before they go.
-  void keep_files_aside() { keeps_files_ = true; }
+  // The log on disk has keys or commands that were left out: its files get second names before they
+  // go.
+  enum class LeftOut : unsigned char { nothing, unsupported, failed };
+  void keep_files_aside(LeftOut what) { left_out_ = what; }
 
   // The whole log as it is, in a folder beside its own: appendonlydir.WHY-1. Returns that folder;
   // nothing if there is no log.
@@ -141,7 +143,7 @@ class AofWriter final : public PropagationSink {
   std::unique_ptr<Aof> make_log() const;
   Result<std::string> begin_base();
   Status write_first_base();
-  Status keep_unsupported();
+  Status keep_loaded();
   void note_end();
   void close_unsafe_clients();
   void add_note(Time now);
@@ -158,9 +160,9 @@ class AofWriter final : public PropagationSink {
   bool is_on_ = false;
   std::uint64_t before_ = 1;  // bytes of logs that were closed, and one: 0 is before all writes
   std::unique_ptr<DirectoryLock> lock_;
-  std::string locked_;        // which directory
-  bool keeps_files_ = false;  // see keep_files_aside()
-  bool marks_dump_ = false;   // when the first base is written: it includes the dump
+  std::string locked_;                   // which directory
+  LeftOut left_out_ = LeftOut::nothing;  // see keep_files_aside()
+  bool marks_dump_ = false;              // when the first base is written: it includes the dump
 
   // While it cannot be written: why, and when it was tried last.
   std::optional<std::string> failure_;

@@ -210,7 +210,19 @@ Status Persistence::aof_loaded(const AofTask& task) {
   if (noted) loaded_history_ = *noted;
   end_of_log_ =
       report.ends_with_note && skipped.empty() && noted && noted->epoch == 0 ? noted : std::nullopt;
-  if (!skipped.empty()) aof_.keep_files_aside();
+  const AofReplay& replay = task.replay();
+  if (replay.unchanging() > 0) {
+    context_.log.notice("{} commands of the append-only file change nothing, and were left out",
+                        replay.unchanging());
+  }
+  if (replay.failed() > 0) {
+    context_.log.warning(
+        "{} commands of the append-only file failed, and were left out, as Valkey leaves them out. "
+        "The files are kept aside (aof-load-failed-commands no refuses such a file)",
+        replay.failed());
+  }
+  if (replay.failed() > 0) aof_.keep_files_aside(AofWriter::LeftOut::failed);
+  if (!skipped.empty()) aof_.keep_files_aside(AofWriter::LeftOut::unsupported);
   return check_skipped(context_, skipped, "the append-only file");
 }
 

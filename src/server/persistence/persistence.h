@@ -19,7 +19,7 @@
 
 #include "mayfly/result.h"
 #include "mayfly/time.h"
-#include "server/persistence/aof_replay.h"
+#include "server/persistence/replay/aof_replay.h"
 #include "server/persistence/aof_writer.h"
 #include "server/persistence/data_directory.h"
 #include "server/persistence/loading.h"

@@ -17,6 +17,7 @@
 #include "server/monitoring/stats.h"
 #include "server/persistence/background.h"
 #include "server/replication/cluster_fixture.h"
+#include "server/scripting/scripting.h"
 
 namespace mayfly {
 namespace replication_test {
@@ -288,6 +289,28 @@ TEST_F(ReplicationTest, APrimaryCannotGiveOrders) {
   EXPECT_EQ(run(1, "GET after"), "\"1\"");
   EXPECT_EQ(cluster_.server(1).parts().stats.unexpected_errors, 6u);
   EXPECT_TRUE(has_line(cluster_[1].lines, "'replicaof' is not accepted from a primary"));
+}
+
+// Redis 6 and older send the first two to their replicas.
+TEST_F(ReplicationTest, ScriptsOfAPrimaryAreKeptAndMigrateIsRefused) {
+  cluster_.follow(1, 0);
+  run(0, "SET k v");
+  ASSERT_TRUE(cluster_.run_until_quiet());
+  send_down(cluster_, "SCRIPT LOAD return");
+  ASSERT_TRUE(cluster_.run_until_quiet());
+  EXPECT_EQ(cluster_.server(1).parts().scripting.count(), 1u);
+  send_down(cluster_, "SCRIPT FLUSH");
+  ASSERT_TRUE(cluster_.run_until_quiet());
+  EXPECT_EQ(cluster_.server(1).parts().scripting.count(), 0u);
+  EXPECT_EQ(cluster_.server(1).parts().stats.unexpected_errors, 0u);
+  EXPECT_FALSE(has_line(cluster_[1].lines, "the data may differ"));
+
+  send_down(cluster_, "MIGRATE 127.0.0.1 1 k 0 1000");
+  send_down(cluster_, "EVAL \"redis.call('MIGRATE','127.0.0.1','1','k','0','9')\" 0");
+  ASSERT_TRUE(cluster_.run_until_quiet());
+  EXPECT_EQ(cluster_.server(1).parts().stats.unexpected_errors, 2u);
+  EXPECT_TRUE(has_line(cluster_[1].lines, "'migrate' is not accepted from a primary"));
+  EXPECT_EQ(run(1, "GET k"), "\"v\"");
 }
 
 TEST_F(ReplicationTest, WhatFailsOfTheStreamIsLoggedAndCounted) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "commands/words.h"
+#include "lua/lua_alarm.h"
 #include "mayfly/internal/stopwatch.h"
 #include "server/scripting/scripting.h"
 #include "server/scripting/tail_calls.h"
@@ -13,7 +14,6 @@
 namespace mayfly {
 namespace {
 
-constexpr int kLoadInstructions = 100'000;     // between two looks at the clock
 constexpr std::int64_t kLoadMillisMost = 500;  // that the code of a library may run
 
 // The library under way, for register_function().
@@ -32,7 +32,8 @@ bool is_function_name(std::string_view name) {
 void check_load_time(lua_State* lua, lua_Debug*) {
   if (current_load == nullptr) return;
   const std::int64_t ms = (monotonic_ns() - current_load->began_ns) / 1'000'000;
-  if (ms < kLoadMillisMost) return;
+  if (ms < kLoadMillisMost) return LuaAlarm::again();
+  LuaAlarm::release();
   lua_sethook(lua, check_load_time, LUA_MASKLINE | LUA_MASKCOUNT, 1);
   raise_error(lua, "FUNCTION LOAD timeout");
 }
@@ -226,10 +227,12 @@ Status Functions::run_library(Library& library, std::string_view body) {
 
   LibraryLoad load{&library, monotonic_ns()};
   current_load = &load;
-  state.interrupt_every(kLoadInstructions, check_load_time);
+  state.interrupt_every(LuaAlarm::kInstructions, check_load_time);
+  LuaAlarm::watch(state, check_load_time);
   state.set_memory_most(parts_.config.lua_memory_limit);
   state.limit_memory(true);
   const int failed = lua_pcall(lua, 0, 0, 0);
+  LuaAlarm::release();
   state.limit_memory(false);
   engine().watch_time();
   current_load = nullptr;

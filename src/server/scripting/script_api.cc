@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -18,6 +19,10 @@ constexpr int kLogDebug = 0;
 constexpr int kLogWarning = 3;
 constexpr int kReplicateAof = propagate_to::aof;
 constexpr int kReplicateReplicas = propagate_to::replicas;
+
+constexpr std::size_t kLogSteps = 16;                      // to write a byte to the log
+constexpr std::size_t kHashSteps = 4;                      // of work, to hash a byte
+constexpr std::size_t kLoggedMost = std::size_t{1} << 20;  // bytes of a line of redis.log()
 
 struct ScriptNumber {
   const char* name;
@@ -94,7 +99,8 @@ int ScriptApi::status_reply(lua_State* lua) { return single_field(lua, "ok"); }
 int ScriptApi::sha1hex(lua_State* lua) {
   if (lua_gettop(lua) != 1) return raise_error(lua, "wrong number of arguments");
   const std::string_view text = lua_isstring(lua, 1) != 0 ? text_at(lua, 1) : std::string_view();
-  push_text(lua, sha1_hex(text));
+  LuaWork& work = LuaWork::of(lua);
+  push_text(lua, sha1_hex(text, [&](std::size_t bytes) { work.count(lua, kHashSteps * bytes); }));
   return 1;
 }
 
@@ -110,8 +116,9 @@ int ScriptApi::log(lua_State* lua) {
   for (int i = 2; i <= count; ++i) {
     if (lua_isstring(lua, i) == 0) continue;
     if (!text.empty()) text += ' ';
-    text += text_at(lua, i);
+    text += text_at(lua, i).substr(0, kLoggedMost - std::min(kLoggedMost, text.size()));
   }
+  LuaWork::of(lua).count(lua, kLogSteps * text.size());
   static constexpr Level kLevels[] = {Level::debug, Level::verbose, Level::notice, Level::warning};
   engine(lua).parts_.log.write(kLevels[level], text);
   return 0;

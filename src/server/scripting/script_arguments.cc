@@ -15,7 +15,8 @@ namespace {
 std::string refusal(const ServerCall& call, std::uint32_t flags, bool is_read_only,
                     bool is_memory_full) {
   const ServerParts& server = call.server;
-  const bool is_stale = server.replication.is_stale();
+  const bool obeys = call.client.is_primary || call.client.is_replay;
+  const bool is_stale = server.replication.is_stale() && !obeys;
   if ((flags & script_flag::undeclared) != 0) return is_stale ? kStaleReply : "";
   if (server.config.cluster_enabled && (flags & script_flag::no_cluster) != 0) {
     return "ERR Can not run script on cluster, 'no-cluster' flag is set.";
@@ -25,7 +26,6 @@ std::string refusal(const ServerCall& call, std::uint32_t flags, bool is_read_on
            "'allow-stale' flag is not set on the script.";
   }
   if ((flags & script_flag::no_writes) != 0) return {};
-  const bool obeys = call.client.is_primary;
   if (server.replication.is_replica() && server.config.replica_read_only && !obeys) {
     return "READONLY Can not run script with write flag on readonly replica";
   }
@@ -66,10 +66,12 @@ std::optional<ScriptArguments> read_script_arguments(Call& call, std::string_vie
 
 bool prepare_run(Call& call, ScriptRun& run, std::uint32_t flags, bool is_read_only) {
   ServerCall& here = server_call(call);
-  // A transaction evicts nothing on its way.
+  // A transaction evicts nothing on its way, nor does a file that is loaded.
   Reclaimer& reclaimer = here.server.reclaimer;
-  run.is_memory_full =
-      here.server.requests.is_in_transaction() ? reclaimer.is_full() : !reclaimer.make_room();
+  if (!here.client.is_replay) {
+    run.is_memory_full =
+        here.server.requests.is_in_transaction() ? reclaimer.is_full() : !reclaimer.make_room();
+  }
   const bool is_declared = (flags & script_flag::undeclared) == 0;
   const std::string text = refusal(here, flags, is_read_only, run.is_memory_full);
   if (!text.empty()) {

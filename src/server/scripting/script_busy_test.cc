@@ -297,6 +297,21 @@ TEST_F(ScriptBusyTest, ScriptsAreServedAgainAfterwards) {
   }
 }
 
+// Each of these is one instruction of Lua, which takes from seconds to centuries.
+TEST_F(ScriptBusyTest, ItCanBeKilledWithinOneInstruction) {
+  for (const std::string code :
+       {"return ('('):rep(1e6):find('%b()')", "return redis.sha1hex(('x'):rep(1e8))",
+        "return cjson.decode('[' .. ('1,'):rep(5e7) .. '1]')",
+        "local t = {1} for i = 1, 40 do t = {t, t} end return cjson.encode(t)",
+        "local t = {1} for i = 1, 40 do t = {t, t} end return t"}) {
+    std::string killed;
+    const std::string reply = eval(code, [&] { killed = kill(); });
+    EXPECT_EQ(killed, "OK") << code;
+    EXPECT_TRUE(reply.starts_with("(error) ERR Script killed by user with SCRIPT KILL.")) << reply;
+    EXPECT_EQ(client.run({"EVAL", "return 1", "0"}), "(integer) 1");
+  }
+}
+
 // The append-only file that is being loaded has such a script.
 TEST_F(ScriptBusyTest, WhileDataIsLoadedOthersGetLoading) {
   class EndlessTask final : public LoadTask {

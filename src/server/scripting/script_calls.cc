@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that scripts call: whether they may run, and running them.
 
+#include <fmt/format.h>
+
 #include "mayfly/internal/stopwatch.h"
 #include "server/cluster/cluster.h"
 #include "server/cluster/cluster_refusals.h"
@@ -33,14 +35,20 @@ Status Requests::check_for_script(const ScriptRun& run, const Command& command, 
 // The order is Valkey's.
 Status Requests::check_script_command(const ScriptRun& run, const Command& command,
                                       Words words) const {
-  if (parts_.replication.is_stale() && (command.flags & flag::stale) == 0) {
+  // A command of the stream or file was checked before: by the primary, or before a restart.
+  const bool is_checked = run.caller.is_primary || run.caller.is_replay;
+  if (is_checked && (command.flags & flag::reaches_out) != 0) {
+    return refused(fmt::format("ERR '{}' is not accepted from a primary or an append-only file",
+                               full_name(command)));
+  }
+  if (parts_.replication.is_stale() && !is_checked && (command.flags & flag::stale) == 0) {
     return refused("ERR Can not execute the command on a stale replica");
   }
   if (run.is_read_only && (command.flags & (flag::write | flag::may_replicate)) != 0) {
     return refused("ERR Write commands are not allowed from read-only scripts.");
   }
   // What a script has begun it may finish.
-  if ((command.flags & flag::write) != 0 && !run.caller.is_primary && !run.has_written) {
+  if ((command.flags & flag::write) != 0 && !is_checked && !run.has_written) {
     if (Status status = parts_.replication.check_writable(parts_.clock); !status) return status;
     if (!parts_.replication.is_replica()) {
       if (Status status = parts_.persistence.check_writable(); !status) return status;
@@ -52,7 +60,7 @@ Status Requests::check_script_command(const ScriptRun& run, const Command& comma
     return refused("OOM command not allowed when used memory > 'maxmemory'.");
   }
   // Keys that a script does not name may belong to another node, or be about to.
-  if (parts_.cluster.is_enabled() && !run.caller.is_primary) {
+  if (parts_.cluster.is_enabled() && !is_checked) {
     if ((command.flags & kLimitedInCluster) != 0) {
       if (Status status = check_for_cluster(command, words); !status) return status;
     }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "commands/words.h"
+#include "lua/lua_alarm.h"
 #include "mayfly/internal/stopwatch.h"
 #include "server/core/reclaimer.h"
 #include "server/core/requests.h"
@@ -13,8 +14,7 @@
 namespace mayfly {
 namespace {
 
-constexpr int kInstructionsAtOnce = 100'000;  // between two looks at the clock
-constexpr unsigned kRunsToCollect = 50;       // after so many, some garbage is collected
+constexpr unsigned kRunsToCollect = 50;  // after so many, some garbage is collected
 constexpr int kCollectSteps = 4;
 
 // Adds where it happened to an error: the innermost function of the script.
@@ -35,6 +35,13 @@ return function(error)
   return error
 end
 )lua";
+
+constexpr std::string_view kErrorCode = "ERR ";
+
+std::string_view killed_text(ScriptKind kind) {
+  return kind == ScriptKind::script ? "ERR Script killed by user with SCRIPT KILL."
+                                    : "ERR Script killed by user with FUNCTION KILL.";
+}
 
 // In the table of an error that a command replied with: it is in the statistics already.
 constexpr char kCountedField[] = "ignore_error_stats_update";
@@ -73,13 +80,14 @@ ScriptEngine::ScriptEngine(const ServerParts& parts, ScriptKind kind)
                      .insecure = parts.config.lua_enable_insecure_api})) {
   client_.set_authenticated(true);
   error_handler_ = push_error_handler(lua_->get());
+  lua_->set_pause([](void* engine) { return static_cast<ScriptEngine*>(engine)->pause(); }, this);
   add_api();
   watch_time();
 }
 
 // The hook stays: to set it costs more than a short script.
 void ScriptEngine::watch_time() {
-  lua_->interrupt_every(kInstructionsAtOnce, ScriptApi::interrupt);
+  lua_->interrupt_every(LuaAlarm::kInstructions, ScriptApi::interrupt);
 }
 
 Result<int> ScriptEngine::compile(std::string_view code, const char* chunk_name) {
@@ -103,6 +111,7 @@ void ScriptEngine::run(ScriptRun& run, int function, Words keys, Words arguments
   run_ = &run;
   client_.select(run.caller.database());
   client_.is_primary = run.caller.is_primary;
+  client_.is_replay = run.caller.is_replay;
   client_.written = run.caller.written;  // for WAIT
   client_.options.no_touch = run.caller.options.no_touch;
   client_.options.is_import_source = run.caller.options.is_import_source;
@@ -118,15 +127,21 @@ void ScriptEngine::run(ScriptRun& run, int function, Words keys, Words arguments
   parts_.requests.show_script(run.caller, run.words);
   const bool is_outermost = parts_.requests.begin_unit();
   lua_->set_memory_most(parts_.config.lua_memory_limit);
+  LuaAlarm::watch(*lua_, ScriptApi::interrupt);
+  lua_->collect_slowly();  // garbage of a killed script
   lua_->limit_memory(true);
-  const int failed = lua_pcall(lua, kind_ == ScriptKind::script ? 0 : 2, 1, handler);
-  lua_->limit_memory(false);
+  int failed = lua_pcall(lua, kind_ == ScriptKind::script ? 0 : 2, 1, handler);
+  lua_->lift_limit();
+  std::string written;
+  if (failed == 0) failed = write_result(written);
+  if (!run.is_killed) lua_->collect_slowly();  // else the next script does, if there is one
+  LuaAlarm::release();
   if (run.is_killed) watch_time();
   if (is_counted_error(lua)) parts_.requests.skip_error_count();
   if (failed != 0) {
     reply_error(reply);
   } else {
-    write_reply(lua, reply, run.protocol);
+    reply.raw(written);
   }
   if (run.is_abandoned) parts_.propagation.discard();
   parts_.requests.end_unit(run.caller, is_outermost, run.has_written);
@@ -134,9 +149,41 @@ void ScriptEngine::run(ScriptRun& run, int function, Words keys, Words arguments
   if (++runs_ % kRunsToCollect == 0) lua_gc(lua, LUA_GCSTEP, kCollectSteps);
 }
 
+// Writes the value on the top as a reply. A table with many others in it takes long: so it is
+// written in a protected call, where the script can be killed, and to another place than the output
+// of the caller.
+// Not 0 if it was, with the error on the top.
+int ScriptEngine::write_result(std::string& written) {
+  lua_State* const lua = lua_->get();
+  const auto protocols = [&] { return std::pair(run_->caller.protocol(), run_->protocol); }();
+  if (!lua_istable(lua, -1)) {
+    Reply reply(written, protocols.first);
+    lua_pushvalue(lua, -1);
+    write_reply(lua, reply, protocols.second);
+    return 0;
+  }
+  struct Written {
+    std::string& bytes;
+    int protocol;
+    int script_protocol;
+  } target{written, protocols.first, protocols.second};
+  lua_pushcfunction(lua, [](lua_State* inner) {
+    auto& to = *static_cast<Written*>(lua_touserdata(inner, 2));
+    lua_settop(inner, 1);
+    Reply reply(to.bytes, to.protocol);
+    write_reply(inner, reply, to.script_protocol);
+    return 0;
+  });
+  lua_pushvalue(lua, -2);
+  lua_pushlightuserdata(lua, &target);
+  return lua_pcall(lua, 2, 0, 0);
+}
+
 // The error is on the top: a table, or what Lua makes when it has no memory for one.
 void ScriptEngine::reply_error(Reply& reply) {
   lua_State* const lua = lua_->get();
+  // A block of memory was refused because the script was to end.
+  if (run_->is_killed && lua_isstring(lua, -1) != 0) return reply.error(killed_text(kind_));
   if (!lua_istable(lua, -1)) {
     const std::string_view text = lua_isstring(lua, -1) != 0 ? text_at(lua, -1) : "no reason given";
     return reply.error(fmt::format("ERR Error running script, {:.100}", text));
@@ -222,27 +269,63 @@ int ScriptEngine::call_command(lua_State* lua, bool raises) {
 
 // ---- Time ----
 
-// Other clients are served when the script has taken long. If it was killed, it gets an error at
-// each of its next lines, so that it cannot catch it for good.
-void ScriptEngine::interrupt(lua_State* lua) {
-  if (run_ == nullptr) return;
+// Other clients are served when the script has taken long.
+void ScriptEngine::serve_others() {
   const std::int64_t threshold = parts_.config.busy_reply_threshold;
   const std::int64_t elapsed_ms = (monotonic_ns() - run_->began_ns) / 1'000'000;
-  if (threshold > 0 && elapsed_ms >= threshold) {
-    if (!run_->is_busy) {
-      run_->is_busy = true;
-      parts_.log.warning(
-          "Slow script: it has run for {} ms. SCRIPT KILL or FUNCTION KILL ends it, if it has "
-          "written nothing",
-          elapsed_ms);
-    }
-    parts_.requests.serve_others(run_->caller);
+  if (threshold <= 0 || elapsed_ms < threshold) return;
+  if (!run_->is_busy) {
+    run_->is_busy = true;
+    warn_slow(elapsed_ms);
   }
-  if (!run_->is_killed) return;
-  lua_sethook(lua, ScriptApi::interrupt, LUA_MASKLINE | LUA_MASKCOUNT, 1);
-  push_error(lua, kind_ == ScriptKind::script ? "Script killed by user with SCRIPT KILL."
-                                              : "Script killed by user with FUNCTION KILL.");
+  parts_.requests.serve_others(run_->caller);
+}
+
+void ScriptEngine::warn_slow(std::int64_t elapsed_ms) {
+  if (run_->caller.is_replay) {
+    parts_.log.warning(
+        "Slow script of the append-only file: it has run for {} ms, and the data is loaded when it "
+        "has ended. SHUTDOWN NOSAVE or SIGTERM ends the server",
+        elapsed_ms);
+  } else if (run_->caller.is_primary) {
+    parts_.log.warning(
+        "Slow script from the primary: it has run for {} ms, and nothing else of the primary is "
+        "done meanwhile. SHUTDOWN NOSAVE or SIGTERM ends the server",
+        elapsed_ms);
+  } else {
+    parts_.log.warning(
+        "Slow script: it has run for {} ms. SCRIPT KILL or FUNCTION KILL ends it, if it has "
+        "written nothing",
+        elapsed_ms);
+  }
+}
+
+// If the script was killed, it gets an error at each of its next lines, so that it cannot catch it
+// for good.
+void ScriptEngine::interrupt(lua_State* lua) {
+  if (run_ == nullptr) return;
+  serve_others();
+  if (!run_->is_killed) return LuaAlarm::again();
+  kill_lines();
+  push_error(lua, killed_text(kind_).substr(kErrorCode.size()));
   lua_error(lua);
+}
+
+void ScriptEngine::kill_lines() {
+  LuaAlarm::release();
+  lua_sethook(lua_->get(), ScriptApi::interrupt, LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+// While memory is prepared for a large value. False: the script is killed.
+bool ScriptEngine::pause() {
+  if (run_ == nullptr) return true;
+  serve_others();
+  if (run_->is_killed) {
+    kill_lines();
+    return false;
+  }
+  LuaAlarm::again();
+  return true;
 }
 
 }  // namespace mayfly

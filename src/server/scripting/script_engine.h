@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -64,6 +65,11 @@ class ScriptEngine {
   void push_words(Words words);
   void reply_error(Reply& reply);
   void interrupt(lua_State* lua);
+  void serve_others();
+  void warn_slow(std::int64_t elapsed_ms);
+  void kill_lines();
+  bool pause();
+  int write_result(std::string& written);
 
   const ServerParts& parts_;
   const ScriptKind kind_;

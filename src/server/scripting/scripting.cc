@@ -133,6 +133,11 @@ Status Scripting::kill(ScriptKind kind) {
         "UNKILLABLE The busy script was sent by a master instance in the context of replication "
         "and cannot be killed.");
   }
+  if (run->caller.is_replay) {
+    return denied(
+        "UNKILLABLE The busy script is one of the append-only file that is loaded, and cannot be "
+        "killed.");
+  }
   if (run->has_written) {
     return denied(
         "UNKILLABLE Sorry the script already executed write commands against the dataset. You can "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running commands without a client.
 
-#include "server/persistence/aof_replay.h"
+#include "server/persistence/replay/aof_replay.h"
 
 #include <fmt/format.h>
 
@@ -15,6 +15,7 @@ namespace mayfly {
 namespace {
 
 constexpr std::size_t kReplyBytesKept = 64 * 1024;  // of an unread reply
+constexpr std::uint64_t kFailuresLogged = 10;
 
 }  // namespace
 
@@ -23,6 +24,7 @@ AofReplay::AofReplay(const ServerParts& parts, Host& events)
       events_(events),
       client_(parts.requests, link_, 0, parts.clock.now(), RequestLimits{}) {
   client_.set_authenticated(true);
+  client_.is_replay = true;
 }
 
 Status AofReplay::apply(int database, Words words) {
@@ -41,31 +43,54 @@ Status AofReplay::apply(int database, Words words) {
     return Error{Code::corrupt, fmt::format("{} words are too many or too few for the command '{}'",
                                             words.size(), full_name(*command))};
   }
-  if ((command->flags & (flag::write | flag::may_replicate)) == 0) {
-    return Error{Code::corrupt,
-                 fmt::format("the command '{}' changes no data", full_name(*command))};
+  constexpr std::uint64_t kChanges = flag::write | flag::may_replicate;
+  const bool keeps_scripts =
+      command->parent == "script" && (command->flags & flag::from_primary) != 0;
+  if ((command->flags & kChanges) == 0 && !keeps_scripts) {
+    ++unchanging_;
+    return Done{};
+  }
+  if ((command->flags & flag::reaches_out) != 0) {
+    return fail(*command, "ERR it is not accepted from an append-only file");
   }
   if (database < 0 || database >= parts_.keyspace.count()) {
     return Error{Code::invalid, fmt::format("there is no database {}: `databases` is {}", database,
                                             parts_.keyspace.count())};
   }
+  return run(database, *command, words);
+}
 
+Status AofReplay::run(int database, const Command& command, Words words) {
   client_.select(database);
   const ExecContext context{.now = parts_.now, .policy = Policy::show};
   std::string& out = link_.output();
   out.clear();
   if (out.capacity() > kReplyBytesKept) out.shrink_to_fit();
   Reply reply(out, 2);
-  ServerCall call(events_, parts_, client_, context, *command, words, reply);
-  command->handler(call);
+  ServerCall call(events_, parts_, client_, context, command, words, reply);
+  command.handler(call);
   if (!out.starts_with('-')) return Done{};
   // A log renames only keys that exist: this one was left out before.
   if (out.starts_with("-ERR no such key")) {
     skip(database, "a renamed key", words[1]);
     return Done{};
   }
-  return Error{Code::corrupt, fmt::format("the command '{}' failed: {}", full_name(*command),
-                                          out.substr(1, out.find('\r') - 1))};
+  return fail(command, std::string_view(out).substr(1, out.find('\r') - 1));
+}
+
+// Valkey ignores such an error, and it failed in the same way when it was written, as a script of an
+// older server that failed at its end.
+Status AofReplay::fail(const Command& command, std::string_view why) {
+  if (!parts_.config.aof_load_failed_commands) {
+    return Error{Code::corrupt, fmt::format("the command '{}' failed: {} (aof-load-failed-commands "
+                                            "yes leaves it out)",
+                                            full_name(command), why)};
+  }
+  if (++failed_ <= kFailuresLogged) {
+    parts_.log.warning("A command of the append-only file failed, and is left out: '{}': {:.256}",
+                       full_name(command), why);
+  }
+  return Done{};
 }
 
 void AofReplay::skip(int database, std::string_view type, std::string_view key) {

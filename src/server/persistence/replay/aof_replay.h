@@ -26,20 +26,28 @@ class AofReplay final : public AofApply {
  public:
   AofReplay(const ServerParts& parts, Host& events);
 
-  // An unknown command and an error for a reply are errors: the data would not be what it was.
-  // Commands on unsupported types are skipped, and counted by skipped().
+  // An unknown command is an error: the data would not be what it was. Commands on unsupported
+  // types are skipped, and counted by skipped(). So are commands that change nothing: older servers
+  // write some. One that fails is counted by failed(), or is an error too
+  // (aof-load-failed-commands).
   Status apply(int database, Words words) override;
 
   std::map<std::string, std::uint64_t> skipped() const;  // keys, by type
+  std::uint64_t failed() const { return failed_; }       // commands
+  std::uint64_t unchanging() const { return unchanging_; }
 
  private:
   void skip(int database, std::string_view type, std::string_view key);
+  Status run(int database, const Command& command, Words words);
+  Status fail(const Command& command, std::string_view why);
 
   const ServerParts& parts_;
   Host& events_;
   NoLink link_;
   Client client_;
   std::map<std::string, std::unordered_set<std::size_t>, std::less<>> skipped_;  // hashes of keys
+  std::uint64_t failed_ = 0;
+  std::uint64_t unchanging_ = 0;
 };
 
 class AofTask final : public LoadTask {
@@ -55,6 +63,7 @@ class AofTask final : public LoadTask {
 
   // Keys by type, of commands on unsupported types.
   std::map<std::string, std::uint64_t> skipped() const { return replay_->skipped(); }
+  const AofReplay& replay() const { return *replay_; }
 
  private:
   std::unique_ptr<AofReplay> replay_;
