@@ -45,7 +45,8 @@ bool is_own_code(std::string_view code) {
 
 void Requests::refuse_unknown(Client& client, const Command* found, const Command* command,
                               Words words) {
-  if (!client.is_authenticated()) {
+  const bool is_open = command != nullptr && (command->flags & flag::no_auth) != 0;  // AUTH, HELLO
+  if (!client.is_authenticated() && !is_open) {
     return refuse(client, command, words, "NOAUTH Authentication required.");
   }
   if (found == nullptr) {
