@@ -83,7 +83,9 @@ bool HttpServer::makes_room(const std::function<bool(const HttpConnection&)>& ma
   for (HttpConnection* const each : connections_) {
     if (!may_go(*each)) continue;
     const bool is_stuck = each->waits_for_output();
-    if (is_stuck && !is_due(each->since() + kStuck, moment)) continue;
+    // The answers of probes are short: they are sent at once.
+    const bool reads_slowly = is_stuck && !each->asks_probes_only();
+    if (reads_slowly && !is_due(each->since() + kStuck, moment)) continue;
     const std::tuple<int, Time> rank{each->is_kept_alive() ? 0 : is_stuck ? 2 : 1, each->since()};
     if (rank >= best) continue;
     best = rank;
