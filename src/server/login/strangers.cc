@@ -65,7 +65,7 @@ void Strangers::count_memory(Client& client, std::size_t input) {
 }
 
 // Outputs may have been sent since they were counted. All are looked at, so some room is made at
-// once: else each new connection of a flood would cost a look at all others.
+// once: else each new connection of a flood would cost a look at every other one.
 void Strangers::close_largest() {
   ++looks_at_all_;
   std::vector<Client*> clients;

@@ -161,7 +161,7 @@ TEST_F(StrangersTest, TakeSixteenMegabytesTogetherAndTheLargestGoFirst) {
   EXPECT_EQ(strangers().size(), open);
 }
 
-// Many small ones: those that connect next must not cost a look at all of them each.
+// Many small ones: those that connect next must not cost a look at each of the others.
 TEST_F(StrangersTest, RoomIsMadeForManyAtOnce) {
   const std::string part = "*10\r\n$16384\r\n" + std::string(8000, 'a');
   std::size_t count = 0;

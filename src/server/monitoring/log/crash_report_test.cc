@@ -128,9 +128,9 @@ TEST_F(CrashReportDeathTest, TheProcessEndsByTheSignalAndTheReportIsInTheLog) {
   }
 }
 
-// As other lines of the log: a link that somebody else has made is not followed.
+// As other lines of the log: a link of another user is not followed.
 TEST_F(CrashReportDeathTest, TheReportIsNotWrittenThroughLinksOfOthers) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a link of somebody else";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a link of another user";
   const std::string victim = path_ + "_victim";
   std::ofstream(victim) << "precious";
   ASSERT_EQ(::symlink(victim.c_str(), path_.c_str()), 0);
