@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HttpServer: who gets one of the http-maxconnections places.
 //
-//   [ .......... from anywhere, half of them for one network .......... | from here, probes | probes ]
+//   [ ....... from anywhere, half of them for one network ....... | from here, probes | probes ]
 //
 // The last quarter is for connections from this machine and for probes (/health, /ready) from
 // elsewhere, the end of it (a sixteenth of all) for probes only. When there is no place, one
