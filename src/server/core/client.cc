@@ -11,6 +11,10 @@ namespace {
 // A pipeline whose replies are larger goes on in the next turn, when they have been written.
 constexpr std::size_t kOutputAtOnce = 1 << 20;
 
+// Memory that a client keeps for the next request.
+constexpr std::size_t kMessagesKept = 16 * 1024;
+constexpr std::size_t kQueueKept = 64;  // requests
+
 constexpr std::size_t kStrangerStep = 1024;  // that the input of a stranger grows by
 
 }  // namespace
@@ -73,12 +77,12 @@ void Client::received(InputBuffer& input) {
 void Client::want_more(InputBuffer& input) {
   std::size_t wanted = parser_.wanted();
   if (limits.is_stranger) {
-    if (std::max(wanted, input.size()) > Strangers::kInputMost) {
+    if (wanted > Strangers::kInputMost || input.size() >= Strangers::kInputMost) {
       input.consume(input.size());
       return requests_.refuse_protocol(*this,
                                        "Protocol error: unauthenticated request is too long");
     }
-    if (wanted == 0) wanted = std::min(input.size() + kStrangerStep, Strangers::kInputMost + 1);
+    if (wanted == 0) wanted = std::min(input.size() + kStrangerStep, Strangers::kInputMost);
   }
   if (wanted > 0) input.want(wanted);
 }
@@ -98,10 +102,12 @@ void Client::end_request() {
   if (waiting_messages_.empty()) return;
   output() += waiting_messages_;
   waiting_messages_.clear();
+  if (waiting_messages_.capacity() > kMessagesKept) std::string().swap(waiting_messages_);
 }
 
 void Client::Transaction::clear_queue() {
   queue.clear();
+  if (queue.capacity() > kQueueKept) std::vector<Queued>().swap(queue);
   queued_bytes = 0;
   queued_flags = 0;
   queued_lacks = 0;

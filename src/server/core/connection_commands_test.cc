@@ -52,6 +52,8 @@ TEST_F(ConnectionTest, WithoutThePasswordNothingWorks) {
   TestClient& stranger = connect();
   EXPECT_EQ(stranger.run("GET k"), "(error) NOAUTH Authentication required.");
   EXPECT_EQ(stranger.run("NOSUCH"), "(error) NOAUTH Authentication required.");
+  EXPECT_EQ(stranger.run("GET"), "(error) NOAUTH Authentication required.");
+  EXPECT_EQ(stranger.run("AUTH"), "(error) ERR wrong number of arguments for 'auth' command");
   EXPECT_EQ(stranger.run("AUTH wrong"),
             "(error) WRONGPASS invalid username-password pair or user is disabled.");
   EXPECT_EQ(stranger.run("AUTH other secret"),

@@ -58,7 +58,8 @@ bool Requests::handle_of_replica(Client& client, Words words) {
 
 void Requests::refuse_unknown(Client& client, const Command* found, const Command* command,
                               Words words) {
-  if (!client.is_authenticated()) {
+  const bool is_open = command != nullptr && (command->flags & flag::no_auth) != 0;  // AUTH, HELLO
+  if (!client.is_authenticated() && !is_open) {
     return refuse(client, command, words, "NOAUTH Authentication required.");
   }
   if (found == nullptr) {

@@ -101,6 +101,7 @@ void HttpConnection::drained() {
   if (!waits_for_output_) return;
   waits_for_output_ = false;
   is_idle_ = true;
+  was_answered_ = true;
   since_ = server_.now();
   if (!link_.closing()) link_.resume_reading();
 }

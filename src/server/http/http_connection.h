@@ -33,8 +33,9 @@ class HttpConnection final : public Peer {
 
   Link& link() { return link_; }
   const Link& link() const { return link_; }
-  const std::string& network() const { return network_; }      // login_attempts.h
-  bool is_idle() const { return is_idle_; }                    // no request has begun
+  const std::string& network() const { return network_; }  // login_attempts.h
+  bool is_idle() const { return is_idle_; }                // no request has begun
+  bool is_kept_alive() const { return is_idle_ && was_answered_; }
   bool waits_for_output() const { return waits_for_output_; }  // its answer has not been taken
   Time since() const { return since_; }                        // when that began
 
@@ -60,6 +61,7 @@ class HttpConnection final : public Peer {
   bool may_log_in_ = false;      // its password may be looked at
   Time login_at_ = Time::min();  // it waits until then before that
   bool is_idle_ = true;
+  bool was_answered_ = false;  // at least once
   bool waits_for_output_ = false;
   std::uint64_t ignored_ = 0;  // bytes to come, of the body of a refused request
   std::uint64_t sent_ = 0;     // when it was checked last

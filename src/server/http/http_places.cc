@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // HttpServer: who gets one of the http-maxconnections places.
 //
-//   [ ............ from anywhere, half of them for one network ............ | from here, probes ]
+//   [ ....... from anywhere, half of them for one network ....... | from here, probes | probes ]
 //
-// Connections from this machine may take any place. The last quarter is for them, and for probes
-// (/health, /ready) from elsewhere. When there is no place, one is closed: the one that has idled
-// longest, else the oldest whose request has not come in full, else one that does not read its
-// answer. So connections that send a byte now and then do not block others.
+// The last quarter is for connections from this machine and for probes (/health, /ready) from
+// elsewhere, the end of it (a sixteenth of all) for probes only. When there is no place, one
+// connection is closed: the one that has been kept alive longest after its answer, else the oldest
+// whose request has not come in full, else one that does not read its answer. So connections that
+// send a byte now and then do not block others. A new connection without a byte counts as an
+// unfinished request: a probe far away needs time to send it.
 
 #include <algorithm>
 #include <tuple>
@@ -53,10 +55,8 @@ std::unique_ptr<Peer> HttpServer::accept(Link& link) {
 bool HttpServer::finds_place(HttpConnection& connection) {
   const auto most = static_cast<std::size_t>(parts_.config.http_maxconnections);
   const auto is_anyone = [](const HttpConnection&) { return true; };
+  const auto is_general = [](const HttpConnection& each) { return !each.asks_probes_only(); };
   const bool has_place = connection.asks_probes_only() || connections_.size() < most;
-  if (connection.link().is_loopback()) return has_place || makes_room(is_anyone);
-
-  const std::size_t general = most - most / 4;
   const auto is_neighbour = [&](const HttpConnection& each) {
     return is_elsewhere(each) && each.network() == connection.network();
   };
@@ -65,6 +65,11 @@ bool HttpServer::finds_place(HttpConnection& connection) {
         connections_,
         [&](const HttpConnection* each) { return each != &connection && which(*each); }));
   };
+  if (connection.link().is_loopback()) {
+    if (count(is_general) >= most - most / 16) return makes_room(is_general);
+    return has_place || makes_room(is_anyone);
+  }
+  const std::size_t general = most - most / 4;
   if (count(is_neighbour) >= std::max<std::size_t>(general / 2, 1)) return makes_room(is_neighbour);
   if (count(is_elsewhere) >= general) return makes_room(is_elsewhere);
   return has_place || makes_room(is_anyone);
@@ -78,8 +83,10 @@ bool HttpServer::makes_room(const std::function<bool(const HttpConnection&)>& ma
   for (HttpConnection* const each : connections_) {
     if (!may_go(*each)) continue;
     const bool is_stuck = each->waits_for_output();
-    if (is_stuck && !is_due(each->since() + kStuck, moment)) continue;
-    const std::tuple<int, Time> rank{each->is_idle() ? 0 : is_stuck ? 2 : 1, each->since()};
+    // The answers of probes are short: they are sent at once.
+    const bool reads_slowly = is_stuck && !each->asks_probes_only();
+    if (reads_slowly && !is_due(each->since() + kStuck, moment)) continue;
+    const std::tuple<int, Time> rank{each->is_kept_alive() ? 0 : is_stuck ? 2 : 1, each->since()};
     if (rank >= best) continue;
     best = rank;
     chosen = each;

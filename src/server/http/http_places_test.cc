@@ -71,6 +71,31 @@ TEST_F(HttpPlacesTest, DripsKeepNobodyOut) {
   }
 }
 
+// The first bytes of a probe from far away come after its connection.
+TEST_F(HttpPlacesTest, NewConnectionsAreNotTheFirstToGo) {
+  for (const std::string from : {"127.0.0.1", "10.0.0.9"}) {
+    for (int i = 0; i < 1000; ++i) drip(from + ":" + std::to_string(i + 1));
+    Visitor& probe = visit(from + ":9");
+    for (int i = 0; i < 40; ++i) drip(from + ":" + std::to_string(i + 1));
+    EXPECT_EQ(probe.get("/health"), 200) << from;
+    for (int i = 0; i < 5; ++i) drip(from + ":" + std::to_string(i + 1));
+    EXPECT_FALSE(probe.is_open());  // it was answered, and is kept alive only
+  }
+}
+
+TEST_F(HttpPlacesTest, AnswersThatAreNotReadHereLeaveSomePlacesForProbes) {
+  for (int i = 0; i < 300; ++i) {
+    visit("127.0.0.1:" + std::to_string(i + 1))
+        .send("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+  }
+  EXPECT_EQ(visit("127.0.0.1:9").get("/metrics"), 503);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(visit("127.0.0.1:9").get("/health"), 200);
+  for (int i = 0; i < 100; ++i) drip("127.0.0.1:" + std::to_string(i + 1));
+  EXPECT_EQ(visit("127.0.0.1:9").get("/ready"), 200);
+  EXPECT_EQ(visit("10.0.0.1:9").get("/ready"), 200);
+  EXPECT_LE(open(), 128u);
+}
+
 TEST_F(HttpPlacesTest, DripsOfManyNetworksKeepNobodyOut) {
   for (int i = 0; i < 1000; ++i) drip("10.0." + std::to_string(i) + ".1:1");
   EXPECT_EQ(open(), 96u);

@@ -95,7 +95,8 @@ std::optional<HttpResponse> HttpServer::check_metrics(const HttpRequest& request
                                                       const Link& link) {
   if (parts_.config.requirepass.empty()) return std::nullopt;
   const std::optional<BasicLogin> login = basic_login(request);
-  const std::string_view user = !login || login->user.empty() ? "default" : login->user;
+  std::string_view user = "default";
+  if (login && !login->user.empty()) user = login->user;
   if (login ? is_right(link, user, login->password) : link.is_loopback()) return std::nullopt;
   HttpResponse response =
       http_error(401, "log in by HTTP Basic: user default, password requirepass");

@@ -31,6 +31,8 @@ class Strangers {
   static constexpr std::size_t kInputMost = 160 * 1024;
   static constexpr std::size_t kMemoryMost = std::size_t{16} << 20;
 
+  static constexpr std::size_t kRoomAtOnce = std::size_t{1} << 20;
+
   Strangers(const Config& config, Log& log, Stats& stats)
       : config_(config), log_(log), stats_(stats) {}
 
@@ -52,6 +54,7 @@ class Strangers {
 
   std::size_t size() const { return all_.size(); }
   std::size_t memory() const { return memory_; }
+  std::uint64_t looks_at_all() const { return looks_at_all_; }
 
  private:
   void close(Client& client, std::string_view why);
@@ -63,6 +66,7 @@ class Strangers {
   Stats& stats_;
   std::map<std::uint64_t, Client*> all_;  // by id: in the order in which they have connected
   std::size_t memory_ = 0;
+  std::uint64_t looks_at_all_ = 0;  // to make room
 };
 
 }  // namespace mayfly

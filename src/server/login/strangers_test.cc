@@ -96,6 +96,27 @@ TEST_F(StrangersTest, KeepInputOfOneRequestAtMost) {
   EXPECT_LE(stranger.link().input_.capacity(), Strangers::kInputMost);
 }
 
+// Each of them ends in the middle: of a word, of a length, of the words that were announced.
+TEST_F(StrangersTest, KeepAtMostTheirInputWhereverARequestEnds) {
+  const std::string word = "$16384\r\n" + std::string(16384, 'a') + "\r\n";
+  std::string nine = "*10\r\n";
+  for (int i = 0; i < 9; ++i) nine += word;
+  const std::string length = "$" + std::string(60'000, '0');
+  for (const std::string& end :
+       {"$16384\r\n" + std::string(16000, 'a'), length, "$16000\r\n" + std::string(15'900, 'a')}) {
+    const std::string request = nine + end;
+    for (const std::size_t step : {std::size_t{1000}, std::size_t{16'384}, request.size()}) {
+      TestClient& stranger = connect();
+      for (std::size_t at = 0; at < request.size() && stranger.is_connected(); at += step) {
+        arrive(stranger.link(), &stranger.client(), request.substr(at, step));
+        EXPECT_LE(stranger.link().input_.capacity(), Strangers::kInputMost);
+        EXPECT_LE(stranger.link().input_.size(), Strangers::kInputMost);
+      }
+      stranger.end();
+    }
+  }
+}
+
 TEST_F(StrangersTest, InlineRequestsAreBoundedToo) {
   TestClient& stranger = connect();
   arrive(stranger.link(), &stranger.client(), std::string(70'000, 'x'));
@@ -138,6 +159,21 @@ TEST_F(StrangersTest, TakeSixteenMegabytesTogetherAndTheLargestGoFirst) {
   EXPECT_GT(open, 90u);
   EXPECT_EQ(small.send("secret\r\n"), "+OK\r\n");
   EXPECT_EQ(strangers().size(), open);
+}
+
+// Many small ones: those that connect next must not cost a look at each of the others.
+TEST_F(StrangersTest, RoomIsMadeForManyAtOnce) {
+  const std::string part = "*10\r\n$16384\r\n" + std::string(8000, 'a');
+  std::size_t count = 0;
+  const auto come = [&] {
+    TestClient& stranger = connect("10.0.0.1:" + std::to_string(1000 + count++));
+    arrive(stranger.link(), &stranger.client(), part);
+  };
+  while (strangers().looks_at_all() == 0) come();
+  const std::uint64_t before = strangers().looks_at_all();
+  for (int i = 0; i < 1000; ++i) come();
+  EXPECT_LT(strangers().looks_at_all(), before + 12);
+  EXPECT_LE(strangers().memory(), Strangers::kMemoryMost);
 }
 
 TEST_F(StrangersTest, MakeRoomAtMaxclients) {

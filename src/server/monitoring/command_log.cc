@@ -78,7 +78,7 @@ void CommandLogs::add(LogKind kind, std::int64_t value, std::int64_t most,
                           value,
                           {},
                           std::string(command.client_address),
-                          std::string(command.client_name)};
+                          cut(command.client_name)};
   const Words words = command.words;
   const std::size_t kept = words.size() > kWordsMax ? kWordsMax - 1 : words.size();
   for (std::size_t i = 0; i < kept; ++i) {

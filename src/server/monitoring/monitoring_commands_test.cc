@@ -62,6 +62,14 @@ TEST_F(MonitoringTest, SlowlogCutsLongCommands) {
   EXPECT_EQ(entry.words[31], "... (9 more arguments)");
 }
 
+// A name can be as long as a request: 128 copies of it would be kept.
+TEST_F(MonitoringTest, SlowlogCutsLongNames) {
+  const std::vector<std::string_view> words = {"GET", "k"};
+  log_slow(words, 1, at(0), "", std::string(100'000, 'n'), 10);
+  EXPECT_EQ(slowlog().entries().front().client_name,
+            std::string(128, 'n') + "... (99872 more bytes)");
+}
+
 TEST_F(MonitoringTest, SlowlogKeepsNoPasswords) {
   const std::vector<std::string_view> requests[] = {
       {"AUTH", "sesame"},

@@ -192,8 +192,8 @@ TEST_F(LoggedReplicaTest, AStopRightAfterTheSynchronisationLosesNothing) {
 }
 
 TEST_F(LoggedReplicaTest, IfTheFileCannotBeTheBaseAChildWritesOne) {
-  cluster_[1].fake_disk().fail_next(FakeDisk::Op::rename, 1,
-                                    1);  // after the first manifest
+  // After the first manifest and the file of the role.
+  cluster_[1].fake_disk().fail_next(FakeDisk::Op::rename, 1, 2);
   synchronise();
   EXPECT_FALSE(cluster_.server(1).parts().persistence.aof().log()->is_in_force());
   EXPECT_TRUE(cluster_.server(1).parts().background.is_doing(Job::rewrite));

@@ -194,8 +194,12 @@ void FullSync::fail(ReplicaPhase phase, const Error& error) {
 }
 
 void FullSync::saved(const Status& status) {
-  if (!status) return fail(ReplicaPhase::saving, status.error());
   const std::string path = context_.config.dir + "/" + file_name();
+  if (!status) {  // a child that was stopped leaves a file with all data
+    (void)context_.host.disk().remove(path);
+    (void)context_.host.disk().remove(context_.config.dir + "/temp-" + file_name());
+    return fail(ReplicaPhase::saving, status.error());
+  }
   for (Client* const client : in_phase(ReplicaPhase::saving)) {
     auto file = context_.host.disk().open(path);
     if (!file) return fail(ReplicaPhase::saving, file.error());

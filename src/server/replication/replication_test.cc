@@ -408,6 +408,23 @@ TEST_F(ReplicationTest, ADisklessSynchronisationWaitsForWhatIsStillToBeSent) {
   cluster_[0].holds_children = false;
 }
 
+// The server ends while a child writes the file for a replica.
+TEST_F(ReplicationTest, AChildThatIsStoppedLeavesNoFileForReplicas) {
+  run(0, "SET k v");
+  cluster_[0].holds_children = true;
+  cluster_.follow(1, 0);
+  for (int i = 0; i < 20 && !cluster_.server(0).parts().background.is_busy(); ++i) cluster_.turn();
+  ASSERT_TRUE(cluster_.server(0).parts().background.is_busy());
+  FakeDisk& disk = cluster_[0].fake_disk();
+  EXPECT_TRUE(disk.exists("./sync-7000.rdb"));
+  static_cast<void>(disk.append("./temp-sync-7000.rdb"));  // it had another name before
+  ASSERT_TRUE(disk.exists("./temp-sync-7000.rdb"));
+  cluster_.server(0).parts().background.stop();
+  EXPECT_FALSE(disk.exists("./sync-7000.rdb"));
+  EXPECT_FALSE(disk.exists("./temp-sync-7000.rdb"));
+  cluster_[0].holds_children = false;
+}
+
 TEST_F(ReplicationTest, AShorterPingPeriodActsAtOnce) {
   cluster_.follow(1, 0);
   run(0, "CONFIG SET repl-ping-replica-period 3600");
@@ -442,14 +459,19 @@ TEST_F(ReplicationTest, WhatWaitsForASlowReplicaEvictsNothing) {
   config.repl_backlog_size = 16 * 1024;
   config.maxmemory_policy = *parse_eviction("allkeys-lru");
   const std::string value(20'000, 'v');
+  const auto forget_propagated = [&] {  // what the fixture keeps is not the server's
+    std::vector<std::string>().swap(cluster_[0].propagated);
+  };
   for (int i = 0; i < 100; ++i) cluster_.run(0, {"SET", "key" + std::to_string(i), value});
   cluster_.follow(1, 0);
   ASSERT_TRUE(cluster_.run_until_quiet());
   cluster_.set_stopped(1, true);
+  forget_propagated();
   config.maxmemory = used_memory() + 1'000'000;
   for (int i = 0; i < 400; ++i) {  // 8 MB of the stream, and no more data than before
     ASSERT_EQ(cluster_.run(0, {"SET", "key" + std::to_string(i % 100), value}), "OK");
     cluster_.turn();
+    forget_propagated();
   }
   EXPECT_GT(cluster_.server(0).parts().reclaimer.uncounted_memory(), 7'000'000u);
   EXPECT_EQ(cluster_.server(0).parts().keyspace.stats().evicted_keys, 0u);

@@ -22,6 +22,7 @@
 #include "base/version.h"
 #include "commands/command.h"
 #include "server/core/client.h"
+#include "server/monitoring/log/log_file.h"
 
 namespace mayfly {
 namespace {
@@ -62,7 +63,7 @@ class Line {
 
   Line& operator<<(std::string_view text) {
     const std::size_t count = std::min(text.size(), text_.size() - 1 - size_);
-    std::memcpy(text_.data() + size_, text.data(), count);
+    if (count > 0) std::memcpy(text_.data() + size_, text.data(), count);
     size_ += count;
     return *this;
   }
@@ -175,7 +176,7 @@ void write_info(int fd) {
 
 int open_log() {
   if (state.log_path[0] == '\0') return STDOUT_FILENO;
-  const int fd = ::open(state.log_path.data(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+  const int fd = open_text_descriptor(state.log_path.data(), TextFile::log);
   return fd < 0 ? STDERR_FILENO : fd;
 }
 

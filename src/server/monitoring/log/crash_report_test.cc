@@ -128,6 +128,18 @@ TEST_F(CrashReportDeathTest, TheProcessEndsByTheSignalAndTheReportIsInTheLog) {
   }
 }
 
+// As other lines of the log: a link of another user is not followed.
+TEST_F(CrashReportDeathTest, TheReportIsNotWrittenThroughLinksOfOthers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a link of another user";
+  const std::string victim = path_ + "_victim";
+  std::ofstream(victim) << "precious";
+  ASSERT_EQ(::symlink(victim.c_str(), path_.c_str()), 0);
+  ASSERT_EQ(::lchown(path_.c_str(), 65'534, 65'534), 0);
+  EXPECT_EXIT(crash(SIGABRT, nullptr), testing::KilledBySignal(SIGABRT), "END OF THE CRASH REPORT");
+  EXPECT_EQ(take_log(), "precious");
+  ::unlink(victim.c_str());
+}
+
 // The client is destroyed: the report ends there, and so does the process.
 TEST_F(CrashReportDeathTest, AReportThatCrashesItselfEndsTheProcess) {
   const Command* const set = fixture_.server().parts().commands.find("set");

@@ -10,28 +10,33 @@
 namespace mayfly {
 namespace {
 
-bool is_link_of_ours(const std::string& path) {
+bool is_link_of_ours(const char* path) {
   struct stat link {};
-  if (::lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return false;
+  if (::lstat(path, &link) != 0 || !S_ISLNK(link.st_mode)) return false;
   return link.st_uid == 0 || link.st_uid == ::geteuid();
 }
 
 }  // namespace
 
-std::FILE* open_text_file(const std::string& path, TextFile kind) {
+int open_text_descriptor(const char* path, TextFile kind) {
   const bool is_log = kind == TextFile::log;
   const int how = O_WRONLY | O_CLOEXEC | (is_log ? O_APPEND : O_TRUNC);
-  int file = ::open(path.c_str(), how | O_NOFOLLOW);
+  int file = ::open(path, how | O_NOFOLLOW);
   if (file < 0 && errno == ELOOP) {
     const bool is_followed = is_link_of_ours(path);
     errno = ELOOP;
-    if (is_followed) file = ::open(path.c_str(), how | O_CREAT, 0600);
+    if (is_followed) file = ::open(path, how | O_CREAT, 0600);
   } else if (file < 0 && errno == ENOENT) {
-    file = ::open(path.c_str(), how | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    file = ::open(path, how | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (file >= 0 && is_log) (void)::fchmod(file, 0640);  // whatever the umask is
   }
+  return file;
+}
+
+std::FILE* open_text_file(const std::string& path, TextFile kind) {
+  const int file = open_text_descriptor(path.c_str(), kind);
   if (file < 0) return nullptr;
-  std::FILE* const stream = ::fdopen(file, is_log ? "a" : "w");
+  std::FILE* const stream = ::fdopen(file, kind == TextFile::log ? "a" : "w");
   if (stream == nullptr) ::close(file);
   return stream;
 }

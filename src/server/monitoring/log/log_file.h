@@ -18,4 +18,7 @@ enum class TextFile {
 // is one): in a folder that others may write, it could lead to any file.
 std::FILE* open_text_file(const std::string& path, TextFile kind);
 
+// The same as a descriptor; -1 on failure. A signal handler may call it.
+int open_text_descriptor(const char* path, TextFile kind);
+
 }  // namespace mayfly

@@ -46,6 +46,7 @@ TEST_F(FilesAsideTest, ARestoredDumpBesideALogIsKept) {
   EXPECT_TRUE(log_has("'./dump.rdb' is not loaded, as there is an append-only file"));
   end();
   EXPECT_EQ(disk_.bytes(kDump), precious) << "there is nothing new to save";
+  ASSERT_EQ(start(both_), "");
   run("SET b 1");
   end();
   EXPECT_EQ(disk_.bytes(kKept), precious);
