@@ -97,7 +97,9 @@ TEST_F(StoreIndexDamageTest, NoCheckpointFails) {
 
     store = open();
     EXPECT_EQ(value_of(store, "new"), "second");
-    if (is_readable) EXPECT_EQ(value_of(store, name(3)), "(none)");
+    if (is_readable) {
+      EXPECT_EQ(value_of(store, name(3)), "(none)");
+    }
     EXPECT_EQ(value_of(store, name(4)), "other");
     EXPECT_EQ(value_of(store, name(6)), "value");
     must(store.close());
