@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/promised_costs.h"
 #include "commands/ttl/earliest_deadlines.h"
 #include "keyspace/keyspace_fixture.h"
 #include "keyspace/members/members_order.h"
@@ -19,7 +20,6 @@
 #include "mayfly/timer_wheel.h"
 #include "mayfly/volatile_set.h"
 #include "mayfly/window_queue.h"
-#include "promise.h"
 
 namespace mayfly {
 namespace {

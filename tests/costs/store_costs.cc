@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/promised_costs.h"
 #include "mayfly/store.h"
-#include "promise.h"
 #include "store/txn/txn.h"
 
 namespace mayfly {
