@@ -84,7 +84,8 @@ def module_includes(tree):
     modules = Modules(tree)
     for file in tree.ending(*CPP):
         for include in file.includes:
-            beside = file.folders == ["tests"] and tree.find(f"tests/{include.name}")
+            beside = file.folders[:1] == ["tests"] and tree.find(
+                "/".join([*file.folders, include.name]))
             if not beside and (text := include_problem(modules, file, include)):
                 yield file.problem(include.line, text)
 

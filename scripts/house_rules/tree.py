@@ -55,10 +55,15 @@ class File:
 
     @property
     def include_name(self):
-        """How others include this header: its path below include/, src/ or tests/."""
+        """How others include this header: its path below include/, src/ or tests/.
+
+        A header of a folder below tests/ is for the programs beside it.
+        """
         if self.folders[:1] == ["bench"]:
             return self.path
-        below = self.folders[:1] in (["include"], ["src"]) or self.folders == ["tests"]
+        if self.folders[:1] == ["tests"]:
+            return self.path.rsplit("/", 1)[1]
+        below = self.folders[:1] in (["include"], ["src"])
         return self.path.split("/", 1)[1] if below else None
 
     def problem(self, line, text):

@@ -118,7 +118,7 @@ std::uint64_t Environment::reserved_pages() const {
 // Free pages are as good as room behind the last page of the file. To ask for room beyond the limit
 // on the size of files would be a signal.
 bool Environment::leaves_disk(std::int64_t growth) const {
-  const std::uint64_t free = free_pages();
+  const std::uint64_t free = growth > 0 ? free_pages() : 0;  // not of a file just opened
   const std::uint64_t needed =
       kReservedMost + static_cast<std::uint64_t>(std::max<std::int64_t>(growth, 0));
   if (needed <= free) return true;

@@ -230,7 +230,8 @@ Status RedoLog::heal() {
 }
 
 // The disk is full. If enough has been erased, LMDB has room for the whole log: then the log is
-// removed, which frees its blocks, and a new log is made. Without new erasures it is not tried again.
+// removed, which frees its blocks, and a new log is made. That is not tried again without new
+// erasures.
 Status RedoLog::replace_full_log(Millis patience) {
   const Position end = tail().position;
   if (std::exchange(full_at_, end) == end) {

@@ -69,8 +69,8 @@ Status TreeWriter::erase(std::string_view key) {
   return change_deadline(stored.bytes(), kNever);  // also of one that only the indexes have
 }
 
-// The row of `deadlines` that belongs to a damaged row of `keys` is unknown and stays: no checkpoint
-// fails because of it, and check() names it.
+// The row of `deadlines` that belongs to a damaged row of `keys` is unknown and stays: it stops no
+// checkpoint, and check() names it.
 Status TreeWriter::change_deadline(std::string_view stored, Time deadline) {
   if (tables_.keys == 0) return Done{};
   const bool has_row = keys_.move(MDB_SET, stored);
