@@ -121,7 +121,7 @@ bool ShardMachine::recover(Time now) {
   }
   ShardRecord record = record_;
   // The data may be of a later epoch than the record of a register that was restored.
-  record.epoch = std::max(record_.epoch, lives_.at(best).record.epoch) + 1;
+  record.epoch = std::max({record_.epoch, own.record.epoch, own.record.held}) + 1;
   record.primary = self_;
   record.insync.clear();
   record.since = floor(now);

@@ -72,8 +72,8 @@ struct LuaMemory {
   bool refuses_large = false;  // see pause
   LuaWork work;
 
-  // Called while a large block is prepared, if an alarm has rung, unless it is null. It must not use
-  // the state of Lua. False: the script shall end, so large blocks are refused from now on.
+  // Called while a large block is prepared, if an alarm has rung, unless it is null. It must not
+  // use the state of Lua. False: the script shall end, so large blocks are refused from now on.
   bool (*pause)(void* context) = nullptr;
   void* pause_context = nullptr;
 };

@@ -127,6 +127,11 @@ void add_keys() {
   add_lines("EXPIRESCAN by its cursor", "constant", "docs/server.md", use_keys, [](std::size_t i) {
     return Lines{"EXPIRESCAN " + number(i % 2 == 0 ? 0 : i * 31) + " FROM 0 TO 9999999999"};
   });
+  add_lines("SWAPDB", "constant", "docs/server.md", use_keys,
+            [](std::size_t) { return Lines{"SWAPDB 0 1"}; });
+}
+
+void add_forecasts() {
   add("forecast beside large hashes", "constant", "expiry_forecast.h",
       [](std::size_t size, const std::string& of) {
         KeyspaceFixture fixture;
@@ -157,8 +162,9 @@ void add_keys() {
         for (int i = 0; i < 10; ++i) (void)forecast(fixture.keyspace, fixture.context.now, until);
         counted.end(of);
       });
-  add_lines("SWAPDB", "constant", "docs/server.md", use_keys,
-            [](std::size_t) { return Lines{"SWAPDB 0 1"}; });
+}
+
+void add_sweeps() {
   add("sweep of due keys with the expiry log", "constant", "docs/expiry_log.md",
       [](std::size_t size, const std::string& of) {
         Config config = UsedServer::plain();
@@ -233,7 +239,7 @@ std::function<void(UsedServer&, std::size_t)> use_members(const std::string& put
   };
 }
 
-void add_values() {
+void add_lists_and_streams() {
   add_lines("LPUSH, RPUSH, LPOP, RPOP, LLEN and LINDEX at the ends", "constant", "chunked_list.h",
             use_list, [](std::size_t) {
               return Lines{"LPUSH list a b", "RPUSH list c d", "LPOP list",     "RPOP list",
@@ -250,6 +256,9 @@ void add_values() {
     return Lines{"XRANGE stream " + number(5 * i) + " + COUNT 2",
                  "XREAD COUNT 2 STREAMS stream " + number(7 * i)};
   });
+}
+
+void add_sets() {
   add_lines("commands of a hash", "constant", "members_ref.h",
             use_members("HSET h f:% v", "HPEXPIRE h 5000 FIELDS 1 f:%", "HDEL h f:%"),
             [](std::size_t i) {
@@ -284,6 +293,9 @@ void add_values() {
                            "ZCARD z",
                            "ZRANDMEMBER z"};
             });
+}
+
+void add_values() {
   add_lines(
       "XREADGROUP and XACK beside many pending entries", "log", "id_order.h",
       [](UsedServer& server, std::size_t size) {
@@ -436,6 +448,10 @@ void add_log() {
 
 int main(int argc, char** argv) {
   mayfly::add_keys();
+  mayfly::add_forecasts();
+  mayfly::add_sweeps();
+  mayfly::add_lists_and_streams();
+  mayfly::add_sets();
   mayfly::add_values();
   mayfly::add_clients();
   mayfly::add_requests();

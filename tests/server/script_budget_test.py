@@ -76,7 +76,7 @@ class ScriptBudgetTest(unittest.TestCase):
         with log.open("ab") as file:
             file.write(request("EVAL", SCRIPTS[0], 0))
         server.spawn()
-        await_that(lambda: "Slow script of the append-only file" in server.log(), "the log has the warning")
+        await_that(lambda: "Slow script of the append-only file" in server.log(), server.log)
         client = server.client()
         self.assertTrue(str(client.ask("GET", "k")).startswith("LOADING"))
         client.send("SHUTDOWN", "NOSAVE")

@@ -10,8 +10,8 @@
 // The bytes of entries are known. What structures free that have a place for each entry, and packed
 // members only in steps, is estimated from samples: see key_places.h and member_forecast.h.
 //
-//   forecast   O(blocks of DeadlineSums), and samples: at most 16,384 places for keys, some thousand
-//              keys with members, and some hundred thousand members
+//   forecast   O(blocks of DeadlineSums), and samples: at most 16,384 places for keys, some
+//              thousand keys with members, and some hundred thousand members
 //   overdue    O(keys that are due), at most some thousand
 
 #pragma once

@@ -43,7 +43,7 @@ int load_text(lua_State* lua) {
 
 // ---- collectgarbage ----
 
-// All garbage, a step at a time. Garbage that is newer than the cycle under way is found by the next
+// All garbage, a step at a time. Garbage that is newer than the cycle under way is left to the next
 // cycle.
 int collect_garbage(lua_State* lua) {
   constexpr std::size_t kStepsOfCollection = 2000;

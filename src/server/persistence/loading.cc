@@ -54,6 +54,14 @@ void warn_of_empty_keys(const ServerContext& context, const RdbReport& report,
       report.empty_keys, file);
 }
 
+Error bad_manifest(const Error& why) {
+  if (why.code != Code::corrupt) return why;
+  return {why.code,
+          fmt::format("{} (restore it from a backup, or write it again: a line 'file NAME "
+                      "seq 1 type b' for the base beside it, 'type i' for what follows)",
+                      why.message)};
+}
+
 LoadFunction load_function(const StorageContext& context, bool replaces) {
   return [&scripting = context.scripting, &log = context.log, replaces](std::string_view code) {
     const Result<std::string> name = scripting.functions().load(code, replaces);

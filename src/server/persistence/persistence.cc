@@ -47,15 +47,6 @@ std::string loading_time(Time begin, Time end) {
   return fmt::format("{:.3f} seconds", std::chrono::duration<double>(end - begin).count());
 }
 
-// The files that it names may be whole.
-Error bad_manifest(const Error& why) {
-  if (why.code != Code::corrupt) return why;
-  return {why.code,
-          fmt::format("{} (restore it from a backup, or write it again: a line 'file NAME "
-                      "seq 1 type b' for the base beside it, 'type i' for what follows)",
-                      why.message)};
-}
-
 }  // namespace
 
 Persistence::Persistence(const StorageContext& context, Propagation& propagation, Clients& clients,

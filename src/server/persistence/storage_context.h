@@ -47,6 +47,10 @@ void clear_data(const StorageContext& context, KeyEvents& events);
 Status check_skipped(const ServerContext& context,
                      const std::map<std::string, std::uint64_t>& skipped, const std::string& file);
 
+// An error of the manifest of the append-only file, with advice: the files that it names may be
+// whole.
+Error bad_manifest(const Error& why);
+
 // A key without members or elements, which no server writes, is left out. That is logged.
 void warn_of_empty_keys(const ServerContext& context, const RdbReport& report,
                         const std::string& file);

@@ -103,8 +103,8 @@ constexpr KeyRange kReadKeys = {3, 0, 1, access::ro | access::access, 2};
 // clang-format off
 // Redis 6 and older send SCRIPT LOAD and SCRIPT FLUSH to replicas, and write them to files.
 constexpr Command kScripts[] = {
-    {"flush", script_flush, -2, flag::noscript | flag::stale | flag::from_primary, {}, "scripting", "2.6.0",
-     "[mode:(ASYNC | SYNC)]", "Removes all scripts.", {}, "script"},
+    {"flush", script_flush, -2, flag::noscript | flag::stale | flag::from_primary, {}, "scripting",
+     "2.6.0", "[mode:(ASYNC | SYNC)]", "Removes all scripts.", {}, "script"},
     {"exists", script_exists, -3, flag::noscript | flag::stale, {}, "scripting", "2.6.0", "sha1...",
      "Checks which scripts exist.", {}, "script"},
     {"load", script_load, 3, flag::noscript | flag::stale | flag::from_primary, {}, "scripting",

@@ -78,8 +78,8 @@ Status AofReplay::run(int database, const Command& command, Words words) {
   return fail(command, std::string_view(out).substr(1, out.find('\r') - 1));
 }
 
-// Valkey ignores such an error, and it failed in the same way when it was written, as a script of an
-// older server that failed at its end.
+// Valkey ignores such an error. The command failed in the same way when it was written, as a script
+// of an older server that failed at its end.
 Status AofReplay::fail(const Command& command, std::string_view why) {
   if (!parts_.config.aof_load_failed_commands) {
     return Error{Code::corrupt, fmt::format("the command '{}' failed: {} (aof-load-failed-commands "
