@@ -60,9 +60,10 @@ TEST_F(ReclaimerTest, AFullMemoryIsToldOnceAMinuteAndByReady) {
 }
 
 TEST_F(ReclaimerTest, WhoCanEvictIsReady) {
-  for (int i = 0; i < 200; ++i) client.run("SET k" + std::to_string(i) + " v");
+  const std::string value(10'000, 'v');
+  for (int i = 0; i < 200; ++i) client.run("SET k" + std::to_string(i) + " " + value);
   client.run("CONFIG SET maxmemory-policy allkeys-random");
-  client.run("CONFIG SET maxmemory " + std::to_string(used_memory() - 1));
+  client.run("CONFIG SET maxmemory " + std::to_string(used_memory() - 100'000));
   EXPECT_FALSE(why_not_ready(server().parts()));
   EXPECT_EQ(client.run("SET k0 v"), "OK");
   EXPECT_NE(std::ranges::find_if(

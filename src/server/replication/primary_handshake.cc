@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include "base/version.h"
-#include "persist/rdb/rdb_parser.h"
 #include "resp/encode.h"
 #include "resp/numbers.h"
 #include "server/core/client.h"
 #include "server/replication/foreign_replica.h"
 #include "server/replication/primary_link.h"
 #include "server/replication/replication.h"
+#include "text/byte_text.h"
 
 namespace mayfly {
 namespace {
@@ -25,7 +25,7 @@ constexpr std::int64_t kOffsetMax = std::int64_t{1} << 62;
 // A line of the primary, for the log.
 std::string shown_line(std::string_view line) {
   constexpr std::size_t kLongest = 200;
-  return printable(line, kLongest);
+  return escape_controls(line.substr(0, kLongest));
 }
 
 std::vector<std::string_view> split_line(std::string_view line) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "persist/rdb/rdb_parser.h"
 #include "resp/encode.h"
 #include "resp/numbers.h"
 #include "server/cluster/cluster.h"
@@ -14,6 +13,7 @@
 #include "server/cluster/moves/slot_moves.h"
 #include "server/persistence/background.h"
 #include "server/replication/propagation.h"
+#include "text/byte_text.h"
 
 namespace mayfly {
 namespace {
@@ -113,7 +113,7 @@ void SlotExport::received(InputBuffer& input) {
     input.consume(parser_.consumed());
     if (parsed == Parsed::error) {
       input.consume(input.size());
-      return machine_.broken("the target sent no reply: " + printable(parser_.error()));
+      return machine_.broken("the target sent no reply: " + escape_controls(parser_.error()));
     }
     if (parsed != Parsed::request) return;
     const ReplyValue reply = std::move(parser_.value());
@@ -125,7 +125,7 @@ void SlotExport::take_reply(const ReplyValue& reply) {
   last_ack_ = steady_now();
   if (reply.kind == ReplyValue::Kind::error) {
     is_busy_ = reply.text.starts_with("BUSY");
-    return machine_.broken("the target: " + printable(reply.text, kMessageShown));
+    return machine_.broken("the target: " + escape_controls(reply.text.substr(0, kMessageShown)));
   }
   if (std::exchange(awaits_auth_, false)) return;
   if (reply.kind == ReplyValue::Kind::simple) return take_message(reply.text);
@@ -136,7 +136,7 @@ void SlotExport::take_reply(const ReplyValue& reply) {
 void SlotExport::take_ready(const ReplyValue& reply) {
   if (reply.items.size() != 4 || reply.items[0].text != "READY" || reply.items[1].text != job_) {
     return machine_.broken("the target sent a message that is not known: " +
-                           printable(reply.to_text(), kMessageShown));
+                           escape_controls(reply.to_text().substr(0, kMessageShown)));
   }
   const auto version = parse_integer(reply.items[2].text);
   const Result<ShardRecord> record = parse_shard_record(reply.items[3].text);
@@ -152,7 +152,7 @@ void SlotExport::take_message(std::string_view text) {
   const std::size_t space = text.find(' ', 4);
   if (!text.starts_with("ACK ") || space == std::string_view::npos) {
     return machine_.broken(fmt::format("the target sent a message that is not known: {}",
-                                       printable(text, kMessageShown)));
+                                       escape_controls(text.substr(0, kMessageShown))));
   }
   const auto applied = parse_integer(text.substr(4, space - 4));
   const auto safe = parse_integer(text.substr(space + 1));
