@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <ranges>
 
 #include "store/log/test_hooks.h"
 
@@ -67,10 +66,12 @@ void Window::each_version(std::uint32_t family, std::string_view key, Visit visi
       if (visit(*version, nullptr)) return;
     }
   }
-  for (const TableEntry& entry : entries() | std::views::reverse) {
-    const Cut* cut = entry.cut && entry.cut->position < tail_ ? &*entry.cut : nullptr;
+  // clang 14, which builds the fuzzers, has no std::views::reverse.
+  const std::span<const TableEntry> tables = entries();
+  for (auto entry = tables.rbegin(); entry != tables.rend(); ++entry) {
+    const Cut* cut = entry->cut && entry->cut->position < tail_ ? &*entry->cut : nullptr;
     const Position end = rule_on(Rule::upper) ? tail_ : kNoEnd;
-    for (const Version* version = entry.table->find(family, key, end);
+    for (const Version* version = entry->table->find(family, key, end);
          version != nullptr && (version->position >= applied_ || !rule_on(Rule::window));
          version = version->older) {
       if (visit(*version, cut)) return;

@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <ranges>
 #include <thread>
 
 #include "mayfly/internal/stopwatch.h"
@@ -85,11 +84,11 @@ void DevProcesses::stop_all() {
   while (is_any_running() && monotonic_ns() < end_ns) {
     if (next_ended() == nullptr) std::this_thread::sleep_for(kStopLook);
   }
-  for (Process& process : all_ | std::views::reverse) {
-    if (!process.is_running) continue;
-    ::kill(process.pid, SIGKILL);
-    ::waitpid(process.pid, nullptr, 0);
-    process.is_running = false;
+  for (auto process = all_.rbegin(); process != all_.rend(); ++process) {
+    if (!process->is_running) continue;
+    ::kill(process->pid, SIGKILL);
+    ::waitpid(process->pid, nullptr, 0);
+    process->is_running = false;
   }
   stop_copies();
 }
