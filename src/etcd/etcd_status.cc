@@ -34,28 +34,27 @@ void take_status(EtcdEndpointStatus& endpoint, const Result<std::string>& body) 
   endpoint.alarms = status->errors;
 }
 
-void take_names(std::vector<EtcdEndpointStatus>& endpoints, std::string_view body) {
-  const Result<std::vector<EtcdMember>> members = parse_members_reply(body);
-  if (!members) return;  // then they have no names
+void take_names(std::vector<EtcdEndpointStatus>& endpoints,
+                const std::vector<EtcdMember>& members) {
   for (EtcdEndpointStatus& endpoint : endpoints) {
+    endpoint.members = members.size();
     const auto is_it = [&](const EtcdMember& member) { return member.id == endpoint.member; };
-    const auto found = std::find_if(members->begin(), members->end(), is_it);
-    if (found != members->end()) endpoint.name = found->name;
+    const auto found = std::find_if(members.begin(), members.end(), is_it);
+    if (found != members.end()) endpoint.name = found->name;
   }
 }
 
-std::vector<EtcdEndpointStatus> ask_all(const CurlLibrary& curl, const EtcdOptions& options) {
+// Asks for the state of each endpoint, and for the list of members if that is wanted.
+void ask_each(const CurlLibrary& curl, const EtcdOptions& options,
+              std::vector<EtcdEndpointStatus>& endpoints, std::string* members) {
   HttpLoop loop(curl, {options.ca, options.cert, options.key});
   EtcdMeter meter;
-  std::string members;
-  std::size_t open = options.endpoints.size() + 1;
-  std::vector<EtcdEndpointStatus> endpoints(options.endpoints.size());
+  std::size_t open = endpoints.size() + (members == nullptr ? 0 : 1);
   // Calls of one endpoint each, so that no other one answers in its place.
-  std::vector<EtcdOptions> lone(options.endpoints.size(), options);
+  std::vector<EtcdOptions> lone(endpoints.size(), options);
   std::vector<std::unique_ptr<EtcdCalls>> askers;
   for (std::size_t i = 0; i < endpoints.size(); ++i) {
-    endpoints[i].endpoint = options.endpoints[i];
-    lone[i].endpoints = {options.endpoints[i]};
+    lone[i].endpoints = {endpoints[i].endpoint};
     askers.push_back(std::make_unique<EtcdCalls>(loop, lone[i], meter));
     const std::int64_t begun = monotonic_ns();
     askers[i]->call(kStatusPath, "{}", [&, i, begun](const EtcdReply& reply) {
@@ -65,12 +64,27 @@ std::vector<EtcdEndpointStatus> ask_all(const CurlLibrary& curl, const EtcdOptio
     });
   }
   EtcdCalls any(loop, options, meter);
-  any.call(kMembersPath, "{}", [&](const EtcdReply& reply) {
-    if (reply.body) members = *reply.body;
-    --open;
-  });
+  if (members != nullptr) {
+    any.call(kMembersPath, "{}", [&](const EtcdReply& reply) {
+      if (reply.body) *members = *reply.body;
+      --open;
+    });
+  }
   while (open > 0) loop.run_once();
-  take_names(endpoints, members);
+}
+
+std::vector<EtcdEndpointStatus> ask_all(const CurlLibrary& curl, const EtcdOptions& options) {
+  std::vector<EtcdEndpointStatus> endpoints(options.endpoints.size());
+  for (std::size_t i = 0; i < endpoints.size(); ++i) endpoints[i].endpoint = options.endpoints[i];
+  std::string list;
+  ask_each(curl, options, endpoints, &list);
+  const Result<std::vector<EtcdMember>> members = parse_members_reply(list);
+  if (!members) return endpoints;  // then they have no names
+  std::vector<EtcdEndpointStatus> others = unnamed_members(endpoints, *members);
+  if (!others.empty()) ask_each(curl, options, others, nullptr);
+  endpoints.insert(endpoints.end(), others.begin(), others.end());
+  remove_doubles(endpoints, members->size());
+  take_names(endpoints, *members);
   return endpoints;
 }
 
@@ -97,6 +111,31 @@ Result<RegisterSnapshot> read_each(const CurlLibrary& curl, const EtcdOptions& o
 }
 
 }  // namespace
+
+std::vector<EtcdEndpointStatus> unnamed_members(const std::vector<EtcdEndpointStatus>& endpoints,
+                                                const std::vector<EtcdMember>& members) {
+  std::vector<EtcdEndpointStatus> unnamed;
+  for (const EtcdMember& member : members) {
+    const bool is_named = std::ranges::any_of(endpoints, [&](const EtcdEndpointStatus& endpoint) {
+      return endpoint.member == member.id ||
+             std::ranges::find(member.urls, endpoint.endpoint) != member.urls.end();
+    });
+    if (is_named || member.urls.empty()) continue;
+    EtcdEndpointStatus& one = unnamed.emplace_back();
+    one.endpoint = member.urls.front();
+    one.member = member.id;
+    one.is_named = false;
+  }
+  return unnamed;
+}
+
+void remove_doubles(std::vector<EtcdEndpointStatus>& endpoints, std::size_t members) {
+  for (std::size_t i = endpoints.size(); i-- > 0 && endpoints.size() > members;) {
+    const EtcdEndpointStatus& one = endpoints[i];
+    if (one.is_named || one.error.empty()) continue;
+    endpoints.erase(endpoints.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
 
 Result<RegisterSnapshot> read_one_etcd_member(const EtcdOptions& options) {
   if (const Status status = check(options); !status) return status.error();

@@ -9,14 +9,17 @@
 
 #include "cluster/register.h"
 #include "etcd/etcd_options.h"
+#include "etcd/gateway/replies.h"
 #include "mayfly/result.h"
 
 namespace mayfly {
 
 struct EtcdEndpointStatus {
   std::string endpoint;
-  std::string error;  // empty: it has answered, and the rest is known
-  std::string name;   // of the member: "etcd-b"; empty if nobody knows
+  bool is_named = true;     // by the options; false: only etcd's own list of members has it
+  std::size_t members = 0;  // of this etcd, by that list; 0: nobody has told
+  std::string error;        // empty: it has answered, and the rest is known
+  std::string name;         // of the member: "etcd-b"; empty if nobody knows
   std::string version;
   std::uint64_t member = 0;
   std::uint64_t leader = 0;  // the member that leads; 0: it knows of none
@@ -27,9 +30,18 @@ struct EtcdEndpointStatus {
   std::vector<std::string> alarms;  // "memberID:123 alarm:NOSPACE", "etcdserver: no leader"
 };
 
-// Asks all endpoints at once, each by itself, and waits 2 s at most. In the order of the endpoints.
+// Asks all endpoints at once, each by itself, and then the members that the options do not name,
+// and waits 2 s at most for each of the two. In the order of the endpoints, then of the members.
 // Fails only if nothing can be asked: for a wrong option, or without libcurl.
 Result<std::vector<EtcdEndpointStatus>> etcd_status(const EtcdOptions& options);
+
+// The members of the list of which no endpoint is one.
+std::vector<EtcdEndpointStatus> unnamed_members(const std::vector<EtcdEndpointStatus>& endpoints,
+                                                const std::vector<EtcdMember>& members);
+
+// Without unnamed members that do not answer, as far as there are more endpoints than members: one
+// that is named by another address, and is down.
+void remove_doubles(std::vector<EtcdEndpointStatus>& endpoints, std::size_t members);
 
 // The records that one member has by itself, without asking the others: of those that answer, the
 // newest. There may be newer ones elsewhere, so this is for people only, without a majority.

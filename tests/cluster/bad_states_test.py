@@ -44,7 +44,7 @@ def ready(port):
 
 
 class WatchedCluster(clusters.Cluster):
-    """The first node has another folder."""
+    """The first node has a console, and another folder if one is given."""
 
     def __init__(self, folder=None, **options):
         super().__init__(shards=1, **options)
@@ -53,8 +53,9 @@ class WatchedCluster(clusters.Cluster):
 
     def node_options(self, etcd=None):
         own = ()
-        if not self.nodes and self.folder:
-            own = ("--dir", self.folder, "--http-port", str(self.http_port))
+        if not self.nodes:
+            own = ("--http-port", str(self.http_port))
+            own += ("--dir", self.folder) if self.folder else ()
         return (*super().node_options(etcd), *own)
 
 
@@ -74,17 +75,20 @@ class StatesCase(clusters.ClusterCase):
         self.assertIn("\n  ! ", shown)
         return text
 
+    def json_of(self, command):
+        done = subprocess.run([os.environ["MAYFLY"], "cluster", command, "--json", "--etcd",
+                               self.cluster.etcd.urls()], capture_output=True, text=True,
+                              check=False, timeout=60, stdin=subprocess.DEVNULL)
+        return json.loads(done.stdout)
+
     def assert_fine(self):
         await_that(lambda: self.tell("check")[0] == OK, lambda: self.tell("check")[1])
 
 
-@unittest.skipUnless(frozen_disk.is_possible(frozen_disk.SmallMemory, DISK), "needs root")
 class BadStatesTest(StatesCase):
     def setUp(self):
-        self.disk = self.enterContext(frozen_disk.SmallMemory(DISK))
         options = ("--appendonly", "yes", "--save", "")
-        self.cluster = self.enterContext(
-            WatchedCluster(self.disk.folder, replicas=1, etcd=3, options=options))
+        self.cluster = self.enterContext(WatchedCluster(replicas=1, etcd=3, options=options))
         self.addCleanup(self.explain, self.cluster)
         self.cluster.create("commands")
         self.primary, self.replica = self.cluster.nodes
@@ -93,10 +97,10 @@ class BadStatesTest(StatesCase):
         self.assert_fine()
         with self.subTest("no memory"):
             self.check_no_memory()
-        with self.subTest("full disk"):
-            self.check_full_disk()
-        self.cluster.await_in_sync()
-        self.assert_fine()
+        with self.subTest("too many clients"):
+            self.check_many_clients()
+        with self.subTest("a long script"):
+            self.check_script()
         with self.subTest("etcd"):
             self.check_etcd()
         with self.subTest("frozen and killed"):
@@ -116,38 +120,32 @@ class BadStatesTest(StatesCase):
         self.assertEqual(ready(self.cluster.http_port)[0], 200)
         self.assert_fine()
 
-    def fill_disk(self):
-        self.disk.fill()
+    def check_many_clients(self):
         client = self.primary.client()
-        for number in range(1_000):
-            try:
-                if str(client.ask("SET", f"key:{number}", VALUE)).startswith("MISCONF"):
-                    return
-            except Closed:
-                client = self.primary.client()
-        self.fail("the disk never was full")
+        client.ok("CONFIG", "SET", "maxclients", 1)
+        self.assert_told("raise maxclients", "max number of clients reached",
+                         status=("takes no more clients", "0 of 16384 slots known to be served"))
+        client.ok("CONFIG", "SET", "maxclients", 10_000)
+        self.assert_fine()
 
-    def check_full_disk(self):
-        self.fill_disk()
-        self.assert_told("says MISCONF Errors writing to the AOF file: ",
-                         "free space on its disk", "Or mayfly cluster failover",
-                         status=("refuses writes", "16384 refuse writes"))
-        self.assertRegex(str(ready(self.cluster.http_port)), "503.*MISCONF")
-        self.assertIn("Cannot write the append-only file", self.primary.log())
-        address = f"redis://{self.primary.place()}"
-        code, text = told_by("top", address, "--once", "--interval", "0.05")
-        self.assertEqual(code, OK, text)
-        copy = self.replica.path("copy.db")
-        code, text = told_by("import", address, "--db", copy)
-        self.assertEqual(code, OK, text)
-        self.assertEqual(told_by("get", "--db", copy, "a"), (OK, "3\n"))
-        self.disk.make_room()
-        await_that(lambda: self.primary.told("PING") == "PONG", self.primary.log)
+    def check_script(self):
+        client = self.primary.client()
+        client.ok("CONFIG", "SET", "busy-reply-threshold", 10)
+        client.send("EVAL", "while true do end", 0)
+        await_that(lambda: str(self.primary.told("GET", "a")).startswith("BUSY"), self.primary.log)
+        self.assert_told("SCRIPT KILL there", "BUSY Mayfly is busy running a script",
+                         status=("  busy ", "0 of 16384 slots served"))
+        self.assertRegex(str(ready(self.cluster.http_port)), "503.*busy: a script runs")
+        self.primary.told("SCRIPT", "KILL")
+        self.assert_fine()
 
     def check_etcd(self):
         members = self.cluster.etcd.members
         members[0].kill()
         self.assert_told("2 of 3 answer", status=("etcd 2/3", "16384 slots ok"))
+        code, text = told_by("cluster", "check", "--etcd", members[1].url())
+        self.assertEqual(code, PROBLEMS, text)
+        self.assertIn(f" at {members[0].url()}: ", text, "one that is not named")
         members[1].kill()
         self.assert_told("etcd has no majority: 1 of 3 members answer", "2 of 2 answer",
                          status=("2 nodes, 1 shard, 16384 slots ok", "etcd 1/3",
@@ -157,6 +155,8 @@ class BadStatesTest(StatesCase):
         self.assertEqual(code, FAILED)
         self.assertIn("nodes, shards and slots: unknown", text)
         self.assertEqual(self.tell("check")[0], FAILED)
+        self.assertFalse(self.json_of("check")["is_fine"])
+        self.assertIsNone(self.json_of("status")["served_slots"])
         place = self.replica.place()
         self.assert_told("etcd has no majority: 0 of 3", "2 of 2 answer", words=("--node", place),
                          status=("2 nodes, 1 shard, 16384 slots ok", "in sync: ",
@@ -182,13 +182,56 @@ class BadStatesTest(StatesCase):
         self.assertNotIn("--accept-loss", text)
 
 
+@unittest.skipUnless(frozen_disk.is_possible(frozen_disk.SmallMemory, DISK), "needs root")
+class FullDiskTest(StatesCase):
+    def setUp(self):
+        self.disk = self.enterContext(frozen_disk.SmallMemory(DISK))
+        options = ("--appendonly", "yes", "--save", "")
+        self.cluster = self.enterContext(
+            WatchedCluster(self.disk.folder, replicas=1, options=options))
+        self.addCleanup(self.explain, self.cluster)
+        self.cluster.create("commands")
+        self.primary, self.replica = self.cluster.nodes
+
+    def fill_disk(self):
+        self.disk.fill()
+        client = self.primary.client()
+        for number in range(1_000):
+            try:
+                if str(client.ask("SET", f"key:{number}", VALUE)).startswith("MISCONF"):
+                    return
+            except Closed:
+                client = self.primary.client()
+        self.fail("the disk never was full")
+
+    def test_a_full_disk_is_told(self):
+        self.primary.client().ok("SET", "a", 3)
+        self.fill_disk()
+        self.assert_told("says MISCONF Errors writing to the AOF file: ",
+                         "free space on its disk", "Or mayfly cluster failover",
+                         status=("refuses writes", "16384 refuse writes"))
+        self.assertRegex(str(ready(self.cluster.http_port)), "503.*MISCONF")
+        self.assertIn("Cannot write the append-only file", self.primary.log())
+        address = f"redis://{self.primary.place()}"
+        code, text = told_by("top", address, "--once", "--interval", "0.05")
+        self.assertEqual(code, OK, text)
+        copy = self.replica.path("copy.db")
+        code, text = told_by("import", address, "--db", copy)
+        self.assertEqual(code, OK, text)
+        self.assertEqual(told_by("get", "--db", copy, "a"), (OK, "3\n"))
+        self.disk.make_room()
+        await_that(lambda: self.primary.told("PING") == "PONG", self.primary.log)
+        self.cluster.await_in_sync()
+        self.assert_fine()
+
+
 class EmptyTest(StatesCase):
     def test_a_shard_without_files_is_told_before_and_after(self):
         self.cluster = self.enterContext(
             WatchedCluster(replicas=0, options=("--save", ""))).create("init")
         node, = self.cluster.nodes
         self.assertEqual(node.told("SET", "a", 1), "OK")
-        text = self.assert_told("0 of 1 nodes keep their data", status=("keeps its data",))
+        text = self.assert_told("0 of 1 answering nodes keep their data", status=("keeps its data",))
         self.assertIn("appendonly yes", text)
         code, text = self.tell("check", "--cache")
         self.assertEqual(code, OK, text)

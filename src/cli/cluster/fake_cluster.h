@@ -145,8 +145,16 @@ struct FakeNode {
   bool is_loading = false;
   bool is_plain = false;  // not in cluster mode
   ReplyValue slots;       // of CLUSTER SLOTS
+  std::string lines;      // of CLUSTER NODES
   std::string functions;  // of FUNCTION DUMP: one library; empty: none
   bool takes_functions = true;
+  std::string role;            // of CLUSTER INFO; empty: "leading", or "following" if it hears one
+  bool is_link_down = false;   // a replica without a connection to its primary
+  bool is_syncing = false;     // it copies all data
+  bool refuses_reads = false;  // with MASTERDOWN
+  std::string error;           // the reply to all requests
+  std::uint64_t failed_rewrites = 0;
+  std::uint64_t unexpected_errors = 0;
 };
 
 class FakeNodes final : public ClusterNodes {
@@ -186,8 +194,16 @@ class FakeNodes final : public ClusterNodes {
     return reply;
   }
 
+  static bool is_replica(const FakeNode& node) {
+    return node.followed_offset > 0 || node.hears_primary || node.is_link_down;
+  }
+
   ReplyValue answer(const FakeNode& node, const std::string& words) const {
     using Kind = ReplyValue::Kind;
+    if (!node.error.empty()) return text(Kind::error, node.error);
+    if (words == "DBSIZE" && node.refuses_reads) {
+      return text(Kind::error, "MASTERDOWN Link with MASTER is down");
+    }
     if (words == "PING") return text(Kind::simple, "PONG");
     if (words == "DBSIZE") return integer(node.keys);
     if (words == "INFO") {
@@ -196,14 +212,22 @@ class FakeNodes final : public ClusterNodes {
           fmt::format("used_memory:1048576\r\nloading:{}\r\nrole:{}\r\n"
                       "slave_repl_offset:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:{}\r\n"
                       "aof_last_write_status:{}\r\nmayfly_version:{}\r\npaused_reason:{}\r\n"
-                      "paused_actions:{}\r\nmaster_link_status:{}\r\n"
-                      "",
-                      node.is_loading ? 1 : 0,
-                      node.followed_offset > 0 || node.hears_primary ? "slave" : "master",
+                      "paused_actions:{}\r\nmaster_link_status:{}\r\n",
+                      node.is_loading ? 1 : 0, is_replica(node) ? "slave" : "master",
                       node.followed_offset, node.max_memory,
                       node.evicts ? "allkeys-lru" : "noeviction", node.is_log_good ? "ok" : "err",
                       node.version, node.paused.empty() ? "none" : "client_pause",
-                      node.paused.empty() ? "none" : node.paused, node.hears_primary ? "up" : ""));
+                      node.paused.empty() ? "none" : node.paused,
+                      node.is_link_down    ? "down"
+                      : node.hears_primary ? "up"
+                                           : "") +
+              fmt::format("master_link_down_since_seconds:{}\r\nmaster_sync_in_progress:{}\r\n"
+                          "aof_last_bgrewrite_status:{}\r\n"
+                          "aof_rewrites_consecutive_failures:{}\r\n"
+                          "unexpected_error_replies:{}\r\n",
+                          node.is_link_down ? 41 : 0, node.is_syncing ? 1 : 0,
+                          node.failed_rewrites > 0 ? "err" : "ok", node.failed_rewrites,
+                          node.unexpected_errors));
     }
     if (words == "TIME") {
       const auto ms = (clock_.now() + node.clock_ahead).time_since_epoch().count();
@@ -228,6 +252,7 @@ class FakeNodes final : public ClusterNodes {
     }
     if (words == "CLUSTER INFO") return text(Kind::bulk, info(node));
     if (words == "CLUSTER SLOTS") return node.slots;
+    if (words == "CLUSTER NODES") return text(Kind::bulk, node.lines);
     if (words.starts_with("CLUSTER COUNTKEYSINSLOT")) {
       return integer(words.ends_with(" 0") ? 100 : 0);
     }
@@ -244,8 +269,10 @@ class FakeNodes final : public ClusterNodes {
         "\r\ncluster_role:{}\r\ncluster_serving:{}\r\ncluster_epoch:{}\r\n"
         "cluster_clock_floor_ms:{}\r\n",
         node.name, node.id, node.incarnation, node.shard,
-        node.hears_primary ? "following" : "leading", node.is_serving ? 1 : 0, node.epoch,
-        node.clock_floor.count());
+        !node.role.empty()   ? node.role
+        : node.hears_primary ? "following"
+                             : "leading",
+        node.is_serving ? 1 : 0, node.epoch, node.clock_floor.count());
     lines += fmt::format(
         "cluster_refused_writes:{}\r\ncluster_keeps_data:{}\r\ncluster_came_back_empty:{}\r\n"
         "cluster_disk_free_bytes:{}\r\ncluster_disk_bytes:107374182400\r\n",
@@ -259,7 +286,7 @@ class FakeNodes final : public ClusterNodes {
       lines += "cluster_register_error:" + node.refused_register + "\r\n";
     }
     for (const auto& [address, other] : nodes) {
-      if (other.id == node.id) continue;
+      if (other.id == node.id || other.shard != node.shard) continue;
       const bool is_wrong = std::chrono::abs(other.clock_ahead) > Millis(500);
       lines += fmt::format("cluster_member_{}:in_record=1,lag={},clock_difference_ms={}{}\r\n",
                            other.id, node.lag, is_wrong ? other.clock_ahead.count() : 3,

@@ -15,8 +15,8 @@ constexpr Millis kBusyLong{60'000};
 
 class ProblemFinder {
  public:
-  ProblemFinder(const ClusterView& view, const NodeAnswers& answers, Time now)
-      : view_(view), answers_(answers), now_(now) {}
+  ProblemFinder(const ClusterView& view, ProblemContext context)
+      : view_(view), context_(std::move(context)) {}
 
   std::vector<ClusterProblem> find() {
     look_at_cluster();
@@ -56,8 +56,7 @@ class ProblemFinder {
   void look_at_moves();
 
   const ClusterView& view_;
-  const NodeAnswers& answers_;
-  const Time now_;
+  const ProblemContext context_;
   std::vector<ClusterProblem> problems_;
 };
 
@@ -119,12 +118,21 @@ void ProblemFinder::look_at_dead(const ClusterShard& shard, const std::string& w
     if (is_silent) silent.push_back(member.node);
     has_heir = has_heir || (is_alive(member) && !is_silent);
   }
-  if (has_heir) {
+  if (is_gone(primary.node)) missing.insert(missing.begin(), primary.node);
+  if (answer(primary.node) == NodeAnswer::silent) silent.insert(silent.begin(), primary.node);
+  if (has_heir && context_.has_register) {
     return add(Severity::fault, what + "; a replica that is in sync takes over",
                "wait some seconds, and look again");
   }
-  if (is_gone(primary.node)) missing.insert(missing.begin(), primary.node);
-  if (answer(primary.node) == NodeAnswer::silent) silent.insert(silent.begin(), primary.node);
+  if (has_heir) {
+    std::string advice = "start etcd again";
+    if (is_gone(primary.node)) advice += ", or " + how_to_start({primary.node});
+    if (answer(primary.node) == NodeAnswer::silent) {
+      advice += ", or look at " + label(primary.node) + ": stopped (kill -CONT), overloaded?";
+    }
+    return add(Severity::fault, what + "; no replica can take over before etcd is back",
+               std::move(advice));
+  }
   if (!silent.empty()) {
     return add(Severity::fault,
                what + (shard.record.insync.empty() ? "; no replica could take over"
@@ -180,15 +188,22 @@ std::string ProblemFinder::labels(const std::vector<std::string>& ids) const {
 }
 
 NodeAnswer ProblemFinder::answer(std::string_view id) const {
-  const auto found = answers_.find(id);
-  return found == answers_.end() ? NodeAnswer::unknown : found->second;
+  const auto found = context_.answers.find(id);
+  return found == context_.answers.end() ? NodeAnswer::unknown : found->second;
 }
 
 void ProblemFinder::look_at_replicas(const ClusterShard& shard) {
   if (!view_.config()) return;
-  const auto wanted = static_cast<std::size_t>(std::max(view_.config()->record.replicas, 0));
   const std::size_t in_sync = shard.record.insync.size();
-  const std::size_t nodes = view_.members(shard).size();
+  const std::vector<std::string> members = view_.members(shard);
+  const std::size_t nodes = members.size();
+  // A shard that was given a replica after `init --replicas 0` is to have it.
+  const bool has_replica = std::ranges::any_of(members, [&](const std::string& node) {
+    const NodeRecord* const record = view_.node(node);
+    return node != shard.record.primary.node && record->state == NodeState::in;
+  });
+  const auto wanted =
+      static_cast<std::size_t>(std::max(view_.config()->record.replicas, has_replica ? 1 : 0));
   if (wanted == 0) return;
   const std::string here = "shard " + shard.id;
   const std::string advice = nodes <= wanted
@@ -256,7 +271,7 @@ void ProblemFinder::look_at_moves() {
     }
     if (!is_active(record.state)) continue;
     const bool is_busy = record.state == MoveState::waiting && record.busy_since != Time{};
-    if (is_busy && now_ - record.busy_since >= kBusyLong) {
+    if (is_busy && context_.now - record.busy_since >= kBusyLong) {
       add(Severity::risk,
           "move " + id + " from " + record.source + " to " + record.target +
               " has been refused for more than a minute: " + record.error,
@@ -275,9 +290,8 @@ void ProblemFinder::look_at_moves() {
 
 }  // namespace
 
-std::vector<ClusterProblem> find_problems(const ClusterView& view, const NodeAnswers& answers,
-                                          Time now) {
-  return ProblemFinder(view, answers, now).find();
+std::vector<ClusterProblem> find_problems(const ClusterView& view, ProblemContext context) {
+  return ProblemFinder(view, std::move(context)).find();
 }
 
 std::string_view name_of(Severity severity) {

@@ -31,15 +31,23 @@ enum class NodeAnswer {
   refuses,  // no process listens there
   silent,   // no answer: stopped, overloaded, or cut off from here
   hidden,   // no answer here, but another node has just heard of it
-  locked,   // it does not let us in
+  locked,   // it wants a password, or another one
+  closed,   // it lets nobody in from here: protected mode
+  full,     // it has as many clients as maxclients allows
+  busy,     // a script or a function runs there, and it does nothing else
   broken,   // an error, or another server at its address
 };
 using NodeAnswers = std::map<std::string, NodeAnswer, std::less<>>;  // by id
 
-// The worst first. `answers` of nodes that were asked. `now`: Time{} if it does not matter for how
-// long something has been so.
-std::vector<ClusterProblem> find_problems(const ClusterView& view, const NodeAnswers& answers = {},
-                                          Time now = {});
+// What is known beside the records.
+struct ProblemContext {
+  NodeAnswers answers{};     // of nodes that were asked
+  Time now{};                // Time{}: it does not matter for how long something has been so
+  bool has_register = true;  // false: etcd takes no changes, so nobody takes over
+};
+
+// The worst first.
+std::vector<ClusterProblem> find_problems(const ClusterView& view, ProblemContext context = {});
 
 std::string_view name_of(Severity severity);
 

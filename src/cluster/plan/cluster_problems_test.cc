@@ -156,7 +156,7 @@ TEST_F(ClusterProblemsTest, NodesThatAnswerAreNotDead) {
   erase(live_key(id(3)));
   const NodeAnswers answers = {{id(0), NodeAnswer::answers}, {id(3), NodeAnswer::silent}};
   std::string all;
-  for (const ClusterProblem& problem : find_problems(view_, answers)) {
+  for (const ClusterProblem& problem : find_problems(view_, {.answers = answers})) {
     all += problem.what + ": " + problem.advice + "\n";
   }
   EXPECT_NE(all.find("10.0.0.0:6379 runs, but etcd has forgotten it"), std::string::npos) << all;
@@ -198,15 +198,15 @@ TEST_F(ClusterProblemsTest, AMoveThatIsRefusedForAMinute) {
   move.error = "the target: BUSY another move";
   move.busy_since = Time(Millis(1'000'000));
   put("moves/7", to_text(move));
-  EXPECT_TRUE(find_problems(view_, {}, Time(Millis(1'059'999))).empty());
-  const auto problems = find_problems(view_, {}, Time(Millis(1'060'000)));
+  EXPECT_TRUE(find_problems(view_, {.now = Time(Millis(1'059'999))}).empty());
+  const auto problems = find_problems(view_, {.now = Time(Millis(1'060'000))});
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].severity, Severity::risk);
   EXPECT_NE(problems[0].what.find("for more than a minute: the target: BUSY"), std::string::npos);
   EXPECT_NE(problems[0].advice.find("cluster cancel 7"), std::string::npos);
   move.busy_since = {};
   put("moves/7", to_text(move));
-  EXPECT_TRUE(find_problems(view_, {}, Time(Millis(9'000'000))).empty());
+  EXPECT_TRUE(find_problems(view_, {.now = Time(Millis(9'000'000))}).empty());
 }
 
 TEST_F(ClusterProblemsTest, ABrokenRecord) {

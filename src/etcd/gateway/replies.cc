@@ -253,7 +253,9 @@ Result<std::vector<EtcdMember>> parse_members_reply(std::string_view body) {
   const JsonValue reply = reader.document(body);
   std::vector<EtcdMember> members;
   for (const JsonValue& member : reader.list(reply, "members")) {
-    members.push_back({reader.number(member, "ID"), reader.text(member, "name")});
+    EtcdMember& one = members.emplace_back(
+        EtcdMember{reader.number(member, "ID"), reader.text(member, "name"), {}});
+    for (const JsonValue& url : reader.list(member, "clientURLs")) one.urls.push_back(url.text);
   }
   return reader.result(std::move(members));
 }

@@ -253,6 +253,7 @@ TEST(MembersReply, HasTheirNames) {
   ASSERT_EQ(members->size(), 2u);
   EXPECT_EQ((*members)[1].id, 6645217317799322159u);
   EXPECT_EQ((*members)[1].name, "m2");
+  EXPECT_EQ((*members)[1].urls, std::vector<std::string>{"http://127.0.0.1:37015"});
 }
 
 }  // namespace

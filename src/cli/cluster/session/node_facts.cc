@@ -25,6 +25,10 @@ NodeAnswer answer_of(const Error& error) {
       return NodeAnswer::silent;
     case Code::denied:
       return NodeAnswer::locked;
+    case Code::unsupported:
+      return NodeAnswer::closed;
+    case Code::full:
+      return NodeAnswer::full;
     default:
       return NodeAnswer::broken;
   }
@@ -77,12 +81,16 @@ std::optional<Time> time_of(const ReplyValue& reply) {
   return Time(Millis(static_cast<std::int64_t>(ms)));
 }
 
-// Why a node that answers is none of a cluster.
-std::string complaint(const ReplyValue& reply) {
+// Why a node that answers does not say what it is.
+void complain(NodeFacts& facts, const ReplyValue& reply) {
+  facts.error = reply.text;
+  facts.answer = NodeAnswer::broken;
+  if (reply.text.starts_with("BUSY ")) facts.answer = NodeAnswer::busy;
+  if (reply.text.starts_with("NOPERM ")) facts.answer = NodeAnswer::locked;
   if (reply.text.find("cluster support disabled") != std::string::npos) {
-    return "is not in cluster mode (start it with --cluster-enabled yes --cluster-etcd URLS)";
+    facts.error =
+        "is not in cluster mode (start it with --cluster-enabled yes --cluster-etcd URLS)";
   }
-  return reply.text;
 }
 
 }  // namespace
@@ -146,7 +154,14 @@ void read_server_info(NodeFacts& facts, std::string_view info) {
   health.is_log_good = info_value(info, "aof_last_write_status") != "err";
   health.is_snapshot_good = info_value(info, "rdb_last_bgsave_status") != "err";
   health.is_link_down = info_value(info, "master_link_status") == "down";
-  if (is_yes(info_value(info, "aof_enabled"))) health.keeps_data = true;
+  health.link_down_s = whole(info_value(info, "master_link_down_since_seconds"));
+  health.unexpected_errors = whole(info_value(info, "unexpected_error_replies"));
+  if (info_value(info, "aof_last_bgrewrite_status") == "err") {
+    const std::uint64_t failures = whole(info_value(info, "aof_rewrites_consecutive_failures"));
+    health.failed_rewrites = std::max<std::uint64_t>(failures, 1);
+  }
+  // A server of an older version does not tell it in CLUSTER INFO.
+  if (!health.keeps_data && is_yes(info_value(info, "aof_enabled"))) health.keeps_data = true;
   facts.is_loading = is_yes(info_value(info, "loading"));
   facts.loaded_share = share_of(info, "loading_loaded_bytes", "loading_total_bytes");
   facts.is_syncing = is_yes(info_value(info, "master_sync_in_progress"));
@@ -178,13 +193,14 @@ NodeFacts ask_facts(ClusterSession& session, const NodeAddress& node) {
   if (!replies) return fail(replies.error());
   const std::vector<ReplyValue>& all = *replies;
   if (is_error(all[0])) {
-    facts.error = complaint(all[0]);
-    facts.answer = NodeAnswer::broken;
+    complain(facts, all[0]);
     return facts;
   }
   read_cluster_info(facts, all[0].text);
   if (all[1].kind == ReplyValue::Kind::integer) {
     facts.keys = static_cast<std::uint64_t>(all[1].integer);
+  } else if (all[1].text.starts_with("MASTERDOWN ")) {
+    facts.health.refused_reads = all[1].text;
   }
   if (!is_error(all[2])) read_server_info(facts, all[2].text);
   // The only sign that a server of an older version gives.

@@ -31,7 +31,11 @@ Error no_entry(const NodeAddress& node, const Error& why) {
     return {Code::denied,
             node.text() + " has another password than --password or MAYFLY_PASSWORD says"};
   }
-  return why;
+  if (says("NOPERM")) return {Code::denied, why.message};
+  if (says("max number of clients")) return {Code::full, why.message};
+  if (says("DENIED")) return {Code::unsupported, why.message};
+  // Another error of the server: it is there, and its password is not what is wrong.
+  return {why.code == Code::denied ? Code::io : why.code, why.message};
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ CheckResult check_records(const ClusterPicture& picture) {
       "records",
       fmt::format("{} of {} slots have an owner, {}, {}", covered, kHashSlots,
                   plural(view.shards().size(), "shard"), plural(view.nodes().size(), "node")),
-      find_problems(view, answers_of(picture), picture.now)};
+      find_problems(view, {answers_of(picture), picture.now, picture.error.empty()})};
   if (!picture.error.empty()) {
     result.problems.push_back({Severity::fault,
                                "etcd cannot be read, so these records are from " + picture.source,
@@ -101,6 +101,20 @@ CheckResult check_epochs(const ClusterPicture& picture) {
   return result;
 }
 
+CheckResult check_replicas(const ClusterPicture& picture) {
+  const ReplicaCount count = count_replicas(picture);
+  CheckResult result{
+      "replicas", fmt::format("{} of {} are in sync", count.in_sync, plural(count.all, "replica")),
+      replica_problems(picture)};
+  if (count.in_sync < count.all) {
+    result.problems.push_back({Severity::risk,
+                               fmt::format("{} not in sync, or not known to be",
+                                           plural(count.all - count.in_sync, "replica")),
+                               "", true});
+  }
+  return result;
+}
+
 CheckResult check_writes(const ClusterPicture& picture) {
   const ClusterService service = service_of(picture);
   const std::size_t shards = picture.view.shards().size();
@@ -126,8 +140,7 @@ CheckResult check_storage(const ClusterPicture& picture) {
     if (*facts.health.keeps_data) ++keeping;
   }
   CheckResult result{
-      "storage",
-      fmt::format("{} of {} nodes keep their data in files", keeping, picture.facts.size()),
+      "storage", fmt::format("{} of {} answering nodes keep their data in files", keeping, known),
       storage_problems(picture)};
   if (known == 0 && !picture.facts.empty()) {
     result.problems.push_back(
@@ -164,7 +177,7 @@ CheckResult check_clocks(const ClusterPicture& picture) {
 
 CheckResult check_etcd(const ClusterPicture& picture) {
   CheckResult result{"etcd", "", {}};
-  std::size_t up = 0;
+  const EtcdCount count = count_etcd(picture);
   std::string versions;
   std::vector<std::string> old;
   const auto add = [&](Severity severity, std::string what, std::string advice,
@@ -175,10 +188,13 @@ CheckResult check_etcd(const ClusterPicture& picture) {
     const std::string name = member.name.empty() ? member.endpoint : member.name;
     const std::string label = "etcd member " + name;
     if (!member.error.empty()) {
-      add(Severity::risk, label + ": " + member.error, "start it again, or mend the way to it");
+      add(Severity::risk,
+          label + (member.is_named ? "" : " at " + member.endpoint) + ": " + member.error,
+          member.is_named ? "start it again, or mend the way to it"
+                          : "start it again; or name it in --etcd with an address that is right "
+                            "here");
       continue;
     }
-    ++up;
     if (versions.find(member.version) == versions.npos) versions += " " + member.version;
     if (member.version.starts_with("3.4") || member.version.starts_with("3.3")) {
       old.push_back(name);
@@ -200,18 +216,19 @@ CheckResult check_etcd(const ClusterPicture& picture) {
         fmt::format("version 3.4 or older, which gets no fixes: {}", fmt::join(old, ", ")),
         "3.5 or later is recommended", true);
   }
-  if (2 * up <= picture.etcd.size()) {
+  // If it can be read, it has a majority, however many members answer here.
+  if (!picture.error.empty() && 2 * count.up <= count.all) {
     add(Severity::fault,
-        fmt::format("etcd has no majority: {} of {} answer", up,
-                    plural(picture.etcd.size(), "member")),
-        "clients notice nothing, but no node can start, take over or move slots before it is back",
-        !picture.error.empty());
+        fmt::format("etcd has no majority: {} of {} answer", count.up, plural(count.all, "member")),
+        "start its members again. Until then shards that serve go on, but no node can start or "
+        "take over, no slots move, and those whose move was at its end wait",
+        true);
   }
-  if (picture.etcd.size() < 3) {
-    add(Severity::info, fmt::format("{} of etcd given", plural(picture.etcd.size(), "member")),
-        "three survive the loss of one; name all of them in --etcd", true);
+  if (count.all < 3) {
+    add(Severity::info, fmt::format("etcd has {}", plural(count.all, "member")),
+        "three survive the loss of one", true);
   }
-  result.detail = fmt::format("{} of {} answer,{}", up, picture.etcd.size(),
+  result.detail = fmt::format("{} of {} answer,{}", count.up, count.all,
                               versions.empty() ? " no version" : versions);
   return result;
 }
@@ -234,10 +251,12 @@ std::string results_text(const std::vector<CheckResult>& results, const Colours&
   return text;
 }
 
-std::string results_json(const std::vector<CheckResult>& results, bool is_fine) {
+std::string results_json(const std::vector<CheckResult>& results, bool is_fine,
+                         const std::string& error) {
   Json json;
   json.open('{');
   json.member("is_fine", is_fine);
+  json.member("error", std::string_view(error));
   json.key("checks");
   json.open('[');
   for (const CheckResult& result : results) {
@@ -261,13 +280,19 @@ std::string results_json(const std::vector<CheckResult>& results, bool is_fine) 
   return json.text();
 }
 
-// Asks every node for its map.
+bool belongs_to_shard(const ClusterPicture& picture, const std::string& id) {
+  const NodeRecord* const record = picture.view.node(id);
+  return record != nullptr && !record->shard.empty();
+}
+
+// Asks every node of a shard for its map.
 CheckResult check_maps(ClusterSession& session, const ClusterPicture& picture) {
   CheckResult result{"maps", "", {}};
   std::size_t asked = 0;
+  const std::size_t all = service_of(picture).nodes;
   for (const auto& [id, facts] : picture.facts) {
     const auto address = address_of(picture.view, id);
-    if (!facts.is_up() || facts.shard.empty() || !address) continue;
+    if (!facts.is_up() || !belongs_to_shard(picture, id) || !address) continue;
     const auto reply = call_node(session, *address, {"CLUSTER", "SLOTS"});
     if (!reply) {
       result.problems.push_back({Severity::risk, reply.error().message, ""});
@@ -278,19 +303,23 @@ CheckResult check_maps(ClusterSession& session, const ClusterPicture& picture) {
       result.problems.push_back(std::move(problem));
     }
   }
-  if (asked == 0 && !picture.facts.empty()) {
-    result.problems.push_back({Severity::risk, "no node could be asked for its map", ""});
+  if (asked < all) {
+    result.problems.push_back(
+        {Severity::risk,
+         asked == 0 ? "no node could be asked for its map"
+                    : plural(all - asked, "node") + " could not be asked for their map",
+         "", true});
   }
-  result.detail = fmt::format("{} of {} nodes compared with etcd", asked, picture.facts.size());
+  result.detail = fmt::format("{} of {} compared with etcd", asked, plural(all, "node"));
   return result;
 }
 
 }  // namespace
 
 std::vector<CheckResult> check_picture(const ClusterPicture& picture) {
-  return {check_records(picture), check_nodes(picture),   check_epochs(picture),
-          check_writes(picture),  check_storage(picture), check_clocks(picture),
-          check_etcd(picture)};
+  return {check_records(picture),  check_nodes(picture),  check_epochs(picture),
+          check_replicas(picture), check_writes(picture), check_storage(picture),
+          check_clocks(picture),   check_etcd(picture)};
 }
 
 std::vector<ClusterProblem> check_map(const ClusterView& view, const std::string& node,
@@ -322,18 +351,21 @@ std::vector<ClusterProblem> check_map(const ClusterView& view, const std::string
 Result<Exit> run_cluster_check(const ClusterCheckArgs& args, ClusterSession& session) {
   MoveRates rates;
   const ClusterPicture picture = take_picture(session, args.picture, nullptr, rates);
-  if (!picture.error.empty() && picture.view.shards().empty()) {
+  if (!is_known(picture)) {
+    if (session.is_json) {
+      session.talk.print(results_json({check_etcd(picture)}, false, picture.error));
+    }
     return Error{Code::io, picture.error + " (--node HOST:PORT asks the nodes)"};
   }
   std::vector<CheckResult> results = check_picture(picture);
   if (picture.view.config()) {
-    results.insert(results.begin() + 3, check_maps(session, picture));
+    results.insert(results.begin() + 4, check_maps(session, picture));
   }
   const bool is_fine = std::ranges::all_of(results, [](const CheckResult& result) {
     return std::ranges::none_of(result.problems, is_problem);
   });
   const Colours colours(session.talk.has_colours());
-  session.talk.print(session.is_json ? results_json(results, is_fine)
+  session.talk.print(session.is_json ? results_json(results, is_fine, picture.error)
                                      : results_text(results, colours));
   return is_fine ? Exit::ok : Exit::problems;
 }

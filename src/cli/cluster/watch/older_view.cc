@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 
 namespace mayfly {
@@ -74,8 +75,10 @@ Result<ClusterView> view_of_nodes(ClusterSession& session, const NodeAddress& no
   for (const NodeLine& line : nodes) addresses.push_back(line.address);
   const std::vector<NodeFacts> all = ask_facts(session, addresses);
   std::map<std::string, const NodeFacts*> facts;
+  std::set<std::string> gone;  // only these are known not to live
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     facts[nodes[i].id] = all[i].is_up() && all[i].id == nodes[i].id ? &all[i] : nullptr;
+    if (all[i].answer == NodeAnswer::refuses) gone.insert(nodes[i].id);
   }
   // A shard is called as its nodes call it; by its primary if none of them answers.
   const auto leader = [](const NodeLine& line) {
@@ -101,7 +104,7 @@ Result<ClusterView> view_of_nodes(ClusterSession& session, const NodeAddress& no
     record.shard = name->second;
     record.state = NodeState::in;
     put(node_key(line.id), to_text(record));
-    if (facts[line.id] != nullptr) {
+    if (!gone.contains(line.id)) {
       LiveRecord live;
       live.incarnation = incarnation(line.id);
       live.version = "?";
@@ -117,6 +120,14 @@ Result<ClusterView> view_of_nodes(ClusterSession& session, const NodeAddress& no
     if (facts[line.id] != nullptr) {
       for (const auto& [id, member] : facts[line.id]->members) {
         if (member.is_in_record) shard.insync.push_back({id, incarnation(id)});
+      }
+    } else {
+      // Only the primary has the list; a replica knows whether it is in it.
+      for (const NodeLine& other : nodes) {
+        const bool is_out = facts[other.id] != nullptr && facts[other.id]->role == "outside";
+        if (other.primary == line.id && !is_out) {
+          shard.insync.push_back({other.id, incarnation(other.id)});
+        }
       }
     }
     std::ranges::sort(shard.insync);
@@ -146,12 +157,14 @@ void take_older_view(ClusterSession& session, const PictureOptions& options,
     if (view) {
       picture.view = *std::move(view);
       picture.source = options.node + " and the nodes that it knows";
+      picture.knows_lives = false;
       return;
     }
     picture.error += "; and " + view.error().message;
   }
   if (before == nullptr) return;
   picture.view = before->view;
+  picture.knows_lives = before->knows_lives;
   picture.source = "before";
 }
 

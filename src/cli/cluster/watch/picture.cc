@@ -30,11 +30,6 @@ std::string with_unit(double value, double step, std::string_view unit) {
   return tail.empty() ? number : number + " " + tail;
 }
 
-const NodeFacts* facts_of(const ClusterPicture& picture, const std::string& node) {
-  const auto found = picture.facts.find(node);
-  return found == picture.facts.end() || !found->second.is_up() ? nullptr : &found->second;
-}
-
 // The host alone where that is enough.
 std::string short_label(const ClusterView& view, const std::string& id) {
   const NodeRecord* const node = view.node(id);
@@ -61,6 +56,10 @@ std::string in_sync_text(const ClusterPicture& picture, const ClusterShard& shar
   }
   if (!picture.view.is_alive(member) || answer == NodeAnswer::refuses) return text + " (down)";
   if (answer == NodeAnswer::silent) return text + " (no answer)";
+  if (answer == NodeAnswer::busy) return text + " (busy)";
+  if (itself != picture.facts.end() && itself->second.health.is_link_down) {
+    return text + " (no connection)";
+  }
   const NodeFacts* const primary = facts_of(picture, shard.record.primary.node);
   if (primary == nullptr) return text;
   const auto found = primary->members.find(member.node);
@@ -84,10 +83,12 @@ std::string outside_text(const ClusterPicture& picture, const ClusterShard& shar
     const auto found = picture.facts.find(node);
     const bool is_gone =
         found != picture.facts.end() && found->second.answer == NodeAnswer::refuses;
-    return label + (is_gone ? " is down" : " gives no answer");
+    const bool is_busy = found != picture.facts.end() && found->second.answer == NodeAnswer::busy;
+    return label + (is_gone ? " is down" : is_busy ? " is busy" : " gives no answer");
   }
   if (facts->is_loading) return label + " loads" + percent(facts->loaded_share);
   if (facts->is_syncing) return label + " copies" + percent(facts->synced_share);
+  if (facts->health.is_link_down) return label + " has no connection";
   const NodeFacts* const primary = facts_of(picture, shard.record.primary.node);
   if (primary != nullptr) {
     const auto member = primary->members.find(node);
@@ -116,9 +117,8 @@ std::string replicas_text(const ClusterPicture& picture, const ClusterShard& sha
 }
 
 std::string etcd_text(const ClusterPicture& picture) {
-  const auto up = std::ranges::count_if(
-      picture.etcd, [](const EtcdEndpointStatus& member) { return member.error.empty(); });
-  std::string text = fmt::format("etcd {}/{}", up, picture.etcd.size());
+  const EtcdCount count = count_etcd(picture);
+  std::string text = fmt::format("etcd {}/{}", count.up, count.all);
   std::set<std::string> versions;
   std::optional<double> latency;
   std::string leader;
@@ -128,14 +128,14 @@ std::string etcd_text(const ClusterPicture& picture) {
     latency = std::min(latency.value_or(member.latency_ms), member.latency_ms);
     if (member.is_leader) leader = member.name.empty() ? member.endpoint : member.name;
   }
-  if (up == 0) return text;
+  if (count.up == 0) return text;
   text += leader.empty() ? ", no leader" : ", leader " + leader;
   return text + fmt::format(", {:.1f} ms, {}", *latency, fmt::join(versions, " and "));
 }
 
 std::string head_text(const ClusterPicture& picture) {
   const ClusterView& view = picture.view;
-  if (!picture.error.empty() && view.shards().empty()) {
+  if (!is_known(picture)) {
     return fmt::format("{:<45}   {}", picture.name + "   nodes, shards and slots: unknown",
                        etcd_text(picture));
   }
@@ -228,6 +228,11 @@ void move_lines(const ClusterPicture& picture, std::vector<std::string>& lines) 
 
 }  // namespace
 
+const NodeFacts* facts_of(const ClusterPicture& picture, const std::string& node) {
+  const auto found = picture.facts.find(node);
+  return found == picture.facts.end() || !found->second.is_up() ? nullptr : &found->second;
+}
+
 std::string short_bytes(double bytes) { return with_unit(bytes, 1024, "B"); }
 std::string short_count(double count) { return with_unit(count, 1000, ""); }
 
@@ -249,6 +254,23 @@ ClusterPicture take_picture(ClusterSession& session, const PictureOptions& optio
   picture.progress = ask_progress(session, picture.view);
   picture.rates = rates.update(picture.progress, monotonic_ns());
   return picture;
+}
+
+bool is_known(const ClusterPicture& picture) {
+  return picture.error.empty() || !picture.view.shards().empty();
+}
+
+EtcdCount count_etcd(const ClusterPicture& picture) {
+  EtcdCount count;
+  std::set<std::uint64_t> seen;  // a member may be named twice, by a name and by an address
+  for (const EtcdEndpointStatus& member : picture.etcd) {
+    count.all = std::max(count.all, member.members);
+    if (member.error.empty() && (member.member == 0 || seen.insert(member.member).second)) {
+      ++count.up;
+    }
+  }
+  if (count.all == 0) count.all = picture.etcd.size();
+  return count;
 }
 
 std::map<std::string, char> shard_letters(const ClusterView& view) {
@@ -300,12 +322,13 @@ std::string shard_state(const ClusterPicture& picture, const ClusterShard& shard
   const NodeFacts* const facts = facts_of(picture, primary.node);
   if (facts == nullptr) {
     const auto found = picture.facts.find(primary.node);
-    const bool is_gone =
-        !picture.view.is_alive(primary) ||
-        (found != picture.facts.end() && found->second.answer == NodeAnswer::refuses);
-    if (found != picture.facts.end() && found->second.answer == NodeAnswer::locked) {
-      return std::string(kLocked);
-    }
+    const NodeAnswer answer =
+        found == picture.facts.end() ? NodeAnswer::unknown : found->second.answer;
+    if (answer == NodeAnswer::locked) return std::string(kLocked);
+    if (answer == NodeAnswer::closed) return std::string(kClosed);
+    if (answer == NodeAnswer::full) return std::string(kFull);
+    if (answer == NodeAnswer::busy) return std::string(kBusy);
+    const bool is_gone = !picture.view.is_alive(primary) || answer == NodeAnswer::refuses;
     return is_gone ? "down" : std::string(kNoAnswer);
   }
   if (facts->is_loading) return "loading";
@@ -314,6 +337,10 @@ std::string shard_state(const ClusterPicture& picture, const ClusterShard& shard
     return std::string(facts->health.refused_writes.empty() ? kServing : kRefusesWrites);
   }
   return facts->role == "leading" ? "fenced" : "not leading";
+}
+
+bool may_serve(std::string_view state) {
+  return state == kNoAnswer || state == kLocked || state == kClosed || state == kFull;
 }
 
 std::vector<std::string> picture_lines(const ClusterPicture& picture, const Colours& colours) {
@@ -329,7 +356,7 @@ std::vector<std::string> picture_lines(const ClusterPicture& picture, const Colo
   };
   if (!picture.error.empty()) {
     warn("etcd cannot be read; nodes go on without it: " + picture.error, Emphasis::bad);
-    if (picture.view.shards().empty()) {
+    if (!is_known(picture)) {
       warn("to see them without etcd: mayfly cluster status --node HOST:PORT", Emphasis::strong);
       return lines;
     }

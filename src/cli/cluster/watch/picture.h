@@ -28,9 +28,10 @@ namespace mayfly {
 struct ClusterPicture {
   std::string name;
   ClusterView view;
-  std::string error;      // why etcd cannot be read: then the view is the last one that was,
-  std::string source;     // or its source: "one member of etcd, perhaps not the latest"
-  bool is_cache = false;  // its data may be lost
+  std::string error;        // why etcd cannot be read: then the view is the last one that was,
+  std::string source;       // or its source: "one member of etcd, perhaps not the latest"
+  bool knows_lives = true;  // false: which processes live is in etcd, and not in the view
+  bool is_cache = false;    // its data may be lost
   std::map<std::string, NodeFacts> facts;  // by node
   std::vector<EtcdEndpointStatus> etcd;
   std::map<std::string, MoveProgress> progress;  // by job
@@ -51,6 +52,18 @@ ClusterPicture take_picture(ClusterSession& session, const PictureOptions& optio
 std::vector<std::string> picture_lines(const ClusterPicture& picture, const Colours& colours);
 std::string picture_json(const ClusterPicture& picture);
 
+// Of a node that has answered; else null.
+const NodeFacts* facts_of(const ClusterPicture& picture, const std::string& node);
+
+// False: neither etcd nor anybody else could say which shards and nodes there are.
+bool is_known(const ClusterPicture& picture);
+
+struct EtcdCount {
+  std::size_t up = 0;   // members that answer
+  std::size_t all = 0;  // by etcd's own list, if there is one; else those that --etcd names
+};
+EtcdCount count_etcd(const ClusterPicture& picture);
+
 // Letters by which shards are drawn: their ids if those are single ones.
 std::map<std::string, char> shard_letters(const ClusterView& view);
 
@@ -62,7 +75,13 @@ inline constexpr std::string_view kServing = "serving";
 inline constexpr std::string_view kRefusesWrites = "refuses writes";
 inline constexpr std::string_view kNoAnswer = "no answer";
 inline constexpr std::string_view kLocked = "wants password";
+inline constexpr std::string_view kClosed = "is closed from here";
+inline constexpr std::string_view kFull = "takes no more clients";
+inline constexpr std::string_view kBusy = "busy";
 std::string shard_state(const ClusterPicture& picture, const ClusterShard& shard);
+
+// Whether a primary in this state may serve its clients, though it does not tell us.
+bool may_serve(std::string_view state);
 
 std::string short_bytes(double bytes);  // "1.2 KB"
 std::string short_count(double count);  // "1.9 M"

@@ -29,7 +29,7 @@ void nodes_json(Json& json, const ClusterPicture& picture, const ClusterShard* s
     json.member("port", node.record.port);
     member_text(json, "zone", node.record.zone);
     json.member("state", name_of(node.record.state));
-    json.member("is_alive", live != nullptr);
+    json.member("is_alive", picture.knows_lives ? std::optional(live != nullptr) : std::nullopt);
     json.member("is_reachable", is_up);
     if (shard != nullptr) {
       const bool is_primary = shard->record.primary.node == id;
@@ -54,6 +54,21 @@ void nodes_json(Json& json, const ClusterPicture& picture, const ClusterShard* s
     json.close('}');
   }
   json.close(']');
+}
+
+// How much is served; null if the records are not known.
+void service_json(Json& json, const ClusterPicture& picture) {
+  const ClusterService service = service_of(picture);
+  const auto add = [&](std::string_view name, std::size_t count) {
+    std::optional<std::uint64_t> number;
+    if (is_known(picture)) number = count;
+    json.member(name, number);
+  };
+  add("uncovered_slots", picture.view.uncovered().count());
+  add("nodes_of_shards", service.nodes);
+  add("nodes_answering", service.answering);
+  add("served_slots", service.served_slots);
+  add("writable_slots", service.writable_slots);
 }
 
 void shards_json(Json& json, const ClusterPicture& picture) {
@@ -143,15 +158,16 @@ std::string picture_json(const ClusterPicture& picture) {
     json.member("lease_ms", static_cast<std::int64_t>(config.lease.count()));
     json.member("replicas", config.replicas);
   }
-  json.member("uncovered_slots", static_cast<std::uint64_t>(picture.view.uncovered().count()));
-  const ClusterService service = service_of(picture);
-  json.member("nodes_of_shards", static_cast<std::uint64_t>(service.nodes));
-  json.member("nodes_answering", static_cast<std::uint64_t>(service.answering));
-  json.member("served_slots", static_cast<std::uint64_t>(service.served_slots));
-  json.member("writable_slots", static_cast<std::uint64_t>(service.writable_slots));
-  shards_json(json, picture);
-  nodes_json(json, picture, nullptr);
-  moves_json(json, picture);
+  service_json(json, picture);
+  if (is_known(picture)) {
+    shards_json(json, picture);
+    nodes_json(json, picture, nullptr);
+    moves_json(json, picture);
+  } else {
+    for (const std::string_view name : {"shards", "nodes", "moves"}) {
+      json.member(name, std::optional<bool>());
+    }
+  }
   etcd_json(json, picture);
   problems_json(json, picture);
   json.close('}');

@@ -58,10 +58,17 @@ void add_memory(const ClusterPicture& picture, const std::string& node, const No
 void add_files(const ClusterPicture& picture, const std::string& node, const NodeFacts& facts,
                std::vector<ClusterProblem>& problems) {
   const NodeHealth& health = facts.health;
+  const bool refuses_for_files = health.refused_writes.starts_with("MISCONF");
   const std::string label = node_label(picture.view, node);
   const auto add = [&](std::string what, std::string advice) {
     problems.push_back({Severity::risk, std::move(what), std::move(advice)});
   };
+  if (health.failed_rewrites > 0) {
+    add(fmt::format("{} could not rewrite its append-only file, {} in a row", label,
+                    plural(health.failed_rewrites, "time")),
+        "free space on its disk (its log says what fails); then BGREWRITEAOF");
+  }
+  if (refuses_for_files) return;  // write_problems() has it
   if (!health.is_log_good) {
     add(label + " cannot write its append-only file", "free space on its disk; its log says more");
   }
@@ -118,6 +125,46 @@ void add_empty(const ClusterPicture& picture, const ClusterShard& shard,
        "fill it again, or restore a backup; appendonly yes keeps data"});
 }
 
+// What a node does that does not tell its state.
+std::string_view answer_text(NodeAnswer answer, bool is_live, bool knows_lives) {
+  switch (answer) {
+    case NodeAnswer::locked:
+      return "does not let us in";
+    case NodeAnswer::closed:
+      return "lets nobody in from here";
+    case NodeAnswer::full:
+      return "takes no more clients";
+    case NodeAnswer::busy:
+      return "runs a script or a function, and does nothing else";
+    default:
+      break;
+  }
+  if (!knows_lives) return "does not answer here";
+  return is_live ? "lives, but does not answer here" : "is forgotten by etcd, and here";
+}
+
+std::string_view answer_advice(NodeAnswer answer) {
+  switch (answer) {
+    case NodeAnswer::locked:
+      return "give the password: --password";
+    case NodeAnswer::closed:
+      return "run this on that machine; or set requirepass there, or protected-mode no if only "
+             "trusted machines reach it";
+    case NodeAnswer::full:
+      return "look there with CLIENT LIST who has so many connections; raise maxclients (CONFIG "
+             "SET works at once)";
+    case NodeAnswer::busy:
+      return "SCRIPT KILL there, or FUNCTION KILL. If it has written (UNKILLABLE): wait until it "
+             "ends, or stop the process (SHUTDOWN NOSAVE), so that a replica takes over";
+    case NodeAnswer::broken:
+      return "look at its log";
+    case NodeAnswer::hidden:
+      return "its replica hears it, so look again; is there a firewall between here and that node?";
+    default:
+      return "is it stopped (kill -CONT), overloaded, or behind a firewall?";
+  }
+}
+
 }  // namespace
 
 ClusterService service_of(const ClusterPicture& picture) {
@@ -132,7 +179,7 @@ ClusterService service_of(const ClusterPicture& picture) {
   SlotSet writable;
   for (const ClusterShard& shard : picture.view.shards()) {
     const std::string state = shard_state(picture, shard);
-    if (state == kNoAnswer || state == kLocked) service.is_known = false;
+    if (may_serve(state)) service.is_known = false;
     if (state != kServing && state != kRefusesWrites) continue;
     served |= shard.record.slots;
     ++service.served_shards;
@@ -171,18 +218,10 @@ std::vector<ClusterProblem> answer_problems(const ClusterPicture& picture) {
     const bool is_gone =
         answer == NodeAnswer::refuses || (answer == NodeAnswer::silent && !is_live);
     if (facts.is_up() || is_gone) continue;
-    std::string advice = "is it stopped (kill -CONT), overloaded, or behind a firewall?";
-    if (answer == NodeAnswer::locked) advice = "give the password: --password";
-    if (answer == NodeAnswer::broken) advice = "look at its log";
-    if (answer == NodeAnswer::hidden) {
-      advice =
-          "its replica hears it, so look again; is there a firewall between here and that node?";
-    }
-    const std::string_view state =
-        is_live ? "lives, but does not answer here" : "is forgotten by etcd, and here";
     problems.push_back({Severity::risk,
-                        fmt::format("{} {}: {}", node_label(picture.view, id), state, facts.error),
-                        advice});
+                        fmt::format("{} {}: {}", node_label(picture.view, id),
+                                    answer_text(answer, is_live, picture.knows_lives), facts.error),
+                        std::string(answer_advice(answer))});
   }
   return problems;
 }
@@ -201,9 +240,9 @@ std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture) {
     const std::string label = node_label(picture.view, shard.record.primary.node);
     std::string what = fmt::format("the primary of shard {}, {}, does not serve: it is {}",
                                    shard.id, label, state);
-    if (state == kNoAnswer || state == kLocked) {
+    if (may_serve(state)) {
       what = fmt::format("whether the primary of shard {}, {}, serves is unknown: it {}", shard.id,
-                         label, state == kLocked ? "wants a password" : "does not answer");
+                         label, state == kNoAnswer ? "does not answer" : state);
     }
     problems.push_back({Severity::fault, std::move(what), std::move(advice), is_detail});
   }
@@ -256,14 +295,7 @@ std::vector<ClusterProblem> storage_problems(const ClusterPicture& picture) {
   std::vector<ClusterProblem> problems;
   for (const auto& [id, facts] : picture.facts) {
     if (!facts.is_up()) continue;
-    const bool is_told = facts.health.refused_writes.starts_with("MISCONF");
-    if (!is_told) add_files(picture, id, facts, problems);
-    const bool is_joining = facts.is_loading || facts.is_syncing;
-    if (facts.health.is_link_down && !is_joining && facts.role == "following") {
-      problems.push_back({Severity::risk,
-                          node_label(picture.view, id) + " has no connection to its primary",
-                          "look again; its log says why"});
-    }
+    add_files(picture, id, facts, problems);
   }
   for (const ClusterShard& shard : picture.view.shards()) add_empty(picture, shard, problems);
   add_lost_at_power_cut(picture, problems);

@@ -35,6 +35,16 @@ std::vector<ClusterProblem> serving_problems(const ClusterPicture& picture);
 // Nodes that cannot reach etcd, or that know another one, or a later state of it.
 std::vector<ClusterProblem> register_problems(const ClusterPicture& picture);
 
+// Replicas that are not in sync, have no connection, or may have other data than their primaries.
+std::vector<ClusterProblem> replica_problems(const ClusterPicture& picture);
+
+// The replicas that shall be in sync, those that leave apart; and those that are.
+struct ReplicaCount {
+  std::size_t all = 0;
+  std::size_t in_sync = 0;
+};
+ReplicaCount count_replicas(const ClusterPicture& picture);
+
 // Shards that refuse writes, or soon will.
 std::vector<ClusterProblem> write_problems(const ClusterPicture& picture);
 
