@@ -123,10 +123,12 @@ void Persistence::look_at_unloaded_log() {
   const AofOptions options = aof_.options();
   const Result<AofFiles> files = find_aof(context_.host.disk(), options);
   if (files && !files->manifest) return;
+  aof_.keep_files_aside(AofWriter::LeftOut::not_loaded);
   context_.log.warning(
       "There is an append-only file in '{}', and appendonly is 'no': it is not loaded, and gets no "
-      "writes (to load it: start with appendonly yes)",
-      options.directory);
+      "writes (to load it: stop, and start with appendonly yes. CONFIG SET appendonly yes does not "
+      "load it, but begins another one, and keeps this one in '{}.not-loaded-N')",
+      options.directory, options.directory);
 }
 
 Status Persistence::begin_rdb(RdbLoadOptions options, const RdbEnded& loaded,
