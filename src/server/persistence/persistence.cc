@@ -202,9 +202,11 @@ Status Persistence::aof_loaded(const AofTask& task) {
   }
   const auto noted = parse_note(report.note);
   if (noted) loaded_history_ = *noted;
-  end_of_log_ =
-      report.ends_with_note && skipped.empty() && noted && noted->epoch == 0 ? noted : std::nullopt;
   const AofReplay& replay = task.replay();
+  const bool is_all = skipped.empty() && replay.failed() == 0 &&
+                      (!report.base || report.base->empty_keys == 0);  // else replicas have more
+  end_of_log_ =
+      report.ends_with_note && is_all && noted && noted->epoch == 0 ? noted : std::nullopt;
   if (replay.unchanging() > 0) {
     context_.log.notice("{} commands of the append-only file change nothing, and were left out",
                         replay.unchanging());
@@ -229,7 +231,7 @@ void Persistence::restore_replication(const RdbReport& report) {
   const auto database = report.aux.find("repl-stream-db");
   const std::int64_t selected =
       database == report.aux.end() ? 0 : parse_integer(database->second).value_or(0);
-  if (!report.skipped.empty()) return;  // the replicas have more
+  if (!report.skipped.empty() || report.empty_keys > 0) return;  // the replicas have more
   restore_replication(LoadedHistory{.id = id->second,
                                     .offset = static_cast<std::uint64_t>(*number),
                                     .database = static_cast<int>(selected)});
