@@ -203,7 +203,9 @@ void ShardMachine::tick_leading(Time now) {
   note_log_end(now);
   const bool serves = is_serving(now);
   if (serves != was_serving_) {
-    log(serves ? "serves" : "fenced: a member of the set is silent");
+    log(serves ? "serves"
+               : "fenced: a member of the set is silent, and nothing is served until it answers or "
+                 "is out of the set");
     was_serving_ = serves;
   }
   forget_silent(now);

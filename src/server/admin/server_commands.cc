@@ -96,7 +96,7 @@ void shutdown(Call& call) {
   words->plan.saves = words->saves || (persistence.saves_at_end() && !words->skips_saving);
   const Status status = persistence.shutdown().begin(words->plan, &here.client);
   if (!status) return call.fail(status.error().message);
-  scripting.abandon();
+  scripting.abandon();  // one that has written nothing
 }
 
 void monitor(Call& call) {

@@ -210,7 +210,8 @@ class Cluster {
   bool is_committing_ = false;              // its own record
   Time next_read_ = Time::min();
   Time next_warning_ = Time::min();
-  Time next_probe_ = Time::min();  // of the former process
+  bool has_warned_of_records_ = false;  // that they cannot be read
+  Time next_probe_ = Time::min();       // of the former process
 
   // Of the last look at the clock.
   bool is_serving_ = false;

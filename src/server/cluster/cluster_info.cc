@@ -50,7 +50,8 @@ void shard_lines(const ServerParts& server, const ShardMachine& machine, std::st
 
 // The health of this server: refused writes, files and disk.
 void health_lines(const ServerParts& server, std::string& text) {
-  const bool keeps_data = server.persistence.aof().is_on() || !server.config.save.empty();
+  const Aof* const log = server.persistence.aof().log();  // it keeps nothing before it has a base
+  const bool keeps_data = (log != nullptr && log->is_in_force()) || !server.config.save.empty();
   info_line(text, "cluster_refused_writes", why_writes_refused(server).value_or(""));
   info_line(text, "cluster_keeps_data", keeps_data);
   info_line(text, "cluster_came_back_empty", server.cluster.node().came_back_empty());

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "server/cluster/cluster.h"
 #include "server/cluster/node/register_check.h"
 
@@ -39,6 +41,9 @@ void Cluster::records_read(const Result<RegisterSnapshot>& snapshot) {
         snapshot->version, key));
   }
   next_warning_ = Time::min();
+  if (std::exchange(has_warned_of_records_, false)) {
+    parts_.log.notice("Cluster: the records can be read again");
+  }
   const Result<bool> changed = view_.replace(*snapshot);
   if (!changed) return fail(changed.error().message);
   if (stage_ == Stage::reading) stage_ = Stage::registering;
@@ -49,7 +54,11 @@ void Cluster::records_read(const Result<RegisterSnapshot>& snapshot) {
 void Cluster::warn_about_register(const std::string& why) {
   const Time now = steady_now();
   if (!is_due(next_warning_, now)) return;
-  parts_.log.warning("Cluster: the records cannot be read: {}", why);
+  has_warned_of_records_ = true;
+  parts_.log.warning(
+      "Cluster: the records cannot be read: {}. This node goes on as it is, but no change and no "
+      "takeover is possible (see to etcd, and to cluster-etcd)",
+      why);
   next_warning_ = now + kReadWarning;
 }
 

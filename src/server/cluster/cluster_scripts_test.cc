@@ -43,6 +43,35 @@ class ClusterScriptsTest : public ClusterNodesFixture {
   }
 };
 
+TEST_F(ClusterScriptsTest, ASignalHandsOverWhenTheScriptHasEnded) {
+  start_shard(2);
+  ask(0, "SET a 0");
+  run(100ms);
+  run_long(servers_->client(0), "'INCR', 'a'", "redis.call('INCR', 'a')", [&] {
+    parts(0).persistence.shutdown().take_signal("TERM", {});
+    EXPECT_FALSE(parts(0).persistence.shutdown().is_waiting());
+  });
+  for (int i = 0; i < 100 && !(*servers_)[0].is_shut_down; ++i) run(100ms);
+  EXPECT_TRUE((*servers_)[0].is_shut_down);
+  EXPECT_TRUE(serves(1));
+  EXPECT_EQ(ask(1, "GET a"), "\"2\"");
+}
+
+TEST_F(ClusterScriptsTest, ASecondSignalLeavesNothingOfTheScriptToTheReplica) {
+  start_shard(2);
+  ask(0, "SET a 0");
+  run(100ms);
+  run_long(servers_->client(0), "'INCR', 'a'", "redis.call('INCR', 'a')", [&] {
+    parts(0).persistence.shutdown().take_signal("TERM", {});
+    parts(0).persistence.shutdown().take_signal("TERM", {});
+  });
+  EXPECT_TRUE((*servers_)[0].is_shut_down);
+  servers_->set_stopped(0, true);
+  run(4s);
+  ASSERT_TRUE(serves(1));
+  EXPECT_EQ(ask(1, "GET a"), "\"0\"");
+}
+
 // Else its writes would be in no log: the server would follow the other one, and differ for good.
 TEST_F(ClusterScriptsTest, AServerThatIsReplacedLearnsOfItWhenTheScriptEnds) {
   start_shard(2);

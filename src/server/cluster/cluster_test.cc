@@ -245,12 +245,38 @@ TEST_F(ClusterTest, APlannedFailoverLosesNothingAndTakesLittleTime) {
 TEST_F(ClusterTest, APrimaryThatShutsDownHandsOverAndLeavesTheSet) {
   start_shard(2);
   ask(0, "SET a 1");
-  parts(0).replication.cluster()->leave(10s);
+  parts(0).replication.cluster()->leave();
   run(1s);
   EXPECT_TRUE(parts(0).replication.cluster()->has_left());
   EXPECT_TRUE(serves(1));
   EXPECT_TRUE(record().insync.empty());
   EXPECT_EQ(ask(1, "GET a"), "\"1\"");
+}
+
+TEST_F(ClusterTest, AnotherShutdownTimeoutActsOnANodeThatIsLeaving) {
+  start_shard(3);
+  servers_->set_stopped(0, true);  // so that the replica cannot leave at once
+  ClusterRole& node = *parts(1).replication.cluster();
+  std::int64_t& timeout = parts(1).config.shutdown_timeout;
+  timeout = 1;
+  node.leave();
+  timeout = 1000;
+  run(1100ms);
+  EXPECT_FALSE(node.has_left());
+  timeout = 1;
+  EXPECT_TRUE(node.has_left());
+}
+
+// A log that has no base yet would be ignored at the start.
+TEST_F(ClusterTest, ALogWithoutABaseKeepsNoData) {
+  start_shard(1);
+  (*servers_)[0].holds_children = true;
+  EXPECT_EQ(ask(0, "CONFIG SET appendonly yes"), "OK");
+  run(100ms);
+  EXPECT_NE(ask(0, "CLUSTER INFO").find("cluster_keeps_data:0"), std::string::npos);
+  (*servers_)[0].holds_children = false;
+  run(200ms);
+  EXPECT_NE(ask(0, "CLUSTER INFO").find("cluster_keeps_data:1"), std::string::npos);
 }
 
 TEST_F(ClusterTest, AShutdownThatIsAbortedLeavesTheNodeInTheSet) {

@@ -119,10 +119,10 @@ void ShardNode::tick(Time now) {
     }
   }
   // It has handed over, and is in the set of its successor: it leaves that, too.
-  if (leaves_until_ && !left_at_ && machine_->role() == ShardRole::following) machine_->leave();
+  if (leaves_since_ && !left_at_ && machine_->role() == ShardRole::following) machine_->leave();
   note_held();
   machine_->tick(now);
-  if (leaves_until_ && !left_at_ && !machine_->in_record()) left_at_ = now;
+  if (leaves_since_ && !left_at_ && !machine_->in_record()) left_at_ = now;
 }
 
 Time ShardNode::next_tick() const { return machine_ ? machine_->next_tick() : kNever; }
@@ -337,30 +337,35 @@ void ShardNode::acknowledged(const ReplicaState& replica) {
 
 bool ShardNode::is_handing_over() const { return machine_ && machine_->is_handing_over(); }
 
-void ShardNode::leave(Millis longest) {
-  if (leaves_until_) return;
+// By the timeout of now, which may have been changed since it began.
+Time ShardNode::leaves_until() const {
+  return *leaves_since_ + std::chrono::seconds(parts_.config.shutdown_timeout);
+}
+
+void ShardNode::leave() {
+  if (leaves_since_) return;
   const Time now = steady_now();
-  leaves_until_ = now + longest;
+  leaves_since_ = now;
   if (!machine_ || !machine_->in_record()) return;
   if (!machine_->is_leading()) return machine_->leave();
   for (const ShardMachine::MemberState& member : machine_->members()) {
     if (!member.is_in_record) continue;
-    const Status status = machine_->hand_over(member.memory.node, *leaves_until_, now);
+    const Status status = machine_->hand_over(member.memory.node, leaves_until(), now);
     if (status) return;
     parts_.log.warning("Cluster: cannot hand over: {}", status.error().message);
   }
 }
 
 void ShardNode::stay() {
-  if (!leaves_until_) return;
-  leaves_until_.reset();
+  if (!leaves_since_) return;
+  leaves_since_.reset();
   left_at_.reset();
   if (machine_) machine_->stay();
 }
 
 bool ShardNode::has_left() const {
   const Time now = steady_now();
-  if (leaves_until_ && is_due(*leaves_until_, now)) return true;
+  if (leaves_since_ && is_due(leaves_until(), now)) return true;
   if (machine_ && machine_->is_leading()) return !machine_->is_handing_over();
   if (machine_ && machine_->in_record()) return false;
   return !left_at_ || is_due(*left_at_ + kRedirectTime, now);

@@ -59,7 +59,7 @@ class ShardNode final : public ShardHost, public ClusterRole {
   bool is_handing_over() const override;
   std::size_t in_sync() const override { return machine_ ? machine_->set_size() : 0; }
   std::size_t acked(std::uint64_t offset, std::size_t wanted) const override;
-  void leave(Millis longest) override;
+  void leave() override;
   bool has_left() const override;
   void stay() override;
 
@@ -89,6 +89,7 @@ class ShardNode final : public ShardHost, public ClusterRole {
   void follow_address();
   bool is_known(const NodeMemory& memory) const;
   void note_data(const ShardRecord& record);
+  Time leaves_until() const;
   void note_held();
   void set_held(std::uint64_t held);
   bool is_alone() const;  // no other node belongs to the shard
@@ -109,7 +110,7 @@ class ShardNode final : public ShardHost, public ClusterRole {
   std::string followed_;          // the node that is followed; empty: none
   PeerAddress followed_address_;
   std::map<std::string, int> pulses_waiting_;  // by node, for their answers
-  std::optional<Time> leaves_until_;           // the process ends
+  std::optional<Time> leaves_since_;           // the process ends
   std::optional<Time> left_at_;
   std::optional<Time> leaves_for_sync_;  // since when it leaves the set for a full synchronisation
 };

@@ -26,7 +26,6 @@
 #include "server/persistence/child.h"
 #include "server/persistence/persistence.h"
 #include "server/replication/replication.h"
-#include "server/scripting/scripting.h"
 
 namespace mayfly {
 namespace {
@@ -257,37 +256,13 @@ Result<std::unique_ptr<Register>> ServerProcess::open_register(const Config& con
   return open_register_(config, [this] { loop_.wake(); });
 }
 
-// The first signal lets replicas catch up and saves the data. The second one ends at once.
 void ServerProcess::end_if_asked() {
   const int number = signal_to_end.exchange(0);
   if (number == 0) return;
-  Persistence& persistence = server_.parts().persistence;
-  const bool is_second = persistence.shutdown().is_waiting() || has_refused_to_end_;
-  log_.write(Level::notice, fmt::format("Received SIG{}: the server {}", sigabbrev_np(number),
-                                        is_second ? "stops at once" : "shuts down"));
-  Scripting& scripting = server_.parts().scripting;
-  if (is_second) {
-    scripting.abandon();
-    return loop_.stop();
-  }
-  // Half of its writes would be saved otherwise, and it may have no end.
-  const ScriptRun* const run = scripting.current();
-  const bool is_unkillable =
-      run != nullptr && run->is_busy && (run->caller.is_replay || run->caller.is_primary);
   const Config& config = server_.parts().config;
-  const EndFlags& flags = number == SIGINT ? config.shutdown_on_sigint : config.shutdown_on_sigterm;
-  const bool saves =
-      !is_unkillable && (flags.saves || (!flags.saves_not && persistence.saves_at_end()));
-  const Status status = persistence.shutdown().begin(
-      {.saves = saves, .is_forced = flags.is_forced, .is_now = flags.is_now}, nullptr);
-  has_refused_to_end_ = !status;
-  if (status) {
-    if (is_unkillable) scripting.abandon();
-    return;
-  }
-  log_.write(Level::warning,
-             "The server keeps running, as its data could not be saved: see above. A second signal "
-             "stops it anyway");
+  persistence().shutdown().take_signal(sigabbrev_np(number), number == SIGINT
+                                                                 ? config.shutdown_on_sigint
+                                                                 : config.shutdown_on_sigterm);
 }
 
 Status ServerProcess::take_directory() {

@@ -102,7 +102,6 @@ class ServerProcess final : public ServerHost {
   bool catches_signals_ = false;
   std::function<void()> on_ready_;
   bool has_pidfile_ = false;
-  bool has_refused_to_end_ = false;  // after a signal, as the data could not be saved
   std::vector<std::string> addresses_;
 };
 

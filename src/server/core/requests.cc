@@ -70,6 +70,7 @@ inline bool Requests::is_answered_at_once(const Client& client, const Command& c
 }
 
 bool Requests::handle(Client& client, Words words) {
+  if (is_unit_abandoned_) return close_at_end(client);
   has_read_clock_ = false;
   if (client.is_attached_replica() && handle_of_replica(client, words)) return true;
   const Command* const found = parts_.commands.find(words[0]);

@@ -88,8 +88,16 @@ class Requests {
 
   // Around a script: time stands still, and its writes are propagated as one. Returns whether it is
   // not part of a transaction, which is such a unit itself.
-  bool begin_unit() { return !std::exchange(is_in_transaction_, true); }
+  bool begin_unit();
   void end_unit(Client& client, bool is_outermost, bool has_written);
+
+  // Whether a unit is open that has changed data already.
+  bool has_open_changes() const;
+
+  // The server ends: nothing of the open unit is propagated, its client gets no reply, and no other
+  // request is answered, which could see a part of it.
+  void abandon_unit() { is_unit_abandoned_ = true; }
+  bool is_unit_abandoned() const { return is_unit_abandoned_; }
 
   // Whether a script may run the command now.
   Status check_for_script(const ScriptRun& run, const Command& command, Words words);
@@ -108,6 +116,7 @@ class Requests {
   void serve_others(Client& busy);
 
  private:
+  static bool close_at_end(Client& client);
   Status check_script_command(const ScriptRun& run, const Command& command, Words words) const;
 
   // check_allowed.cc. The message of the error is the reply. `flags` are those of the command, or
@@ -158,6 +167,8 @@ class Requests {
   Clients& clients_;
   RunningRequest running_;
   bool is_in_transaction_ = false;
+  bool is_unit_abandoned_ = false;
+  std::uint64_t changes_before_unit_ = 0;
   bool skips_error_count_ = false;
   bool looks_ahead_ = false;
   bool has_read_clock_ = false;  // for the request that runs next

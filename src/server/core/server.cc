@@ -122,7 +122,7 @@ struct Server::State {
                           // the next write makes room.
                   if (!requests.is_in_transaction()) reclaimer.make_room();
                 }),
-        persistence(storage, propagation, clients, events, replication,
+        persistence(storage, propagation, clients, events, replication, requests,
                     [this] { return std::make_unique<AofReplay>(parts, events); }),
         replication(storage, pauses, clients, blocked, events, local_expiries, persistence.aof()),
         cluster(parts),
@@ -234,6 +234,7 @@ void Server::begin_turn() {
 
 Millis Server::before_sleep() {
   State& state = *state_;
+  if (state.requests.is_unit_abandoned()) return kPeriod;  // the loop ends
   const Time now = state.now = state.context.clock.now();
   if (state.is_woken) wake();
   state.clients.update_pauses();

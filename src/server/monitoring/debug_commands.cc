@@ -13,6 +13,7 @@
 #include "resp/glob.h"
 #include "resp/numbers.h"
 #include "server/core/reclaimer.h"
+#include "server/core/requests.h"
 #include "server/core/server_call.h"
 #include "server/monitoring/debug_keys.h"
 #include "server/persistence/persistence.h"
@@ -125,6 +126,13 @@ void reply_status(Call& call, const Status& status) {
   call.fail(fmt::format("ERR {}", status.error().message));
 }
 
+// A file would have a part of the transaction.
+bool fails_in_transaction(Call& call) {
+  if (!parts_of(call).requests.is_in_transaction()) return false;
+  call.fail("ERR DEBUG RELOAD and DEBUG LOADAOF are not allowed in a transaction");
+  return true;
+}
+
 void debug_reload(Call& call) {
   ReloadPlan plan;
   for (std::size_t i = 2; i < call.count(); ++i) {
@@ -138,12 +146,16 @@ void debug_reload(Call& call) {
       return call.fail("ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.");
     }
   }
+  if (fails_in_transaction(call)) return;
   const Status status = parts_of(call).persistence.reload(plan);
   if (status) return call.reply().ok();
   call.fail("ERR Error trying to load the RDB dump: " + status.error().message);
 }
 
-void debug_loadaof(Call& call) { reply_status(call, parts_of(call).persistence.load_aof()); }
+void debug_loadaof(Call& call) {
+  if (fails_in_transaction(call)) return;
+  reply_status(call, parts_of(call).persistence.load_aof());
+}
 
 // ---- DEBUG PROTOCOL: a reply of each type, for the tests of clients ----
 

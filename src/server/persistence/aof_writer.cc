@@ -22,6 +22,7 @@ namespace {
 
 constexpr Millis kFlushRetryDelay{100};  // between attempts to write
 constexpr Millis kRewriteDelay{5000};
+constexpr Millis kToldInterval{60'000};
 constexpr Millis kNoteInterval{1000};
 constexpr std::uint64_t kDoublings = 6;  // of that delay: at most 5 min 20 s
 
@@ -245,10 +246,11 @@ void AofWriter::flush(Time now) {
     return;
   }
   failed_at_ = now;
-  if (!failure_) {
+  if (!failure_ || !is_due(told_at_, now) || is_due(told_at_ + kToldInterval, now)) {
+    told_at_ = now;
     context_.log.warning(
-        "Cannot write the append-only file: {}. No writes are accepted "
-        "until it works again",
+        "Cannot write the append-only file: {}. Writes are refused (MISCONF) until it works again "
+        "(make room, or see to the disk: it is tried ten times a second)",
         status.error().message);
   }
   failure_ = status.error().message;
@@ -314,38 +316,6 @@ Status AofWriter::start_rewrite(Time now) {
   context_.log.notice("Background append only file rewriting started by pid {}",
                       context_.background.pid());
   return Done{};
-}
-
-Status AofWriter::keep_loaded() {
-  const Result<std::string> folder =
-      link_files_aside(left_out_ == LeftOut::failed ? "failed" : "unsupported");
-  if (!folder) return folder.error();
-  if (folder->empty()) return Done{};
-  left_out_ = LeftOut::nothing;
-  context_.log.notice("The append-only file with all its commands is kept in '{}'", *folder);
-  return Done{};
-}
-
-Result<std::string> AofWriter::link_files_aside(std::string_view why) {
-  Disk& disk = context_.host.disk();
-  const AofOptions& from = aof_->options();
-  const Result<AofFiles> files = find_aof(disk, from);
-  if (!files) return files.error();
-  if (!files->manifest || files->is_old) return std::string();
-  AofOptions to = from;
-  to.directory = unused_name(disk, from.directory, why);
-  if (Status status = disk.make_directory(to.directory); !status) return status.error();
-  std::vector<AofPart> parts = files->manifest->increments;
-  if (files->manifest->base) parts.push_back(*files->manifest->base);
-  for (const AofPart& part : parts) {
-    Status status = disk.link(aof_path(from, part.name), aof_path(to, part.name));
-    if (!status) return status.error();
-  }
-  Status status = disk.link(manifest_path(from), manifest_path(to));
-  if (status) status = disk.sync_directory(to.directory);
-  if (status) status = disk.sync_directory(parent_directory(to.directory));
-  if (!status) return status.error();
-  return to.directory;
 }
 
 void AofWriter::rewritten(const Status& status, const ChildProgress& progress) {

@@ -130,9 +130,9 @@ class AofWriter final : public PropagationSink {
   std::uint64_t rewrites() const { return rewrites_; }
   std::uint64_t failures() const { return failures_; }  // in a row
 
-  // The log on disk has keys or commands that were left out: its files get second names before they
-  // go.
-  enum class LeftOut : unsigned char { nothing, unsupported, failed };
+  // The log on disk has keys or commands that were left out, or was not loaded at all: its files
+  // get second names before they go.
+  enum class LeftOut : unsigned char { nothing, unsupported, failed, not_loaded };
   void keep_files_aside(LeftOut what) { left_out_ = what; }
 
   // The whole log as it is, in a folder beside its own: appendonlydir.WHY-1. Returns that folder;
@@ -167,6 +167,7 @@ class AofWriter final : public PropagationSink {
   // While it cannot be written: why, and when it was tried last.
   std::optional<std::string> failure_;
   Time failed_at_{};
+  Time told_at_ = Time::min();  // in the log
 
   // The last note: see add_note().
   std::uint64_t noted_offset_ = 0;

@@ -8,6 +8,7 @@
 
 #include "server/core/reclaimer.h"
 #include "server/core/server_call.h"
+#include "server/monitoring/memory.h"
 #include "server/persistence/background.h"
 #include "server/persistence/persistence_fixture.h"
 
@@ -113,18 +114,38 @@ TEST_F(AofWriterTest, AFullDiskRefusesWritesAndRecoversByItself) {
   EXPECT_EQ(run("MGET k l"), R"(["w", "y"])");
 }
 
-TEST_F(AofWriterTest, AFailureIsLoggedOnceHoweverOftenItIsTried) {
+TEST_F(AofWriterTest, WhatWaitsToBeWrittenEvictsNoKeys) {
   start(logged_);
-  disk_.fail_next(FakeDisk::Op::write, 5);
+  for (int i = 0; i < 16; ++i) client_->run({"SET", "big", std::string(1 << 20, 'x')});
+  const ServerParts& parts = server().parts();
+  EXPECT_GT(parts.reclaimer.uncounted_memory(), 15U << 20);
+  parts.config.maxmemory_policy = Eviction::allkeys_random;
+  parts.config.maxmemory = used_memory() - (8U << 20);
+  EXPECT_EQ(client_->run("SET k v"), "OK");
+  EXPECT_EQ(client_->run("DBSIZE"), "(integer) 2");
+  turn();
+  EXPECT_LT(parts.reclaimer.uncounted_memory(), 1024U) << "it is written";
+}
+
+TEST_F(AofWriterTest, AFailureIsLoggedOnceAMinuteHoweverOftenItIsTried) {
+  start(logged_);
+  disk_.fail_next(FakeDisk::Op::write, 10);
   run("SET k v");
   for (int i = 0; i < 4; ++i) {
     clock_.advance(Millis(100));
     turn();
   }
-  const auto said = std::ranges::count_if(fixture_->lines, [](const std::string& line) {
-    return line.find("Cannot write the append-only file") != std::string::npos;
-  });
-  EXPECT_EQ(said, 1);
+  const auto said = [&] {
+    return std::ranges::count_if(fixture_->lines, [](const std::string& line) {
+      return line.find("Cannot write the append-only file") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(said(), 1);
+  clock_.advance(Millis(60'000));
+  turn();
+  turn();
+  EXPECT_EQ(said(), 2);
+  EXPECT_TRUE(log_has("Writes are refused (MISCONF) until it works again (make room"));
 }
 
 TEST_F(AofWriterTest, ASweepGoesOnWhileTheDiskIsFullAndIsLoggedLater) {

@@ -50,7 +50,8 @@ std::string loading_time(Time begin, Time end) {
 }  // namespace
 
 Persistence::Persistence(const StorageContext& context, Propagation& propagation, Clients& clients,
-                         KeyEvents& events, Replication& replication, MakeReplay make_replay)
+                         KeyEvents& events, Replication& replication, Requests& requests,
+                         MakeReplay make_replay)
     : context_(context),
       events_(events),
       replication_(replication),
@@ -58,7 +59,7 @@ Persistence::Persistence(const StorageContext& context, Propagation& propagation
       directory_(context),
       snapshots_(context, directory_),
       aof_(context, directory_, propagation, clients),
-      shutdown_(context, *this, replication, clients) {}
+      shutdown_(context, *this, replication, clients, requests, context.scripting) {}
 
 Persistence::~Persistence() = default;
 
@@ -122,10 +123,12 @@ void Persistence::look_at_unloaded_log() {
   const AofOptions options = aof_.options();
   const Result<AofFiles> files = find_aof(context_.host.disk(), options);
   if (files && !files->manifest) return;
+  aof_.keep_files_aside(AofWriter::LeftOut::not_loaded);
   context_.log.warning(
       "There is an append-only file in '{}', and appendonly is 'no': it is not loaded, and gets no "
-      "writes (to load it: start with appendonly yes)",
-      options.directory);
+      "writes (to load it: stop, and start with appendonly yes. CONFIG SET appendonly yes does not "
+      "load it, but begins another one, and keeps this one in '{}.not-loaded-N')",
+      options.directory, options.directory);
 }
 
 Status Persistence::begin_rdb(RdbLoadOptions options, const RdbEnded& loaded,
@@ -199,9 +202,11 @@ Status Persistence::aof_loaded(const AofTask& task) {
   }
   const auto noted = parse_note(report.note);
   if (noted) loaded_history_ = *noted;
-  end_of_log_ =
-      report.ends_with_note && skipped.empty() && noted && noted->epoch == 0 ? noted : std::nullopt;
   const AofReplay& replay = task.replay();
+  const bool is_all = skipped.empty() && replay.failed() == 0 &&
+                      (!report.base || report.base->empty_keys == 0);  // else replicas have more
+  end_of_log_ =
+      report.ends_with_note && is_all && noted && noted->epoch == 0 ? noted : std::nullopt;
   if (replay.unchanging() > 0) {
     context_.log.notice("{} commands of the append-only file change nothing, and were left out",
                         replay.unchanging());
@@ -226,7 +231,7 @@ void Persistence::restore_replication(const RdbReport& report) {
   const auto database = report.aux.find("repl-stream-db");
   const std::int64_t selected =
       database == report.aux.end() ? 0 : parse_integer(database->second).value_or(0);
-  if (!report.skipped.empty()) return;  // the replicas have more
+  if (!report.skipped.empty() || report.empty_keys > 0) return;  // the replicas have more
   restore_replication(LoadedHistory{.id = id->second,
                                     .offset = static_cast<std::uint64_t>(*number),
                                     .database = static_cast<int>(selected)});
@@ -336,7 +341,7 @@ Status Persistence::shut_down(bool saves, bool is_forced) {
   const bool is_first = !end_saves_;
   if (end_saves_) saves = *end_saves_;
   stop_child();
-  const bool is_whole = !context_.loading.is_active();
+  const bool is_whole = !context_.loading.is_active() && !has_given_up_unit_;
   Status status = is_whole ? aof_.complete(context_.clock.now()) : aof_.sync_now();
   if (!status) {
     context_.log.warning("Cannot write the append-only file: {}", status.error().message);
@@ -348,52 +353,6 @@ Status Persistence::shut_down(bool saves, bool is_forced) {
   if (!status && !is_forced) return status;
   end_saves_ = saves && status;
   return Done{};
-}
-
-// ---- For DEBUG ----
-
-Status Persistence::reload(const ReloadPlan& plan) {
-  if (context_.loading.is_active()) return Error{Code::busy, "data is already being loaded"};
-  if (plan.saves) {
-    if (context_.background.is_doing(Job::save)) snapshots_.cancel();
-    if (Status status = snapshots_.save(context_.clock.now()); !status) return status;
-  }
-  // A damaged file, or one of another program, must not cost the data.
-  if (Status good = verify_rdb(context_, snapshots_.path()); !good) return good;
-  Status ended = Done{};
-  const auto loaded = [this](const RdbReport& report) { return rdb_loaded(report); };
-  // What is due stays until it is swept, as its removal must be propagated.
-  const Status begun = begin_rdb({.keeps_due = true, .replaces = plan.merges}, loaded,
-                                 [&](const Status& status) { ended = status; });
-  if (!begun) return begun;
-  if (plan.flushes) clear_data(context_, events_);
-  context_.loading.finish();
-  if (!plan.saves || !plan.flushes) aof_.restart();  // the log has other data
-  return ended;
-}
-
-Status Persistence::load_aof() {
-  if (context_.loading.is_active()) return Error{Code::busy, "data is already being loaded"};
-  const bool is_in_force = aof_.is_on() && aof_.log()->is_in_force();
-  if (Status status = aof_.sync_now(); !status) return status;
-  const AofOptions options = aof_.options();
-  const Result<AofFiles> files = find_aof(context_.host.disk(), options);
-  if (!files) return files.error();
-  if (!files->manifest) return Error{Code::not_found, "there is no append-only file"};
-  const Result<std::unique_ptr<DirectoryLock>> taken =  // while it is loaded
-      directory_.lock(files->is_old ? context_.config.dir : options.directory,
-                      "dir or appenddirname");
-  if (!taken) return taken.error();
-  if (const auto& base = files->manifest->base; base && base->name.ends_with(".rdb")) {
-    if (Status good = verify_rdb(context_, files->path(options, *base)); !good) return good;
-  }
-  clear_data(context_, events_);
-  Status ended = Done{};
-  begin_aof([&](const Status& status) { ended = status; });
-  context_.loading.finish();
-  (void)events_.take_flush();
-  if (!is_in_force) aof_.restart();  // the base that is being written has other data
-  return ended;
 }
 
 }  // namespace mayfly

@@ -19,10 +19,10 @@
 
 #include "mayfly/result.h"
 #include "mayfly/time.h"
-#include "server/persistence/replay/aof_replay.h"
 #include "server/persistence/aof_writer.h"
 #include "server/persistence/data_directory.h"
 #include "server/persistence/loading.h"
+#include "server/persistence/replay/aof_replay.h"
 #include "server/persistence/shutdown.h"
 #include "server/persistence/snapshots.h"
 #include "server/persistence/storage_context.h"
@@ -32,6 +32,7 @@ namespace mayfly {
 class Clients;
 class KeyEvents;
 class Replication;
+class Requests;
 
 // What DEBUG RELOAD does.
 struct ReloadPlan {
@@ -54,7 +55,8 @@ class Persistence {
   using MakeReplay = std::function<std::unique_ptr<AofReplay>()>;
 
   Persistence(const StorageContext& context, Propagation& propagation, Clients& clients,
-              KeyEvents& events, Replication& replication, MakeReplay make_replay);
+              KeyEvents& events, Replication& replication, Requests& requests,
+              MakeReplay make_replay);
   ~Persistence();
 
   // Begins to load the append-only file if `appendonly`, else, or if there is none, the RDB file.
@@ -82,11 +84,17 @@ class Persistence {
   void apply_config();
 
   // Kills the child, writes and syncs the append-only file, with a base if it has none yet, and
-  // saves a snapshot if `saves`. After
-  // an error the server may go on. Called again, when the loop has ended, it saves what was written
-  // since, if the first call saved. Data that is loaded in part is not saved. If it `is_forced`,
-  // errors are only logged, and it is not tried again.
+  // saves a snapshot if `saves`. After an error the server may go on. Called again, when the loop
+  // has ended, it saves what was written since, if the first call saved. Data that is loaded in
+  // part is not saved. If it `is_forced`, errors are only logged, and it is not tried again.
   Status shut_down(bool saves, bool is_forced = false);
+
+  // Memory has a part of a unit from now on, which is not propagated: shut_down() writes only what
+  // the append-only file has been given.
+  void give_up_unit() { has_given_up_unit_ = true; }
+
+  // Whether the data would be lost without a base of the append-only file, which there is not yet.
+  bool needs_base() const { return is_ready_ && aof_.is_on() && !aof_.log()->is_in_force(); }
   bool saves_at_end() const;  // by default: there are save rules
 
   DataDirectory& directory() { return directory_; }
@@ -140,6 +148,7 @@ class Persistence {
   std::optional<Error> fatal_;
   std::optional<bool> end_saves_;  // how the server was shut down
   bool is_ready_ = false;          // the data on disk at the start is loaded
+  bool has_given_up_unit_ = false;
   bool has_loaded_log_ = false;
   std::uint64_t loaded_keys_ = 0;
   std::uint64_t due_keys_ = 0;

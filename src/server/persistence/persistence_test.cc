@@ -629,6 +629,22 @@ TEST_F(ResumeTest, DataWithoutAStreamOrOfPartOfItResumesNothing) {
   ASSERT_EQ(start(dropping), "");
   EXPECT_FALSE(stream().is_open());
 
+  // The same if keys without members were left out, or commands.
+  const std::string id = "\xFA\x07repl-id\x28" + std::string(40, 'a') + offset;
+  disk_.put(kFile, rdb_file(id + std::string("\x04\x01h\x00", 4)));
+  ASSERT_EQ(start(plain_), "");
+  EXPECT_FALSE(stream().is_open());
+  disk_.put(kFile, rdb_file(id));
+  ASSERT_EQ(start(plain_), "");
+  EXPECT_TRUE(stream().is_open());
+  stop_and_start(logged_);
+  client_->run("SHUTDOWN");
+  std::string log = disk_.bytes(kFirstIncrement);
+  log.insert(0, "*4\r\n$4\r\nLSET\r\n$1\r\nx\r\n$1\r\n0\r\n$1\r\ny\r\n");
+  disk_.put(kFirstIncrement, log);
+  ASSERT_EQ(restart(logged_), "");
+  EXPECT_FALSE(stream().is_open());
+
   // An invalid id is ignored.
   disk_.put(kFile, rdb_file("\xFA\x07repl-id\x28" + std::string(39, 'a') + "\n" + offset));
   ASSERT_EQ(start(plain_), "");

@@ -84,6 +84,22 @@ TEST_F(ShutdownTest, IfItCannotSaveTheServerGoesOnAndTheClientHearsOfIt) {
   EXPECT_FALSE(cluster_.server(0).parts().pauses.any());
 }
 
+// The signal was not refused at once, but by what came later.
+TEST_F(ShutdownTest, ASignalThatFailsLaterIsARefusalToo) {
+  cluster_.run(0, "SET k v");
+  Shutdown& shutdown = cluster_.server(0).parts().persistence.shutdown();
+  cluster_[0].fake_disk().fail_next(FakeDisk::Op::create);
+  shutdown.take_signal("TERM", {.saves = true});
+  EXPECT_TRUE(shutdown.is_waiting());
+  for (int i = 0; i < 10; ++i) cluster_.turn();
+  EXPECT_FALSE(is_down());
+  EXPECT_FALSE(shutdown.is_waiting());
+  EXPECT_NE(cluster_[0].lines.back().find("A second signal stops it anyway"), std::string::npos);
+  cluster_.run(0, "SET k w");  // the replica has not got it
+  shutdown.take_signal("TERM", {.saves = true});
+  EXPECT_TRUE(is_down());
+}
+
 // The saved offset must be the replicas' offset.
 TEST_F(ShutdownTest, NoPingIsSentMeanwhile) {
   turn_of_primary();

@@ -147,7 +147,7 @@ Status Snapshots::start(Time now) {
   }
   if (!started) {
     last_worked_ = false;
-    context_.log.warning("Cannot save in the background: {}", started.error().message);
+    warn_of_failure(started.error());
     return started;
   }
   context_.log.notice("Background saving started by pid {}", context_.background.pid());
@@ -171,8 +171,14 @@ void Snapshots::ended(const Status& status, const ChildProgress& progress) {
     return;
   }
   last_worked_ = false;
-  context_.log.warning("Background saving failed: {}{}", status.error().message,
-                       check_writable() ? "" : ". Writes are refused (MISCONF) until a save works");
+  warn_of_failure(status.error());
+}
+
+void Snapshots::warn_of_failure(const Error& why) const {
+  context_.log.warning("Background saving failed: {}{}", why.message,
+                       check_writable() ? ""
+                                        : ". Writes are refused (MISCONF) until a save works (make "
+                                          "room, or see to the disk; then BGSAVE)");
 }
 
 void Snapshots::cancel() {

@@ -75,6 +75,7 @@ class Snapshots {
   Status prepare();
   Result<SaveProgress> write(const SaveOptions& options, const OnSaveProgress& progress);
   void saved(Time now, std::uint64_t dirty);
+  void warn_of_failure(const Error& why) const;
   void ended(const Status& status, const ChildProgress& progress);
 
   const StorageContext context_;

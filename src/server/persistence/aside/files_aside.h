@@ -4,6 +4,7 @@
 //
 //   dump.rdb.unsupported-1       it had keys of unsupported types, which were left out
 //   dump.rdb.not-loaded-1        it was put there beside an append-only file, which was loaded
+//   appendonlydir.not-loaded-1   the server started with `appendonly no`, and began another one
 //   dump.rdb.replaced-1          the server led, and had to follow one that has less; or its
 //                                primary restarted without keys
 //

@@ -85,6 +85,27 @@ TEST_F(FilesAsideTest, ALogThatIsNotLoadedIsToldOf) {
   EXPECT_TRUE(disk_.exists(kManifest));
 }
 
+// The advice to switch it on must not cost the only file that has the data.
+TEST_F(FilesAsideTest, ALogThatIsNotLoadedIsKeptWhenAnotherBegins) {
+  const Config logged = config_with(true, "always");
+  ASSERT_EQ(start(logged), "");
+  run("SET a 1");
+  ASSERT_EQ(restart(plain_), "");
+  EXPECT_EQ(run("GET a"), "(nil)");
+  EXPECT_TRUE(log_has("keeps this one in './appendonlydir.not-loaded-N'"));
+  EXPECT_EQ(run("CONFIG SET appendonly yes"), "OK");
+  for (int i = 0; i < 3; ++i) turn();
+  EXPECT_TRUE(persistence().aof().log()->is_in_force());
+  EXPECT_TRUE(log_has("is kept in './appendonlydir.not-loaded-1'"));
+  run("SET b 1");
+  Config kept = logged;
+  kept.appenddirname = "appendonlydir.not-loaded-1";
+  ASSERT_EQ(restart(kept), "");
+  EXPECT_EQ(run("MGET a b"), R"(["1", (nil)])");
+  ASSERT_EQ(restart(logged), "");
+  EXPECT_EQ(run("MGET a b"), R"([(nil), "1"])");
+}
+
 TEST_F(FilesAsideTest, ADamagedLogNamesTheCommandThatHelps) {
   disk_.put(kManifest, "file appendonly.aof.1.incr.aof seq 1 type i\n");
   disk_.put(kFirstIncrement, "garbage");

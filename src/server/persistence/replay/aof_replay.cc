@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "commands/words.h"
@@ -16,6 +17,11 @@ namespace {
 
 constexpr std::size_t kReplyBytesKept = 64 * 1024;  // of an unread reply
 constexpr std::uint64_t kFailuresLogged = 10;
+
+std::size_t skipped_hash(int database, std::string_view key) {
+  return std::hash<std::string_view>()(key) ^
+         static_cast<std::size_t>(database) * 0x9E3779B97F4A7C15u;
+}
 
 }  // namespace
 
@@ -39,16 +45,16 @@ Status AofReplay::apply(int database, Words words) {
   if (command == nullptr) {
     return Error{Code::unsupported, fmt::format("unknown command '{:.128}'", words[0])};
   }
-  if (!fits(*command, words.size())) {
-    return Error{Code::corrupt, fmt::format("{} words are too many or too few for the command '{}'",
-                                            words.size(), full_name(*command))};
-  }
   constexpr std::uint64_t kChanges = flag::write | flag::may_replicate;
   const bool keeps_scripts =
       command->parent == "script" && (command->flags & flag::from_primary) != 0;
   if ((command->flags & kChanges) == 0 && !keeps_scripts) {
     ++unchanging_;
     return Done{};
+  }
+  if (!fits(*command, words.size())) {
+    return Error{Code::corrupt, fmt::format("{} words are too many or too few for the command '{}'",
+                                            words.size(), full_name(*command))};
   }
   if ((command->flags & flag::reaches_out) != 0) {
     return fail(*command, "ERR it is not accepted from an append-only file");
@@ -70,9 +76,9 @@ Status AofReplay::run(int database, const Command& command, Words words) {
   ServerCall call(events_, parts_, client_, context, command, words, reply);
   command.handler(call);
   if (!out.starts_with('-')) return Done{};
-  // A log renames only keys that exist: this one was left out before.
-  if (out.starts_with("-ERR no such key")) {
-    skip(database, "a renamed key", words[1]);
+  const bool renames = command.name == "rename" || command.name == "renamenx";
+  if (renames && is_skipped(database, words[1])) {
+    skip(database, "a renamed key", words[2]);
     return Done{};
   }
   return fail(command, std::string_view(out).substr(1, out.find('\r') - 1));
@@ -93,9 +99,13 @@ Status AofReplay::fail(const Command& command, std::string_view why) {
   return Done{};
 }
 
+bool AofReplay::is_skipped(int database, std::string_view key) const {
+  const std::size_t hash = skipped_hash(database, key);
+  return std::ranges::any_of(skipped_, [&](const auto& one) { return one.second.contains(hash); });
+}
+
 void AofReplay::skip(int database, std::string_view type, std::string_view key) {
-  std::size_t hash = std::hash<std::string_view>()(key);
-  hash ^= static_cast<std::size_t>(database) * 0x9E3779B97F4A7C15u;
+  const std::size_t hash = skipped_hash(database, key);
   auto found = skipped_.find(type);
   if (found == skipped_.end()) found = skipped_.try_emplace(std::string(type)).first;
   found->second.insert(hash);

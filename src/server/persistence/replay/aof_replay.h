@@ -38,6 +38,7 @@ class AofReplay final : public AofApply {
 
  private:
   void skip(int database, std::string_view type, std::string_view key);
+  bool is_skipped(int database, std::string_view key) const;
   Status run(int database, const Command& command, Words words);
   Status fail(const Command& command, std::string_view why);
 

@@ -83,6 +83,35 @@ TEST_F(AofReplayTest, WritesThatFailAreLeftOutAndTheFileIsKept) {
             log);
 }
 
+// Others fail with the words of a RENAME of a key that was left out.
+TEST_F(AofReplayTest, AKeyThatIsNotThereIsAFailureLikeOthers) {
+  EXPECT_EQ(
+      start_with(set_ + request({"LSET", "none", "0", "x"}) + request({"XSETID", "none", "1-1"}) +
+                 request({"EVAL", "return redis.call('LSET', 'none', '0', 'x')", "0"}) +
+                 request({"EVAL", "return redis.call('XSETID', 'none', '1-1')", "0"}) +
+                 request({"RENAME", "none", "other"}) + request({"SET", "l", "w"})),
+      "");
+  EXPECT_EQ(run("MGET k l"), R"(["v", "w"])");
+  EXPECT_TRUE(log_has("5 commands of the append-only file failed"));
+}
+
+TEST_F(AofReplayTest, AKeyThatWasLeftOutMayBeRenamed) {
+  config_.drop_unsupported = true;
+  config_.aof_load_failed_commands = false;
+  const std::string left_out = request({"JSON.SET", "doc", "$", "1"});
+  EXPECT_EQ(start_with(set_ + left_out + request({"RENAME", "doc", "other"}) +
+                       request({"RENAMENX", "other", "third"})),
+            "");
+  EXPECT_EQ(run("GET k"), "\"v\"");
+  EXPECT_NE(start_with(set_ + left_out + request({"RENAME", "none", "other"})), "");
+}
+
+TEST_F(AofReplayTest, AReadWithTooFewWordsChangesNothingEither) {
+  EXPECT_EQ(start_with(set_ + request({"GET"}) + request({"PING", "a", "b"})), "");
+  EXPECT_TRUE(log_has("2 commands of the append-only file change nothing"));
+  EXPECT_NE(start_with(set_ + request({"SET", "k"})), "");
+}
+
 TEST_F(AofReplayTest, WritesThatFailStopTheStartIfThatIsWanted) {
   config_.aof_load_failed_commands = false;
   const std::string why = start_with(set_ + request({"HSET", "k", "f", "v"}));
