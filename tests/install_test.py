@@ -56,10 +56,10 @@ LANGUAGES = {
 }
 
 
-def run(*command, **environment):
+def run(*command, codes=(0,), **environment):
     done = subprocess.run(command, env=os.environ | environment, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if done.returncode != 0:
+    if done.returncode not in codes:
         raise AssertionError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}")
     return done.stdout
 
@@ -127,6 +127,21 @@ class InstallTest(unittest.TestCase):
     def test_a_shared_link_needs_nothing_but_the_library(self):
         self.assertEqual([flag for flag in self.flags("--libs") if flag.startswith("-l")],
                          ["-lmayfly"])
+
+    def test_a_program_without_shared_libraries(self):
+        for language, (source, _, compile_it) in LANGUAGES.items():
+            with self.subTest(language):
+                folder = self.user(language)
+                program = os.path.join(folder, "program")
+                run(*compile_it, "-static", *self.flags("--cflags"), os.path.join(folder, source),
+                    "-o", program, *self.flags("--static", "--libs"))
+                run(program)
+                self.assertIn("not a dynamic executable", run("ldd", program, codes=(0, 1)))
+
+    def test_a_package_that_is_not_installed_leaves_nothing(self):
+        folders = os.listdir(os.path.join(self.prefix, "share/doc"))
+        has_module = bool(run("find", self.prefix, "-name", "mayfly", "-path", "*dist-packages*"))
+        self.assertEqual("python3-mayfly" in folders, has_module)
 
     def test_the_service_starts_the_program_where_it_was_installed(self):
         with tempfile.TemporaryDirectory() as prefix:

@@ -14,6 +14,7 @@ from ._family import ColumnFamily, FamilyMethods, RawCalls
 from ._snapshot import Snapshot
 
 _NO_SYNC = -1  # in C: there 0 is also the value of an unset field
+_LEAST, _MOST = -2**31, 2**31 - 1  # of an int in C, which refuses some of them
 
 _open_stores: weakref.WeakSet = weakref.WeakSet()
 
@@ -87,7 +88,11 @@ class KVStore(FamilyMethods, _mayfly.Store):
         for what, value in (("busy_timeout", busy_timeout), ("wal_size_limit", wal_size_limit)):
             if not isinstance(value, int):
                 raise TypeError(f"{what} must be a whole number, not {value!r}")
-        if not isinstance(sync_level, int):
+            if not _LEAST <= value <= _MOST:
+                raise ValueError(f"{what} must be from 0 to {_MOST}, not {value!r}")
+        if read_only not in (False, True):
+            raise TypeError(f"read_only must be True or False, not {read_only!r}")
+        if not isinstance(sync_level, int) or not _LEAST <= sync_level <= _MOST:
             raise ValueError(
                 f"sync_level must be SYNC_OFF, SYNC_NORMAL or SYNC_FULL, not {sync_level!r}")
         if not isinstance(path, (str, bytes, os.PathLike, type(None))):

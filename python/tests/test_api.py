@@ -396,5 +396,13 @@ def test_a_wrong_option_is_refused_in_a_sentence(path):
         mayfly.KVStore(path, sync_level="full")
     with pytest.raises(TypeError, match="^busy_timeout must be a whole number, not '5s'$"):
         mayfly.KVStore(path, busy_timeout="5s")
+    for number in (2**31, 2**40, -2**31 - 1):
+        with pytest.raises(ValueError, match=f"SYNC_NORMAL or SYNC_FULL, not {number}$"):
+            mayfly.KVStore(path, sync_level=number)
+        for option in ("busy_timeout", "wal_size_limit"):
+            with pytest.raises(ValueError, match=f"^{option} must be from 0 to .*, not {number}$"):
+                mayfly.KVStore(path, **{option: number})
+    with pytest.raises(TypeError, match="^read_only must be True or False, not 'x'$"):
+        mayfly.KVStore(path, read_only="x")
     with pytest.raises(TypeError, match="^path must be a str, bytes, os.PathLike or None, not 7$"):
         mayfly.KVStore(7)

@@ -331,6 +331,14 @@ class FolderTest(unittest.TestCase):
             self.assertEqual(client.ask("CONFIG", "GET", "appendonly"), [b"appendonly", b"no"])
 
 
+def has_ipv6():
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
 class LogTest(unittest.TestCase):
     def test_it_is_ready_after_the_data_is_loaded_and_says_who_and_where(self):
         with Mayfly("--save", "900 1") as server:
@@ -347,6 +355,11 @@ class LogTest(unittest.TestCase):
             for number in (signal.SIGINT, signal.SIGTERM):
                 self.assertIn(f"Received {number.name}", server.stop(number))
                 server.restart()
+
+    @unittest.skipUnless(has_ipv6(), "this machine has no IPv6 address")
+    def test_the_port_of_an_ipv6_address_can_be_told_from_it(self):
+        with Mayfly("--bind", "127.0.0.1", "::1") as server:
+            self.assertIn(f"Ready to accept connections at [::1]:{server.port}\n", server.log())
 
     def test_settings_without_effect_are_one_line(self):
         with Mayfly("--activedefrag", "no", "--io-threads", "1", "--strict", "--tls-port", "0",
