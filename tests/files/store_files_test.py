@@ -230,6 +230,60 @@ class LostFilesTest(FilesTest):
                 else:
                     self.assertIn(answer.split(" ")[0], ["io", "corrupt"], answer)
 
+    def test_what_another_process_commits_then_is_not_lost(self):
+        """Whatever files are lost: both processes write at once, and are killed."""
+        waiting = []
+        for count, way in itertools.product([1, 2, 3, 4], ["remove", "copy"]):
+            for suffixes in itertools.combinations(SUFFIXES, count):
+                self.new_folder()
+                first, other = self.open_with_log(), self.shell()
+                for suffix in suffixes:
+                    self.lose(suffix, way)
+                other.send(f"open {self.path} full")
+                case = [["store" + suffix for suffix in suffixes], way, self.path, first, other]
+                if other.answers(0.2):
+                    self.both_write(*case)
+                else:  # it gives the first some time to end
+                    waiting.append(case)
+        for case in waiting:
+            self.both_write(*case)
+
+    def both_write(self, files, way, path, first, other):
+        with self.subTest(files=files, way=way):
+            kept = []
+            is_open = other.receive() == "ok"
+            for number in range(50 if is_open else 0):
+                if other.ask(f"put mine{number} {number} 0") == "ok":
+                    kept.append(number)
+                if number == 0:
+                    first.ask("put a 3 0")
+            other.kill()
+            first.kill()
+            if not is_open:
+                return
+            with Shell() as third:
+                third.ok(f"open {path} full")
+                for number in kept:
+                    self.assertEqual(third.ok(f"get mine{number}"), str(number))
+                third.ok("check")
+
+    def test_a_store_in_use_is_not_opened_by_another_name(self):
+        shell = self.open_with_log()
+        other = self.shell()
+        link = os.path.join(self.folder, "link")
+        for number in range(2):
+            os.link(self.path, link)
+            for options in ["", "read_only"]:
+                self.assert_error(other.ask(f"open {link} off {options}"), "io", "end that process")
+            os.remove(link)
+            shell.ok("compact")  # it is another file then
+            shell.ok(f"put c {number} 0")
+            shell.ok("put d 5 0")
+        shell.ok("close")
+        os.link(self.path, link)
+        other.ok(f"open {link} off")
+        self.assertEqual(other.ok("get c"), "1")
+
     def test_what_is_at_the_path_now_is_not_touched(self):
         shell = self.open_with_log()
         for suffix in SUFFIXES:

@@ -105,6 +105,7 @@ Environment::~Environment() {
 
 void Environment::close_in_child() {
   if (session_ != nullptr) session_->close_in_child();
+  if (log_ != nullptr) log_->close_in_child();
 }
 
 // Who can make no file beside the store reads without joining other processes, if nobody has it
@@ -134,16 +135,17 @@ Status Environment::open_file() {
   if (!session) return session.error();
   session_ = std::move(*session);
   const bool is_alone = session_->alone();
+  if (const Status known = check_company(); !known) return known;
   if (is_alone) {
     if (const Status undone = undo_version_1(); !undone) return undone;
     if (const Status sound = check_before_open(path_); !sound) return sound;
   }
-  if (const Status known = check_company(); !known) return known;
   if (is_alone && !is_detached_) {
     if (const Status reserved = reserve_lock_file(path_); !reserved) return reserved;
   }
   if (options_.read_only && file_bytes(path_) == 0) return empty_error();  // LMDB would fill it
   if (const Status started = start_lmdb(); !started) return started;
+  if (!session_->store().is_on(id())) return gone_error("open " + path_, path_);
   log_ = std::make_unique<RedoLog>(*this, *session_, options_);
   if (const Status loaded = load(is_alone); !loaded) return loaded;
   session_->let_others_in();

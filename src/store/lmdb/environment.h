@@ -263,6 +263,9 @@ class Environment {
   std::vector<std::unique_ptr<Snapshot>> internal_pool_;  // the same
 };
 
+// A file of an open store is not there any more.
+Error gone_error(const std::string& doing, const std::string& path);
+
 // The environment of the file at `path`, which is opened, or made, if no handle of this process has
 // it yet. Each success is followed by one release_environment(). Code::busy if another process, or
 // a thread of this one, does not finish opening it within options.busy_timeout (or

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "store/lmdb/environment.h"
 #include "store/lmdb/lmdb.h"
@@ -200,12 +201,15 @@ Status Environment::replace_file(const std::string& with) {
   ::unlink(with.c_str());  // of a compaction that was killed
   if (Status written = write_copy(env_, with); !written) return written;
   Removal removal(with);
+  auto hold = FileHold::on(with);
+  if (!hold) return hold.error();
   stop_lmdb();
   log_->forget_file();
   for (auto& table : tables_) table.store(0);
   catalog_ = {};
   const int problem = std::rename(with.c_str(), path_.c_str()) == 0 ? 0 : errno;
   if (problem == 0) removal.cancel();
+  if (problem == 0) session_->hold(std::move(*hold));
   // The catalog is read, and the tables opened, by the next transaction. So is the file, if this
   // fails.
   if (Status started = start_lmdb(); !started) return started;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "mayfly/internal/stopwatch.h"
 #include "store/lmdb/environment.h"
@@ -18,12 +19,6 @@ namespace mayfly::internal {
 namespace {
 
 constexpr std::int64_t kLookEvery = 1000 * kNanosInMilli;
-
-Error gone_error(const std::string& doing, const std::string& path) {
-  return {Code::io, "cannot " + doing + ": " + path +
-                        " was removed or replaced while the store was open (close the store, and "
-                        "open it again)"};
-}
 
 // Whether another process has locked the file, as all that have the store open do (LMDB does it).
 bool is_locked_elsewhere(const std::string& lock_path) {
@@ -38,7 +33,24 @@ bool is_locked_elsewhere(const std::string& lock_path) {
   return known && lock.l_type != F_UNLCK;
 }
 
+Error in_use_error(const std::string& path) {
+  return {Code::io, "cannot open " + path + ": another process has it open, but " + path +
+                        " or a file beside it was removed or replaced (end that process first)"};
+}
+
+// Whether another process has one of the files of a store open, by those marks that do not need
+// `path-shm`.
+bool is_used_elsewhere(const std::string& path) {
+  return is_locked_elsewhere(path + "-lock") || is_held(path + "-wal");
+}
+
 }  // namespace
+
+Error gone_error(const std::string& doing, const std::string& path) {
+  return {Code::io, "cannot " + doing + ": " + path +
+                        " was removed or replaced while the store was open (close the store, and "
+                        "open it again)"};
+}
 
 int Environment::descriptor() const {
   int file = -1;
@@ -65,9 +77,13 @@ FileId Environment::id() const {
 }
 
 // Before LMDB is started. Who is not alone must have the files that the others have. Who is alone
-// by -shm may not be, if that was removed; a process that is just ending gets a moment.
+// by -shm may not be, if that was removed; a process that is just ending gets a moment. The lock is
+// set first, and others are looked for then: of two processes at least one sees the other.
 Status Environment::check_company() {
-  if (is_detached_) return Done{};
+  if (is_detached_) return is_held(path_) ? Status(in_use_error(path_)) : Status(Done{});
+  auto hold = FileHold::on(path_);
+  if (!hold) return hold.error();
+  session_->hold(std::move(*hold));
   if (!session_->alone()) {
     const SharedWords& words = session_->words();
     const auto is_other = [](const std::string& path, std::uint64_t known) {
@@ -78,10 +94,9 @@ Status Environment::check_company() {
     if (is_other(lock, words.lock_file.load())) return gone_error("open " + path_, lock);
     return Done{};
   }
-  const std::string lock = path_ + "-lock";
-  if (try_until(Session::kLeastWait, [&] { return !is_locked_elsewhere(lock); })) return Done{};
-  return Error{Code::io, "cannot open " + path_ + ": another process has it open, but " + path_ +
-                             "-shm was removed or replaced (end that process first)"};
+  const auto is_alone = [&] { return !session_->store().is_shared() && !is_used_elsewhere(path_); };
+  if (try_until(Session::kLeastWait, is_alone)) return Done{};
+  return in_use_error(path_);
 }
 
 // At most once a second, since it asks for four names. REQUIRES: the write lock, or to be alone.

@@ -21,6 +21,7 @@ constexpr mode_t kFileMode = 0644;
 constexpr mode_t kAccessBits = 0666;
 constexpr std::size_t kNewMapBytes = std::size_t{1} << 20;  // a new store has some pages
 constexpr std::uint64_t kNewStoreBytes = std::uint64_t{64} << 10;
+constexpr off_t kHeldByte = off_t{1} << 62;
 
 FileId id_of(const struct stat& facts) { return {facts.st_dev, facts.st_ino}; }
 
@@ -99,6 +100,24 @@ Status make_named(const std::string& path) {
   return done;
 }
 
+struct flock held_byte(short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = kHeldByte;
+  lock.l_len = 1;
+  return lock;
+}
+
+bool set_held(int file, short type) {
+  struct flock lock = held_byte(type);
+  int result = 0;
+  do {
+    result = ::fcntl(file, F_OFD_SETLK, &lock);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
 // The group first: its rights must not apply to another group for a moment.
 void take_access(int file, const struct stat& model, mode_t adds) {
   struct stat mine {};
@@ -124,6 +143,36 @@ FileId file_id(int file) {
 FileId file_id(const std::string& path) {
   struct stat facts {};
   return ::stat(path.c_str(), &facts) == 0 ? id_of(facts) : FileId();
+}
+
+bool hold_file(int file) { return set_held(file, F_RDLCK); }
+void release_file(int file) { set_held(file, F_UNLCK); }
+
+bool is_held_elsewhere(int file) {
+  struct flock lock = held_byte(F_WRLCK);
+  return ::fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+bool is_held(const std::string& path) {
+  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return file.number() >= 0 && is_held_elsewhere(file.number());
+}
+
+Result<FileHold> FileHold::on(const std::string& path) {
+  FileHold hold(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (hold.file_ < 0) return system_error(errno, "open the store " + path);
+  if (!hold_file(hold.file_)) return FileHold();
+  return hold;
+}
+
+FileHold::~FileHold() {
+  if (file_ < 0) return;
+  release_file(file_);
+  ::close(file_);
+}
+
+void FileHold::close_in_child() {
+  if (file_ >= 0) ::close(std::exchange(file_, -1));
 }
 
 void take_access(int file, int like, mode_t adds) {

@@ -120,6 +120,48 @@ TEST_F(StoreFilesTest, AFailedOpenRemovesNothing) {
   must(store.put("key", "value"));
 }
 
+// A process that has the store open, and a child, is killed. The child has copies of its files.
+TEST_F(StoreFilesTest, AChildHoldsNothingOfAProcessThatDied) {
+  int end_of_child[2];
+  ASSERT_EQ(::pipe(end_of_child), 0);
+  const pid_t other = ::fork();
+  if (other == 0) {
+    Store store = open();
+    make_log(store);
+    ::close(end_of_child[1]);
+    char byte = 0;
+    if (::fork() == 0) ::_exit(static_cast<int>(::read(end_of_child[0], &byte, 1)));
+    ::raise(SIGKILL);
+  }
+  ASSERT_EQ(::waitpid(other, nullptr, 0), other);
+  {
+    Store store = open();
+    EXPECT_EQ(value_of(store, "b"), "2");
+    must(store.put("c", "3"));
+    must(store.close());
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_.string() + "-wal")) << "it was alone";
+  ::close(end_of_child[0]);
+  ::close(end_of_child[1]);
+}
+
+TEST_F(StoreFilesTest, AFileIsHeldUntilAllWhoHoldItLetItGo) {
+  std::ofstream(path_).close();
+  auto first = must(FileHold::on(path_.string()));
+  EXPECT_FALSE(first.is_shared());
+  EXPECT_TRUE(is_held(path_.string()));
+  {
+    const auto second = must(FileHold::on(path_.string()));
+    EXPECT_TRUE(first.is_shared());
+    EXPECT_TRUE(second.is_shared());
+  }
+  EXPECT_FALSE(first.is_shared());
+  EXPECT_TRUE(first.is_on(file_id(path_.string())));
+  first = {};
+  EXPECT_FALSE(is_held(path_.string()));
+  EXPECT_FALSE(is_held((folder_ / "none").string()));
+}
+
 class SizeLimitTest : public StoreFilesTest {
  protected:
   SizeLimitTest() {

@@ -150,11 +150,24 @@ LogFile::LogFile(int file, std::string path, const LogFileOptions& options)
     : file_(file),
       path_(std::move(path)),
       options_(options),
-      is_limited_(file_size_limit() < file_bytes_of(options.segment_bytes)) {}
+      is_limited_(file_size_limit() < file_bytes_of(options.segment_bytes)) {
+  static_cast<void>(hold_file(file_));  // some file systems have no locks
+}
 
 LogFile::~LogFile() {
   if (map_ != nullptr) ::munmap(const_cast<char*>(map_), map_bytes_);
+  if (file_ < 0) return;
+  release_file(file_);
   ::close(file_);
+}
+
+// The map would keep the file open. What takes its place is not read.
+void LogFile::close_in_child() {
+  if (map_ != nullptr) {
+    ::mmap(const_cast<char*>(map_), map_bytes_, PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  }
+  if (file_ >= 0) ::close(std::exchange(file_, -1));
 }
 
 // Other users cannot read it before it has the mode of the store.

@@ -12,6 +12,9 @@
 // read as zeros), and is mapped for reading. Room is filled with zeros ahead of the tail, so that
 // a write of a record needs no new room and a sync writes nothing but data.
 //
+// An open log is held (hold_file()), so that no other process takes it for its own when the other
+// files of the store were removed or replaced.
+//
 // Threads: append(), begin_segment() and fill() are for the one who has the write lock (fill() also
 // for a thread that the owner of the lock knows of); the rest may be called by any thread.
 
@@ -110,6 +113,9 @@ class LogFile {
 
   std::uint64_t bytes_on_disk() const;
 
+  // In the child of a fork: the file and its map are given up, so that the parent holds it alone.
+  void close_in_child();
+
   // Whether the file of its name is still this one.
   bool is_named() const { return file_id(file_) == file_id(path_); }
 
@@ -127,7 +133,7 @@ class LogFile {
   std::uint64_t offset_of(int segment) const;
   Status fill_holes(std::uint64_t begin, std::uint64_t end);
 
-  const int file_;
+  int file_;
   const std::string path_;
   LogFileOptions options_;
   bool is_limited_;  // the file is longer than this process may write

@@ -76,6 +76,9 @@ class RedoLog {
   void stop_thread();
   void allow_thread();  // after it was stopped
   void forget_file() { use(nullptr); }
+  void close_in_child() {
+    if (file_ != nullptr) file_->close_in_child();
+  }
 
   // Whether the log that is in force still has its name. REQUIRES: open_if_needed().
   bool is_named() const;

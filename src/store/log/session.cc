@@ -249,11 +249,11 @@ bool Session::begin_to_leave(Millis timeout) {
   if (alone_) return true;
   const Millis wait = std::min(timeout, kLongestWait);
   if (!try_until(wait, [this] { return set_lock(file_, kGate, F_WRLCK); })) return false;
-  alone_ = set_lock(file_, kMembers, F_WRLCK);
+  alone_ = set_lock(file_, kMembers, F_WRLCK) && !store_.is_shared();
   if (alone_) {
     words_->members.store(1, std::memory_order_relaxed);  // those who died did not count down
   } else {
-    set_lock(file_, kMembers, F_RDLCK);  // still held; to be sure
+    set_lock(file_, kMembers, F_RDLCK);
   }
   return alone_;
 }
@@ -275,6 +275,7 @@ void Session::leave() {
   if (mark_.is_foreign()) return close_in_child();
   if (!std::exchange(joined_, false)) return;
   words_->members.fetch_sub(1, std::memory_order_relaxed);
+  hold({});  // first: who finds no other member must not find a holder
   if (alone_ && is_named()) ::unlink(path_.c_str());
   unlock_and_close(file_);
 }
@@ -282,6 +283,7 @@ void Session::leave() {
 // The mapping, too, would keep the file open, and its locks. Other memory takes its place.
 void Session::close_in_child() {
   if (!std::exchange(joined_, false)) return;
+  store_.close_in_child();
   ::close(file_);
   ::mmap(page_, kSharedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
          0);

@@ -11,6 +11,10 @@
 //                     asked under the gate only. Whoever waited for the gate checks that the file
 //                     is still the one of that name: the last to close removes it.
 //
+// These locks are lost with the file, if it is removed. So each process also holds the file
+// of the store itself (see FileHold), whatever its name: a process that is alone by `-shm` is not
+// alone if another process holds the store.
+//
 // If a process dies that was alone, the next is alone, and recovers the store itself. No flag says
 // "recovered"; only a lock that a live process holds does.
 //
@@ -23,6 +27,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "mayfly/result.h"
 #include "mayfly/time.h"
@@ -104,6 +109,10 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  // Holds the file of the store, instead of the one before, until leave().
+  void hold(FileHold store) { store_ = std::move(store); }
+  const FileHold& store() const { return store_; }
+
   // Whether no other process has the store open; the others wait at the gate.
   bool alone() const { return alone_; }
 
@@ -144,6 +153,7 @@ class Session {
   SharedWords* const words_;
   const std::string path_;
   const ProcessMark mark_;
+  FileHold store_;
   bool alone_;
   bool joined_ = true;
 };
