@@ -29,7 +29,10 @@ void HeldReplies::waits(const Client& client, const Command& command, Words word
 
 void HeldReplies::reads_of_wait(const Client& client) {
   const auto found = waits_.find(client.id());
-  if (found == waits_.end()) return;
+  if (found == waits_.end()) {
+    seen_.offset = std::max(seen_.offset, written_.needed_by_data());
+    return;
+  }
   for (const HashSlot slot : found->second) {
     seen_.offset = std::max(seen_.offset, written_.needed_by(slot));
   }

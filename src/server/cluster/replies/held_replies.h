@@ -46,7 +46,7 @@ class HeldReplies {
   void reads(Client& client, const Command& command, Words words);
 
   // It waits for its keys. An answer without another run, because its time is over, counts as a
-  // read of them.
+  // read of them; as one of all data, if it waited already when replies were not held.
   void waits(const Client& client, const Command& command, Words words);
   void reads_of_wait(const Client& client);
 
@@ -64,7 +64,10 @@ class HeldReplies {
   void begin();
 
   // From now on no replies are added; those that are held wait until they are safe.
-  void end() { written_.end(); }
+  void end() {
+    written_.end();
+    waits_.clear();
+  }
 
   // It may not answer any more: clients whose replies are held must ask another server whether
   // their writes were done.

@@ -12,6 +12,8 @@ namespace held_replies_test {
 
 using namespace std::chrono_literals;
 
+using Request = std::vector<std::string>;
+
 class HeldRepliesTest : public ClusterNodesFixture {
  protected:
   static Config in_sync() {
@@ -173,6 +175,68 @@ TEST_F(HeldRepliesTest, AReadWhoseTimeIsOverTellsThatNothingCame) {
   servers_->set_stopped(1, false);
   run(100ms);
   EXPECT_EQ(one.messages(), "(nil)");
+}
+
+// Nobody has noted its keys; and what was noted before may be of another request.
+TEST_F(HeldRepliesTest, TheEndOfAWaitFromBeforeTheyAreSwitchedOnIsHeldToo) {
+  start_shard(2, in_sync());
+  ask(0, "RPUSH a v");
+  TestClient one(servers_->server(0), "127.0.0.1:9000");
+  TestClient other(servers_->server(0), "127.0.0.1:9001");
+  EXPECT_EQ(one.run("BLPOP b 0.1"), "");
+  run(200ms);
+  EXPECT_EQ(one.messages(), "(nil)");
+  servers_->run(0, "CONFIG SET cluster-replies at-once");
+  servers_->set_stopped(1, true);
+  EXPECT_EQ(servers_->run(0, "LPOP a"), "\"v\"");
+  EXPECT_EQ(one.run("BLPOP a 0.1"), "");
+  EXPECT_EQ(other.run("BLPOP a 0.1"), "");
+  servers_->run(0, "CONFIG SET cluster-replies in-sync");
+  run(200ms);
+  EXPECT_FALSE(one.client().is_blocked());
+  EXPECT_FALSE(other.client().is_blocked());
+  EXPECT_EQ(one.messages(), "") << "a successor has an element for it";
+  EXPECT_EQ(other.messages(), "") << "a successor has an element for it";
+  servers_->set_stopped(1, false);
+  run(100ms);
+  EXPECT_EQ(one.messages(), "(nil)");
+  EXPECT_EQ(other.messages(), "(nil)");
+}
+
+class HeldTransactionTest : public HeldRepliesTest {
+ protected:
+  // What it has removed is not safe: others do not see it, not even by waiting in vain.
+  void expect_held_for_others(const Request& request) {
+    start_shard(2, in_sync());
+    ask(0, "SET a 1");
+    ask(0, "XADD s 1-1 f v");
+    run(100ms);
+    TestClient reader(servers_->server(0), "127.0.0.1:9000");
+    TestClient blocked(servers_->server(0), "127.0.0.1:9001");
+    TestClient later(servers_->server(0), "127.0.0.1:9002");
+    EXPECT_EQ(blocked.run("XREAD BLOCK 100 STREAMS s $"), "");
+    servers_->set_stopped(1, true);
+    servers_->run(0, "MULTI");
+    servers_->run(0, request);
+    EXPECT_EQ(servers_->run(0, "EXEC"), "");
+    EXPECT_EQ(reader.run("GET a"), "");
+    EXPECT_EQ(later.run("XREAD BLOCK 100 STREAMS s 0"), "");
+    run(200ms);
+    EXPECT_FALSE(later.client().is_blocked());
+    EXPECT_EQ(reader.messages() + blocked.messages() + later.messages(), "");
+    servers_->set_stopped(1, false);
+    run(100ms);
+    EXPECT_EQ(reader.messages(), "(nil)");
+    EXPECT_EQ(blocked.messages(), "(nil)");
+    EXPECT_EQ(later.messages(), "(nil)");
+  }
+};
+
+TEST_F(HeldTransactionTest, OthersSeeItsFlushWhenItIsSafe) { expect_held_for_others({"FLUSHALL"}); }
+
+TEST_F(HeldTransactionTest, OthersSeeTheWritesOfItsScriptWhenTheyAreSafe) {
+  expect_held_for_others(
+      {"EVAL", "redis.call('DEL', 'a') return redis.call('DEL', 's')", "1", "b"});
 }
 
 TEST_F(HeldRepliesTest, AFencedPrimaryKeepsTheEndOfAWaitToo) {

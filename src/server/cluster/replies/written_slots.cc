@@ -102,6 +102,11 @@ std::uint64_t WrittenSlots::needed_by(HashSlot slot) {
   return ends_.empty() ? 0 : std::max(ends_[slot], everywhere_);
 }
 
+std::uint64_t WrittenSlots::needed_by_data() {
+  settle();
+  return data_;
+}
+
 std::uint64_t WrittenSlots::needed_by(const Command& command, Words words) {
   settle();
   if (uses_functions(command)) return functions_;

@@ -47,6 +47,7 @@ class WrittenSlots final : public PropagationSink {
   // commands that it calls do.
   std::uint64_t needed_by(const Command& command, Words words);
   std::uint64_t needed_by(HashSlot slot);
+  std::uint64_t needed_by_data();  // of any slot
 
   // The slots of its keys, in no order.
   static std::vector<HashSlot> slots_of(const Command& command, Words words);

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// For in_sync_table_test.cc: the commands that name their keys. The rest is there.
+
+#pragma once
+
+#include <string_view>
+
+namespace mayfly::in_sync_table_test {
+
+// Every command with arguments that work: a line each.
+//
+//   kind [setup; setup...] => request          or:           - command  reason why it is not run
+//
+//   r  reads the slot of its keys               w  writes to it
+//   a  reads all data                           A  writes to it
+//   f  reads the libraries of functions         F  changes them
+//   n  neither: its reply has no data           x  is refused in a cluster
+//
+// A ! behind the kind: its reply is an error, which may depend on data nevertheless; for n, it may
+// be one. $k and $j are keys of one slot, $slot is that slot; $dump is a value of DUMP, $lib a
+// library, $functions a value of FUNCTION DUMP, $script reads $k, $sha is its name, $node the
+// primary.
+constexpr std::string_view kCommandsWithKeys = R"(
+w SET $k v => APPEND $k x
+r SET $k v => BITCOUNT $k
+w => BITFIELD $k SET u8 0 1
+r SET $k v => BITFIELD_RO $k GET u8 0
+w SET $k v => BITOP NOT $j $k
+r SET $k v => BITPOS $k 1
+w RPUSH $k v => BLMOVE $k $j LEFT LEFT 1
+w RPUSH $k v => BLMPOP 1 1 $k LEFT
+w RPUSH $k v => BLPOP $k 1
+w RPUSH $k v => BRPOP $k 1
+w RPUSH $k v => BRPOPLPUSH $k $j 1
+w ZADD $k 1 m => BZMPOP 1 1 $k MIN
+w ZADD $k 1 m => BZPOPMAX $k 1
+w ZADD $k 1 m => BZPOPMIN $k 1
+w SET $k v => COPY $k $j
+w SET $k 1 => DECR $k
+w SET $k 1 => DECRBY $k 2
+w SET $k v => DEL $k
+r => DEL $k
+w SET $k v => DELIFEQ $k v
+r SET $k v => DELIFEQ $k other
+r SET $k v => DELLEASE $k 1
+r SET $k v => DUMP $k
+r SET $k v => EXISTS $k
+w SET $k v => EXPIRE $k 100
+w SET $k v => EXPIREAT $k 9999999999
+w HSET $k m v => EXPIREMEMBER $k m 100
+w HSET $k m v => EXPIREMEMBERAT $k m 9999999999
+r SET $k v EX 100 => EXPIRETIME $k
+w HSET $k m v => FIELDEXPIRE $k 100 m
+r HSET $k m v => FIELDTTL $k m
+w => GEOADD $k 1 1 m
+r GEOADD $k 1 1 m 2 2 n => GEODIST $k m n
+r GEOADD $k 1 1 m => GEOHASH $k m
+r GEOADD $k 1 1 m => GEOPOS $k m
+r GEOADD $k 1 1 m => GEORADIUS $k 1 1 1 km
+w GEOADD $k 1 1 m => GEORADIUS $k 1 1 1 km STORE $j
+r GEOADD $k 1 1 m => GEORADIUS_RO $k 1 1 1 km
+r GEOADD $k 1 1 m => GEORADIUSBYMEMBER $k m 1 km
+w GEOADD $k 1 1 m => GEORADIUSBYMEMBER $k m 1 km STORE $j
+r GEOADD $k 1 1 m => GEORADIUSBYMEMBER_RO $k m 1 km
+r GEOADD $k 1 1 m => GEOSEARCH $k FROMMEMBER m BYRADIUS 1 km
+w GEOADD $k 1 1 m => GEOSEARCHSTORE $j $k FROMMEMBER m BYRADIUS 1 km
+r SET $k v => GET $k
+r! RPUSH $k v => GET $k
+r SET $k v => GETBIT $k 1
+w SET $k v => GETDEL $k
+r SET $k v => GETEX $k
+w SET $k v => GETEX $k EX 100
+r SET $k v => GETRANGE $k 0 1
+w SET $k v => GETSET $k w
+r SET $k v => GETSTALE $k
+r SET $k v => GETSTALE $k LEASE 1000
+w HSET $k m v => HDEL $k m
+r HSET $k m v => HEXISTS $k m
+w HSET $k m v => HEXPIRE $k 100 FIELDS 1 m
+w HSET $k m v => HEXPIREAT $k 9999999999 FIELDS 1 m
+r HSET $k m v => HEXPIRESCAN $k 0 FROM 0 TO 99
+r HSET $k m v => HEXPIRETIME $k FIELDS 1 m
+r HSET $k m v => HGET $k m
+r HSET $k m v => HGETALL $k
+w HSET $k m v => HGETDEL $k FIELDS 1 m
+r HSET $k m v => HGETEX $k FIELDS 1 m
+w HSET $k m v => HGETEX $k EX 100 FIELDS 1 m
+w HSET $k m 1 => HINCRBY $k m 1
+w HSET $k m 1 => HINCRBYFLOAT $k m 1
+r HSET $k m v => HKEYS $k
+r HSET $k m v => HLEN $k
+r HSET $k m v => HMGET $k m
+w => HMSET $k m v
+w HSET $k m v; HEXPIRE $k 100 FIELDS 1 m => HPERSIST $k FIELDS 1 m
+w HSET $k m v => HPEXPIRE $k 100000 FIELDS 1 m
+w HSET $k m v => HPEXPIREAT $k 9999999999999 FIELDS 1 m
+r HSET $k m v => HPEXPIRETIME $k FIELDS 1 m
+r HSET $k m v => HPTTL $k FIELDS 1 m
+r HSET $k m v => HRANDFIELD $k
+r HSET $k m v => HSCAN $k 0
+w => HSET $k m v
+w => HSETEX $k EX 100 FIELDS 1 m v
+w => HSETNX $k m v
+r HSET $k m v => HSETNX $k m v
+r HSET $k m v => HSTRLEN $k m
+r HSET $k m v => HTTL $k FIELDS 1 m
+r HSET $k m v => HVALS $k
+w => INCR $k
+w => INCRBY $k 2
+w => INCRBYFLOAT $k 2
+r SET $k v; SET $j v => LCS $k $j
+r RPUSH $k v => LINDEX $k 0
+w RPUSH $k v => LINSERT $k BEFORE v w
+r RPUSH $k v => LLEN $k
+w RPUSH $k v => LMOVE $k $j LEFT LEFT
+w RPUSH $k v => LMPOP 1 $k LEFT
+w RPUSH $k v => LPOP $k
+r RPUSH $k v => LPOS $k v
+w => LPUSH $k v
+w RPUSH $k v => LPUSHX $k v
+r => LPUSHX $k v
+r RPUSH $k v => LRANGE $k 0 -1
+w RPUSH $k v => LREM $k 0 v
+w RPUSH $k v => LSET $k 0 w
+w RPUSH $k v w => LTRIM $k 0 0
+r SET $k v => MEMORY USAGE $k
+r SET $k v => MGET $k $j
+r => MIGRATE 127.0.0.1 1 $k 0 100
+w => MSET $k v $j w
+w => MSETEX 2 $k v $j w EX 100
+w => MSETNX $k v
+r SET $k v => MSETNX $k v
+r SET $k v => OBJECT ENCODING $k
+r! SET $k v => OBJECT FREQ $k
+r SET $k v => OBJECT IDLETIME $k
+r SET $k v => OBJECT REFCOUNT $k
+w SET $k v EX 100 => PERSIST $k
+w SET $k v => PEXPIRE $k 100000
+w SET $k v => PEXPIREAT $k 9999999999999
+w HSET $k m v => PEXPIREMEMBERAT $k m 9999999999999
+r SET $k v EX 100 => PEXPIRETIME $k
+w => PFADD $k m
+w PFADD $k m => PFCOUNT $k
+r PFADD $k m; PFCOUNT $k => PFCOUNT $k
+r PFADD $k m => PFDEBUG ENCODING $k
+w PFADD $k m => PFMERGE $j $k
+w => PSETEX $k 100000 v
+r SET $k v EX 100 => PTTL $k
+w SET $k v => RENAME $k $j
+r! => RENAME $k $j
+w SET $k v => RENAMENX $k $j
+w => RESTORE $k 0 $dump
+w RPUSH $k v => RPOP $k
+w RPUSH $k v => RPOPLPUSH $k $j
+w => RPUSH $k v
+w RPUSH $k v => RPUSHX $k v
+w => SADD $k m
+w => SADDEX $k EX 100 MEMBERS 1 m
+r SADD $k m => SCARD $k
+r SADD $k m => SDIFF $k $j
+w SADD $k m => SDIFFSTORE $j $k
+w => SET $k v
+r SET $k v => SET $k w NX
+w => SETBIT $k 1 1
+w => SETEX $k 100 v
+w => SETNX $k v
+w => SETRANGE $k 1 v
+w SADD $k m => SEXPIRE $k 100 MEMBERS 1 m
+w SADD $k m => SEXPIREAT $k 9999999999 MEMBERS 1 m
+r SADD $k m => SEXPIRESCAN $k 0 FROM 0 TO 99
+r SADD $k m => SEXPIRETIME $k MEMBERS 1 m
+r SADD $k m => SINTER $k $j
+r SADD $k m => SINTERCARD 1 $k
+w SADD $k m => SINTERSTORE $j $k
+r SADD $k m => SISMEMBER $k m
+r SADD $k m => SMEMBERS $k
+r SADD $k m => SMISMEMBER $k m
+w SADD $k m => SMOVE $k $j m
+r RPUSH $k 2 1 => SORT $k
+w RPUSH $k 2 1 => SORT $k STORE $j
+r RPUSH $k 2 1 => SORT_RO $k
+w SADDEX $k EX 100 MEMBERS 1 m => SPERSIST $k MEMBERS 1 m
+w SADD $k m => SPEXPIRE $k 100000 MEMBERS 1 m
+w SADD $k m => SPEXPIREAT $k 9999999999999 MEMBERS 1 m
+r SADD $k m => SPEXPIRETIME $k MEMBERS 1 m
+w SADD $k m => SPOP $k
+r SADD $k m => SPTTL $k MEMBERS 1 m
+r SADD $k m => SRANDMEMBER $k
+w SADD $k m => SREM $k m
+r SADD $k m => SSCAN $k 0
+r SET $k v => STRLEN $k
+r SADD $k m => STTL $k MEMBERS 1 m
+r SET $k v => SUBSTR $k 0 1
+r SADD $k m => SUNION $k $j
+w SADD $k m => SUNIONSTORE $j $k
+r SET $k v => TOUCH $k
+r SET $k v => TTL $k
+r SET $k v => TYPE $k
+w SET $k v => UNLINK $k
+w XADD $k 1-1 f v; XGROUP CREATE $k g 0; XREADGROUP GROUP g c STREAMS $k > => XACK $k g 1-1
+w => XADD $k * f v
+w XADD $k 1-1 f v; XGROUP CREATE $k g 0; XREADGROUP GROUP g c STREAMS $k > => XAUTOCLAIM $k g d 0 0
+w XADD $k 1-1 f v; XGROUP CREATE $k g 0; XREADGROUP GROUP g c STREAMS $k > => XCLAIM $k g d 0 1-1
+w XADD $k 1-1 f v => XDEL $k 1-1
+w XADD $k 1-1 f v => XGROUP CREATE $k g 0
+w XADD $k 1-1 f v; XGROUP CREATE $k g 0 => XGROUP CREATECONSUMER $k g c
+w XADD $k 1-1 f v; XGROUP CREATE $k g 0; XGROUP CREATECONSUMER $k g c => XGROUP DELCONSUMER $k g c
+w XADD $k 1-1 f v; XGROUP CREATE $k g 0 => XGROUP DESTROY $k g
+w XADD $k 1-1 f v; XGROUP CREATE $k g 0 => XGROUP SETID $k g 1-1
+r XADD $k 1-1 f v; XGROUP CREATE $k g 0 => XINFO CONSUMERS $k g
+r XADD $k 1-1 f v; XGROUP CREATE $k g 0 => XINFO GROUPS $k
+r XADD $k 1-1 f v => XINFO STREAM $k
+r XADD $k 1-1 f v => XLEN $k
+r XADD $k 1-1 f v; XGROUP CREATE $k g 0 => XPENDING $k g
+r XADD $k 1-1 f v => XRANGE $k - +
+r XADD $k 1-1 f v => XREAD STREAMS $k 0
+r XADD $k 1-1 f v => XREAD BLOCK 1000 STREAMS $k 0
+w XADD $k 1-1 f v; XGROUP CREATE $k g 0 => XREADGROUP GROUP g c STREAMS $k >
+r XADD $k 1-1 f v => XREVRANGE $k + -
+w XADD $k 1-1 f v => XSETID $k 9-9
+w XADD $k 1-1 f v => XTRIM $k MAXLEN = 0
+w => ZADD $k 1 m
+w => ZADDEX $k EX 100 MEMBERS 1 1 m
+r ZADD $k 1 m => ZCARD $k
+r ZADD $k 1 m => ZCOUNT $k 0 9
+r ZADD $k 1 m => ZDIFF 2 $k $j
+w ZADD $k 1 m => ZDIFFSTORE $j 1 $k
+w ZADD $k 1 m => ZEXPIRE $k 100 MEMBERS 1 m
+w ZADD $k 1 m => ZEXPIREAT $k 9999999999 MEMBERS 1 m
+r ZADD $k 1 m => ZEXPIRESCAN $k 0 FROM 0 TO 99
+r ZADD $k 1 m => ZEXPIRETIME $k MEMBERS 1 m
+w ZADD $k 1 m => ZINCRBY $k 1 m
+r ZADD $k 1 m => ZINTER 2 $k $j
+r ZADD $k 1 m => ZINTERCARD 1 $k
+w ZADD $k 1 m => ZINTERSTORE $j 1 $k
+r ZADD $k 1 m => ZLEXCOUNT $k - +
+w ZADD $k 1 m => ZMPOP 1 $k MIN
+r ZADD $k 1 m => ZMSCORE $k m
+w ZADD $k 1 m; ZEXPIRE $k 100 MEMBERS 1 m => ZPERSIST $k MEMBERS 1 m
+w ZADD $k 1 m => ZPEXPIRE $k 100000 MEMBERS 1 m
+w ZADD $k 1 m => ZPEXPIREAT $k 9999999999999 MEMBERS 1 m
+r ZADD $k 1 m => ZPEXPIRETIME $k MEMBERS 1 m
+w ZADD $k 1 m => ZPOPMAX $k
+w ZADD $k 1 m => ZPOPMIN $k
+r ZADD $k 1 m => ZPTTL $k MEMBERS 1 m
+r ZADD $k 1 m => ZRANDMEMBER $k
+r ZADD $k 1 m => ZRANGE $k 0 -1
+r ZADD $k 1 m => ZRANGEBYLEX $k - +
+r ZADD $k 1 m => ZRANGEBYSCORE $k 0 9
+w ZADD $k 1 m => ZRANGESTORE $j $k 0 -1
+r ZADD $k 1 m => ZRANK $k m
+w ZADD $k 1 m => ZREM $k m
+w ZADD $k 1 m => ZREMRANGEBYLEX $k - +
+w ZADD $k 1 m => ZREMRANGEBYRANK $k 0 -1
+w ZADD $k 1 m => ZREMRANGEBYSCORE $k 0 9
+r ZADD $k 1 m => ZREVRANGE $k 0 -1
+r ZADD $k 1 m => ZREVRANGEBYLEX $k + -
+r ZADD $k 1 m => ZREVRANGEBYSCORE $k 9 0
+r ZADD $k 1 m => ZREVRANK $k m
+r ZADD $k 1 m => ZSCAN $k 0
+r ZADD $k 1 m => ZSCORE $k m
+r ZADD $k 1 m => ZTTL $k MEMBERS 1 m
+r ZADD $k 1 m => ZUNION 2 $k $j
+w ZADD $k 1 m => ZUNIONSTORE $j 1 $k
+)";
+
+}  // namespace mayfly::in_sync_table_test
