@@ -150,7 +150,12 @@ class InstallTest(unittest.TestCase):
             self.assertIn("mayfly.service", os.listdir(folder))
             for unit in os.listdir(folder):
                 with open(os.path.join(folder, unit), encoding="utf-8") as file:
-                    program = re.search(r"^ExecStart=(\S+)", file.read(), re.MULTILINE).group(1)
+                    text = file.read()
+                program = re.search(r"^ExecStart=(\S+)", text, re.MULTILINE).group(1)
+                # A server that cannot save refuses to end, and the address of `bind` is needed.
+                self.assertRegex(text, r"(?m)^TimeoutStopSec=\d+min$")
+                for word in ("Wants", "After"):
+                    self.assertRegex(text, f"(?m)^{word}=network-online.target$")
                 self.assertEqual(program, os.path.join(prefix, "bin/mayfly"))
                 self.assertTrue(os.access(program, os.X_OK))
 

@@ -17,7 +17,7 @@ namespace mayfly {
 struct EtcdEndpointStatus {
   std::string endpoint;
   bool is_named = true;     // by the options; false: only etcd's own list of members has it
-  std::size_t members = 0;  // of this etcd, by that list; 0: nobody has told
+  std::size_t members = 0;  // of this etcd, by that list; 0: unknown
   std::string error;        // empty: it has answered, and the rest is known
   std::string name;         // of the member: "etcd-b"; empty if nobody knows
   std::string version;

@@ -231,7 +231,8 @@ class EmptyTest(StatesCase):
             WatchedCluster(replicas=0, options=("--save", ""))).create("init")
         node, = self.cluster.nodes
         self.assertEqual(node.told("SET", "a", 1), "OK")
-        text = self.assert_told("0 of 1 answering nodes keep their data", status=("keeps its data",))
+        text = self.assert_told("0 of 1 answering nodes keep their data",
+                                status=("keeps its data",))
         self.assertIn("appendonly yes", text)
         code, text = self.tell("check", "--cache")
         self.assertEqual(code, OK, text)

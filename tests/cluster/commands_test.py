@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import unittest
 
 from cluster import Cluster, ClusterCase, run
@@ -207,11 +208,27 @@ class CommandsTest(ClusterCase):
         self.assertGreater(self.shards(cluster)["a"]["epoch"], shard["epoch"])
 
 
+def answers(port):
+    done = subprocess.run(["redis-cli", "-p", port, "ping"], capture_output=True, text=True,
+                          check=False)
+    return done.stdout == "PONG\n"
+
+
+def is_running(pid):
+    """A zombie does not run."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(") ", 1)[1][0] != "Z"
+    except OSError:
+        return False
+
+
 class DevTest(unittest.TestCase):
     def test_dev_runs_a_cluster_until_it_is_interrupted(self):
-        dev = subprocess.Popen([os.environ["MAYFLY"], "cluster", "dev", "--nodes", "2"],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               stdin=subprocess.DEVNULL)
+        folder = self.enterContext(tempfile.TemporaryDirectory(suffix=" of it's own"))
+        dev = subprocess.Popen([os.environ["MAYFLY"], "cluster", "dev", "--nodes", "2",
+                                "--dir", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, stdin=subprocess.DEVNULL)
         self.addCleanup(dev.stdout.close)
         self.addCleanup(dev.stderr.close)
         self.addCleanup(dev.kill)
@@ -225,10 +242,31 @@ class DevTest(unittest.TestCase):
         self.assertEqual(run(["redis-cli", "-c", "-p", port, "set", "hello", "world"]), "OK\n")
         pids = [int(pid) for pid in re.findall(r"pid (\d+)", said)]
         self.assertEqual(len(pids), 5)
+        self.assertIn("no node of shard a keeps its data", said)
+        ports = dict(re.findall(r"^  (\S+) +port (\d+) ", said, re.MULTILINE))
+        self.assertEqual(sorted(ports), ["etcd-a", "etcd-b", "etcd-c", "node-1", "node-2"])
+        self.assertEqual(ports["node-1"], port)
+        pids.append(self.restart_as_told(dev, pids[-1], ports["node-2"]))
         dev.send_signal(signal.SIGINT)
         self.assertEqual(dev.wait(timeout=60), 0)
         for pid in pids:
-            self.assertFalse(os.path.exists(f"/proc/{pid}"), pid)
+            await_that(lambda pid=pid: not is_running(pid), lambda pid=pid: f"{pid} runs")
+
+    def restart_as_told(self, dev, pid, port):
+        """Kills a node, and starts it again with the printed command. Returns its process."""
+        os.kill(pid, signal.SIGKILL)
+        line = ""
+        while "has ended; to start it again:" not in line:
+            line = dev.stderr.readline()
+            self.assertTrue(line, "it has ended")
+        self.assertIn(f"node-2 (pid {pid}) has ended", line)
+        command = dev.stderr.readline().strip()
+        shell = subprocess.Popen(["sh", "-c", command + "\necho $!"], stdout=subprocess.PIPE,
+                                 text=True)
+        with shell:
+            again = int(shell.stdout.readline())
+        await_that(lambda: answers(port), lambda: command)
+        return again
 
 
 if __name__ == "__main__":

@@ -340,6 +340,13 @@ def has_ipv6():
 
 
 class LogTest(unittest.TestCase):
+    def test_hints_are_for_terminals_only(self):
+        with Mayfly() as server:
+            line = f"Mayfly is listening on port {server.port}\n"
+            await_that(lambda: line in server.log(), server.log)
+            for hint in ("redis-cli", "Press Ctrl-C", "Console and metrics"):
+                self.assertNotIn(hint, server.log())
+
     def test_it_is_ready_after_the_data_is_loaded_and_says_who_and_where(self):
         with Mayfly("--save", "900 1") as server:
             server.client().ok("DEBUG", "POPULATE", 1_000)

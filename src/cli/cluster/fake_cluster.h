@@ -201,11 +201,9 @@ class FakeNodes final : public ClusterNodes {
   ReplyValue answer(const FakeNode& node, const std::string& words) const {
     using Kind = ReplyValue::Kind;
     if (!node.error.empty()) return text(Kind::error, node.error);
-    if (words == "DBSIZE" && node.refuses_reads) {
-      return text(Kind::error, "MASTERDOWN Link with MASTER is down");
-    }
     if (words == "PING") return text(Kind::simple, "PONG");
-    if (words == "DBSIZE") return integer(node.keys);
+    const bool reads = words == "DBSIZE";
+    if (reads) return node.refuses_reads ? text(Kind::error, "MASTERDOWN ...") : integer(node.keys);
     if (words == "INFO") {
       return text(
           Kind::bulk,
@@ -222,12 +220,12 @@ class FakeNodes final : public ClusterNodes {
                       : node.hears_primary ? "up"
                                            : "") +
               fmt::format("master_link_down_since_seconds:{}\r\nmaster_sync_in_progress:{}\r\n"
-                          "aof_last_bgrewrite_status:{}\r\n"
+                          "aof_enabled:{}\r\naof_last_bgrewrite_status:{}\r\n"
                           "aof_rewrites_consecutive_failures:{}\r\n"
                           "unexpected_error_replies:{}\r\n",
                           node.is_link_down ? 41 : 0, node.is_syncing ? 1 : 0,
-                          node.failed_rewrites > 0 ? "err" : "ok", node.failed_rewrites,
-                          node.unexpected_errors));
+                          node.failed_rewrites > 0 ? 1 : 0, node.failed_rewrites > 0 ? "err" : "ok",
+                          node.failed_rewrites, node.unexpected_errors));
     }
     if (words == "TIME") {
       const auto ms = (clock_.now() + node.clock_ahead).time_since_epoch().count();
@@ -237,10 +235,14 @@ class FakeNodes final : public ClusterNodes {
                      text(Kind::bulk, std::to_string(ms % 1000 * 1000))};
       return reply;
     }
-    if (words == "FUNCTION LIST") {
+    if (words.starts_with("FUNCTION LIST")) {
       ReplyValue reply;
       reply.kind = Kind::array;
-      if (!node.functions.empty()) reply.items.emplace_back();
+      if (node.functions.empty()) return reply;
+      ReplyValue& library = reply.items.emplace_back();
+      for (const std::string& word :
+           {"library_name", "lib", "library_code", node.functions.c_str()})
+        library.items.push_back(text(Kind::bulk, word));
       return reply;
     }
     if (words == "FUNCTION DUMP") return text(Kind::bulk, node.functions);

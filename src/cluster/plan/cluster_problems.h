@@ -32,18 +32,18 @@ enum class NodeAnswer {
   silent,   // no answer: stopped, overloaded, or cut off from here
   hidden,   // no answer here, but another node has just heard of it
   locked,   // it wants a password, or another one
-  closed,   // it lets nobody in from here: protected mode
+  closed,   // protected mode: it takes no connection from here
   full,     // it has as many clients as maxclients allows
   busy,     // a script or a function runs there, and it does nothing else
   broken,   // an error, or another server at its address
 };
 using NodeAnswers = std::map<std::string, NodeAnswer, std::less<>>;  // by id
 
-// What is known beside the records.
+// Facts that the records do not have.
 struct ProblemContext {
   NodeAnswers answers{};     // of nodes that were asked
   Time now{};                // Time{}: it does not matter for how long something has been so
-  bool has_register = true;  // false: etcd takes no changes, so nobody takes over
+  bool has_register = true;  // false: etcd takes no changes, and no replica takes over
 };
 
 // The worst first.

@@ -64,7 +64,7 @@ Result<StatusReply> parse_status_reply(std::string_view body);
 struct EtcdMember {
   std::uint64_t id = 0;
   std::string name;
-  std::vector<std::string> urls;  // at which clients reach it, as it says
+  std::vector<std::string> urls;  // of its addresses for clients
 };
 Result<std::vector<EtcdMember>> parse_members_reply(std::string_view body);
 

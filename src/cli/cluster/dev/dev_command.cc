@@ -191,11 +191,18 @@ std::string words_to_try(const DevPlan& plan, const DevProcesses& processes) {
 }
 
 // For a shell.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+";
+  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
+  std::string text = "'";
+  for (const char sign : word) sign == '\'' ? text.append("'\\''") : text.append(1, sign);
+  return text + "'";
+}
+
 std::string command_line(const std::vector<std::string>& words) {
   std::string line;
-  for (const std::string& word : words) {
-    line += (line.empty() ? "" : " ") + (word.empty() ? "''" : word);
-  }
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + quoted(word);
   return line;
 }
 
@@ -205,7 +212,7 @@ void run_until_stopped(ClusterSession& session, DevProcesses& processes) {
     while (const DevProcesses::Process* const ended = processes.next_ended()) {
       session.talk.note(fmt::format("{} (pid {}) has ended; to start it again:\n  {} >>{} 2>&1 &",
                                     ended->name, ended->pid, command_line(ended->words),
-                                    ended->log.string()));
+                                    quoted(ended->log.string())));
     }
   }
 }

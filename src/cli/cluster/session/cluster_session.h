@@ -61,7 +61,7 @@ class ClusterNodes {
   // Sends all requests and returns a reply to each, of which some may be errors. Fails if the node
   // cannot be reached, or has not answered all of them in time: Code::not_found if no process is
   // there (the connection is refused), busy if there is no answer, denied if it wants a password,
-  // unsupported if it lets nobody in from here (protected mode), full if it takes no more clients.
+  // unsupported in protected mode, full if it takes no more clients.
   // May be called by several threads.
   virtual Result<std::vector<ReplyValue>> call(const NodeAddress& node,
                                                const std::vector<Request>& requests,

@@ -81,7 +81,7 @@ std::optional<Time> time_of(const ReplyValue& reply) {
   return Time(Millis(static_cast<std::int64_t>(ms)));
 }
 
-// Why a node that answers does not say what it is.
+// The reason for an error instead of CLUSTER INFO.
 void complain(NodeFacts& facts, const ReplyValue& reply) {
   facts.error = reply.text;
   facts.answer = NodeAnswer::broken;
@@ -160,7 +160,7 @@ void read_server_info(NodeFacts& facts, std::string_view info) {
     const std::uint64_t failures = whole(info_value(info, "aof_rewrites_consecutive_failures"));
     health.failed_rewrites = std::max<std::uint64_t>(failures, 1);
   }
-  // A server of an older version does not tell it in CLUSTER INFO.
+  // CLUSTER INFO of an older version lacks the field.
   if (!health.keeps_data && is_yes(info_value(info, "aof_enabled"))) health.keeps_data = true;
   facts.is_loading = is_yes(info_value(info, "loading"));
   facts.loaded_share = share_of(info, "loading_loaded_bytes", "loading_total_bytes");

@@ -35,7 +35,7 @@ struct NodeHealth {
   std::uint64_t disk_bytes = 0;
   bool came_back_empty = false;         // it leads, and began without data
   bool is_link_down = false;            // a replica that has no connection to its primary
-  std::uint64_t link_down_s = 0;        // for so long
+  std::uint64_t link_down_s = 0;        // since then, in seconds
   std::string refused_reads;            // "MASTERDOWN ...": the reply to reads; empty: none
   std::uint64_t failed_rewrites = 0;    // of its append-only file, since the last that worked
   std::uint64_t unexpected_errors = 0;  // commands of its primary that failed here

@@ -34,7 +34,7 @@ Error no_entry(const NodeAddress& node, const Error& why) {
   if (says("NOPERM")) return {Code::denied, why.message};
   if (says("max number of clients")) return {Code::full, why.message};
   if (says("DENIED")) return {Code::unsupported, why.message};
-  // Another error of the server: it is there, and its password is not what is wrong.
+  // Another error of the server: the password is right.
   return {why.code == Code::denied ? Code::io : why.code, why.message};
 }
 

@@ -240,7 +240,7 @@ std::string results_text(const std::vector<CheckResult>& results, const Colours&
   for (const CheckResult& result : results) {
     const bool is_fine = std::ranges::none_of(result.problems, is_problem);
     text += fmt::format(
-        "{}  {:<8} {}\n",
+        "{}  {:<9} {}\n",
         is_fine ? colours.apply("ok   ", Emphasis::good) : colours.apply("WRONG", Emphasis::bad),
         result.what, result.detail);
     for (const ClusterProblem& problem : result.problems) {
@@ -359,7 +359,8 @@ Result<Exit> run_cluster_check(const ClusterCheckArgs& args, ClusterSession& ses
   }
   std::vector<CheckResult> results = check_picture(picture);
   if (picture.view.config()) {
-    results.insert(results.begin() + 4, check_maps(session, picture));
+    results.insert(results.begin() + 4,
+                   {check_maps(session, picture), check_functions(session, picture)});
   }
   const bool is_fine = std::ranges::all_of(results, [](const CheckResult& result) {
     return std::ranges::none_of(result.problems, is_problem);

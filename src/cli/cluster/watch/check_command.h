@@ -25,8 +25,11 @@ struct CheckResult {
   std::vector<ClusterProblem> problems;
 };
 
-// All but the maps of the nodes: see check_map().
+// All but the maps of the nodes and their functions: see check_map() and check_functions().
 std::vector<CheckResult> check_picture(const ClusterPicture& picture);
+
+// Asks the primaries for their functions.
+CheckResult check_functions(ClusterSession& session, const ClusterPicture& picture);
 
 // Whether a node tells its clients what etcd has. `slots` is its reply to CLUSTER SLOTS.
 std::vector<ClusterProblem> check_map(const ClusterView& view, const std::string& node,

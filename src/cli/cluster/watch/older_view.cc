@@ -59,7 +59,28 @@ std::optional<NodeLine> read_line(std::string_view text) {
   return line;
 }
 
-// A process that is not known, of a node that does not answer.
+using FactsById = std::map<std::string, const NodeFacts*>;  // null: no answer
+
+// The primary has the list. Without its answer, a replica is in the list unless its role is
+// "outside".
+std::vector<std::string> in_sync_with(const NodeLine& primary, const std::vector<NodeLine>& nodes,
+                                      const FactsById& facts) {
+  std::vector<std::string> replicas;
+  if (const NodeFacts* const own = facts.at(primary.id)) {
+    for (const auto& [id, member] : own->members) {
+      if (member.is_in_record) replicas.push_back(id);
+    }
+    return replicas;
+  }
+  for (const NodeLine& other : nodes) {
+    const NodeFacts* const replica = facts.at(other.id);
+    const bool is_out = replica != nullptr && replica->role == "outside";
+    if (other.primary == primary.id && !is_out) replicas.push_back(other.id);
+  }
+  return replicas;
+}
+
+// An unknown process: its node does not answer.
 const std::string kNoIncarnation(16, '0');
 
 }  // namespace
@@ -74,8 +95,8 @@ Result<ClusterView> view_of_nodes(ClusterSession& session, const NodeAddress& no
   std::vector<NodeAddress> addresses;
   for (const NodeLine& line : nodes) addresses.push_back(line.address);
   const std::vector<NodeFacts> all = ask_facts(session, addresses);
-  std::map<std::string, const NodeFacts*> facts;
-  std::set<std::string> gone;  // only these are known not to live
+  FactsById facts;
+  std::set<std::string> gone;  // no process listens at their addresses
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     facts[nodes[i].id] = all[i].is_up() && all[i].id == nodes[i].id ? &all[i] : nullptr;
     if (all[i].answer == NodeAnswer::refuses) gone.insert(nodes[i].id);
@@ -117,18 +138,8 @@ Result<ClusterView> view_of_nodes(ClusterSession& session, const NodeAddress& no
     shard.primary = {line.id, incarnation(line.id)};
     shard.slots = line.slots;
     shard.since = session.clock.now();
-    if (facts[line.id] != nullptr) {
-      for (const auto& [id, member] : facts[line.id]->members) {
-        if (member.is_in_record) shard.insync.push_back({id, incarnation(id)});
-      }
-    } else {
-      // Only the primary has the list; a replica knows whether it is in it.
-      for (const NodeLine& other : nodes) {
-        const bool is_out = facts[other.id] != nullptr && facts[other.id]->role == "outside";
-        if (other.primary == line.id && !is_out) {
-          shard.insync.push_back({other.id, incarnation(other.id)});
-        }
-      }
+    for (const std::string& id : in_sync_with(line, nodes, facts)) {
+      shard.insync.push_back({id, incarnation(id)});
     }
     std::ranges::sort(shard.insync);
     put(shard_key(name->second), to_text(shard));

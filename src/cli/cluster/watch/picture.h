@@ -55,7 +55,7 @@ std::string picture_json(const ClusterPicture& picture);
 // Of a node that has answered; else null.
 const NodeFacts* facts_of(const ClusterPicture& picture, const std::string& node);
 
-// False: neither etcd nor anybody else could say which shards and nodes there are.
+// False: the records could not be read anywhere.
 bool is_known(const ClusterPicture& picture);
 
 struct EtcdCount {
@@ -80,7 +80,7 @@ inline constexpr std::string_view kFull = "takes no more clients";
 inline constexpr std::string_view kBusy = "busy";
 std::string shard_state(const ClusterPicture& picture, const ClusterShard& shard);
 
-// Whether a primary in this state may serve its clients, though it does not tell us.
+// Whether a primary in this state may serve its clients, though its state is unknown here.
 bool may_serve(std::string_view state);
 
 std::string short_bytes(double bytes);  // "1.2 KB"

@@ -28,7 +28,10 @@ std::string advice_for(const std::string& refusal, const ClusterShard& shard) {
            "cluster rebalance --by keys";
   }
   if (refusal.starts_with("MISCONF")) {
-    std::string advice = "free space on its disk (its log says what fails): it goes on by itself";
+    // A snapshot is tried again only when enough has changed for a save rule.
+    const bool is_snapshot = refusal.find("RDB snapshots") != std::string::npos;
+    std::string advice = "free space on its disk (its log says what fails)";
+    advice += is_snapshot ? ", then BGSAVE there" : ": it goes on by itself";
     if (!shard.record.insync.empty()) advice += ". Or mayfly cluster failover " + shard.id;
     return advice;
   }
@@ -125,7 +128,7 @@ void add_empty(const ClusterPicture& picture, const ClusterShard& shard,
        "fill it again, or restore a backup; appendonly yes keeps data"});
 }
 
-// What a node does that does not tell its state.
+// The words for a node whose state is unknown.
 std::string_view answer_text(NodeAnswer answer, bool is_live, bool knows_lives) {
   switch (answer) {
     case NodeAnswer::locked:

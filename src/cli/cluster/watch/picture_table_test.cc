@@ -1,158 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of `status` and `check` in each bad state of a node, a shard and etcd, by table; and
-// for all combinations of two, that nothing is called ok when something is not.
+// The words of `status` and `check`, as text and as JSON, and the exit code of `check`, in each bad
+// state of a node, a shard and etcd, by table. The table of /ready, the log and INFO is in
+// src/server/http/readiness_test.cc.
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
 #include <functional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/cluster/fake_cluster.h"
-#include "cli/cluster/watch/check_command.h"
-#include "cli/cluster/watch/status_command.h"
+#include "cli/cluster/watch/picture_world.h"
 #include "text/json_reader.h"
 
 namespace mayfly {
 namespace {
-
-constexpr int kPrimary = 1;  // of shard a
-constexpr int kOther = 2;    // of shard b
-constexpr int kReplica = 3;  // of shard a
-
-// Two shards with a replica each, all sound, until something is done to it.
-struct World {
-  World() {
-    cluster.make(2);
-    for (auto& [address, one] : cluster.nodes.nodes) one.slots = map();
-    for (const char* name : {"etcd-a", "etcd-b", "etcd-c"}) {
-      EtcdEndpointStatus member;
-      member.endpoint = std::string("http://") + name + ":2379";
-      member.name = name;
-      member.version = "3.5.16";
-      member.leader = 7;
-      member.is_leader = member.name == "etcd-b";
-      cluster.records.etcd.push_back(member);
-    }
-  }
-
-  // The map of every node.
-  ReplyValue map() {
-    ReplyValue slots;
-    slots.kind = ReplyValue::Kind::array;
-    const ClusterView view = cluster.records.view();
-    for (const ClusterShard& shard : view.shards()) {
-      for (const SlotRange& range : shard.record.slots.ranges()) {
-        ReplyValue entry;
-        entry.items.resize(3);
-        entry.items[0].integer = range.first;
-        entry.items[1].integer = range.last;
-        entry.items[2].items.resize(3);
-        entry.items[2].items[2].text = shard.record.primary.node;
-        slots.items.push_back(entry);
-      }
-    }
-    return slots;
-  }
-
-  // CLUSTER NODES of every node.
-  std::string lines() {
-    std::string text;
-    const ClusterView view = cluster.records.view();
-    for (const auto& [id, node] : view.nodes()) {
-      const ClusterShard& shard = *view.shard(node.record.shard);
-      const bool leads = shard.record.primary.node == id;
-      text += fmt::format("{} {}:{}@0 flags {} 0 0 1 connected {}\n", id, node.record.host,
-                          node.record.port, leads ? "-" : shard.record.primary.node,
-                          leads ? shard.record.slots.text() : "");
-    }
-    return text;
-  }
-
-  FakeNode& node(int number) { return cluster.nodes.nodes[FakeCluster::address(number)]; }
-  void forget(int number) { cluster.records.erase(live_key(FakeCluster::id(number))); }
-  void stop(int number, Code fault) {
-    node(number).is_up = false;
-    node(number).fault = fault;
-  }
-  void restart(int number) {
-    node(number).incarnation = std::string(16, 'e');
-    node(number).is_serving = false;
-    cluster.announce(number);
-  }
-  void take_out_replica() {
-    ShardRecord record = cluster.shard("a");
-    record.insync.clear();
-    cluster.put_shard("a", record);
-  }
-  void want_replicas(int count) {
-    ClusterRecord config = cluster.records.view().config()->record;
-    config.replicas = count;
-    cluster.records.put(std::string(kConfigKey), to_text(config));
-  }
-  // Node 9, of shard a, which is not in the record.
-  FakeNode& add_replica() {
-    FakeNode& added = cluster.start(9);
-    added.shard = "a";
-    added.is_serving = false;
-    added.slots = map();
-    cluster.join(9, "a");
-    return added;
-  }
-  void lose_etcd(std::size_t members) {
-    for (std::size_t i = 0; i < members; ++i) {
-      cluster.records.etcd[i].error = "connection refused";
-    }
-    if (members < 2) return;
-    for (EtcdEndpointStatus& member : cluster.records.etcd) member.leader = 0;
-    cluster.records.error = "etcd has no majority";
-    cluster.records.has_one_member = members < cluster.records.etcd.size();
-  }
-
-  std::string status() {
-    cluster.talk.out.clear();
-    (void)run_status(StatusArgs{.picture = options}, cluster.session);
-    return cluster.talk.out;
-  }
-  Result<Exit> check(bool is_json = false) {
-    cluster.talk.out.clear();
-    cluster.session.is_json = is_json;
-    const Result<Exit> exit = run_cluster_check(ClusterCheckArgs{options}, cluster.session);
-    cluster.session.is_json = false;
-    return exit;
-  }
-  const std::string& said() const { return cluster.talk.out; }
-
-  FakeCluster cluster;
-  PictureOptions options;
-};
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
-
-// The lines of `check` that begin with "ok".
-std::vector<std::string> good_lines(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    if (line.starts_with("ok ")) lines.push_back(line);
-    at = end + 1;
-  }
-  return lines;
-}
-
-// Whether it has "N of M" with N < M.
-bool says_fewer(const std::string& line) {
-  static const std::regex kPart("([0-9]+) of ([0-9]+)");
-  for (std::sregex_iterator at(line.begin(), line.end(), kPart), end; at != end; ++at) {
-    if (std::stoi((*at)[1]) < std::stoi((*at)[2])) return true;
-  }
-  return false;
-}
 
 // ---- Each state alone ----
 
@@ -210,6 +72,12 @@ const std::vector<Row> kUnwell = {
      {"4 nodes, 2 shards, 16384 slots, 8192 refuse writes", "a  10.0.0.1:6379  refuses writes",
       "shard a refuses writes: 10.0.0.1:6379 says MISCONF Errors writing"},
      {"1 of 2 shards take writes", "free space on its disk", "Or mayfly cluster failover a"}},
+    {"a primary could not save a snapshot",
+     [](World& w) {
+       w.node(kPrimary).refused_writes = "MISCONF Mayfly is configured to save RDB snapshots, but";
+     },
+     {"shard a refuses writes: 10.0.0.1:6379 says MISCONF Mayfly is configured"},
+     {"(its log says what fails), then BGSAVE there"}},
     {"a primary has no memory left",
      [](World& w) { w.node(kPrimary).refused_writes = "OOM 105 bytes are used"; },
      {"8192 refuse writes", "says OOM 105 bytes"},
@@ -278,6 +146,16 @@ const std::vector<Row> kLost = {
      },
      {"no node of shard a keeps its data"},
      {"2 of 4 answering nodes keep their data", "appendonly yes"}},
+    {"the append-only files of a shard have no base yet",  // CONFIG SET appendonly yes
+     [](World& w) {
+       for (const int number : {kPrimary, kReplica}) {
+         w.node(number).keeps_data = false;
+         w.node(number).failed_rewrites = 1;
+       }
+     },
+     {"no node of shard a keeps its data",
+      "could not rewrite its append-only file, 1 time in a row"},
+     {"2 of 4 answering nodes keep their data"}},
     {"a primary has as many clients as it takes",
      [](World& w) { w.stop(kPrimary, Code::full); },
      {"a  10.0.0.1:6379  takes no more clients", "8192 of 16384 slots known to be served",
@@ -429,7 +307,7 @@ const std::vector<Row> kReplicaStates = {
      {"10.0.0.3:6379, a replica of shard a, has had no connection to its primary, 10.0.0.1:6379, "
       "for 41 s",
       "in sync: 10.0.0.3 (no connection)"},
-     {"WRONG  replicas 1 of 2 replicas are in sync",
+     {"WRONG  replicas  1 of 2 replicas are in sync",
       "can it reach 10.0.0.1:6379 (firewall, maxclients, masterauth)? its log says what fails"}},
     {"a replica that has left the record has no connection",
      [](World& w) {
@@ -439,7 +317,7 @@ const std::vector<Row> kReplicaStates = {
      },
      {"is not in sync: it has had no connection to its primary", "10.0.0.3 has no connection",
       "shard a would not survive the loss of 10.0.0.1:6379"},
-     {"WRONG  replicas 1 of 2", "WRONG  records"}},
+     {"WRONG  replicas  1 of 2", "WRONG  records"}},
     {"the same, and no replica was asked for at init",
      [](World& w) {
        w.want_replicas(0);
@@ -461,7 +339,7 @@ const std::vector<Row> kReplicaStates = {
      [](World& w) { w.add_replica().role = "outside"; },
      {"10.0.0.9:6379, a replica of shard a, is not in sync: it is connected, and its primary does "
       "not count on it"},
-     {"WRONG  replicas 2 of 3 replicas are in sync", "look again in some seconds"}},
+     {"WRONG  replicas  2 of 3 replicas are in sync", "look again in some seconds"}},
     {"a second replica that copies",
      [](World& w) {
        FakeNode& added = w.add_replica();
@@ -469,7 +347,7 @@ const std::vector<Row> kReplicaStates = {
        added.is_link_down = added.is_syncing = true;
      },
      {"10.0.0.9:6379, a replica of shard a, is not in sync: it copies all data of its primary"},
-     {"WRONG  replicas 2 of 3", "if it begins again and again, its log and that of its primary"}},
+     {"WRONG  replicas  2 of 3", "if it begins again and again, its log and that of its primary"}},
     {"a replica loads",
      [](World& w) {
        w.take_out_replica();
@@ -496,22 +374,65 @@ TEST(PictureTable, ASoundClusterIsFine) {
   EXPECT_TRUE(has(world.status(), "4 nodes, 2 shards, 16384 slots ok")) << world.said();
   EXPECT_FALSE(has(world.said(), "!")) << world.said();
   EXPECT_EQ(*world.check(), Exit::ok) << world.said();
-  EXPECT_EQ(good_lines(world.said()).size(), 9u) << world.said();
+  EXPECT_EQ(good_lines(world.said()).size(), 10u) << world.said();
 }
 
 TEST(PictureTable, ANodeOfNoShardIsNotCountedAmongItsNodes) {
   World world;
   world.cluster.start(9).is_serving = false;
   EXPECT_EQ(*world.check(), Exit::ok) << world.said();
-  EXPECT_TRUE(has(world.said(), "maps     4 of 4 nodes compared with etcd")) << world.said();
+  EXPECT_TRUE(has(world.said(), "maps      4 of 4 nodes compared with etcd")) << world.said();
 }
 
 TEST(PictureTable, NoPartIsCalledOk) {
   World world;
   world.stop(kReplica, Code::not_found);
   EXPECT_EQ(*world.check(), Exit::problems);
-  EXPECT_TRUE(has(world.said(), "WRONG  maps     3 of 4 nodes compared")) << world.said();
-  EXPECT_TRUE(has(world.said(), "ok     storage  3 of 3 answering nodes keep")) << world.said();
+  EXPECT_TRUE(has(world.said(), "WRONG  maps      3 of 4 nodes compared")) << world.said();
+  EXPECT_TRUE(has(world.said(), "ok     storage   3 of 3 answering nodes keep")) << world.said();
+}
+
+std::string text_of(const JsonValue& object, const char* name) {
+  const JsonValue* const member = object.find(name);
+  return member == nullptr ? "" : member->text;
+}
+
+// The JSON of `check` has each line of its text, and no other problem.
+void expect_same_problems(const JsonValue& json, const std::string& text) {
+  std::size_t problems = 0;
+  for (const JsonValue& check : json.find("checks")->values) {
+    EXPECT_TRUE(has(text, text_of(check, "what"))) << text;
+    EXPECT_TRUE(has(text, text_of(check, "detail"))) << text;
+    for (const JsonValue& problem : check.find("problems")->values) {
+      const std::string line = "       " + text_of(problem, "severity") + ": ";
+      const std::string advice = text_of(problem, "advice");
+      EXPECT_TRUE(has(text, line + text_of(problem, "what") + "\n")) << text;
+      EXPECT_TRUE(advice.empty() || has(text, "         do: " + advice + "\n")) << text;
+      ++problems;
+    }
+  }
+  std::size_t lines = 0;
+  for (const char* severity : {"\n       info: ", "\n       risk: ", "\n       fault: "}) {
+    for (std::size_t at = text.find(severity); at != text.npos; at = text.find(severity, at + 1)) {
+      ++lines;
+    }
+  }
+  EXPECT_EQ(problems, lines) << text;
+}
+
+// The JSON of `status` has what its picture has.
+void expect_same_picture(const JsonValue& json, const std::string& text) {
+  for (const JsonValue& problem : json.find("problems")->values) {
+    EXPECT_TRUE(has(text, "\n  ! " + text_of(problem, "what") + "\n")) << text;
+  }
+  for (const JsonValue& shard : json.find("shards")->values) {
+    EXPECT_TRUE(has(text, "  " + text_of(shard, "state") + " ")) << text;
+  }
+  const std::string served = json.find("served_slots")->text;
+  const std::string writable = json.find("writable_slots")->text;
+  const bool is_ok = has(text, "16384 slots ok");
+  EXPECT_EQ(is_ok, served == "16384" && writable == "16384") << text;
+  EXPECT_TRUE(served == "16384" || has(text, ", " + served + " of 16384 slots")) << text;
 }
 
 TEST(PictureTable, EachBadStateIsSaidWithWhatToDo) {
@@ -533,10 +454,15 @@ TEST(PictureTable, EachBadStateIsSaidWithWhatToDo) {
       EXPECT_TRUE(has(world.said(), part)) << part << "\n" << world.said();
     }
     EXPECT_FALSE(has(world.said(), "--accept-loss")) << "a dry run comes first\n" << world.said();
+    const std::string text = world.said();
     EXPECT_EQ(*world.check(true), Exit::problems);
     const auto json = read_json(world.said());
     ASSERT_TRUE(json.ok()) << world.said();
     EXPECT_FALSE(json->find("is_fine")->truth);
+    expect_same_problems(*json, text);
+    const auto shown = read_json(world.status(true));
+    ASSERT_TRUE(shown.ok()) << world.said();
+    expect_same_picture(*shown, status);
   }
 }
 
@@ -555,8 +481,7 @@ TEST(PictureTable, WithoutAnyEtcdNothingIsKnown) {
 TEST(PictureTable, WithoutAnyEtcdJsonHasNoNumbers) {
   World world;
   world.lose_etcd(3);
-  world.cluster.session.is_json = true;
-  const auto shown = read_json(world.status());
+  const auto shown = read_json(world.status(true));
   ASSERT_TRUE(shown.ok()) << world.said();
   for (const char* name : {"uncovered_slots", "nodes_of_shards", "nodes_answering", "served_slots",
                            "writable_slots", "shards", "nodes", "moves"}) {
@@ -677,6 +602,22 @@ TEST(PictureTable, NoWordIsUntrue) {
   }
 }
 
+TEST(PictureTable, FunctionsAreTheSameInAllShards) {
+  World world;
+  world.node(kPrimary).functions = "code";
+  EXPECT_EQ(*world.check(), Exit::problems);
+  for (const char* part : {"WRONG  functions 2 of 2 shards compared, 1 library",
+                           "the function library lib is missing in shard b",
+                           "FUNCTION LOAD REPLACE it at the primary of every shard"}) {
+    EXPECT_TRUE(has(world.said(), part)) << world.said();
+  }
+  world.node(kOther).functions = "other code";
+  EXPECT_EQ(*world.check(), Exit::problems);
+  EXPECT_TRUE(has(world.said(), "the code of the function library lib is not the same in all"));
+  world.node(kOther).functions = "code";
+  EXPECT_EQ(*world.check(), Exit::ok) << world.said();
+}
+
 TEST(PictureTable, TwoVersionsAreToldAndAreFine) {
   World world;
   EXPECT_EQ(*world.check(), Exit::ok);
@@ -693,98 +634,6 @@ TEST(PictureTable, OldVersionsOfEtcdAreOneLine) {
   const std::string_view line = "version 3.4 or older, which gets no fixes: etcd-a, etcd-b, etcd-c";
   EXPECT_TRUE(has(world.said(), line)) << world.said();
   EXPECT_EQ(world.said().find("3.5 or later"), world.said().rfind("3.5 or later"));
-}
-
-// ---- Combinations of two ----
-
-struct Part {
-  const char* name;
-  std::function<void(World&)> happens;
-  bool is_sound = false;
-  bool takes_writes = false;  // the shard does
-};
-
-const std::array<Part, 11> kPrimaries = {{
-    {"sound", [](World&) {}, true, true},
-    {"killed", [](World& w) { w.stop(kPrimary, Code::not_found); }},
-    {"dead",
-     [](World& w) {
-       w.stop(kPrimary, Code::not_found);
-       w.forget(kPrimary);
-     }},
-    {"frozen", [](World& w) { w.stop(kPrimary, Code::busy); }},
-    {"locked", [](World& w) { w.stop(kPrimary, Code::denied); }},
-    {"another", [](World& w) { w.stop(kPrimary, Code::io); }},
-    {"full disk", [](World& w) { w.node(kPrimary).refused_writes = "MISCONF no"; }},
-    {"full memory", [](World& w) { w.node(kPrimary).refused_writes = "OOM no"; }},
-    {"loading", [](World& w) { w.node(kPrimary).is_loading = true; }},
-    {"fenced", [](World& w) { w.node(kPrimary).is_serving = false; }},
-    {"restarted", [](World& w) { w.restart(kPrimary); }},
-}};
-
-const std::array<Part, 6> kReplicas = {{
-    {"sound", [](World&) {}, true},
-    {"killed", [](World& w) { w.stop(kReplica, Code::not_found); }},
-    {"dead",
-     [](World& w) {
-       w.stop(kReplica, Code::not_found);
-       w.forget(kReplica);
-     }},
-    {"frozen", [](World& w) { w.stop(kReplica, Code::busy); }},
-    {"bad file", [](World& w) { w.node(kReplica).is_log_good = false; }},
-    {"out", [](World& w) { w.take_out_replica(); }},
-}};
-
-const std::array<Part, 4> kOthers = {{
-    {"sound", [](World&) {}, true},
-    {"no files",
-     [](World& w) {
-       for (const int number : {1, 2, 3, 4}) w.node(number).keeps_data = false;
-     }},
-    {"disk", [](World& w) { w.node(kOther).disk_free = 1; }},
-    {"replica 4 dead",
-     [](World& w) {
-       w.stop(4, Code::not_found);
-       w.forget(4);
-     }},
-}};
-
-const std::array<Part, 4> kEtcds = {{
-    {"sound", [](World&) {}, true},
-    {"one down", [](World& w) { w.lose_etcd(1); }},
-    {"most down", [](World& w) { w.lose_etcd(2); }},
-    {"all down", [](World& w) { w.lose_etcd(3); }},
-}};
-
-TEST(PictureTable, NothingIsOkWhenOneThingOrTwoAreNot) {
-  for (const Part& primary : kPrimaries) {
-    for (const Part& replica : kReplicas) {
-      for (const Part& other : kOthers) {
-        for (const Part& etcd : kEtcds) {
-          const auto bad = std::ranges::count(
-              std::array{primary.is_sound, replica.is_sound, other.is_sound, etcd.is_sound}, false);
-          if (bad > 2) continue;
-          SCOPED_TRACE(fmt::format("primary {}, replica {}, other {}, etcd {}", primary.name,
-                                   replica.name, other.name, etcd.name));
-          World world;
-          for (const Part* part : {&primary, &replica, &other, &etcd}) part->happens(world);
-          const bool is_sound = bad == 0;
-          const std::string status = world.status();
-          const Result<Exit> exit = world.check();
-          ASSERT_EQ(exit.ok() && *exit == Exit::ok, is_sound) << world.said();
-          ASSERT_EQ(has(status, "\n  ! "), !is_sound) << status;
-          if (!exit) continue;  // nothing is known
-          ASSERT_EQ(has(status, "16384 slots ok"), primary.takes_writes) << status;
-          for (const std::string& line : good_lines(world.said())) {
-            ASSERT_FALSE(says_fewer(line)) << line;
-          }
-          if (!primary.takes_writes) {
-            ASSERT_TRUE(has(world.said(), "fault: ")) << world.said();
-          }
-        }
-      }
-    }
-  }
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ Reason reason_of(const std::string& primary, const NodeFacts& facts) {
 void add_replica(const ClusterPicture& picture, const ClusterShard& shard, const std::string& node,
                  std::vector<ClusterProblem>& problems) {
   const NodeFacts* const facts = facts_of(picture, node);
-  if (facts == nullptr) return;  // answer_problems() or find_problems() has it
+  if (facts == nullptr) return;  // see answer_problems() and find_problems()
   const std::string label = node_label(picture.view, node);
   if (facts->health.unexpected_errors > 0) {
     problems.push_back(
