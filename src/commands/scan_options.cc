@@ -8,7 +8,6 @@
 #include <charconv>
 
 #include "commands/words.h"
-#include "resp/glob.h"
 #include "resp/numbers.h"
 
 namespace mayfly {
@@ -28,10 +27,9 @@ std::optional<std::size_t> read_scan_option(Call& call, std::size_t i, ScanKind 
       return i + 2;
     }
   } else if (call.is(i, "match") && has_value) {
-    options.match = call.word(i + 1);
-    if (options.match->size() <= kPatternMost) return i + 2;
-    call.fail(kPatternTooLong);
-    return std::nullopt;
+    if (fails_pattern(call, call.word(i + 1))) return std::nullopt;
+    options.match.emplace(call.word(i + 1));
+    return i + 2;
   } else if (call.is(i, "type") && has_value && takes_type(kind)) {
     options.type = parse_type(lowered(call.word(i + 1)));
     if (options.type) return i + 2;
@@ -54,8 +52,12 @@ std::optional<std::size_t> read_scan_option(Call& call, std::size_t i, ScanKind 
 
 }  // namespace
 
-bool ScanOptions::matches(std::string_view name) const {
-  return !match || glob_match(*match, name);
+bool ScanOptions::matches(std::string_view name) const { return !match || match->matches(name); }
+
+bool fails_pattern(Call& call, std::string_view pattern) {
+  const std::string_view error = pattern_error(pattern);
+  if (!error.empty()) call.fail(error);
+  return !error.empty();
 }
 
 std::optional<std::uint64_t> scan_cursor(Call& call, std::size_t i) {

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "commands/call.h"
+#include "resp/glob.h"
 
 namespace mayfly {
 
@@ -30,7 +31,7 @@ enum class ScanKind {
 struct ScanOptions {
   std::uint64_t cursor = 0;
   std::size_t count = 10;
-  std::optional<std::string_view> match;
+  std::optional<GlobPattern> match;
   std::optional<ValueType> type;
   bool names_only = false;    // NOVALUES or NOSCORES
   bool with_members = false;  // MEMBERS
@@ -38,6 +39,9 @@ struct ScanOptions {
   // Whether the name matches MATCH; without MATCH every name does.
   bool matches(std::string_view name) const;
 };
+
+// Whether commands that match many texts refuse the pattern: then there was an error reply.
+bool fails_pattern(Call& call, std::string_view pattern);
 
 // Word `i` as a cursor, or an error reply and nothing.
 std::optional<std::uint64_t> scan_cursor(Call& call, std::size_t i);

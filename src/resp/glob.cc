@@ -7,6 +7,8 @@
 namespace mayfly {
 namespace {
 
+constexpr std::size_t kSmallPair = 4096;  // such a pair is compared sooner than prepared
+
 unsigned char fold(char byte, bool ignore_case) {
   const bool upper = ignore_case && byte >= 'A' && byte <= 'Z';
   return static_cast<unsigned char>(upper ? byte + ('a' - 'A') : byte);
@@ -56,9 +58,8 @@ bool match_one(std::string_view pattern, std::size_t& at, char byte, bool ignore
   return equal(escaped ? pattern[at++] : sign, byte, ignore_case);
 }
 
-}  // namespace
-
-bool glob_match(std::string_view pattern, std::string_view text, bool ignore_case) {
+// As the pattern is written, without preparing anything. Cost: O(pattern * text) at worst.
+bool match_plainly(std::string_view pattern, std::string_view text, bool ignore_case) {
   std::size_t at = 0;
   std::size_t byte = 0;
   // Where to go on when a byte does not match: behind the last star, which takes one byte more. An
@@ -83,6 +84,23 @@ bool glob_match(std::string_view pattern, std::string_view text, bool ignore_cas
   }
   while (at < pattern.size() && pattern[at] == '*') ++at;
   return at == pattern.size();
+}
+
+}  // namespace
+
+std::string_view pattern_error(std::string_view pattern) {
+  if (pattern.size() > kPatternMost) return kPatternTooLong;
+  const bool is_costly =
+      pattern.size() > kSignsMost && GlobRuns(pattern, false).longest_search() > kSignsMost;
+  return is_costly ? kPatternTooCostly : std::string_view();
+}
+
+bool GlobPattern::matches(std::string_view text) const {
+  if (!runs_ && pattern_.size() * text.size() <= kSmallPair) {
+    return match_plainly(pattern_, text, ignore_case_);
+  }
+  if (!runs_) runs_.emplace(pattern_, ignore_case_);
+  return runs_->matches(text);
 }
 
 }  // namespace mayfly

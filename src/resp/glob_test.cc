@@ -88,6 +88,68 @@ TEST(Glob, AgreesWithItsDefinition) {
   }));
 }
 
+// Prepared patterns have three ways to find what is between two stars: plain bytes, a few signs,
+// and many of them. Half of the patterns are made from the text, so that many match it.
+TEST(Glob, MatchesAlikeWhetherPreparedOrNot) {
+  EXPECT_TRUE(rc::check([] {
+    const bool is_made = *rc::gen::arbitrary<bool>();
+    const bool ignore_case = *rc::gen::arbitrary<bool>();
+    const auto letters = rc::gen::weightedElement<char>({{40, 'a'}, {5, 'b'}, {2, 'B'}, {1, ']'}});
+    const std::string text = *rc::gen::resize(120, rc::gen::container<std::string>(letters));
+    const auto signs = rc::gen::weightedElement<std::string>({{40, "a"},
+                                                              {8, "*"},
+                                                              {6, "?"},
+                                                              {5, "[ab]"},
+                                                              {3, "[^b]"},
+                                                              {2, "[a-B]"},
+                                                              {2, "\\a"},
+                                                              {1, "[\\B]"},
+                                                              {1, "["},
+                                                              {1, "\\"}});
+    std::string pattern;
+    for (const char byte : text.substr(0, text.size() * 3 / 4)) {
+      const std::string sign = *signs;
+      const bool is_kept = is_made && sign != "*" && !glob_match(sign, {&byte, 1}, ignore_case);
+      pattern += is_kept ? std::string(1, byte) : sign;
+    }
+    if (is_made) pattern += "*" + text.substr(text.size() * 9 / 10);
+    if (pattern.size() * text.size() > 4096) RC_DISCARD("is prepared anyway");
+    GlobRuns runs(pattern, ignore_case);
+    const bool expected = glob_match(pattern, text, ignore_case);
+    RC_TAG(expected ? "matches" : "does not");
+    RC_ASSERT(runs.matches(text) == expected);
+  }));
+}
+
+TEST(Glob, FindsTheFirstPlaceOfEachRun) {
+  const std::string as(40'000, 'a');
+  EXPECT_TRUE(glob_match("*" + as + "*b*", as + "ab"));
+  EXPECT_FALSE(glob_match("*" + as + "*" + as, as + "a"));
+  EXPECT_TRUE(glob_match("*[ab]" + std::string(200, 'a') + "c*c", as + "cc"));
+  EXPECT_FALSE(glob_match("*[ab]" + std::string(200, 'a') + "c*c", as + "c"));
+  EXPECT_TRUE(glob_match("x*?" + std::string(64, '?') + "y*z", "x" + as + "yz"));
+}
+
+// Each of these took minutes when a text was compared with the pattern as it is written.
+TEST(Glob, IsNotSlowedDownByLongRuns) {
+  const std::string text(std::size_t{4} << 20, 'a');
+  EXPECT_FALSE(glob_match("*[" + std::string(65'000, 'y') + "]", text));
+  EXPECT_FALSE(glob_match("*[" + std::string(65'000, 'y') + "]*", text));
+  EXPECT_FALSE(glob_match("*" + std::string(65'000, 'a') + "b*", text));
+  EXPECT_FALSE(glob_match("*b" + std::string(65'000, 'a') + "*", text));
+  EXPECT_FALSE(glob_match("*[ac]" + std::string(kSignsMost - 2, 'a') + "b*", text));
+}
+
+TEST(Glob, RefusesWhatWouldBeCostly) {
+  const std::string most(kSignsMost, 'a');
+  EXPECT_EQ(pattern_error(std::string(kPatternMost, '*')), "");
+  EXPECT_EQ(pattern_error(std::string(kPatternMost + 1, '*')), kPatternTooLong);
+  EXPECT_EQ(pattern_error("*?" + most + "*"), kPatternTooCostly);
+  EXPECT_EQ(pattern_error("*[a" + most + "]" + most.substr(1) + "*"), "");
+  EXPECT_EQ(pattern_error("*[ab]" + most.substr(1) + "*"), "");
+  EXPECT_EQ(pattern_error("?" + most + "*" + most + "a*" + most + "?"), "");  // no search for it
+}
+
 TEST(Glob, EndsOnAnyPattern) {
   EXPECT_TRUE(rc::check([] {
     const auto signs = rc::gen::element('a', '-', '[', ']', '^', '\\', '*', '?');

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "commands/call_fixture.h"
+#include "resp/glob.h"
 
 namespace mayfly {
 namespace key_commands_test {
@@ -85,6 +86,8 @@ TEST_F(KeyCommandsTest, KeysMatchesAndHidesTheDead) {
   const std::string refused = "(error) ERR pattern is too long (at most 64 KiB)";
   EXPECT_EQ(run({"KEYS", longest + "*"}), refused);
   EXPECT_EQ(run({"SCAN", "0", "MATCH", longest + "*"}), refused);
+  const std::string many(kSignsMost, 'x');
+  EXPECT_EQ(run({"KEYS", "*?" + many + "*"}), "(error) " + std::string(kPatternTooCostly));
   EXPECT_EQ(run("KEYS t[w]o"), "[\"two\"]");
   EXPECT_EQ(events(), "");
   run("HSET h f v");

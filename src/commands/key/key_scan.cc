@@ -24,15 +24,15 @@ bool is_match(const Database& database, Slot slot, const ScanOptions& options) {
 
 // KEYS pattern
 void keys(Call& call) {
-  const std::string_view pattern = call.word(1);
-  if (pattern.size() > kPatternMost) return call.fail(kPatternTooLong);
+  if (fails_pattern(call, call.word(1))) return;
+  const GlobPattern pattern(call.word(1));
   const Database& database = call.database();
   Reply& reply = call.reply();
   const std::size_t place = reply.defer();
   std::size_t count = 0;
   database.each([&](Slot slot) {
     const std::string_view key = database.key(slot);
-    if (!glob_match(pattern, key) || !database.is_alive(call.context(), slot)) return true;
+    if (!pattern.matches(key) || !database.is_alive(call.context(), slot)) return true;
     reply.bulk(key);
     ++count;
     return true;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "commands/scan_options.h"
 #include "commands/words.h"
 #include "resp/glob.h"
 #include "server/admin/command_replies.h"
@@ -108,7 +109,10 @@ Filter read_filter(Call& call) {
   const std::string_view word = call.word(call.count() - 1);
   if (is_filter && call.is(3, "module")) return [](const Command&) { return false; };
   if (is_filter && call.is(3, "pattern")) {
-    return [word](const Command& command) { return glob_match(word, full_name(command), true); };
+    if (fails_pattern(call, word)) return nullptr;
+    return [pattern = GlobPattern(word, true)](const Command& command) {
+      return pattern.matches(full_name(command));
+    };
   }
   if (is_filter && call.is(3, "aclcat")) {
     return [category = lowered(word)](const Command& command) {

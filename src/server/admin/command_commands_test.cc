@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "commands/syntax.h"
+#include "resp/glob.h"
 #include "server/core/server_call.h"
 #include "server/core/server_fixture.h"
 
@@ -31,6 +32,23 @@ TEST_F(CommandCommandsTest, InfoHasTenElements) {
             R"((set) [RO, access], "begin_search": {"type": "index", "spec": {"index": )"
             R"((integer) 1}}, "find_keys": {"type": "range", "spec": {"lastkey": (integer) 0, )"
             R"("keystep": (integer) 1, "limit": (integer) 0}}}], []]])");
+}
+
+TEST_F(CommandCommandsTest, EveryCommandRefusesCostlyPatterns) {
+  const std::string refused = "(error) " + std::string(kPatternTooCostly);
+  const std::string costly = "*?" + std::string(kSignsMost, 'x') + "*";
+  const std::vector<std::vector<std::string>> requests = {
+      {"KEYS", costly},
+      {"SCAN", "0", "MATCH", costly},
+      {"EXPIRESCAN", "0", "FROM", "now", "TO", "1h", "MATCH", costly},
+      {"PSUBSCRIBE", "*", costly},
+      {"PUBSUB", "CHANNELS", costly},
+      {"PUBSUB", "SHARDCHANNELS", costly},
+      {"CONFIG", "GET", "maxmemory", costly},
+      {"COMMAND", "LIST", "FILTERBY", "PATTERN", costly},
+      {"FUNCTION", "LIST", "LIBRARYNAME", costly},
+  };
+  for (const auto& request : requests) EXPECT_EQ(client_.run(request), refused) << request[0];
 }
 
 TEST_F(CommandCommandsTest, InfoOfSubcommandsAndOfNone) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "commands/scan_options.h"
 #include "commands/words.h"
 #include "resp/glob.h"
 #include "server/config/config_table.h"
@@ -21,16 +22,21 @@ namespace {
 
 void config_get(Call& call) {
   const Config& config = parts_of(call).config;
-  const Words patterns = call.words().subspan(2);
+  std::vector<GlobPattern> patterns;
+  for (const std::string_view word : call.words().subspan(2)) {
+    if (fails_pattern(call, word)) return;
+    patterns.emplace_back(word, true);
+  }
   const std::size_t place = call.reply().defer();
   std::size_t count = 0;
   for (const std::string_view name : directive_names()) {
     const bool is_hidden = (marks_of(name) & mark::hidden) != 0;
-    const auto asked = std::ranges::find_if(patterns, [&](std::string_view pattern) {
-      return is_hidden ? equals(pattern, name) : glob_match(pattern, name, true);
+    const auto asked = std::ranges::find_if(patterns, [&](const GlobPattern& pattern) {
+      return is_hidden ? equals(pattern.text(), name) : pattern.matches(name);
     });
     if (asked == patterns.end()) continue;
-    call.reply().bulk(equals(*asked, name) ? *asked : name);  // in the case in which it was asked
+    call.reply().bulk(equals(asked->text(), name) ? asked->text()
+                                                  : name);  // in the case in which it was asked
     call.reply().bulk(directive_text(config, name).value_or(""));
     ++count;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "commands/scan_options.h"
 #include "resp/glob.h"
 #include "server/cluster/cluster.h"
 #include "server/core/server_call.h"
@@ -182,7 +183,7 @@ void subscribe(Call& call) { subscribe_to(call, Kind::channel, "subscribe"); }
 // Each message is compared with all patterns.
 void psubscribe(Call& call) {
   for (std::size_t i = 1; i < call.count(); ++i) {
-    if (call.word(i).size() > kPatternMost) return call.fail(kPatternTooLong);
+    if (fails_pattern(call, call.word(i))) return;
   }
   subscribe_to(call, Kind::pattern, "psubscribe");
 }
@@ -211,11 +212,13 @@ void spublish(Call& call) { publish_to(call, true); }
 
 void list_channels(Call& call, const PubSub::Channels& channels) {
   if (call.count() > 3) return call.fail_arity();
-  if (call.count() == 3 && call.word(2).size() > kPatternMost) return call.fail(kPatternTooLong);
+  const bool chooses = call.count() == 3;
+  if (chooses && fails_pattern(call, call.word(2))) return;
+  const GlobPattern pattern(chooses ? call.word(2) : "*");
   const std::size_t place = call.reply().defer();
   std::size_t count = 0;
   for (const auto& [channel, listeners] : channels) {
-    if (call.count() == 3 && !glob_match(call.word(2), channel)) continue;
+    if (!pattern.matches(channel)) continue;
     call.reply().bulk(channel);
     ++count;
   }

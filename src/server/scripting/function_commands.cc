@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "commands/scan_options.h"
 #include "mayfly/internal/stopwatch.h"
 #include "persist/rdb/rdb_functions.h"
 #include "resp/glob.h"
@@ -99,13 +100,14 @@ void reply_library(Call& call, const Library& library, bool with_code) {
 
 void function_list(Call& call) {
   bool with_code = false;
-  std::optional<std::string_view> pattern;
+  std::optional<GlobPattern> pattern;
   for (std::size_t i = 2; i < call.count(); ++i) {
     if (!with_code && call.is(i, "withcode")) {
       with_code = true;
     } else if (!pattern && call.is(i, "libraryname")) {
       if (++i == call.count()) return call.fail("ERR library name argument was not given");
-      pattern = call.word(i);
+      if (fails_pattern(call, call.word(i))) return;
+      pattern.emplace(call.word(i));
     } else {
       return call.fail(fmt::format("ERR Unknown argument {:.128}", call.word(i)));
     }
@@ -113,7 +115,7 @@ void function_list(Call& call) {
   std::size_t count = 0;
   const std::size_t place = call.reply().defer();
   for (const auto& [name, library] : functions_of(call).libraries()) {
-    if (pattern && !glob_match(*pattern, name)) continue;
+    if (pattern && !pattern->matches(name)) continue;
     reply_library(call, *library, with_code);
     ++count;
   }
