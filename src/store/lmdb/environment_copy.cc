@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -44,6 +45,7 @@ struct CloseEnvironment {
 Status fill_copy(MDB_env* env, int file, const std::string& path) {
   const std::string doing = "write " + path;
   const int code = ::mdb_env_copyfd2(env, file, MDB_CP_COMPACT);
+  if (code == EAGAIN) throw std::bad_alloc();  // there was no memory for its thread
   if (code != 0) return lmdb_error(code, doing);
   if (::fsync(file) != 0) return system_error(errno, doing);
   return Done{};

@@ -2,7 +2,8 @@
 // malloc and operator new that fail when a test wants it, for the whole program with its libraries,
 // such as LMDB. Included by one source of a program.
 //
-//   FailingMemory::arm(3, false);      // the third allocation of this thread fails; true: all later
+//   FailingMemory::watch_this_thread();  // allocations of other threads never fail
+//   FailingMemory::arm(3, false);        // the third allocation fails; true: all later, too
 //   ...
 //   const bool any = FailingMemory::disarm();  // whether one has failed
 
@@ -20,16 +21,20 @@ namespace mayfly::internal {
 
 class FailingMemory {
  public:
+  // From now on allocations of the calling thread count. A new thread is not watched at first: a
+  // sanitizer ends the process if the start of a thread gets no memory.
+  static void watch_this_thread() { is_watched_ = true; }
+
   static void arm(long which, bool and_all_later) {
-    is_armed_here_ = true;
     fails_on_ = and_all_later;
     has_failed_ = false;
     __atomic_store_n(&left_, which, __ATOMIC_SEQ_CST);
   }
   static bool disarm() {
     __atomic_store_n(&left_, 0L, __ATOMIC_SEQ_CST);
-    return has_failed_;
+    return has_failed();
   }
+  static bool has_failed() { return __atomic_load_n(&has_failed_, __ATOMIC_SEQ_CST); }
 
   // For allocations of the test itself in between.
   static long pause() { return __atomic_exchange_n(&left_, 0L, __ATOMIC_SEQ_CST); }
@@ -37,7 +42,7 @@ class FailingMemory {
 
   // Counts an allocation.
   MAYFLY_UNWATCHED static bool fails() {
-    if (__atomic_load_n(&left_, __ATOMIC_RELAXED) == 0 || !is_armed_here_) [[likely]]
+    if (__atomic_load_n(&left_, __ATOMIC_RELAXED) == 0 || !is_watched_) [[likely]]
       return false;
     const long left = __atomic_fetch_sub(&left_, 1L, __ATOMIC_SEQ_CST);
     const bool is_hit = left == 1 || (left < 1 && fails_on_);
@@ -47,8 +52,7 @@ class FailingMemory {
   }
 
  private:
-  // A sanitizer ends the process if the start of a thread gets no memory, so other threads get theirs.
-  static inline constinit thread_local bool is_armed_here_ = false;
+  static inline constinit thread_local bool is_watched_ = false;
   static inline long left_ = 0;  // until the one that fails; 0 and less: none does
   static inline bool fails_on_ = false;
   static inline bool has_failed_ = false;

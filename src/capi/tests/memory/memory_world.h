@@ -56,6 +56,7 @@ class OtherProcess {
     const ManualClock clock(kStart);
     StoreOptions options;
     options.busy_timeout = Millis(2000);
+    options.log_segment_bytes = kLogSegmentBytesMin;  // a longer log is read again each time
     auto store = Store::open(path, clock, options);
     if (!store) return "open: " + store.error().message;
     if (const Status put = store->put("other", "process"); !put) return put.error().message;
@@ -151,7 +152,12 @@ class World {
     must(rows.put("number", "41"));
     must(rows.put("later", "there", kStart + Millis(60'000)));
     for (const char* const due : {"due1", "due2"}) must(rows.put(due, "gone", kStart - Millis(1)));
-    must(rows.put("row", "of the family", {}, must(rows.family("family"))));
+    const Family family = must(rows.family("family"));
+    must(rows.put("row", "of the family", {}, family));
+    must(rows.put("key", "old", {}, family));
+    must(rows.put("number", "41", {}, family));
+    must(rows.put("later", "there", kStart + Millis(60'000), family));
+    must(rows.put("due1", "gone", kStart - Millis(1), family));
   }
 
   std::string path_of(const std::string& name) const { return folder_ + '/' + name; }
@@ -168,22 +174,31 @@ class World {
 
 struct Trial {
   std::string name;
-  std::function<void(World&)> prepare;        // with memory; the rows are there
-  std::function<Outcome(World&)> run;         // without
-  std::optional<std::string> success = {};    // the value of `key` after success; empty: erased
+  std::function<void(World&)> prepare;      // with memory; the rows are there
+  std::function<Outcome(World&)> run;       // without
+  std::optional<std::string> success = {};  // the value of `key` after success; empty: erased
   std::function<void(World&)> after = [](World&) {};
 };
 
+// What the last call that failed for another reason said. Notes it without an allocation.
+inline char failure_text[300];
+inline Outcome failed_with(const char* message) {
+  std::snprintf(failure_text, sizeof failure_text, "%s", message);
+  return Outcome::failed;
+}
+
 inline Outcome outcome_of(const Status& status) {
-  return status ? Outcome::done : Outcome::failed;
+  return status ? Outcome::done : failed_with(status.error().message.c_str());
 }
 template <class T>
 Outcome outcome_of(const Result<T>& result) {
-  return result ? Outcome::done : Outcome::failed;
+  return result ? Outcome::done : failed_with(result.error().message.c_str());
 }
 inline Outcome outcome_of(int code) {
   if (code == KVSTORE_NOMEM) return Outcome::no_memory;
-  return code == KVSTORE_OK ? Outcome::done : Outcome::failed;
+  if (code == KVSTORE_OK) return Outcome::done;
+  std::snprintf(failure_text, sizeof failure_text, "code %d", code);
+  return Outcome::failed;
 }
 
 }  // namespace mayfly::internal
