@@ -72,8 +72,8 @@ struct LiveRecord {
   // The epoch of the primary whose data it has in memory: it was that primary, or has got all of
   // its data since it started. 0: it has only the data that it loaded.
   std::uint64_t held = 0;
-  // All processes that this version of the shard's record names have ended: this one follows nobody
-  // since, and its data ends at this offset. It is so until a later version. 0: it may get more.
+  // All processes that this version of the shard's record names have ended: this one replicates
+  // no primary since, and its data ends at this offset, until a later version. 0: it may get more.
   std::uint64_t settled = 0;
   std::uint64_t end = 0;
 

@@ -391,7 +391,7 @@ class ShardMachine {
   Time canvass_from_ = Time::min();
   int waits_ = 0;                      // in a row, because of a no
   std::map<NodeMemory, Time> grants_;  // tokens of those who promised, for the commit that is sent
-  std::string waits_for_;              // why recovery waits, as the log says
+  std::string waits_for_;              // the reason why recovery waits
   std::uint64_t settled_ = 0;          // the version for which it has settled; 0: it follows
 };
 

@@ -79,7 +79,7 @@ TEST_F(ShardMachineTest, ProcessThatHasLostItsDataComparesAllThatLive) {
   EXPECT_EQ(host_.sent_lives, lives);
 }
 
-// The file may be older than what the other one has confirmed.
+// The file may be older than the writes that the other one has confirmed.
 TEST_F(ShardMachineTest, ProcessThatHasLoadedTheEpochOfTheRecordAsksForDataInMemory) {
   see(10, 5, {kSelf.node, kProcess + "0"}, {});
   see_live(kOne, 7, 0, 0, 5);
@@ -121,7 +121,7 @@ TEST_F(ShardMachineTest, ProcessAnnouncesWhatItHasWhenThoseNamedHaveEnded) {
   EXPECT_EQ(host_.calls, "follow ");
 }
 
-// What is not read yet of the last primary must not come later.
+// Bytes of the last primary that it has not read yet must not be applied later.
 TEST_F(ShardMachineTest, ProcessThatWasToDropItsDataAnnouncesItToo) {
   see(10, 5, kOne, {});
   see_live(kSelf, 9, 0, 0, 5);

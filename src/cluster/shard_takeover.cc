@@ -129,7 +129,7 @@ bool ShardMachine::recover(Time now) {
   return true;
 }
 
-// For a better one of those named, too.
+// Also for a better one of the named nodes.
 bool ShardMachine::waits_for_holder(const LiveRecord& own) {
   LiveProcesses all;
   for (const auto& [node, live] : lives_) {

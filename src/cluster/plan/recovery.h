@@ -28,7 +28,7 @@ struct RecoveryChoice {
   bool is_asked = false;  // the holder has not announced yet how much it has
 };
 
-// REQUIRES: the memories that the record names have ended. `version` is that of the record.
+// REQUIRES: the memories that the record names have ended. `version` is the record's version.
 //
 // The best may recover if it has loaded the epoch of the record, and no other process has more.
 // Else it has lost data, and all replicas would copy the rest of it. So it waits as long as another

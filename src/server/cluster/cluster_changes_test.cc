@@ -213,7 +213,7 @@ TEST_F(ClusterChangesTest, APrimaryIsForgottenWithItsShardOnceThatHasNoSlots) {
   EXPECT_EQ(view().node(node_id('a')), nullptr);
 }
 
-// A node that has missed the removal would take the new one for an older state of its own.
+// A node that has missed the removal would take the new shard for an older state of the old one.
 TEST_F(ClusterChangesTest, TheNameOfAShardIsNotGivenAgain) {
   for (const char digit : {'1', '2', '3'}) {
     add_node(digit);
