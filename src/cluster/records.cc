@@ -180,6 +180,7 @@ std::string to_text(const ClusterRecord& record) {
   writer.line("lease", record.lease.count());
   writer.line("replicas", record.replicas);
   writer.line("created", record.created);
+  if (record.shards > 0) writer.line("shards", record.shards);
   return writer.take();
 }
 
@@ -191,6 +192,7 @@ Result<ClusterRecord> parse_cluster_record(std::string_view text) {
     if (reader.is("lease")) record.lease = Millis(reader.number<std::int64_t>(1));
     if (reader.is("replicas")) record.replicas = reader.number<int>();
     if (reader.is("created")) record.created = reader.time();
+    if (reader.is("shards")) record.shards = reader.number<std::size_t>();
   }
   reader.require(!record.id.empty(), "id");
   return reader.result(std::move(record));
@@ -233,6 +235,10 @@ std::string to_text(const LiveRecord& record) {
   writer.line("offset", record.offset);
   writer.line("durable", record.is_durable ? "yes" : "no");
   if (record.held > 0) writer.line("held", record.held);
+  if (record.settled > 0) {
+    writer.line("settled", record.settled);
+    writer.line("end", record.end);
+  }
   return writer.take();
 }
 
@@ -248,6 +254,8 @@ Result<LiveRecord> parse_live_record(std::string_view text) {
     if (reader.is("offset")) record.offset = reader.number<std::uint64_t>();
     if (reader.is("durable")) record.is_durable = reader.value() == "yes";
     if (reader.is("held")) record.held = reader.number<std::uint64_t>();
+    if (reader.is("settled")) record.settled = reader.number<std::uint64_t>();
+    if (reader.is("end")) record.end = reader.number<std::uint64_t>();
   }
   reader.require(!record.incarnation.empty(), "incarnation");
   return reader.result(std::move(record));

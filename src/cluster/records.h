@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -38,6 +39,9 @@ struct ClusterRecord {
   Millis lease{2000};
   int replicas = 1;  // that each shard should have
   Time created{};
+  // How many names of shards have been given out. None is given out again: a node that has missed
+  // the removal of a shard would take another one for it.
+  std::size_t shards = 0;
 
   bool operator==(const ClusterRecord&) const = default;
 };
@@ -68,6 +72,10 @@ struct LiveRecord {
   // The epoch of the primary whose data it has in memory: it was that primary, or has got all of
   // its data since it started. 0: it has only the data that it loaded.
   std::uint64_t held = 0;
+  // All processes that this version of the shard's record names have ended: this one replicates
+  // no primary since, and its data ends at this offset, until a later version. 0: it may get more.
+  std::uint64_t settled = 0;
+  std::uint64_t end = 0;
 
   bool operator==(const LiveRecord&) const = default;
 };

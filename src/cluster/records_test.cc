@@ -37,11 +37,11 @@ TEST(Records, ShardIsTheTextOfTheSpecification) {
 
 TEST(Records, EachIsReadAsItWasWritten) {
   EXPECT_EQ(*parse_shard_record(to_text(shard())), shard());
-  const ClusterRecord cluster{kNode, Millis(3000), 2, Time(Millis(5))};
+  const ClusterRecord cluster{kNode, Millis(3000), 2, Time(Millis(5)), 27};
   EXPECT_EQ(*parse_cluster_record(to_text(cluster)), cluster);
   const NodeRecord node{"10.0.0.1", 6379, "a.example", "zone 1", "a", NodeState::leaving};
   EXPECT_EQ(*parse_node_record(to_text(node)), node);
-  const LiveRecord live{"88e0c1aa90d2f4b7", "0.1.0", "replica", kOther, 3, 12345, true, 4};
+  const LiveRecord live{"88e0c1aa90d2f4b7", "0.1.0", "replica", kOther, 3, 12345, true, 4, 17, 678};
   EXPECT_EQ(*parse_live_record(to_text(live)), live);
   const MoveRecord move{"a",       "b", SlotSet({{1, 9}}), MoveState::stream,
                         "no room", 2,   Time(Millis(9)),   Time(Millis(10))};

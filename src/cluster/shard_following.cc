@@ -40,12 +40,16 @@ void ShardMachine::follow(const ShardRecord& before, bool was_silent, Time now) 
   asking_.reset();
   waits_ = 0;
   const bool led = led_since_ != Time{};
+  const bool is_settled = settled_ == version_;
   const std::string why = "primary " + record_.primary.node.substr(0, 8) + ", " +
                           (record_.has(self_) ? "in sync" : "not in sync");
   change_role(record_.has(self_) ? ShardRole::following : ShardRole::outside, why);
-  if (!is_new && !had_left && !was_silent && !led) return;
-  log("follows " + record_.primary.node.substr(0, 8));
-  host_.follow(record_);
+  const bool was_settled = settled_ != 0 && !is_settled;
+  if (!is_new && !had_left && !was_silent && !led && !was_settled) return;
+  if (!is_settled) {
+    log("follows " + record_.primary.node.substr(0, 8));
+    host_.follow(record_);
+  }
   stop_leading();
 }
 

@@ -46,6 +46,7 @@ void ShardMachine::become_primary(const ShardRecord& before, CommitKind kind, Ti
   grants_.clear();
   waits_ = 0;
   is_offered_ = false;
+  settled_ = 0;
   leaves_ = false;
   forced_until_ = Time::min();
   handover_.reset();

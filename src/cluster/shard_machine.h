@@ -83,6 +83,10 @@ class ShardHost {
   // Applies and acknowledges nothing from now on, whoever sent it, until lead() or follow().
   virtual void detach() = 0;
 
+  // The same, as all processes that this version of the record names have ended. If it has data of
+  // them in memory, it announces how much: LiveRecord::settled.
+  virtual void settle(std::uint64_t) { detach(); }
+
   // ---- Planned handover: see hand_over() ----
   virtual void pause_writes(bool is_paused) = 0;
 
@@ -334,7 +338,7 @@ class ShardMachine {
   void take(const ShardRecord& record, CommitKind kind, Time now,
             std::map<std::string, std::uint64_t> lives = {});
   bool recover(Time now);
-  bool waits_for_holder(const std::string& holder);
+  bool waits_for_holder(const LiveRecord& own);
   Time floor(Time now) const;
   Time limited(Time floor, Millis ahead) const;
   void limit_wall();
@@ -387,7 +391,8 @@ class ShardMachine {
   Time canvass_from_ = Time::min();
   int waits_ = 0;                      // in a row, because of a no
   std::map<NodeMemory, Time> grants_;  // tokens of those who promised, for the commit that is sent
-  std::string holder_;                 // for which recovery waits
+  std::string waits_for_;              // the reason why recovery waits
+  std::uint64_t settled_ = 0;          // the version for which it has settled; 0: it follows
 };
 
 }  // namespace mayfly

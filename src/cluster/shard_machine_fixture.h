@@ -51,6 +51,10 @@ class StepHost : public ShardHost {
   }
   void follow(const ShardRecord&) override { calls += "follow "; }
   void detach() override { calls += "detach "; }
+  void settle(std::uint64_t version) override {
+    calls += "settle ";
+    settled = version;
+  }
   void pause_writes(bool is_paused) override { calls += is_paused ? "pause " : "go "; }
   void announce_again() override { ++announced; }
   void log(const std::string& line) override { lines.push_back(line); }
@@ -67,6 +71,7 @@ class StepHost : public ShardHost {
   std::vector<std::pair<NodeMemory, Canvass>> canvasses;
   std::string calls;
   Time floor_given{};
+  std::uint64_t settled = 0;
   int announced = 0;
   Millis ahead{0};  // of the machine's clock
   std::vector<std::string> lines;
@@ -96,12 +101,15 @@ class ShardMachineTest : public testing::Test {
     machine_.record_seen(version, record, now());
   }
   void see_live(const NodeMemory& memory, std::uint64_t version, std::uint64_t epoch = 0,
-                std::uint64_t offset = 0, std::uint64_t held = 0) {
+                std::uint64_t offset = 0, std::uint64_t held = 0, std::uint64_t settled = 0,
+                std::uint64_t end = 0) {
     LiveRecord live;
     live.incarnation = memory.incarnation;
     live.epoch = epoch;
     live.offset = offset;
     live.held = held;
+    live.settled = settled;
+    live.end = end;
     machine_.live_seen(memory.node, version, live, now());
   }
 

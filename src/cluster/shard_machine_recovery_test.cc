@@ -79,12 +79,57 @@ TEST_F(ShardMachineTest, ProcessThatHasLostItsDataComparesAllThatLive) {
   EXPECT_EQ(host_.sent_lives, lives);
 }
 
-TEST_F(ShardMachineTest, ProcessThatHasLoadedTheEpochOfTheRecordNeedNotWait) {
+// The file may be older than the writes that the other one has confirmed.
+TEST_F(ShardMachineTest, ProcessThatHasLoadedTheEpochOfTheRecordAsksForDataInMemory) {
   see(10, 5, {kSelf.node, kProcess + "0"}, {});
   see_live(kOne, 7, 0, 0, 5);
   see_live(kSelf, 11, 5, 90);
+  pass_and_tick(1000ms);
+  EXPECT_EQ(host_.commits, 0);
+  EXPECT_NE(host_.lines.back().find("has not announced how much"), std::string::npos);
+  see_live(kOne, 12, 0, 0, 5, 10, 91);
+  pass_and_tick(1000ms);
+  EXPECT_EQ(host_.commits, 0) << "it has more";
+  EXPECT_NE(host_.lines.back().find("has loaded less"), std::string::npos);
+}
+
+TEST_F(ShardMachineTest, ProcessThatHasAsMuchAsAllOthersRecovers) {
+  see(10, 5, {kSelf.node, kProcess + "0"}, {});
+  see_live(kOne, 12, 0, 0, 5, 10, 90);
+  see_live(kSelf, 11, 5, 90);
   machine_.tick(now());
   EXPECT_EQ(host_.commits, 1);
+  const std::map<std::string, std::uint64_t> lives{{kSelf.node, 11}, {kOne.node, 12}};
+  EXPECT_EQ(host_.sent_lives, lives);
+}
+
+TEST_F(ShardMachineTest, ProcessAnnouncesWhatItHasWhenThoseNamedHaveEnded) {
+  see(10, 5, kOne, {});
+  see_live(kSelf, 9, 0, 0, 5);
+  pass_and_tick(1000ms);
+  EXPECT_EQ(host_.settled, 0U);
+  see_live({kOne.node, kProcess + "2"}, 11, 5, 80);
+  host_.calls.clear();
+  pass_and_tick(1000ms);
+  EXPECT_EQ(host_.settled, 10U);
+  EXPECT_EQ(host_.calls, "settle ") << "once, and it follows nobody";
+  see(12, 5, kOne, {});
+  pass_and_tick(1000ms);
+  EXPECT_EQ(host_.settled, 12U) << "another version: what it announced does not count any more";
+  host_.calls.clear();
+  see(13, 6, {kOne.node, kProcess + "2"}, {});
+  EXPECT_EQ(host_.calls, "follow ");
+}
+
+// Bytes of the last primary that it has not read yet must not be applied later.
+TEST_F(ShardMachineTest, ProcessThatWasToDropItsDataAnnouncesItToo) {
+  see(10, 5, kOne, {});
+  see_live(kSelf, 9, 0, 0, 5);
+  machine_.leave();
+  see_live({kOne.node, kProcess + "2"}, 11, 5, 80);
+  machine_.tick(now());
+  EXPECT_EQ(host_.settled, 10U);
+  EXPECT_EQ(host_.commits, 0);
 }
 
 TEST_F(ShardMachineTest, NodeTellsAgainThatItsEarlierProcessHasEnded) {

@@ -9,8 +9,8 @@
 //   D  so it is in all processes that the record names, and they have no less than they said
 //   C  a stream of replication never contradicts the log it continues
 //   R  a recovery is by the node that has announced the most, and all processes named have ended
-//   W  a process that has loaded less than the shard had recovers nothing while another one lives
-//      that has a safe write more, and that a record has named or that has announced its data
+//   W  no process recovers the shard without a safe write that another living process has: one that
+//      a record has named, or that has announced its data. However much its own file has
 //   T  the time by which operations are served never runs back. Where wall clocks jump: by no more
 //      than clocks may differ, and only as long as the clock of the node is wrong
 //   K  a process whose clock is right shows a time that is no further ahead of that than is allowed
@@ -49,6 +49,7 @@ struct ModelOptions {
   bool is_register_slow = false;  // always, and primaries pause
   bool do_all_crash = false;      // and come back with most of their files
   bool do_empty_return = false;   // all files are lost in every crash
+  bool do_stale_return = false;   // most of the file is there, and the primary crashes often
   bool do_clocks_jump = false;    // always
   bool is_traced = false;
 };
@@ -101,6 +102,7 @@ class ModelWorld {
   ModelCounts& counts() { return counts_; }
   void note_safe(const std::vector<std::uint32_t>& log, std::uint64_t from, std::uint64_t to);
   void trace(const std::string& line) const;
+  std::uint64_t epoch_of(std::uint32_t write) const { return epochs_[write]; }
   std::string new_history() { return "history" + std::to_string(++histories_); }
   int node_of(const NodeMemory& memory) const { return memory.node[0] - 'a'; }
 
@@ -163,10 +165,11 @@ class ModelWorld {
     Millis by{0};
     Time since{};
   };
-  std::vector<Jump> jumps_;         // by node
-  std::uint64_t seen_version_ = 0;  // of the record, when people looked last
-  bool is_decided_ = false;         // by people: the commit that is made just now
-  std::vector<bool> safe_;          // by write
+  std::vector<Jump> jumps_;               // by node
+  std::uint64_t seen_version_ = 0;        // of the record, when people looked last
+  bool is_decided_ = false;               // by people: the commit that is made just now
+  std::vector<bool> safe_;                // by write
+  std::vector<std::uint64_t> epochs_{0};  // of the primary that took it, by write
   std::uint64_t served_epoch_ = 0;
   std::optional<NodeMemory> forced_;  // was told to take over last
   bool was_served_ = false;           // at the end

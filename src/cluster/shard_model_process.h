@@ -89,9 +89,10 @@ class ModelProcess : public ShardHost {
   Stored stored(double part) const {
     if (!is_complete_) return is_loaded_ ? Stored{} : stored_;
     const auto kept = static_cast<std::ptrdiff_t>(static_cast<double>(writes.size()) * part);
-    // What is kept of it may end within any epoch: the model notes the last one.
-    const std::uint64_t epoch = held_ > 0 ? held_ : loaded_.first;
-    return {Log(writes.begin(), writes.begin() + kept), history_, epoch};
+    const bool is_whole = static_cast<std::size_t>(kept) == writes.size();
+    const std::uint64_t last = held_ > 0 ? held_ : loaded_.first;
+    const std::uint64_t within = kept == 0 ? 0 : world_.epoch_of(writes[kept - 1]);
+    return {Log(writes.begin(), writes.begin() + kept), history_, is_whole ? last : within};
   }
 
   // Everything that is due. Called again and again.
@@ -171,6 +172,7 @@ class ModelProcess : public ShardHost {
   void lead(const ShardRecord& record, Time floor) override {
     set_clocks();
     clock_.raise(floor);
+    settled_ = 0;
     disconnect();
     is_detached_ = false;
     primary_.reset();
@@ -186,6 +188,7 @@ class ModelProcess : public ShardHost {
 
   void follow(const ShardRecord& record) override {
     primary_ = record.primary;
+    settled_ = 0;
     is_detached_ = false;
     links_.clear();
     if (needs_full_) stop_leaving();
@@ -195,6 +198,12 @@ class ModelProcess : public ShardHost {
   void detach() override {
     disconnect();
     is_detached_ = true;
+  }
+  void settle(std::uint64_t version) override {
+    detach();
+    if (needs_full_) stop_leaving();
+    settled_ = version;
+    if (held_ > 0) announce();
   }
   void pause_writes(bool is_paused_now) override { is_write_paused = is_paused_now; }
   void announce_again() override { announce(); }
@@ -246,6 +255,7 @@ class ModelProcess : public ShardHost {
   Stored stored_;
   std::pair<std::uint64_t, std::uint64_t> loaded_;  // epoch and offset
   std::uint64_t held_ = 0;                          // LiveRecord::held
+  std::uint64_t settled_ = 0;                       // the same
   mutable ManualClock wall_;
   mutable ManualClock steady_;
   FlooredClock clock_{wall_, steady_};
@@ -337,6 +347,8 @@ inline void ModelProcess::announce() {
   live.epoch = loaded_.first;
   live.offset = loaded_.second;
   live.held = held_;
+  live.settled = held_ > 0 ? settled_ : 0;
+  if (live.settled > 0) live.end = writes.size();
   register_.announce(live_key(memory.node), to_text(live));
 }
 

@@ -11,8 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <tuple>
 
+#include "cluster/plan/recovery.h"
 #include "cluster/shard_model_process.h"
 #include "cluster/shard_model_stream.h"
 
@@ -25,7 +25,7 @@ ModelWorld::ModelWorld(std::uint64_t seed, const ModelOptions& options)
   disk_ = std::vector{Disk::none, Disk::most, Disk::all}[seed % 3];
   is_read_seldom_ = seed % 2 == 0;
   is_register_slow_ = seed % 5 == 0 || options.is_register_slow;
-  if (options.do_all_crash) disk_ = Disk::most;
+  if (options.do_all_crash || options.do_stale_return) disk_ = Disk::most;
   if (options.do_empty_return) disk_ = Disk::none;
   may_return_empty_ = disk_ == Disk::none && (seed % 2 == 0 || options.do_empty_return);
   do_clocks_jump_ = seed % 8 < 2 || options.do_clocks_jump;
@@ -161,7 +161,10 @@ void ModelWorld::operate() {
     served_epoch_ = epoch;
     was_served_ = was_served_ || now_ > end_ - 10s;
     check_time(*process);
-    if (random() < 0.7 && !process->is_write_paused) process->write(++writes_);
+    if (random() < 0.7 && !process->is_write_paused) {
+      epochs_.push_back(epoch);
+      process->write(++writes_);
+    }
   }
   if (now_ > end_ - 10s) {  // there is loss and delay still, so not at every moment
     was_complete_ = was_complete_ || record().insync.size() + 1 == nodes_.size();
@@ -213,6 +216,10 @@ void ModelWorld::fail_something() {
   double kind = random();
   if (options_.is_register_slow && one_in(2)) kind = 0;
   if (options_.do_all_crash && one_in(2)) kind = 1;
+  if (options_.do_stale_return && one_in(2)) {
+    node = node_of(record().primary);
+    kind = 1;
+  }
   if (kind < 0.3) {
     pause(*process, time);
   } else if (kind < 0.7) {
@@ -304,7 +311,7 @@ void ModelWorld::decide() {
     return alive(memory) != nullptr;
   });
   const auto rank = [](const ModelProcess& process) {
-    return std::tuple(std::max(process.held(), process.loaded_epoch()), process.writes.size());
+    return std::pair(std::max(process.held(), process.loaded_epoch()), process.writes.size());
   };
   const ModelProcess* best = nullptr;
   for (const ModelProcess* process : nodes_) {
@@ -429,12 +436,9 @@ void ModelWorld::check_recovery(const ShardRecord& before, const ShardRecord& re
   ++counts_.recoveries;
   std::vector<NodeMemory> named = before.insync;
   named.push_back(before.primary);
-  using Rank = std::tuple<std::uint64_t, std::uint64_t>;
   const auto rank = [&](const std::string& node) {
     const auto live = records_.find(live_key(node));
-    if (!live) return Rank{};
-    const auto is = *parse_live_record(*live->value);
-    return Rank{std::max(is.epoch, is.held), is.offset};
+    return live ? data_of(*parse_live_record(*live->value)) : DataEnd();
   };
   for (const NodeMemory& memory : named) {
     if (alive(memory) != nullptr) throw ModelViolation{"R: recovery while a named process lives"};
@@ -443,7 +447,7 @@ void ModelWorld::check_recovery(const ShardRecord& before, const ShardRecord& re
     }
   }
   const ModelProcess* taker = alive(record.primary);
-  if (taker == nullptr || taker->loaded_epoch() >= before.epoch) return;
+  if (taker == nullptr) return;
   std::vector<bool> missing = safe_;
   for (const std::uint32_t write : taker->writes) {
     if (write < missing.size()) missing[write] = false;
@@ -567,7 +571,9 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"DropsEarly", &ShardFaults::drops_early},
         Fault{"ForcedEarly", &ShardFaults::forced_early}, Fault{"NoFloor", &ShardFaults::no_floor},
         Fault{"AnyFloor", &ShardFaults::any_floor, &ModelOptions::do_clocks_jump},
-        Fault{"EmptyRecovers", &ShardFaults::empty_recovers, &ModelOptions::do_empty_return}),
+        Fault{"EmptyRecovers", &ShardFaults::empty_recovers, &ModelOptions::do_empty_return},
+        Fault{"EpochIsEnough", &ShardFaults::epoch_is_enough, &ModelOptions::do_stale_return},
+        Fault{"IsNeverAsked", &ShardFaults::is_never_asked, &ModelOptions::do_stale_return}),
     [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace

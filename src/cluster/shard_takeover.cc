@@ -4,6 +4,7 @@
 // version that the commit compares; the canvass finds the best successor and its set.
 
 #include <algorithm>
+#include <utility>
 
 #include "cluster/plan/recovery.h"
 #include "cluster/shard_machine.h"
@@ -100,28 +101,25 @@ void ShardMachine::take(const ShardRecord& record, CommitKind kind, Time now,
 
 // All memories that the record names have been replaced. Each of their nodes has announced which
 // data it has loaded; the one with the most leads, unless another process of the shard may have
-// more. The commit compares these announcements.
+// more. The commit compares the announcements of all.
 bool ShardMachine::recover(Time now) {
-  if (leaves_ || !host_.is_data_complete() || record_.has(self_)) return false;
+  if (record_.has(self_)) return false;
   for (const NodeMemory& memory : named()) {
     if (!is_proven_dead(memory)) return false;
   }
-  LiveProcesses all;
-  for (const auto& [node, live] : lives_) all[node] = live.record;
-  const RecoveryChoice choice = choose_recovery(record_, all);
-  if (choice.best != self_.node) return false;
-  const Live& own = lives_.at(self_.node);
-  if (own.record.incarnation != self_.incarnation) return false;
-  if (waits_for_holder(choice.holder)) return false;
-  std::map<std::string, std::uint64_t> lives;
-  const bool has_all = own.record.epoch >= record_.epoch || faults_.empty_recovers;
-  for (const NodeMemory& memory : named()) lives[memory.node] = lives_.at(memory.node).version;
-  for (const auto& [node, live] : lives_) {
-    if (!has_all) lives[node] = live.version;
+  if (settled_ != version_) {
+    settled_ = version_;
+    host_.settle(version_);
   }
+  if (leaves_ || !host_.is_data_complete()) return false;
+  const auto own = lives_.find(self_.node);
+  if (own == lives_.end() || own->second.record.incarnation != self_.incarnation) return false;
+  if (waits_for_holder(own->second.record)) return false;
+  std::map<std::string, std::uint64_t> lives;
+  for (const auto& [node, live] : lives_) lives[node] = live.version;
   ShardRecord record = record_;
   // The data may be of a later epoch than the record of a register that was restored.
-  record.epoch = std::max({record_.epoch, own.record.epoch, own.record.held}) + 1;
+  record.epoch = std::max(record_.epoch, data_of(own->second.record).first) + 1;
   record.primary = self_;
   record.insync.clear();
   record.since = floor(now);
@@ -131,14 +129,27 @@ bool ShardMachine::recover(Time now) {
   return true;
 }
 
-bool ShardMachine::waits_for_holder(const std::string& holder) {
-  if (faults_.empty_recovers) return false;
-  if (!holder.empty() && holder != holder_) {
-    log("waits: this process has loaded less than the shard had, and " + holder.substr(0, 8) +
-        " lives with data of it (start nodes that have files; to decide: mayfly cluster recover)");
+// Also for a better one of the named nodes.
+bool ShardMachine::waits_for_holder(const LiveRecord& own) {
+  LiveProcesses all;
+  for (const auto& [node, live] : lives_) {
+    all[node] = live.record;
+    if (faults_.is_never_asked) all[node].settled = version_;
   }
-  holder_ = holder;
-  return !holder.empty();
+  const RecoveryChoice choice = choose_recovery(record_, version_, all);
+  if (choice.best != self_.node) return true;
+  if (faults_.empty_recovers) return false;
+  if (faults_.epoch_is_enough && own.epoch >= record_.epoch) return false;
+  if (choice.holder.empty()) return false;
+  const std::string holder = choice.holder.substr(0, 8);
+  const std::string why =
+      choice.is_asked
+          ? holder + " has data of the shard in memory, and has not announced how much"
+          : "this process has loaded less than the shard had, and " + holder +
+                " lives with data of it (start nodes that have files; to decide: mayfly cluster "
+                "recover)";
+  if (choice.holder != self_.node && why != std::exchange(waits_for_, why)) log("waits: " + why);
+  return true;
 }
 
 Status ShardMachine::take_when_safe(Time now) {

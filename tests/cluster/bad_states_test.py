@@ -274,6 +274,53 @@ class EmptyTest(StatesCase):
         self.cluster.await_ok()
         self.cluster.await_in_sync()
 
+    def test_a_primary_that_comes_back_with_an_old_snapshot_waits_for_a_replica_with_more(self):
+        """The snapshot is of the same epoch, so only the offset shows that it is old."""
+        self.cluster = self.enterContext(
+            WatchedCluster(replicas=1, options=("--save", ""))).create("init")
+        self.addCleanup(self.explain, self.cluster)
+        (name, shard), = self.cluster.records().items()
+        primary = self.cluster.node_at(shard.primary)
+        replica = self.cluster.node_at(shard.insync[0])
+        client = primary.client()
+        client.ok("SET", "a", "old")
+        client.ok("SAVE")
+        client.ok("SET", "a", "new")
+        self.assertEqual(client.ask("WAIT", 1, 0), 1)
+        replica.freeze()
+        await_that(lambda: not self.cluster.records()[name].insync, self.cluster.told)
+        primary.kill()
+        primary.restart()
+        await_that(lambda: "has not announced how much" in primary.log(), primary.log)
+        replica.thaw()
+        await_that(lambda: "waits: this process has loaded less" in primary.log(), primary.log)
+        waits = f"but {replica.place()} lives with data of it"
+        self.assert_told(waits, f"mayfly cluster recover {name}", status=(waits,))
+        self.assertEqual(self.cluster.records()[name].epoch, shard.epoch)
+        self.cluster.mayfly("recover", name, "--accept-loss", "--yes")
+        await_that(lambda: replica.told("GET", "a") == b"new", self.cluster.told)
+        self.cluster.await_in_sync()
+        self.assertEqual(self.cluster.records()[name].primary, replica.place())
+        self.assertEqual(replica.told("GET", "a"), b"new")
+
+    def test_a_primary_that_comes_back_with_all_of_its_data_leads_again(self):
+        """Its replica is not in the set, but lives: it announces that it has no more."""
+        self.cluster = self.enterContext(
+            WatchedCluster(replicas=1, options=("--appendonly", "yes"))).create("init")
+        self.addCleanup(self.explain, self.cluster)
+        (name, shard), = self.cluster.records().items()
+        primary = self.cluster.node_at(shard.primary)
+        replica = self.cluster.node_at(shard.insync[0])
+        replica.freeze()
+        await_that(lambda: not self.cluster.records()[name].insync, self.cluster.told)
+        primary.client().ok("SET", "a", 1)
+        primary.stop()
+        primary.restart()
+        replica.thaw()
+        await_that(lambda: primary.told("GET", "a") == b"1", self.cluster.told)
+        self.assertEqual(self.cluster.records()[name].primary, primary.place())
+        self.cluster.await_in_sync()
+
     def test_a_shard_that_was_empty_before_has_lost_nothing(self):
         self.cluster = self.enterContext(
             WatchedCluster(replicas=0, options=("--appendonly", "yes"))).create("init")

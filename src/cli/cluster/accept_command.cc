@@ -71,6 +71,28 @@ Status forget_lives(ClusterSession& session, const ClusterView& view) {
   return send();
 }
 
+// No process has this one.
+const std::string kNoIncarnation(16, '0');
+
+// In the restored record of a shard the set may be smaller than it was later, and a node that it
+// does not name may have later data. So each is named: recovery waits for all and compares them.
+Status name_all_members(ClusterSession& session, const ClusterView& view) {
+  for (const ClusterShard& shard : view.shards()) {
+    ShardRecord record = shard.record;
+    for (const std::string& node : view.members(shard)) {
+      const auto is_it = [&](const NodeMemory& memory) { return memory.node == node; };
+      if (is_it(record.primary) || std::ranges::any_of(record.insync, is_it)) continue;
+      record.insync.push_back({node, kNoIncarnation});
+    }
+    if (record == shard.record) continue;
+    std::ranges::sort(record.insync);
+    RegisterCommit commit;
+    replace(commit, view, shard_key(shard.id), to_text(record));
+    if (Status status = commit_once(session, commit); !status) return status;
+  }
+  return Done{};
+}
+
 std::string plan_text(const ClusterView& view, const RegisterRecord& record) {
   std::string text = fmt::format("etcd with id {} and revision {} has cluster {}:\n", record.id,
                                  record.version, view.config()->record.id);
@@ -81,6 +103,7 @@ std::string plan_text(const ClusterView& view, const RegisterRecord& record) {
   }
   return text +
          "! Nodes that start from now on take these records, and forget what they knew.\n"
+         "! Each shard waits until all of its nodes run, and takes the latest data.\n"
          "! Keys of slots that have moved since the snapshot was taken are removed.\n";
 }
 
@@ -102,6 +125,7 @@ Result<Exit> run_accept(const AcceptArgs& args, ClusterSession& session) {
   if (!session.is_json) session.talk.print(plan_text(*view, *record));
   if (const Status sure = ask(session, "Accept this etcd?"); !sure) return sure.error();
   if (Status status = forget_lives(session, *view); !status) return status.error();
+  if (Status status = name_all_members(session, *view); !status) return status.error();
   const std::string key(kRegisterKey);
   const Status done = commit_once(session, {.compares = {{key, version_of(*snapshot, key)}},
                                             .puts = {{key, to_text(*record)}}});

@@ -82,6 +82,25 @@ TEST_F(AcceptTest, RestoredRecordsOfProcessesAreForgotten) {
   EXPECT_EQ(cluster_.records.view().nodes().size(), 4u);
 }
 
+// One that the snapshot does not name may have led since.
+TEST_F(AcceptTest, AllNodesOfAShardAreNamedSoThatRecoveryWaitsForThem) {
+  const ClusterView before = cluster_.records.view();
+  for (ClusterShard shard : before.shards()) {
+    shard.record.insync.clear();
+    cluster_.records.put(shard_key(shard.id), to_text(shard.record));
+  }
+  ASSERT_EQ(refusal(), "");
+  const ClusterView after = cluster_.records.view();
+  for (const ClusterShard& shard : after.shards()) {
+    ASSERT_EQ(after.members(shard).size(), 2u);
+    ASSERT_EQ(shard.record.insync.size(), 1u);
+    EXPECT_NE(shard.record.insync[0].node, shard.record.primary.node);
+    EXPECT_EQ(shard.record.insync[0].incarnation, std::string(16, '0'));
+    EXPECT_EQ(shard.record.epoch, before.shard(shard.id)->record.epoch);
+    EXPECT_EQ(shard.record.primary, before.shard(shard.id)->record.primary);
+  }
+}
+
 TEST_F(AcceptTest, EachAcceptanceIsLaterThanTheOneBefore) {
   const RegisterRecord before{5, 1, cluster_.clock.now() + Millis(3'600'000)};
   cluster_.records.put("register", to_text(before));

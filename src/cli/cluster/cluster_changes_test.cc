@@ -302,6 +302,23 @@ TEST_F(ClusterChangesTest, RecoverTakesDataInMemoryRatherThanNone) {
   EXPECT_EQ(cluster_.shard("a").primary.node, FakeCluster::id(2));
 }
 
+// The snapshot of the primary is of the same epoch, and older.
+TEST_F(ClusterChangesTest, RecoverTakesTheGreaterOffsetOfWhatIsInMemory) {
+  cluster_.make(1);
+  ShardRecord record = cluster_.shard("a");
+  record.insync.clear();
+  cluster_.put_shard("a", record);
+  cluster_.nodes.nodes[FakeCluster::address(1)].incarnation = std::string(16, 'b');
+  cluster_.announce(1, 1, 900);
+  cluster_.announce(2, 0, 0, 1);
+  LiveRecord live = *cluster_.records.view().live(FakeCluster::id(2));
+  live.settled = cluster_.records.version;
+  live.end = 901;
+  cluster_.records.put(live_key(FakeCluster::id(2)), to_text(live));
+  ASSERT_EQ(run(run_recover, RecoverArgs{"a", true}), "");
+  EXPECT_EQ(cluster_.shard("a").primary.node, FakeCluster::id(2));
+}
+
 // ---- reset-clock ----
 
 TEST_F(ClusterChangesTest, ResetClockPutsTheTimeOfThePrimary) {

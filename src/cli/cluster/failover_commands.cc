@@ -8,6 +8,7 @@
 
 #include "cli/cluster/session/node_facts.h"
 #include "cluster/plan/cluster_problems.h"
+#include "cluster/plan/recovery.h"
 #include "text/json.h"
 
 namespace mayfly {
@@ -65,14 +66,14 @@ std::vector<Candidate> candidates_of(ClusterSession& session, const ClusterView&
   for (const std::string& node : view.members(shard)) {
     const LiveRecord* const live = view.live(node);
     if (live == nullptr) continue;
-    Candidate one{node, *live, shard.record.has({node, live->incarnation}),
-                  std::max(live->epoch, live->held), live->offset};
+    const auto [epoch, offset] = data_of(*live);
+    Candidate one{node, *live, shard.record.has({node, live->incarnation}), epoch, offset};
     if (const auto address = address_of(view, node)) {
       const NodeFacts facts = ask_facts(session, *address);
       one.keys = facts.keys;
       one.clock_ahead = facts.clock_ahead;
       if (facts.is_up() && facts.incarnation == live->incarnation &&
-          facts.followed_offset > live->offset) {
+          facts.followed_offset > one.offset) {
         one.epoch = shard.record.epoch;
         one.offset = facts.followed_offset;
       }

@@ -159,8 +159,11 @@ Status write_plan(ClusterSession& session, const InitPlan& plan, const ClusterVi
       replace(commit, view, changes[i].key, changes[i].text);
     }
     compare(commit, view, std::string(kConfigKey));
-    if (end == changes.size())
-      commit.puts.push_back({std::string(kConfigKey), to_text(plan.config)});
+    if (end == changes.size()) {
+      ClusterRecord config = plan.config;
+      config.shards = plan.shards.size();
+      commit.puts.push_back({std::string(kConfigKey), to_text(config)});
+    }
     if (const Status done = commit_once(session, commit); !done) return done;
   }
   return Done{};

@@ -21,13 +21,6 @@ using Changed = Result<std::optional<RegisterCommit>>;
 constexpr Millis kLeaveWait{15'000};
 constexpr Millis kFunctionsWait{10'000};
 
-std::string free_shard_name(const ClusterView& view) {
-  for (std::size_t i = 0;; ++i) {
-    std::string name = shard_name(i);
-    if (view.shard(name) == nullptr) return name;
-  }
-}
-
 std::string node_json(const std::string& node, const std::string& shard) {
   Json json;
   json.open('{');
@@ -84,14 +77,24 @@ Changed joining(const ClusterView& view, const Newcomer& node, const std::string
   if (known == nullptr || !known->shard.empty()) {
     return Error{Code::busy, "the node has changed meanwhile: try again"};
   }
-  if (makes_shard != (view.shard(shard) == nullptr)) {
+  if (!makes_shard && view.shard(shard) == nullptr) {
     return Error{Code::busy, "the shards have changed meanwhile: try again"};
   }
   NodeRecord record = *known;
   record.shard = shard;
   record.state = NodeState::in;
   RegisterCommit commit;
-  serialise(commit, view);
+  if (makes_shard && view.config()) {
+    const std::size_t number = free_shard_number(view);
+    if (shard_name(number) != shard) {
+      return Error{Code::busy, "the shards have changed meanwhile: try again"};
+    }
+    ClusterRecord config = view.config()->record;
+    config.shards = number + 1;
+    replace(commit, view, std::string(kConfigKey), to_text(config));
+  } else {
+    serialise(commit, view);
+  }
   replace(commit, view, node_key(node.facts.id), to_text(record));
   compare(commit, view, live_key(node.facts.id));
   if (makes_shard) {
@@ -219,7 +222,7 @@ Result<Exit> run_add(const AddArgs& args, ClusterSession& session) {
   if (!node) return node.error();
   if (const Status fine = check_clock(session, *view, node->facts); !fine) return fine.error();
 
-  const std::string shard = makes_shard ? free_shard_name(*view) : args.shard;
+  const std::string shard = makes_shard ? shard_name(free_shard_number(*view)) : args.shard;
   if (!session.is_json) {
     session.talk.print(
         makes_shard ? fmt::format("{} becomes the primary of a new shard, {}, without slots\n",

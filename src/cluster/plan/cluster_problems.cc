@@ -50,7 +50,7 @@ class ProblemFinder {
   void look_at_slots();
   void look_at_shard(const ClusterShard& shard);
   void look_at_dead(const ClusterShard& shard, const std::string& what);
-  std::string holder_of(const ClusterShard& shard) const;
+  RecoveryChoice recovery_of(const ClusterShard& shard) const;
   void look_at_replicas(const ClusterShard& shard);
   void look_at_nodes();
   void look_at_moves();
@@ -140,7 +140,16 @@ void ProblemFinder::look_at_dead(const ClusterShard& shard, const std::string& w
                "look at " + labels(silent) + ": stopped (kill -CONT), overloaded, or cut off?");
   }
   if (missing.empty()) {
-    if (const std::string holder = holder_of(shard); !holder.empty()) {
+    const RecoveryChoice choice = recovery_of(shard);
+    const std::string& holder = choice.holder;
+    if (choice.is_asked) {
+      return add(Severity::fault,
+                 what + "; the shard waits for " + label(holder) +
+                     ", which has data of it in memory and has not announced how much",
+                 "wait some seconds, and look again. A process that is stopped (kill -CONT) or cut "
+                 "off counts as ended after 15 s");
+    }
+    if (!holder.empty()) {
       return add(Severity::fault,
                  what +
                      "; the shard waits: no node that was primary or in sync has loaded all of "
@@ -169,13 +178,12 @@ std::string ProblemFinder::how_to_start(const std::vector<std::string>& ids) con
          " may be stopped: kill -CONT; or the machine is down or cut off)";
 }
 
-// The node for whose data the shard waits; empty: none.
-std::string ProblemFinder::holder_of(const ClusterShard& shard) const {
+RecoveryChoice ProblemFinder::recovery_of(const ClusterShard& shard) const {
   LiveProcesses lives;
   for (const std::string& node : view_.members(shard)) {
     if (const LiveRecord* const live = view_.live(node)) lives[node] = *live;
   }
-  return choose_recovery(shard.record, lives).holder;
+  return choose_recovery(shard.record, shard.version, lives);
 }
 
 std::string ProblemFinder::labels(const std::vector<std::string>& ids) const {

@@ -86,6 +86,12 @@ std::string shard_name(std::size_t number) {
   return name;
 }
 
+std::size_t free_shard_number(const ClusterView& view) {
+  std::size_t number = view.config() ? view.config()->record.shards : 0;
+  while (view.shard(shard_name(number)) != nullptr) ++number;
+  return number;
+}
+
 SlotSet even_slots(std::size_t number, std::size_t shards) {
   const auto first_of = [&](std::size_t i) { return (i * kHashSlots + shards / 2) / shards; };
   const std::size_t first = first_of(number);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/plan/cluster_view.h"
 #include "cluster/slot_set.h"
 #include "mayfly/result.h"
 
@@ -35,6 +36,9 @@ Result<std::vector<PlacedShard>> place_shards(const std::vector<PlacementNode>& 
 
 // "a" ... "z", "aa", "ab" ...
 std::string shard_name(std::size_t number);
+
+// The number of the first name that no shard has had yet.
+std::size_t free_shard_number(const ClusterView& view);
 
 // The share of shard `number` out of `shards`, rounded as redis-cli does: 0-5460, 5461-10922, ...
 SlotSet even_slots(std::size_t number, std::size_t shards);

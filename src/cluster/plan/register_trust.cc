@@ -50,6 +50,12 @@ std::string other_register_text(const RegisterPoint& answer, const RegisterPoint
          ": check cluster-etcd" + kAdvice;
 }
 
+std::string older_shard_text(const std::string& shard, std::uint64_t epoch, std::uint64_t known) {
+  return "etcd is not usable: its record of shard " + shard + " has epoch " +
+         std::to_string(epoch) + ", but had " + std::to_string(known) +
+         " before, or names another primary for it" + kAdvice;
+}
+
 std::string older_register_text(const RegisterPoint& answer, std::uint64_t known) {
   return "etcd is not usable: it has revision " + std::to_string(answer.version) + ", but had " +
          std::to_string(known) + " before" + kAdvice;

@@ -52,6 +52,7 @@ class RegisterTrust {
 
 // "the register is not usable: it is another one (id 5), ..."
 std::string other_register_text(const RegisterPoint& answer, const RegisterPoint& known);
+std::string older_shard_text(const std::string& shard, std::uint64_t epoch, std::uint64_t known);
 std::string older_register_text(const RegisterPoint& answer, std::uint64_t known);
 
 }  // namespace mayfly

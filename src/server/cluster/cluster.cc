@@ -273,6 +273,8 @@ void Cluster::announce() {
   live.offset = loaded.offset;
   live.is_durable = parts_.config.appendonly;
   live.held = node.held();
+  live.settled = node.settled();
+  if (live.settled > 0) live.end = node.log_end();
   announced_role_ = live.role;
   register_->announce(live_key(file_.node), to_text(live));
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "cluster/plan/placement.h"
 #include "server/cluster/cluster.h"
 #include "server/core/clients.h"
 
@@ -31,19 +32,9 @@ void change(RegisterCommit& commit, const ClusterView& view, const std::string& 
 }
 
 // All that gives out slots writes the config again, so that such changes come one after the other.
-void serialise(RegisterCommit& commit, const ClusterView& view, const ClusterRecord& fresh) {
+void serialise(RegisterCommit& commit, const ClusterView& view, const ClusterRecord& config) {
   commit.compares.push_back(compared(view, std::string(kConfigKey)));
-  commit.puts.push_back(
-      {std::string(kConfigKey), to_text(view.config() ? view.config()->record : fresh)});
-}
-
-// a, b ... z, then s27, s28 ...
-std::string free_shard_id(const ClusterView& view) {
-  for (int i = 0;; ++i) {
-    std::string id =
-        i < 26 ? std::string(1, static_cast<char>('a' + i)) : fmt::format("s{}", i + 1);
-    if (view.shard(id) == nullptr) return id;
-  }
+  commit.puts.push_back({std::string(kConfigKey), to_text(config)});
 }
 
 // The outcome in etcd is not known yet when a reply is sent at once.
@@ -178,7 +169,12 @@ Result<std::optional<RegisterCommit>> add_slots(const ClusterView& view, const S
   if (taken) return denied(fmt::format("ERR Slot {} is already busy", *taken));
   RegisterCommit commit;
   NodeRecord node = *known;
-  if (node.shard.empty()) node.shard = free_shard_id(view);
+  ClusterRecord config = view.config() ? view.config()->record : wanted.config;
+  if (node.shard.empty()) {
+    const std::size_t number = free_shard_number(view);
+    node.shard = shard_name(number);
+    config.shards = number + 1;
+  }
   node.state = NodeState::in;
   const ClusterShard* const shard = view.shard(node.shard);
   ShardRecord record;
@@ -193,7 +189,7 @@ Result<std::optional<RegisterCommit>> add_slots(const ClusterView& view, const S
     record.since = now;
   }
   record.slots |= wanted.slots;
-  serialise(commit, view, wanted.config);
+  serialise(commit, view, config);
   change(commit, view, wanted.primary.node, node);
   commit.compares.push_back(compared(view, shard_key(node.shard)));
   commit.puts.push_back({shard_key(node.shard), to_text(record)});

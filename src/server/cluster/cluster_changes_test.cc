@@ -213,6 +213,25 @@ TEST_F(ClusterChangesTest, APrimaryIsForgottenWithItsShardOnceThatHasNoSlots) {
   EXPECT_EQ(view().node(node_id('a')), nullptr);
 }
 
+// A node that has missed the removal would take the new shard for an older state of the old one.
+TEST_F(ClusterChangesTest, TheNameOfAShardIsNotGivenAgain) {
+  for (const char digit : {'1', '2', '3'}) {
+    add_node(digit);
+    EXPECT_EQ(commit(add_slots(
+                  view(), slots_for(digit, SlotSet({{HashSlot(digit), HashSlot(digit)}})), Time())),
+              "");
+  }
+  EXPECT_EQ(node('3').shard, "c");
+  ShardRecord empty = shard("c");
+  empty.slots = {};
+  put(shard_key("c"), to_text(empty));
+  EXPECT_EQ(commit(forget_node(view(), node_id('3'))), "");
+  ASSERT_EQ(view().shard("c"), nullptr);
+  add_node('4');
+  EXPECT_EQ(commit(add_slots(view(), slots_for('4', SlotSet({{9, 9}})), Time())), "");
+  EXPECT_EQ(node('4').shard, "d");
+}
+
 TEST_F(ClusterChangesTest, AShardThatGetsSlotsMeanwhileIsNotForgotten) {
   add_node('a', "x", NodeState::in);
   add_shard("x", 'a', SlotSet());

@@ -128,9 +128,14 @@ void Cluster::note_register(const RegisterSnapshot& snapshot) {
   const ClusterShard* const shard = view_.shard(node_.shard());
   NodeFile file = file_;
   file.reg = {snapshot.id, snapshot.version};
+  if (shard != nullptr) {
+    file.shard = shard->id;
+    file.epoch = shard->record.epoch;
+  }
   if (file_.cluster.empty()) {
     file_ = file;
-  } else if (shard != nullptr && shard->version > file_.reg.version) {
+  } else if (shard != nullptr && (shard->version > file_.reg.version || file_.shard != file.shard ||
+                                  file_.epoch != file.epoch)) {
     keep_file(file);
   }
 }

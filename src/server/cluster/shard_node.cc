@@ -2,7 +2,9 @@
 #include "server/cluster/shard_node.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "cluster/plan/register_trust.h"
 #include "server/cluster/cluster.h"
 #include "server/core/clients.h"
 #include "server/persistence/loading.h"
@@ -66,7 +68,7 @@ void ShardNode::end() {
   machine_ = nullptr;
   shard_.clear();
   set_held(0);
-  held_ = 0;
+  settled_ = 0;
 }
 
 void ShardNode::feed_machine() {
@@ -75,11 +77,7 @@ void ShardNode::feed_machine() {
   const Time now = steady_now();
   if (shard->version > machine_->version() && machine_->goes_back(shard->record)) {
     parts_.cluster.distrust_register(
-        "etcd is not usable: its record of shard " + shard_ + " has epoch " +
-        std::to_string(shard->record.epoch) + ", but had " +
-        std::to_string(machine_->record().epoch) +
-        " before, or names another primary for it (if etcd was restored from a snapshot: stop all "
-        "nodes, mayfly cluster accept, start them)");
+        older_shard_text(shard_, shard->record.epoch, machine_->record().epoch));
   }
   machine_->record_seen(shard->version, shard->record, now);
   for (const std::string& node : view_.members(*shard)) {
@@ -235,8 +233,9 @@ void ShardNode::note_held() {
 // Later, if etcd has another process for this node, or none yet.
 void ShardNode::set_held(std::uint64_t held) {
   const LiveRecord* const live = view_.live(self_.node);
-  if (held == held_ || live == nullptr || live->incarnation != self_.incarnation) return;
-  held_ = held;
+  if (std::exchange(held_, held) != held) is_held_announced_ = false;
+  if (is_held_announced_ || live == nullptr || live->incarnation != self_.incarnation) return;
+  is_held_announced_ = true;
   parts_.cluster.announce();
 }
 
@@ -248,6 +247,7 @@ bool ShardNode::is_data_complete() const {
 }
 
 void ShardNode::lead(const ShardRecord& record, Time floor) {
+  settled_ = 0;
   followed_.clear();
   note_data(record);
   parts_.host.raise_clock(floor);
@@ -281,6 +281,7 @@ bool ShardNode::is_alone() const {
 }
 
 void ShardNode::follow(const ShardRecord& record) {
+  settled_ = 0;
   // A former process of this very node: there is nobody to follow before somebody takes over.
   if (record.primary.node == self_.node) return detach();
   const auto address = address_of(record.primary.node);
@@ -303,6 +304,14 @@ void ShardNode::detach() {
   followed_.clear();
   parts_.replication.detach();
   parts_.cluster.became_replica();
+}
+
+void ShardNode::settle(std::uint64_t version) {
+  detach();
+  settled_ = version;
+  if (held_ == 0) return;
+  is_held_announced_ = true;
+  parts_.cluster.announce();
 }
 
 void ShardNode::pause_writes(bool is_paused) {

@@ -40,6 +40,9 @@ class ShardNode final : public ShardHost, public ClusterRole {
 
   // LiveRecord::held of this process.
   std::uint64_t held() const { return held_; }
+
+  // LiveRecord::settled of this process.
+  std::uint64_t settled() const { return held_ > 0 ? settled_ : 0; }
   ShardMachine* machine() { return machine_.get(); }  // null: it belongs to no shard
   const ShardMachine* machine() const { return machine_.get(); }
 
@@ -77,6 +80,7 @@ class ShardNode final : public ShardHost, public ClusterRole {
   void lead(const ShardRecord& record, Time floor) override;
   void follow(const ShardRecord& record) override;
   void detach() override;
+  void settle(std::uint64_t version) override;
   void pause_writes(bool is_paused) override;
   void announce_again() override;
   void log(const std::string& line) override;
@@ -106,6 +110,8 @@ class ShardNode final : public ShardHost, public ClusterRole {
   std::uint64_t commits_ = 0;   // sent so far: only the answer to the last counts
   std::uint64_t led_epoch_ = 0;
   std::uint64_t held_ = 0;
+  bool is_held_announced_ = true;
+  std::uint64_t settled_ = 0;
   bool came_back_empty_ = false;  // when it began to lead
   std::string followed_;          // the node that is followed; empty: none
   PeerAddress followed_address_;

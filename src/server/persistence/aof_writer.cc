@@ -23,7 +23,7 @@ namespace {
 constexpr Millis kFlushRetryDelay{100};  // between attempts to write
 constexpr Millis kRewriteDelay{5000};
 constexpr Millis kToldInterval{60'000};
-constexpr Millis kNoteInterval{1000};
+constexpr Millis kNoteInterval{100};
 constexpr std::uint64_t kDoublings = 6;  // of that delay: at most 5 min 20 s
 
 AofSync sync_of(std::string_view name) {
@@ -194,10 +194,12 @@ Status AofWriter::complete(Time now) {
   return sync_now();
 }
 
-// Not in a cluster: see add_note(). The note counts only if nothing follows it.
+// Outside of a cluster the note counts only if nothing follows it. In one it is the last of those
+// of add_note(), so that the node does not seem to have less than it has.
 void AofWriter::note_end() {
   const ReplicationStream& stream = context_.stream;
-  if (!stream.is_open() || stream.epoch() > 0) return;
+  if (stream.epoch() > 0) return note_now();
+  if (!stream.is_open()) return;
   aof_->append(kAnyDatabase, fmt::format("{}0 {} {} {}\r\n", AofReader::kNoteMark, stream.ids().id,
                                          stream.log().end(), std::max(stream.selected(), 0)));
 }
@@ -226,9 +228,14 @@ void AofWriter::add_note(Time now) {
   if (stream.log().end() == noted_offset_ && stream.epoch() == noted_epoch_) return;
   const bool is_always = aof_->options().sync == AofSync::always;
   if (!is_always && is_due(noted_at_, now) && !is_due(noted_at_ + kNoteInterval, now)) return;
+  noted_at_ = now;
+  note_now();
+}
+
+void AofWriter::note_now() {
+  const ReplicationStream& stream = context_.stream;
   noted_offset_ = stream.log().end();
   noted_epoch_ = stream.epoch();
-  noted_at_ = now;
   aof_->append(kAnyDatabase, fmt::format("{}{} {} {}\r\n", AofReader::kNoteMark, stream.epoch(),
                                          stream.ids().id, noted_offset_));
 }

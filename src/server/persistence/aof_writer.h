@@ -147,6 +147,7 @@ class AofWriter final : public PropagationSink {
   void note_end();
   void close_unsafe_clients();
   void add_note(Time now);
+  void note_now();
   bool is_time_to_rewrite(Time now) const;
   void rewritten(const Status& status, const ChildProgress& progress);
   void record_rewrite_failure(const Error& error, Time now);

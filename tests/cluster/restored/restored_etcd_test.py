@@ -96,6 +96,34 @@ class RestoredEtcdTest(ClusterCase):
             end_by_the_book(self.cluster)
             self.assert_whole()
 
+    def test_a_node_that_the_snapshot_does_not_name_has_the_latest_data(self):
+        """The snapshot names only the primary. Later another node has led, without that one."""
+        old = self.cluster.primary_of(KEY)
+        others = [node for node in self.cluster.nodes if node is not old]
+        for node in others:
+            node.freeze()
+        await_that(lambda: not self.cluster.records()["a"].insync, self.cluster.told)
+        self.backup.save()
+        for node in others:
+            node.thaw()
+        self.cluster.await_in_sync()
+        old.kill()
+        owner, = await_that(lambda: owners(self.cluster, KEY), self.cluster.told)
+        await_that(lambda: self.cluster.records()["a"].insync, self.cluster.told)
+        self.assertEqual(owner.told("SET", KEY, "new"), "OK")
+        self.assertGreaterEqual(owner.told("WAIT", 1, 20_000), 1)
+        for node in others:
+            node.kill()
+        self.backup.restore()
+        self.cluster.mayfly("accept", "--yes")
+        old.restart()
+        self.assert_only_owner(None)
+        for node in others:
+            node.restart()
+        await_that(self.cluster.is_ok, self.cluster.told)
+        self.cluster.await_in_sync()
+        self.assert_whole()
+
     def test_an_empty_etcd_is_not_used(self):
         owner = self.move_on()
         self.backup.empty()

@@ -43,6 +43,13 @@ bool read_register(std::string_view line, NodeFile& file) {
          read_number(line.substr(space + 1), file.reg.version);
 }
 
+// "shard ID EPOCH"
+bool read_shard(std::string_view line, NodeFile& file) {
+  const std::size_t space = line.find(' ');
+  file.shard = line.substr(0, space);
+  return space != std::string_view::npos && read_number(line.substr(space + 1), file.epoch);
+}
+
 bool read_accepted(std::string_view line, NodeFile& file) {
   std::int64_t ms = 0;
   const bool is_number = read_number(line, ms);
@@ -62,6 +69,7 @@ Result<NodeFile> parse(std::string_view text, const std::string& path) {
     if (line.starts_with("node ")) file.node = line.substr(5);
     if (line.starts_with("cluster ")) file.cluster = line.substr(8);
     if (line.starts_with("register ")) is_good = is_good && read_register(line.substr(9), file);
+    if (line.starts_with("shard ")) is_good = is_good && read_shard(line.substr(6), file);
     if (line == "register-refused yes") file.is_register_refused = true;
     if (line.starts_with("accepted ")) is_good = is_good && read_accepted(line.substr(9), file);
   }
@@ -103,6 +111,7 @@ Status write_node_file(Disk& disk, const std::string& directory, const NodeFile&
   if (file.accepted != Time{}) {
     text += fmt::format("accepted {}\n", file.accepted.time_since_epoch().count());
   }
+  if (!file.shard.empty()) text += fmt::format("shard {} {}\n", file.shard, file.epoch);
   Status status = (*out)->write(text);
   if (status) status = (*out)->sync();
   if (status) status = disk.rename(next, path);

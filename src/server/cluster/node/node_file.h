@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "cluster/register.h"
@@ -26,6 +27,10 @@ struct NodeFile {
   // It had a lower version than before: never use it, unless it is accepted again.
   bool is_register_refused = false;
   Time accepted{};  // the last accepted register; none: Time{}
+
+  // The shard of this node and the last epoch that was seen there; none: empty.
+  std::string shard = {};
+  std::uint64_t epoch = 0;
 
   bool operator==(const NodeFile&) const = default;
 };

@@ -55,7 +55,9 @@ TEST_F(NodeFileTest, TheRegisterIsRememberedDurably) {
                       .cluster = kCluster,
                       .reg = {10'555'973'267'567'409'278U, 130},
                       .is_register_refused = true,
-                      .accepted = Time(1'794'784'355'599ms)};
+                      .accepted = Time(1'794'784'355'599ms),
+                      .shard = "b",
+                      .epoch = 7};
   ASSERT_TRUE(write_node_file(disk_, "d", file));
   disk_.power_cut();
   EXPECT_EQ(*read_node_file(disk_, "d"), file);

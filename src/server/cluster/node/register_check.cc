@@ -2,6 +2,7 @@
 #include "server/cluster/node/register_check.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "cluster/plan/register_trust.h"
@@ -18,6 +19,17 @@ Result<std::optional<RegisterRecord>> accepted_in(const RegisterSnapshot& snapsh
   return std::optional(*record);
 }
 
+// The epoch of a shard; none if it is not there.
+Result<std::optional<std::uint64_t>> epoch_in(const RegisterSnapshot& snapshot,
+                                              const std::string& shard) {
+  const auto found = std::ranges::find(snapshot.entries, shard_key(shard), &RegisterEntry::key);
+  const bool is_there = found != snapshot.entries.end() && found->value && !shard.empty();
+  if (!is_there) return std::optional<std::uint64_t>();
+  Result<ShardRecord> record = parse_shard_record(*found->value);
+  if (!record) return record.error();
+  return std::optional(record->epoch);
+}
+
 }  // namespace
 
 Result<NodeFile> check_register(const NodeFile& file, const RegisterSnapshot& snapshot) {
@@ -31,15 +43,23 @@ Result<NodeFile> check_register(const NodeFile& file, const RegisterSnapshot& sn
   if (*accepted && (*accepted)->version > point.version) {
     return Error{Code::io, older_register_text(point, (*accepted)->version)};
   }
+  const auto shard = epoch_in(snapshot, file.shard);
+  if (!shard) return shard.error();
   NodeFile next = file;
   next.reg = point;
   next.is_register_refused = false;
   if (*accepted) next.accepted = std::max(file.accepted, (*accepted)->accepted);
   const bool is_bound = !file.cluster.empty() && file.reg.id != 0;
-  if (!is_bound || (*accepted && (*accepted)->accepted > file.accepted)) return next;
+  if (!is_bound || (*accepted && (*accepted)->accepted > file.accepted)) {
+    next.epoch = shard->value_or(0);
+    return next;
+  }
   if (point.id != file.reg.id) return Error{Code::io, other_register_text(point, file.reg)};
   if (point.version < file.reg.version || file.is_register_refused) {
     return Error{Code::io, older_register_text(point, file.reg.version)};
+  }
+  if (*shard && **shard < file.epoch) {
+    return Error{Code::io, older_shard_text(file.shard, **shard, file.epoch)};
   }
   return next;
 }

@@ -77,6 +77,30 @@ TEST(RegisterCheck, AnAcceptedOneIsTakenOnce) {
   EXPECT_TRUE(check_register(*next, snapshot_of(kOther, 96, accepted)).ok());
 }
 
+// It was restored, and has had as many changes since as before.
+TEST(RegisterCheck, ALowerEpochOfTheShardIsNotTaken) {
+  const auto with_epoch = [](std::uint64_t epoch, std::optional<RegisterRecord> accepted = {}) {
+    RegisterSnapshot snapshot = snapshot_of(kId, 200, accepted);
+    ShardRecord shard;
+    shard.epoch = epoch;
+    shard.primary = {kNode, std::string(16, '1')};
+    snapshot.entries.push_back({"shards/b", to_text(shard), 150});
+    return snapshot;
+  };
+  NodeFile file = file_of(kId, 100, Time(50ms));
+  file.shard = "b";
+  file.epoch = 7;
+  const auto older = check_register(file, with_epoch(6));
+  ASSERT_FALSE(older.ok());
+  EXPECT_NE(older.error().message.find("shard b has epoch 6, but had 7"), std::string::npos);
+  EXPECT_TRUE(check_register(file, with_epoch(7)).ok());
+  EXPECT_TRUE(check_register(file, snapshot_of(kId, 200)).ok()) << "the shard was removed";
+  const auto accepted = check_register(file, with_epoch(6, RegisterRecord{kId, 90, Time(60ms)}));
+  ASSERT_TRUE(accepted.ok());
+  EXPECT_EQ(accepted->epoch, 6U);
+  EXPECT_TRUE(check_register(*accepted, with_epoch(6, RegisterRecord{kId, 90, Time(60ms)})).ok());
+}
+
 TEST(RegisterCheck, ABrokenRecordIsNoAcceptance) {
   RegisterSnapshot snapshot = snapshot_of(kOther, 200);
   snapshot.entries.push_back({"register", "format 1\nid x\n", 200});
@@ -203,6 +227,8 @@ TEST_F(ReplacedRegisterTest, ANodeThatStartsLooksAtItsFile) {
   EXPECT_EQ(file->reg.id, 1u);
   EXPECT_GE(file->reg.version, records_.find(shard_key("a"))->version);
   EXPECT_FALSE(file->is_register_refused);
+  EXPECT_EQ(file->shard, "a");
+  EXPECT_EQ(file->epoch, 1U);
   restore({{}, 1});
   run(6s);
   EXPECT_TRUE(read_node_file((*servers_)[0].fake_disk(), parts(0).config.dir)->is_register_refused);
