@@ -67,6 +67,8 @@ torture: test-packages build ## Kill servers and cut links many more times than 
 	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/cluster/torture.py --long --kills
 	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/cluster/torture.py --long --kills \
 	    --appendonly
+	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/cluster/torture.py --faults 100 \
+	    --in-sync --appendonly --restores
 	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/cluster/frozen_test.py --long
 	MAYFLY=$(CURDIR)/build/release/mayfly python3 tests/cluster/clock_test.py --long
 	cmake --build build/dev --target cluster.tests

@@ -21,6 +21,7 @@ from mayfly_server import end_with_the_test, free_port
 from resp_client import await_that
 
 CALL_S = 0.5
+FIRST_TOKEN = "etcd-cluster"  # etcd's own
 PROGRAM = "/usr/bin/etcd"
 
 Record = collections.namedtuple("Record", "text version")
@@ -31,10 +32,12 @@ class NoAnswer(Exception):
 
 
 class EtcdClient:
-    """Of one thread: asks the members by turns, over connections that are kept."""
+    """Of one thread: asks the members by turns, over connections that are kept. `era` is odd while
+    another etcd is at these places: EtcdServers.era."""
 
-    def __init__(self, places):
+    def __init__(self, places, era=lambda: 0):
         self.places = list(places)  # (host, port)
+        self.era = era
         self.connections = {}
 
     def close(self):
@@ -73,7 +76,16 @@ class EtcdClient:
         raise NoAnswer("\n".join(errors))
 
     def read(self, prefix):
-        """All keys that begin so, without it, linearizably."""
+        """All keys that begin so, without it, linearizably. Not of another etcd."""
+        era = self.era()
+        if era % 2 == 1:
+            raise NoAnswer("another etcd is there")
+        found = self.read_any(prefix)
+        if self.era() != era:
+            raise NoAnswer("etcd was replaced meanwhile")
+        return found
+
+    def read_any(self, prefix):
         end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
         reply = self.call("/v3/kv/range", {"key": coded(prefix), "range_end": coded(end)})
         return {decoded(entry["key"])[len(prefix):]:
@@ -97,7 +109,7 @@ class EtcdClient:
 
     def is_serving(self):
         try:
-            self.read("/")
+            self.read_any("/")
             return True
         except NoAnswer:
             return False
@@ -114,6 +126,7 @@ class Member:
         self.process = None
         self.peers = ""
         self.disk = None  # a frozen_disk.Disk for its data
+        self.token = ""  # of another cluster than the first, whose data it has instead
 
     def url(self):
         return f"http://{self.host}:{self.port}"
@@ -126,11 +139,13 @@ class Member:
 
     def start(self):
         words = [*self.prefix, PROGRAM, "--name", self.name,
-                 "--data-dir", os.path.join(self.data_folder(), self.name),
+                 "--data-dir", os.path.join(self.data_folder(), self.name + self.token),
                  "--listen-client-urls", self.url(), "--advertise-client-urls", self.url(),
                  "--listen-peer-urls", self.peer_url(),
                  "--initial-advertise-peer-urls", self.peer_url(),
-                 "--initial-cluster", self.peers, "--logger", "zap", "--log-level", "warn"]
+                 "--initial-cluster", self.peers,
+                 "--initial-cluster-token", self.token or FIRST_TOKEN,
+                 "--logger", "zap", "--log-level", "warn"]
         with open(os.path.join(self.folder, f"{self.name}.log"), "ab") as log:
             self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=subprocess.STDOUT, start_new_session=True,
@@ -160,6 +175,7 @@ class EtcdServers:
         peers = ",".join(f"{member.name}={member.peer_url()}" for member in self.members)
         for member in self.members:
             member.peers = peers
+        self.era = 0  # odd: what is here is not the etcd of the cluster
         self.client = self.new_client()
 
     def __enter__(self):
@@ -182,7 +198,8 @@ class EtcdServers:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def new_client(self):
-        return EtcdClient((member.host, member.port) for member in self.members)
+        return EtcdClient(((member.host, member.port) for member in self.members),
+                          lambda: self.era)
 
     def urls(self):
         return ",".join(member.url() for member in self.members)
@@ -213,6 +230,13 @@ class EtcdServers:
     def kill_all(self):
         for member in self.members:
             member.kill()
+
+    def switch(self, token=""):
+        """The etcd with this token runs here instead; "": the first one."""
+        self.kill_all()
+        for member in self.members:
+            member.token = token
+        self.start_all()
 
     def log(self):
         told = []

@@ -3,15 +3,17 @@
 """Random faults on a cluster under load, and the checker's verdict: nodes are killed and frozen,
 links are cut (as root, in namespaces), etcd goes down, or the disk of its leader stands still (as
 root, with loop devices), slots move, primaries hand over; wall clocks jump by an hour or a day and
-back, in every second round; primaries are restarted empty when their replicas have left the set.
+back, in every second round; primaries are restarted empty, or with an old RDB file, when their
+replicas have left the set; an etcd of another cluster, or an empty one, is in the place of etcd.
 
     MAYFLY=build/release/mayfly python3 tests/cluster/torture.py [--faults N] [--seed S] [--long]
-        [--in-sync] [--appendonly] [--kills] [--no-network] [--no-moves] [--json]
+        [--in-sync] [--appendonly [--restores]] [--kills] [--no-network] [--no-moves] [--json]
         [--only KIND ...]
 
 It ends with 1 and says what is wrong if a promise was broken. --faults 20 by default, 200 with
 --long. --kills: nothing but those. With --appendonly etcd is restored from a snapshot after every
-third round, while nodes run, die and start.
+third round, while nodes run, die and start. --restores: it is also restored under load, beside all
+other faults; no slots move, for keys that have moved since the snapshot are lost by it.
 """
 
 import argparse
@@ -38,7 +40,8 @@ from wrong_clocks import DAY_MS, HOUR_MS, SECOND_MS, WrongClocks
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "restored"))
 
-from restored_etcd_faults import restore_under_faults  # noqa: E402
+import register_faults  # noqa: E402
+from restored_etcd_faults import restore_under_faults, write_safely  # noqa: E402
 
 FAULTS, FAULTS_LONG = 20, 200
 GROUP = 8  # faults before all is healed and checked
@@ -48,6 +51,7 @@ FLUSHES = 0.002  # of the requests, in every third round
 JUMPS_MS = (HOUR_MS, -HOUR_MS, DAY_MS, -DAY_MS, 2 * SECOND_MS)
 JUMP = "a clock jumps"
 EMPTY = "a primary comes back empty"
+OLD = "a primary comes back with an old RDB file"
 WAITS_S = 1.5  # much longer than an empty primary took to lead
 
 LONG_SCRIPT = """
@@ -66,6 +70,8 @@ class Torture:
         self.network = network
         self.clocks = clocks
         self.waiting = {}  # shards that wait for `recover`: (epoch, incarnation of the empty one)
+        self.watch = None
+        self.known = []  # shards, as etcd said before it was replaced
         self.counts = collections.Counter()
         self.totals = collections.Counter()
         self.problems = []
@@ -74,15 +80,20 @@ class Torture:
         self.kinds = {"kill": 5, "kill a primary": 6, "freeze": 3, "freeze a primary": 6,
                       "kill and start at once": 3, "etcd leader killed": 2, "etcd down": 2,
                       "etcd member frozen": 2, "hand over": 3, "end a primary": 2,
-                      "long script": 4, JUMP: 6}
+                      "long script": 4, JUMP: 6, register_faults.FOREIGN: 2,
+                      register_faults.NO_DATA: 1}
         if not options.in_sync:  # what a primary has answered that is alone may be lost with it
             self.kinds |= {EMPTY: 3}
+            if not options.appendonly:  # that is what it loads
+                self.kinds |= {OLD: 3}
+        if options.restores:
+            self.kinds |= {register_faults.RESTORE: 6}
         if network is not None:
             self.kinds |= {"cut a link": 4, "cut a link one way": 4, "isolate a primary": 6,
                            "cut from etcd": 3}
         if cluster.etcd.members[0].disk is not None:
             self.kinds |= {"disk of the etcd leader frozen": 3}
-        if options.moves:
+        if options.moves and not options.restores:
             self.kinds |= {"move slots": 5}
         if options.kills:
             self.kinds = {kind: share for kind, share in self.kinds.items() if "kill" in kind}
@@ -93,7 +104,9 @@ class Torture:
     # ---- Who
 
     def shards(self):
-        """As etcd says now, or NoAnswer."""
+        """As etcd says now, or NoAnswer. While it was replaced, nobody can change them."""
+        if not register_faults.is_there(self):
+            return self.known
         return list(parse_shards(self.cluster.etcd.client.read(
             f"/mayfly/{self.cluster.name}/")).values())
 
@@ -109,6 +122,8 @@ class Torture:
         shard that waits for `recover` names no process that has data."""
         if self.waiting:
             return False
+        if not register_faults.is_there(self):  # it comes back with its file, or waits
+            return self.options.appendonly
         for shard in self.shards():
             alive = [self.node_of(place) for place, life in shard.memories
                      if self.node_of(place).is_up()
@@ -173,14 +188,17 @@ class Torture:
         self.undo.append((now() + self.seconds(), lambda: self.clocks.set(number, 0)))
         return True
 
-    def empty_primary(self):
+    def empty_primary(self, has_file=False):
         """Its replicas are frozen until they have left the set; then it is killed, and starts again
-        with an empty folder. It must not lead: one of the replicas has all that was safe."""
+        with an empty folder, or with a file that lacks something safe. It must not lead: one of the
+        replicas has all that was safe."""
         shard = self.chance.choice(self.shards())
         primary = self.node_of(shard.primary)
         replicas = [self.node_of(place) for place in shard.insync]
-        if shard.name in self.waiting or not replicas or not all(
-                map(self.runs, (primary, *replicas))):
+        if (shard.name in self.waiting or not register_faults.is_there(self) or not replicas
+                or not all(map(self.runs, (primary, *replicas)))):
+            return False
+        if has_file and not self.save(shard, primary):
             return False
         for replica in replicas:
             replica.freeze()
@@ -194,8 +212,11 @@ class Torture:
             if alone.insync:
                 return False
             primary.kill()
-            self.empty(primary)
+            if not has_file:
+                self.empty(primary)
             primary.restart()
+            if has_file:
+                os.remove(primary.path("dump.rdb"))
         finally:
             for replica in replicas:
                 replica.thaw()
@@ -204,6 +225,13 @@ class Torture:
         self.is_recovered(shard.name)
         self.undo.append((now() + self.seconds(), lambda: self.recover(shard.name)))
         return True
+
+    def save(self, shard, primary):
+        """Whether something is safe that is not in the file."""
+        key = next((key for key in (f"saved:{number}" for number in range(1_000))
+                    if shard.has(slot_of(key))), None)
+        return (key is not None and primary.told("SAVE") == "OK"
+                and write_safely(primary, key, self.chance.random()))
 
     def empty(self, node):
         """All files but the id of the node."""
@@ -218,12 +246,12 @@ class Torture:
         epoch, empty = self.waiting[name]
         shard = next(one for one in self.shards() if one.name == name)
         if shard.epoch == epoch + 1 and shard.memories[0][1] == empty:
-            self.problems.append(f"an empty process leads shard {name}: {shard}")
+            self.problems.append(f"a process without the data leads shard {name}: {shard}")
         return shard.epoch > epoch
 
     def recover(self, name):
         """As `status` advises; again later, if etcd does not answer."""
-        if name not in self.waiting:
+        if name not in self.waiting or not register_faults.is_there(self):
             return
         with contextlib.suppress(NoAnswer, AssertionError):
             if not self.is_recovered(name):
@@ -370,6 +398,10 @@ class Torture:
             "disk of the etcd leader frozen": self.etcd_disk,
             JUMP: self.jump,
             EMPTY: self.empty_primary,
+            OLD: lambda: self.empty_primary(has_file=True),
+            register_faults.FOREIGN: lambda: register_faults.foreign(self, has_data=True),
+            register_faults.NO_DATA: lambda: register_faults.foreign(self, has_data=False),
+            register_faults.RESTORE: lambda: register_faults.restore(self),
             "hand over": self.hand_over,
             "end a primary": self.end_primary,
             "cut a link": lambda: self.cut(True),
@@ -383,12 +415,12 @@ class Torture:
     # ---- Rounds
 
     def undo_what_is_due(self, everything=False):
-        due = [entry for entry in self.undo if everything or entry[0] <= now()]
-        self.undo = [entry for entry in self.undo if entry not in due]
-        for _, action in due:
-            action()
+        while due := [entry for entry in self.undo if everything or entry[0] <= now()]:
+            self.undo.remove(due[0])  # one by one: an action may undo the others
+            due[0][1]()
 
-    def heal(self):
+    def mend(self):
+        """But for shards that wait for `recover`."""
         self.undo_what_is_due(everything=True)
         if self.network:
             self.network.heal()
@@ -398,6 +430,9 @@ class Torture:
             with contextlib.suppress(ProcessLookupError):
                 member.go_on()
         self.cluster.etcd.start_all()
+
+    def heal(self):
+        self.mend()
         self.recover_all()
         self.cluster.revive()
 
@@ -409,7 +444,7 @@ class Torture:
         wait = 0.0 if self.options.in_sync else 0.3
         do_jump = number % 2 == 1 or self.options.only
         kinds = {kind: share for kind, share in self.kinds.items() if do_jump or kind != JUMP}
-        with self.cluster.watch() as watch:
+        with self.cluster.watch() as self.watch:
             with Load(self.cluster, keys, clients=6, wait=wait, name=f"r{number}c",
                       seed=self.chance.random(), many=True, brief=JUMP not in kinds,
                       flushes=FLUSHES if number % 3 == 2 else 0.0) as load:
@@ -427,7 +462,7 @@ class Torture:
                     pause(self.chance.choice([0.05, 0.5, 1, 3, 4]))
                 self.heal()
                 pause(0.5)
-            self.judge(load, watch)
+            self.judge(load, self.watch)
         self.compare()
 
     def compare(self):
@@ -483,12 +518,15 @@ def take_options():
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--in-sync", action="store_true")
     parser.add_argument("--appendonly", action="store_true")
+    parser.add_argument("--restores", action="store_true")
     parser.add_argument("--kills", action="store_true")
     parser.add_argument("--only", action="append", metavar="KIND")
     parser.add_argument("--no-network", dest="network", action="store_false")
     parser.add_argument("--no-moves", dest="moves", action="store_false")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    if options.restores and not options.appendonly:
+        parser.error("--restores: all nodes are stopped, so --appendonly is needed")
     options.faults = options.faults or (FAULTS_LONG if options.long else FAULTS)
     return options
 

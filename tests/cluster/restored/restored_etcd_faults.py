@@ -5,23 +5,27 @@ while nodes are killed, frozen and started. Never do two servers answer for a sl
 
 import contextlib
 
-from cluster_client import now
+from cluster_client import Connection, now
 from etcd_servers import NoAnswer
-from resp_client import Failure, await_that, pause
+from resp_client import Closed, Failure, await_that, pause
 from restored_etcd import EtcdBackup, end_by_the_book, owners, probes
 
 SECONDS = 12  # of faults after the restore
+ANSWER_S = 5
 OLD_PROMISES_S = 3  # who was replaced before the restore has stopped
+
+
+def write_safely(node, key, value):
+    """Whether a replica has it, too. WAIT is about the writes of its own connection."""
+    with contextlib.suppress(OSError, Closed, TypeError):  # no answer
+        with contextlib.closing(Connection(node.address(), ANSWER_S)) as client:
+            return client.ask("SET", key, value) == "OK" and client.ask("WAIT", 1, 2000) >= 1
+    return False
 
 
 def put(cluster, key, value):
     """Until it is safe."""
-    def is_done():
-        node = cluster.primary_of(key)
-        return node.told("SET", key, value) == "OK" and node.told("WAIT", 1, 2000) >= 1
-
-    with contextlib.suppress(TypeError):  # no answer to WAIT
-        await_that(is_done, cluster.told)
+    await_that(lambda: write_safely(cluster.primary_of(key), key, value), cluster.told)
 
 
 def restore_under_faults(cluster, chance, say):
