@@ -115,14 +115,21 @@ Result<RegisterSnapshot> read_each(const CurlLibrary& curl, const EtcdOptions& o
 std::vector<EtcdEndpointStatus> unnamed_members(const std::vector<EtcdEndpointStatus>& endpoints,
                                                 const std::vector<EtcdMember>& members) {
   std::vector<EtcdEndpointStatus> unnamed;
+  const bool is_secure = std::ranges::any_of(endpoints, [](const EtcdEndpointStatus& endpoint) {
+    return endpoint.endpoint.starts_with("https:");
+  });
   for (const EtcdMember& member : members) {
+    // A password that goes to https endpoints does not go to others.
+    const auto url = std::ranges::find_if(member.urls, [&](const std::string& one) {
+      return !is_secure || one.starts_with("https:");
+    });
     const bool is_named = std::ranges::any_of(endpoints, [&](const EtcdEndpointStatus& endpoint) {
       return endpoint.member == member.id ||
              std::ranges::find(member.urls, endpoint.endpoint) != member.urls.end();
     });
-    if (is_named || member.urls.empty()) continue;
+    if (is_named || url == member.urls.end()) continue;
     EtcdEndpointStatus& one = unnamed.emplace_back();
-    one.endpoint = member.urls.front();
+    one.endpoint = *url;
     one.member = member.id;
     one.is_named = false;
   }

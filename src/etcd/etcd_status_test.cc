@@ -39,6 +39,15 @@ TEST(EtcdMembers, OneThatDoesNotSayWhereItIsIsNotAsked) {
   EXPECT_TRUE(unnamed_members({}, {{4, "not started", {}}}).empty());
 }
 
+TEST(EtcdMembers, WithHttpsOnlyHttpsIsUsed) {
+  const std::vector<EtcdMember> members = {{1, "a", {"https://a:2379"}},
+                                           {2, "b", {"http://b:2379", "https://b:2380"}},
+                                           {3, "c", {"http://c:2379"}}};
+  const auto others = unnamed_members({endpoint("https://a:2379", 1)}, members);
+  ASSERT_EQ(others.size(), 1u);
+  EXPECT_EQ(others[0].endpoint, "https://b:2380");
+}
+
 TEST(EtcdMembers, OneThatIsDownUnderTwoAddressesIsOne) {
   std::vector<EtcdEndpointStatus> all = {endpoint("http://x:2379", 0, "down"),
                                          endpoint("http://b:2379", 2),

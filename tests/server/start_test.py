@@ -387,7 +387,7 @@ class LogTest(unittest.TestCase):
             client = Client(port)
             self.assertIn("Cannot write the pid file", read_text(log))
             self.assertIn("the server runs without it", read_text(log))
-            client.ask("SHUTDOWN", "NOSAVE")
+            client.send("SHUTDOWN", "NOSAVE")
             await_that(lambda: "Server stopped" in read_text(log), "the server ends")
 
             with open(os.path.join(folder, "dump.rdb"), "wb") as file:
