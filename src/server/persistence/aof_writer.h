@@ -130,7 +130,7 @@ class AofWriter final : public PropagationSink {
   std::uint64_t rewrites() const { return rewrites_; }
   std::uint64_t failures() const { return failures_; }  // in a row
 
-  // The log on disk has keys or commands that were left out, or was not loaded at all: its files
+  // The log on disk has keys or commands that were left out, or was not loaded: its files
   // get second names before they go.
   enum class LeftOut : unsigned char { nothing, unsupported, failed, not_loaded };
   void keep_files_aside(LeftOut what) { left_out_ = what; }

@@ -20,7 +20,7 @@ Status Persistence::reload(const ReloadPlan& plan) {
   if (Status good = verify_rdb(context_, snapshots_.path()); !good) return good;
   Status ended = Done{};
   const auto loaded = [this](const RdbReport& report) { return rdb_loaded(report); };
-  // What is due stays until it is swept, as its removal must be propagated.
+  // Due keys stay until it is swept, as its removal must be propagated.
   const Status begun = begin_rdb({.keeps_due = true, .replaces = plan.merges}, loaded,
                                  [&](const Status& status) { ended = status; });
   if (!begun) return begun;

@@ -34,8 +34,8 @@ bool Shutdown::is_ready() const {
   return !has_lagging_replica(end_);
 }
 
-// Whether a script runs, and memory has a part of its unit. Of the file or of the primary it comes
-// again with the next start, and then it must be whole.
+// Whether a script runs, and memory has a part of its unit. A script of the file or of the primary
+// runs again after the next start, and then it must be whole.
 bool Shutdown::would_cut_unit() const {
   const ScriptRun* const run = scripting_.current();
   return run != nullptr && (run->has_written || run->caller.is_replay || run->caller.is_primary ||
@@ -76,7 +76,7 @@ void Shutdown::take_signal(std::string_view name, const EndFlags& flags) {
   if (is_second) return end_at_once();
   ScriptRun* const run = scripting_.current();
   if (run == nullptr) return begin_for_signal(flags);
-  // It may have no end, and comes again.
+  // It may have no end, and runs again after the next start.
   const bool comes_again = run->caller.is_replay || run->caller.is_primary;
   if (comes_again && end_in_unit(flags.is_forced)) return;
   if (!would_cut_unit()) run->is_killed = true;

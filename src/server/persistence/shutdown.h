@@ -3,7 +3,7 @@
 // written, or for shutdown-timeout seconds; then everything is saved, and the loop ends.
 //
 // A script that runs for long lets requests and signals in while half of its writes may be done.
-// What is in memory then is no state to save:
+// Memory is no state to save then:
 //
 //   SIGTERM, SIGINT      the shutdown begins when the script has ended. One that has written
 //                        nothing is killed
@@ -88,7 +88,7 @@ class Shutdown {
   ShutdownPlan plan_;
   bool is_waiting_ = false;
   std::optional<EndFlags> asked_;  // by a signal: begins when the script that runs has ended
-  bool is_of_signal_ = false;      // what is waited for
+  bool is_of_signal_ = false;      // the shutdown that waits
   bool has_refused_ = false;       // a signal, as the data could not be saved
   Time begun_{};
   std::uint64_t end_ = 0;              // of the log, when it began

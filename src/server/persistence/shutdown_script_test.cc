@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGTERM and SHUTDOWN NOSAVE while a script runs for long: what is loaded afterwards has all of
-// the script or nothing of it, and is what the replicas have.
+// SIGTERM and SHUTDOWN NOSAVE while a script runs for long: the data at the next start has all of
+// the script or nothing of it, and equals the data of the replicas.
 
 #include <gtest/gtest.h>
 
@@ -113,7 +113,7 @@ TEST_P(ShutdownScriptTest, ASecondSignalSavesNothingOfIt) {
     sigterm();
   });
   EXPECT_TRUE(log_has("nothing of the script is kept"));
-  config_.appendonly = kept == Kept::log;  // without a base there is none
+  config_.appendonly = kept == Kept::log;  // a file without a base is not loaded
   EXPECT_EQ(after_the_end(), kNone);
 }
 
@@ -138,7 +138,7 @@ TEST_P(ShutdownScriptTest, ShutdownNosaveKeepsNothingOfItAndNeedsABase) {
 INSTANTIATE_TEST_SUITE_P(All, ShutdownScriptTest,
                          testing::Values(Kept::snapshot, Kept::log, Kept::log_without_base));
 
-// A part of it is in memory, so nobody may see it, and no child may write it.
+// A part of it is in memory: no client may see it, and no child may write it.
 TEST_F(ShutdownScriptOnceTest, NothingElseIsAnsweredAfterwards) {
   begin(Kept::log);
   TestClient& late = fixture_->connect("127.0.0.1:5002");
@@ -272,7 +272,7 @@ TEST_P(ShutdownReplicaTest, AnAbandonedScriptIsAtNeither) {
   });
   for (int i = 0; i < 5; ++i) cluster_.turn();
   EXPECT_EQ(cluster_.run(1, "EXISTS n l"), "(integer) 0");
-  // The snapshot was saved when the replica had all; what the log is about is not noted.
+  // The snapshot has the offset of its data; the log gets no note of its end.
   expects_resumption_ = !GetParam();
   expect_same_after_restart();
 }

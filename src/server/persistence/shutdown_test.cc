@@ -84,7 +84,7 @@ TEST_F(ShutdownTest, IfItCannotSaveTheServerGoesOnAndTheClientHearsOfIt) {
   EXPECT_FALSE(cluster_.server(0).parts().pauses.any());
 }
 
-// The signal was not refused at once, but by what came later.
+// The signal is accepted at first, and the save fails later.
 TEST_F(ShutdownTest, ASignalThatFailsLaterIsARefusalToo) {
   cluster_.run(0, "SET k v");
   Shutdown& shutdown = cluster_.server(0).parts().persistence.shutdown();

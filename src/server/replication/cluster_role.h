@@ -31,7 +31,7 @@ class ClusterRole {
   virtual bool is_handing_over() const = 0;
 
   // The process will end: it hands over, or leaves the in-sync set, within shutdown-timeout at
-  // most. It has left when nobody needs it any more.
+  // most. It has left when no other node needs it any more.
   virtual void leave() = 0;
   virtual bool has_left() const = 0;
   virtual void stay() = 0;  // it does not end after all

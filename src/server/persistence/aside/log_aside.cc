@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An append-only file that was loaded in part, or not at all, gets second names before it goes.
+// An append-only file that was not loaded, or only in part, gets second names before it is replaced.
 
 #include "persist/aof/aof_manifest.h"
 #include "server/persistence/aof_writer.h"
