@@ -160,6 +160,8 @@ void CommandTable::add(std::span<const Command> rows) {
 }
 
 const Command* CommandTable::find(std::string_view name) const {
+  constexpr std::size_t kNameMost = 64;
+  if (name.size() > kNameMost) return nullptr;
   for (std::size_t i = hash(name) % kCells; cells_[i] != nullptr; i = (i + 1) % kCells) {
     if (equals(name, cells_[i]->name)) return cells_[i];
   }

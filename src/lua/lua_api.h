@@ -35,6 +35,31 @@ inline std::string_view checked_text(lua_State* lua, int argument) {
   return text_at(lua, argument);
 }
 
+// A text that is longer is no number: to read it as one would take long, and cannot be interrupted.
+inline constexpr std::size_t kNumberTextMost = std::size_t{1} << 20;
+
+inline bool is_long_text(lua_State* lua, int index) {
+  return lua_type(lua, index) == LUA_TSTRING && lua_objlen(lua, index) > kNumberTextMost;
+}
+
+// Whether the value is a number, or a text with the form of one.
+inline bool is_number(lua_State* lua, int index) {
+  return !is_long_text(lua, index) && lua_isnumber(lua, index) != 0;
+}
+
+// An argument that has to be a number, or a text with the form of one.
+inline double checked_number(lua_State* lua, int argument) {
+  luaL_argcheck(lua, !is_long_text(lua, argument), argument, "number expected, got a long string");
+  return luaL_checknumber(lua, argument);
+}
+inline lua_Integer checked_integer(lua_State* lua, int argument) {
+  luaL_argcheck(lua, !is_long_text(lua, argument), argument, "number expected, got a long string");
+  return luaL_checkinteger(lua, argument);
+}
+inline lua_Integer optional_integer(lua_State* lua, int argument, lua_Integer missing) {
+  return lua_isnoneornil(lua, argument) ? missing : checked_integer(lua, argument);
+}
+
 // Gives the value on the top back to its former size at the end of a scope.
 class LuaStackGuard {
  public:

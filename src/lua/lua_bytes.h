@@ -70,10 +70,11 @@ class LuaBytes {
  private:
   void grow(std::size_t more) {
     constexpr std::size_t kLeast = 256;
-    std::size_t wanted = std::max({size_ + more, 2 * capacity_, kLeast});
+    // Odd, so that it is not taken for the fields of a table (LuaState::is_large_table).
+    std::size_t wanted = std::max({size_ + more, 2 * capacity_, kLeast}) | 1;
     void* moved = allocate_(memory_, data_, capacity_, wanted);
     if (moved == nullptr && more >= capacity_ / 8) {  // a small one would soon want more again
-      wanted = size_ + more;
+      wanted = (size_ + more) | 1;
       moved = allocate_(memory_, data_, capacity_, wanted);
     }
     if (moved == nullptr) {

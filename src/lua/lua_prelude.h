@@ -11,7 +11,7 @@ namespace mayfly {
 // globals for scripts, their environment, the function that freezes a table, and the metatable of
 // tables whose missing fields are errors.
 inline constexpr char kLuaPrelude[] = R"lua(
-local real, insecure, load_text, collect_all, to_number, long_insert = ...
+local real, insecure, load_text, collect_all, to_number, insert_at = ...
 local setmetatable, getmetatable, rawset, rawget = setmetatable, getmetatable, rawset, rawget
 local pairs, ipairs, next = pairs, ipairs, next
 local error, type, tostring = error, type, tostring
@@ -78,10 +78,7 @@ for _, name in ipairs({'remove', 'sort'}) do table[name] = checked(table[name]) 
 local insert = table.insert
 table.insert = function(t, ...)
   if originals[t] then refuse_caller() end
-  if select('#', ...) == 2 and type(t) == 'table' and type((...)) == 'number' and
-      #t - ... > 1000 then
-    return long_insert(t, ...)
-  end
+  if select('#', ...) == 2 then return insert_at(t, ...) end
   return insert(t, ...)
 end
 table.move = nil

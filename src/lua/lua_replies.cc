@@ -58,6 +58,7 @@ void push_field(lua_State* lua, const char* name, std::string_view text) {
 
 bool push_verbatim(lua_State* lua, std::string_view bulk) {
   if (bulk.size() < 4) return false;
+  LuaWork::of(lua).count_copy(lua, bulk.size());
   lua_createtable(lua, 0, 1);
   lua_createtable(lua, 0, 2);
   push_text(lua, bulk.substr(4));
@@ -190,6 +191,7 @@ bool push_reply(lua_State* lua, std::string_view& bytes) {
 }
 
 void push_error(lua_State* lua, std::string_view text) {
+  text = text.substr(0, kScriptLineMost);
   while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
   std::string whole;
   if (text.starts_with('-') && text.find(' ') != text.npos) {

@@ -42,6 +42,9 @@ inline constexpr std::size_t kScriptReplyMost = std::size_t{1} << 30;
 void write_reply(lua_State* lua, Reply& reply, int script_protocol,
                  std::size_t bytes_most = kScriptReplyMost);
 
+// Bytes of a script's error or status; the rest is cut off.
+inline constexpr std::size_t kScriptLineMost = std::size_t{1} << 20;
+
 // Pushes {err = text}. A text without a code gets ERR: one that begins with '-' has a code.
 void push_error(lua_State* lua, std::string_view text);
 

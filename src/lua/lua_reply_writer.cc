@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kWriterStack = 6;            // of a value that is written
 constexpr std::size_t kWrittenSteps = 16;  // of work, for each value
+constexpr std::size_t kHeadMost = 32;      // bytes around a text
 constexpr std::size_t kTableCost = 256;    // bytes of a reply for which a table counts at least
 
 // Pushes the field of the table on the top, as it is there, and returns its type.
@@ -33,10 +34,15 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The text on the top, for a reply of one line: up to its first zero byte, without line ends.
+// The text on the top, for a reply of one line: up to its first zero byte, or kScriptLineMost.
+std::string_view cut_at_top(lua_State* lua) {
+  const std::string_view text = text_at(lua, -1).substr(0, kScriptLineMost);
+  return text.substr(0, text.find('\0'));
+}
+
+// The same without line ends.
 std::string line_at_top(lua_State* lua) {
-  const std::string_view text = text_at(lua, -1);
-  std::string line(text.substr(0, text.find('\0')));
+  std::string line(cut_at_top(lua));
   std::ranges::replace_if(
       line, [](char c) { return c == '\r' || c == '\n'; }, ' ');
   return line;
@@ -59,6 +65,7 @@ class ReplyWriter {
 
  private:
   void write_boolean(bool value);
+  [[gnu::noinline]] void write_text(std::string_view text);  // write() nests deep
   bool write_marked();
   bool write_verbatim();
   void write_pairs(bool is_map);
@@ -122,7 +129,9 @@ bool ReplyWriter::write_verbatim() {
   letters.resize(3, ' ');
   lua_pop(lua_, 1);
   if (push_raw_field(lua_, "string") != LUA_TSTRING) return false;
-  reply_.verbatim(letters, text_at(lua_, -1));
+  const std::string_view text = text_at(lua_, -1);
+  work_.count_copy(lua_, text.size());
+  reply_.verbatim(letters, text);
   return true;
 }
 
@@ -135,8 +144,7 @@ bool ReplyWriter::write_marked() {
     return push_raw_field(lua_, name) == type;
   };
   if (has("err", LUA_TSTRING)) {
-    const std::string_view text = text_at(lua_, -1);
-    reply_.error(trimmed(text.substr(0, text.find('\0'))));
+    reply_.error(trimmed(cut_at_top(lua_)));
   } else if (has("ok", LUA_TSTRING)) {
     reply_.simple(line_at_top(lua_));
   } else if (has("double", LUA_TNUMBER)) {
@@ -161,6 +169,20 @@ void ReplyWriter::write_boolean(bool value) {
   reply_.null();
 }
 
+// A long text is written in pieces: the system gives memory for it while it is copied.
+void ReplyWriter::write_text(std::string_view text) {
+  if (text.size() <= LuaWork::kPiece) return reply_.bulk(text);
+  std::string& out = reply_.out();
+  out.reserve(out.size() + text.size() + kHeadMost);
+  out += '$';
+  out += std::to_string(text.size());
+  out += "\r\n";
+  work_.in_pieces(lua_, text.size(), [&](std::size_t begin, std::size_t some) {
+    out.append(text.substr(begin, some));
+  });
+  out += "\r\n";
+}
+
 void ReplyWriter::write() {
   if (lua_checkstack(lua_, kWriterStack) == 0) {
     reply_.error("ERR reached lua stack limit");
@@ -169,8 +191,7 @@ void ReplyWriter::write() {
   work_.count(lua_, kWrittenSteps);
   switch (lua_type(lua_, -1)) {
     case LUA_TSTRING:
-      work_.count_copy(lua_, lua_objlen(lua_, -1));
-      reply_.bulk(text_at(lua_, -1));
+      write_text(text_at(lua_, -1));
       break;
     case LUA_TBOOLEAN:
       write_boolean(lua_toboolean(lua_, -1) != 0);

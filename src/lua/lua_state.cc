@@ -2,6 +2,8 @@
 #include "lua/lua_state.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -27,6 +29,13 @@ void replace_in(lua_State* lua, const char* library, void (*replace)(lua_State*)
 
 }  // namespace
 
+// Without a protected call, LuaJIT ends the process after this: as a crash, it is reported.
+int LuaState::panic(lua_State* lua) {
+  const std::string text(text_at(lua, -1));
+  std::fprintf(stderr, "Lua: an error outside of a protected call: %s\n", text.c_str());
+  std::abort();
+}
+
 // The system gives pages of a large block when they are first written to, which takes longer than
 // all else that is done with it: so they are written to here, a few at a time.
 bool LuaState::touch(LuaMemory& counted, char* block, std::size_t from, std::size_t size) {
@@ -43,6 +52,15 @@ bool LuaState::touch(LuaMemory& counted, char* block, std::size_t from, std::siz
   return true;
 }
 
+// A table keeps fields with other names than 1 to n in a block of this form. It is filled anew when
+// the table grows, which cannot be interrupted: so there are at most kFieldsMost of them.
+bool LuaState::is_large_table(std::size_t size) {
+  constexpr std::size_t kFieldBytes = 24;
+  constexpr std::size_t kFieldsMost = std::size_t{1} << 21;
+  return size > kFieldBytes * kFieldsMost && size % kFieldBytes == 0 &&
+         std::has_single_bit(size / kFieldBytes);
+}
+
 void* LuaState::allocate(void* memory, void* old, std::size_t old_size, std::size_t size) {
   constexpr std::size_t kLarge = std::size_t{4} << 20;
   LuaMemory& counted = *static_cast<LuaMemory*>(memory);
@@ -53,6 +71,7 @@ void* LuaState::allocate(void* memory, void* old, std::size_t old_size, std::siz
   }
   const bool is_beyond = size > old_size && counted.used + (size - old_size) > counted.most;
   if (is_beyond && counted.is_limited) return nullptr;
+  if (old == nullptr && counted.is_limited && is_large_table(size)) return nullptr;
   const bool is_large = size > old_size && size - old_size >= kLarge;
   if (is_large && counted.is_limited && counted.pause != nullptr) {
     if (counted.refuses_large) return nullptr;
@@ -77,6 +96,7 @@ LuaState::LuaState(const LuaOptions& options) {
   memory_.most = options.memory_most;
   lua_ = lua_newstate(allocate, &memory_);
   if (lua_ == nullptr) throw std::bad_alloc();
+  lua_atpanic(lua_, panic);
   luaJIT_setmode(lua_, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
   open_libraries(options.insecure);
 }
@@ -161,7 +181,12 @@ void LuaState::set_environment_source(int index) {
 }
 
 Status LuaState::load(std::string_view code, const char* chunk_name) {
-  if (luaL_loadbufferx(lua_, code.data(), code.size(), chunk_name, "t") != 0) {
+  if (!load_in_pieces(lua_, code, chunk_name)) {
+    if (lua_istable(lua_, -1)) {  // of the hook
+      lua_pushliteral(lua_, "err");
+      lua_rawget(lua_, -2);
+      lua_replace(lua_, -2);
+    }
     Error error{Code::invalid, std::string(text_at(lua_, -1))};
     lua_pop(lua_, 1);
     return error;
@@ -174,16 +199,23 @@ Status LuaState::load(std::string_view code, const char* chunk_name) {
 void LuaState::limit_memory(bool limited) {
   memory_.is_limited = limited;
   memory_.refuses_large = false;
-  if (!limited && memory_.used > memory_.most / 2) collect_slowly();
+  if (!limited) collect_slowly();
+}
+
+bool LuaState::has_much_garbage() const {
+  constexpr std::size_t kGarbageMost = std::size_t{16} << 20;
+  return memory_.used > memory_.most / 2 || memory_.used > collected_bytes_ + kGarbageMost;
 }
 
 // Garbage that is newer than the cycle under way is found by the next cycle.
 void LuaState::collect_slowly() {
-  for (int cycle = 0; cycle < 2 && memory_.used > memory_.most / 2; ++cycle) {
+  if (!has_much_garbage()) return;
+  for (int cycle = 0; cycle < 2 && has_much_garbage(); ++cycle) {
     while (lua_gc(lua_, LUA_GCSTEP, 0) == 0) {
       if (memory_.pause != nullptr && memory_.work.is_due()) memory_.pause(memory_.pause_context);
     }
   }
+  collected_bytes_ = memory_.used;
 }
 
 void LuaState::interrupt_every(int instructions, lua_Hook hook) {

@@ -67,17 +67,19 @@ class LuaState {
   void push_environment();
   void set_environment_source(int index);
 
-  // Compiles text, never bytecode, and pushes the function; its environment is that of scripts.
+  // Compiles text, never bytecode, and pushes the function, in the environment of scripts. The hook
+  // may end it with an error, and the limit of memory holds if it is on.
   Status load(std::string_view code, const char* chunk_name);
 
   void set_memory_most(std::size_t bytes) { memory_.most = bytes; }
 
   // Whether an allocation may fail. Only code in lua_pcall() may run while it may. When the limit
-  // is lifted and more than half of the memory is in use, garbage is collected: else it could fill
-  // all that the next script may have. `pause` is called meanwhile (see LuaMemory).
+  // is lifted, collect_slowly() is called.
   void limit_memory(bool limited);
 
-  // Collects garbage if more than half of the memory is in use, as limit_memory() does.
+  // Collects garbage if there may be much: more than half of the memory is in use, which the next
+  // script may want, or some megabytes more than were left the last time. `pause` is called
+  // meanwhile (see LuaMemory).
   void collect_slowly();
 
   // As limit_memory(false), without collecting.
@@ -101,11 +103,15 @@ class LuaState {
  private:
   static void* allocate(void* memory, void* old, std::size_t old_size, std::size_t size);
 
+  static int panic(lua_State* lua);
+  static bool is_large_table(std::size_t size);
   static bool touch(LuaMemory& counted, char* block, std::size_t from, std::size_t size);
 
   void open_libraries(bool insecure);
+  bool has_much_garbage() const;
 
   LuaMemory memory_;
+  std::size_t collected_bytes_ = 0;  // in use after the last time that all garbage was collected
   lua_State* lua_;
   int environment_ = 0;  // of scripts, in the registry
   int globals_ = 0;      // that it shows
@@ -124,6 +130,10 @@ void replace_random(lua_State* lua);
 void replace_string(lua_State* lua);
 void replace_text(lua_State* lua);
 void replace_table(lua_State* lua);
+
+// As lua_loadx(), of text: pushes the function, or the error and returns false. It is compiled in
+// pieces, between which the hook may raise an error.
+bool load_in_pieces(lua_State* lua, std::string_view code, const char* name);
 
 // Each pushes a function for the prelude.
 void push_load(lua_State* lua);

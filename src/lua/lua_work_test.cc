@@ -46,12 +46,15 @@ constexpr Row kRows[] = {
     {"local s = ('x'):rep(5e6)", "s:find('y')"},
     {"local s, p = ('x'):rep(500), '[' .. ('y'):rep(1e4) .. ']'", "s:find(p)"},
     {"local s, p = ('x'):rep(500), '%f[' .. ('y'):rep(1e4) .. ']'", "s:find(p)"},
+    {"local p = '[' .. ('y'):rep(5e6) .. ']'", "('x'):find(p)"},
+    {"local p = '%f[' .. ('y'):rep(5e6) .. ']'", "('x'):find(p)"},
     {"local s = ('x'):rep(700)", "s:find('(x+)%1y')"},
     {"local s = ('x'):rep(5e6)", "s:match('x*$')"},
     {"local s = ('x'):rep(5e6)", "s:gmatch('y')()"},
     {"local s = ('x'):rep(1e6)", "s:gsub('x', 'yyyy')"},
     {"local s, r = ('x'):rep(100), ('y'):rep(1e5)", "s:gsub('x', r)"},
     {"local s, r = ('x'):rep(100), {x = ('y'):rep(1e5)}", "s:gsub('x', r)"},
+    {"local s = ('x'):rep(1e6)", "s:gsub('x', tostring)"},
     {"", "('x'):rep(8e6)"},
     {"", "('xy'):rep(3e6)"},
     {"", "(''):rep(4e6, ',')"},
@@ -70,7 +73,11 @@ constexpr Row kRows[] = {
     {"local t, s = {}, ('x'):rep(1e5) for i = 1, 200 do t[i] = s .. (1000 - i) end",
      "table.sort(t)"},
     {"local t = {} for i = 1, 4e6 do t[i] = i end", "table.insert(t, 1, 0)"},
+    {"", "table.insert({}, -4e6, 1)"},
+    {"", "table.insert({}, '-4000000', 1)"},
+    {"local t = {} for i = 1, 4e6 do t[i] = i end", "table.insert(t, '1', 0)"},
     {"local t = {} for i = 1, 4e6 do t[i] = i end", "table.remove(t, 1)"},
+    {"local t = {} for i = 1, 4e6 do t[i] = i end", "table.maxn(t)"},
     {"local t = {} for i = 1, 1e6 do t[i] = i end", "table.foreach(t, math.randomseed)"},
     {"local t = {} for i = 1, 1e6 do t[i] = i end", "table.foreachi(t, math.randomseed)"},
     {"local s = (' '):rep(5e6) .. '1'", "tonumber(s)"},
@@ -94,6 +101,8 @@ constexpr Row kRows[] = {
     {"local t = {} for i = 1, 1e6 do t[-i] = 1 end", "cmsgpack.pack(t)"},
     {"local s = cmsgpack.pack({}) .. '\\221\\0\\064\\0\\0' .. ('\\1'):rep(4194304)",
      "cmsgpack.unpack(s)"},
+    {"local s = '\\221\\0\\064\\0\\0' .. ('\\1'):rep(4194304)", "cmsgpack.unpack_one(s)"},
+    {"local s = '\\221\\0\\064\\0\\0' .. ('\\1'):rep(4194304)", "cmsgpack.unpack_limit(s, 1)"},
     {"local s = ('x'):rep(3e6)", "struct.pack(s)"},
     {"local s = ('x'):rep(5e6)", "struct.pack('s', s)"},
     {"local s = ('i0'):rep(1e6)", "struct.size(s)"},
@@ -138,6 +147,52 @@ TEST_P(LuaWorkTest, CanBeEndedWhileItWorks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfLibraries, LuaWorkTest, testing::ValuesIn(kRows));
+
+// They would be read as numbers at once.
+TEST(LuaWork, ALongTextIsNoNumberForAFunction) {
+  TestScript script;
+  for (const std::string call :
+       {"string.rep('', s)", "string.find('x', 'x', s)", "string.gsub('x', 'x', '', s)",
+        "string.format('%d', s)", "table.insert({}, s, 1)", "table.concat({}, '', s)",
+        "table.concat({}, '', 1, s)", "math.random(s)", "math.randomseed(s)", "tonumber('1', s)",
+        "struct.pack('i', s)", "struct.unpack('i', s, s)", "cmsgpack.unpack_one('x', s)",
+        "cmsgpack.unpack_limit('x', s)", "cjson.encode_max_depth(s)"}) {
+    const std::string result = script.run("local s = ('1'):rep(2^20 + 1) return " + call);
+    EXPECT_NE(result.find("number expected, got a long string"), result.npos) << call << result;
+  }
+  EXPECT_EQ(script.run("return #string.rep('x', (' '):rep(1000) .. '3')"), ":3");
+}
+
+// LuaJIT fills the table anew when it grows, in one go.
+TEST(LuaWork, ATableCannotHaveSoManyFieldsThatItGrowsForLong) {
+  TestScript script;
+  EXPECT_EQ(script.run("local t = {} for i = 1, 2^21 do t[-i] = 1 end return t[-2^21]"), ":1");
+  EXPECT_EQ(script.run("local t = {} for i = 1, 2^21 + 1 do t[-i] = 1 end return 1"),
+            "error: not enough memory");
+  EXPECT_EQ(script.run("local t = {} for i = 1, 2^21 + 1 do t[i] = 1 end return #t"), ":2097153");
+  EXPECT_EQ(script.run("return #('x'):rep(24 * 2^22)"), ":100663296");
+}
+
+// Code may be large or slow to compile.
+TEST(LuaWork, CompilingGivesWay) {
+  LuaState state;
+  Calls::count = 0;
+  Calls::is_marked = true;
+  std::string code;
+  for (int i = 0; i < 200'000; ++i) code += "x = 1 ";
+  Calls::kill_at = INT_MAX;
+  state.interrupt_every(INT_MAX, Calls::hook);
+  EXPECT_TRUE(state.load(code, "@code").ok());
+  EXPECT_GE(Calls::count, 3);
+  EXPECT_LE(state.work().largest(), LuaWork::kAtOnce + 2 * LuaWork::kPiece);
+  Calls::count = 0;
+  Calls::kill_at = 2;
+  const Status killed = state.load(code, "@code");
+  ASSERT_FALSE(killed.ok());
+  EXPECT_EQ(killed.error().message, "killed");
+  Calls::kill_at = INT_MAX;
+  EXPECT_TRUE(state.load("return 1", "@code").ok());
+}
 
 // A handler of signals sets this while a function works.
 TEST(LuaWork, GivesWayAtOnceWhenAnAlarmHasRung) {

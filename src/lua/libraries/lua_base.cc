@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // load, collectgarbage and tonumber for the prelude, which can be interrupted (see LuaWork).
 
-#include <cstring>
+#include <algorithm>
 
 #include "lua/lua_state.h"
 
@@ -10,9 +10,10 @@ namespace {
 
 // ---- load ----
 
-// To compile a byte takes longer than a step.
+// To compile a byte takes longer than a step: in functions that are nested as deep as they may be,
+// the name of a variable is compared with all names around it.
 constexpr std::size_t kStepsOfByte = 32;
-constexpr std::size_t kLoadPiece = 4096;
+constexpr std::size_t kLoadPiece = 1024;
 
 struct SourceText {
   std::string_view rest;
@@ -27,11 +28,20 @@ const char* next_piece(lua_State* lua, void* data, std::size_t* size) {
   return *size == 0 ? nullptr : piece;
 }
 
-// (text, name, environment)
+// (text, name)
+int compile_text(lua_State* lua) {
+  return load_in_pieces(lua, text_at(lua, 1), text_at(lua, 2).data()) ? 1 : lua_error(lua);
+}
+
+// (text, name, environment). It compiles in a call without an error handler: lua_loadx() does not
+// expect that the hook raises an error in a handler, and would leave the hook switched off.
 int load_text(lua_State* lua) {
   luaL_checkstring(lua, 1);
-  SourceText source{text_at(lua, 1)};
-  if (lua_loadx(lua, next_piece, &source, luaL_checkstring(lua, 2), "t") != 0) {
+  luaL_checkstring(lua, 2);
+  lua_pushcfunction(lua, compile_text);
+  lua_pushvalue(lua, 1);
+  lua_pushvalue(lua, 2);
+  if (lua_pcall(lua, 2, 1, 0) != 0) {
     lua_pushnil(lua);
     lua_insert(lua, -2);
     return 2;
@@ -58,7 +68,6 @@ int collect_garbage(lua_State* lua) {
 // ---- tonumber ----
 
 constexpr std::size_t kShortNumber = 4096;
-constexpr std::size_t kLongNumber = std::size_t{1} << 20;
 
 // Without blanks at its ends.
 std::string_view without_blanks(lua_State* lua, std::string_view text) {
@@ -75,13 +84,13 @@ std::string_view without_blanks(lua_State* lua, std::string_view text) {
   return text;
 }
 
-// The upvalue is LuaJIT's function. A text longer than kLongNumber is no number.
+// The upvalue is LuaJIT's function.
 int to_number(lua_State* lua) {
   luaL_checkany(lua, 1);
   const bool has_base = !lua_isnoneornil(lua, 2);
   if (lua_type(lua, 1) == LUA_TSTRING && lua_objlen(lua, 1) > kShortNumber) {
     const std::string_view text = without_blanks(lua, text_at(lua, 1));
-    if (text.size() > kLongNumber) {
+    if (text.size() > kNumberTextMost) {
       lua_pushnil(lua);
       return 1;
     }
@@ -89,7 +98,7 @@ int to_number(lua_State* lua) {
     lua_replace(lua, 1);
   }
   if (has_base) {
-    const lua_Integer base = luaL_checkinteger(lua, 2);
+    const lua_Integer base = checked_integer(lua, 2);
     luaL_argcheck(lua, base >= 2 && base <= 36, 2, "base out of range");
     if (base != 10) luaL_checkstring(lua, 1);
   } else {
@@ -102,6 +111,11 @@ int to_number(lua_State* lua) {
 }
 
 }  // namespace
+
+bool load_in_pieces(lua_State* lua, std::string_view code, const char* name) {
+  SourceText source{code};
+  return lua_loadx(lua, next_piece, &source, name, "t") == 0;
+}
 
 void push_load(lua_State* lua) { lua_pushcfunction(lua, load_text); }
 

@@ -27,7 +27,7 @@ JsonOptions& options_for(lua_State* lua, int arguments) {
 // Sets the setting to the argument unless that is nil, and pushes what it is.
 void set_number(lua_State* lua, int argument, int& setting, int least, int most) {
   if (!lua_isnil(lua, argument)) {
-    const lua_Integer value = luaL_checkinteger(lua, argument);
+    const lua_Integer value = checked_integer(lua, argument);
     if (value < least || value > most) {
       lua_pushfstring(lua, "expected integer between %d and %d", least, most);
       luaL_argerror(lua, argument, lua_tostring(lua, -1));

@@ -332,13 +332,13 @@ int unpack(lua_State* lua) {
 
 int unpack_one(lua_State* lua) {
   luaL_checkstring(lua, 1);
-  return unpack_from(lua, 1, luaL_optinteger(lua, 2, 0));
+  return unpack_from(lua, 1, optional_integer(lua, 2, 0));
 }
 
 int unpack_limit(lua_State* lua) {
   luaL_checkstring(lua, 1);
-  const lua_Integer limit = luaL_checkinteger(lua, 2);
-  return unpack_from(lua, limit, luaL_optinteger(lua, 3, 0));
+  const lua_Integer limit = checked_integer(lua, 2);
+  return unpack_from(lua, limit, optional_integer(lua, 3, 0));
 }
 
 }  // namespace

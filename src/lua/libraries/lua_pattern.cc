@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <utility>
 
 namespace mayfly {
 namespace {
@@ -39,26 +40,32 @@ bool is_in_class(unsigned char c, unsigned char name) {
   return found != (std::isupper(name) != 0);
 }
 
+}  // namespace
+
 // Whether `c` is in the set [...]; `last` is its bracket.
-bool is_in_set(unsigned char c, const char* set, const char* last) {
+bool LuaPattern::is_in_set(unsigned char c, const char* set, const char* last) {
   const bool is_positive = set[1] != '^';
   const char* at = is_positive ? set + 1 : set + 2;
-  for (; at < last; ++at) {
+  const char* counted = set;
+  bool is_found = false;
+  for (; at < last && !is_found; ++at) {
+    if (static_cast<std::size_t>(at - counted) >= LuaWork::kPiece) {
+      work_.count(lua_, static_cast<std::size_t>(at - std::exchange(counted, at)));
+    }
     const auto first = static_cast<unsigned char>(*at);
     if (first == '%') {
       ++at;
-      if (is_in_class(c, static_cast<unsigned char>(*at))) return is_positive;
+      is_found = is_in_class(c, static_cast<unsigned char>(*at));
     } else if (at[1] == '-' && at + 2 < last) {
       at += 2;
-      if (first <= c && c <= static_cast<unsigned char>(*at)) return is_positive;
-    } else if (first == c) {
-      return is_positive;
+      is_found = first <= c && c <= static_cast<unsigned char>(*at);
+    } else {
+      is_found = first == c;
     }
   }
-  return !is_positive;
+  work_.count(lua_, static_cast<std::size_t>(at - counted));
+  return is_found == is_positive;
 }
-
-}  // namespace
 
 // An item is a character, a class or a set, without what says how often.
 const char* LuaPattern::end_of_item(const char* item) {
@@ -87,7 +94,6 @@ bool LuaPattern::match_one(const char* at, const char* item, const char* item_en
     case '%':
       return is_in_class(c, static_cast<unsigned char>(item[1]));
     case '[':
-      work_.count(lua_, static_cast<std::size_t>(item_end - item));
       return is_in_set(c, item, item_end - 1);
     default:
       return static_cast<unsigned char>(*item) == c;
@@ -128,7 +134,6 @@ const char* LuaPattern::match_balanced(const char* at, const char* pair) {
 
 // %f[set]: between a character that is not in the set and one that is.
 bool LuaPattern::match_frontier(const char* at, const char* set, const char* set_end) {
-  work_.count(lua_, 2 * static_cast<std::size_t>(set_end - set));
   const auto before = static_cast<unsigned char>(at == begin_ ? '\0' : at[-1]);
   const auto behind = static_cast<unsigned char>(at == end_ ? '\0' : *at);
   return !is_in_set(before, set, set_end - 1) && is_in_set(behind, set, set_end - 1);

@@ -59,6 +59,7 @@ class LuaPattern {
   const char* match_shortest(const char* at, const char* item, const char* item_end);
   const char* match_balanced(const char* at, const char* pair);
   const char* match_captured(const char* at, char index);
+  bool is_in_set(unsigned char c, const char* set, const char* last);
   bool match_frontier(const char* at, const char* set, const char* set_end);
   const char* begin_capture(const char* at, const char* pattern, std::ptrdiff_t kind);
   const char* end_capture(const char* at, const char* pattern);

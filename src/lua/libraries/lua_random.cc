@@ -38,15 +38,15 @@ int math_random(lua_State* lua) {
     lua_pushnumber(lua, part);
     return 1;
   }
-  const double low = arguments == 1 ? 1 : luaL_checkint(lua, 1);
-  const double high = luaL_checkint(lua, arguments);
+  const double low = arguments == 1 ? 1 : static_cast<int>(checked_integer(lua, 1));
+  const double high = static_cast<int>(checked_integer(lua, arguments));
   luaL_argcheck(lua, low <= high, arguments, "interval is empty");
   lua_pushnumber(lua, std::floor(part * (high - low + 1)) + low);
   return 1;
 }
 
 int math_randomseed(lua_State* lua) {
-  generator(lua).seed(static_cast<std::int32_t>(luaL_checkinteger(lua, 1)));
+  generator(lua).seed(static_cast<std::int32_t>(checked_integer(lua, 1)));
   return 0;
 }
 

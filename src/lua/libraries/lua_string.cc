@@ -14,7 +14,7 @@ namespace {
 
 // Where a search begins, of a text of that size: from 1 on, or from the end if it is negative.
 std::size_t search_begin(lua_State* lua, int argument, std::size_t size) {
-  const lua_Integer given = luaL_optinteger(lua, argument, 1);
+  const lua_Integer given = optional_integer(lua, argument, 1);
   const auto length = static_cast<lua_Integer>(size);
   const lua_Integer begin = given < 0 ? given + length : given - 1;
   return static_cast<std::size_t>(std::clamp<lua_Integer>(begin, 0, length));
@@ -192,7 +192,7 @@ int string_gsub(lua_State* lua) {
   const bool calls = type == LUA_TFUNCTION || type == LUA_TTABLE;
   luaL_argcheck(lua, calls || type == LUA_TSTRING || type == LUA_TNUMBER, 3,
                 "string/function/table expected");
-  const lua_Integer most = luaL_optinteger(lua, 4, static_cast<lua_Integer>(text.size()) + 1);
+  const lua_Integer most = optional_integer(lua, 4, static_cast<lua_Integer>(text.size()) + 1);
   if (calls && !has_c_stack()) return luaL_error(lua, "C stack overflow");
   luaL_checkstack(lua, 4, "too many values");
 

@@ -197,13 +197,13 @@ int struct_pack(lua_State* lua) {
   while (format.next(field)) {
     out.append(format.padding(field), '\0');
     if (is_integer(field.type)) {
-      append_integer(out, luaL_checknumber(lua, argument++), field.size, format.is_little);
+      append_integer(out, checked_number(lua, argument++), field.size, format.is_little);
     } else if (field.type == 'x') {
       out.append('\0');
     } else if (field.type == 'f') {
-      append_float<float>(out, luaL_checknumber(lua, argument++), format.is_little);
+      append_float<float>(out, checked_number(lua, argument++), format.is_little);
     } else if (field.type == 'd') {
-      append_float<double>(out, luaL_checknumber(lua, argument++), format.is_little);
+      append_float<double>(out, checked_number(lua, argument++), format.is_little);
     } else {
       pack_text(lua, out, field, argument++);
     }
@@ -226,7 +226,7 @@ std::size_t unpack_text(lua_State* lua, StructFormat::Field field, std::string_v
     return end + 1;
   }
   if (field.size == 0) {
-    if (pushed == 0 || lua_isnumber(lua, -1) == 0) {
+    if (pushed == 0 || !is_number(lua, -1)) {
       luaL_error(lua, "format 'c0' needs a previous size");
     }
     const double size = lua_tonumber(lua, -1);
@@ -246,7 +246,7 @@ int struct_unpack(lua_State* lua) {
   StructFormat format{lua, luaL_checkstring(lua, 1)};
   luaL_checkstring(lua, 2);
   const std::string_view bytes = text_at(lua, 2);
-  const lua_Integer from = luaL_optinteger(lua, 3, 1);
+  const lua_Integer from = optional_integer(lua, 3, 1);
   luaL_argcheck(lua, from != 0, 3, "offset must be 1 or greater");
   format.total = static_cast<std::size_t>(from) - 1;  // huge if it is negative
   StructFormat::Field field{};

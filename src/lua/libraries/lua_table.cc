@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// table.concat, table.sort and the long case of table.insert, which can be interrupted (see
-// LuaWork).
+// table.concat, table.sort, table.maxn and table.insert with a position, which can be interrupted
+// (see LuaWork).
 
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 
 #include "lua/c_stack.h"
@@ -20,8 +21,8 @@ int table_concat(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
   const std::string_view between =
       lua_isnoneornil(lua, 2) ? std::string_view() : checked_text(lua, 2);
-  const lua_Integer first = luaL_optinteger(lua, 3, 1);
-  const lua_Integer last = lua_isnoneornil(lua, 4) ? length_of(lua, 1) : luaL_checkinteger(lua, 4);
+  const lua_Integer first = optional_integer(lua, 3, 1);
+  const lua_Integer last = optional_integer(lua, 4, length_of(lua, 1));
   luaL_checkstack(lua, 4, "too many values");
   LuaBytes out(lua);
   for (lua_Integer i = first; i <= last; ++i) {
@@ -50,8 +51,9 @@ class TableSort {
   TableSort(lua_State* lua, int count) : lua_(lua), work_(LuaWork::of(lua)), count_(count) {}
 
   void run() {
-    lua_createtable(lua_, count_, 0);
-    lua_createtable(lua_, count_, 0);
+    // Of an even size, as its block is not taken for the fields of a table then.
+    lua_createtable(lua_, count_ + count_ % 2, 0);
+    lua_createtable(lua_, count_ + count_ % 2, 0);
     copy(kTable, kFirst);
     int from = kFirst;
     int to = kSecond;
@@ -137,17 +139,33 @@ int table_sort(lua_State* lua) {
 // With a position, from which on many values are moved.
 int table_insert(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
-  const lua_Integer position = luaL_checkinteger(lua, 2);
+  const auto position =
+      static_cast<int>(std::clamp<lua_Integer>(checked_integer(lua, 2), INT_MIN, INT_MAX));
   LuaWork& work = LuaWork::of(lua);
-  for (lua_Integer at = std::max<lua_Integer>(length_of(lua, 1) + 1, position); at > position;
-       --at) {
-    lua_rawgeti(lua, 1, static_cast<int>(at - 1));
-    lua_rawseti(lua, 1, static_cast<int>(at));
+  for (int at = std::max(length_of(lua, 1) + 1, position); at > position; --at) {
+    lua_rawgeti(lua, 1, at - 1);
+    lua_rawseti(lua, 1, at);
     work.count(lua);
   }
   lua_pushvalue(lua, 3);
-  lua_rawseti(lua, 1, static_cast<int>(position));
+  lua_rawseti(lua, 1, position);
   return 0;
+}
+
+// ---- maxn ----
+
+int table_maxn(lua_State* lua) {
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  lua_settop(lua, 1);
+  double largest = 0;
+  lua_pushnil(lua);
+  while (lua_next(lua, 1) != 0) {
+    lua_pop(lua, 1);
+    if (lua_type(lua, -1) == LUA_TNUMBER) largest = std::max(largest, lua_tonumber(lua, -1));
+    LuaWork::of(lua).count(lua);
+  }
+  lua_pushnumber(lua, largest);
+  return 1;
 }
 
 }  // namespace
@@ -157,6 +175,8 @@ void replace_table(lua_State* lua) {
   lua_setfield(lua, -2, "concat");
   lua_pushcfunction(lua, table_sort);
   lua_setfield(lua, -2, "sort");
+  lua_pushcfunction(lua, table_maxn);
+  lua_setfield(lua, -2, "maxn");
 }
 
 void push_insert(lua_State* lua) { lua_pushcfunction(lua, table_insert); }

@@ -19,7 +19,7 @@ constexpr double kStringMost = 0x7fffff00;  // bytes that LuaJIT allows
 
 int string_rep(lua_State* lua) {
   const std::string_view text = checked_text(lua, 1);
-  const double given = std::trunc(luaL_checknumber(lua, 2));
+  const double given = std::trunc(checked_number(lua, 2));
   const std::string_view between =
       lua_isnoneornil(lua, 3) ? std::string_view() : checked_text(lua, 3);
   const double times = given >= 1 ? given : 0;  // NaN is 0 times
@@ -145,7 +145,7 @@ void append_converted(lua_State* lua, LuaBytes& out, std::string_view conversion
     if (is_text && conversion == "%s") return out.append(text_at(lua, argument));
     if (!has_c_stack()) luaL_error(lua, "C stack overflow");
   } else {
-    luaL_checknumber(lua, argument);
+    checked_number(lua, argument);
   }
   lua_pushvalue(lua, lua_upvalueindex(1));
   push_text(lua, conversion);

@@ -46,6 +46,9 @@ void function_load(Call& call) {
     }
     replaces = true;
   }
+  if (const Status status = check_code_size(client_of(call), call.word(i)); !status) {
+    return call.fail("ERR " + status.error().message);
+  }
   const Result<std::string> name = functions_of(call).load(call.word(i), replaces);
   if (!name) return call.fail("ERR " + name.error().message);
   call.count_changes(1);
@@ -167,6 +170,10 @@ void function_restore(Call& call) {
   }
   const Result<std::vector<std::string>> codes = read_functions(call.word(2));
   if (!codes) return call.fail("ERR " + codes.error().message);
+  for (const std::string& code : *codes) {
+    const Status status = check_code_size(client_of(call), code);
+    if (!status) return call.fail("ERR " + status.error().message);
+  }
   const Status status = functions_of(call).restore(*codes, flushes, replaces);
   if (!status) return call.fail("ERR " + status.error().message);
   call.count_changes(1);

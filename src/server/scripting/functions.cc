@@ -215,15 +215,9 @@ Status Functions::run_library(Library& library, std::string_view body) {
   LuaState& state = engine().lua();
   lua_State* const lua = state.get();
   const LuaStackGuard guard(lua);
-  if (const Status status = state.load(without_tail_calls(body), "@user_function"); !status) {
-    return Error{Code::invalid, "Error compiling function: " + status.error().message};
-  }
   state.push_environment();
   push_load_globals(state);
   state.set_environment_source(-2);
-  lua_pushvalue(lua, -1);
-  lua_setfenv(lua, -3);  // the environment stays below
-  lua_insert(lua, -2);
 
   LibraryLoad load{&library, monotonic_ns()};
   current_load = &load;
@@ -231,11 +225,20 @@ Status Functions::run_library(Library& library, std::string_view body) {
   LuaAlarm::watch(state, check_load_time);
   state.set_memory_most(parts_.config.lua_memory_limit);
   state.limit_memory(true);
-  const int failed = lua_pcall(lua, 0, 0, 0);
+  const Status compiled = state.load(without_tail_calls(body), "@user_function");
+  int failed = 0;
+  if (compiled) {
+    lua_pushvalue(lua, -2);  // the environment stays below
+    lua_setfenv(lua, -2);
+    failed = lua_pcall(lua, 0, 0, 0);
+  }
   LuaAlarm::release();
   state.limit_memory(false);
   engine().watch_time();
   current_load = nullptr;
+  if (!compiled) {
+    return Error{Code::invalid, "Error compiling function: " + compiled.error().message};
+  }
   if (failed != 0) {
     std::string text = "ERR unknown error";
     if (lua_istable(lua, -1)) {

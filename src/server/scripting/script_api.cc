@@ -88,7 +88,7 @@ int ScriptApi::error_reply(lua_State* lua) {
     push_error(lua, "wrong number or type of arguments");
     return 1;
   }
-  std::string text(text_at(lua, 1));
+  std::string text(text_at(lua, 1).substr(0, kScriptLineMost));
   if (!text.starts_with('-')) text.insert(0, 1, '-');
   push_error(lua, text);
   return 1;
@@ -107,7 +107,7 @@ int ScriptApi::sha1hex(lua_State* lua) {
 int ScriptApi::log(lua_State* lua) {
   const int count = lua_gettop(lua);
   if (count < 2) return raise_error(lua, "server.log() requires two arguments or more.");
-  if (lua_isnumber(lua, 1) == 0) {
+  if (!is_number(lua, 1)) {
     return raise_error(lua, "First argument must be a number (log level).");
   }
   const auto level = static_cast<int>(lua_tonumber(lua, 1));
@@ -126,7 +126,7 @@ int ScriptApi::log(lua_State* lua) {
 
 int ScriptApi::setresp(lua_State* lua) {
   if (lua_gettop(lua) != 1) return raise_error(lua, "server.setresp() requires one argument.");
-  const auto protocol = static_cast<int>(lua_tonumber(lua, 1));
+  const auto protocol = is_number(lua, 1) ? static_cast<int>(lua_tonumber(lua, 1)) : 0;
   if (protocol != 2 && protocol != 3) return raise_error(lua, "RESP version must be 2 or 3.");
   if (ScriptRun* const run = engine(lua).run_) run->protocol = protocol;
   return 0;
@@ -134,7 +134,7 @@ int ScriptApi::setresp(lua_State* lua) {
 
 int ScriptApi::set_repl(lua_State* lua) {
   if (lua_gettop(lua) != 1) return raise_error(lua, "server.set_repl() requires one argument.");
-  const auto flags = static_cast<int>(lua_tonumber(lua, 1));
+  const auto flags = is_number(lua, 1) ? static_cast<int>(lua_tonumber(lua, 1)) : 0;
   if ((flags & ~(kReplicateAof | kReplicateReplicas)) != 0) {
     return raise_error(
         lua, "Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.");

@@ -303,6 +303,7 @@ TEST_F(ScriptBusyTest, ItCanBeKilledWithinOneInstruction) {
        {"return ('('):rep(1e6):find('%b()')", "return redis.sha1hex(('x'):rep(1e8))",
         "return cjson.decode('[' .. ('1,'):rep(5e7) .. '1]')",
         "local t = {1} for i = 1, 40 do t = {t, t} end return cjson.encode(t)",
+        "local s = ('x = 1 '):rep(1e5) while true do loadstring(s) end",
         "local t = {1} for i = 1, 40 do t = {t, t} end return t"}) {
     std::string killed;
     const std::string reply = eval(code, [&] { killed = kill(); });
@@ -310,6 +311,69 @@ TEST_F(ScriptBusyTest, ItCanBeKilledWithinOneInstruction) {
     EXPECT_TRUE(reply.starts_with("(error) ERR Script killed by user with SCRIPT KILL.")) << reply;
     EXPECT_EQ(client.run({"EVAL", "return 1", "0"}), "(integer) 1");
   }
+}
+
+// The script has ended then: nothing else is left that it could be killed in.
+TEST_F(ScriptBusyTest, ItCanBeKilledWhileItsReplyIsWritten) {
+  const std::string large(30'000'000, 'x');
+  for (const std::string code :
+       {"return ARGV[1]", "return {ARGV[1]}", "return {map = {a = ARGV[1]}}"}) {
+    std::string killed;
+    meanwhile = [&] { killed = kill(); };
+    const std::string reply = client.run({"EVAL", code, "0", large});
+    EXPECT_EQ(killed, "OK") << code;
+    EXPECT_TRUE(reply.starts_with("(error) ERR Script killed by user with SCRIPT KILL."))
+        << reply.substr(0, 100);
+    EXPECT_EQ(client.run({"EVAL", "return 1", "0"}), "(integer) 1");
+  }
+}
+
+// Functions that are nested as deep as they may be, each with as many variables as it may have: the
+// name of a global one is compared with all of them. It takes minutes to compile.
+std::string slow_code() {
+  std::string locals = "local a0";
+  for (int i = 1; i < 190; ++i) locals += ", a" + std::to_string(i);
+  std::string code = "local function never()\n";
+  for (int i = 0; i < 150; ++i) code += "return function()\n" + locals + "\n";
+  for (int i = 0; i < 300'000; ++i) code += "x=x ";
+  for (int i = 0; i < 150; ++i) code += "end\n";
+  return code + "end\n";
+}
+
+TEST_F(ScriptBusyTest, ItCanBeKilledWhileItIsCompiled) {
+  const std::string code = slow_code();
+  std::string get;
+  std::string killed;
+  const auto kills = [&] {
+    get = other.run("GET k");
+    killed = kill();
+  };
+  EXPECT_EQ(eval(code, kills), "(error) ERR Script killed by user with SCRIPT KILL.");
+  EXPECT_EQ(get, kBusyScript);
+  EXPECT_EQ(killed, "OK");
+  meanwhile = kills;
+  killed.clear();
+  EXPECT_EQ(client.run({"SCRIPT", "LOAD", code}),
+            "(error) ERR Script killed by user with SCRIPT KILL.");
+  EXPECT_EQ(killed, "OK");
+  EXPECT_EQ(client.run({"EVAL", "return 1", "0"}), "(integer) 1");
+}
+
+TEST_F(ScriptBusyTest, TimeIsLimitedWhileALibraryIsCompiled) {
+  EXPECT_EQ(client.run({"FUNCTION", "LOAD", "#!lua name=slow\n" + slow_code()}),
+            "(error) ERR Error compiling function: ERR FUNCTION LOAD timeout");
+  EXPECT_EQ(client.run({"FUNCTION", "LOAD",
+                        "#!lua name=good\nredis.register_function('f', function() end)"}),
+            "\"good\"");
+}
+
+TEST_F(ScriptBusyTest, CodeThatIsTooLongIsRefused) {
+  const std::string code = "--" + std::string(kCodeBytesMost - 2, 'x');
+  EXPECT_EQ(client.run({"EVAL", code, "0"}), "(nil)");
+  const std::string refused = "(error) ERR the code is too long: 4194305 bytes, of at most 4194304";
+  EXPECT_EQ(client.run({"EVAL", code + "x", "0"}), refused);
+  EXPECT_EQ(client.run({"SCRIPT", "LOAD", code + "x"}), refused);
+  EXPECT_EQ(client.run({"FUNCTION", "LOAD", code + "x"}), refused);
 }
 
 // The append-only file that is being loaded has such a script.

@@ -15,11 +15,14 @@ constexpr std::string_view kNoScript = "NOSCRIPT No matching script. Please use 
 
 // ---- EVAL ----
 
-void run_script(Call& call, const Script& script, bool is_read_only) {
+ScriptRun run_of(Call& call) {
+  return {.caller = server_call(call).client, .words = call.words(), .name = {}};
+}
+
+void run_script(Call& call, ScriptRun& run, const Script& script, bool is_read_only) {
   const std::optional<ScriptArguments> arguments = read_script_arguments(call);
   if (!arguments) return;
   ServerCall& here = server_call(call);
-  ScriptRun run{.caller = here.client, .words = call.words(), .name = {}};
   if (!prepare_run(call, run, script.flags, is_read_only)) return;
   here.server.scripting.engine().run(run, script.function, arguments->keys, arguments->rest,
                                      call.reply());
@@ -28,16 +31,18 @@ void run_script(Call& call, const Script& script, bool is_read_only) {
 
 void eval_script(Call& call, bool is_read_only) {
   if (!read_script_arguments(call)) return;
-  const Result<Script*> script = parts_of(call).scripting.add(call.word(1), false);
+  ScriptRun run = run_of(call);
+  const Result<Script*> script = parts_of(call).scripting.add(run, call.word(1), false);
   if (!script) return call.fail("ERR " + script.error().message);
-  run_script(call, **script, is_read_only);
+  run_script(call, run, **script, is_read_only);
 }
 
 void eval_digest(Call& call, bool is_read_only) {
   if (!read_script_arguments(call)) return;
   const Script* const script = parts_of(call).scripting.find(call.word(1));
   if (script == nullptr) return call.fail(kNoScript);
-  run_script(call, *script, is_read_only);
+  ScriptRun run = run_of(call);
+  run_script(call, run, *script, is_read_only);
 }
 
 void eval(Call& call) { eval_script(call, false); }
@@ -63,7 +68,8 @@ void script_exists(Call& call) {
 }
 
 void script_load(Call& call) {
-  const Result<Script*> script = parts_of(call).scripting.add(call.word(2), true);
+  ScriptRun run = run_of(call);
+  const Result<Script*> script = parts_of(call).scripting.add(run, call.word(2), true);
   if (!script) return call.fail("ERR " + script.error().message);
   call.reply().bulk((*script)->sha1);
 }

@@ -16,6 +16,7 @@ namespace {
 
 constexpr unsigned kRunsToCollect = 50;  // after so many, some garbage is collected
 constexpr int kCollectSteps = 4;
+constexpr std::size_t kBytesKept = std::size_t{64} << 10;  // of words and replies, for the next run
 
 // Adds where it happened to an error: the innermost function of the script.
 constexpr std::string_view kErrorHandler = R"lua(
@@ -37,6 +38,12 @@ end
 )lua";
 
 constexpr std::string_view kErrorCode = "ERR ";
+
+void free_large(std::string& text) {
+  if (text.capacity() <= kBytesKept) return;
+  text.clear();
+  text.shrink_to_fit();
+}
 
 std::string_view killed_text(ScriptKind kind) {
   return kind == ScriptKind::script ? "ERR Script killed by user with SCRIPT KILL."
@@ -80,6 +87,8 @@ ScriptEngine::ScriptEngine(const ServerParts& parts, ScriptKind kind)
                      .insecure = parts.config.lua_enable_insecure_api})) {
   client_.set_authenticated(true);
   error_handler_ = push_error_handler(lua_->get());
+  lua_pushcfunction(lua_->get(), invoke);
+  invoker_ = luaL_ref(lua_->get(), LUA_REGISTRYINDEX);
   lua_->set_pause([](void* engine) { return static_cast<ScriptEngine*>(engine)->pause(); }, this);
   add_api();
   watch_time();
@@ -90,15 +99,48 @@ void ScriptEngine::watch_time() {
   lua_->interrupt_every(LuaAlarm::kInstructions, ScriptApi::interrupt);
 }
 
-Result<int> ScriptEngine::compile(std::string_view code, const char* chunk_name) {
-  if (const Status status = lua_->load(code, chunk_name); !status) return status.error();
-  return luaL_ref(lua_->get(), LUA_REGISTRYINDEX);
+// From here to end() time is watched and memory is limited.
+void ScriptEngine::begin(ScriptRun& run) {
+  if (run.began_ns == 0) run.began_ns = monotonic_ns();
+  run_ = &run;
+  run.is_outermost = parts_.requests.begin_unit();
+  lua_->set_memory_most(parts_.config.lua_memory_limit);
+  LuaAlarm::watch(*lua_, ScriptApi::interrupt);
+  lua_->collect_slowly();  // garbage of a killed script
+  lua_->limit_memory(true);
 }
 
-void ScriptEngine::push_words(Words words) {
-  lua_State* const lua = lua_->get();
+// Others may be served here for the last time.
+void ScriptEngine::clean_up(const ScriptRun& run) {
+  lua_->lift_limit();
+  if (!run.is_killed) lua_->collect_slowly();  // else the next script does, if there is one
+  LuaAlarm::release();
+  if (run.is_killed) watch_time();
+  free_large(link_.output());
+}
+
+void ScriptEngine::end(ScriptRun& run) {
+  if (run.is_abandoned) parts_.propagation.discard();
+  parts_.requests.end_unit(run.caller, run.is_outermost, run.has_written);
+  run_ = nullptr;
+}
+
+Result<int> ScriptEngine::compile(ScriptRun& run, std::string_view code, const char* chunk_name) {
+  begin(run);
+  const Status status = lua_->load(code, chunk_name);
+  lua_->lift_limit();
+  const int function = status ? luaL_ref(lua_->get(), LUA_REGISTRYINDEX) : LUA_NOREF;
+  clean_up(run);
+  end(run);
+  if (!run.is_killed) return status ? Result<int>(function) : status.error();
+  forget(function);
+  return Error{Code::denied, std::string(killed_text(kind_).substr(kErrorCode.size()))};
+}
+
+void ScriptEngine::push_words(lua_State* lua, Words words) {
   lua_createtable(lua, static_cast<int>(words.size()), 0);
   for (std::size_t i = 0; i < words.size(); ++i) {
+    LuaWork::of(lua).count_copy(lua, words[i].size());
     push_text(lua, words[i]);
     lua_rawseti(lua, -2, static_cast<int>(i + 1));
   }
@@ -106,9 +148,7 @@ void ScriptEngine::push_words(Words words) {
 
 void ScriptEngine::run(ScriptRun& run, int function, Words keys, Words arguments, Reply& reply) {
   lua_State* const lua = lua_->get();
-  const LuaStackGuard guard(lua);
-  run.began_ns = monotonic_ns();
-  run_ = &run;
+  const int top = lua_gettop(lua);
   client_.select(run.caller.database());
   client_.is_primary = run.caller.is_primary;
   client_.is_replay = run.caller.is_replay;
@@ -116,72 +156,69 @@ void ScriptEngine::run(ScriptRun& run, int function, Words keys, Words arguments
   client_.options.no_touch = run.caller.options.no_touch;
   client_.options.is_import_source = run.caller.options.is_import_source;
 
-  lua_rawgeti(lua, LUA_REGISTRYINDEX, error_handler_);
-  const int handler = lua_gettop(lua);
-  lua_rawgeti(lua, LUA_REGISTRYINDEX, function);
-  push_words(keys);
-  if (kind_ == ScriptKind::script) lua_->set_global("KEYS");
-  push_words(arguments);
-  if (kind_ == ScriptKind::script) lua_->set_global("ARGV");
-
   parts_.requests.show_script(run.caller, run.words);
-  const bool is_outermost = parts_.requests.begin_unit();
-  lua_->set_memory_most(parts_.config.lua_memory_limit);
-  LuaAlarm::watch(*lua_, ScriptApi::interrupt);
-  lua_->collect_slowly();  // garbage of a killed script
-  lua_->limit_memory(true);
-  int failed = lua_pcall(lua, kind_ == ScriptKind::script ? 0 : 2, 1, handler);
+  begin(run);
+  written_.clear();
+  Invocation invocation{*this, function, keys, arguments};
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, error_handler_);
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, invoker_);
+  lua_pushlightuserdata(lua, &invocation);
+  const bool failed = lua_pcall(lua, 1, 1, top + 1) != 0;
   lua_->lift_limit();
-  std::string written;
-  if (failed == 0) failed = write_result(written);
-  if (!run.is_killed) lua_->collect_slowly();  // else the next script does, if there is one
-  LuaAlarm::release();
-  if (run.is_killed) watch_time();
   if (is_counted_error(lua)) parts_.requests.skip_error_count();
-  if (failed != 0) {
-    reply_error(reply);
+  if (failed) write_error();
+  lua_settop(lua, top);
+  forget_words(keys, arguments);
+  clean_up(run);
+  if (reply.out().empty() && written_.size() > kBytesKept) {
+    reply.out().swap(written_);
   } else {
-    reply.raw(written);
+    reply.raw(written_);
   }
-  if (run.is_abandoned) parts_.propagation.discard();
-  parts_.requests.end_unit(run.caller, is_outermost, run.has_written);
-  run_ = nullptr;
+  free_large(written_);
+  end(run);
   if (++runs_ % kRunsToCollect == 0) lua_gc(lua, LUA_GCSTEP, kCollectSteps);
 }
 
-// Writes the value on the top as a reply. A table with many others in it takes long: so it is
-// written in a protected call, where the script can be killed, and to another place than the output
-// of the caller.
-// Not 0 if it was, with the error on the top.
-int ScriptEngine::write_result(std::string& written) {
-  lua_State* const lua = lua_->get();
-  const auto protocols = [&] { return std::pair(run_->caller.protocol(), run_->protocol); }();
-  if (!lua_istable(lua, -1)) {
-    Reply reply(written, protocols.first);
-    lua_pushvalue(lua, -1);
-    write_reply(lua, reply, protocols.second);
-    return 0;
+// The part of a run that can raise an error of Lua, or call the hook, which may raise one: in a
+// protected call. Returns the result of the script.
+int ScriptEngine::invoke(lua_State* lua) {
+  const Invocation& here = *static_cast<Invocation*>(lua_touserdata(lua, 1));
+  ScriptEngine& engine = here.engine;
+  const bool is_script = engine.kind_ == ScriptKind::script;
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, here.function);
+  push_words(lua, here.keys);
+  if (is_script) engine.lua_->set_global("KEYS");
+  push_words(lua, here.arguments);
+  if (is_script) engine.lua_->set_global("ARGV");
+  lua_call(lua, is_script ? 0 : 2, 1);
+  engine.lua_->lift_limit();
+  // A table with many others in it takes long. It is not written to the output of the caller, which
+  // must not have a part of it.
+  Reply reply(engine.written_, engine.run_->caller.protocol());
+  lua_pushvalue(lua, -1);
+  write_reply(lua, reply, engine.run_->protocol);
+  return 1;
+}
+
+// Large ones would stay until the next script sets others.
+void ScriptEngine::forget_words(Words keys, Words arguments) {
+  std::size_t bytes = 0;
+  for (const Words words : {keys, arguments}) {
+    for (const std::string_view word : words) bytes += word.size() + sizeof(word);
   }
-  struct Written {
-    std::string& bytes;
-    int protocol;
-    int script_protocol;
-  } target{written, protocols.first, protocols.second};
-  lua_pushcfunction(lua, [](lua_State* inner) {
-    auto& to = *static_cast<Written*>(lua_touserdata(inner, 2));
-    lua_settop(inner, 1);
-    Reply reply(to.bytes, to.protocol);
-    write_reply(inner, reply, to.script_protocol);
-    return 0;
-  });
-  lua_pushvalue(lua, -2);
-  lua_pushlightuserdata(lua, &target);
-  return lua_pcall(lua, 2, 0, 0);
+  if (kind_ != ScriptKind::script || bytes <= kBytesKept) return;
+  for (const char* const name : {"KEYS", "ARGV"}) {
+    lua_pushnil(lua_->get());
+    lua_->set_global(name);
+  }
 }
 
 // The error is on the top: a table, or what Lua makes when it has no memory for one.
-void ScriptEngine::reply_error(Reply& reply) {
+void ScriptEngine::write_error() {
   lua_State* const lua = lua_->get();
+  written_.clear();
+  Reply reply(written_, run_->caller.protocol());
   // A block of memory was refused because the script was to end.
   if (run_->is_killed && lua_isstring(lua, -1) != 0) return reply.error(killed_text(kind_));
   if (!lua_istable(lua, -1)) {
@@ -191,7 +228,8 @@ void ScriptEngine::reply_error(Reply& reply) {
   const auto field = [&](const char* of) {
     lua_pushstring(lua, of);
     lua_rawget(lua, -2);
-    std::string text(lua_isstring(lua, -1) != 0 ? text_at(lua, -1) : std::string_view());
+    const std::string_view whole = lua_isstring(lua, -1) != 0 ? text_at(lua, -1) : "";
+    std::string text(whole.substr(0, kScriptLineMost));
     lua_pop(lua, 1);
     return text;
   };

@@ -2,7 +2,7 @@
 // ScriptEngine: a Lua interpreter whose scripts can call commands.
 //
 //   ScriptEngine engine(parts, events, ScriptKind::script);
-//   Result<int> function = engine.compile(code, "@user_script");
+//   Result<int> function = engine.compile(run, code, "@user_script");
 //   engine.run(run, *function, keys, arguments, reply);
 //
 // While a script runs, time stands still, and what it writes is propagated as one unit, as that of
@@ -42,7 +42,8 @@ class ScriptEngine {
   std::size_t bytes() const { return lua_->bytes(); }
 
   // A function in the registry of Lua, and freeing it. The message of an error is Lua's.
-  Result<int> compile(std::string_view code, const char* chunk_name);
+  // While it is compiled, it can be killed as one that runs. REQUIRES: no script runs.
+  Result<int> compile(ScriptRun& run, std::string_view code, const char* chunk_name);
   void forget(int function) { luaL_unref(lua_->get(), LUA_REGISTRYINDEX, function); }
 
   // Runs the function and replies with its result, or with the error that ended it. REQUIRES: no
@@ -58,18 +59,29 @@ class ScriptEngine {
  private:
   friend struct ScriptApi;
 
+  struct Invocation {
+    ScriptEngine& engine;
+    int function;
+    Words keys;
+    Words arguments;
+  };
+
   void add_api();
   int call_command(lua_State* lua, bool raises);
   bool is_denied(const Command& command) const;
   bool push_refusal(lua_State* lua, const Command* found, const Command* command, Words words);
-  void push_words(Words words);
-  void reply_error(Reply& reply);
+  void begin(ScriptRun& run);
+  void clean_up(const ScriptRun& run);
+  void end(ScriptRun& run);
+  static int invoke(lua_State* lua);
+  static void push_words(lua_State* lua, Words words);
+  void forget_words(Words keys, Words arguments);
+  void write_error();
   void interrupt(lua_State* lua);
   void serve_others();
   void warn_slow(std::int64_t elapsed_ms);
   void kill_lines();
   bool pause();
-  int write_result(std::string& written);
 
   const ServerParts& parts_;
   const ScriptKind kind_;
@@ -77,8 +89,10 @@ class ScriptEngine {
   Client client_;  // runs the commands
   std::unique_ptr<LuaState> lua_;
   int error_handler_ = 0;  // in the registry
+  int invoker_ = 0;        // likewise: invoke()
   ScriptRun* run_ = nullptr;
   LuaWords words_;
+  std::string written_;  // the reply of the run under way
   unsigned runs_ = 0;
 };
 

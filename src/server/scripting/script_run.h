@@ -38,6 +38,7 @@ struct ScriptRun {
   std::int64_t began_ns = 0;
   bool is_busy = false;  // for longer than busy-reply-threshold
   bool is_killed = false;
+  bool is_outermost = false;  // not within a transaction
   bool is_abandoned = false;  // the server ends: what it wrote is not propagated
 };
 

@@ -31,6 +31,12 @@ std::uint64_t with_script_flags(std::uint64_t command_flags, std::uint32_t flags
 
 }  // namespace
 
+Status check_code_size(const Client& client, std::string_view code) {
+  if (code.size() <= kCodeBytesMost || client.is_primary || client.is_replay) return Done{};
+  return Error{Code::invalid, fmt::format("the code is too long: {} bytes, of at most {}",
+                                          code.size(), kCodeBytesMost)};
+}
+
 Scripting::Scripting(const ServerParts& parts)
     : parts_(parts), functions_(std::make_unique<Functions>(parts)) {}
 
@@ -55,7 +61,8 @@ Script* Scripting::find(std::string_view sha1) {
   return &script;
 }
 
-Result<Script*> Scripting::add(std::string_view code, bool is_loaded) {
+Result<Script*> Scripting::add(ScriptRun& run, std::string_view code, bool is_loaded) {
+  if (Status status = check_code_size(run.caller, code); !status) return status.error();
   std::string sha1 = sha1_hex(code);
   if (Script* const known = find(sha1)) {
     if (is_loaded && !known->is_loaded) {
@@ -67,7 +74,8 @@ Result<Script*> Scripting::add(std::string_view code, bool is_loaded) {
   std::string_view body = code;
   const Result<Shebang> shebang = take_shebang(body, false);
   if (!shebang) return shebang.error();
-  const Result<int> function = engine().compile(without_tail_calls(body), "@user_script");
+  const Result<int> function = engine().compile(run, without_tail_calls(body), "@user_script");
+  if (!function && run.is_killed) return function.error();
   if (!function) {
     return Error{Code::invalid,
                  "Error compiling script (new function): " + function.error().message};
@@ -165,6 +173,7 @@ void Scripting::apply_config() {
 std::uint64_t Scripting::flags_of(const Command& command, Words words) {
   const std::string_view name = command.name;
   if (command.group != "scripting" || words.size() < 3) return command.flags;
+  if (words[1].size() > kCodeBytesMost) return command.flags;  // it will be refused
   if (name == "eval" || name == "eval_ro") {
     std::string_view body = words[1];
     const Result<Shebang> shebang = take_shebang(body, false);

@@ -22,6 +22,11 @@ namespace mayfly {
 
 class Functions;
 
+// Bytes of a script or library that a client sends: its digest, for one, is not interruptible.
+// The primary and the append-only file may have longer ones.
+inline constexpr std::size_t kCodeBytesMost = std::size_t{4} << 20;
+Status check_code_size(const Client& client, std::string_view code);
+
 struct Script {
   std::string sha1;
   std::string code;
@@ -43,8 +48,9 @@ class Scripting {
   // Null if there is none. The digest may have letters in any case.
   Script* find(std::string_view sha1);
 
-  // Compiles the script, unless it is there. `is_loaded`: it stays until SCRIPT FLUSH.
-  Result<Script*> add(std::string_view code, bool is_loaded);
+  // Compiles the script, unless it is there. `is_loaded`: it stays until SCRIPT FLUSH. The
+  // caller may use `run` to run it next.
+  Result<Script*> add(ScriptRun& run, std::string_view code, bool is_loaded);
   void flush();
 
   std::size_t count() const { return scripts_.size(); }
