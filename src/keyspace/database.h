@@ -295,6 +295,11 @@ class Database {
   // Removes what is due, at most `limit` keys and members; returns how many.
   std::size_t sweep(const ExecContext& context, std::size_t limit);
 
+  // The same without spared keys, and only with deadlines from `from` on.
+  using IsSpared = std::function<bool(std::string_view key)>;
+  std::size_t sweep_others(const ExecContext& context, std::size_t limit, Time from,
+                           const IsSpared& is_spared);
+
   // The same for one key: the key itself, or at most `limit` of its members. Returns how many
   // members.
   std::size_t sweep_key(const ExecContext& context, std::string_view key, std::size_t limit,
@@ -357,6 +362,7 @@ class Database {
   bool has_alive_members(Slot slot, Time now) const;
   void reclaim(const ExecContext& context, Slot slot);  // REQUIRES: it is dead
   std::size_t sweep_keys(const ExecContext& context, std::size_t limit);
+  std::size_t sweep_taken(const ExecContext& context, const Due& taken, std::size_t limit);
   std::size_t sweep_members(const ExecContext& context, std::size_t limit);
   void take_due(const ExecContext& context, Slot slot, std::size_t limit, FoundBy by,
                 std::vector<std::string>& names, std::vector<Time>& deadlines);

@@ -145,27 +145,61 @@ std::size_t Database::sweep_keys(const ExecContext& context, std::size_t limit) 
   contents_->keys.take_due(context.now, limit, due);
   std::size_t members = 0;
   for (const Due& taken : due) {
-    move_deadline(taken.slot, taken.deadline, kNever);
-    place(taken.slot)->has_deadline = 0;
-    if (keyspace_.observer() != nullptr) {
-      // Members that were due before their key are expiries of their own.
-      if (is_due(earliest_member_deadline(taken.slot), context.now)) {
-        members += sweep_members_of(context, taken.slot, limit, FoundBy::sweep, true);
-      }
-      // More than the limit: its turn comes again.
-      if (is_due(earliest_member_deadline(taken.slot), context.now)) {
-        set_deadline(taken.slot, taken.deadline);
-        continue;
-      }
-    }
-    if (stale_time(taken.slot) != Millis(0)) set_stale_time(taken.slot, Millis(0));
-    const std::string key(this->key(taken.slot));
-    report_expiring(context, taken.slot, taken.deadline, FoundBy::sweep);
-    unlink(taken.slot);
-    keyspace_.record_expired(context, FoundBy::sweep, taken.deadline, 1, 0);
-    keyspace_.listener().key_expired(*this, key, FoundBy::sweep);
+    members += sweep_taken(context, taken, limit);
   }
   return due.size() + members;
+}
+
+// Removes a key that was due and is not in the index any more. Returns how many members were
+// removed before it, each for itself.
+std::size_t Database::sweep_taken(const ExecContext& context, const Due& taken, std::size_t limit) {
+  move_deadline(taken.slot, taken.deadline, kNever);
+  place(taken.slot)->has_deadline = 0;
+  std::size_t members = 0;
+  if (keyspace_.observer() != nullptr) {
+    // Members that were due before their key expire separately.
+    if (is_due(earliest_member_deadline(taken.slot), context.now)) {
+      members += sweep_members_of(context, taken.slot, limit, FoundBy::sweep, true);
+    }
+    // More than the limit: the next sweep goes on with it.
+    if (is_due(earliest_member_deadline(taken.slot), context.now)) {
+      set_deadline(taken.slot, taken.deadline);
+      return members;
+    }
+  }
+  if (stale_time(taken.slot) != Millis(0)) set_stale_time(taken.slot, Millis(0));
+  const std::string key(this->key(taken.slot));
+  report_expiring(context, taken.slot, taken.deadline, FoundBy::sweep);
+  unlink(taken.slot);
+  keyspace_.record_expired(context, FoundBy::sweep, taken.deadline, 1, 0);
+  keyspace_.listener().key_expired(*this, key, FoundBy::sweep);
+  return members;
+}
+
+std::size_t Database::sweep_others(const ExecContext& context, std::size_t limit, Time from,
+                                   const IsSpared& is_spared) {
+  std::vector<Due>& due = keyspace_.scratch();
+  due.clear();
+  std::size_t most = limit;
+  const auto see = [&](Slot slot, Time deadline) {
+    if (!is_spared(key(slot))) due.push_back({slot, deadline});
+    return due.size() < most;
+  };
+  contents_->keys.visit(from, context.now + Millis(1), see);
+  std::size_t swept = due.size();
+  for (const Due& taken : due) {
+    contents_->keys.cancel(taken.slot);
+    swept += sweep_taken(context, taken, limit);
+  }
+  if (swept >= limit) return swept;
+
+  due.clear();
+  most = limit - swept;
+  contents_->members.visit(from, context.now + Millis(1), see);
+  for (const Due& taken : due) {
+    swept += sweep_members_of(context, taken.slot, limit, FoundBy::sweep);
+  }
+  return swept;
 }
 
 std::size_t Database::sweep_members(const ExecContext& context, std::size_t limit) {

@@ -132,6 +132,26 @@ TEST_F(DatabaseTest, TheSweepKeepsToItsLimitAndGoesOn) {
   EXPECT_EQ(keyspace.sweep(context, 100), 6u);
 }
 
+TEST_F(DatabaseTest, TheSweepOfOthersSparesKeysWithTheirMembers) {
+  const auto is_spared = [](std::string_view key) { return key.starts_with("spared"); };
+  for (const std::string name : {"a", "b", "spared"}) {
+    database.set_deadline(database.put_string(context, name, "v"), in(10));
+    const Slot slot = make_hash(name + "hash", {"x", "y"}, in(10));
+    database.members(context, slot).put("z", "v");
+  }
+  advance(10);
+  EXPECT_EQ(keyspace.sweep_others(context, 1, Time::min(), is_spared), 1u);
+  std::size_t swept = 1;
+  while (const std::size_t more = keyspace.sweep_others(context, 1, Time::min(), is_spared)) {
+    swept += more;
+  }
+  EXPECT_EQ(swept, 6u);
+  EXPECT_EQ(database.stored(), 4u);
+  EXPECT_EQ(keyspace.sweep_others(context, 100, in(1), is_spared), 0u) << "nothing since then";
+  EXPECT_EQ(keyspace.sweep(context, 100), 3u);
+  EXPECT_EQ(database.check_invariants(), "");
+}
+
 TEST_F(DatabaseTest, AnEmptiedHashGoesWithItsKeyDeadline) {
   const Slot slot = make_hash("hash", {"a"}, in(10));
   database.set_deadline(slot, in(50));

@@ -17,13 +17,26 @@ Keyspace::Keyspace(const KeyspaceOptions& options, KeyspaceListener& listener)
 Keyspace::~Keyspace() = default;
 
 std::size_t Keyspace::sweep(const ExecContext& context, std::size_t limit) {
+  return sweep_each(
+      limit, [&](Database& database, std::size_t rest) { return database.sweep(context, rest); });
+}
+
+std::size_t Keyspace::sweep_others(const ExecContext& context, std::size_t limit, Time from,
+                                   const Database::IsSpared& is_spared) {
+  return sweep_each(limit, [&](Database& database, std::size_t rest) {
+    return database.sweep_others(context, rest, from, is_spared);
+  });
+}
+
+template <class Sweep>
+std::size_t Keyspace::sweep_each(std::size_t limit, const Sweep& sweep) {
   std::size_t swept = 0;
   for (std::size_t i = 0; i < databases_.size() && swept < limit; ++i) {
     Database& database = *databases_[turn_];
     turn_ = (turn_ + 1) % databases_.size();
     if (database.number() == options_.staging) continue;
     // A database that was cut short continues in the next round; so all get their turn.
-    swept += database.sweep(context, limit - swept);
+    swept += sweep(database, limit - swept);
   }
   return swept;
 }

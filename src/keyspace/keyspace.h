@@ -163,6 +163,11 @@ class Keyspace {
   // policy is. Returns how many; fewer than `limit` means that nothing is due any more.
   std::size_t sweep(const ExecContext& context, std::size_t limit);
 
+  // The same without spared keys, and only with deadlines from `from` on. Cost: also a look at each
+  // spared key that is due since then.
+  std::size_t sweep_others(const ExecContext& context, std::size_t limit, Time from,
+                           const Database::IsSpared& is_spared);
+
   // Nothing is due before this moment.
   Time next_deadline() const;
 
@@ -174,6 +179,9 @@ class Keyspace {
   void swap(int a, int b) { (*this)[a].swap_contents((*this)[b]); }
 
  private:
+  template <class Sweep>
+  std::size_t sweep_each(std::size_t limit, const Sweep& sweep);
+
   KeyspaceOptions options_;
   KeyspaceListener& listener_;
   KeyspaceStats stats_;

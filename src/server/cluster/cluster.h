@@ -110,7 +110,8 @@ class Cluster {
     return view_.owner_index(hash_slot(key)) == own_shard_;
   }
 
-  // Whether due entries may be removed: only by a primary that serves.
+  // Whether due entries may be removed: only by a primary that serves. If slots are paused, only
+  // the sweep does so, which leaves them out.
   bool may_reclaim() const { return is_serving_ && !moves_.is_paused(); }
 
   // ---- For its parts ----

@@ -58,7 +58,8 @@ bool Reclaimer::is_fenced() const { return cluster_.is_enabled() && !cluster_.ma
 
 // Only a primary decides what expires.
 bool Reclaimer::sweeps() const {
-  return is_sweeping_ && !is_fenced() && !pauses_.any() && !stream_.is_replica() &&
+  const bool is_allowed = !cluster_.is_enabled() || cluster_.is_serving();
+  return is_sweeping_ && is_allowed && !pauses_.any() && !stream_.is_replica() &&
          !loading_.is_active() && !config_.import_mode;
 }
 
@@ -73,7 +74,16 @@ bool Reclaimer::has_backlog() const {
   return !keyspace_.lazy_free().is_empty() || (is_behind_ && sweeps());
 }
 
-Time Reclaimer::next_deadline() const { return sweeps() ? keyspace_.next_deadline() : kNever; }
+// While slots are paused, the turns of their move are often enough: the entry that is due first may
+// have to stay.
+Time Reclaimer::next_deadline() const {
+  if (!sweeps() || paused_slots() != nullptr) return kNever;
+  return keyspace_.next_deadline();
+}
+
+const SlotSet* Reclaimer::paused_slots() const {
+  return cluster_.is_enabled() ? cluster_.moves().paused_slots() : nullptr;
+}
 
 void Reclaimer::sweep_slice() {
   if (!is_due(keyspace_.next_deadline(), now_)) {
@@ -103,8 +113,22 @@ void Reclaimer::sweep_slice() {
 
 // What a batch removes is propagated together with its entries in the expiry log.
 std::size_t Reclaimer::sweep_batch(const ExecContext& context, std::size_t limit) {
-  const std::size_t swept = keyspace_.sweep(context, limit);
+  const SlotSet* const paused = paused_slots();
+  if (paused == nullptr) swept_to_ = Time::min();
+  const std::size_t swept =
+      paused == nullptr ? keyspace_.sweep(context, limit) : sweep_others(context, limit, *paused);
   expiry_log_.end_sweep();
+  return swept;
+}
+
+// No entry of a paused slot is removed: the new primary has received the last change of the slot. A
+// sweep that ends below its limit leaves only such entries, so the next one begins behind them.
+std::size_t Reclaimer::sweep_others(const ExecContext& context, std::size_t limit,
+                                    const SlotSet& paused) {
+  const std::size_t swept = keyspace_.sweep_others(
+      context, limit, swept_to_,
+      [&paused](std::string_view key) { return paused.contains(hash_slot(key)); });
+  if (swept < limit) swept_to_ = context.now + Millis(1);
   return swept;
 }
 

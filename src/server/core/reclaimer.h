@@ -28,6 +28,7 @@ class Loading;
 class Persistence;
 class Replication;
 class ReplicationStream;
+class SlotSet;
 
 class Reclaimer {
  public:
@@ -92,6 +93,8 @@ class Reclaimer {
   void sweep_slice();
   bool evict_until_room(const ExecContext& context);
   std::size_t sweep_batch(const ExecContext& context, std::size_t limit);
+  const SlotSet* paused_slots() const;  // null if none is
+  std::size_t sweep_others(const ExecContext& context, std::size_t limit, const SlotSet& paused);
   void free_slice(std::int64_t micros);
   std::size_t free_some();
   bool evict_keys();
@@ -114,10 +117,11 @@ class Reclaimer {
   const Persistence& persistence_;
   const Replication& replication_;
   bool is_sweeping_ = true;
-  bool is_behind_ = false;  // the last slice ended before all that is due was removed
-  int slice_growth_ = 0;    // how many slices in a row did
-  bool was_refused_ = false;  // the last attempt to make room failed
-  bool is_warned_ = false;    // the log has the warning
+  bool is_behind_ = false;       // the last slice ended before all that is due was removed
+  Time swept_to_ = Time::min();  // all that was due before is of paused slots
+  int slice_growth_ = 0;         // how many slices in a row did
+  bool was_refused_ = false;     // the last attempt to make room failed
+  bool is_warned_ = false;       // the log has the warning
   std::optional<Time> warned_at_;
   std::optional<Time> eviction_told_at_;
 };

@@ -54,6 +54,7 @@ class SlotMoves {
     return staging_.is_merging() || is_paused() || foreign_.may_have_any();
   }
   bool is_paused() const { return export_ && export_->is_paused(); }
+  const SlotSet* paused_slots() const { return is_paused() ? &export_->move().slots : nullptr; }
 
   // Whether keys of this slot, or of any slot of ours, have come and are not merged yet.
   bool is_staged(HashSlot slot) const;

@@ -227,6 +227,29 @@ TEST_F(SlotMovesTest, ATransactionAboutAllKeysWaitsForTheMove) {
   expect_value("\"1\"");
 }
 
+TEST_F(SlotMovesTest, WhatIsDueInOtherSlotsGoesWhileSomeArePaused) {
+  start_shards();
+  ask(0, "SET b 1 PX 1000");
+  ask(0, "SET {7} 1 PX 900");
+  ask(0, "HSETEX {7}h PX 900 FIELDS 1 f v");
+  ask(0, "SET {7}later 1 PX 100000");
+  hold_ready();
+  ASSERT_TRUE(parts(0).cluster.moves().is_paused());
+  ASSERT_EQ(parts(0).keyspace[0].stored(), 4u) << "due before the pause";
+  const Database& database = parts(0).keyspace[0];
+  run(database.deadline(database.stored_slot("b")) - parts(0).clock.now() + 50ms);
+  ASSERT_TRUE(parts(0).cluster.moves().is_paused());
+  EXPECT_EQ(parts(0).keyspace[0].stored_slot("{7}"), kNoSlot);
+  EXPECT_EQ(parts(0).keyspace[0].stored_slot("{7}h"), kNoSlot);
+  EXPECT_NE(parts(0).keyspace[0].stored_slot("b"), kNoSlot) << "it is the target's by now";
+  EXPECT_EQ(servers_->digest(0), servers_->digest(2));
+  reg(0).weather = nullptr;
+  run(2s);
+  EXPECT_EQ(owner(), 1);
+  EXPECT_EQ(parts(0).keyspace[0].stored(), 1u);
+  EXPECT_EQ(parts(1).keyspace[0].stored_slot("b"), kNoSlot);
+}
+
 TEST_F(SlotMovesTest, AReplicaOfTheTargetSendsReadersToItsPrimaryUntilTheKeysAreMerged) {
   start_shards();
   ask(0, "SET b 1");
