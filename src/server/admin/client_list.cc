@@ -251,7 +251,8 @@ std::size_t memory_of(const Client& client) {
     bytes += allocated_for_text(name->capacity());
   }
   bytes += transaction.queued_bytes + allocated_for(transaction.queue.capacity() * sizeof(Queued)) +
-           transaction.watched_bytes + client.subscriptions.bytes + client.tracked_bytes;
+           transaction.watched_bytes + client.subscriptions.bytes + client.tracked_bytes +
+           client.held_bytes;
   if (client.blocked) bytes += client.blocked->bytes;
   if (client.tracking) {
     bytes += client.tracking->prefix_bytes +

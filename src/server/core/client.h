@@ -178,6 +178,7 @@ class Client final : public Peer {
   std::unique_ptr<ReplicaState> replica;   // if it follows us
   std::optional<Blocked> blocked;          // its last request waits; blocked_clients.h
   std::optional<ClientTracking> tracking;  // it caches replies; tracking.h
+  std::size_t held_bytes = 0;              // of what HeldReplies knows of its replies
   std::size_t tracked_bytes = 0;  // of memory for keys it has read, also after CLIENT TRACKING OFF
 
  private:

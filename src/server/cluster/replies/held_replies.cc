@@ -7,6 +7,7 @@
 
 #include "server/cluster/cluster.h"
 #include "server/core/clients.h"
+#include "server/monitoring/memory.h"
 #include "server/replication/replication.h"
 #include "server/transactions/watches.h"
 
@@ -16,6 +17,12 @@ namespace {
 constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
+
+std::size_t HeldReplies::Held::memory() const {
+  constexpr std::size_t kLinks = 32;  // of a node of the tree
+  return allocated_for(kLinks + sizeof(std::pair<const std::uint64_t, Held>)) +
+         allocated_for(pieces.capacity() * sizeof(Piece));
+}
 
 std::uint64_t HeldReplies::safe() const {
   if (!parts_.cluster.is_leading()) return kAll;
@@ -61,7 +68,9 @@ void HeldReplies::add(Client& client, std::size_t start) {
   const std::uint64_t end = client.link().sent() + client.link().pending();
   if (!is_behind) {
     const std::uint64_t from = end - (size - start);
-    held_[client.id()] = {{{end, offset}}, from};
+    Held& held = held_[client.id()];
+    held = {{{end, offset}}, from};
+    client.held_bytes = held.memory();
     return client.link().hold_output(from);
   }
   Piece& last = found->second.pieces.back();
@@ -69,6 +78,7 @@ void HeldReplies::add(Client& client, std::size_t start) {
     last.end = end;
   } else {
     found->second.pieces.push_back({end, offset});
+    client.held_bytes = found->second.memory();
   }
 }
 
@@ -94,7 +104,10 @@ void HeldReplies::release() {
         std::ranges::find_if(pieces, [&](const Piece& piece) { return piece.offset > safe; });
     Client* const client = parts_.clients.find(held->first);
     if (client == nullptr || kept == pieces.end()) {
-      if (client != nullptr) client->link().hold_output(Link::kNoHold);
+      if (client != nullptr) {
+        client->link().hold_output(Link::kNoHold);
+        client->held_bytes = 0;
+      }
       held = held_.erase(held);
       continue;
     }

@@ -83,6 +83,8 @@ class HeldReplies {
   struct Held {
     std::vector<Piece> pieces;
     std::uint64_t begin = 0;  // of the first piece
+
+    std::size_t memory() const;
   };
 
   std::uint64_t safe() const;  // everything, if no other process can take over

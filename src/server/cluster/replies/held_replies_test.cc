@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/admin/client_list.h"
 #include "server/cluster/cluster_nodes_fixture.h"
 
 namespace mayfly {
@@ -38,6 +39,22 @@ TEST_F(HeldRepliesTest, EachReplyLeavesWhenItsOwnWriteIsSafe) {
   run(100ms);
   EXPECT_EQ(servers_->client(0).messages(), "OK (nil)");
   EXPECT_EQ(held(0), 0u);
+}
+
+TEST_F(HeldRepliesTest, TheirPlacesCountTowardsTheMemoryOfTheClient) {
+  start_shard(2, in_sync());
+  servers_->set_stopped(1, true);
+  TestClient writer(servers_->server(0), "127.0.0.1:9000");
+  writer.run("PING");
+  const auto said = [&] { return memory_of(writer.client()); };
+  const std::size_t before = said();
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(writer.run("SET a 1"), "");
+  EXPECT_GT(writer.client().held_bytes, 1000 * 2 * sizeof(std::uint64_t));
+  EXPECT_GT(said(), before + writer.client().held_bytes);
+  servers_->set_stopped(1, false);
+  run(100ms);
+  EXPECT_EQ(held(0), 0u);
+  EXPECT_EQ(writer.client().held_bytes, 0u);
 }
 
 TEST_F(HeldRepliesTest, AFencedPrimaryKeepsThemUntilTheReplicaIsBack) {
