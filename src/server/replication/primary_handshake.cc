@@ -22,12 +22,6 @@ enum Step : int { kPing, kAuth, kPort, kIp, kCapabilities, kVersion, kNode, kPsy
 // Far below what a signed number holds, as the offset grows by all that follows.
 constexpr std::int64_t kOffsetMax = std::int64_t{1} << 62;
 
-// A line of the primary, for the log.
-std::string shown_line(std::string_view line) {
-  constexpr std::size_t kLongest = 200;
-  return escape_controls(line.substr(0, kLongest));
-}
-
 std::vector<std::string_view> split_line(std::string_view line) {
   std::vector<std::string_view> words;
   while (!line.empty()) {
@@ -39,6 +33,11 @@ std::vector<std::string_view> split_line(std::string_view line) {
 }
 
 }  // namespace
+
+std::string PrimaryLink::shown_line(std::string_view line) {
+  constexpr std::size_t kLongest = 200;
+  return escape_controls(line.substr(0, kLongest));
+}
 
 std::vector<std::string> PrimaryLink::words_of_step() const {
   const Config& config = context_.config;

@@ -84,6 +84,7 @@ class PrimaryLink {
   void begin_stream();
 
   // primary_handshake.cc
+  static std::string shown_line(std::string_view line);  // of the primary, for the log
   void send_next_step();
   std::vector<std::string> words_of_step() const;
   bool read_line(InputBuffer& input, std::string& line);

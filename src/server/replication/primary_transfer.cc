@@ -40,7 +40,7 @@ void PrimaryLink::begin_transfer(std::string_view id, std::uint64_t offset) {
 // "$<bytes>", or "$EOF:<mark>" if the length is not known.
 void PrimaryLink::transfer_header(std::string_view line) {
   if (line.starts_with('-')) {
-    context_.log.warning("The primary aborted the synchronisation: {}", line);
+    context_.log.warning("The primary aborted the synchronisation: {}", shown_line(line));
     return disconnect("it aborted the synchronisation");
   }
   mark_.clear();
@@ -53,7 +53,8 @@ void PrimaryLink::transfer_header(std::string_view line) {
   } else if (length > 0) {
     to_transfer_ = static_cast<std::uint64_t>(length);
   } else {
-    context_.log.warning("The primary sent an invalid header of a transfer: '{}'", line);
+    context_.log.warning("The primary sent an invalid header of a transfer: '{}'",
+                         shown_line(line));
     return disconnect("its transfer has an invalid header");
   }
   auto file = context_.host.disk().create(file_path());

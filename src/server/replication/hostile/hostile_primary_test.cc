@@ -85,8 +85,17 @@ TEST_F(HostilePrimaryTest, ItsLinesGoIntoTheLogAsText) {
   primary_.greet();
   primary_.send("-ERR \x1b[2J no\n");
   EXPECT_TRUE(has_logged("\\x1b[2J"));
+  for (const std::string header : {"-\x1b[3J no", "\x1b[4J"}) {
+    primary_.reconnect();
+    primary_.greet();
+    primary_.send("+FULLRESYNC " + PrimaryBytes::id() + " 100\r\n" + header +
+                  std::string(1000, 'x') + "\r\n");
+  }
+  EXPECT_TRUE(has_logged("aborted the synchronisation: -\\x1b[3J no"));
+  EXPECT_TRUE(has_logged("invalid header of a transfer: '\\x1b[4J"));
   for (const std::string& line : primary_.lines) {
     EXPECT_EQ(line.find('\x1b'), std::string::npos) << line;
+    EXPECT_LT(line.size(), 400u) << line;
   }
 }
 
