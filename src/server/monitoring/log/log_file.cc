@@ -22,14 +22,19 @@ int open_text_descriptor(const char* path, TextFile kind) {
   const bool is_log = kind == TextFile::log;
   const int how = O_WRONLY | O_CLOEXEC | (is_log ? O_APPEND : O_TRUNC);
   int file = ::open(path, how | O_NOFOLLOW);
+  bool is_new = false;
   if (file < 0 && errno == ELOOP) {
     const bool is_followed = is_link_of_ours(path);
     errno = ELOOP;
-    if (is_followed) file = ::open(path, how | O_CREAT, 0600);
+    if (!is_followed) return file;
+    file = ::open(path, how);
+    is_new = file < 0 && errno == ENOENT;
+    if (is_new) file = ::open(path, how | O_CREAT, 0600);
   } else if (file < 0 && errno == ENOENT) {
     file = ::open(path, how | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-    if (file >= 0 && is_log) (void)::fchmod(file, 0640);  // whatever the umask is
+    is_new = true;
   }
+  if (file >= 0 && is_new && is_log) (void)::fchmod(file, 0640);  // whatever the umask is
   return file;
 }
 

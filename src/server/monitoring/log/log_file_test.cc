@@ -58,6 +58,12 @@ TEST_F(LogFileTest, NewFilesAreNotForEverybody) {
   fs::permissions(path("log"), fs::perms(0644));
   EXPECT_TRUE(write(path("log"), TextFile::log, "c"));
   EXPECT_EQ(mode(path("log")), 0644u);
+  fs::create_symlink(path("elsewhere"), path("link"));
+  EXPECT_TRUE(write(path("link"), TextFile::log, "a"));
+  EXPECT_EQ(mode(path("elsewhere")), 0640u);
+  fs::permissions(path("elsewhere"), fs::perms(0600));
+  EXPECT_TRUE(write(path("link"), TextFile::log, "b"));
+  EXPECT_EQ(mode(path("elsewhere")), 0600u);
 }
 
 TEST_F(LogFileTest, LinksOfOthersAreNotFollowed) {
