@@ -24,7 +24,9 @@ constexpr std::int64_t kCountMost = std::numeric_limits<std::int64_t>::max();
 // The longest reply with repetitions, which may be much larger than the key: twice as long as a
 // value may be.
 constexpr std::size_t kReplyBytesMax = std::size_t{1} << 30;  // 1 GiB
-constexpr std::size_t kMemberBytesMin = 6;                    // $0, and two ends of line
+constexpr char kReplyTooLong[] =
+    "ERR the reply would be larger than 1 GiB (ask for fewer members at a time)";
+constexpr std::size_t kMemberBytesMin = 6;  // $0, and two ends of line
 
 // What is replied with each member.
 enum class With { name_only, value, score };
@@ -104,7 +106,7 @@ class Draw {
 void reply_repeated(Call& call, const MembersRef& members, std::uint64_t count, With with) {
   std::string& out = call.reply().out();
   const std::size_t begin = out.size();
-  if (count > kReplyBytesMax / kMemberBytesMin) return call.fail("ERR value is out of range");
+  if (count > kReplyBytesMax / kMemberBytesMin) return call.fail(kReplyTooLong);
 
   reply_count(call.reply(), count, with);
   const Draw draw(members, call.keyspace().random(), count);
@@ -113,7 +115,7 @@ void reply_repeated(Call& call, const MembersRef& members, std::uint64_t count, 
     const std::size_t bytes = member.name.size() + (with == With::value ? member.value.size() : 0);
     if (out.size() - begin + bytes > kReplyBytesMax) {
       out.resize(begin);
-      return call.fail("ERR value is out of range");
+      return call.fail(kReplyTooLong);
     }
     reply_random(call.reply(), member, with);
   }
