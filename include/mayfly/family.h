@@ -12,6 +12,8 @@
 
 #include <cstdint>
 
+#include "mayfly/internal/language.h"  // refuses an older language in one line
+
 namespace mayfly {
 
 namespace internal {

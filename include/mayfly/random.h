@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "mayfly/internal/language.h"  // refuses an older language in one line
+
 namespace mayfly {
 
 class Random {

@@ -17,6 +17,8 @@
 #include <string>
 #include <utility>
 
+#include "mayfly/internal/language.h"  // refuses an older language in one line
+
 namespace mayfly {
 
 // What a caller can act on. Messages are for people; do not compare them.

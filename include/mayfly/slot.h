@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mayfly/internal/language.h"  // refuses an older language in one line
+
 namespace mayfly {
 
 using Slot = std::uint32_t;

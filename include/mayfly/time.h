@@ -8,6 +8,8 @@
 
 #include <chrono>
 
+#include "mayfly/internal/language.h"  // refuses an older language in one line
+
 namespace mayfly {
 
 using Millis = std::chrono::milliseconds;

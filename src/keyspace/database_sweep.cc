@@ -157,11 +157,11 @@ std::size_t Database::sweep_taken(const ExecContext& context, const Due& taken, 
   place(taken.slot)->has_deadline = 0;
   std::size_t members = 0;
   if (keyspace_.observer() != nullptr) {
-    // Members that were due before their key are expiries of their own.
+    // Members that were due before their key expire separately.
     if (is_due(earliest_member_deadline(taken.slot), context.now)) {
       members += sweep_members_of(context, taken.slot, limit, FoundBy::sweep, true);
     }
-    // More than the limit: its turn comes again.
+    // More than the limit: the next sweep goes on with it.
     if (is_due(earliest_member_deadline(taken.slot), context.now)) {
       set_deadline(taken.slot, taken.deadline);
       return members;

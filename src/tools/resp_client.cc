@@ -112,9 +112,14 @@ bool is_of_state(std::string_view error) {
                              [&](std::string_view state) { return error.starts_with(state); });
 }
 
-// An error of the server may come with escape sequences.
+// An error of the server may come with escape sequences, and be as long as a reply.
 void escape_errors(ReplyValue& reply) {
-  if (reply.kind == ReplyValue::Kind::error) reply.text = escape_controls(reply.text);
+  constexpr std::size_t kLongest = 1024;
+  if (reply.kind == ReplyValue::Kind::error) {
+    const bool is_cut = reply.text.size() > kLongest;
+    reply.text = escape_controls(std::string_view(reply.text).substr(0, kLongest));
+    if (is_cut) reply.text += "...";
+  }
   for (ReplyValue& item : reply.items) escape_errors(item);
 }
 

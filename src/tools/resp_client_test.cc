@@ -105,6 +105,13 @@ TEST_F(RespClientTest, ErrorsAreForPeople) {
             "invalid reply: the reply has a line that means nothing: '\\x1b[2J'");
 }
 
+TEST_F(RespClientTest, OfAnErrorAKibibyteIsShown) {
+  const std::string shown(1024, 'x');
+  answer("-" + shown + "\r\n-" + shown + "y\r\n");
+  EXPECT_EQ(client_->read()->text, shown);
+  EXPECT_EQ(client_->read()->text, shown + "...");
+}
+
 TEST(EscapeTextsTest, EndsOfLinesStay) {
   const auto escaped = [](const std::string& text) {
     ReplyValue reply;

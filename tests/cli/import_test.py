@@ -340,8 +340,9 @@ class IntoServerTest(ServerCase):
                       ("--to", target, "--without-functions")):
             summary = self.copied("import", f"redis://reader:p@{place}", *words)
             self.assertEqual(summary["keys"], 1)
-            databases, libraries = summary["not_copied"]
+            databases, slots, libraries = summary["not_copied"]
             self.assertRegex(databases, "^other databases, if there are any: INFO .*NOPERM")
+            self.assertRegex(slots, "^slots of other nodes, if there are any: INFO .*NOPERM")
             self.assertRegex(libraries, "^libraries of functions, if there are any: FUNCTION .*NOP")
         self.refused(self.program.run("import", f"redis://reader:p@{place}", "--to", target,
                                       "--strict"), "libraries of functions", "NOPERM")

@@ -2,6 +2,9 @@
 """A live cluster of redis-server moves to Mayfly, as docs/cluster.md says: a server follows each
 old primary, and becomes a node with the data that it has then."""
 
+import json
+import os
+import tempfile
 import unittest
 
 from cluster import LOOPBACK, RedisCluster, run
@@ -34,6 +37,7 @@ class ImportTest(unittest.TestCase):
             old.create()
             client = old.client()
             write(client, range(KEYS))
+            self.check_copies(old.nodes)
             servers = [self.enterContext(Mayfly()) for _ in old.nodes]
             pairs = list(zip(old.nodes, servers))
             for node, server in pairs:
@@ -47,6 +51,18 @@ class ImportTest(unittest.TestCase):
             for node, server in pairs:
                 self.become_node(server, slots_of(node), etcd)
             self.check(servers, etcd)
+
+    def check_copies(self, nodes):
+        """`mayfly import` copies one node, and names the others with their slots."""
+        for node in nodes:
+            db = os.path.join(self.enterContext(tempfile.TemporaryDirectory()), "copy.db")
+            source = f"redis://{node.host}:{node.port}"
+            words = [os.environ["MAYFLY"], "import", source, "--db", db, "--json"]
+            summary = json.loads(run(words))
+            self.assertEqual(summary["keys"], node.told("DBSIZE"))
+            self.assertEqual(sorted(summary["not_copied"]), sorted(
+                f"slots {'-'.join(slots_of(other))} of another node of the cluster: "
+                f"redis://{other.host}:{other.port}" for other in nodes if other is not node))
 
     def become_node(self, server, slots, etcd):
         client = server.client()

@@ -31,7 +31,7 @@ constexpr const char* kImportExamples =
     "From server to server all databases are copied, and libraries of functions, unless the "
     "source\n"
     "names a database. A store takes one database, 0 unless the source names another. The summary\n"
-    "names databases and libraries that were not copied.\n"
+    "names databases and libraries that were not copied, and slots of other nodes of a cluster.\n"
     "\n"
     "In a store, strings are stored as key -> value in the family 'default'. Members of other\n"
     "types are entries in families of their own, so that each member can expire:\n"
@@ -118,6 +118,25 @@ Result<std::string> unseen(std::string_view what, const Error& why) {
   return fmt::format("{}, if there are any: {}", what, why.message);
 }
 
+// What other nodes of its cluster have, a line each.
+Status add_other_slots(ServerSource& source, const ServerAddress& from,
+                       std::vector<std::string>& lines) {
+  const Result<std::vector<OtherSlots>> slots = source.other_slots();
+  if (!slots) {
+    Result<std::string> line = unseen("slots of other nodes", slots.error());
+    if (!line) return line.error();
+    lines.push_back(*std::move(line));
+  }
+  for (const OtherSlots& others : slots ? *slots : std::vector<OtherSlots>()) {
+    ServerAddress node = from;
+    node.port = others.port;
+    if (!others.host.empty()) node.host = others.host;
+    lines.push_back(fmt::format("slots {} of another node of the cluster: {}", others.slots,
+                                node.server_text()));
+  }
+  return Done{};
+}
+
 // What the source has and the copy has not, a line each. `are_copied`: the libraries of functions.
 Result<std::vector<std::string>> left_out(ServerSource& source, const ServerAddress& from,
                                           bool are_copied) {
@@ -142,6 +161,7 @@ Result<std::vector<std::string>> left_out(ServerSource& source, const ServerAddr
     lines.push_back(fmt::format("database {} with {} key{}: {}", database.number, database.keys,
                                 database.keys == 1 ? "" : "s", other.text()));
   }
+  if (Status status = add_other_slots(source, from, lines); !status) return status.error();
   if (are_copied) return lines;
   const Result<std::vector<FunctionLibrary>> libraries = source.libraries();
   if (!libraries) {

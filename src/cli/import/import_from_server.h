@@ -57,9 +57,11 @@ class ServerSource final : public CopySource {
   Status go_to(std::string_view place) override;
   bool is_at_end() const override { return waiting_.empty() && at_ == databases_.size(); }
 
-  // Those that are copied, all of the server, and its libraries of functions.
+  // Those that are copied, all of the server, what other nodes of its cluster have, and its
+  // libraries of functions.
   const std::vector<DatabaseKeys>& databases() const { return databases_; }
   Result<std::vector<DatabaseKeys>> all_databases() { return databases_of(client_); }
+  Result<std::vector<OtherSlots>> other_slots() { return other_slots_of(client_); }
   Result<std::vector<FunctionLibrary>> libraries() { return libraries_of(client_); }
 
   // It is a replica that has lost its primary. An unknown answer counts as no.

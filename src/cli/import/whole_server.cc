@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "text/byte_text.h"
@@ -34,6 +35,26 @@ FunctionLibrary library_of(const ReplyValue& reply) {
   return library;
 }
 
+// A range of CLUSTER SLOTS: both ends, then its primary and replicas, each with host, port and id.
+void add_slots(const ReplyValue& range, std::string_view own_id, std::vector<OtherSlots>& others) {
+  if (range.items.size() < 3) return;
+  const std::span nodes(range.items.begin() + 2, range.items.end());
+  const bool is_own = std::ranges::any_of(nodes, [own_id](const ReplyValue& node) {
+    return node.items.size() > 2 && node.items[2].text == own_id;
+  });
+  const std::vector<ReplyValue>& primary = nodes[0].items;
+  if (is_own || primary.size() < 2) return;
+  const std::string& host = primary[0].text;
+  const auto port = static_cast<int>(primary[1].integer);
+  auto found = std::ranges::find_if(
+      others, [&](const OtherSlots& other) { return other.host == host && other.port == port; });
+  if (found == others.end()) found = others.insert(found, {host, port, ""});
+  const std::int64_t first = range.items[0].integer;
+  const std::int64_t last = range.items[1].integer;
+  if (!found->slots.empty()) found->slots += ' ';
+  found->slots += first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
+}
+
 }  // namespace
 
 std::vector<DatabaseKeys> keys_of_databases(std::string_view info) {
@@ -55,6 +76,22 @@ Result<std::vector<DatabaseKeys>> databases_of(RespClient& client) {
     return Error{info.error().code, fmt::format("INFO keyspace: {}", info.error().message)};
   }
   return keys_of_databases(info->text);
+}
+
+Result<std::vector<OtherSlots>> other_slots_of(RespClient& client) {
+  const auto failed = [](std::string_view command, const Error& why) {
+    return Error{why.code, fmt::format("{}: {}", command, why.message)};
+  };
+  const Result<ReplyValue> info = client.call("INFO", "cluster");
+  if (!info) return failed("INFO cluster", info.error());
+  std::vector<OtherSlots> others;
+  if (info->text.find("cluster_enabled:1") == std::string::npos) return others;
+  const Result<ReplyValue> own = client.call("CLUSTER", "MYID");
+  if (!own) return failed("CLUSTER MYID", own.error());
+  const Result<ReplyValue> all = client.call("CLUSTER", "SLOTS");
+  if (!all) return failed("CLUSTER SLOTS", all.error());
+  for (const ReplyValue& range : all->items) add_slots(range, own->text, others);
+  return others;
 }
 
 Result<std::vector<FunctionLibrary>> libraries_of(RespClient& client) {

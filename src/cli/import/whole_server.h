@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server has besides the keys of one database: other databases, and libraries of functions.
+// What a server has besides the keys of one database: other databases, and libraries of functions;
+// and what other nodes of its cluster have.
 
 #pragma once
 
@@ -21,6 +22,16 @@ struct DatabaseKeys {
 // Databases that have keys, by their numbers: of a server, and in a reply of INFO keyspace.
 Result<std::vector<DatabaseKeys>> databases_of(RespClient& client);
 std::vector<DatabaseKeys> keys_of_databases(std::string_view info);
+
+// Slots of a cluster that another node has, with the address of its primary.
+struct OtherSlots {
+  std::string host;  // empty: the host of the server
+  int port = 0;
+  std::string slots;  // "0-5460 7000"
+};
+
+// One for each other primary of the cluster of a server. None if it is in no cluster.
+Result<std::vector<OtherSlots>> other_slots_of(RespClient& client);
 
 struct FunctionLibrary {
   std::string name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An append-only file that was not loaded, or only in part, gets second names before it is replaced.
+// An append-only file that was not loaded, or only in part, gets second names before its end.
 
 #include "persist/aof/aof_manifest.h"
 #include "server/persistence/aof_writer.h"
