@@ -198,7 +198,7 @@ int kvstore_increment(KVStore* kv, const void* key, int key_length, int64_t delt
 int kvstore_cf_increment(KVColumnFamily* cf, const void* key, int key_length, int64_t delta,
                          int64_t* sum);
 
-// Entries in the file, expired ones included, as in SNKV. O(1).
+// Entries in the file, expired ones included, as in SNKV. O(1); in a snapshot from the second call.
 int kvstore_count(KVStore* kv, int64_t* count);
 int kvstore_cf_count(KVColumnFamily* cf, int64_t* count);
 

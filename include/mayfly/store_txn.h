@@ -82,7 +82,8 @@ class ReadTxn {
   Result<Cursor> cursor(CursorOptions options = {}, Family family = {}) const;
 
   // The entries whose deadline is in [from, to), nearest first, `limit` at most; expired ones are
-  // left out. Cost: O(log n + what is returned).
+  // left out. Cost: O(log n + what is returned). Entries that were erased since the last checkpoint
+  // are passed; those before all others only once.
   Result<std::vector<Expiring>> expiring(Time from, Time to, std::size_t limit = SIZE_MAX,
                                          Family family = {}) const;
 

@@ -197,7 +197,8 @@ def python_paths(file):
 def compile_alone(tree, file, common):
     is_public = file.path.startswith("include/")
     before = [] if is_public else ["-include", str(common)]
-    paths = ["-Iinclude", "-Isrc", "-I.", "-Itests", *python_paths(file)]
+    beside = [f"-I{'/'.join(file.folders)}"] if file.folders[:1] == ["tests"] else []
+    paths = ["-Iinclude", "-Isrc", "-I.", *beside, *python_paths(file)]
     command = [*compiler(), "-fsyntax-only", *before, *paths, "-x", "c++", "-"]
     source = f'#include "{file.include_name}"\n' * 2
     done = subprocess.run(

@@ -16,7 +16,9 @@
 #include "mayfly/cache.h"
 #include "mayfly/deadline_heap.h"
 #include "mayfly/deadline_tree.h"
+#include "mayfly/lazy_index.h"
 #include "mayfly/random.h"
+#include "mayfly/sampler.h"
 #include "mayfly/timer_wheel.h"
 #include "mayfly/volatile_set.h"
 #include "mayfly/window_queue.h"
@@ -111,6 +113,78 @@ void add_caches() {
     }
     Counted counted;
     for (std::uint64_t i = 0; i < kOperations; ++i) cache.put(~i, i);
+    counted.end(of);
+  });
+}
+
+// ---- The indexes by themselves ----
+
+// Slots that were scheduled, moved and cancelled; then `size` of them, due within a day, after
+// kDue that are due within the first seconds.
+template <class Index>
+struct UsedIndex {
+  explicit UsedIndex(std::size_t size) {
+    const auto slots = static_cast<Slot>(kDue + size);
+    std::vector<Due> nothing;
+    index.take_due(Time(), 1, nothing);  // turns a wheel to the time
+    index.reserve(slots);
+    for (Slot slot = 0; slot < slots; ++slot) {
+      index.schedule(slot, Time(Millis(slot)));
+      index.schedule(slot, later());
+      if (slot % 3 == 0) index.cancel(slot);
+    }
+    for (Slot slot = 0; slot < slots; ++slot) {
+      index.schedule(slot, slot < kDue ? Time(Millis(10 * slot)) : later());
+    }
+  }
+  Time later() {
+    return Time(Millis(60'000 + static_cast<std::int64_t>(random.below(86'400'000))));
+  }
+
+  Random random{1};
+  Index index{};
+};
+
+// `schedule`: "linear" makes as many operations as there are slots, so that a compaction now and then
+// has its share in each.
+template <class Index>
+void add_index(const std::string& index, const std::string& header, const std::string& schedule,
+               const std::string& count) {
+  add(index + " schedule and cancel, next deadline", schedule, header,
+      [is_amortised = schedule == "linear"](std::size_t size, const std::string& of) {
+        UsedIndex<Index> used(size);
+        Counted counted;
+        std::uint64_t sum = 0;
+        for (std::uint64_t i = 0; i < (is_amortised ? size : kOperations); ++i) {
+          const auto slot = static_cast<Slot>(i * 7'919 % size);
+          used.index.cancel(slot);
+          sum += static_cast<std::uint64_t>(used.index.next_deadline().time_since_epoch().count());
+          used.index.schedule(slot, used.later());
+        }
+        counted.end(of);
+        if (sum == 1) std::abort();  // so that it is needed
+      });
+  add(index + " count due", count, header, [](std::size_t size, const std::string& of) {
+    const UsedIndex<Index> used(size);
+    Counted counted;
+    for (int i = 0; i < 20; ++i) (void)used.index.count_due(Time(Millis(5'000 + i)));
+    counted.end(of);
+  });
+}
+
+void add_indexes() {
+  add_index<VolatileSet>("VolatileSet", "volatile_set.h", "constant", "constant");
+  add_index<TimerWheel>("TimerWheel", "timer_wheel.h", "constant", "constant");
+  add_index<DeadlineHeap>("DeadlineHeap", "deadline_heap.h", "linear", "constant");
+  add_index<DeadlineTree>("DeadlineTree", "deadline_tree.h", "log", "constant");
+  add_index<WindowQueue>("WindowQueue", "window_queue.h", "log", "constant");
+  add_index<Sampler>("Sampler", "sampler.h", "constant", "linear");
+  add_index<LazyIndex>("LazyIndex", "lazy_index.h", "constant", "linear");
+  add("Sampler cycle", "constant", "sampler.h", [](std::size_t size, const std::string& of) {
+    UsedIndex<Sampler> used(size);
+    std::vector<Due> taken;
+    Counted counted;
+    for (int i = 0; i < 100; ++i) used.index.take_due(Time(), SIZE_MAX, taken);
     counted.end(of);
   });
 }
@@ -327,6 +401,7 @@ void add_members() {
 
 int main(int argc, char** argv) {
   mayfly::add_caches();
+  mayfly::add_indexes();
   mayfly::add_keys();
   mayfly::add_members();
   return mayfly::run_promises(argc, argv);

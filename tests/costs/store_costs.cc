@@ -4,11 +4,13 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
+#include "kvstore.h"
 #include "mayfly/store.h"
 #include "promises.h"
 #include "store/txn/txn.h"
@@ -72,14 +74,30 @@ class UsedStore {
     must(txn.commit());
     clock.advance(2s);
   }
-  // As many as the store has, removed by a purge; LMDB still has them.
-  void purge_many() {
-    make_due(size, "many");
+  // The same; LMDB has them.
+  void make_due_in_tree(std::size_t count, const std::string& prefix) {
+    make_due(count, prefix);
     clock.set(clock.now() - 2s);
     must(store->checkpoint());
     clock.advance(2s);
+  }
+  // As many as the store has, removed by a purge; LMDB still has them.
+  void purge_many() {
+    make_due_in_tree(size, "many");
     while (store->purge_expired({.entries = 1'000}).removed > 0) continue;
   }
+
+  // As many as the store has, of nearer deadlines than all others, erased by hand; LMDB still has
+  // them.
+  void erase_nearest() {
+    auto txn = must(store->write());
+    for (std::size_t i = 0; i < size; ++i) txn.put("near" + std::to_string(i), "value", 1h);
+    must(txn.commit());
+    must(store->checkpoint());
+    for (std::size_t i = 0; i < size; ++i) (void)must(store->erase("near" + std::to_string(i)));
+  }
+
+  std::filesystem::path path() const { return folder_ / "store"; }
 
   const std::size_t size;
   ManualClock clock{Time(Millis(1'800'000'000'000))};
@@ -110,6 +128,29 @@ void add_both(const std::string& name, const std::string& growth, const std::str
 class InsideTxn : public ReadTxn {
  public:
   static internal::Txn& of(const ReadTxn& txn) { return *(txn.*&InsideTxn::txn_); }
+};
+
+// A handle of the C interface on the same store.
+class HandleInC {
+ public:
+  explicit HandleInC(UsedStore& used) {
+    KVStoreConfig config{};
+    config.syncLevel = KVSTORE_SYNC_NONE;
+    KVStoreOptions options{};
+    options.size = sizeof options;
+    options.nowArgument = &used.clock;
+    options.nowMs = [](void* clock) -> std::int64_t {
+      return static_cast<const ManualClock*>(clock)->now().time_since_epoch().count();
+    };
+    if (kvstore_open_ex(used.path().c_str(), &handle, &config, &options) != KVSTORE_OK) {
+      throw std::runtime_error("cannot open it in C");
+    }
+  }
+  ~HandleInC() { kvstore_close(handle); }
+  HandleInC(const HandleInC&) = delete;
+  HandleInC& operator=(const HandleInC&) = delete;
+
+  KVStore* handle = nullptr;
 };
 
 void nothing(UsedStore&) {}
@@ -156,10 +197,111 @@ void add_store() {
   });
 }
 
+// Everything that is due, a third of all, by each call that removes it: half of it is in LMDB.
+void add_purge(const std::string& name, const std::string& place,
+               const std::function<std::uint64_t(UsedStore&, KVStore*)>& run) {
+  add("store purge of everything due, " + name, "linear", place,
+      [run](std::size_t size, const std::string& of) {
+        UsedStore used(size);
+        used.make_due_in_tree(size / 4, "first");
+        used.make_due(size / 4, "second");
+        const HandleInC c(used);
+        Counted counted;
+        const std::uint64_t removed = run(used, c.handle);
+        counted.end(of);
+        if (removed != size / 4 * 2) throw std::runtime_error("not all was removed");
+      });
+}
+
+void add_purges() {
+  add_purge("at once", "README.md, store.h",
+            [](UsedStore& used, KVStore*) { return used.store->purge_expired().removed; });
+  add_purge("by limited calls", "store.h", [](UsedStore& used, KVStore*) {
+    std::uint64_t all = 0;
+    while (const auto removed = used.store->purge_expired({.entries = 100}).removed) all += removed;
+    return all;
+  });
+  add_purge("in a transaction", "store_txn.h", [](UsedStore& used, KVStore*) {
+    auto txn = must(used.store->write());
+    std::uint64_t all = 0;
+    while (const auto removed = txn.purge_expired(100)) all += removed;
+    must(txn.commit());
+    return all;
+  });
+  add_purge("in C", "kvstore.h", [](UsedStore&, KVStore* kv) {
+    int removed = 0;
+    kvstore_purge_expired(kv, &removed);
+    return static_cast<std::uint64_t>(removed);
+  });
+  add_purge("by limited calls in C", "kvstore.h", [](UsedStore&, KVStore* kv) {
+    std::uint64_t all = 0;
+    for (std::int64_t removed = 1; removed != 0; all += static_cast<std::uint64_t>(removed)) {
+      kvstore_purge_expired_limit(kv, 100, &removed);
+    }
+    return all;
+  });
+}
+
+void add_counts() {
+  add_both(
+      "count of entries of which many are due", "linear", "kvstore.h, store_stats.h",
+      [](UsedStore& used) { used.make_due(used.size / 2); },
+      [](UsedStore& used) {
+        for (int i = 0; i < 5; ++i) (void)must(used.store->count());
+      });
+  add("store count of entries in an older snapshot, but for the first", "constant", "kvstore.h",
+      [](std::size_t size, const std::string& of) {
+        UsedStore used(size);
+        const HandleInC c(used);
+        std::int64_t count = 0;
+        kvstore_begin(c.handle, 0);
+        for (int i = 0; i < 10; ++i) used.put(0, size / 10);
+        kvstore_count(c.handle, &count);
+        Counted counted;
+        for (int i = 0; i < kCalls; ++i) kvstore_count(c.handle, &count);
+        counted.end(of);
+        kvstore_rollback(c.handle);
+      });
+}
+
+void add_more() {
+  add("store page of what expires next, the nearest erased before", "log", "store_txn.h",
+      [](std::size_t size, const std::string& of) {
+        UsedStore used(size);
+        used.erase_nearest();
+        const auto page = [&used] {
+          const Time now = used.clock.now();
+          (void)must(used.store->expiring(now, now + 24h * 100, 10));
+        };
+        page();  // which passes them, once
+        Counted counted;
+        for (int i = 0; i < kCalls; ++i) page();
+        counted.end(of);
+      });
+  add("store clear", "linear", "store_txn.h", [](std::size_t size, const std::string& of) {
+    UsedStore used(size);
+    Counted counted;
+    must(used.store->clear());
+    counted.end(of);
+  });
+  add("store deadline of a large value", "constant", "store_txn.h",
+      [](std::size_t size, const std::string& of) {
+        UsedStore used(1'000);
+        must(used.store->put("large", std::string(100 * size, 'x'), 24h));
+        must(used.store->checkpoint());
+        Counted counted;
+        for (int i = 0; i < kCalls; ++i) (void)must(used.store->deadline("large"));
+        counted.end(of);
+      });
+}
+
 }  // namespace
 }  // namespace mayfly
 
 int main(int argc, char** argv) {
   mayfly::add_store();
+  mayfly::add_purges();
+  mayfly::add_counts();
+  mayfly::add_more();
   return mayfly::run_promises(argc, argv);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// As store_memory_test.cc: each call of the C interface on the keys of a column family, without a
-// handle, by the handle of "default" and by that of another one; and the calls that are in neither.
+// As store_memory_test.cc: each C call on the keys of a column family, without a handle and with the
+// handles of two families, and the C calls that no other file has.
 
 #include <cstdint>
 #include <string>
@@ -214,7 +214,7 @@ TEST_F(HandleMemoryTest, InAnOpenTransaction) {
   in_txn("default TTL", [](KVStore* kv) { return kvstore_set_default_ttl(kv, KVSTORE_NO_TTL); });
 }
 
-// The wall clock goes there, so it is another store.
+// With the wall clock, and therefore on another store.
 TEST_F(HandleMemoryTest, OpeningByTheWallClock) {
   try_all({"open", closed, [](World& world) {
              KVStore* kv = nullptr;

@@ -142,6 +142,7 @@ Result<std::vector<Expiring>> ReadTxn::expiring(Time from, Time to, std::size_t 
     result.push_back({std::string(walk.key()), walk.deadline()});
   }
   if (!walk.status()) return walk.status().error();
+  walk.remember_front();
   return result;
 }
 

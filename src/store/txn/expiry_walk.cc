@@ -100,6 +100,12 @@ void ExpiryWalk::seek(const ExpiryFloor& from) {
   txn_.raise_floor(view_, place());
 }
 
+void ExpiryWalk::remember_front() {
+  if (passed_ < kWorthKeeping || !status()) return;
+  ExpiryWalk front(txn_, view_, end_);
+  front.seek(Time::min());
+}
+
 ExpiryFloor ExpiryWalk::place() {
   return choose() ? ExpiryFloor{deadline(), head_of(key())} : ExpiryFloor{kNever};
 }

@@ -9,7 +9,7 @@
 // Cost: O(log n) plus the rows that are passed: rows of LMDB and of the tables whose entry has been
 // erased or has got another deadline since. A walk from the front begins at the floor of the family
 // (table/expiry_floors.h), and raises it if it has passed some, so the next one does not pass them
-// again.
+// again; remember_front() does that for other walks.
 
 #pragma once
 
@@ -82,6 +82,10 @@ class ExpiryWalk {
 
   // Before which the walk has passed or shown everything.
   ExpiryFloor place();
+
+  // To be called at the end of a walk that did not begin at the front. If it has passed many rows,
+  // and nothing lies before them, the next walk does not pass them again.
+  void remember_front();
 
   // How many rows it has passed since seek() without showing them.
   std::size_t passed() const { return passed_; }

@@ -91,8 +91,9 @@ struct FamilyView {
   bool has_ttl = false;      // whether LMDB has deadlines; if not, nobody looks for one there
   bool has_expired = false;  // whether any of these is due; if not, only a read of a deadline looks
   Millis default_ttl = Millis::max();
-  std::optional<ExpiryFloor> floor{};  // before which no deadline is; nothing: not asked for yet
-  Time least_put = kNever;             // that the transaction has put since it was asked for
+  std::optional<ExpiryFloor> floor{};    // before which no deadline is; nothing: not asked for yet
+  Time least_put = kNever;               // that the transaction has put since it was asked for
+  std::optional<CountChange> counted{};  // by the tables, to a transaction that only reads
 };
 
 // An entry, with its deadline.
@@ -185,7 +186,8 @@ class Txn {
 
   Result<FamilyCounts> count(FamilyView& view);
 
-  // Expired ones included. Cost: O(1).
+  // Expired ones included. Cost: O(1); the first time also what others have written to the family
+  // since the snapshot was taken.
   Result<std::uint64_t> count_stored(FamilyView& view);
   Result<TtlHistogram> ttl_histogram(FamilyView& view, bool with_bytes);
 
@@ -232,6 +234,7 @@ class Txn {
   bool resolve(FamilyView& view, Family family);
   void look_ahead(FamilyView& view);
   void forget_views();
+  CountChange counted_in_tables(FamilyView& view) const;
   Result<Old> look_deadline(FamilyView& view, std::string_view key);
   Result<Time> tree_deadline(FamilyView& view, std::string_view stored);
   Result<std::optional<StoredEntry>> look_in_tree(FamilyView& view, std::string_view key,

@@ -63,10 +63,18 @@ Result<std::optional<StoredEntry>> Txn::find(FamilyView& view, std::string_view 
   return std::optional<StoredEntry>();
 }
 
+// Nothing changes in a snapshot. One that writes is the newest, so its tables have nothing behind
+// it.
+CountChange Txn::counted_in_tables(FamilyView& view) const {
+  if (writes_) return window_.count(view.id);
+  if (!view.counted) view.counted = window_.count(view.id);
+  return *view.counted;
+}
+
 Result<std::uint64_t> Txn::count_stored(FamilyView& view) {
   const auto data = table_stat(lmdb(), view.tables.data);
   if (!data) return data.error();
-  return data->ms_entries + static_cast<std::uint64_t>(window_.count(view.id).entries);
+  return data->ms_entries + static_cast<std::uint64_t>(counted_in_tables(view).entries);
 }
 
 // What is due is walked over; the rest is known without looking.
@@ -74,7 +82,7 @@ Result<FamilyCounts> Txn::count(FamilyView& view) {
   FamilyCounts counts;
   const auto stored = count_stored(view);
   if (!stored) return stored.error();
-  const CountChange change = window_.count(view.id);
+  const CountChange change = counted_in_tables(view);
   counts.stored = *stored;
   std::uint64_t with_ttl = static_cast<std::uint64_t>(change.with_deadline);
   if (view.has_ttl) {

@@ -3,7 +3,7 @@
 // such as LMDB. Included by one source of a program.
 //
 //   FailingMemory::watch_this_thread();  // allocations of other threads never fail
-//   FailingMemory::arm(3, false);        // the third allocation fails; true: all later, too
+//   FailingMemory::arm(3, false);        // the third allocation fails; true: and all later
 //   ...
 //   const bool any = FailingMemory::disarm();  // whether one has failed
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trials of calls without memory, with what is verified after each. Included by one source of a
-// program, since it has failing_memory.h.
+// Trials of calls without memory, and the checks after each. Included by one source of a program,
+// since it includes failing_memory.h.
 
 #pragma once
 

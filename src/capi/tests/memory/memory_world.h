@@ -180,7 +180,7 @@ struct Trial {
   std::function<void(World&)> after = [](World&) {};
 };
 
-// What the last call that failed for another reason said. Notes it without an allocation.
+// The message of the last call that failed for another reason. It is kept without an allocation.
 inline char failure_text[300];
 inline Outcome failed_with(const char* message) {
   std::snprintf(failure_text, sizeof failure_text, "%s", message);
