@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each bad state of one server in GET /ready, the log, CLUSTER INFO and INFO, by table. `mayfly
-// cluster status` and `check` have theirs in src/cli/cluster/watch/picture_table_test.cc.
+// cluster status` and `check` are tested in src/cli/cluster/watch/picture_table_test.cc.
 
 #include "server/http/readiness.h"
 
