@@ -157,10 +157,14 @@ TEST_F(AofReplayTest, AScriptThatTakesLongIsToldAndEndsWithTheServer) {
       get = client_->run("GET k");
       kill = client_->run("SCRIPT KILL");
       is_told = log_has("Slow script of the append-only file");
-      server().parts().scripting.abandon();  // as SHUTDOWN NOSAVE and SIGTERM do
+      persistence().shutdown().take_signal("TERM", {});
     };
   };
-  EXPECT_EQ(start_with(set_ + request({"EVAL", "while true do end", "0"}) + set_), "");
+  const std::string log = set_ + request({"EVAL", "while true do end", "0"}) + set_;
+  EXPECT_EQ(start_with(log), "");
+  EXPECT_TRUE(fixture_->is_shut_down);
+  EXPECT_TRUE(persistence().shut_down(persistence().saves_at_end()));
+  EXPECT_EQ(disk_.bytes(kFirstIncrement), log);
   EXPECT_EQ(get, "(error) LOADING Mayfly is loading the dataset in memory");
   EXPECT_TRUE(kill.find("LOADING") != kill.npos || kill.find("UNKILLABLE") != kill.npos) << kill;
   EXPECT_TRUE(is_told);
