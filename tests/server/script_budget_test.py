@@ -48,7 +48,7 @@ SCRIPTS = (
 
 THRESHOLD_MS = 20
 MOST_MS = 100  # without an answer
-WATCHED_MS = 400  # of a script
+WATCHED_MS = 250  # of a script
 ATTEMPTS = 3
 
 # Each library function, with an input as large as the memory of scripts allows for: a text of 2e8
