@@ -48,32 +48,19 @@ class Shell {
     std::string name;
     words >> name;
     static const std::map<std::string, std::string (Shell::*)(Words&)> kCommands = {
-        {"open", &Shell::open},
-        {"close", &Shell::close},
-        {"clock", &Shell::clock},
-        {"put", &Shell::put},
-        {"get", &Shell::get},
-        {"begin", &Shell::begin},
-        {"tput", &Shell::put_in_txn},
-        {"commit", &Shell::commit},
-        {"walk", &Shell::walk},
-        {"step", &Shell::step},
-        {"purge", &Shell::purge},
-        {"count", &Shell::count},
-        {"family", &Shell::family},
-        {"drop", &Shell::drop},
-        {"fill", &Shell::fill},
-        {"batch", &Shell::batch},
-        {"verify", &Shell::verify},
-        {"erase", &Shell::erase},
-        {"backup", &Shell::backup},
-        {"compact", &Shell::compact},
-        {"sync", &Shell::sync},
-        {"checkpoint", &Shell::checkpoint},
-        {"check", &Shell::check},
-        {"limit", &Shell::limit},
-        {"deadline", &Shell::deadline},
-        {"increment", &Shell::increment}};
+        {"open", &Shell::open},         {"close", &Shell::close},
+        {"clock", &Shell::clock},       {"put", &Shell::put},
+        {"get", &Shell::get},           {"begin", &Shell::begin},
+        {"tput", &Shell::put_in_txn},   {"commit", &Shell::commit},
+        {"walk", &Shell::walk},         {"step", &Shell::step},
+        {"purge", &Shell::purge},       {"count", &Shell::count},
+        {"family", &Shell::family},     {"drop", &Shell::drop},
+        {"fill", &Shell::fill},         {"batch", &Shell::batch},
+        {"verify", &Shell::verify},     {"erase", &Shell::erase},
+        {"backup", &Shell::backup},     {"compact", &Shell::compact},
+        {"sync", &Shell::sync},         {"checkpoint", &Shell::checkpoint},
+        {"check", &Shell::check},       {"limit", &Shell::limit},
+        {"deadline", &Shell::deadline}, {"increment", &Shell::increment}};
     const auto found = kCommands.find(name);
     if (found == kCommands.end()) return "no such command: " + name;
     if (!store_ && name != "open" && name != "clock" && name != "limit") return "nothing is open";
@@ -305,7 +292,15 @@ class Shell {
 
   std::string compact(Words&) { return answer(store_->compact()); }
   std::string sync(Words&) { return answer(store_->sync()); }
-  std::string checkpoint(Words&) { return answer(store_->checkpoint()); }
+
+  // checkpoint [truncate]
+  std::string checkpoint(Words& words) {
+    std::string mode;
+    words >> mode;
+    if (mode != "truncate") return answer(store_->checkpoint());
+    const auto done = store_->checkpoint(CheckpointMode::truncate);
+    return done ? "ok" : answer(done.error());
+  }
 
   std::string check(Words&) {
     const auto report = store_->check();

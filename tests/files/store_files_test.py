@@ -126,6 +126,21 @@ class ModeTest(FilesTest):
                 for name in ["store", "store-wal", "store-shm", "store-lock"]:
                     self.assertEqual(oct(self.mode(f"{self.folder}/{name}")), oct(mode), name)
 
+    def test_a_log_that_is_there_already_takes_the_mode_that_the_store_has_now(self):
+        for before, after in [(0o644, 0o600), (0o600, 0o660)]:
+            with self.subTest(before=oct(before), after=oct(after)):
+                self.new_folder()
+                self.make(before)
+                shell = self.open_with_log()
+                shell.kill()
+                self.assertEqual(oct(self.mode(f"{self.path}-wal")), oct(before))
+                os.chmod(self.path, after)
+                shell = self.shell()
+                shell.ok(f"open {self.path} full")
+                for suffix in SUFFIXES:
+                    self.assertEqual(oct(self.mode(self.path + suffix)), oct(after), suffix)
+                self.assertEqual(shell.ok("get b"), "2")
+
     def test_root_leaves_a_store_to_its_owner(self):
         if os.getuid() != 0:
             skip(self, "only root can write files of others")
@@ -305,6 +320,48 @@ class LostFilesTest(FilesTest):
         self.assertEqual(other.ok("get b"), "2")
 
 
+    def test_nothing_is_removed_or_replaced_that_another_store_has(self):
+        for command in ["compact", "checkpoint truncate", "put b 2 0"]:
+            with self.subTest(command):
+                self.new_folder()
+                shell = self.shell()
+                shell.ok(f"open {self.path} off interval=100000")
+                shell.ok("put a 1 0")
+                if not command.startswith("put"):
+                    shell.ok("put b 2 0")  # makes the log
+                for suffix in SUFFIXES:
+                    if os.path.exists(self.path + suffix):
+                        os.rename(self.path + suffix, f"{self.folder}/away{suffix}")
+                other = self.shell()
+                other.ok(f"open {self.path} full")
+                other.ok("put mine 1 0")
+                other.ok("put mine2 2 0")
+                files = [os.stat(self.path + suffix).st_ino for suffix in SUFFIXES]
+                self.assert_error(shell.ask(command), "io", "removed or replaced")
+                self.assertEqual([os.stat(self.path + suffix).st_ino for suffix in SUFFIXES], files)
+                other.ok("put mine3 3 0")
+                other.ok("check")
+                other.kill()
+                with Shell() as third:
+                    third.ok(f"open {self.path} full")
+                    for number, key in enumerate(["mine", "mine2", "mine3"], 1):
+                        self.assertEqual(third.ok(f"get {key}"), str(number))
+
+    def test_a_refused_open_makes_no_file(self):
+        for suffixes in itertools.combinations(SUFFIXES[1:], 2):
+            with self.subTest(lost=suffixes):
+                self.new_folder()
+                shell = self.open_with_log()
+                for suffix in ["", *suffixes]:
+                    self.lose(suffix, "remove")
+                left = set(os.listdir(self.folder))
+                other = self.shell()
+                self.assert_error(other.ask(f"open {self.path} off"), "io", "removed or replaced")
+                self.assertEqual(set(os.listdir(self.folder)), left)
+                shell.ask("close")
+                other.ok(f"open {self.path} off")
+
+
 class ClosingTest(FilesTest):
     def test_processes_that_close_at_the_same_time_leave_no_log(self):
         shells = [self.shell() for _ in range(4)]
@@ -321,6 +378,48 @@ class ClosingTest(FilesTest):
 
 class LimitTest(FilesTest):
     """A limit on the size of files, beyond which a write is a signal that ends the process."""
+
+    def test_a_reader_that_cannot_make_its_files_says_so(self):
+        for kib, has_log in itertools.product([0, 1, 2, 4, 8, 64], [False, True]):
+            with self.subTest(kib=kib, has_log=has_log):
+                self.new_folder()
+                maker = self.open_with_log()
+                if has_log:
+                    maker.kill()
+                else:
+                    maker.ok("close")
+                def limit(kib=kib):
+                    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (kib << 10, kib << 10))
+                shell = self.shell(prepare=limit)
+                answer = shell.ask(f"open {self.path} off read_only")
+                if kib < 4 and not has_log:
+                    self.assert_error(answer, "full", "RLIMIT_FSIZE")
+                else:
+                    self.assertEqual(answer, "ok")
+                    self.assertEqual(shell.ok("get b"), "2")
+                    shell.ok("close")
+
+    def test_a_limit_that_is_lowered_later_does_not_end_the_process(self):
+        for kib in [4, 100, 5000]:
+            with self.subTest(kib=kib):
+                self.new_folder()
+                shell = self.open_with_log()
+                shell.ok("begin")
+                shell.ok("tput c 3 0")
+                shell.ok("tput d 4 0")
+                resource.prlimit(shell.process.pid, resource.RLIMIT_FSIZE, (kib << 10, kib << 10))
+                shell.ask("commit")
+                answer = shell.ask("fill 0 100000 2000 50000")
+                self.assert_error(answer, "full")
+                count = int(answer.split(" ")[1])
+                self.assertEqual(shell.ok(f"verify 0 {count} 2000"), str(count))
+                self.assertEqual(shell.ok("get b"), "2")
+                shell.ask("close")
+                with Shell() as free:
+                    free.ok(f"open {self.path} full")
+                    self.assertEqual(free.ok(f"verify 0 {count} 2000"), str(count))
+                    free.ok("check")
 
     def test_no_limit_ends_the_process(self):
         for kib in [16, 63, 64, 100, 150, 200, 300, 500, 1000, 5000, 30_000, 65_536]:
@@ -385,10 +484,13 @@ class FullDiskTest(FilesTest):
         self.new_folder()
         options = ["-t", "tmpfs", "-o", f"size={size}", "none"]
         if kind == "ext4":
+            if shutil.which("mkfs.ext4") is None:
+                skip(self, "no mkfs.ext4 here")
             image = tempfile.NamedTemporaryFile()
             self.addCleanup(image.close)
             image.truncate(size)
-            subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", image.name], check=True)
+            subprocess.run(["mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", image.name],
+                           check=True)
             options = ["-o", "loop", image.name]
         done = subprocess.run(["mount", *options, self.folder], capture_output=True, text=True)
         if done.returncode != 0:
@@ -406,10 +508,16 @@ class FullDiskTest(FilesTest):
 
     def test_a_store_that_has_filled_the_disk_can_be_emptied(self):
         # Entries in LMDB, in the log, in both; small and large.
+        self.fill_and_empty_disks("tmpfs", [100, 3000, 20_000])
+
+    def test_a_store_that_has_filled_an_ext4_can_be_emptied(self):
+        self.fill_and_empty_disks("ext4", [3000])
+
+    def fill_and_empty_disks(self, kind, sizes):
         for bytes_each, in_tree, way in itertools.product(
-                [100, 3000, 20_000], ["log", "tree", "both", "reopened"], ["one by one", "purge"]):
+                sizes, ["log", "tree", "both", "reopened"], ["one by one", "purge"]):
             with self.subTest(bytes=bytes_each, entries=in_tree, way=way):
-                self.mount_disk(6 << 20, "tmpfs")
+                self.mount_disk(6 << 20, kind)
                 self.fill_and_empty(bytes_each, in_tree, way)
 
     def fill_and_empty(self, bytes_each, in_tree, way):

@@ -29,6 +29,7 @@ constexpr mode_t kOwnerMode = 0600;
 constexpr std::uint64_t kReaderBytes = 64;
 constexpr std::uint64_t kLockFileBytes = 256 << 10;  // of all readers, and what LMDB adds
 static_assert(kLockFileBytes >= kReaderBytes * (kReadersMax + 16));
+constexpr std::uint64_t kLeastLimit = 4096;  // of -shm, and of -lock with a few readers
 
 // As many readers as the limit on the size of files allows.
 unsigned readers_most() {
@@ -64,7 +65,9 @@ Status reserve_lock_file(const std::string& path) {
   if (file < 0) return system_error(errno, "open " + lock);
   take_access(file, path, kOwnerMode);
   const std::uint64_t bytes = std::min(kLockFileBytes, file_size_limit());
-  const int failed = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  const NoSizeSignal quiet(true);
+  const int failed =
+      bytes < kLeastLimit ? 0 : ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
   ::close(file);
   if (failed != 0) return system_error(failed, "make " + lock);
   return Done{};
@@ -116,6 +119,12 @@ Status Environment::open_file() {
                                         ": it is on a network file system (a store needs a local "
                                         "one)"};
   }
+  const std::uint64_t has = std::min(file_bytes(path_ + "-shm"), file_bytes(path_ + "-lock"));
+  if (std::max(has, file_size_limit()) < kLeastLimit) {
+    return Error{Code::full, "cannot open " + path_ +
+                                 ": the limit on the size of files is below 4 KiB (raise "
+                                 "RLIMIT_FSIZE, which 'ulimit -f' shows)"};
+  }
   // A reader takes a file that is too large to be written as it takes one without permission.
   const bool fits = file_bytes(path_) <= file_size_limit();
   writable_ =
@@ -145,7 +154,6 @@ Status Environment::open_file() {
   }
   if (options_.read_only && file_bytes(path_) == 0) return empty_error();  // LMDB would fill it
   if (const Status started = start_lmdb(); !started) return started;
-  if (!session_->store().is_on(id())) return gone_error("open " + path_, path_);
   log_ = std::make_unique<RedoLog>(*this, *session_, options_);
   if (const Status loaded = load(is_alone); !loaded) return loaded;
   session_->let_others_in();
@@ -188,6 +196,7 @@ Status Environment::start_lmdb() {
   const std::uint64_t file = file_bytes(path_);
   std::uint64_t map = map_bytes_for(path_, options_.map_bytes, file);
   limit_at_start_ = file_size_limit();
+  const NoSizeSignal quiet(limit_at_start_ != UINT64_MAX);  // to make -lock larger
   for (;;) {
     int code = ::mdb_env_create(&env_);
     if (code == 0) code = ::mdb_env_set_maxdbs(env_, kTablesMax);
@@ -211,8 +220,13 @@ Status Environment::start_lmdb() {
   if (code == 0) code = ::mdb_dbi_open(txn, nullptr, 0, &main);
   if (txn != nullptr) ::mdb_txn_commit(txn);
   if (code != 0) return lmdb_error(code, "read the store");
-  note_files();
-  return Done{};
+  if (session_->store().is_on(file_id(descriptor()))) {
+    note_files();
+    return Done{};
+  }
+  ::mdb_env_close(env_);
+  env_ = nullptr;
+  return gone_error("open " + path_, path_);
 }
 
 // Reads the catalog, opens all tables, and takes in the log; makes the first two if the file is

@@ -133,6 +133,10 @@ class Environment {
   // Makes what LMDB shows durable.
   Status sync_tree();
 
+  // Whether the files still have their names. It looks `now`, or if it has not looked for a second.
+  // Before a file is removed or replaced by its name, `now`. REQUIRES: the write lock, or alone.
+  Status check_files(bool now = false);
+
   Status sync();
   Status compact(Time now);
   Status copy_to(const std::string& path);
@@ -187,7 +191,6 @@ class Environment {
   Status undo_version_1();
   void note_files();
   Status check_company();
-  Status check_files(bool now = false);
   std::string find_lost() const;
   Status reserve_snapshots();
   void reserve_pools();
@@ -245,7 +248,8 @@ class Environment {
 
   // Under the write lock, or by one that is alone.
   std::int64_t look_at_ = 0;  // when to look at the files again
-  std::string lost_;          // a file that was removed or replaced: nothing is written any more
+  std::int64_t look_at_limit_ = 0;
+  std::string lost_;  // a file that was removed or replaced: nothing is written any more
 
   // How many transactions are at work, and whether new ones have to wait for gate_.
   std::atomic<int> active_{0};
@@ -265,6 +269,10 @@ class Environment {
 
 // A file of an open store is not there any more.
 Error gone_error(const std::string& doing, const std::string& path);
+
+// Whether another process has a store open that was at `path`, by the files beside it. REQUIRES:
+// this process has none of them open.
+bool is_used_elsewhere(const std::string& path);
 
 // The environment of the file at `path`, which is opened, or made, if no handle of this process has
 // it yet. Each success is followed by one release_environment(). Code::busy if another process, or

@@ -200,11 +200,13 @@ Status Environment::replace_file(const std::string& with) {
     return Error{Code::busy,
                  "cannot compact the store: transactions or cursors are open (close them)"};
   }
+  if (Status there = check_files(true); !there) return there;
   ::unlink(with.c_str());  // of a compaction that was killed
   if (Status written = write_copy(env_, with); !written) return written;
   Removal removal(with);
   auto hold = FileHold::on(with);
   if (!hold) return hold.error();
+  if (Status there = check_files(true); !there) return there;  // the copy took a while
   stop_lmdb();
   log_->forget_file();
   for (auto& table : tables_) table.store(0);

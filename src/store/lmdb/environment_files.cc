@@ -19,6 +19,7 @@ namespace mayfly::internal {
 namespace {
 
 constexpr std::int64_t kLookEvery = 1000 * kNanosInMilli;
+constexpr std::int64_t kLookAtLimitEvery = kNanosInMilli;
 
 // Whether another process has locked the file, as all that have the store open do (LMDB does it).
 bool is_locked_elsewhere(const std::string& lock_path) {
@@ -38,18 +39,16 @@ Error in_use_error(const std::string& path) {
                         " or a file beside it was removed or replaced (end that process first)"};
 }
 
-// Whether another process has one of the files of a store open, by those marks that do not need
-// `path-shm`.
-bool is_used_elsewhere(const std::string& path) {
-  return is_locked_elsewhere(path + "-lock") || is_held(path + "-wal");
-}
-
 }  // namespace
 
 Error gone_error(const std::string& doing, const std::string& path) {
   return {Code::io, "cannot " + doing + ": " + path +
                         " was removed or replaced while the store was open (close the store, and "
                         "open it again)"};
+}
+
+bool is_used_elsewhere(const std::string& path) {
+  return is_locked_elsewhere(path + "-lock") || is_held(path + "-wal");
 }
 
 int Environment::descriptor() const {
@@ -99,10 +98,14 @@ Status Environment::check_company() {
   return in_use_error(path_);
 }
 
-// At most once a second, since it asks for four names. REQUIRES: the write lock, or to be alone.
+// At most once a second, since it asks for four names.
 Status Environment::check_files(bool now) {
   if (is_detached_) return Done{};
   const std::int64_t moment = monotonic_ns();
+  if (moment >= look_at_limit_) {
+    look_at_limit_ = moment + kLookAtLimitEvery;
+    log_->look_at_limit();
+  }
   if (lost_.empty() && !now && moment < look_at_) return Done{};
   look_at_ = moment + kLookEvery;
   if (lost_.empty()) lost_ = find_lost();

@@ -19,6 +19,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <filesystem>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -31,6 +32,8 @@
 
 namespace mayfly::internal {
 namespace {
+
+constexpr std::chrono::milliseconds kLook{20};
 
 struct Shared {
   std::string path;
@@ -71,7 +74,8 @@ Registry*& present() {
   return instance;
 }
 
-// Makes sure that there is a file, and says so in our words if there cannot be.
+// Makes sure that there is a file; the error is in our words. No file is made beside the files of
+// a store that another process has open.
 Status touch_file(const std::string& path, const StoreOptions& options) {
   struct stat info {};
   std::string doing = "open the store ";
@@ -87,6 +91,8 @@ Status touch_file(const std::string& path, const StoreOptions& options) {
   }
   if (errno != ENOENT) return system_error(errno, doing);
   if (options.read_only || !options.create) return system_error(ENOENT, doing);
+  const bool is_used = Session::has_members(path) || is_used_elsewhere(path);
+  if (is_used && ::stat(path.c_str(), &info) != 0) return gone_error(doing, path);
   return make_store_file(path);
 }
 
@@ -104,11 +110,19 @@ Shared* find(Registry& registry, const std::string& path) {
   return nullptr;
 }
 
+// Whether two paths name the same entry of the same folder.
+bool is_same_place(const std::string& one, const std::string& other) {
+  const std::filesystem::path left(one);
+  const std::filesystem::path right(other);
+  return left.filename() == right.filename() &&
+         file_id(left.parent_path().string()) == file_id(right.parent_path().string());
+}
+
 // Whether this process has a file open that was at `path` and is no more: -lock and -shm beside it
 // are still in use, so no other store can be opened there.
 bool is_lost(const Registry& registry, const std::string& path) {
   return std::ranges::any_of(registry.all, [&](const Shared& shared) {
-    return shared.path == path && shared.environment != nullptr &&
+    return is_same_place(shared.path, path) && shared.environment != nullptr &&
            shared.environment->id() != file_id(path);
   });
 }
@@ -154,6 +168,7 @@ Result<Environment*> open_entry(Registry& registry, std::unique_lock<std::mutex>
 Result<Environment*> acquire_environment(const std::string& path, const StoreOptions& options) {
   const Millis patience = std::clamp(options.busy_timeout, Session::kLeastWait, kLongestWait);
   const std::int64_t end = monotonic_ns() + patience.count() * kNanosInMilli;
+  const std::int64_t grace = monotonic_ns() + Session::kLeastWait.count() * kNanosInMilli;
   Registry& registry = *present();
   std::unique_lock lock(registry.mutex);
   for (;;) {
@@ -162,7 +177,12 @@ Result<Environment*> acquire_environment(const std::string& path, const StoreOpt
                                  ": it was removed or replaced while this process has it open "
                                  "(close it first)"};
     }
-    if (const Status there = touch_file(path, options); !there) return there.error();
+    const Status there = touch_file(path, options);
+    if (!there && there.error().code == Code::io && monotonic_ns() < grace) {
+      registry.changed.wait_for(lock, kLook);  // a process may just be ending
+      continue;
+    }
+    if (!there) return there.error();
     Shared* const shared = find(registry, path);
     if (shared == nullptr) break;
     if (shared->environment != nullptr) {

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "mayfly/internal/stopwatch.h"
 #include "store/api/store_fixture.h"
 #include "store/log/session.h"
 
@@ -185,6 +186,12 @@ class SizeLimitTest : public StoreFilesTest {
     return Done{};
   }
 
+  // An open store looks at the limit each millisecond.
+  static void wait_for_look() {
+    const std::int64_t end = monotonic_ns() + 2 * kNanosInMilli;
+    while (monotonic_ns() < end) continue;
+  }
+
   static inline std::atomic<int> signals_{0};
   rlimit before_{};
 };
@@ -213,6 +220,8 @@ TEST_F(SizeLimitTest, OneThatComesLaterSendsNoSignalEither) {
     Store limited = open({.log_segment_bytes = 1 << 20});
     make_log(limited);
     limit(bytes);
+    wait_for_look();
+    EXPECT_EQ(code_of(fill(limited)), Code::full);
     Store other = must(Store::open(folder_ / std::to_string(bytes), clock_));
     EXPECT_EQ(code_of(fill(other)), Code::full);
     EXPECT_EQ(code_of(other.checkpoint()).value_or(Code::full), Code::full);
@@ -221,6 +230,8 @@ TEST_F(SizeLimitTest, OneThatComesLaterSendsNoSignalEither) {
     limit(before_.rlim_cur);
     must(other.put("key", "value"));
     must(other.close());
+    EXPECT_EQ(value_of(limited, "0"), std::string(2'000, 'v'));
+    must(limited.close());
   }
   EXPECT_EQ(signals_, 0);
 }

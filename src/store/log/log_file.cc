@@ -147,10 +147,8 @@ std::uint64_t first_chain(const UniqueId& log) {
 }
 
 LogFile::LogFile(int file, std::string path, const LogFileOptions& options)
-    : file_(file),
-      path_(std::move(path)),
-      options_(options),
-      is_limited_(file_size_limit() < file_bytes_of(options.segment_bytes)) {
+    : file_(file), path_(std::move(path)), options_(options) {
+  look_at_limit();
   static_cast<void>(hold_file(file_));  // some file systems have no locks
 }
 
@@ -170,8 +168,15 @@ void LogFile::close_in_child() {
   if (file_ >= 0) ::close(std::exchange(file_, -1));
 }
 
-// Other users cannot read it before it has the mode of the store.
 Result<Ref<LogFile>> LogFile::make(const std::string& path, const LogFileOptions& options) {
+  auto log = make_new(path, options);
+  if (!log) return log;
+  if (Status named = (*log)->take_name(); !named) return named.error();
+  return log;
+}
+
+// Other users cannot read it before it has the mode of the store.
+Result<Ref<LogFile>> LogFile::make_new(const std::string& path, const LogFileOptions& options) {
   if (!is_segment_size(options.segment_bytes)) {
     return Error{Code::invalid, "cannot create " + path +
                                     ": segments of this size are not possible (use a multiple of "
@@ -209,9 +214,15 @@ Status LogFile::set_up(const std::string& new_path) {
   if (Status done = begin_segment(0, first); !done) return done;
   if (Status done = fill(0, first.position); !done) return done;
   if (Status done = fill_holes(offset_of(1), offset_of(1) + kHeaderBytes); !done) return done;
-  if (Status done = sync_by(::fsync, file_, new_path); !done) return done;
-  if (::rename(new_path.c_str(), path_.c_str()) != 0) return system_error(errno, "create", path_);
-  return Done{};
+  return sync_by(::fsync, file_, new_path);
+}
+
+Status LogFile::take_name() {
+  const std::string new_path = path_ + ".new";
+  if (::rename(new_path.c_str(), path_.c_str()) == 0) return Done{};
+  const Error problem = system_error(errno, "create", path_);
+  ::unlink(new_path.c_str());
+  return problem;
 }
 
 Result<Ref<LogFile>> LogFile::open(const std::string& path, bool writable) {
@@ -281,7 +292,7 @@ std::uint64_t LogFile::data_end(int segment, std::uint64_t from) const {
 }
 
 Status LogFile::begin_segment(int number, const LogPlace& place) {
-  const NoSizeSignal quiet(is_limited_);
+  const NoSizeSignal quiet(is_limited_.load(std::memory_order_relaxed));
   SegmentHeader header;
   header.log = options_.log;
   header.first = place;
@@ -300,7 +311,7 @@ Status LogFile::append(int segment, Position position, std::string_view record) 
   }
   const std::uint64_t offset =
       offset_of(segment) + kSegmentHeaderBytes + (position - start->position);
-  const NoSizeSignal quiet(is_limited_);
+  const NoSizeSignal quiet(is_limited_.load(std::memory_order_relaxed));
   const std::size_t done = write_at(file_, offset, record);
   if (done == record.size()) [[likely]]
     return Done{};
@@ -337,7 +348,7 @@ Status LogFile::fill(int segment, Position end) {
 
 // A file system that does not tell its holes says that there are none: then append() makes room.
 Status LogFile::fill_holes(std::uint64_t begin, std::uint64_t end) {
-  const NoSizeSignal quiet(is_limited_);
+  const NoSizeSignal quiet(is_limited_.load(std::memory_order_relaxed));
   const std::string zeros(std::min(kFirstStep, end - begin), '\0');
   const auto last = static_cast<off_t>(end);
   for (auto at = static_cast<off_t>(begin); at < last;) {
@@ -362,6 +373,11 @@ std::uint64_t LogFile::allowed_segment_bytes(std::uint64_t wanted) {
   const std::uint64_t bytes = limit < kHeaderBytes ? 0 : (limit - kHeaderBytes) / 2;
   const std::uint64_t allowed = bytes / kLogPage * kLogPage;
   return is_segment_size(allowed) ? allowed : 0;
+}
+
+void LogFile::look_at_limit() {
+  const bool is_limited = file_size_limit() < file_bytes_of(options_.segment_bytes);
+  is_limited_.store(is_limited, std::memory_order_relaxed);
 }
 
 Status LogFile::sync() { return sync_by(::fdatasync, file_, path_); }

@@ -73,6 +73,11 @@ class LogFile {
   // renames it to `path`. The caller syncs the folder. What fails leaves nothing behind.
   static Result<Ref<LogFile>> make(const std::string& path, const LogFileOptions& options);
 
+  // The same in two steps: take_name() replaces any file of that name. A file without its name is
+  // removed by the next make_new().
+  static Result<Ref<LogFile>> make_new(const std::string& path, const LogFileOptions& options);
+  Status take_name();
+
   // Code::not_found; Code::corrupt if its header is damaged; Code::unsupported for another version.
   static Result<Ref<LogFile>> open(const std::string& path, bool writable);
   ~LogFile();
@@ -111,10 +116,17 @@ class LogFile {
 
   Status sync();
 
+  // Looks at the limit on the size of files, which may have been lowered: where the file is longer,
+  // a write beyond the limit is an error and no signal.
+  void look_at_limit();
+
   std::uint64_t bytes_on_disk() const;
 
   // In the child of a fork: the file and its map are given up, so that the parent holds it alone.
   void close_in_child();
+
+  // The file takes the mode and the owner of another one, which may have changed.
+  void take_access_of(int like) const { take_access(file_, like); }
 
   // Whether the file of its name is still this one.
   bool is_named() const { return file_id(file_) == file_id(path_); }
@@ -136,7 +148,7 @@ class LogFile {
   int file_;
   const std::string path_;
   LogFileOptions options_;
-  bool is_limited_;  // the file is longer than this process may write
+  std::atomic<bool> is_limited_{};  // the file is longer than this process may write
   const char* map_ = nullptr;
   mutable std::array<std::atomic<std::uint64_t>, 2> data_end_{};  // where holes begin
   std::size_t map_bytes_ = 0;

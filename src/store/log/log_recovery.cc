@@ -26,6 +26,7 @@ Status RedoLog::recover(const TreeState& state, bool may_write) {
   if (Status opened = open_file(state); !opened) return opened;
   reset_tables(state.applied);
   const Ref<LogFile> log_file = file();
+  if (may_write) log_file->take_access_of(environment_.descriptor());
   LogReader reader(*log_file, state.applied);
   while (const auto record = reader.next()) {
     if (!apply(*record)) return damaged_log();
@@ -195,12 +196,16 @@ Status RedoLog::name_log() {
                                  ": the limit on the size of files is too low (raise RLIMIT_FSIZE, "
                                  "which 'ulimit -f' shows)"};
   }
-  auto file = LogFile::make(path_, {.store = state.store,
-                                    .log = state.log,
-                                    .segment_bytes = segment_bytes,
-                                    .first = state.applied.position,
-                                    .like = environment_.descriptor()});
+  if (Status there = environment_.check_files(true); !there) return there;
+  auto file = LogFile::make_new(path_, {.store = state.store,
+                                        .log = state.log,
+                                        .segment_bytes = segment_bytes,
+                                        .first = state.applied.position,
+                                        .like = environment_.descriptor()});
   if (!file) return file.error();
+  Status named = environment_.check_files(true);  // that took a moment
+  if (named) named = (*file)->take_name();
+  if (!named) return named;
   if (rule_on(Rule::dir_sync)) {
     if (Status synced = sync_directory_of(path_); !synced) return synced;
   }
@@ -223,9 +228,17 @@ Status RedoLog::name_log() {
 // and the next commit makes a new log.
 Status RedoLog::heal() {
   if (Status applied = apply_all(false); !applied) return applied;
-  ::unlink(path_.c_str());
-  forget_file();
+  if (Status removed = remove_file(); !removed) return removed;
   words().failed = 0;
+  return Done{};
+}
+
+// LMDB has all of the log. If the files have lost their names, another store may have them now.
+Status RedoLog::remove_file() {
+  if (Status there = environment_.check_files(true); !there) return there;
+  const Ref<LogFile> log_file = file();
+  if (log_file != nullptr && log_file->is_named()) ::unlink(path_.c_str());
+  forget_file();
   return Done{};
 }
 
@@ -241,8 +254,7 @@ Status RedoLog::replace_full_log(Millis patience) {
     const auto turn = CheckpointTurn::take(*this, patience);
     if (!turn) return turn.error();
     if (Status applied = apply_all(false); !applied) return applied;
-    ::unlink(path_.c_str());
-    forget_file();
+    if (Status removed = remove_file(); !removed) return removed;
   }
   return make_log(patience);
 }
@@ -256,9 +268,7 @@ Status RedoLog::finish(const TreeState& state, Time now, Millis patience, Checkp
   if (!turn) return turn.error();
   if (!rule_on(Rule::unlink_last)) ::unlink(path_.c_str());
   Status done = apply_all(false, counts);
-  if (done) ::unlink(path_.c_str());
-  if (done) forget_file();
-  return done;
+  return done ? remove_file() : done;
 }
 
 Status RedoLog::close(Time now, Millis patience, Checkpointed* counts) {

@@ -92,7 +92,9 @@ Status RedoLog::sync_file() {
   Ref<LogFile> present = file();
   if (present == nullptr || present->id().word() != log) {  // another process has made the log
     auto opened = LogFile::open(path_, true);
-    if (!opened) return words().log.load() == log ? Status(opened.error()) : Status(Done{});
+    if (words().log.load() != log) return Done{};
+    if (!opened) return opened.error();
+    if ((*opened)->id().word() != log) return gone_error("sync " + environment_.path(), path_);
     present = std::move(*opened);
   }
   counts_.log_syncs.fetch_add(1, std::memory_order_relaxed);

@@ -280,6 +280,7 @@ Result<Position> RedoLog::commit(const TreeState& state, const MemTable& own, Ti
   if (state.log.is_none()) {
     if (const Status made = make_log(patience); !made) return made.error();
   }
+  if (writer_.operations() > 1) look_at_limit();  // the transaction may have been open for long
   const auto make_room_here = [&] {
     return make_room(writer_.bytes(), patience, now, only_erases ? 0 : kept_for_erasures());
   };

@@ -80,6 +80,11 @@ class RedoLog {
     if (file_ != nullptr) file_->close_in_child();
   }
 
+  // See LogFile::look_at_limit().
+  void look_at_limit() const {
+    if (const Ref<LogFile> log_file = file()) log_file->look_at_limit();
+  }
+
   // Whether the log that is in force still has its name. REQUIRES: open_if_needed().
   bool is_named() const;
 
@@ -241,6 +246,7 @@ class RedoLog {
   Status settle_log(const TreeState& state);
   Status find_segment(const LogReader& reader, const LogPlace& applied);
   Status heal();
+  Status remove_file();
 
   // Checkpoints; under the checkpoint lock.
   Status trust_tree(const TreeState& state);

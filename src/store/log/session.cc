@@ -180,6 +180,7 @@ Session::~Session() {
 
 // Whoever is alone makes the page anew: what stands there is of processes that are gone.
 Result<std::unique_ptr<Session>> Session::map(int file, const std::string& path, bool alone) {
+  const NoSizeSignal quiet(alone);
   if (const int failed = alone ? ::posix_fallocate(file, 0, kSharedBytes) : 0; failed != 0) {
     return system_error(failed, "open", path);
   }
@@ -243,6 +244,17 @@ Result<std::unique_ptr<Session>> Session::join(const std::string& store_path, Mi
   });
   if (joined.ok()) file.number = -1;
   return joined;
+}
+
+bool Session::has_members(const std::string& store_path) {
+  const OpenFile file(::open((store_path + "-shm").c_str(), O_RDONLY | O_CLOEXEC));
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = kMembers;
+  lock.l_len = 1;
+  return file.number() >= 0 && ::fcntl(file.number(), F_OFD_GETLK, &lock) == 0 &&
+         lock.l_type == F_RDLCK;
 }
 
 bool Session::begin_to_leave(Millis timeout) {

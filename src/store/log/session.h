@@ -103,6 +103,10 @@ class Session {
   // For one who reads where no file can be made: alone, and nobody else can be.
   static Result<std::unique_ptr<Session>> detached();
 
+  // Whether any process has joined, and is not alone: an opener that is alone may just be making
+  // the store.
+  static bool has_members(const std::string& store_path);
+
   // Leaves, if leave() was not called.
   ~Session();
 
