@@ -17,7 +17,7 @@ TABLE = "scripts/modules.json"
 FOLDER_FILES = 30
 # Each file in these is a program, or, in tests/fuzz, the main() of several.
 PROGRAM_FOLDERS = ("examples/c", "examples/cpp", "examples/server", "tests", "tests/cluster",
-                   "tests/costs", "tests/fuzz")
+                   "tests/costs", "tests/fuzz", "tests/memory")
 BUILD = "CMakeLists.txt"
 MODULE_CALL = re.compile(r"^[ \t]*mayfly_module\(\s*(\w+)([^)]*)\)", re.MULTILINE)
 

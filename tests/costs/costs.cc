@@ -145,8 +145,8 @@ struct UsedIndex {
   Index index{};
 };
 
-// `schedule`: "linear" makes as many operations as there are slots, so that a compaction now and then
-// has its share in each.
+// `schedule`: "linear" makes as many operations as there are slots, so that each has its share of
+// the compactions.
 template <class Index>
 void add_index(const std::string& index, const std::string& header, const std::string& schedule,
                const std::string& count) {

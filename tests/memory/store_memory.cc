@@ -131,8 +131,8 @@ void limit_address_space(rlim_t bytes) {
   must(::setrlimit(RLIMIT_AS, &limit) == 0, "cannot set RLIMIT_AS");
 }
 
-// Returns false after std::bad_alloc, or an error whose message names memory; ends the process after
-// any other error.
+// Returns false after std::bad_alloc, or an error whose message names memory; ends the process
+// after any other error.
 template <class Run>
 bool did(const char* what, Run run) {
   try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// As store_memory_test.cc: each C call on the keys of a column family, without a handle and with the
-// handles of two families, and the C calls that no other file has.
+// As store_memory_test.cc: each C call on the keys of a column family, without a handle and with
+// the handles of two families, and the C calls that no other file has.
 
 #include <cstdint>
 #include <string>
