@@ -182,7 +182,7 @@ class FakeRegister : public Register {
 
   // For FakeRecords: these have changed.
   void notice(const std::vector<RegisterEntry>& entries) {
-    if (!changed_ || has_ended_) return;
+    if (!changed_ || has_ended_ || is_watch_broken_) return;
     const FakeWeather what = weather ? weather() : FakeWeather{};
     if (what.is_lost || what.is_answer_lost || records_.is_down) return;
     if (!trust_.problem().empty()) return;
@@ -192,12 +192,16 @@ class FakeRegister : public Register {
     });
   }
 
-  // For FakeRecords: the connection of the watch has ended.
+  // For FakeRecords: the connection of the watch has ended. There are no notices until a read has
+  // had an answer of the trusted register.
   void watch_again() {
     if (!changed_ || has_ended_) return;
+    is_watch_broken_ = true;
     ask([this] { return records_.read(); },
         [this](const RegisterSnapshot* snapshot) {
-          if (snapshot != nullptr) changed_(snapshot->entries);
+          if (snapshot == nullptr) return watch_again();
+          is_watch_broken_ = false;
+          changed_(snapshot->entries);
         });
   }
 
@@ -287,6 +291,7 @@ class FakeRegister : public Register {
   std::string live_value_;
   std::uint64_t live_version_ = 0;
   bool is_announcing_ = false;
+  bool is_watch_broken_ = false;
   bool has_ended_ = false;
   RegisterStats stats_;
   RegisterTrust trust_;

@@ -60,7 +60,7 @@ void ShardMachine::record_seen(std::uint64_t version, const ShardRecord& record,
 // The epoch is raised by every change of the primary, so no later record has a lower one, nor the
 // same with another node. (Of one node only one process runs at a time.)
 bool ShardMachine::goes_back(const ShardRecord& record) const {
-  if (version_ == 0) return false;
+  if (version_ == 0 || faults_.takes_older) return false;
   if (record.epoch != record_.epoch) return record.epoch < record_.epoch;
   return record.primary.node != record_.primary.node;
 }

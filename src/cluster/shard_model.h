@@ -15,6 +15,8 @@
 //      than clocks may differ, and only as long as the clock of the node is wrong
 //   K  a process whose clock is right shows a time that is no further ahead of that than is allowed
 //   V  epochs and versions only grow
+//      All of them also hold when the register is an older state of itself, by restoring it or by
+//      writing old records again, until people stop all processes and accept it
 //   E  some time after the last fault a process serves, with all others in its set
 
 #pragma once
@@ -51,6 +53,8 @@ struct ModelOptions {
   bool do_empty_return = false;   // all files are lost in every crash
   bool do_stale_return = false;   // most of the file is there, and the primary crashes often
   bool do_clocks_jump = false;    // always
+  bool do_restore = false;        // the register, once in every schedule
+  bool trusts_any = false;        // a fault: processes use any register
   bool is_traced = false;
 };
 
@@ -62,6 +66,7 @@ struct ModelCounts {
   std::uint64_t recoveries = 0;
   std::uint64_t decisions = 0;  // by people, as recovery waited
   std::uint64_t jumps = 0;      // of wall clocks
+  std::uint64_t restores = 0;   // of the register
   std::uint64_t crashes = 0;
   std::uint64_t additions = 0;
   std::uint64_t removals = 0;
@@ -112,7 +117,16 @@ class ModelWorld {
   bool is_read_seldom() const { return is_read_seldom_; }
   Time wall() const { return now_ + std::chrono::hours(1'000'000); }  // of right clocks
   Millis jump_of(int node) const { return jumps_[static_cast<std::size_t>(node)].by; }
-  bool is_quiet() const { return now_ > end_ - quiet_; }  // no more faults
+  bool is_quiet() const { return now_ > end_ - quiet_ || is_accepted_; }  // no more faults
+
+  // What the file of a node says about the register, and whether a process that starts with this
+  // file may use what it has read. Noted by processes that use it.
+  struct KnownRegister {
+    RegisterPoint point;
+    std::uint64_t epoch = 0;  // of the record of the shard
+  };
+  bool may_use(int node, const RegisterSnapshot& snapshot) const;
+  void note_use(int node, const RegisterSnapshot& snapshot);
   void check_drop(const NodeMemory& memory) const;
 
  private:
@@ -136,6 +150,9 @@ class ModelWorld {
   void force();
   void jump();
   void decide();
+  void begin_restore();
+  void restore(const RegisterSnapshot& snapshot);
+  void accept();
   bool has_right_clock(int node) const;
   void check_time(const ModelProcess& process);
   void cut(std::set<std::pair<int, int>> pairs, Millis time);
@@ -182,6 +199,11 @@ class ModelWorld {
   bool is_read_seldom_ = false;
   bool is_register_slow_ = false;
   bool do_clocks_jump_ = false;
+  std::vector<KnownRegister> known_;  // by node
+  bool is_restored_ = false;          // and not accepted yet
+  ShardRecord last_;                  // before it was restored
+  bool is_put_back_ = false;          // likewise, by writing old records again
+  bool is_accepted_ = false;
   bool may_return_empty_ = false;  // also the last one that has the data
   ModelCounts counts_;
 };

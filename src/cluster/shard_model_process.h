@@ -219,6 +219,7 @@ class ModelProcess : public ShardHost {
 
   void step();
   void changed();
+  bool admits(const RegisterSnapshot& snapshot);
   void take_in(const std::vector<RegisterEntry>& entries);
   void announce();
   void hold(std::uint64_t epoch) {
@@ -264,6 +265,8 @@ class ModelProcess : public ShardHost {
   int commits_ = 0;
   std::uint64_t version_ = 0;
 
+  bool is_admitted_ = !world_.options().do_restore;  // it has read a register that it uses
+
   bool is_loaded_ = false;
   bool is_complete_ = false;
   std::string history_;
@@ -289,7 +292,9 @@ inline void ModelProcess::step() {
   if (world_.now() >= read_) {
     read_ = world_.now() + (world_.is_read_seldom() ? Millis(5000) : Millis(1000));
     register_.read([this](const Result<RegisterSnapshot>& snapshot) {
-      if (snapshot) {
+      if (snapshot && !admits(*snapshot)) {
+        read_ = world_.now() + Millis(200);
+      } else if (snapshot) {
         take_in(snapshot->entries);
         for (const std::string& live : machine.live_nodes()) {
           const bool is_there =
@@ -314,6 +319,20 @@ inline void ModelProcess::step() {
   changed();
 }
 
+// As a server decides whether this is the register of its cluster, and no older state of it.
+inline bool ModelProcess::admits(const RegisterSnapshot& snapshot) {
+  if (!world_.options().do_restore) return true;
+  if (!is_admitted_) {
+    const bool is_trusted = !world_.options().trusts_any;
+    if (is_trusted && !world_.may_use(node, snapshot)) return false;
+    if (is_trusted) register_.trust({snapshot.id, snapshot.version});
+    is_admitted_ = true;
+    announce();
+  }
+  if (snapshot.version >= machine.version()) world_.note_use(node, snapshot);
+  return true;
+}
+
 // After whatever may have changed the machine.
 inline void ModelProcess::changed() {
   if (machine.version() < version_) throw ModelViolation{"V: a version runs back"};
@@ -331,7 +350,7 @@ inline void ModelProcess::changed() {
 
 inline void ModelProcess::take_in(const std::vector<RegisterEntry>& entries) {
   for (const RegisterEntry& entry : entries) {
-    if (!entry.value || !is_loaded_) continue;
+    if (!entry.value || !is_loaded_ || !is_admitted_) continue;
     if (entry.key == "shards/s") {
       machine.record_seen(entry.version, *parse_shard_record(*entry.value), own_time());
     } else {
@@ -342,6 +361,7 @@ inline void ModelProcess::take_in(const std::vector<RegisterEntry>& entries) {
 }
 
 inline void ModelProcess::announce() {
+  if (!is_admitted_) return;
   LiveRecord live;
   live.incarnation = memory.incarnation;
   live.epoch = loaded_.first;
