@@ -23,7 +23,6 @@ namespace {
 constexpr Millis kFlushRetryDelay{100};  // between attempts to write
 constexpr Millis kRewriteDelay{5000};
 constexpr Millis kToldInterval{60'000};
-constexpr Millis kNoteInterval{100};
 constexpr std::uint64_t kDoublings = 6;  // of that delay: at most 5 min 20 s
 
 AofSync sync_of(std::string_view name) {
@@ -221,14 +220,12 @@ void AofWriter::before_sleep(Time now) {
   if (Status status = start_rewrite(now); !status) is_scheduled_ = false;
 }
 
-// For the recovery of a cluster: which writes the file has up to here.
-void AofWriter::add_note(Time now) {
+// For the recovery of a cluster: which writes the file has up to here. Each flush has a note: a
+// process that is killed shall not seem to have less than a replica that it has just sent a ping.
+void AofWriter::add_note() {
   const ReplicationStream& stream = context_.stream;
   if (stream.epoch() == 0) return;
   if (stream.log().end() == noted_offset_ && stream.epoch() == noted_epoch_) return;
-  const bool is_always = aof_->options().sync == AofSync::always;
-  if (!is_always && is_due(noted_at_, now) && !is_due(noted_at_ + kNoteInterval, now)) return;
-  noted_at_ = now;
   note_now();
 }
 
@@ -242,7 +239,7 @@ void AofWriter::note_now() {
 
 void AofWriter::flush(Time now) {
   if (!is_on_ || !aof_->is_open()) return;
-  add_note(now);
+  add_note();
   // A clock that was set back must not keep it waiting.
   if (failure_ && is_due(failed_at_, now) && !is_due(failed_at_ + kFlushRetryDelay, now)) return;
   const Status status = aof_->flush(now);

@@ -146,7 +146,7 @@ class AofWriter final : public PropagationSink {
   Status keep_loaded();
   void note_end();
   void close_unsafe_clients();
-  void add_note(Time now);
+  void add_note();
   void note_now();
   bool is_time_to_rewrite(Time now) const;
   void rewritten(const Status& status, const ChildProgress& progress);
@@ -173,7 +173,6 @@ class AofWriter final : public PropagationSink {
   // The last note: see add_note().
   std::uint64_t noted_offset_ = 0;
   std::uint64_t noted_epoch_ = 0;
-  Time noted_at_ = Time::min();
 
   // Rewriting.
   bool is_scheduled_ = false;

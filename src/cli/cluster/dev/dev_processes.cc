@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <thread>
 
 #include "mayfly/internal/stopwatch.h"
@@ -133,9 +134,9 @@ Result<std::vector<int>> free_ports(std::size_t count) {
 std::optional<std::filesystem::path> find_program(const std::string& name) {
   const char* const variable = std::getenv("PATH");
   const std::string path = variable == nullptr ? "/usr/bin:/bin" : variable;
-  for (const auto part : std::views::split(path, ':')) {
-    const std::filesystem::path file =
-        std::filesystem::path(std::string(part.begin(), part.end())) / name;
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::filesystem::path file = std::filesystem::path(folder) / name;
     if (::access(file.c_str(), X_OK) == 0) return file;
   }
   return std::nullopt;
