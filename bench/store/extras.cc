@@ -58,7 +58,7 @@ constexpr StoreExtra kExtras[] = {
   std::array<double, 2> told{};  // puts, bytes in the log that are not in the tree
   auto store = Store::open(path, clock, {.log_segment_bytes = plan.segment_bytes});
   const ValuePool values(plan.value_bytes, 1);
-  const auto full = 2 * static_cast<double>(plan.segment_bytes) * 0.97;
+  const auto full = 2 * static_cast<double>(plan.segment_bytes) * 0.9;  // erasures have the rest
   for (std::size_t puts = 0; store && puts < plan.most_puts && told[1] < full;) {
     auto txn = store->write();
     if (!txn) break;
