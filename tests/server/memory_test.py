@@ -49,7 +49,7 @@ class MemoryTest(unittest.TestCase):
                 *_, (left, stats) = self.pipelined([("MULTI",), ("DBSIZE",), ("INFO", "stats"),
                                                     ("EXEC",)])
                 self.assertGreater(left, 1_000)
-                self.assertIn(f"evicted_keys:{KEYS - left}\r\n", stats)
+                self.assertIn(f"evicted_keys:{KEYS - left}\r\n".encode(), stats)
                 self.client.ok("CONFIG", "SET", "maxmemory", 0)
 
     def test_what_was_used_of_late_stays(self):

@@ -94,12 +94,12 @@ class ServerProcess final : public ServerHost {
   SystemDisk disk_;
   Log log_;
   std::string executable_;
+  bool catches_signals_ = false;  // before the server, which asks when it is made
   Server server_;
   EpollLoop loop_;
   HttpListeners http_;
   std::span<const HttpFile> web_files_;
   std::int64_t port_ = 0;
-  bool catches_signals_ = false;
   std::function<void()> on_ready_;
   bool has_pidfile_ = false;
   std::vector<std::string> addresses_;
