@@ -201,6 +201,7 @@ class ModelWorld {
   bool do_clocks_jump_ = false;
   std::vector<KnownRegister> known_;  // by node
   bool is_restored_ = false;          // and not accepted yet
+  bool has_lost_ = false;             // likewise, and the record of the shard had changed
   ShardRecord last_;                  // before it was restored
   bool is_put_back_ = false;          // likewise, by writing old records again
   bool is_accepted_ = false;

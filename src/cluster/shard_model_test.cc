@@ -354,9 +354,9 @@ void ModelWorld::check_time(const ModelProcess& process) {
   served_wall_ = std::max(served_wall_, wall);
 }
 
-// What the restored register has instead is nobody's state.
+// What the restored register has instead, if it is older, is nobody's state.
 ShardRecord ModelWorld::record() const {
-  if (is_restored_) return last_;
+  if (has_lost_) return last_;
   return *parse_shard_record(*records_.find("shards/s")->value);
 }
 
@@ -372,17 +372,20 @@ void ModelWorld::check_end() const {
 }
 
 void ModelWorld::check_commit(const RegisterCommit& commit) {
-  // While it is restored: sent before, by a process that will not learn of it.
-  if (commit.puts[0].key != "shards/s" || is_restored_) return;
+  // On an older record, which was restored: sent before, by a process that will not learn of it.
+  if (commit.puts[0].key != "shards/s" || has_lost_) return;
   const ShardRecord before = record();
   const ShardRecord next = *parse_shard_record(*commit.puts[0].value);
   if (one_in(8) && !is_quiet()) fail_after_commit(next.primary);
   const bool is_same = next.epoch == before.epoch && next.primary == before.primary;
   const bool was_named = before.primary == next.primary || before.has(next.primary);
   // The register may be restored before the one that has committed learns that it has: then it
-  // would know no more than the snapshot does. That is left out.
+  // would know no more than the snapshot does. That is left out. One that has sent this before it
+  // was restored, and refuses it now, learns nothing.
   KnownRegister& known = known_[static_cast<std::size_t>(node_of(next.primary))];
-  known = {{records_.id, records_.version() + 1}, next.epoch};
+  const RegisterPoint point{records_.id, records_.version() + 1};
+  const bool is_known = known.point.id == point.id && point.version >= known.point.version;
+  if (known.point.id == 0 || is_known) known = {point, next.epoch};
   if (!is_same) {
     // Data that was loaded may have a later epoch than a restored record.
     const bool is_next = next.epoch == before.epoch + 1;

@@ -20,6 +20,13 @@ inline std::uint64_t epoch_in(const RegisterSnapshot& snapshot) {
   return 0;
 }
 
+inline std::uint64_t record_version_in(const RegisterSnapshot& snapshot) {
+  for (const RegisterEntry& entry : snapshot.entries) {
+    if (entry.key == "shards/s") return entry.version;
+  }
+  return 0;
+}
+
 inline bool ModelWorld::may_use(int node, const RegisterSnapshot& snapshot) const {
   const KnownRegister& known = known_[static_cast<std::size_t>(node)];
   if (known.point.id == 0) return true;  // it has never used any
@@ -42,19 +49,29 @@ inline void ModelWorld::begin_restore() {
 inline void ModelWorld::restore(const RegisterSnapshot& snapshot) {
   ++counts_.restores;
   last_ = record();
-  is_restored_ = true;
+  is_restored_ = has_lost_ = true;
+  const std::uint64_t known = records_.find("shards/s")->version;
+  const bool do_all_know = std::ranges::all_of(nodes_, [known](const auto* each) {
+    return each->is_dead || each->machine.version() == known;
+  });
   // Nothing tells old records that are written again from new ones, but that a process knows of a
   // later epoch.
-  const std::uint64_t known = records_.find("shards/s")->version;
-  const bool is_older =
-      epoch_in(snapshot) < last_.epoch && std::ranges::all_of(nodes_, [known](const auto* each) {
-        return each->is_dead || each->machine.version() == known;
-      });
-  const double kind = is_older ? random() : random() * 0.7;
+  const bool is_older = epoch_in(snapshot) < last_.epoch && do_all_know;
+  double kind = is_older ? random() : random() * 0.7;
+  // A process that has not seen the record that is lost goes on with a register of the same id: by
+  // the register alone it cannot notice that. It may take over beside the primary of the lost
+  // record, which has changed the set without it. So that is left out: the register has another id.
+  const bool is_lost = record_version_in(snapshot) != known;
+  if (is_lost && !do_all_know) kind = std::max(kind, 0.35);
   trace(kind < 0.35 ? "restored" : kind < 0.7 ? "restored with another id" : "old records again");
   if (kind < 0.7) {
     if (kind >= 0.35) ++records_.id;
     records_.restore(snapshot);
+    // If it has only lost live records, the record that it has is the true one, and the shard goes
+    // on with it: what is committed now, by processes that have seen no higher version or sent it
+    // before, counts and is checked as ever. If the record has changed since the snapshot, the old
+    // one is nobody's state, and commits on it are not checked; what processes do then is.
+    has_lost_ = is_lost;
   } else {
     // A process that starts knows no more than its file: none starts before this is accepted.
     is_put_back_ = true;
@@ -73,7 +90,7 @@ inline void ModelWorld::restore(const RegisterSnapshot& snapshot) {
 // named runs, and recovery asks all nodes. Nothing fails any more.
 inline void ModelWorld::accept() {
   is_accepted_ = true;
-  is_restored_ = is_put_back_ = false;
+  is_restored_ = has_lost_ = is_put_back_ = false;
   for (int node = 0; node < options_.nodes; ++node) crash(node);
   ShardRecord next = record();
   const std::string ended(16, '0');
