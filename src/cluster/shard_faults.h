@@ -21,7 +21,7 @@ struct ShardFaults {
   bool forced_early = false;     // CLUSTER FAILOVER FORCE does not wait for the end of a promise
   bool no_floor = false;         // a taker starts with its own wall clock
   bool any_floor = false;        // it starts with the last one's clock, however wrong that is
-  bool takes_older = false;      // a record with an older epoch is taken, too
+  bool takes_older = false;      // a record with an older epoch is adopted
   bool empty_recovers = false;   // recovery does not ask who else has the data in memory
   bool epoch_is_enough = false;  // nor how much, if the file has the epoch of the record
   bool is_never_asked = false;   // others need not announce their data after the end of the primary

@@ -354,7 +354,7 @@ void ModelWorld::check_time(const ModelProcess& process) {
   served_wall_ = std::max(served_wall_, wall);
 }
 
-// What the restored register has instead, if it is older, is nobody's state.
+// A restored register that has an older record shows the state of no process.
 ShardRecord ModelWorld::record() const {
   if (has_lost_) return last_;
   return *parse_shard_record(*records_.find("shards/s")->value);

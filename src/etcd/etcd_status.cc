@@ -119,7 +119,7 @@ std::vector<EtcdEndpointStatus> unnamed_members(const std::vector<EtcdEndpointSt
     return endpoint.endpoint.starts_with("https:");
   });
   for (const EtcdMember& member : members) {
-    // A password that goes to https endpoints does not go to others.
+    // A password for https endpoints is sent to no others.
     const auto url = std::ranges::find_if(member.urls, [&](const std::string& one) {
       return !is_secure || one.starts_with("https:");
     });

@@ -19,7 +19,7 @@ struct EtcdEndpointStatus {
   bool is_named = true;     // by the options; false: only etcd's own list of members has it
   std::size_t members = 0;  // of this etcd, by that list; 0: unknown
   std::string error;        // empty: it has answered, and the rest is known
-  std::string name;         // of the member: "etcd-b"; empty if nobody knows
+  std::string name;         // of the member: "etcd-b"; empty if unknown
   std::string version;
   std::uint64_t member = 0;
   std::uint64_t leader = 0;  // the member that leads; 0: it knows of none

@@ -161,7 +161,7 @@ std::size_t Database::sweep_taken(const ExecContext& context, const Due& taken, 
     if (is_due(earliest_member_deadline(taken.slot), context.now)) {
       members += sweep_members_of(context, taken.slot, limit, FoundBy::sweep, true);
     }
-    // More than the limit: the next sweep goes on with it.
+    // More than the limit: the next sweep continues with it.
     if (is_due(earliest_member_deadline(taken.slot), context.now)) {
       set_deadline(taken.slot, taken.deadline);
       return members;

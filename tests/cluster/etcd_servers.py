@@ -175,7 +175,7 @@ class EtcdServers:
         peers = ",".join(f"{member.name}={member.peer_url()}" for member in self.members)
         for member in self.members:
             member.peers = peers
-        self.era = 0  # odd: what is here is not the etcd of the cluster
+        self.era = 0  # odd: another etcd is in the place of the cluster's
         self.client = self.new_client()
 
     def __enter__(self):

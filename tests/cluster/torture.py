@@ -71,7 +71,7 @@ class Torture:
         self.clocks = clocks
         self.waiting = {}  # shards that wait for `recover`: (epoch, incarnation of the empty one)
         self.watch = None
-        self.known = []  # shards, as etcd said before it was replaced
+        self.known = []  # shards, as etcd had them before it was replaced
         self.counts = collections.Counter()
         self.totals = collections.Counter()
         self.problems = []
@@ -84,7 +84,7 @@ class Torture:
                       register_faults.NO_DATA: 1}
         if not options.in_sync:  # what a primary has answered that is alone may be lost with it
             self.kinds |= {EMPTY: 3}
-            if not options.appendonly:  # that is what it loads
+            if not options.appendonly:  # it loads that file
                 self.kinds |= {OLD: 3}
         if options.restores:
             self.kinds |= {register_faults.RESTORE: 6}
@@ -104,7 +104,7 @@ class Torture:
     # ---- Who
 
     def shards(self):
-        """As etcd says now, or NoAnswer. While it was replaced, nobody can change them."""
+        """As etcd has them now, or NoAnswer. While it is replaced, they cannot change."""
         if not register_faults.is_there(self):
             return self.known
         return list(parse_shards(self.cluster.etcd.client.read(
@@ -122,7 +122,7 @@ class Torture:
         shard that waits for `recover` names no process that has data."""
         if self.waiting:
             return False
-        if not register_faults.is_there(self):  # it comes back with its file, or waits
+        if not register_faults.is_there(self):  # it returns with its file, or waits
             return self.options.appendonly
         for shard in self.shards():
             alive = [self.node_of(place) for place, life in shard.memories

@@ -204,7 +204,7 @@ void try_space(const std::string& path, std::uint64_t left) {
   must(left > 0 || failed > 0, "the limit does nothing");
 }
 
-// Each in a process of its own, whose memory is as after a start.
+// Each in a separate process, whose memory is as after a start.
 void try_spaces(const std::string& folder) {
   for (std::uint64_t left = 0; left < 1ULL << 33; left = left == 0 ? 16'384 : 2 * left) {
     std::fflush(stdout);

@@ -54,23 +54,23 @@ inline void ModelWorld::restore(const RegisterSnapshot& snapshot) {
   const bool do_all_know = std::ranges::all_of(nodes_, [known](const auto* each) {
     return each->is_dead || each->machine.version() == known;
   });
-  // Nothing tells old records that are written again from new ones, but that a process knows of a
-  // later epoch.
+  // Old records that are written again look like new ones, except to a process that knows a later
+  // epoch.
   const bool is_older = epoch_in(snapshot) < last_.epoch && do_all_know;
   double kind = is_older ? random() : random() * 0.7;
-  // A process that has not seen the record that is lost goes on with a register of the same id: by
-  // the register alone it cannot notice that. It may take over beside the primary of the lost
-  // record, which has changed the set without it. So that is left out: the register has another id.
+  // A process that has not seen the lost record continues to use a register of the same id, as it
+  // cannot recognise it. It may take over beside the primary of the lost record, which has changed
+  // the set without it. The model leaves that out: the register has another id.
   const bool is_lost = record_version_in(snapshot) != known;
   if (is_lost && !do_all_know) kind = std::max(kind, 0.35);
   trace(kind < 0.35 ? "restored" : kind < 0.7 ? "restored with another id" : "old records again");
   if (kind < 0.7) {
     if (kind >= 0.35) ++records_.id;
     records_.restore(snapshot);
-    // If it has only lost live records, the record that it has is the true one, and the shard goes
-    // on with it: what is committed now, by processes that have seen no higher version or sent it
-    // before, counts and is checked as ever. If the record has changed since the snapshot, the old
-    // one is nobody's state, and commits on it are not checked; what processes do then is.
+    // If only live records are lost, the record is the true one, and the shard continues with it:
+    // commits by processes that have seen no higher version, or sent them before, count and are
+    // checked as ever. If the record has changed since the snapshot, no process has the state of
+    // the old one: commits on it are not checked, and actions of processes are.
     has_lost_ = is_lost;
   } else {
     // A process that starts knows no more than its file: none starts before this is accepted.
@@ -105,7 +105,7 @@ inline void ModelWorld::accept() {
   const std::uint64_t version = records_.find("shards/s")->version;
   records_.apply({{{"shards/s", version}}, {{"shards/s", to_text(next)}}});
   for (KnownRegister& known : known_) known = {records_.point(), next.epoch};
-  served_epoch_ = 0;  // both may be lower than before: they are what the restored record knows
+  served_epoch_ = 0;  // both may be lower than before: they are those of the restored record
   served_wall_ = Time{};
   quiet_ = Millis(30'000);
   end_ = now_ + quiet_;

@@ -16,7 +16,7 @@ OLD_PROMISES_S = 3  # who was replaced before the restore has stopped
 
 
 def write_safely(node, key, value):
-    """Whether a replica has it, too. WAIT is about the writes of its own connection."""
+    """Whether a replica has it. WAIT counts the writes of the same connection."""
     with contextlib.suppress(OSError, Closed, TypeError):  # no answer
         with contextlib.closing(Connection(node.address(), ANSWER_S)) as client:
             return client.ask("SET", key, value) == "OK" and client.ask("WAIT", 1, 2000) >= 1

@@ -194,7 +194,7 @@ TEST_F(HeldRepliesTest, AReadWhoseTimeIsOverTellsThatNothingCame) {
   EXPECT_EQ(one.messages(), "(nil)");
 }
 
-// Nobody has noted its keys; and what was noted before may be of another request.
+// Its keys are not noted, and earlier notes may be those of another request.
 TEST_F(HeldRepliesTest, TheEndOfAWaitFromBeforeTheyAreSwitchedOnIsHeldToo) {
   start_shard(2, in_sync());
   ask(0, "RPUSH a v");
@@ -222,7 +222,7 @@ TEST_F(HeldRepliesTest, TheEndOfAWaitFromBeforeTheyAreSwitchedOnIsHeldToo) {
 
 class HeldTransactionTest : public HeldRepliesTest {
  protected:
-  // What it has removed is not safe: others do not see it, not even by waiting in vain.
+  // Its removals are not safe: others do not see them, not even by a time-out.
   void expect_held_for_others(const Request& request) {
     start_shard(2, in_sync());
     ask(0, "SET a 1");
