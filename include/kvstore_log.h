@@ -27,6 +27,10 @@ typedef struct KVStoreLogStats {
   uint64_t nLogBytes;      // of the log file, on disk
   uint64_t nPendingBytes;  // of records that are not in the file yet
   uint64_t nTableBytes;    // memory of this process for these
+
+  // By this process, since it opened the store.
+  uint64_t nDamagedRows;  // of the indexes of deadlines, each time that a checkpoint met one
+                          // and left it; kvstore_integrity_check names them
 } KVStoreLogStats;
 
 int kvstore_log_stats(KVStore* kv, KVStoreLogStats* stats);

@@ -76,6 +76,8 @@ struct StoreStats {
   std::uint64_t stalls = 0;      // commits that waited for a checkpoint, since the log was full
   std::uint64_t stalled_ms = 0;  // how long, together
   std::uint64_t log_syncs = 0;
+  // Damaged rows of the indexes of deadlines, each time that a checkpoint met one and left it.
+  std::uint64_t damaged_rows = 0;  // check() names them
 
   // Of the log, now.
   std::uint64_t log_position = 0;   // bytes of records ever, of all processes; it never falls

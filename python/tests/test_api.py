@@ -285,7 +285,8 @@ def test_log_stats_tell_what_died_before_it_was_written(db, clock):
     before = db.log_stats()
     assert list(before) == ["logged_bytes", "tree_bytes", "tree_entries", "expired_unwritten",
                             "checkpoints", "stalls", "stalled_ms", "log_syncs", "log_bytes",
-                            "pending_bytes", "table_bytes"]
+                            "pending_bytes", "table_bytes", "damaged_rows"]
+    assert before["damaged_rows"] == 0
     assert before["logged_bytes"] == before["pending_bytes"] > 0 < before["table_bytes"]
     clock.advance(1)
     db["new"] = "v"

@@ -189,7 +189,8 @@ int kvstore_log_stats(KVStore* kv, KVStoreLogStats* stats) {
                                  .nLogSyncs = now->log_syncs,
                                  .nLogBytes = now->log_bytes,
                                  .nPendingBytes = now->pending_bytes,
-                                 .nTableBytes = now->table_bytes};
+                                 .nTableBytes = now->table_bytes,
+                                 .nDamagedRows = now->damaged_rows};
     std::memcpy(stats, &all, std::min(size, sizeof all));
     return KVSTORE_OK;
   });

@@ -125,6 +125,7 @@ py::dict log_stats(StoreHandle& store) {
   result["log_bytes"] = found.nLogBytes;
   result["pending_bytes"] = found.nPendingBytes;
   result["table_bytes"] = found.nTableBytes;
+  result["damaged_rows"] = found.nDamagedRows;
   return result;
 }
 

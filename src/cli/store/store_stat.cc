@@ -80,6 +80,9 @@ std::string log_text(const StoreStats& file) {
   if (file.stalls != 0) {
     text += fmt::format(" {} commits waited for them, {} ms.", file.stalls, file.stalled_ms);
   }
+  if (file.damaged_rows != 0) {
+    text += fmt::format(" {} damaged rows were left (run a check).", file.damaged_rows);
+  }
   return text + "\n";
 }
 
@@ -87,10 +90,11 @@ std::string log_json(const StoreStats& file) {
   return fmt::format(
       R"("log": {{"bytes": {}, "pending_bytes": {}, "table_bytes": {}, "position": {}, )"
       R"("logged_bytes": {}, "syncs": {}, "checkpoints": {}, "tree_entries": {}, )"
-      R"("tree_bytes": {}, "expired_unwritten": {}, "stalls": {}, "stalled_ms": {}}})",
+      R"("tree_bytes": {}, "expired_unwritten": {}, "stalls": {}, "stalled_ms": {}, )"
+      R"("damaged_rows": {}}})",
       file.log_bytes, file.pending_bytes, file.table_bytes, file.log_position, file.logged_bytes,
       file.log_syncs, file.checkpoints, file.tree_entries, file.tree_bytes, file.expired_unwritten,
-      file.stalls, file.stalled_ms);
+      file.stalls, file.stalled_ms, file.damaged_rows);
 }
 
 std::string stat_text(const StoreSummary& summary, const Colours& colours) {

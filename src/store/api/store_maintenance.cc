@@ -212,6 +212,7 @@ Result<StoreStats> Store::stats() const {
   stats.tree_entries = counts.tree_entries;
   stats.expired_unwritten = counts.unwritten;
   stats.expired_removed = counts.purged;
+  stats.damaged_rows = counts.damaged;
   stats.checkpoints = counts.checkpoints;
   stats.stalls = counts.stalls;
   stats.stalled_ms = counts.stalled_ns / kNanosInMilli;

@@ -62,7 +62,9 @@ Status write_family(TreeTxn& tree, Family family, WindowKeys& keys, const Window
     status = what.value != nullptr ? writer.put(keys.key(), what.value->value(), what.deadline)
                                    : writer.set_deadline(keys.key(), what.deadline);
   }
-  return status ? writer.finish() : status;
+  if (status) status = writer.finish();
+  counts.damaged += writer.damaged();
+  return status;
 }
 
 }  // namespace
@@ -107,8 +109,7 @@ Status RedoLog::apply_to_tree(const Window& window, const TreeState& state) {
   if (Status committed = (*tree)->commit(); !committed) return committed;
   words().durable = std::max(words().durable.load(), state.applied.position);
   counts_.checkpoints.fetch_add(1, std::memory_order_relaxed);
-  counts_.tree_entries.fetch_add(written.entries, std::memory_order_relaxed);
-  counts_.unwritten.fetch_add(written.unwritten, std::memory_order_relaxed);
+  counts_.add(written);
   counts_.tree_bytes.fetch_add(environment_.written_bytes(id, before), std::memory_order_relaxed);
   return Done{};
 }
@@ -208,9 +209,8 @@ Status RedoLog::cut(Time moment, Millis patience) {
   const Working working(*this);
   auto turn = environment_.begin_write(patience, true);
   if (!turn) return turn.error();
-  const TreeState& state = turn->snapshot->state;
-  if (state.log.is_none()) return Done{};
-  const auto made = append_cut(state, moment);
+  if (turn->snapshot->state.log.is_none()) return Done{};
+  const auto made = append_cut(turn->snapshot->state, moment);
   return made ? Status(Done{}) : Status(made.error());
 }
 

@@ -33,9 +33,10 @@ ExpiryFloor floor_of(Environment& environment, const Snapshot& snapshot, Family 
   return environment.log().floor_of(Catalog::id_of(family), snapshot.window.tail());
 }
 
-// In the order of keys, so that neighbours are looked up one after the other.
+// In the order of keys, so that neighbours are looked up one after the other. `damaged`: the rows
+// that were passed.
 Status list_due(Environment& environment, const Snapshot& snapshot, Time moment,
-                std::vector<ExpiredKey>& due) {
+                std::vector<ExpiredKey>& due, std::uint64_t& damaged) {
   const Catalog& catalog = snapshot.catalog->catalog();
   std::size_t bytes = 0;
   for (const Family family : catalog.families()) {
@@ -45,9 +46,10 @@ Status list_due(Environment& environment, const Snapshot& snapshot, Time moment,
     const std::size_t first = due.size();
     walk.seek(floor_of(environment, snapshot, family));
     for (; walk.valid() && is_due(walk.deadline(), moment) && bytes < kBytesMost; walk.next()) {
-      due.push_back({family, std::string(walk.key())});
+      due.push_back({family, std::string(walk.key()), walk.deadline()});
       bytes += walk.key().size() + sizeof(ExpiredKey);
     }
+    damaged += walk.damaged();
     if (!walk.status()) return walk.status();
     std::sort(due.begin() + static_cast<std::ptrdiff_t>(first), due.end(),
               [](const ExpiredKey& a, const ExpiredKey& b) { return a.key < b.key; });
@@ -55,18 +57,26 @@ Status list_due(Environment& environment, const Snapshot& snapshot, Time moment,
   return Done{};
 }
 
-// Whether LMDB still has the entry, and it is due still.
-Result<bool> is_due_now(const Environment& environment, const Snapshot& snapshot,
-                        const ExpiredKey& key, Time moment) {
+enum class Found { due, other, damaged };
+
+// Whether LMDB still has the entry, and it is due still. Damaged: it has the row of `deadlines`
+// without that entry.
+Result<Found> look_at(const Environment& environment, const Snapshot& snapshot,
+                      const ExpiredKey& key, Time moment) {
   const Catalog& catalog = snapshot.catalog->catalog();
   const FamilyRecord* const record = catalog.find(key.family);
-  if (record == nullptr || record->keys == 0) return false;
+  if (record == nullptr || record->keys == 0) return Found::other;
   const InTables seen = snapshot.window.find(record->id, key.key);
-  if (seen.state != InTables::State::unknown && rule_on(Rule::logged)) return false;
+  if (seen.state != InTables::State::unknown && rule_on(Rule::logged)) return Found::other;
   const StoredKey stored(key.key, catalog.hash_seed());
   const auto row = get_row(snapshot.txn, environment.table(record->keys), stored.bytes());
   if (!row) return row.error();
-  return *row && (*row)->size() == kDeadlineBytes && is_due(decode_deadline(**row), moment);
+  const bool is_sound = *row && (*row)->size() == kDeadlineBytes;
+  if (is_sound && is_due(decode_deadline(**row), moment)) return Found::due;
+  const auto filed = get_row(snapshot.txn, environment.table(record->deadlines),
+                             ExpiryKey(key.deadline, stored.bytes()).bytes());
+  if (!filed) return filed.error();
+  return *filed ? Found::damaged : Found::other;
 }
 
 }  // namespace
@@ -115,7 +125,9 @@ Status RedoLog::purge_tree(Time moment) {
   std::vector<ExpiredKey> due;
   auto snapshot = environment_.begin_internal_read();
   if (!snapshot) return snapshot.error();
-  Status status = list_due(environment_, **snapshot, moment, due);
+  std::uint64_t damaged = 0;
+  Status status = list_due(environment_, **snapshot, moment, due, damaged);
+  counts_.damaged.fetch_add(damaged, std::memory_order_relaxed);
   snapshot->reset();
   for (std::span<const ExpiredKey> rest(due); status && !rest.empty();) {
     status = purge_batch(rest, moment);
@@ -137,9 +149,10 @@ Status RedoLog::purge_batch(std::span<const ExpiredKey>& keys, Time moment) {
     if (!takes(key.key.size() + kOperationBytes)) continue;
     bytes += key.key.size() + kOperationBytes;
     if (!takes(bytes)) break;
-    const auto due = is_due_now(environment_, snapshot, key, moment);
-    if (!due) status = due.error();
-    if (!due || !*due) continue;
+    const auto found = look_at(environment_, snapshot, key, moment);
+    if (!found) status = found.error();
+    if (found && *found == Found::damaged) counts_.damaged.fetch_add(1, std::memory_order_relaxed);
+    if (!found || *found != Found::due) continue;
     own.add({.family = Catalog::id_of(key.family),
              .kind = OperationKind::erase,
              .was_there = true,

@@ -44,6 +44,13 @@ namespace mayfly::internal {
 class Environment;
 struct Snapshot;
 
+// What was written into LMDB.
+struct WriteCounts {
+  std::uint64_t entries = 0;
+  std::uint64_t unwritten = 0;  // that expired before
+  std::uint64_t damaged = 0;    // rows of the indexes of deadlines, passed
+};
+
 // What a process has done, since it opened the store.
 struct LogCounts {
   std::atomic<std::uint64_t> logged_bytes{0};
@@ -54,13 +61,21 @@ struct LogCounts {
   std::atomic<std::uint64_t> stalls{0};  // of writers that waited for a checkpoint
   std::atomic<std::uint64_t> stalled_ns{0};
   std::atomic<std::uint64_t> log_syncs{0};
-  std::atomic<std::uint64_t> purged{0};  // by the thread
+  std::atomic<std::uint64_t> purged{0};   // by the thread
+  std::atomic<std::uint64_t> damaged{0};  // rows of the indexes of deadlines, passed
+
+  void add(const WriteCounts& written) {
+    tree_entries.fetch_add(written.entries, std::memory_order_relaxed);
+    unwritten.fetch_add(written.unwritten, std::memory_order_relaxed);
+    damaged.fetch_add(written.damaged, std::memory_order_relaxed);
+  }
 };
 
 // Expired entries that reads have found. Lists are joined without allocations.
 struct ExpiredKey {
   Family family;
   std::string key;
+  Time deadline{};  // of its row, if a purge has found it
 };
 using ExpiredKeys = std::list<ExpiredKey>;
 
@@ -320,12 +335,6 @@ class RedoLog {
   std::mutex thread_mutex_;
   bool is_stopping_ = false;                  // guarded by thread_mutex_
   std::unique_ptr<BackgroundThread> thread_;  // made with the first record
-};
-
-// What was written into LMDB.
-struct WriteCounts {
-  std::uint64_t entries = 0;
-  std::uint64_t unwritten = 0;  // that expired before
 };
 
 // Writes what a window has into LMDB, family by family, in order.

@@ -77,6 +77,7 @@ Status TreeWriter::change_deadline(std::string_view stored, Time deadline) {
   if (!has_row && !keys_.status()) return keys_.status();
   const bool is_sound = has_row && keys_.value().size() == kDeadlineBytes;
   const Time old = is_sound ? decode_deadline(keys_.value()) : kNever;
+  if (has_row && !is_sound) ++damaged_;
   if (old == deadline && has_row == is_sound) return Done{};
   if (old != kNever) file(stored, old, false);
   if (deadline == kNever) return has_row ? keys_.remove_here() : Status(Done{});
@@ -108,6 +109,7 @@ Status TreeWriter::finish() {
     } else {
       const auto was_there = deadlines.remove(row.bytes());
       if (!was_there) return was_there.error();
+      if (!*was_there) ++damaged_;
     }
   }
   filings_.clear();

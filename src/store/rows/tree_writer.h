@@ -40,7 +40,8 @@ class TreeWriter {
   // Removes everything.
   Status clear();
 
-  std::uint64_t bytes() const { return bytes_; }  // of keys and values that were put
+  std::uint64_t bytes() const { return bytes_; }      // of keys and values that were put
+  std::uint64_t damaged() const { return damaged_; }  // rows of the indexes that it met
 
  private:
   // A row of `deadlines` to be added or removed.
@@ -69,6 +70,7 @@ class TreeWriter {
   std::vector<Filing> filings_;
   std::string names_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t damaged_ = 0;
 };
 
 }  // namespace mayfly::internal

@@ -68,6 +68,7 @@ void TreeDeadlines::load(bool there) {
       status_ = sound ? damaged_rows() : sound.error();
       return;
     }
+    ++damaged_;
   }
   status_ = cursor_.status();
 }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -48,6 +49,7 @@ class TreeDeadlines {
   Time deadline() const { return deadline_; }
   std::string_view key() const { return key_; }  // as the user knows it; valid until it moves
   const Status& status() const { return status_; }
+  std::uint64_t damaged() const { return damaged_; }  // rows that it has passed
 
  private:
   void load(bool there);
@@ -63,6 +65,7 @@ class TreeDeadlines {
   bool valid_ = false;
   Time deadline_{};
   std::string_view key_;
+  std::uint64_t damaged_ = 0;
   Status status_ = Done{};
 };
 
