@@ -306,6 +306,7 @@ class ShardMachine {
   void adopt_set(const ShardRecord& before);
   void stop_leading();
   void tick_leading(Time now);
+  std::string silent_members(Time now) const;
   PulseReply reply_to(const Pulse& pulse, bool is_in_sync, Time now) const;
   void note_pulse(const Pulse& pulse, Member& member, Time now);
   void note_log_end(Time now);
