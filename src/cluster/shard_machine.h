@@ -208,6 +208,12 @@ class ShardMachine {
   // Whether it has pulsed us while we lead, or is named.
   bool has_member(const NodeMemory& memory) const { return members_.contains(memory); }
 
+  // Whether its shard has no primary, and this process does not become it because another one may
+  // have more of its data.
+  bool is_waiting_for_holder() const {
+    return role_ != ShardRole::leading && waits_at_ != 0 && waits_at_ == version_;
+  }
+
   // The active set, and those that are kept out of it by their clocks.
   std::vector<MemberState> members() const;
 
@@ -393,6 +399,7 @@ class ShardMachine {
   int waits_ = 0;                      // in a row, because of a no
   std::map<NodeMemory, Time> grants_;  // tokens of those who promised, for the commit that is sent
   std::string waits_for_;              // the reason why recovery waits
+  std::uint64_t waits_at_ = 0;         // the version for which it does; 0: it does not
   std::uint64_t settled_ = 0;          // the version for which it has settled; 0: it follows
 };
 
