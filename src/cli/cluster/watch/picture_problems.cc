@@ -126,7 +126,9 @@ void add_empty(const ClusterPicture& picture, const ClusterShard& shard,
                    "epoch {} and without data",
                    shard.id, node_label(picture.view, shard.record.primary.node),
                    shard.record.epoch),
-       "fill it again, or restore a backup; appendonly yes keeps data"});
+       "look at the log and the folder of that node first: an appendonlydir (or "
+       "appendonlydir.not-loaded-N) or a dump that was not loaded may have the data; else fill it "
+       "again, or restore a backup. Only then CONFIG SET appendonly yes, to keep it"});
 }
 
 // The words for a node whose state is unknown.
