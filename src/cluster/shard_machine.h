@@ -61,7 +61,6 @@ class ShardHost {
   virtual bool is_data_complete() const = 0;  // false while a full synchronisation is under way
 
   // ---- What shall be done ----
-
   // The answer goes to committed(). Another commit may follow before it: the last one counts.
   // `lives` are further comparisons: live/ records by node and version.
   virtual void commit(std::uint64_t version, const ShardRecord& record,
@@ -106,7 +105,6 @@ class ShardMachine {
                ShardHost& host, const ShardFaults& faults = {});
 
   // ---- In ----
-
   // The record, from a reading or a notice. Old versions are ignored.
   void record_seen(std::uint64_t version, const ShardRecord& record, Time now);
 
@@ -150,7 +148,6 @@ class ShardMachine {
   Time next_tick() const;
 
   // ---- Asked for by people ----
-
   // Hands over to a member of the in-sync set: writes pause until it has all of them, at most until
   // `until`. The message of the error is the reply.
   Status hand_over(const std::string& node, Time until, Time now);
@@ -208,11 +205,8 @@ class ShardMachine {
   // Whether it has pulsed us while we lead, or is named.
   bool has_member(const NodeMemory& memory) const { return members_.contains(memory); }
 
-  // Whether its shard has no primary, and this process does not become it because another one may
-  // have more of its data.
-  bool is_waiting_for_holder() const {
-    return role_ != ShardRole::leading && waits_at_ != 0 && waits_at_ == version_;
-  }
+  // Whether its shard has no primary because another process may have more of its data.
+  bool is_waiting_for_holder() const { return waits_at_ != 0 && waits_at_ == version_; }
 
   // The active set, and those that are kept out of it by their clocks.
   std::vector<MemberState> members() const;
