@@ -205,14 +205,25 @@ void ShardMachine::tick_leading(Time now) {
   const bool serves = is_serving(now);
   if (serves != was_serving_) {
     log(serves ? "serves"
-               : "fenced: a member of the set is silent, and nothing is served until it answers or "
-                 "is out of the set");
+               : "fenced: nothing is served, as these members of the set are silent: " +
+                     silent_members(now) +
+                     " (until they answer, or etcd has taken the change that they are out of it)");
     was_serving_ = serves;
   }
   forget_silent(now);
   if (handover_) tick_handover(now);
   if (commit_ || role_ != ShardRole::leading) return;
   if (!remove_members(now) && !handover_) add_members(now);
+}
+
+// Those whose promises have run out.
+std::string ShardMachine::silent_members(Time now) const {
+  std::string names;
+  for (const auto& [memory, member] : members_) {
+    if (!is_active(member) || now < member.token + times_.lease) continue;
+    names += (names.empty() ? "" : ", ") + short_name(memory);
+  }
+  return names;
 }
 
 // The log's end in the last L, about every L/8.

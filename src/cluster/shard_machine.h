@@ -61,7 +61,6 @@ class ShardHost {
   virtual bool is_data_complete() const = 0;  // false while a full synchronisation is under way
 
   // ---- What shall be done ----
-
   // The answer goes to committed(). Another commit may follow before it: the last one counts.
   // `lives` are further comparisons: live/ records by node and version.
   virtual void commit(std::uint64_t version, const ShardRecord& record,
@@ -106,7 +105,6 @@ class ShardMachine {
                ShardHost& host, const ShardFaults& faults = {});
 
   // ---- In ----
-
   // The record, from a reading or a notice. Old versions are ignored.
   void record_seen(std::uint64_t version, const ShardRecord& record, Time now);
 
@@ -150,7 +148,6 @@ class ShardMachine {
   Time next_tick() const;
 
   // ---- Asked for by people ----
-
   // Hands over to a member of the in-sync set: writes pause until it has all of them, at most until
   // `until`. The message of the error is the reply.
   Status hand_over(const std::string& node, Time until, Time now);
@@ -207,6 +204,9 @@ class ShardMachine {
   };
   // Whether it has pulsed us while we lead, or is named.
   bool has_member(const NodeMemory& memory) const { return members_.contains(memory); }
+
+  // Whether its shard has no primary because another process may have more of its data.
+  bool is_waiting_for_holder() const { return waits_at_ != 0 && waits_at_ == version_; }
 
   // The active set, and those that are kept out of it by their clocks.
   std::vector<MemberState> members() const;
@@ -306,6 +306,7 @@ class ShardMachine {
   void adopt_set(const ShardRecord& before);
   void stop_leading();
   void tick_leading(Time now);
+  std::string silent_members(Time now) const;
   PulseReply reply_to(const Pulse& pulse, bool is_in_sync, Time now) const;
   void note_pulse(const Pulse& pulse, Member& member, Time now);
   void note_log_end(Time now);
@@ -392,6 +393,7 @@ class ShardMachine {
   int waits_ = 0;                      // in a row, because of a no
   std::map<NodeMemory, Time> grants_;  // tokens of those who promised, for the commit that is sent
   std::string waits_for_;              // the reason why recovery waits
+  std::uint64_t waits_at_ = 0;         // the version for which it does; 0: it does not
   std::uint64_t settled_ = 0;          // the version for which it has settled; 0: it follows
 };
 

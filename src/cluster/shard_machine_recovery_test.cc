@@ -60,6 +60,7 @@ TEST_F(ShardMachineTest, ProcessThatHasLostItsDataWaitsForOneThatHasIt) {
   const std::size_t lines = host_.lines.size();
   pass_and_tick(1000ms);
   EXPECT_EQ(host_.lines.size(), lines) << "it says so once";
+  EXPECT_TRUE(machine_.is_waiting_for_holder());
 
   machine_.live_gone(kOne.node, 6, now());
   machine_.tick(now());
@@ -67,6 +68,7 @@ TEST_F(ShardMachineTest, ProcessThatHasLostItsDataWaitsForOneThatHasIt) {
   machine_.live_gone(kOne.node, 12, now());
   machine_.tick(now());
   EXPECT_EQ(host_.commits, 1);
+  EXPECT_FALSE(machine_.is_waiting_for_holder());
 }
 
 TEST_F(ShardMachineTest, ProcessThatHasLostItsDataComparesAllThatLive) {

@@ -26,6 +26,23 @@ TEST_F(ShardMachineTest, PrimaryServesUntilALeaseAfterTheTokenThatWasEchoed) {
   EXPECT_FALSE(machine_.is_serving(now()));
 }
 
+TEST_F(ShardMachineTest, FencedPrimaryNamesTheMembersThatAreSilent) {
+  see(10, 5, kSelf, {kOne, kTwo});
+  machine_.pulsed(pulse(kOne), now());
+  machine_.pulsed(pulse(kTwo), now());
+  machine_.tick(now());
+  pass_and_tick(1000ms);
+  machine_.pulsed(pulse(kOne), now());
+  pass_and_tick(1010ms);  // it is removed, and the commit has no answer
+  const auto says = [this](const std::string& part) {
+    return std::ranges::any_of(host_.lines, [&](const std::string& line) {
+      return line.find("fenced: ") != line.npos && line.find(part) != line.npos;
+    });
+  };
+  EXPECT_TRUE(says(" silent: " + kTwo.node.substr(0, 8) + " ")) << host_.lines.back();
+  EXPECT_FALSE(says(kOne.node.substr(0, 8)));
+}
+
 TEST_F(ShardMachineTest, TokenFromTheFutureIsIgnored) {
   lead_with_one();
   machine_.pulsed(pulse(kOne, -5000ms), now());

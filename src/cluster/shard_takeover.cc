@@ -137,6 +137,7 @@ bool ShardMachine::waits_for_holder(const LiveRecord& own) {
     if (faults_.is_never_asked) all[node].settled = version_;
   }
   const RecoveryChoice choice = choose_recovery(record_, version_, all);
+  waits_at_ = 0;
   if (choice.best != self_.node) return true;
   if (faults_.empty_recovers) return false;
   if (faults_.epoch_is_enough && own.epoch >= record_.epoch) return false;
@@ -148,7 +149,9 @@ bool ShardMachine::waits_for_holder(const LiveRecord& own) {
           : "this process has loaded less than the shard had, and " + holder +
                 " lives with data of it (start nodes that have files; to decide: mayfly cluster "
                 "recover)";
-  if (choice.holder != self_.node && why != std::exchange(waits_for_, why)) log("waits: " + why);
+  if (choice.holder == self_.node) return true;
+  waits_at_ = version_;
+  if (why != std::exchange(waits_for_, why)) log("waits: " + why);
   return true;
 }
 

@@ -9,7 +9,8 @@
 namespace mayfly {
 namespace {
 
-void print_reset(ClusterSession& session, const std::string& shard, Millis ahead, bool is_reset) {
+void print_reset(ClusterSession& session, const std::string& shard, Millis ahead, Millis most,
+                 bool is_reset) {
   if (session.is_json) {
     Json json;
     json.open('{');
@@ -22,7 +23,7 @@ void print_reset(ClusterSession& session, const std::string& shard, Millis ahead
   session.talk.print(is_reset ? fmt::format("shard {}: its time is reset\n", shard)
                               : fmt::format("shard {}: its time is no more than {} ms ahead, so "
                                             "there is nothing to reset\n",
-                                            shard, kClockSpreadMax.count()));
+                                            shard, most.count()));
 }
 
 }  // namespace
@@ -36,13 +37,15 @@ Result<Exit> run_reset_clock(const ResetClockArgs& args, ClusterSession& session
 
   // By the clock of the primary, if it answers.
   Time there = session.clock.now();
+  Millis most = kClockDifferenceMax;
   if (const auto address = address_of(*view, record.primary.node)) {
     const NodeFacts facts = ask_facts(session, *address);
     if (facts.is_up()) there += facts.clock_ahead - facts.clock_floor;
+    most = facts.clock_difference_max;
   }
   const Millis ahead = record.since - there;
-  if (ahead <= kClockSpreadMax) {
-    print_reset(session, args.shard, ahead, false);
+  if (ahead <= most) {
+    print_reset(session, args.shard, ahead, most, false);
     return Exit::ok;
   }
   if (!session.is_json) {
@@ -69,7 +72,7 @@ Result<Exit> run_reset_clock(const ResetClockArgs& args, ClusterSession& session
         return std::optional(commit);
       });
   if (!done) return done.error();
-  print_reset(session, args.shard, ahead, true);
+  print_reset(session, args.shard, ahead, most, true);
   return Exit::ok;
 }
 

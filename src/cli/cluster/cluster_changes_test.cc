@@ -134,6 +134,9 @@ TEST_F(ClusterChangesTest, AddRefusesWhatCannotBe) {
   EXPECT_TRUE(has(run(run_add, AddArgs{"10.0.0.9", ""}), "HOST:PORT"));
   cluster_.nodes.nodes[FakeCluster::address(9)].clock_ahead = Millis(-900);
   EXPECT_TRUE(has(run(run_add, AddArgs{FakeCluster::address(9), ""}), "differ by 900 ms"));
+  cluster_.nodes.nodes[FakeCluster::address(9)].clock_ahead = Millis(-150);
+  cluster_.nodes.nodes[FakeCluster::address(1)].max_clock_difference = 100;
+  EXPECT_TRUE(has(run(run_add, AddArgs{FakeCluster::address(9), ""}), "150 ms; at most 100"));
 }
 
 // ---- remove ----
@@ -333,6 +336,15 @@ TEST_F(ClusterChangesTest, ResetClockPutsTheTimeOfThePrimary) {
   EXPECT_TRUE(has(cluster_.talk.out, "began 86400300 ms from now"));
   ASSERT_EQ(run(run_reset_clock, ResetClockArgs{"a"}), "");
   EXPECT_TRUE(has(cluster_.talk.out, "nothing to reset"));
+
+  record.since = cluster_.clock.now() + Millis(1000);
+  cluster_.put_shard("a", record);
+  cluster_.nodes.nodes[FakeCluster::address(1)].max_clock_difference = 1500;
+  ASSERT_EQ(run(run_reset_clock, ResetClockArgs{"a"}), "");
+  EXPECT_EQ(cluster_.shard("a"), record) << "the nodes would take that over";
+  cluster_.nodes.nodes[FakeCluster::address(1)].max_clock_difference = 500;
+  ASSERT_EQ(run(run_reset_clock, ResetClockArgs{"a"}), "");
+  EXPECT_NE(cluster_.shard("a"), record);
 }
 
 TEST_F(ClusterChangesTest, ResetClockChangesNothingUnlessYes) {

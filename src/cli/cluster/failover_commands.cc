@@ -55,6 +55,7 @@ struct Candidate {
   std::uint64_t offset = 0;  // the same
   std::optional<std::uint64_t> keys = {};
   Millis clock_ahead{0};  // of the clock here
+  Millis clock_difference_max = kClockDifferenceMax;
 
   auto rank() const { return std::tuple(is_in_sync, epoch, offset, live.is_durable); }
 };
@@ -72,6 +73,7 @@ std::vector<Candidate> candidates_of(ClusterSession& session, const ClusterView&
       const NodeFacts facts = ask_facts(session, *address);
       one.keys = facts.keys;
       one.clock_ahead = facts.clock_ahead;
+      one.clock_difference_max = facts.clock_difference_max;
       if (facts.is_up() && facts.incarnation == live->incarnation &&
           facts.followed_offset > one.offset) {
         one.epoch = shard.record.epoch;
@@ -132,7 +134,8 @@ Result<std::optional<RegisterCommit>> recovery(const ClusterView& view, const st
   record.insync.clear();
   // By its clock, and no earlier than the last primary began, unless that was a wrong time.
   const Time there = now + best.clock_ahead;
-  record.since = record.since > there + kClockSpreadMax ? there : std::max(record.since, there);
+  const bool is_wrong = record.since > there + best.clock_difference_max;
+  record.since = is_wrong ? there : std::max(record.since, there);
   RegisterCommit commit;
   replace(commit, view, shard_key(id), to_text(record));
   compare(commit, view, live_key(best.node));

@@ -127,6 +127,7 @@ struct FakeNode {
   std::uint64_t followed_offset = 0;
   Millis clock_ahead{0};
   Millis clock_floor{0};
+  std::int64_t max_clock_difference = 500;  // ms
   bool is_up = true;
   Code fault = Code::io;  // of a call, if it is not up
   std::string refused_writes;
@@ -269,12 +270,12 @@ class FakeNodes final : public ClusterNodes {
     std::string lines = fmt::format(
         "cluster_name:{}\r\ncluster_my_id:{}\r\ncluster_my_incarnation:{}\r\ncluster_my_shard:{}"
         "\r\ncluster_role:{}\r\ncluster_serving:{}\r\ncluster_epoch:{}\r\n"
-        "cluster_clock_floor_ms:{}\r\n",
+        "cluster_clock_floor_ms:{}\r\ncluster_max_clock_difference_ms:{}\r\n",
         node.name, node.id, node.incarnation, node.shard,
         !node.role.empty()   ? node.role
         : node.hears_primary ? "following"
                              : "leading",
-        node.is_serving ? 1 : 0, node.epoch, node.clock_floor.count());
+        node.is_serving ? 1 : 0, node.epoch, node.clock_floor.count(), node.max_clock_difference);
     lines += fmt::format(
         "cluster_refused_writes:{}\r\ncluster_keeps_data:{}\r\ncluster_came_back_empty:{}\r\n"
         "cluster_disk_free_bytes:{}\r\ncluster_disk_bytes:107374182400\r\n",

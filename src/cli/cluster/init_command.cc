@@ -51,11 +51,12 @@ Result<std::vector<Newcomer>> ask_newcomers(ClusterSession& session, const Clust
     if (!ids.insert(node->facts.id).second) return about(addresses[i], "was named twice");
     nodes.push_back(*std::move(node));
   }
-  if (const Millis spread = clock_spread(facts); spread > kClockSpreadMax) {
+  const Millis most = clock_difference_max(facts);
+  if (const Millis spread = clock_spread(facts); spread > most) {
     return Error{Code::invalid,
                  fmt::format("the clocks of the nodes differ by {} ms; at most {} are allowed (let "
                              "NTP or chrony set them)",
-                             spread.count(), kClockSpreadMax.count())};
+                             spread.count(), most.count())};
   }
   return nodes;
 }

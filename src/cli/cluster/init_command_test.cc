@@ -78,6 +78,8 @@ TEST_F(InitCommandTest, RefusesNodesThatCannotComeIn) {
 
   node.clock_ahead = Millis(700);
   EXPECT_TRUE(has(refusal(args(2)), "differ by 700 ms"));
+  node.max_clock_difference = 600;
+  EXPECT_TRUE(has(refusal(args(2)), "at most 500 are allowed")) << "what all of them allow";
   node.clock_ahead = Millis(-400);
   EXPECT_EQ(refusal(args(3)), "10.0.0.3:6379: no server at 10.0.0.3:6379");
 

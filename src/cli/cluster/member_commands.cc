@@ -38,11 +38,12 @@ Status check_clock(ClusterSession& session, const ClusterView& view, const NodeF
     if (address) facts.push_back(ask_facts(session, *address));
   }
   const Millis spread = clock_spread(facts);
-  if (spread <= kClockSpreadMax) return Done{};
+  const Millis most = clock_difference_max(facts);
+  if (spread <= most) return Done{};
   return Error{Code::invalid,
                fmt::format("the clocks of this node and of the cluster differ by {} ms; at most {} "
                            "are allowed (let NTP or chrony set them)",
-                           spread.count(), kClockSpreadMax.count())};
+                           spread.count(), most.count())};
 }
 
 // Each shard has the functions of its own: a new one gets those of a primary that answers, before

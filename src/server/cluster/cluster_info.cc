@@ -123,6 +123,7 @@ std::string cluster_info_text(const ServerParts& server) {
   info_line(text, "cluster_foreign_keys", server.cluster.moves().foreign().count());
   info_line(text, "cluster_staged_keys", server.cluster.moves().staging().size());
   info_line(text, "cluster_clock_floor_ms", server.host.clock_ahead().count());
+  info_line(text, "cluster_max_clock_difference_ms", server.config.cluster_max_clock_difference);
   if (cluster.reg() != nullptr) register_lines(cluster, text);
   return text;
 }

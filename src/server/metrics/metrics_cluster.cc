@@ -34,6 +34,9 @@ void metrics_of_shard(const Cluster& cluster, PrometheusText& out) {
   one_counter(out, "mayfly_cluster_insync_changes_total",
               "Replicas that this primary added to the in-sync set, or removed from it.",
               stats.additions + stats.removals);
+  one_flag(out, "mayfly_cluster_waits_for_holder",
+           "Whether its shard has no primary because another process may have more of its data.",
+           machine != nullptr && machine->is_waiting_for_holder());
 }
 
 }  // namespace
@@ -66,9 +69,15 @@ void metrics_of_cluster(const ServerParts& server, PrometheusText& out) {
   out.sample({{"result", "done"}}, moves.stats().done);
   out.sample({{"result", "failed"}}, moves.stats().failed);
   out.sample({{"result", "imported"}}, moves.stats().imported);
+  one_gauge(out, "mayfly_cluster_clock_floor_seconds",
+            "By that the time of this node is ahead of the clock of its machine.",
+            metric_seconds(server.host.clock_ahead()));
   if (server.cluster.reg() == nullptr) return;
   const RegisterStats& reg = server.cluster.reg()->stats();
   one_flag(out, "mayfly_cluster_register_connected", "Whether etcd answers.", reg.is_connected);
+  one_flag(out, "mayfly_cluster_register_usable",
+           "Whether this etcd is the one that the node knows, with records that it can read.",
+           cluster.register_problem().empty());
   one_counter(out, "mayfly_cluster_register_unknown_total",
               "Commits to etcd whose outcome is not known.", reg.unknown);
 }

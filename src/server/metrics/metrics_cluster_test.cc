@@ -38,6 +38,9 @@ TEST_F(MetricsClusterTest, TellWhatANodeDoes) {
   servers_->run(0, "MGET a b");
   EXPECT_EQ(sample(1, R"(mayfly_cluster_redirected_requests_total{error="MOVED"})"), "1");
   EXPECT_EQ(sample(0, R"(mayfly_cluster_redirected_requests_total{error="CROSSSLOT"})"), "1");
+  EXPECT_EQ(sample(0, "mayfly_cluster_waits_for_holder"), "0");
+  EXPECT_EQ(sample(0, "mayfly_cluster_clock_floor_seconds"), "0");
+  EXPECT_EQ(sample(0, "mayfly_cluster_register_usable"), "1");
   servers_->set_stopped(1, true);
   servers_->run(0, "SET a 1");
   EXPECT_NE(sample(0, "mayfly_cluster_unsafe_bytes"), "0");
@@ -47,6 +50,14 @@ TEST_F(MetricsClusterTest, TellWhatANodeDoes) {
   run(2200ms);
   EXPECT_EQ(sample(0, "mayfly_cluster_serving"), "0");
   EXPECT_NE(sample(0, "mayfly_cluster_fenced_total"), fenced);
+}
+
+TEST_F(MetricsClusterTest, TellThatAnotherEtcdIsNotUsed) {
+  start_shard(2);
+  records_.id = 99;
+  run(6s);
+  EXPECT_EQ(sample(0, "mayfly_cluster_register_usable"), "0");
+  EXPECT_EQ(sample(0, "mayfly_cluster_serving"), "1");
 }
 
 TEST(MetricsTest, AServerWithoutAClusterHasNoneOfThem) {

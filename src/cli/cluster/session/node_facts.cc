@@ -108,6 +108,9 @@ void read_cluster_info(NodeFacts& facts, std::string_view info) {
   facts.record_version = whole(info_value(info, "cluster_record_version"));
   const auto floor = info_number(info, "cluster_clock_floor_ms");
   if (floor) facts.clock_floor = Millis(static_cast<std::int64_t>(*floor));
+  if (const auto most = info_number(info, "cluster_max_clock_difference_ms")) {
+    facts.clock_difference_max = Millis(static_cast<std::int64_t>(*most));
+  }
   const std::string_view state = info_value(info, "cluster_register_state");
   facts.is_register_unusable = state == "unusable";
   facts.is_register_connected = state != "disconnected" && !facts.is_register_unusable;
@@ -280,6 +283,15 @@ Millis clock_spread(const std::vector<NodeFacts>& facts) {
     most = most ? std::max(*most, one.clock_ahead) : one.clock_ahead;
   }
   return least ? *most - *least : Millis(0);
+}
+
+Millis clock_difference_max(const std::vector<NodeFacts>& facts) {
+  std::optional<Millis> least;
+  for (const NodeFacts& one : facts) {
+    if (!one.is_up()) continue;
+    least = least ? std::min(*least, one.clock_difference_max) : one.clock_difference_max;
+  }
+  return least.value_or(kClockDifferenceMax);
 }
 
 }  // namespace mayfly

@@ -41,6 +41,10 @@ struct NodeHealth {
   std::uint64_t unexpected_errors = 0;  // commands of its primary that failed here
 };
 
+// How much the clocks of nodes may differ, where none of them tells: the default of the directive
+// cluster-max-clock-difference.
+inline constexpr Millis kClockDifferenceMax{500};
+
 struct NodeFacts {
   std::string error;  // empty: it has answered, and is a node of a cluster
   NodeAnswer answer = NodeAnswer::answers;
@@ -72,6 +76,7 @@ struct NodeFacts {
   std::optional<double> synced_share;
   Millis clock_ahead{0};  // of the clock here
   Millis clock_floor{0};  // by that its time is ahead of the clock of its machine
+  Millis clock_difference_max = kClockDifferenceMax;
   double round_trip_ms = 0;
 
   bool is_up() const { return error.empty(); }
@@ -100,6 +105,7 @@ Result<std::vector<std::uint64_t>> count_keys(ClusterSession& session, const Nod
 // The greatest difference between two clocks.
 Millis clock_spread(const std::vector<NodeFacts>& facts);
 
-inline constexpr Millis kClockSpreadMax{500};
+// What all the nodes that answer allow: the least of their cluster-max-clock-difference.
+Millis clock_difference_max(const std::vector<NodeFacts>& facts);
 
 }  // namespace mayfly

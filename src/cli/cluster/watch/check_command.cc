@@ -164,11 +164,11 @@ CheckResult check_clocks(const ClusterPicture& picture) {
   if (facts.empty() && !picture.facts.empty()) {
     result.problems.push_back({Severity::risk, "no node has told its time", "", true});
   }
-  if (spread > kClockSpreadMax) {
+  if (const Millis most = clock_difference_max(facts); spread > most) {
     result.problems.push_back(
         {Severity::risk,
          fmt::format("the clocks of the nodes differ by {} ms; {} are allowed", spread.count(),
-                     kClockSpreadMax.count()),
+                     most.count()),
          "let NTP or chrony set them: replicas do not get in sync so"});
   }
   for (const ClusterProblem& problem : clock_problems(picture)) result.problems.push_back(problem);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ranges>
 #include <utility>
 
 #include "cli/cluster/watch/check_command.h"
@@ -125,7 +126,9 @@ void add_empty(const ClusterPicture& picture, const ClusterShard& shard,
                    "epoch {} and without data",
                    shard.id, node_label(picture.view, shard.record.primary.node),
                    shard.record.epoch),
-       "fill it again, or restore a backup; appendonly yes keeps data"});
+       "look at the log and the folder of that node first: an appendonlydir (or "
+       "appendonlydir.not-loaded-N) or a dump that was not loaded may have the data; else fill it "
+       "again, or restore a backup. Only then CONFIG SET appendonly yes, to keep it"});
 }
 
 // The words for a node whose state is unknown.
@@ -307,6 +310,11 @@ std::vector<ClusterProblem> storage_problems(const ClusterPicture& picture) {
 
 namespace {
 
+Millis allowed_difference(const ClusterPicture& picture) {
+  const auto facts = std::views::values(picture.facts);
+  return clock_difference_max({facts.begin(), facts.end()});
+}
+
 // A time that a wrong clock has left in a record.
 void add_wrong_since(const ClusterPicture& picture, const ClusterShard& shard,
                      std::vector<ClusterProblem>& problems) {
@@ -314,7 +322,7 @@ void add_wrong_since(const ClusterPicture& picture, const ClusterShard& shard,
   const bool is_known = primary != picture.facts.end() && primary->second.is_up();
   const Time there = picture.now + (is_known ? primary->second.clock_ahead : Millis(0));
   const Millis ahead = shard.record.since - there;
-  if (ahead <= kClockSpreadMax) return;
+  if (ahead <= allowed_difference(picture)) return;
   problems.push_back(
       {Severity::risk,
        fmt::format("the record of shard {} says that its primary began {} ms from now: a clock was "
@@ -328,7 +336,7 @@ void add_wrong_since(const ClusterPicture& picture, const ClusterShard& shard,
 void add_floor(const ClusterPicture& picture, const std::string& node, const NodeFacts& facts,
                std::vector<ClusterProblem>& problems) {
   if (!facts.is_up() || facts.clock_floor <= Millis(0)) return;
-  const bool is_large = facts.clock_floor > kClockSpreadMax;
+  const bool is_large = facts.clock_floor > facts.clock_difference_max;
   problems.push_back(
       {is_large ? Severity::risk : Severity::info,
        fmt::format("the time of {} is {} ms ahead of the clock of its machine, as that of an "

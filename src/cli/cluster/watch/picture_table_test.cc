@@ -138,7 +138,8 @@ const std::vector<Row> kLost = {
        w.cluster.put_shard("a", record);
      },
      {"shard a came back empty"},
-     {"WRONG  storage", "restore a backup"}},
+     {"WRONG  storage", "appendonlydir.not-loaded-N) or a dump that was not loaded",
+      "restore a backup"}},
     {"no node of a shard keeps its data",
      [](World& w) {
        w.node(kPrimary).keeps_data = false;

@@ -213,6 +213,27 @@ TEST_F(PictureTest, TheCheckFindsClocksThatDiffer) {
   EXPECT_TRUE(has(cluster_.talk.out, "does not get in sync: its clock is 600 ms behind"));
 }
 
+TEST_F(PictureTest, TheCheckAllowsClocksWhatTheNodesAllow) {
+  cluster_.make(2);
+  start_etcd();
+  tell_maps();
+  for (auto& [address, node] : cluster_.nodes.nodes) node.max_clock_difference = 100;
+  cluster_.nodes.nodes[FakeCluster::address(2)].clock_ahead = Millis(-150);
+  EXPECT_EQ(check(), Exit::problems);
+  EXPECT_TRUE(has(cluster_.talk.out, "differ by 150 ms; 100 are allowed")) << cluster_.talk.out;
+
+  cluster_.nodes.nodes[FakeCluster::address(2)].clock_ahead = Millis(0);
+  FakeNode& primary = cluster_.nodes.nodes[FakeCluster::address(1)];
+  primary.clock_floor = Millis(700);
+  ShardRecord record = cluster_.shard("a");
+  record.since = cluster_.clock.now() + Millis(700);
+  cluster_.put_shard("a", record);
+  EXPECT_EQ(check(), Exit::problems);
+  EXPECT_TRUE(has(cluster_.talk.out, "primary began 700 ms from now")) << cluster_.talk.out;
+  for (auto& [address, node] : cluster_.nodes.nodes) node.max_clock_difference = 1000;
+  EXPECT_EQ(check(), Exit::ok) << cluster_.talk.out;
+}
+
 TEST_F(PictureTest, TheCheckShowsFloorsOfClocks) {
   cluster_.make(3);
   start_etcd();
