@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ranges>
 #include <utility>
 
 #include "cli/cluster/watch/check_command.h"
@@ -311,8 +310,9 @@ std::vector<ClusterProblem> storage_problems(const ClusterPicture& picture) {
 namespace {
 
 Millis allowed_difference(const ClusterPicture& picture) {
-  const auto facts = std::views::values(picture.facts);
-  return clock_difference_max({facts.begin(), facts.end()});
+  std::vector<NodeFacts> facts;
+  for (const auto& [node, one] : picture.facts) facts.push_back(one);
+  return clock_difference_max(facts);
 }
 
 // A time that a wrong clock has left in a record.
