@@ -119,7 +119,7 @@ class ModelWorld {
   Millis jump_of(int node) const { return jumps_[static_cast<std::size_t>(node)].by; }
   bool is_quiet() const { return now_ > end_ - quiet_ || is_accepted_; }  // no more faults
 
-  // What the file of a node says about the register, and whether a process that starts with this
+  // What the file of a node has about the register, and whether a process that starts with this
   // file may use what it has read. Noted by processes that use it.
   struct KnownRegister {
     RegisterPoint point;

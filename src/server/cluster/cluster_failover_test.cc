@@ -103,6 +103,32 @@ TEST_F(ClusterFailoverTest, EveryProcessAnnouncesWhoseDataItHas) {
   EXPECT_EQ(held(1), 2u);
 }
 
+// The increments of the append-only file of a node, one after the other.
+std::string increments(ServerFixture& server, const std::string& dir) {
+  std::string log;
+  for (int i = 1; i < 5; ++i) {
+    log += server.fake_disk().bytes(dir + "/appendonlydir/appendonly.aof." + std::to_string(i) +
+                                    ".incr.aof");
+  }
+  return log;
+}
+
+// Else a primary that was killed would seem to have less than a replica of its last writes.
+TEST_F(ClusterFailoverTest, EachFlushOfTheFileEndsWithANote) {
+  Config with = config();
+  with.appendonly = true;
+  start_shard(2, with);
+  for (const char* const value : {"one", "two", "three"}) {
+    ask(0, std::string("SET a ") + value);
+    run(10ms);
+    const std::string log = increments((*servers_)[0], with.dir);
+    const std::size_t note = log.rfind("#cluster 1 ");
+    ASSERT_NE(note, std::string::npos);
+    EXPECT_LT(log.rfind(value), note);
+    EXPECT_EQ(log.find('\n', note), log.size() - 1) << "the note is the last line";
+  }
+}
+
 // Else a primary that starts again would seem to have lost data.
 TEST_F(ClusterFailoverTest, AnEpochIsNotedInTheFileBeforeAnythingIsWritten) {
   Config with = config();
@@ -113,11 +139,7 @@ TEST_F(ClusterFailoverTest, AnEpochIsNotedInTheFileBeforeAnythingIsWritten) {
   EXPECT_EQ(servers_->run(1, "CLUSTER FAILOVER"), "OK");
   run(3s);
   ASSERT_TRUE(serves(1));
-  std::string log;
-  for (int i = 1; i < 5; ++i) {
-    log += (*servers_)[1].fake_disk().bytes(with.dir + "/appendonlydir/appendonly.aof." +
-                                            std::to_string(i) + ".incr.aof");
-  }
+  const std::string log = increments((*servers_)[1], with.dir);
   EXPECT_NE(log.find("#cluster 2 "), std::string::npos) << log;
 }
 

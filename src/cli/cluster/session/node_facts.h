@@ -41,7 +41,7 @@ struct NodeHealth {
   std::uint64_t unexpected_errors = 0;  // commands of its primary that failed here
 };
 
-// How much the clocks of nodes may differ, where none of them tells: the default of the directive
+// How much the clocks of nodes may differ, if none of them answers: the default of the directive
 // cluster-max-clock-difference.
 inline constexpr Millis kClockDifferenceMax{500};
 
